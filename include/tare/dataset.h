@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tare/tensor.h"
+
+namespace tare {
+
+/// One array per model input, all with the same number of samples along the first dimension.
+struct DatasetInput {
+  std::string name;
+  DType dtype;  ///< after normalization: f32 for integer data that carries mean and std
+  Shape shape;  ///< of one sample, without the first dimension
+};
+
+/// Samples, read in any order from any thread.
+class Dataset {
+ public:
+  virtual ~Dataset() = default;
+  virtual std::size_t size() const = 0;
+  virtual const std::vector<DatasetInput>& inputs() const = 0;
+  /// Samples [first, first + count) of the input with that name, as one tensor of shape
+  /// [count, ...shape]. Throws Error(kInvalidData), naming sample and position, on NaN or
+  /// infinity; Error(kIo) when the file cannot be read.
+  virtual Tensor read(const std::string& input, std::size_t first, std::size_t count) const = 0;
+  /// One int64 per sample; nothing when the data carries no labels.
+  virtual std::optional<std::vector<std::int64_t>> labels() const = 0;
+};
+
+/// Opens an HDF5 file: one dataset per input, first dimension = sample. Integer datasets with
+/// attributes `mean` and `std` (scalar, or one value per channel = axis 1 of the batch) are
+/// normalized as (u - mean) / std. `labels` (integer) is not an input. Reads by hyperslab.
+/// Throws Error(kIo) when it is not a readable HDF5 file, Error(kInvalidData) when it holds no
+/// samples, or inputs whose sample counts differ.
+std::unique_ptr<Dataset> open_dataset(const std::filesystem::path&);
+
+/// Writes one dataset per name, appending along the first dimension; the file appears under its
+/// name only when `finish` was called.
+class DatasetWriter {
+ public:
+  explicit DatasetWriter(std::filesystem::path);
+  ~DatasetWriter();
+  DatasetWriter(const DatasetWriter&) = delete;
+  DatasetWriter& operator=(const DatasetWriter&) = delete;
+  void append(const std::string& name, const Tensor&);
+  void finish();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tare

@@ -1,0 +1,196 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "tare/quant_params.h"
+#include "tare/tensor.h"
+
+namespace tare {
+
+struct NodeId {
+  std::uint32_t index = std::numeric_limits<std::uint32_t>::max();
+  auto operator<=>(const NodeId&) const = default;
+};
+
+/// A default-constructed handle stands for an optional operand that is absent.
+struct ValueId {
+  std::uint32_t index = std::numeric_limits<std::uint32_t>::max();
+  auto operator<=>(const ValueId&) const = default;
+  explicit operator bool() const { return index != std::numeric_limits<std::uint32_t>::max(); }
+};
+
+/// What is known of a value without running the graph. Shapes are fully static.
+struct TensorType {
+  DType dtype = DType::kFloat32;
+  Shape shape;
+  /// Present when the value holds storage values (integers of `quant->storage`).
+  std::optional<QuantParams> quant;
+  /// Name of the quantization point whose parameters describe this value; empty when none does.
+  /// In a simulated graph the value then holds storage values in float32.
+  std::string point;
+
+  friend bool operator==(const TensorType&, const TensorType&) = default;
+};
+
+using Attribute = std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>,
+                               std::vector<float>, std::vector<std::string>, Tensor>;
+
+/// Named settings of a node. The typed reads throw Error(kInvalidModel) when an attribute of that
+/// name has another type, or is missing and no fallback was given.
+class Attributes {
+ public:
+  Attributes() = default;
+  Attributes(std::initializer_list<std::pair<const std::string, Attribute>> items)
+      : items_(items) {}
+
+  bool has(std::string_view name) const { return items_.find(name) != items_.end(); }
+  void set(std::string name, Attribute value) { items_.insert_or_assign(std::move(name), std::move(value)); }
+  void erase(std::string_view name);
+
+  std::int64_t integer(std::string_view name) const;
+  std::int64_t integer(std::string_view name, std::int64_t fallback) const;
+  float real(std::string_view name) const;
+  float real(std::string_view name, float fallback) const;
+  std::string text(std::string_view name) const;
+  std::string text(std::string_view name, std::string_view fallback) const;
+  std::vector<std::int64_t> integers(std::string_view name) const;
+  std::vector<std::int64_t> integers(std::string_view name,
+                                     std::vector<std::int64_t> fallback) const;
+  std::vector<float> reals(std::string_view name, std::vector<float> fallback) const;
+  const Tensor& tensor(std::string_view name) const;
+
+  const std::map<std::string, Attribute, std::less<>>& items() const { return items_; }
+  friend bool operator==(const Attributes&, const Attributes&) = default;
+
+ private:
+  std::map<std::string, Attribute, std::less<>> items_;
+};
+
+/// One operator application. Operators are those of ONNX opset 17 in that opset's form (importers
+/// normalize older and newer ones), plus the toolkit's own, listed in docs/textual_ir.md:
+/// Quantize Dequantize Requantize SimulatedQuantize SimulatedDequantize Gelu.
+struct Node {
+  std::string name;  ///< unique in the graph, stable from import to report
+  std::string op;    ///< "Conv"
+  std::vector<ValueId> inputs;
+  std::vector<ValueId> outputs;
+  Attributes attributes;
+};
+
+/// A data flow graph; a value type (copying it copies the graph). Handles stay valid until their
+/// node or value is erased; indices are never reused.
+class Graph {
+ public:
+  // ---- building ---------------------------------------------------------------------------
+  /// Names of values are unique; `unique_name` helps to find one.
+  ValueId add_input(std::string name, TensorType);
+  ValueId add_constant(std::string name, Tensor);
+  /// A constant of storage values.
+  ValueId add_constant(std::string name, Tensor, TensorType);
+  struct Result {
+    std::string name;
+    TensorType type;
+  };
+  /// Appends a node; its outputs are new values. An empty node name becomes the first output's.
+  NodeId add_node(std::string name, std::string op, std::vector<ValueId> inputs,
+                  std::vector<Result> outputs, Attributes = {});
+  void set_outputs(std::vector<ValueId>);
+  void set_type(ValueId, TensorType);
+  void set_input(NodeId, std::size_t operand, ValueId);
+  void set_attributes(NodeId, Attributes);
+  /// Every reader of `before`, graph outputs included, reads `after` instead. When `before` was a
+  /// graph output, `after` takes over its name, so the interface of the model stays as it is.
+  void replace_uses(ValueId before, ValueId after);
+  /// The node must have no readers left. Its output values vanish with it.
+  void erase(NodeId);
+  /// Erases nodes and constants that no graph output depends on; inputs stay.
+  void erase_unused();
+  /// `wanted`, or "wanted_1", "wanted_2", ... whichever is still free among values and nodes.
+  std::string unique_name(std::string_view wanted) const;
+
+  // ---- reading ----------------------------------------------------------------------------
+  std::span<const ValueId> inputs() const { return inputs_; }
+  std::span<const ValueId> outputs() const { return outputs_; }
+  /// Producers first; among the nodes that are ready, the one added first. The same graph always
+  /// gives the same order. Throws Error(kInvalidModel) on a cycle, naming one node of it.
+  std::vector<NodeId> topological_order() const;
+  const Node& node(NodeId) const;
+  const std::string& name(ValueId) const;
+  const TensorType& type(ValueId) const;
+  /// Null when the value is computed, an input, or absent.
+  const Tensor* constant(ValueId) const;
+  bool is_input(ValueId) const;
+  bool is_output(ValueId) const;
+  std::optional<NodeId> producer(ValueId) const;
+  /// One entry per reading operand, in the order in which the readers were added.
+  const std::vector<NodeId>& users(ValueId) const;
+  /// Exactly one reading operand, and not a graph output.
+  bool single_use(ValueId) const;
+  std::optional<ValueId> find_value(std::string_view name) const;
+  std::optional<NodeId> find_node(std::string_view name) const;
+  /// Handles of all living nodes and values, in the order in which they were added.
+  std::vector<NodeId> nodes() const;
+  std::vector<ValueId> values() const;
+
+  // ---- facts about the file it came from ----------------------------------------------------
+  std::string graph_name;
+  int opset = 17;  ///< opset of the model as imported; exporters write it, raised where needed
+  /// Input or output name -> one entry per dimension; a symbolic dimension's name, or empty.
+  std::map<std::string, std::vector<std::string>> dimension_names;
+
+  friend bool operator==(const Graph&, const Graph&);
+
+ private:
+  struct Value {
+    std::string name;
+    TensorType type;
+    std::optional<Tensor> constant;
+    std::optional<NodeId> producer;
+    std::vector<NodeId> users;
+    bool is_input = false;
+    bool alive = true;
+  };
+  struct NodeSlot {
+    Node node;
+    bool alive = true;
+  };
+  ValueId add_value(Value);
+  Value& value(ValueId);
+  const Value& value(ValueId) const;
+  void drop_use(ValueId, NodeId);
+
+  std::vector<Value> values_;
+  std::vector<NodeSlot> nodes_;
+  std::vector<ValueId> inputs_;
+  std::vector<ValueId> outputs_;
+  std::map<std::string, ValueId, std::less<>> value_names_;
+  std::map<std::string, NodeId, std::less<>> node_names_;
+};
+
+/// The values of a constant operand as int64 (axes, pads, target shapes), or nothing when the
+/// operand is absent or not constant.
+std::optional<std::vector<std::int64_t>> constant_integers(const Graph&, const Node&,
+                                                           std::size_t operand);
+
+/// Checks every invariant of graph, types and parameters: operand counts, dangling or cyclic
+/// values, element counts of constants, quantization parameters. Throws Error(kInvalidModel)
+/// with all violations.
+void verify(const Graph&);
+
+/// Textual form; grammar in docs/textual_ir.md. `parse(print(g)) == g`.
+/// Constants of more than `elide_above` elements are written as `...`; such text is for people
+/// and parse refuses it.
+std::string print(const Graph&, std::int64_t elide_above = std::numeric_limits<std::int64_t>::max());
+/// Throws Error(kInvalidModel) with line:column.
+Graph parse(std::string_view textual_ir);
+
+}  // namespace tare

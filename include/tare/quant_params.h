@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tare/tensor.h"
+
+namespace tare {
+
+enum class Granularity : std::uint8_t { kPerTensor, kPerAxis };
+
+/// What we want of a quantized value, before any data is seen.
+struct QuantSpec {
+  DType storage = DType::kInt8;  ///< i8 u8 i16 u16 i32
+  Granularity granularity = Granularity::kPerTensor;
+  int axis = 0;               ///< meaningful when granularity is kPerAxis; not negative
+  bool symmetric = false;     ///< real 0 sits at the middle of the storage range (0, or 128 for u8)
+  bool narrow_range = false;  ///< i8 uses [-127,127]; u8 with symmetric uses [1,255]
+
+  friend bool operator==(const QuantSpec&, const QuantSpec&) = default;
+};
+
+/// The storage values a spec may use: [-128,127] for i8, [0,255] for u8, narrowed by one step at
+/// the low end when narrow_range is set.
+struct StorageRange {
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+};
+StorageRange storage_range(DType storage, bool narrow_range);
+
+/// What was decided:  expressed = scale[c] * (storage - zero_point[c]).
+/// Invariants (checked by `verify`): scale finite and > 0; low <= zero_point <= high of the storage
+/// range, so that real 0 is exact; both sizes are 1 (per tensor) or the extent of `axis`.
+struct QuantParams {
+  DType storage = DType::kInt8;
+  std::vector<float> scale{1.0F};
+  std::vector<std::int32_t> zero_point{0};
+  std::optional<int> axis;    ///< set exactly when the parameters are per axis
+  bool narrow_range = false;  ///< quantize saturates at the narrowed range
+
+  bool per_axis() const { return axis.has_value(); }
+  StorageRange range() const { return storage_range(storage, narrow_range); }
+
+  friend bool operator==(const QuantParams&, const QuantParams&) = default;
+};
+
+/// An interval of real values that the storage type shall span.
+struct Range {
+  double low = 0;
+  double high = 0;
+
+  friend bool operator==(const Range&, const Range&) = default;
+};
+
+/// The one place where ranges become scales and zero points. `ranges` holds one range, or one per
+/// channel of spec.axis. Each range is first widened to hold 0. Symmetric: scale is
+/// max(|low|, |high|) over the storage steps on the wider side. Asymmetric: scale spans the range
+/// exactly, the zero point is rounded half to even and the scale is then widened where rounding it
+/// would have cut an end of the range off. A range of width 0, or one so narrow that its scale
+/// would be below 2^-126 (the smallest normal float), gets scale 1 and its zero point.
+/// A channel below 1e-6 of the widest one is dead and gets the widest one's range.
+/// Throws Error(kInternal) on a non-finite or reversed range.
+QuantParams to_quant_params(const std::vector<Range>& ranges, const QuantSpec&);
+
+/// ONNX QuantizeLinear: clip(round_half_even(x / scale) + zero_point), division in float32, NaN
+/// becomes the zero point. Result has params.storage and the shape of x.
+Tensor quantize(const Tensor& x, const QuantParams&);
+/// ONNX DequantizeLinear: scale * (q - zero_point) in float32.
+Tensor dequantize(const Tensor& q, const QuantParams&);
+
+/// "u8 q(0.0235, 114)" without the dtype: "q(0.0235, 114)" or "q(axis=0, [0.1,0.2], [0,0])".
+std::string to_string(const QuantParams&);
+
+}  // namespace tare

@@ -1,0 +1,460 @@
+#include "tare/graph.h"
+
+#include <algorithm>
+#include <queue>
+#include <set>
+
+#include "tare/error.h"
+
+#include "base/check.h"
+
+namespace tare {
+
+// ---- attributes -------------------------------------------------------------------------------
+
+namespace {
+
+template <class T>
+const T* typed(const Attributes& attributes, std::string_view name) {
+  const auto found = attributes.items().find(name);
+  if (found == attributes.items().end()) {
+    return nullptr;
+  }
+  if (const T* value = std::get_if<T>(&found->second)) {
+    return value;
+  }
+  throw Error(ErrorCode::kInvalidModel, "",
+              "attribute '" + std::string(name) + "' has an unexpected type");
+}
+
+template <class T>
+const T& required(const Attributes& attributes, std::string_view name) {
+  if (const T* value = typed<T>(attributes, name)) {
+    return *value;
+  }
+  throw Error(ErrorCode::kInvalidModel, "", "attribute '" + std::string(name) + "' is missing");
+}
+
+}  // namespace
+
+void Attributes::erase(std::string_view name) {
+  if (const auto found = items_.find(name); found != items_.end()) {
+    items_.erase(found);
+  }
+}
+
+std::int64_t Attributes::integer(std::string_view name) const {
+  return required<std::int64_t>(*this, name);
+}
+
+std::int64_t Attributes::integer(std::string_view name, std::int64_t fallback) const {
+  const auto* value = typed<std::int64_t>(*this, name);
+  return value != nullptr ? *value : fallback;
+}
+
+float Attributes::real(std::string_view name) const {
+  return required<float>(*this, name);
+}
+
+float Attributes::real(std::string_view name, float fallback) const {
+  const auto* value = typed<float>(*this, name);
+  return value != nullptr ? *value : fallback;
+}
+
+std::string Attributes::text(std::string_view name) const {
+  return required<std::string>(*this, name);
+}
+
+std::string Attributes::text(std::string_view name, std::string_view fallback) const {
+  const auto* value = typed<std::string>(*this, name);
+  return value != nullptr ? *value : std::string(fallback);
+}
+
+std::vector<std::int64_t> Attributes::integers(std::string_view name) const {
+  return required<std::vector<std::int64_t>>(*this, name);
+}
+
+std::vector<std::int64_t> Attributes::integers(std::string_view name,
+                                               std::vector<std::int64_t> fallback) const {
+  const auto* value = typed<std::vector<std::int64_t>>(*this, name);
+  return value != nullptr ? *value : std::move(fallback);
+}
+
+std::vector<float> Attributes::reals(std::string_view name, std::vector<float> fallback) const {
+  const auto* value = typed<std::vector<float>>(*this, name);
+  return value != nullptr ? *value : std::move(fallback);
+}
+
+const Tensor& Attributes::tensor(std::string_view name) const {
+  return required<Tensor>(*this, name);
+}
+
+// ---- building ---------------------------------------------------------------------------------
+
+ValueId Graph::add_value(Value value) {
+  const ValueId id{static_cast<std::uint32_t>(values_.size())};
+  if (!value_names_.emplace(value.name, id).second) {
+    throw Error(ErrorCode::kInvalidModel, "", "two values are named '" + value.name + "'");
+  }
+  values_.push_back(std::move(value));
+  return id;
+}
+
+ValueId Graph::add_input(std::string name, TensorType type) {
+  Value value;
+  value.name = std::move(name);
+  value.type = std::move(type);
+  value.is_input = true;
+  const ValueId id = add_value(std::move(value));
+  inputs_.push_back(id);
+  return id;
+}
+
+ValueId Graph::add_constant(std::string name, Tensor tensor) {
+  TensorType type{.dtype = tensor.dtype(), .shape = tensor.shape(), .quant = {}, .point = {}};
+  return add_constant(std::move(name), std::move(tensor), std::move(type));
+}
+
+ValueId Graph::add_constant(std::string name, Tensor tensor, TensorType type) {
+  Value value;
+  value.name = std::move(name);
+  value.type = std::move(type);
+  value.constant = std::move(tensor);
+  return add_value(std::move(value));
+}
+
+NodeId Graph::add_node(std::string name, std::string op, std::vector<ValueId> inputs,
+                       std::vector<Result> outputs, Attributes attributes) {
+  check(!outputs.empty(), "a node needs an output");
+  const NodeId id{static_cast<std::uint32_t>(nodes_.size())};
+  Node node{.name = name.empty() ? outputs.front().name : std::move(name),
+            .op = std::move(op),
+            .inputs = std::move(inputs),
+            .outputs = {},
+            .attributes = std::move(attributes)};
+  if (!node_names_.emplace(node.name, id).second) {
+    throw Error(ErrorCode::kInvalidModel, "", "two nodes are named '" + node.name + "'");
+  }
+  for (const ValueId input : node.inputs) {
+    if (input) {
+      value(input).users.push_back(id);
+    }
+  }
+  for (Result& output : outputs) {
+    Value result;
+    result.name = std::move(output.name);
+    result.type = std::move(output.type);
+    result.producer = id;
+    node.outputs.push_back(add_value(std::move(result)));
+  }
+  nodes_.push_back({std::move(node), true});
+  return id;
+}
+
+void Graph::set_outputs(std::vector<ValueId> outputs) {
+  for (const ValueId output : outputs) {
+    (void)value(output);
+  }
+  outputs_ = std::move(outputs);
+}
+
+void Graph::set_type(ValueId id, TensorType type) {
+  value(id).type = std::move(type);
+}
+
+void Graph::set_input(NodeId id, std::size_t operand, ValueId input) {
+  Node& changed = nodes_.at(id.index).node;
+  ValueId& slot = changed.inputs.at(operand);
+  if (slot) {
+    drop_use(slot, id);
+  }
+  slot = input;
+  if (input) {
+    value(input).users.push_back(id);
+  }
+}
+
+void Graph::set_attributes(NodeId id, Attributes attributes) {
+  nodes_.at(id.index).node.attributes = std::move(attributes);
+}
+
+void Graph::replace_uses(ValueId before, ValueId after) {
+  if (before == after) {
+    return;
+  }
+  const std::vector<NodeId> readers = value(before).users;
+  for (const NodeId reader : readers) {
+    for (ValueId& input : nodes_[reader.index].node.inputs) {
+      if (input == before) {
+        input = after;
+        value(after).users.push_back(reader);
+      }
+    }
+  }
+  value(before).users.clear();
+  if (!is_output(before)) {
+    return;
+  }
+  const bool take_name = !is_output(after) && !value(after).is_input;
+  std::replace(outputs_.begin(), outputs_.end(), before, after);
+  if (take_name) {
+    std::swap(value(before).name, value(after).name);
+    value_names_[value(before).name] = before;
+    value_names_[value(after).name] = after;
+  }
+}
+
+void Graph::drop_use(ValueId id, NodeId user) {
+  auto& users = value(id).users;
+  users.erase(std::find(users.begin(), users.end(), user));
+}
+
+void Graph::erase(NodeId id) {
+  NodeSlot& slot = nodes_.at(id.index);
+  for (const ValueId output : slot.node.outputs) {
+    check(value(output).users.empty() && !is_output(output), "erased a node that is still read");
+    value(output).alive = false;
+    value_names_.erase(value(output).name);
+  }
+  for (const ValueId input : slot.node.inputs) {
+    if (input) {
+      drop_use(input, id);
+    }
+  }
+  slot.alive = false;
+  node_names_.erase(slot.node.name);
+}
+
+void Graph::erase_unused() {
+  std::vector<bool> needed(nodes_.size(), false);
+  std::vector<ValueId> pending(outputs_.begin(), outputs_.end());
+  while (!pending.empty()) {
+    const ValueId id = pending.back();
+    pending.pop_back();
+    const auto made_by = id ? value(id).producer : std::nullopt;
+    if (made_by && !needed[made_by->index]) {
+      needed[made_by->index] = true;
+      const auto& inputs = nodes_[made_by->index].node.inputs;
+      pending.insert(pending.end(), inputs.begin(), inputs.end());
+    }
+  }
+  // Readers before producers, so that every erased node has no readers left.
+  std::vector<NodeId> order = topological_order();
+  for (auto id = order.rbegin(); id != order.rend(); ++id) {
+    if (!needed[id->index]) {
+      erase(*id);
+    }
+  }
+  for (Value& v : values_) {
+    const ValueId id{static_cast<std::uint32_t>(&v - values_.data())};
+    if (v.alive && v.constant && v.users.empty() && !is_output(id)) {
+      v.alive = false;
+      v.constant.reset();
+      value_names_.erase(v.name);
+    }
+  }
+}
+
+std::string Graph::unique_name(std::string_view wanted) const {
+  std::string name(wanted);
+  for (int suffix = 1; value_names_.contains(name) || node_names_.contains(name); ++suffix) {
+    name = std::string(wanted) + "_" + std::to_string(suffix);
+  }
+  return name;
+}
+
+// ---- reading ----------------------------------------------------------------------------------
+
+std::vector<NodeId> Graph::topological_order() const {
+  std::vector<std::size_t> missing(nodes_.size(), 0);
+  std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> ready;
+  std::size_t living = 0;
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+    if (!nodes_[i].alive) {
+      continue;
+    }
+    ++living;
+    for (const ValueId input : nodes_[i].node.inputs) {
+      missing[i] += input && value(input).producer ? 1 : 0;
+    }
+    if (missing[i] == 0) {
+      ready.push(i);
+    }
+  }
+  std::vector<NodeId> order;
+  order.reserve(living);
+  while (!ready.empty()) {
+    const NodeId id{ready.top()};
+    ready.pop();
+    order.push_back(id);
+    for (const ValueId output : nodes_[id.index].node.outputs) {
+      for (const NodeId user : value(output).users) {
+        if (--missing[user.index] == 0) {
+          ready.push(user.index);
+        }
+      }
+    }
+  }
+  if (order.size() != living) {
+    for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+      if (nodes_[i].alive && missing[i] != 0) {
+        throw Error(ErrorCode::kInvalidModel, "node '" + nodes_[i].node.name + "'",
+                    "the graph has a cycle through this node");
+      }
+    }
+  }
+  return order;
+}
+
+const Node& Graph::node(NodeId id) const {
+  const NodeSlot& slot = nodes_.at(id.index);
+  check(slot.alive, "read a node that was erased");
+  return slot.node;
+}
+
+Graph::Value& Graph::value(ValueId id) {
+  return values_.at(id.index);
+}
+
+const Graph::Value& Graph::value(ValueId id) const {
+  return values_.at(id.index);
+}
+
+const std::string& Graph::name(ValueId id) const {
+  return value(id).name;
+}
+
+const TensorType& Graph::type(ValueId id) const {
+  return value(id).type;
+}
+
+const Tensor* Graph::constant(ValueId id) const {
+  if (!id) {
+    return nullptr;
+  }
+  const auto& tensor = value(id).constant;
+  return tensor ? &*tensor : nullptr;
+}
+
+bool Graph::is_input(ValueId id) const {
+  return value(id).is_input;
+}
+
+bool Graph::is_output(ValueId id) const {
+  return std::find(outputs_.begin(), outputs_.end(), id) != outputs_.end();
+}
+
+std::optional<NodeId> Graph::producer(ValueId id) const {
+  return value(id).producer;
+}
+
+const std::vector<NodeId>& Graph::users(ValueId id) const {
+  return value(id).users;
+}
+
+bool Graph::single_use(ValueId id) const {
+  return value(id).users.size() == 1 && !is_output(id);
+}
+
+std::optional<ValueId> Graph::find_value(std::string_view name) const {
+  const auto found = value_names_.find(name);
+  return found == value_names_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<NodeId> Graph::find_node(std::string_view name) const {
+  const auto found = node_names_.find(name);
+  return found == node_names_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::vector<NodeId> Graph::nodes() const {
+  std::vector<NodeId> result;
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+    if (nodes_[i].alive) {
+      result.push_back({i});
+    }
+  }
+  return result;
+}
+
+std::vector<ValueId> Graph::values() const {
+  std::vector<ValueId> result;
+  for (std::uint32_t i = 0; i < values_.size(); ++i) {
+    if (values_[i].alive) {
+      result.push_back({i});
+    }
+  }
+  return result;
+}
+
+namespace {
+
+/// Everything that tells two graphs apart, by name instead of by handle.
+struct NamedNode {
+  std::string name;
+  std::string op;
+  std::vector<std::string> inputs;
+  std::vector<std::pair<std::string, TensorType>> outputs;
+  Attributes attributes;
+
+  friend bool operator==(const NamedNode&, const NamedNode&) = default;
+};
+
+std::string name_or_absent(const Graph& graph, ValueId id) {
+  return id ? graph.name(id) : std::string();
+}
+
+std::vector<NamedNode> named_nodes(const Graph& graph) {
+  std::vector<NamedNode> result;
+  for (const NodeId id : graph.topological_order()) {
+    const Node& node = graph.node(id);
+    NamedNode named{node.name, node.op, {}, {}, node.attributes};
+    for (const ValueId input : node.inputs) {
+      named.inputs.push_back(name_or_absent(graph, input));
+    }
+    for (const ValueId output : node.outputs) {
+      named.outputs.emplace_back(graph.name(output), graph.type(output));
+    }
+    result.push_back(std::move(named));
+  }
+  return result;
+}
+
+std::map<std::string, std::pair<TensorType, Tensor>> named_constants(const Graph& graph) {
+  std::map<std::string, std::pair<TensorType, Tensor>> result;
+  for (const ValueId id : graph.values()) {
+    if (const Tensor* tensor = graph.constant(id)) {
+      result.emplace(graph.name(id), std::pair(graph.type(id), *tensor));
+    }
+  }
+  return result;
+}
+
+std::vector<std::pair<std::string, TensorType>> interface_of(const Graph& graph,
+                                                             std::span<const ValueId> ids) {
+  std::vector<std::pair<std::string, TensorType>> result;
+  for (const ValueId id : ids) {
+    result.emplace_back(graph.name(id), graph.type(id));
+  }
+  return result;
+}
+
+}  // namespace
+
+bool operator==(const Graph& a, const Graph& b) {
+  return a.graph_name == b.graph_name && a.opset == b.opset &&
+         a.dimension_names == b.dimension_names &&
+         interface_of(a, a.inputs()) == interface_of(b, b.inputs()) &&
+         interface_of(a, a.outputs()) == interface_of(b, b.outputs()) &&
+         named_constants(a) == named_constants(b) && named_nodes(a) == named_nodes(b);
+}
+
+std::optional<std::vector<std::int64_t>> constant_integers(const Graph& graph, const Node& node,
+                                                           std::size_t operand) {
+  if (operand >= node.inputs.size()) {
+    return std::nullopt;
+  }
+  const Tensor* tensor = graph.constant(node.inputs[operand]);
+  return tensor != nullptr ? std::optional(tensor->to_int64()) : std::nullopt;
+}
+
+}  // namespace tare

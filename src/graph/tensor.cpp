@@ -1,0 +1,173 @@
+#include "tare/tensor.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+
+#include "tare/error.h"
+
+#include "base/check.h"
+#include "graph/half.h"
+
+namespace tare {
+namespace {
+
+struct DTypeInfo {
+  DType dtype;
+  std::string_view name;
+  std::size_t size;
+};
+
+constexpr std::array kDTypes{
+    DTypeInfo{DType::kFloat32, "f32", 4}, DTypeInfo{DType::kFloat64, "f64", 8},
+    DTypeInfo{DType::kFloat16, "f16", 2}, DTypeInfo{DType::kInt8, "i8", 1},
+    DTypeInfo{DType::kUint8, "u8", 1},    DTypeInfo{DType::kInt16, "i16", 2},
+    DTypeInfo{DType::kUint16, "u16", 2},  DTypeInfo{DType::kInt32, "i32", 4},
+    DTypeInfo{DType::kUint32, "u32", 4},  DTypeInfo{DType::kInt64, "i64", 8},
+    DTypeInfo{DType::kUint64, "u64", 8},  DTypeInfo{DType::kBool, "bool", 1},
+};
+
+const DTypeInfo& info(DType dtype) {
+  return kDTypes.at(static_cast<std::size_t>(dtype));
+}
+
+template <class Out>
+std::vector<Out> converted(const Tensor& tensor) {
+  std::vector<Out> result(static_cast<std::size_t>(tensor.size()));
+  const auto copy = [&](auto view) {
+    std::transform(view.begin(), view.end(), result.begin(),
+                   [](auto x) { return static_cast<Out>(x); });
+  };
+  switch (tensor.dtype()) {
+    case DType::kFloat32: copy(tensor.view<float>()); break;
+    case DType::kFloat64: copy(tensor.view<double>()); break;
+    case DType::kFloat16: {
+      const auto* bits = reinterpret_cast<const std::uint16_t*>(tensor.data());
+      for (std::size_t i = 0; i < result.size(); ++i) {
+        result[i] = static_cast<Out>(half_to_float(bits[i]));
+      }
+      break;
+    }
+    case DType::kInt8: copy(tensor.view<std::int8_t>()); break;
+    case DType::kUint8: copy(tensor.view<std::uint8_t>()); break;
+    case DType::kInt16: copy(tensor.view<std::int16_t>()); break;
+    case DType::kUint16: copy(tensor.view<std::uint16_t>()); break;
+    case DType::kInt32: copy(tensor.view<std::int32_t>()); break;
+    case DType::kUint32: copy(tensor.view<std::uint32_t>()); break;
+    case DType::kInt64: copy(tensor.view<std::int64_t>()); break;
+    case DType::kUint64: copy(tensor.view<std::uint64_t>()); break;
+    case DType::kBool: copy(tensor.view<bool>()); break;
+  }
+  return result;
+}
+
+/// oneDNN and vector loads like cache-line alignment.
+constexpr std::align_val_t kAlignment{64};
+
+std::shared_ptr<std::byte[]> allocate(std::size_t size) {
+  auto* bytes = static_cast<std::byte*>(::operator new(std::max<std::size_t>(size, 1), kAlignment));
+  return {bytes, [](std::byte* p) { ::operator delete(p, kAlignment); }};
+}
+
+}  // namespace
+
+std::size_t size_of(DType dtype) {
+  return info(dtype).size;
+}
+
+std::string_view name_of(DType dtype) {
+  return info(dtype).name;
+}
+
+DType dtype_from_name(std::string_view name) {
+  const auto* found = std::find_if(kDTypes.begin(), kDTypes.end(),
+                                   [&](const DTypeInfo& d) { return d.name == name; });
+  if (found == kDTypes.end()) {
+    throw Error(ErrorCode::kInvalidModel, "", "unknown element type '" + std::string(name) + "'");
+  }
+  return found->dtype;
+}
+
+bool is_float(DType dtype) {
+  return dtype == DType::kFloat16 || dtype == DType::kFloat32 || dtype == DType::kFloat64;
+}
+
+bool is_integer(DType dtype) {
+  return !is_float(dtype) && dtype != DType::kBool;
+}
+
+std::int64_t element_count(const Shape& shape) {
+  std::int64_t count = 1;
+  for (const std::int64_t extent : shape) {
+    count *= extent;
+  }
+  return count;
+}
+
+std::string to_string(const Shape& shape) {
+  std::string result = "[";
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    result += (i == 0 ? "" : ",") + std::to_string(shape[i]);
+  }
+  return result + "]";
+}
+
+std::size_t normalized_axis(std::int64_t axis, std::size_t rank) {
+  const auto signed_rank = static_cast<std::int64_t>(rank);
+  if (axis < -signed_rank || axis >= signed_rank) {
+    throw Error(ErrorCode::kInvalidModel, "",
+                "axis " + std::to_string(axis) + " is outside of rank " + std::to_string(rank));
+  }
+  return static_cast<std::size_t>(axis < 0 ? axis + signed_rank : axis);
+}
+
+Tensor::Tensor() : Tensor(DType::kFloat32, {0}) {}
+
+Tensor::Tensor(DType dtype, Shape shape)
+    : dtype_(dtype), shape_(std::move(shape)), bytes_(allocate(byte_size())) {
+  std::memset(bytes_.get(), 0, byte_size());
+}
+
+std::byte* Tensor::mutable_data() {
+  if (bytes_.use_count() > 1) {
+    auto own = allocate(byte_size());
+    std::memcpy(own.get(), bytes_.get(), byte_size());
+    bytes_ = std::move(own);
+  }
+  return bytes_.get();
+}
+
+Tensor Tensor::reshaped(Shape shape) const {
+  check(element_count(shape) == size(), "reshape changes the element count");
+  Tensor result = *this;
+  result.shape_ = std::move(shape);
+  return result;
+}
+
+std::vector<std::int64_t> Tensor::to_int64() const {
+  return converted<std::int64_t>(*this);
+}
+
+std::vector<double> Tensor::to_double() const {
+  return converted<double>(*this);
+}
+
+std::vector<float> Tensor::to_float() const {
+  return converted<float>(*this);
+}
+
+void Tensor::require(DType dtype) const {
+  if (dtype != dtype_) {
+    throw Error(ErrorCode::kInternal, "",
+                "tensor of type " + std::string(name_of(dtype_)) + " read as " +
+                    std::string(name_of(dtype)));
+  }
+}
+
+bool operator==(const Tensor& a, const Tensor& b) {
+  return a.dtype_ == b.dtype_ && a.shape_ == b.shape_ &&
+         std::memcmp(a.data(), b.data(), a.byte_size()) == 0;
+}
+
+}  // namespace tare
