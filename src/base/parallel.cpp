@@ -1,1 +1,100 @@
 #include "base/parallel.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <limits>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#ifdef TARE_THREADS_TBB
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/info.h>
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/task_arena.h>
+#endif
+
+namespace tare {
+namespace {
+
+/// Hands out indices and keeps the exception of the lowest failing one.
+class Loop {
+ public:
+  Loop(std::size_t count, const std::function<void(std::size_t, std::size_t)>& body)
+      : count_(count), body_(body) {}
+
+  void work(std::size_t worker) {
+    // Indices are handed out in order, so everything below a failing one has started already.
+    for (std::size_t i = next_++; i < count_ && i < failed_.load(); i = next_++) {
+      try {
+        body_(worker, i);
+      } catch (...) {
+        const std::lock_guard lock(mutex_);
+        if (i < failed_.load()) {
+          failed_ = i;
+          error_ = std::current_exception();
+        }
+      }
+    }
+  }
+
+  void rethrow() const {
+    if (error_) {
+      std::rethrow_exception(error_);
+    }
+  }
+
+ private:
+  std::size_t count_;
+  const std::function<void(std::size_t, std::size_t)>& body_;
+  std::atomic<std::size_t> next_{0};
+  std::atomic<std::size_t> failed_{std::numeric_limits<std::size_t>::max()};
+  std::mutex mutex_;
+  std::exception_ptr error_;
+};
+
+}  // namespace
+
+int thread_count(int requested) {
+  if (requested > 0) {
+    return requested;
+  }
+#ifdef TARE_THREADS_TBB
+  return tbb::info::default_concurrency();
+#else
+  return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+#endif
+}
+
+void parallel_for(std::size_t count, int threads,
+                  const std::function<void(std::size_t, std::size_t)>& body) {
+  Loop loop(count, body);
+  const auto workers = std::min(count, static_cast<std::size_t>(std::max(threads, 1)));
+  if (workers <= 1) {
+    loop.work(0);
+    loop.rethrow();
+    return;
+  }
+#ifdef TARE_THREADS_TBB
+  // One slot per worker, more than the machine has cores if that is what was asked for.
+  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, workers);
+  tbb::task_arena arena(static_cast<int>(workers));
+  arena.execute([&] {
+    tbb::parallel_for(
+        std::size_t{0}, workers, [&](std::size_t worker) { loop.work(worker); },
+        tbb::static_partitioner{});
+  });
+#else
+  std::vector<std::thread> pool;
+  for (std::size_t worker = 0; worker < workers; ++worker) {
+    pool.emplace_back([&loop, worker] { loop.work(worker); });
+  }
+  for (std::thread& thread : pool) {
+    thread.join();
+  }
+#endif
+  loop.rethrow();
+}
+
+}  // namespace tare

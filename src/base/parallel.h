@@ -16,11 +16,4 @@ int thread_count(int requested);
 void parallel_for(std::size_t count, int threads,
                   const std::function<void(std::size_t worker, std::size_t index)>& body);
 
-/// Runs `produce(index)` ahead of `consume(worker, index, item)`: one thread produces in ascending
-/// order, up to `threads` threads consume, and at most `ahead` items exist at once. Errors as in
-/// parallel_for.
-void pipeline(std::size_t count, int threads, std::size_t ahead,
-              const std::function<std::shared_ptr<void>(std::size_t index)>& produce,
-              const std::function<void(std::size_t worker, std::size_t index, void* item)>& consume);
-
 }  // namespace tare

@@ -1,0 +1,118 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tare/config.h"
+#include "tare/dataset.h"
+#include "tare/quant_params.h"
+#include "tare/simulate.h"
+
+namespace tare {
+
+/// What is remembered of a stream of numbers: fixed size, mergeable, and independent of order and
+/// grouping (merging the summaries of any split gives the summary of the whole, bit for bit).
+/// Histogram bins are anchored at zero and have width 2^exponent; when a value lies outside,
+/// neighbouring bins merge pairwise and the exponent grows.
+class Summary {
+ public:
+  static constexpr std::size_t kBins = 4096;  ///< half of them below zero
+
+  /// NaN and infinities are counted apart and enter nothing else.
+  void observe(std::span<const float> values);
+  void merge(const Summary&);
+
+  double low() const { return low_; }    ///< exact smallest finite value; 0 when none was seen
+  double high() const { return high_; }  ///< exact largest
+  std::uint64_t count() const { return count_; }  ///< finite values
+  std::uint64_t zeros() const { return zeros_; }
+  std::uint64_t nan() const { return nan_; }
+  std::uint64_t infinite() const { return infinite_; }
+  /// Width of one bin: a power of two.
+  double bin_width() const;
+  /// Number of non-zero values v with bin_width() * (i - kBins/2) <= v < bin_width() * (i + 1 - kBins/2).
+  /// Exact zeros are not in any bin.
+  const std::vector<std::uint64_t>& bins() const { return bins_; }
+
+  friend bool operator==(const Summary&, const Summary&) = default;
+
+ private:
+  void grow(int exponent);
+
+  float low_ = 0;
+  float high_ = 0;
+  std::uint64_t count_ = 0;
+  std::uint64_t zeros_ = 0;
+  std::uint64_t nan_ = 0;
+  std::uint64_t infinite_ = 0;
+  int exponent_ = 0;
+  std::vector<std::uint64_t> bins_;  // empty until the first non-zero value
+};
+
+/// Chooses ranges from summaries. Settings belong to the instance; one choose() call does not
+/// depend on others.
+class Calibrator {
+ public:
+  virtual ~Calibrator() = default;
+  /// The interval of real values that the storage type shall span; need not hold 0, must be finite
+  /// and within what was seen.
+  virtual Range choose(const Summary&, const QuantSpec&) const = 0;
+};
+
+/// Typed reads of a calibrator's options.
+class CalibratorOptions {
+ public:
+  explicit CalibratorOptions(const std::map<std::string, double>& values) : values_(&values) {}
+  double number(const std::string& key, double fallback) const;
+
+ private:
+  const std::map<std::string, double>* values_;
+};
+
+struct CalibratorInfo {
+  std::string_view name;
+  std::string_view summary;
+  std::vector<std::string> options;  ///< names it accepts; others are errors
+  std::function<std::unique_ptr<Calibrator>(const CalibratorOptions&)> make;
+};
+
+/// What was decided for one point.
+struct PointResult {
+  bool enabled = true;  ///< false: the point passes values through and the region stays float
+  QuantParams params;
+  std::vector<Range> seen;    ///< extremes of the data; one, or one per channel
+  std::vector<Range> chosen;  ///< what the calibrator kept of it
+  std::string calibrator;
+  std::uint64_t elements = 0;
+  std::vector<int> widened_channels;  ///< weights: scale widened so that the bias fits int32
+};
+
+/// Point name -> decision.
+using QuantTable = std::map<std::string, PointResult>;
+
+struct CalibrateOptions {
+  int threads = 0;  ///< 0: one per core
+  std::size_t samples = 0;  ///< 0: all
+  /// Called from one thread at a time with samples done and samples in all; may be empty.
+  std::function<void(std::size_t done, std::size_t total)> progress;
+};
+
+/// Independent schedule: runs the simulated graph with every point disabled over the data, once,
+/// and chooses all points from the summaries. Bias points follow from their input and weight; where
+/// a bias would leave int32 the weight scale of that channel is widened. The result does not depend
+/// on the number of threads.
+/// Throws Error(kInvalidData) when data and graph inputs do not fit together, or hold NaN.
+QuantTable calibrate(const SimulatedGraph&, const Dataset&, std::span<const CalibratorInfo>,
+                     const CalibrateOptions& = {});
+
+}  // namespace tare
+
+/// Entry point of a file in calibrators/; the file name is `stem`.
+#define TARE_CALIBRATOR(stem) ::tare::CalibratorInfo tare_calibrator_##stem()

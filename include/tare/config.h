@@ -1,0 +1,95 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "tare/quant_params.h"
+
+namespace tare {
+
+/// A calibrator by name, with the options the user gave it.
+struct CalibratorChoice {
+  std::string name = "max";
+  std::map<std::string, double> options;
+
+  friend bool operator==(const CalibratorChoice&, const CalibratorChoice&) = default;
+};
+
+/// How one class of values is quantized. `storage` absent means auto: the target decides.
+struct ValueConfig {
+  std::optional<DType> storage;
+  bool symmetric = false;
+  bool narrow = false;
+  Granularity granularity = Granularity::kPerTensor;
+  CalibratorChoice calibrator;
+
+  friend bool operator==(const ValueConfig&, const ValueConfig&) = default;
+};
+
+/// The keys of a ValueConfig that a layer rule overrides; absent ones keep the general setting.
+struct ValueOverride {
+  std::optional<DType> storage;
+  std::optional<bool> symmetric;
+  std::optional<bool> narrow;
+  std::optional<Granularity> granularity;
+  std::optional<CalibratorChoice> calibrator;
+};
+
+/// One entry of `layers:`. The first entry whose conditions all hold decides, for a node.
+struct LayerRule {
+  std::string op;    ///< operator type; empty: any
+  std::string name;  ///< glob over the node name (* and ?); empty: any
+  bool keep_float = false;
+  ValueOverride activations;
+  ValueOverride weights;
+};
+
+/// What an engine wants of a quantized graph; data in configs/targets/<name>.yaml.
+struct Target {
+  std::string name;
+  std::string summary;
+  /// Quantization patterns to use, by name.
+  std::vector<std::string> patterns;
+  DType activation_storage = DType::kUint8;
+  bool activation_symmetric = false;
+  DType weight_storage = DType::kInt8;
+  /// Operators whose integer kernel needs a quantized output too (a Conv whose result stays float
+  /// would run in float).
+  std::vector<std::string> quantized_output;
+};
+
+struct Config {
+  int version = 1;
+  std::string target = "ort-cpu";
+  ValueConfig activations;
+  ValueConfig weights{.storage = {},
+                      .symmetric = true,
+                      .narrow = true,
+                      .granularity = Granularity::kPerAxis,
+                      .calibrator = {}};
+  std::string schedule = "independent";
+  std::optional<std::int64_t> samples;  ///< absent: all
+  std::map<std::string, std::int64_t> dims;
+  std::vector<LayerRule> layers;
+};
+
+/// Reads a configuration file; `overrides` are "key.sub=value" texts applied on top, in order.
+/// An empty path means the defaults. `calibrators` are the known names. Throws Error(kInvalidConfig)
+/// with every fault at once: unknown keys (file:line:column, nearest known key as hint), wrong
+/// types, values outside their range, a version other than 1, unknown target or calibrator.
+Config read_config(const std::filesystem::path&, const std::vector<std::string>& overrides,
+                   const std::vector<std::string>& calibrators);
+
+/// The target of that name. Throws Error(kInvalidConfig) listing the known ones.
+Target read_target(const std::string& name);
+std::vector<std::string> target_names();
+
+/// True when `text` matches `glob` (* any run of characters, ? any one).
+bool glob_match(std::string_view glob, std::string_view text);
+
+}  // namespace tare

@@ -1,0 +1,25 @@
+#pragma once
+
+#include "tare/calibrator.h"
+#include "tare/graph.h"
+#include "tare/simulate.h"
+
+namespace tare {
+
+/// The simulated graph with the table's parameters bound: what quantization does, in float32.
+/// Points that are disabled (or absent) pass values through.
+Graph bind(const SimulatedGraph&, const QuantTable&);
+
+/// The canonical integer graph, in three steps:
+///   quantize  each region's `quantize` callback: integer operators between Quantize and
+///             Dequantize, accumulation in int32;
+///   expand    Quantize moves up and Dequantize down through operators of the affine allow-list;
+///   fold      adjacent Dequantize and Quantize become Requantize, equal ones vanish.
+/// Every integer value carries its QuantParams.
+Graph lower(const SimulatedGraph&, const QuantTable&);
+
+/// The integer graph as ordinary ONNX: every operator on integers becomes DequantizeLinear ->
+/// operator -> QuantizeLinear; Requantize disappears into the latter.
+Graph to_qdq(const Graph& integer);
+
+}  // namespace tare

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tare/calibrator.h"
+#include "tare/config.h"
+#include "tare/dataset.h"
+#include "tare/execute.h"
+#include "tare/graph.h"
+#include "tare/lower.h"
+#include "tare/onnx.h"
+#include "tare/pattern.h"
+#include "tare/simulate.h"
+
+namespace tare {
+
+/// The extension points, gathered. No globals: a test may build one with a single pattern in it.
+struct Toolkit {
+  std::vector<RewriteRule> rules;
+  std::vector<QuantPattern> patterns;
+  std::vector<CalibratorInfo> calibrators;
+
+  /// Everything in src/prepare/rules, patterns/ and calibrators/.
+  static const Toolkit& builtin();
+  std::vector<std::string> calibrator_names() const;
+};
+
+/// Reads a model with every operator the executor has; symbolic dimensions are bound by `dims`,
+/// then by the shapes in `data` (may be null).
+Graph load_model(const std::filesystem::path&, const std::map<std::string, std::int64_t>& dims,
+                 const Dataset* data);
+
+/// The clean float graph: constants folded, batch norms folded, canonical forms.
+Graph prepare(Graph, const Toolkit&, std::vector<RewriteEvent>* log = nullptr);
+
+struct QuantizeResult {
+  Graph prepared;
+  SimulatedGraph simulated;
+  QuantTable table;
+  Graph integer;
+  Graph qdq;
+};
+
+/// prepare, simulate, calibrate, lower, export form: the stages in their order.
+QuantizeResult quantize(const Graph& model, const Dataset&, const Config&, const Toolkit&,
+                        const CalibrateOptions& = {});
+
+/// Runs `graph` on every sample, in parallel; `take` gets the outputs sample by sample, in order,
+/// from one thread at a time. `samples` 0 means all. A model whose first input dimension is B > 1
+/// consumes B samples per run.
+void run_dataset(const Graph&, const Dataset&, int threads, std::size_t samples,
+                 const std::function<void(std::size_t run, std::vector<Tensor> outputs)>& take,
+                 const std::function<void(std::size_t done, std::size_t total)>& progress = {});
+
+}  // namespace tare

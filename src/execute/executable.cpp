@@ -1,0 +1,1 @@
+#include "tare/execute.h"

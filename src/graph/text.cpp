@@ -1,0 +1,4 @@
+#include "tare/error.h"
+#include "tare/graph.h"
+
+namespace tare {}

@@ -1,0 +1,39 @@
+#include "tare/error.h"
+
+#include <gtest/gtest.h>
+
+namespace tare {
+namespace {
+
+TEST(Error, SaysWhereWhatExpectedWhileAndHint) {
+  Error error(ErrorCode::kInvalidModel, "node 'stem' (Conv)", "weight has rank 3");
+  error.expected("4").hint("check the exporter").at("net.onnx").during("importing ONNX");
+  EXPECT_STREQ(error.what(),
+               "net.onnx: node 'stem' (Conv): weight has rank 3, expected 4\n"
+               "  while importing ONNX\n"
+               "  hint: check the exporter");
+}
+
+TEST(Faults, AreReportedTogether) {
+  Faults faults;
+  EXPECT_NO_THROW(faults.raise(ErrorCode::kUnsupported));
+  faults.add("a", "one");
+  faults.add("b", "two", "three");
+  try {
+    faults.raise(ErrorCode::kUnsupported);
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
+    EXPECT_STREQ(error.what(), "a: one\nb: two, expected three");
+  }
+}
+
+TEST(Nearest, FindsALikelyMisspellingAndNothingElse) {
+  const std::vector<std::string> known{"percentile", "max", "average_max"};
+  EXPECT_EQ(nearest("percentil", known), "percentile");
+  EXPECT_EQ(nearest("mx", known), "max");
+  EXPECT_EQ(nearest("entropy", known), "");
+}
+
+}  // namespace
+}  // namespace tare
