@@ -1,5 +1,7 @@
 #pragma once
 
+#include "tare/graph.h"
+
 #include <functional>
 #include <memory>
 #include <optional>
@@ -9,8 +11,6 @@
 #include <utility>
 #include <variant>
 #include <vector>
-
-#include "tare/graph.h"
 
 namespace tare {
 
@@ -39,8 +39,8 @@ class Match {
 ///     op("Add").with_any_order(op("Conv").single_use().as("conv"), constant().as("bias"))
 ///     op("Relu").with(x) | op("Clip").with(x, constant(), constant())
 ///
-/// Patterns are immutable values; each modifier returns a changed copy. The same capture name used
-/// twice must match the same value, which is how diamonds are written.
+/// Patterns are immutable values; each modifier returns a changed copy. The same capture name
+/// used twice must match the same value, which is how diamonds are written.
 class Pattern {
  public:
   using NodePredicate = std::function<bool(const Graph&, const Node&)>;
@@ -92,9 +92,9 @@ Pattern scalar(double value, double tolerance = 0);
 /// The operand may be absent; when present it must match.
 Pattern optional(Pattern);
 
-/// A change, described and not yet made: new nodes and constants over the values of `graph`, then
-/// replacements. The rewriter applies it and verifies the graph, so a rule cannot leave a graph
-/// half rewritten.
+/// A change, described and not yet made: new nodes and constants over the values of `graph`,
+/// then replacements. The rewriter applies it and verifies the graph, so a rule cannot leave a
+/// graph half rewritten.
 class Patch {
  public:
   explicit Patch(const Graph& graph) : graph_(&graph) {}
@@ -113,8 +113,8 @@ class Patch {
   const TensorType& type(ValueId) const;
   bool empty() const { return steps_.empty() && replacements_.empty(); }
 
-  /// Performs the change and erases what became unused. Returns the handles that the added values
-  /// got, in the order in which they were added. Most callers use rewrite().
+  /// Performs the change and erases what became unused. Returns the handles that the added
+  /// values got, in the order in which they were added. Most callers use rewrite().
   std::vector<ValueId> apply(Graph&) const;
 
  private:
@@ -155,9 +155,9 @@ struct RewriteEvent {
   std::string reason;  ///< empty when the rule fired, else why it refused
 };
 
-/// Applies the rules, highest benefit first, in topological order, until none applies any more, and
-/// verifies the result. `log` (when not null) gets every firing, and the refusals of the last sweep.
-/// Throws Error(kInternal) when 10,000 rounds do not reach a fixed point.
+/// Applies the rules, highest benefit first, in topological order, until none applies any more,
+/// and verifies the result. `log` (when not null) gets every firing, and the refusals of the
+/// last sweep. Throws Error(kInternal) when 10,000 rounds do not reach a fixed point.
 Graph rewrite(Graph, std::span<const RewriteRule>, std::vector<RewriteEvent>* log = nullptr);
 
 }  // namespace tare

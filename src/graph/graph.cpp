@@ -1,16 +1,17 @@
 #include "tare/graph.h"
 
-#include <algorithm>
-#include <queue>
-#include <set>
-
 #include "tare/error.h"
 
 #include "base/check.h"
 
+#include <algorithm>
+#include <queue>
+#include <set>
+
 namespace tare {
 
-// ---- attributes -------------------------------------------------------------------------------
+// ---- attributes
+// -------------------------------------------------------------------------------
 
 namespace {
 
@@ -89,7 +90,8 @@ const Tensor& Attributes::tensor(std::string_view name) const {
   return required<Tensor>(*this, name);
 }
 
-// ---- building ---------------------------------------------------------------------------------
+// ---- building
+// ---------------------------------------------------------------------------------
 
 ValueId Graph::add_value(Value value) {
   const ValueId id{static_cast<std::uint32_t>(values_.size())};
@@ -204,6 +206,20 @@ void Graph::replace_uses(ValueId before, ValueId after) {
   }
 }
 
+void Graph::rename(ValueId id, const std::string& name) {
+  if (value(id).name == name) {
+    return;
+  }
+  if (const auto holder = find_value(name)) {
+    value_names_.erase(name);
+    value(*holder).name = unique_name(name + "_1");
+    value_names_.emplace(value(*holder).name, *holder);
+  }
+  value_names_.erase(value(id).name);
+  value(id).name = name;
+  value_names_.emplace(name, id);
+}
+
 void Graph::drop_use(ValueId id, NodeId user) {
   auto& users = value(id).users;
   users.erase(std::find(users.begin(), users.end(), user));
@@ -212,7 +228,8 @@ void Graph::drop_use(ValueId id, NodeId user) {
 void Graph::erase(NodeId id) {
   NodeSlot& slot = nodes_.at(id.index);
   for (const ValueId output : slot.node.outputs) {
-    check(value(output).users.empty() && !is_output(output), "erased a node that is still read");
+    check(value(output).users.empty() && !is_output(output),
+          "erased a node that is still read");
     value(output).alive = false;
     value_names_.erase(value(output).name);
   }
@@ -263,7 +280,8 @@ std::string Graph::unique_name(std::string_view wanted) const {
   return name;
 }
 
-// ---- reading ----------------------------------------------------------------------------------
+// ---- reading
+// ----------------------------------------------------------------------------------
 
 std::vector<NodeId> Graph::topological_order() const {
   std::vector<std::size_t> missing(nodes_.size(), 0);

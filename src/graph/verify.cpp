@@ -1,8 +1,8 @@
-#include <cmath>
-#include <set>
-
 #include "tare/error.h"
 #include "tare/graph.h"
+
+#include <cmath>
+#include <set>
 
 namespace tare {
 namespace {
@@ -38,8 +38,9 @@ void check_params(const std::string& where, const TensorType& type, Faults& faul
   }
   for (const std::int32_t zero : params.zero_point) {
     if (zero < range.low || zero > range.high) {
-      faults.add(where, "has zero point " + std::to_string(zero),
-                 "one within [" + std::to_string(range.low) + "," + std::to_string(range.high) + "]");
+      faults.add(
+          where, "has zero point " + std::to_string(zero),
+          "one within [" + std::to_string(range.low) + "," + std::to_string(range.high) + "]");
       break;
     }
   }
