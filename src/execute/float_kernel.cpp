@@ -1,0 +1,48 @@
+#include "execute/float_kernel.h"
+
+#include <algorithm>
+
+namespace tare {
+
+FloatRequest::FloatRequest(const KernelRequest& storage) : request_(storage) {
+  const auto to_float = [this](Operand& operand) {
+    if (operand && operand.type->quant) {
+      types_.push_back({.dtype = DType::kFloat32, .shape = operand.shape(), .quant = {}, .point = {}});
+      operand.type = &types_.back();
+      operand.constant = nullptr;
+    }
+  };
+  std::for_each(request_.inputs.begin(), request_.inputs.end(), to_float);
+  std::for_each(request_.outputs.begin(), request_.outputs.end(), to_float);
+}
+
+void FloatRequest::set_constant(std::size_t i, const Tensor& tensor) {
+  constants_.push_back(tensor);
+  request_.inputs[i].constant = &constants_.back();
+}
+
+std::unique_ptr<Kernel> FloatRequest::make() const {
+  for (const KernelInfo& candidate : kernel_registry()) {
+    const bool serves = std::find(candidate.ops.begin(), candidate.ops.end(),
+                                  request_.node->op) != candidate.ops.end();
+    if (serves && !candidate.for_storage) {
+      if (auto kernel = candidate.make(request_)) {
+        return kernel;
+      }
+    }
+  }
+  return nullptr;
+}
+
+LayoutRule FloatRequest::layout() const {
+  for (const KernelInfo& candidate : kernel_registry()) {
+    const bool serves = std::find(candidate.ops.begin(), candidate.ops.end(),
+                                  request_.node->op) != candidate.ops.end();
+    if (serves && !candidate.for_storage && candidate.make(request_) != nullptr) {
+      return candidate.layout(request_);
+    }
+  }
+  return LayoutRule::kPlain;
+}
+
+}  // namespace tare
