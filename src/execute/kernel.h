@@ -77,6 +77,9 @@ class Kernel {
  public:
   virtual ~Kernel() = default;
   virtual std::size_t scratch_bytes() const { return 0; }
+  /// Whether a constant operand was made part of the kernel, so that run() does not get it.
+  virtual bool packs(std::size_t /*operand*/) const { return false; }
+  virtual std::size_t packed_bytes() const { return 0; }
   virtual std::unique_ptr<KernelState> make_state() const { return nullptr; }
   virtual void run(const Buffers&) const = 0;
 };
@@ -100,10 +103,14 @@ struct KernelInfo {
   /// may take them. Throws Error for what no kernel could take (a broken attribute).
   std::function<std::unique_ptr<Kernel>(const KernelRequest&)> make;
   bool fuses_post_ops = false;
-  /// The result is the first operand's bytes under another shape: nothing runs.
+  /// The result is the first operand's bytes under another shape: nothing runs. `make` may be
+  /// empty, or judge types by returning any kernel.
   bool alias = false;
   /// The first result may overwrite the first operand of the same size and layout.
   bool in_place = false;
+  /// Understands TensorType::quant. Asked before the others where an operand or result holds
+  /// storage values, and only there; what it leaves goes to kernels that merely move elements.
+  bool for_storage = false;
 };
 
 /// A kernel that is one function of its buffers.
