@@ -137,16 +137,16 @@ void Compiler::emit(const Unit& unit) {
 bool Compiler::emit_fused(const Node& node, std::span<const NodeId> folded, bool last_try) try {
   const Work work = describe_work(node, folded);
   bool known = false;
-  for (const KernelInfo& info : kernel_registry()) {
-    if (!serves(info, node.op) || (!folded.empty() && !info.fuses_post_ops)) {
+  for (const KernelInfo* info : kernels_for(work.request)) {
+    if (!folded.empty() && !info->fuses_post_ops) {
       continue;
     }
     known = true;
     Work candidate = work;
-    candidate.info = &info;
+    candidate.info = info;
     choose_layouts(candidate);
-    std::unique_ptr<Kernel> kernel = info.make ? info.make(candidate.request) : nullptr;
-    if (kernel != nullptr || (info.alias && !info.make)) {
+    std::unique_ptr<Kernel> kernel = info->make ? info->make(candidate.request) : nullptr;
+    if (kernel != nullptr || (info->alias && !info->make)) {
       commit(candidate, std::move(kernel));
       return true;
     }

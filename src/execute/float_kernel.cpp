@@ -22,27 +22,17 @@ void FloatRequest::set_constant(std::size_t i, const Tensor& tensor) {
 }
 
 std::unique_ptr<Kernel> FloatRequest::make() const {
-  for (const KernelInfo& candidate : kernel_registry()) {
-    const bool serves = std::find(candidate.ops.begin(), candidate.ops.end(),
-                                  request_.node->op) != candidate.ops.end();
-    if (serves && !candidate.for_storage) {
-      if (auto kernel = candidate.make(request_)) {
-        return kernel;
-      }
+  for (const KernelInfo* info : kernels_for(request_)) {
+    if (auto kernel = info->make ? info->make(request_) : nullptr) {
+      return kernel;
     }
   }
   return nullptr;
 }
 
 LayoutRule FloatRequest::layout() const {
-  for (const KernelInfo& candidate : kernel_registry()) {
-    const bool serves = std::find(candidate.ops.begin(), candidate.ops.end(),
-                                  request_.node->op) != candidate.ops.end();
-    if (serves && !candidate.for_storage && candidate.make(request_) != nullptr) {
-      return candidate.layout(request_);
-    }
-  }
-  return LayoutRule::kPlain;
+  const auto candidates = kernels_for(request_);
+  return candidates.empty() ? LayoutRule::kPlain : candidates.front()->layout(request_);
 }
 
 }  // namespace tare

@@ -26,8 +26,6 @@ class FloatRequest {
   LayoutRule layout() const;
 
  private:
-  const KernelInfo* info() const;
-
   KernelRequest request_;
   std::deque<TensorType> types_;
   std::deque<Tensor> constants_;

@@ -117,8 +117,10 @@ struct KernelInfo {
 std::unique_ptr<Kernel> make_kernel(std::function<void(const Buffers&)> run,
                                     std::size_t scratch_bytes = 0);
 
-/// All of src/execute/kernels, in file order; several may serve one operator, first taker wins.
+/// All of src/execute/kernels, in file order.
 const std::vector<KernelInfo>& kernel_registry();
+/// Those that may take a node, in the order in which they are asked; the first taker wins.
+std::vector<const KernelInfo*> kernels_for(const KernelRequest&);
 
 }  // namespace tare
 

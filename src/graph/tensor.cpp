@@ -3,7 +3,7 @@
 #include "tare/error.h"
 
 #include "base/check.h"
-#include "graph/half.h"
+#include "graph/element_type.h"
 
 #include <algorithm>
 #include <array>
@@ -35,52 +35,11 @@ const DTypeInfo& info(DType dtype) {
 template <class Out>
 std::vector<Out> converted(const Tensor& tensor) {
   std::vector<Out> result(static_cast<std::size_t>(tensor.size()));
-  const auto copy = [&](auto view) {
-    std::transform(view.begin(), view.end(), result.begin(),
+  with_element_type(tensor.dtype(), [&](auto tag) {
+    const auto* elements = reinterpret_cast<const decltype(tag)*>(tensor.data());
+    std::transform(elements, elements + result.size(), result.begin(),
                    [](auto x) { return static_cast<Out>(x); });
-  };
-  switch (tensor.dtype()) {
-    case DType::kFloat32:
-      copy(tensor.view<float>());
-      break;
-    case DType::kFloat64:
-      copy(tensor.view<double>());
-      break;
-    case DType::kFloat16: {
-      const auto* bits = reinterpret_cast<const std::uint16_t*>(tensor.data());
-      for (std::size_t i = 0; i < result.size(); ++i) {
-        result[i] = static_cast<Out>(half_to_float(bits[i]));
-      }
-      break;
-    }
-    case DType::kInt8:
-      copy(tensor.view<std::int8_t>());
-      break;
-    case DType::kUint8:
-      copy(tensor.view<std::uint8_t>());
-      break;
-    case DType::kInt16:
-      copy(tensor.view<std::int16_t>());
-      break;
-    case DType::kUint16:
-      copy(tensor.view<std::uint16_t>());
-      break;
-    case DType::kInt32:
-      copy(tensor.view<std::int32_t>());
-      break;
-    case DType::kUint32:
-      copy(tensor.view<std::uint32_t>());
-      break;
-    case DType::kInt64:
-      copy(tensor.view<std::int64_t>());
-      break;
-    case DType::kUint64:
-      copy(tensor.view<std::uint64_t>());
-      break;
-    case DType::kBool:
-      copy(tensor.view<bool>());
-      break;
-  }
+  });
   return result;
 }
 
@@ -132,7 +91,10 @@ std::int64_t element_count(const Shape& shape) {
 std::string to_string(const Shape& shape) {
   std::string result = "[";
   for (std::size_t i = 0; i < shape.size(); ++i) {
-    result += (i == 0 ? "" : ",") + std::to_string(shape[i]);
+    if (i != 0) {
+      result += ',';
+    }
+    result += std::to_string(shape[i]);
   }
   return result + "]";
 }
