@@ -3,6 +3,7 @@
 #include "tare/error.h"
 
 #include "onnx/infer.h"
+#include "onnx/names.h"
 
 #include <algorithm>
 #include <optional>
@@ -103,11 +104,7 @@ const Tensor& GraphBuilder::required(const Draft& draft, std::size_t i) const {
 }
 
 std::string GraphBuilder::fresh_name(std::string_view wanted) {
-  std::string name(wanted);
-  for (int suffix = 1; !reserved_.insert(name).second; ++suffix) {
-    name = std::string(wanted) + "_" + std::to_string(suffix);
-  }
-  return name;
+  return take_name(reserved_, wanted);
 }
 
 void GraphBuilder::remember(const Node& node) {

@@ -2,7 +2,7 @@
 
 #include "tare/error.h"
 
-#include "graph/half.h"
+#include "onnx/constants.h"
 #include "onnx/normalize_rules.h"
 
 #include <algorithm>
@@ -39,33 +39,19 @@ constexpr std::array kMoved{
     MovedAttributes{"ReduceSum", 12, {"axes"}},
 };
 
-Tensor real_scalar(float value, DType dtype) {
-  switch (dtype) {
-    case DType::kFloat64:
-      return Tensor::scalar<double>(value);
-    case DType::kFloat16: {
-      Tensor half(dtype, {});
-      *reinterpret_cast<std::uint16_t*>(half.mutable_data()) = float_to_half(value);
-      return half;
-    }
-    default:
-      return Tensor::scalar(value);
-  }
-}
-
 /// Lists become vectors; a single integer (k) a vector of one; a real the type of the data.
 Tensor operand_from(const Attribute& value, DType data) {
   if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value)) {
-    return Tensor::of({static_cast<std::int64_t>(list->size())}, *list);
+    return vector_of(*list);
   }
   if (const auto* list = std::get_if<std::vector<float>>(&value)) {
-    return Tensor::of({static_cast<std::int64_t>(list->size())}, *list);
+    return vector_of(*list);
   }
   if (const auto* one = std::get_if<std::int64_t>(&value)) {
-    return Tensor::of<std::int64_t>({1}, std::vector{*one});
+    return vector_of(std::vector{*one});
   }
   if (const auto* one = std::get_if<float>(&value)) {
-    return real_scalar(*one, data);
+    return filled(data, {}, *one);
   }
   throw Error(ErrorCode::kInvalidModel, "", "an attribute has an unexpected type");
 }

@@ -1,5 +1,6 @@
 #include "tare/error.h"
 
+#include "onnx/constants.h"
 #include "onnx/normalize_rules.h"
 #include "onnx/tensor_proto.h"
 
@@ -10,30 +11,8 @@
 namespace tare {
 namespace {
 
-/// A vector of ones of a floating type.
-Tensor ones(DType dtype, std::int64_t count) {
-  Tensor tensor(dtype, {count});
-  const auto fill = [&](auto one) {
-    auto* out = reinterpret_cast<decltype(one)*>(tensor.mutable_data());
-    std::fill(out, out + count, one);
-  };
-  switch (dtype) {
-    case DType::kFloat16:
-      fill(std::uint16_t{0x3C00});
-      break;
-    case DType::kFloat64:
-      fill(1.0);
-      break;
-    default:
-      fill(1.0F);
-      break;
-  }
-  return tensor;
-}
-
 ValueId shape_constant(GraphBuilder& builder, const std::string& name, const Shape& shape) {
-  return builder.add_constant(name,
-                              Tensor::of({static_cast<std::int64_t>(shape.size())}, shape));
+  return builder.add_constant(name, vector_of(shape));
 }
 
 void require_inputs(const Draft& draft, std::size_t count) {
@@ -80,7 +59,7 @@ void group_to_instance_normalization(Draft& draft, GraphBuilder& builder) {
   ValueId bias = draft.inputs[2];
   if (group.per_channel) {
     const DType dtype = builder.type(data).dtype;
-    scale = builder.add_constant(name + "_one", ones(dtype, group.groups));
+    scale = builder.add_constant(name + "_one", filled(dtype, {group.groups}, 1));
     bias = builder.add_constant(name + "_zero", Tensor(dtype, {group.groups}));
   }
   const ValueId grouped = builder.emit_helper(

@@ -1,5 +1,6 @@
 #include "tare/error.h"
 
+#include "onnx/constants.h"
 #include "onnx/normalize_rules.h"
 
 #include <algorithm>
@@ -47,11 +48,6 @@ std::vector<T> spread(std::vector<T> all, const std::vector<T>& given,
     all[axes[i]] = given[i];
   }
   return all;
-}
-
-template <class T>
-Tensor vector_of(const std::vector<T>& values) {
-  return Tensor::of({static_cast<std::int64_t>(values.size())}, values);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "tare/onnx.h"
 
 #include "onnx/builder.h"
+#include "onnx/constants.h"
 #include "onnx/infer.h"
 #include "onnx/interface.h"
 #include "onnx/node_proto.h"
@@ -218,10 +219,10 @@ class Importer {
       return Tensor::scalar(*real);
     }
     if (const auto* integers = std::get_if<std::vector<std::int64_t>>(&value)) {
-      return Tensor::of({static_cast<std::int64_t>(integers->size())}, *integers);
+      return vector_of(*integers);
     }
     if (const auto* reals = std::get_if<std::vector<float>>(&value)) {
-      return Tensor::of({static_cast<std::int64_t>(reals->size())}, *reals);
+      return vector_of(*reals);
     }
     throw Error(ErrorCode::kUnsupported, "", "element type STRING is not supported");
   }

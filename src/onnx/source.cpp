@@ -2,6 +2,8 @@
 
 #include "tare/error.h"
 
+#include "onnx/names.h"
+
 #include <functional>
 #include <queue>
 #include <utility>
@@ -158,13 +160,9 @@ std::map<const onnx::NodeProto*, std::string> unique_names(const onnx::GraphProt
     }
   }
   for (const auto& node : graph.node()) {
-    const std::string wanted = first_result(node);
     std::string& name = result[&node];
     if (name.empty()) {
-      name = wanted;
-      for (int suffix = 1; !taken.insert(name).second; ++suffix) {
-        name = wanted + "_" + std::to_string(suffix);
-      }
+      name = take_name(taken, first_result(node));
     }
   }
   return result;
