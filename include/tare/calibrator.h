@@ -3,6 +3,7 @@
 #include "tare/config.h"
 #include "tare/dataset.h"
 #include "tare/quant_params.h"
+#include "tare/quant_table.h"
 #include "tare/simulate.h"
 
 #include <array>
@@ -84,20 +85,6 @@ struct CalibratorInfo {
   std::vector<std::string> options;  ///< names it accepts; others are errors
   std::function<std::unique_ptr<const Calibrator>(const CalibratorOptions&)> make;
 };
-
-/// What was decided for one point.
-struct PointResult {
-  bool enabled = true;  ///< false: the point passes values through and the region stays float
-  QuantParams params;
-  std::vector<Range> seen;    ///< extremes of the data; one, or one per channel
-  std::vector<Range> chosen;  ///< what the calibrator kept of it
-  std::string calibrator;
-  std::uint64_t elements = 0;
-  std::vector<int> widened_channels;  ///< weights: scale widened so that the bias fits int32
-};
-
-/// Point name -> decision.
-using QuantTable = std::map<std::string, PointResult>;
 
 struct CalibrateOptions {
   int threads = 0;          ///< 0: one per core

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "tare/calibrator.h"
 #include "tare/graph.h"
+#include "tare/quant_table.h"
 #include "tare/simulate.h"
 
 namespace tare {
@@ -16,9 +16,8 @@ Graph bind(const SimulatedGraph&, const QuantTable&);
 /// The canonical integer graph, in three steps:
 ///   quantize  each region's `quantize` callback: integer operators between Quantize and
 ///             Dequantize, accumulation in int32;
-///   expand    Quantize moves up and Dequantize down through operators of the affine
-///   allow-list; fold      adjacent Dequantize and Quantize become Requantize, equal ones
-///   vanish.
+///   expand    Quantize moves up, Dequantize down, through the affine allow-list;
+///   fold      adjacent Dequantize and Quantize become Requantize, equal ones vanish.
 /// Every integer value carries its QuantParams.
 Graph lower(const SimulatedGraph&, const QuantTable&);
 
