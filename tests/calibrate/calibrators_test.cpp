@@ -1,12 +1,12 @@
-#include <gtest/gtest.h>
+#include "tare/error.h"
+#include "tare/pipeline.h"
 
 #include <algorithm>
 #include <cmath>
 #include <random>
 #include <vector>
 
-#include "tare/error.h"
-#include "tare/pipeline.h"
+#include <gtest/gtest.h>
 
 namespace tare {
 namespace {
@@ -51,7 +51,8 @@ TEST(Percentile, MatchesTheSortedDataWithinOneBin) {
   EXPECT_NEAR(range.low, values[500], seen.bin_width());
   EXPECT_NEAR(range.high, values[99500], seen.bin_width());
   const Range even = make("percentile", {{"percentile", 99}})->choose(seen, kSymmetric);
-  std::sort(values.begin(), values.end(), [](float a, float b) { return std::abs(a) < std::abs(b); });
+  std::sort(values.begin(), values.end(),
+            [](float a, float b) { return std::abs(a) < std::abs(b); });
   EXPECT_NEAR(even.high, std::abs(values[99000]), seen.bin_width());
   EXPECT_EQ(even.low, -even.high);
 }
@@ -62,7 +63,8 @@ TEST(Percentile, CountsZerosAsValues) {
   for (std::size_t i = 0; i < 100; ++i) {
     values[i] = static_cast<float>(i + 1);
   }
-  const Range range = make("percentile", {{"percentile", 99}})->choose(summary_of(values), kAsymmetric);
+  const Range range =
+      make("percentile", {{"percentile", 99}})->choose(summary_of(values), kAsymmetric);
   EXPECT_EQ(range.low, 0);
   EXPECT_NEAR(range.high, 50, 1);  // values are one apart
 }
@@ -82,8 +84,9 @@ class EveryCalibrator : public testing::TestWithParam<std::string> {};
 
 TEST_P(EveryCalibrator, StaysWithinWhatWasSeen) {
   const auto calibrator = make(GetParam());
-  for (const auto& values : {normal_values(5000), std::vector<float>{3, 3, 3}, std::vector<float>{-2},
-                             std::vector<float>{0, 0}, std::vector<float>{1e-30F, 1e30F}}) {
+  for (const auto& values :
+       {normal_values(5000), std::vector<float>{3, 3, 3}, std::vector<float>{-2},
+        std::vector<float>{0, 0}, std::vector<float>{1e-30F, 1e30F}}) {
     const Summary seen = summary_of(values);
     const double reach = std::max(std::abs(seen.low()), std::abs(seen.high()));
     for (const QuantSpec& spec : {kAsymmetric, kSymmetric}) {

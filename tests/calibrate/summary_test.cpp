@@ -1,13 +1,13 @@
 #include "tare/calibrator.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
 #include <random>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace tare {
 namespace {

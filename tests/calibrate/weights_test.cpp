@@ -1,9 +1,9 @@
 #include "calibrate/weights.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <random>
+
+#include <gtest/gtest.h>
 
 namespace tare {
 namespace {
@@ -55,7 +55,8 @@ TEST(LimitPairs, BoundsNeighboursAlongTheInputChannelsOfEachKernelPosition) {
       EXPECT_LE(std::abs(order[k] + order[k + 1]), 128) << "output " << o << " pair " << k;
     }
     const bool changed = params.scale[o] != before.scale[o];
-    EXPECT_EQ(changed, std::find(widened.begin(), widened.end(), static_cast<int>(o)) != widened.end());
+    EXPECT_EQ(changed,
+              std::find(widened.begin(), widened.end(), static_cast<int>(o)) != widened.end());
   }
   EXPECT_FALSE(widened.empty());
 }
@@ -93,7 +94,8 @@ TEST(FitBias, WidensTheScaleOfAChannelWhoseBiasWouldOverflow) {
   const float input_scale = 0.01F;
   EXPECT_EQ(fit_bias(bias, input_scale, weight), std::vector<int>{1});
   EXPECT_EQ(weight.scale[0], 1e-3F);
-  const double stored = 5.0 / (static_cast<double>(input_scale) * static_cast<double>(weight.scale[1]));
+  const double stored =
+      5.0 / (static_cast<double>(input_scale) * static_cast<double>(weight.scale[1]));
   EXPECT_LT(stored, std::numeric_limits<std::int32_t>::max());
   // No wider than needed: half that scale would overflow.
   EXPECT_GT(stored * 2, std::numeric_limits<std::int32_t>::max());
