@@ -121,6 +121,9 @@ class Patch {
   /// Every reader of `before` reads `after`, a value of the same element type and shape. A
   /// value that this patch adds takes over the name of the one whose place it takes.
   void replace(ValueId before, ValueId after);
+  /// A node with the name and the result of `before`, which has one result, in its place.
+  void replace_node(const Node& before, std::string op, std::vector<ValueId> inputs,
+                    Attributes = {});
   /// Type of an existing or added value.
   const TensorType& type(ValueId) const;
   bool empty() const { return steps_.empty() && replacements_.empty(); }
@@ -140,6 +143,7 @@ class Patch {
     std::optional<Tensor> constant;
   };
   ValueId next_value(const TensorType&);
+  bool adds_constant(ValueId added) const;
 
   const Graph* graph_;
   std::vector<Step> steps_;

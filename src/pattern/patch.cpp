@@ -89,8 +89,26 @@ void Patch::replace(ValueId before, ValueId after) {
   replacements_.emplace_back(before, after);
 }
 
+void Patch::replace_node(const Node& before, std::string op, std::vector<ValueId> inputs,
+                         Attributes attributes) {
+  const ValueId result = before.outputs.front();
+  replace(result, add(std::move(op), std::move(inputs), type(result), before.name,
+                      std::move(attributes)));
+}
+
 const TensorType& Patch::type(ValueId id) const {
   return is_added(id) ? added_types_.at(id.index & ~kAdded) : graph_->type(id);
+}
+
+bool Patch::adds_constant(ValueId added) const {
+  std::size_t values = 0;
+  for (const Step& step : steps_) {
+    values += step.results.size();
+    if ((added.index & ~kAdded) < values) {
+      return step.constant.has_value();
+    }
+  }
+  return false;
 }
 
 std::string Patch::broken_interface() const {
@@ -100,12 +118,7 @@ std::string Patch::broken_interface() const {
     }
     const std::string output = "graph output '" + graph_->name(before) + "' would be ";
     if (is_added(after)) {
-      const auto step =
-          std::find_if(steps_.begin(), steps_.end(), [&, first = 0U](const Step& s) mutable {
-            first += static_cast<std::uint32_t>(s.results.size());
-            return (after.index & ~kAdded) < first;
-          });
-      if (step->constant) {
+      if (adds_constant(after)) {
         return output + "a constant";
       }
     } else if (graph_->is_input(after) || graph_->is_output(after) ||
