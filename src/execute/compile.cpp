@@ -26,10 +26,6 @@ std::string types_of(const KernelRequest& request) {
   return "(" + text + ")";
 }
 
-bool serves(const KernelInfo& info, const std::string& op) {
-  return std::find(info.ops.begin(), info.ops.end(), op) != info.ops.end();
-}
-
 class Compiler {
  public:
   Compiler(const Graph& graph, const ExecuteOptions& options)

@@ -6,35 +6,37 @@
 namespace tare {
 namespace {
 
-constexpr auto kSame = AffineRule::kSameParams;
-constexpr auto kOwn = AffineRule::kOwnParams;
+constexpr auto kMoves = AffineRule::kMoves;
+constexpr auto kRounds = AffineRule::kRounds;
 
+// clang-format off: a table reads best as one
 constexpr std::array kAffineOps{
-    AffineOp{"AveragePool", kOwn, false, false, "sums storage values, divides and rounds once"},
-    AffineOp{"Add", kOwn, true, false, "adds expressed values and rounds once"},
-    AffineOp{"Clip", kSame, false, false,
-             "order-preserving; bounds are rounded like any value"},
-    AffineOp{"Concat", kOwn, true, false, "each operand is brought to the result's parameters"},
-    AffineOp{"DepthToSpace", kSame, false, true, "moves elements"},
-    AffineOp{"Flatten", kSame, false, true, "moves elements"},
-    AffineOp{"Gather", kSame, false, true, "moves elements"},
-    AffineOp{"GlobalAveragePool", kOwn, false, false,
+    AffineOp{"Add", kRounds, true, "adds expressed values and rounds once"},
+    AffineOp{"AveragePool", kRounds, false, "sums storage values, divides and rounds once"},
+    AffineOp{"Clip", AffineRule::kClamps, false,
+             "keeps order; saturates at two rounded bounds"},
+    AffineOp{"Concat", kRounds, true, "brings each operand to the result's parameters"},
+    AffineOp{"DepthToSpace", kMoves, false, "moves elements"},
+    AffineOp{"Flatten", kMoves, false, "moves elements"},
+    AffineOp{"Gather", kMoves, false, "moves elements"},
+    AffineOp{"GlobalAveragePool", kRounds, false,
              "sums storage values, divides and rounds once"},
-    AffineOp{"MaxPool", kSame, false, true, "picks by order, and scales are positive"},
-    AffineOp{"Mul", kOwn, true, false, "multiplies expressed values and rounds once"},
-    AffineOp{"Pad", kSame, false, true,
-             "moves elements; the padding value is rounded like any other"},
-    AffineOp{"Relu", kSame, false, false, "max with the zero point, where real 0 is exact"},
-    AffineOp{"Reshape", kSame, false, true, "moves elements"},
-    AffineOp{"Sigmoid", kOwn, false, false, "a table with one entry per storage value"},
-    AffineOp{"Slice", kSame, false, true, "moves elements"},
-    AffineOp{"SpaceToDepth", kSame, false, true, "moves elements"},
-    AffineOp{"Split", kSame, false, true, "moves elements"},
-    AffineOp{"Squeeze", kSame, false, true, "moves elements"},
-    AffineOp{"Sub", kOwn, true, false, "subtracts expressed values and rounds once"},
-    AffineOp{"Transpose", kSame, false, true, "moves elements"},
-    AffineOp{"Unsqueeze", kSame, false, true, "moves elements"},
+    AffineOp{"MaxPool", kMoves, false, "picks by order, and scales are positive"},
+    AffineOp{"Mul", kRounds, true, "multiplies expressed values and rounds once"},
+    AffineOp{"Pad", kMoves, false, "moves elements; real 0, the usual padding, is exact"},
+    AffineOp{"Relu", AffineRule::kRectifies, false,
+             "max with the zero point, where real 0 is exact"},
+    AffineOp{"Reshape", kMoves, false, "moves elements"},
+    AffineOp{"Sigmoid", kRounds, false, "one result for each storage value"},
+    AffineOp{"Slice", kMoves, false, "moves elements"},
+    AffineOp{"SpaceToDepth", kMoves, false, "moves elements"},
+    AffineOp{"Split", kMoves, false, "moves elements"},
+    AffineOp{"Squeeze", kMoves, false, "moves elements"},
+    AffineOp{"Sub", kRounds, true, "subtracts expressed values and rounds once"},
+    AffineOp{"Transpose", kMoves, false, "moves elements"},
+    AffineOp{"Unsqueeze", kMoves, false, "moves elements"},
 };
+// clang-format on
 
 }  // namespace
 

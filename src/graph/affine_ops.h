@@ -1,28 +1,25 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string_view>
 
 namespace tare {
 
-/// How an operator f behaves on storage values.
-enum class AffineRule {
-  /// Moves elements, or picks them by order: f(quantize(x)) == quantize(f(x)) bit for bit, and
-  /// the
-  /// result has the parameters of its data operand.
-  kSameParams,
-  /// Runs on storage values with parameters of its own on each side; rounds once.
-  kOwnParams,
+/// How an operator f behaves on storage values, bit for bit.
+enum class AffineRule : std::uint8_t {
+  kMoves,      ///< moves or picks elements: commutes with quantize and with dequantize, and its
+               ///< result has the range of its operand, so one quantization point serves both
+  kRectifies,  ///< commutes with both as well, but narrows the range
+  kClamps,  ///< commutes with quantize (the bounds are rounded like any value); with dequantize
+            ///< only where the bounds lie on the grid
+  kRounds,  ///< runs on storage values with parameters of its own on each side; rounds once
 };
 
 struct AffineOp {
   std::string_view op;
   AffineRule rule;
-  /// Every operand is data (Concat), or only the first one is.
-  bool all_operands = false;
-  /// Carries a range as it is, so the point of its result may sit on its operand instead. False
-  /// for what narrows the range on purpose (Relu, Clip): their result keeps a point of its own.
-  bool shares_range = false;
+  bool all_operands;  ///< every operand is data (Concat), or only the first one is
   std::string_view reason;
 };
 

@@ -178,6 +178,10 @@ class Parser {
     }
     if (scan_.accept("q(")) {
       type.quant = params(type.dtype);
+    } else if (scan_.at_name_before("q(")) {
+      const DType storage = dtype();
+      scan_.expect("q(");
+      type.quant = params(storage);
     }
     if (scan_.accept("@")) {
       type.point = scan_.name("the name of a quantization point");

@@ -105,6 +105,9 @@ class Printer {
     append("]");
     if (type.quant) {
       append(" ");
+      if (type.quant->storage != type.dtype) {
+        append(name_of(type.quant->storage), " ");
+      }
       append_params(out_, *type.quant, elide_above_);
     }
     if (!type.point.empty()) {

@@ -33,7 +33,7 @@ class Expander {
     if (row == nullptr || graph_.type(node.outputs[0]).dtype != DType::kFloat32) {
       return false;
     }
-    return row->rule == AffineRule::kSameParams ? move_same_params(id) : absorb(id, *row);
+    return row->rule == AffineRule::kRounds ? absorb(id, *row) : move(id, row->rule);
   }
 
  private:
@@ -56,7 +56,7 @@ class Expander {
     return wanted;
   }
 
-  bool move_same_params(NodeId id) {
+  bool move(NodeId id, AffineRule rule) {
     const Node node = graph_.node(id);
     if (const auto type = demanded(node)) {
       std::vector<ValueId> operands = node.inputs;
@@ -68,7 +68,8 @@ class Expander {
       }
       return true;
     }
-    if (const ValueId storage = stored(graph_, node.inputs[0])) {
+    const ValueId storage = stored(graph_, node.inputs[0]);
+    if (storage && rule != AffineRule::kClamps) {
       std::vector<ValueId> operands = node.inputs;
       operands[0] = storage;
       const Node moved = on_storage(node, operands, graph_.type(storage));

@@ -21,7 +21,7 @@ ValueId point_root(const Graph& graph, ValueId value) {
     }
     const Node& node = graph.node(*producer);
     const AffineOp* row = find_affine_op(node.op);
-    if (row == nullptr || !row->shares_range || graph.constant(node.inputs[0]) != nullptr) {
+    if (row == nullptr || row->rule != AffineRule::kMoves || graph.constant(node.inputs[0]) != nullptr) {
       return value;
     }
     value = node.inputs[0];
@@ -29,7 +29,9 @@ ValueId point_root(const Graph& graph, ValueId value) {
 }
 
 bool is_fused_activation(const Node& node) {
-  return node.op == "Relu" || node.op == "Clip";
+  const AffineOp* row = find_affine_op(node.op);
+  return row != nullptr &&
+         (row->rule == AffineRule::kRectifies || row->rule == AffineRule::kClamps);
 }
 
 ValueId fused_result(const Graph& graph, const Region& region) {

@@ -139,6 +139,17 @@ TEST(UniqueName, AvoidsValuesAndNodes) {
   EXPECT_EQ(graph.unique_name("c"), "c");
 }
 
+TEST(Rename, GivesTheNameAndMovesAnotherOwnerAside) {
+  Graph graph;
+  const ValueId a = graph.add_input("a", {});
+  const ValueId b = graph.add_input("b", {});
+  graph.rename(a, "b");
+  EXPECT_EQ(graph.name(a), "b");
+  EXPECT_EQ(graph.find_value("b"), a);
+  EXPECT_EQ(graph.name(b), "b_1");
+  EXPECT_FALSE(graph.find_value("a"));
+}
+
 Graph two_branches(bool left_first) {
   Graph graph;
   const ValueId x = graph.add_input("x", {});

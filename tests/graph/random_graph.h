@@ -112,6 +112,9 @@ class RandomGraph {
     }
     if (below(3) == 0) {
       result.point = text();
+      if (!result.point.empty() && below(2) == 0) {
+        result.dtype = DType::kFloat32;  // simulated: storage values in float32
+      }
     }
     return result;
   }

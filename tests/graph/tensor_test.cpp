@@ -43,6 +43,18 @@ TEST(Tensor, ReshapedSharesBytesAndKeepsTheCount) {
   EXPECT_THROW((void)a.reshaped({7}), Error);
 }
 
+TEST(Tensor, RowsShareBytesUntilOneIsWrittenTo) {
+  const Tensor a = Tensor::of<float>({3, 2}, std::vector<float>{1, 2, 3, 4, 5, 6});
+  Tensor b = a.rows(1, 2);
+  EXPECT_EQ(b.shape(), (Shape{2, 2}));
+  EXPECT_EQ(b.data(), a.data() + 2 * sizeof(float));
+  b.mutable_view<float>()[0] = 9;
+  EXPECT_EQ(b.to_float(), (std::vector<float>{9, 4, 5, 6}));
+  EXPECT_EQ(a.to_float(), (std::vector<float>{1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(a.rows(3, 0).size(), 0);
+  EXPECT_THROW((void)a.rows(2, 2), Error);
+}
+
 TEST(Tensor, ComparesBytes) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   EXPECT_EQ(Tensor::scalar(nan), Tensor::scalar(nan));

@@ -67,6 +67,12 @@ TEST(Print, ReadsWell) {
 )");
 }
 
+TEST(Print, NamesTheStorageTypeThatFloatsStandFor) {
+  const std::string text = "graph \"g\" opset 17 (%x : f32[2] u8 q(0.5, 3) @p) -> (%x) {\n}\n";
+  EXPECT_EQ(print(parse(text)), text);
+  EXPECT_EQ(parse(text).type(parse(text).inputs()[0]).quant->storage, DType::kUint8);
+}
+
 TEST(Print, ElidesWhatIsLongerThanAsked) {
   EXPECT_NE(print(small_graph(), 1).find("q(axis=0, ..., ..., narrow) = ...\n"),
             std::string::npos);
@@ -207,6 +213,8 @@ TEST(Parse, SaysWhereAndWhatForEveryFault) {
        "3:12: has zero point 200, expected one within [-128,127]"},
       {"const %k : f32[1] q(1, 0) = [2]",
        "3:12: is quantized to f32, expected i8, u8, i16, u16 or i32"},
+      {"const %k : f32[1] u8 q(1, 0) = [2]", "3:12: holds f32, expected its storage type u8"},
+      {"const %k : f32[1] f7 q(1, 0) @p = [2]", "3:19: unknown element type 'f7'"},
       {"const %k : i8[2] q(axis=0, [1], [0]) = [1, 2]",
        "3:12: has 1 scales and 1 zero points, expected 2 of each"},
       {"const %k : i8[2] q(axis=1, [1], [0]) = [1, 2]",

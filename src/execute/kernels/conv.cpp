@@ -68,12 +68,12 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 }
 
 }  // namespace
+}  // namespace tare
 
 TARE_KERNEL(conv) {
+  using namespace tare;
   return {.ops = {"Conv"},
           .layout = [](const KernelRequest&) { return LayoutRule::kChannelsLast; },
           .make = make,
           .fuses_post_ops = true};
 }
-
-}  // namespace tare

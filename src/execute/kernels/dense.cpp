@@ -122,9 +122,9 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 }
 
 }  // namespace
+}  // namespace tare
 
 TARE_KERNEL(dense) {
+  using namespace tare;
   return {.ops = {"Gemm", "MatMul"}, .make = make, .fuses_post_ops = true};
 }
-
-}  // namespace tare

@@ -97,9 +97,9 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 }
 
 }  // namespace
+}  // namespace tare
 
 TARE_KERNEL(gemm) {
+  using namespace tare;
   return {.ops = {"Gemm"}, .make = make};
 }
-
-}  // namespace tare

@@ -105,9 +105,9 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 }
 
 }  // namespace
+}  // namespace tare
 
 TARE_KERNEL(matmul) {
+  using namespace tare;
   return {.ops = {"MatMul"}, .make = make};
 }
-
-}  // namespace tare
