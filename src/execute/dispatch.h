@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <type_traits>
 
@@ -36,8 +37,6 @@ using Floats = Types<float, double, Half>;
 using Integers = Types<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t,
                        std::uint32_t, std::int64_t, std::uint64_t>;
 using Indices = Types<std::int32_t, std::int64_t>;
-/// Unsigned integers as wide as the elements: all that data movement needs to know.
-using Cells = Types<std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>;
 
 template <class... A, class... B>
 Types<A..., B...> join(Types<A...>, Types<B...>);
@@ -53,15 +52,19 @@ std::unique_ptr<Kernel> dispatch(Types<T...>, DType dtype, F&& f) {
   return kernel;
 }
 
-/// f(Tag<T>) for the cell as wide as an element of `dtype`.
+/// f(Tag<T>) for the cell T as wide as an element of `dtype`.
 template <class F>
-std::unique_ptr<Kernel> dispatch_cell(DType dtype, F&& f) {
-  constexpr auto kCells = []<class... T>(Types<T...>, std::size_t size, auto&& call) {
-    std::unique_ptr<Kernel> kernel;
-    static_cast<void>(((size == sizeof(T) && (kernel = call(Tag<T>{}), true)) || ...));
-    return kernel;
-  };
-  return kCells(Cells{}, size_of(dtype), f);
+auto with_cell(DType dtype, F&& f) {
+  switch (size_of(dtype)) {
+    case 1:
+      return f(Tag<std::uint8_t>{});
+    case 2:
+      return f(Tag<std::uint16_t>{});
+    case 4:
+      return f(Tag<std::uint32_t>{});
+    default:
+      return f(Tag<std::uint64_t>{});
+  }
 }
 
 template <class T>
@@ -97,11 +100,6 @@ To convert(From value) {
   } else {
     return static_cast<To>(value);
   }
-}
-
-/// The node as it appears in messages.
-inline std::string describe(const KernelRequest& request) {
-  return "node '" + request.node->name + "' (" + request.node->op + ")";
 }
 
 }  // namespace tare

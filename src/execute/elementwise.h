@@ -1,12 +1,14 @@
 #pragma once
 
+#include "execute/dispatch.h"
+#include "execute/nested_loops.h"
+#include "execute/operands.h"
+
 #include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
-
-#include "execute/dispatch.h"
-#include "execute/nested_loops.h"
+#include <vector>
 
 namespace tare {
 
@@ -19,7 +21,7 @@ void map_elements(const X* x, Y* y, std::size_t count, F f) {
   }
 }
 
-/// Elementwise combination of broadcast operands; y may be the memory of an operand of its size.
+/// y = f(a, b) with a and b broadcast to y, which may be the memory of an operand of its size.
 template <class A, class B, class Y, class F>
 class BroadcastMap {
  public:
@@ -27,33 +29,34 @@ class BroadcastMap {
       : loops_(broadcast_loops(y, a, b)), f_(f) {}
 
   void operator()(const A* a, const B* b, Y* y) const {
-    const std::size_t n = loops_.row_length();
     const std::int64_t a_step = loops_.row_stride(1);
     const std::int64_t b_step = loops_.row_stride(2);
-    loops_.for_each_row([&](const auto& offsets) {
-      const A* pa = a + offsets[1];
-      const B* pb = b + offsets[2];
-      Y* py = y + offsets[0];
-      if (a_step == 1 && b_step == 1) {
-        row(pa, pb, py, n, [](std::size_t i) { return i; }, [](std::size_t i) { return i; });
-      } else if (a_step == 1 && b_step == 0) {
-        row(pa, pb, py, n, [](std::size_t i) { return i; }, [](std::size_t) { return 0; });
-      } else if (a_step == 0 && b_step == 1) {
-        row(pa, pb, py, n, [](std::size_t) { return 0; }, [](std::size_t i) { return i; });
-      } else {
-        row(pa, pb, py, n,
-            [=](std::size_t i) { return static_cast<std::int64_t>(i) * a_step; },
-            [=](std::size_t i) { return static_cast<std::int64_t>(i) * b_step; });
-      }
-    });
+    const auto next = [](std::int64_t i) { return i; };
+    const auto same = [](std::int64_t) { return 0; };
+    const auto each_row = [&](auto at_a, auto at_b) {
+      loops_.for_each_row([&](const auto& at) {
+        row(a + at[1], b + at[2], y + at[0], at_a, at_b);
+      });
+    };
+    if (a_step == 1 && b_step == 1) {
+      each_row(next, next);
+    } else if (a_step == 1 && b_step == 0) {
+      each_row(next, same);
+    } else if (a_step == 0 && b_step == 1) {
+      each_row(same, next);
+    } else {
+      each_row([=](std::int64_t i) { return i * a_step; },
+               [=](std::int64_t i) { return i * b_step; });
+    }
   }
 
  private:
   template <class AtA, class AtB>
-  void row(const A* a, const B* b, Y* y, std::size_t n, AtA at_a, AtB at_b) const {
+  void row(const A* a, const B* b, Y* y, AtA at_a, AtB at_b) const {
     const F f = f_;
+    const auto n = static_cast<std::int64_t>(loops_.row_length());
 #pragma omp simd
-    for (std::size_t i = 0; i < n; ++i) {
+    for (std::int64_t i = 0; i < n; ++i) {
       y[i] = convert<Y>(f(convert<Compute<A>>(a[at_a(i)]), convert<Compute<B>>(b[at_b(i)])));
     }
   }
@@ -62,15 +65,62 @@ class BroadcastMap {
   F f_;
 };
 
-/// Makes the kernel of one operator, or nothing when it does not take the types.
-using Maker = std::function<std::unique_ptr<Kernel>(const KernelRequest&)>;
-
+/// How one operator of a family makes its kernel; null when it does not take the types.
 struct NamedMaker {
   std::string op;
-  Maker make;
+  std::function<std::unique_ptr<Kernel>(const KernelRequest&)> make;
 };
 
-/// One family from a table of operators.
-KernelInfo family(std::vector<NamedMaker> table, LayoutRule rule, bool in_place);
+/// A function that no attribute changes, as a builder.
+template <class F>
+auto fixed(F f) {
+  return [f](const Attributes&) { return f; };
+}
+
+/// y = f(x), f = build(attributes), for x of a type in `list`; y has type Y, or that of x.
+template <class Y = void, class List, class Build>
+NamedMaker unary(std::string op, List list, Build build) {
+  return {std::move(op), [=](const KernelRequest& request) {
+            const Operand& x = required(request, 0);
+            expect_shape(request.outputs[0], x.shape());
+            return dispatch(list, x.dtype(), [&]<class X>(Tag<X>) -> std::unique_ptr<Kernel> {
+              using Result = std::conditional_t<std::is_void_v<Y>, X, Y>;
+              if (request.outputs[0].dtype() != DTypeOf<Result>::kValue) {
+                return nullptr;
+              }
+              return make_kernel(
+                  [f = build(request.attributes()), count = count_of(x)](const Buffers& b) {
+                    map_elements(input<X>(b, 0), output<Result>(b, 0), count, f);
+                  });
+            });
+          }};
+}
+
+/// y = f(a, b), f = build(attributes), for operands of one type in `list`; y has type Y or theirs.
+template <class Y = void, class List, class Build>
+NamedMaker binary(std::string op, List list, Build build) {
+  return {std::move(op), [=](const KernelRequest& request) -> std::unique_ptr<Kernel> {
+            const Operand& a = required(request, 0);
+            const Operand& b = required(request, 1);
+            const Operand& y = request.outputs[0];
+            if (a.dtype() != b.dtype()) {
+              return nullptr;
+            }
+            return dispatch(list, a.dtype(), [&]<class T>(Tag<T>) -> std::unique_ptr<Kernel> {
+              using Result = std::conditional_t<std::is_void_v<Y>, T, Y>;
+              if (y.dtype() != DTypeOf<Result>::kValue) {
+                return nullptr;
+              }
+              const auto f = build(request.attributes());
+              return make_kernel(
+                  [map = BroadcastMap<T, T, Result, decltype(f)>(y, a, b, f)](const Buffers& m) {
+                    map(input<T>(m, 0), input<T>(m, 1), output<Result>(m, 0));
+                  });
+            });
+          }};
+}
+
+/// One family of elementwise operators out of a table of them.
+KernelInfo elementwise(std::vector<NamedMaker> table);
 
 }  // namespace tare
