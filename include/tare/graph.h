@@ -115,8 +115,12 @@ class Graph {
   void replace_uses(ValueId before, ValueId after);
   /// When another value has that name, it gets a unique one derived from it.
   void rename(ValueId, const std::string& name);
+  /// Keeps the node's name when another node has that one already.
+  void rename(NodeId, const std::string& name);
   /// The node must have no readers left. Its output values vanish with it.
   void erase(NodeId);
+  /// A constant that nothing reads and that is no graph output.
+  void erase(ValueId);
   /// Erases nodes and constants that no graph output depends on; inputs stay.
   void erase_unused();
   /// `wanted`, or "wanted_1", "wanted_2", ... whichever is still free among values and nodes.
@@ -129,6 +133,7 @@ class Graph {
   /// always gives the same order. Throws Error(kInvalidModel) on a cycle, naming one node of
   /// it.
   std::vector<NodeId> topological_order() const;
+  bool alive(NodeId) const;
   const Node& node(NodeId) const;
   const std::string& name(ValueId) const;
   const TensorType& type(ValueId) const;

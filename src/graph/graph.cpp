@@ -220,6 +220,14 @@ void Graph::rename(ValueId id, const std::string& name) {
   value_names_.emplace(name, id);
 }
 
+void Graph::rename(NodeId id, const std::string& name) {
+  if (node_names_.emplace(name, id).second) {
+    std::string& own = nodes_.at(id.index).node.name;
+    node_names_.erase(own);
+    own = name;
+  }
+}
+
 void Graph::drop_use(ValueId id, NodeId user) {
   auto& users = value(id).users;
   users.erase(std::find(users.begin(), users.end(), user));
@@ -240,6 +248,15 @@ void Graph::erase(NodeId id) {
   }
   slot.alive = false;
   node_names_.erase(slot.node.name);
+}
+
+void Graph::erase(ValueId id) {
+  Value& unread = value(id);
+  check(unread.constant && unread.users.empty() && !is_output(id),
+        "erased a value that is not an unread constant");
+  unread.alive = false;
+  unread.constant.reset();
+  value_names_.erase(unread.name);
 }
 
 void Graph::erase_unused() {
@@ -265,9 +282,7 @@ void Graph::erase_unused() {
   for (Value& v : values_) {
     const ValueId id{static_cast<std::uint32_t>(&v - values_.data())};
     if (v.alive && v.constant && v.users.empty() && !is_output(id)) {
-      v.alive = false;
-      v.constant.reset();
-      value_names_.erase(v.name);
+      erase(id);
     }
   }
 }
@@ -322,6 +337,10 @@ std::vector<NodeId> Graph::topological_order() const {
     }
   }
   return order;
+}
+
+bool Graph::alive(NodeId id) const {
+  return nodes_.at(id.index).alive;
 }
 
 const Node& Graph::node(NodeId id) const {
