@@ -100,5 +100,5 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 }  // namespace tare
 
 TARE_KERNEL(gather_elements) {
-  return {.ops = {"GatherElements", "ScatterElements", "Scatter"}, .make = tare::make};
+  return {.ops = {"GatherElements", "ScatterElements"}, .make = tare::make};
 }
