@@ -1,18 +1,27 @@
-# Every third-party package, found and never fetched. Debian 12's names are the reference.
-find_package(Eigen3 3.4 REQUIRED NO_MODULE)
-find_package(TBB REQUIRED)
-find_package(Threads REQUIRED)
-find_package(OpenMP REQUIRED COMPONENTS CXX)
-find_package(HDF5 REQUIRED COMPONENTS C)
-find_package(yaml-cpp REQUIRED)
-find_package(Protobuf REQUIRED)
-find_package(ONNX REQUIRED)
-find_package(dnnl 2.6 REQUIRED)
-find_package(fmt REQUIRED)
-find_package(spdlog REQUIRED)
-find_package(nlohmann_json 3.11 REQUIRED)
+# Every third-party package of the library, found and never fetched. Debian 12's names are the
+# reference. The project reads this file, and so does the installed package: what the library
+# was built from is what a program linking it needs.
+include(CMakeFindDependencyMacro)
+macro(tare_find)
+  if(TARE_IS_INSTALLED_PACKAGE)
+    find_dependency(${ARGV})
+  else()
+    find_package(${ARGV} REQUIRED)
+  endif()
+endmacro()
+
+tare_find(Eigen3 3.4 NO_MODULE)
+tare_find(TBB)
+tare_find(Threads)
+tare_find(OpenMP COMPONENTS CXX)
+tare_find(HDF5 COMPONENTS C)
+tare_find(yaml-cpp)
+tare_find(Protobuf)
+tare_find(ONNX)
+tare_find(dnnl 2.6)
+tare_find(fmt)
 
 # yaml-cpp exports `yaml-cpp` up to 0.7 and `yaml-cpp::yaml-cpp` after it.
-if(NOT TARGET yaml-cpp::yaml-cpp)
+if(TARGET yaml-cpp AND NOT TARGET yaml-cpp::yaml-cpp)
   add_library(yaml-cpp::yaml-cpp ALIAS yaml-cpp)
 endif()

@@ -1,5 +1,11 @@
 #pragma once
 
+#include "tare/config.h"
+#include "tare/dataset.h"
+#include "tare/quant_params.h"
+#include "tare/quant_table.h"
+#include "tare/simulate.h"
+
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -10,17 +16,12 @@
 #include <string_view>
 #include <vector>
 
-#include "tare/config.h"
-#include "tare/dataset.h"
-#include "tare/quant_params.h"
-#include "tare/simulate.h"
-
 namespace tare {
 
-/// What is remembered of a stream of numbers: fixed size, mergeable, and independent of order and
-/// grouping (merging the summaries of any split gives the summary of the whole, bit for bit).
-/// Histogram bins are anchored at zero and have width 2^exponent; when a value lies outside,
-/// neighbouring bins merge pairwise and the exponent grows.
+/// What is remembered of a stream of numbers: fixed size, mergeable, and independent of order
+/// and grouping (merging the summaries of any split gives the summary of the whole, bit for
+/// bit). Histogram bins are anchored at zero and have width 2^exponent; when a value lies
+/// outside, neighbouring bins merge pairwise and the exponent grows.
 class Summary {
  public:
   static constexpr std::size_t kBins = 4096;  ///< half of them below zero
@@ -37,14 +38,16 @@ class Summary {
   std::uint64_t infinite() const { return infinite_; }
   /// Width of one bin: a power of two.
   double bin_width() const;
-  /// Number of non-zero values v with bin_width() * (i - kBins/2) <= v < bin_width() * (i + 1 - kBins/2).
-  /// Exact zeros are not in any bin.
+  /// Number of non-zero values v with bin_width() * (i - kBins/2) <= v < bin_width() * (i + 1 -
+  /// kBins/2). Exact zeros are not in any bin.
   const std::vector<std::uint64_t>& bins() const { return bins_; }
 
   friend bool operator==(const Summary&, const Summary&) = default;
 
  private:
-  void grow(int exponent);
+  void observe_part(std::span<const float> values);
+  /// Makes bins at least 2^exponent wide.
+  void hold(int exponent);
 
   float low_ = 0;
   float high_ = 0;
@@ -61,8 +64,8 @@ class Summary {
 class Calibrator {
  public:
   virtual ~Calibrator() = default;
-  /// The interval of real values that the storage type shall span; need not hold 0, must be finite
-  /// and within what was seen.
+  /// The interval of real values that the storage type shall span; need not hold 0, must be
+  /// finite and within what was seen.
   virtual Range choose(const Summary&, const QuantSpec&) const = 0;
 };
 
@@ -80,35 +83,21 @@ struct CalibratorInfo {
   std::string_view name;
   std::string_view summary;
   std::vector<std::string> options;  ///< names it accepts; others are errors
-  std::function<std::unique_ptr<Calibrator>(const CalibratorOptions&)> make;
+  std::function<std::unique_ptr<const Calibrator>(const CalibratorOptions&)> make;
 };
-
-/// What was decided for one point.
-struct PointResult {
-  bool enabled = true;  ///< false: the point passes values through and the region stays float
-  QuantParams params;
-  std::vector<Range> seen;    ///< extremes of the data; one, or one per channel
-  std::vector<Range> chosen;  ///< what the calibrator kept of it
-  std::string calibrator;
-  std::uint64_t elements = 0;
-  std::vector<int> widened_channels;  ///< weights: scale widened so that the bias fits int32
-};
-
-/// Point name -> decision.
-using QuantTable = std::map<std::string, PointResult>;
 
 struct CalibrateOptions {
-  int threads = 0;  ///< 0: one per core
+  int threads = 0;          ///< 0: one per core
   std::size_t samples = 0;  ///< 0: all
   /// Called from one thread at a time with samples done and samples in all; may be empty.
   std::function<void(std::size_t done, std::size_t total)> progress;
 };
 
-/// Independent schedule: runs the simulated graph with every point disabled over the data, once,
-/// and chooses all points from the summaries. Bias points follow from their input and weight; where
-/// a bias would leave int32 the weight scale of that channel is widened. The result does not depend
-/// on the number of threads.
-/// Throws Error(kInvalidData) when data and graph inputs do not fit together, or hold NaN.
+/// Independent schedule: runs the simulated graph with every point disabled over the data,
+/// once, and chooses all points from the summaries. Bias points follow from their input and
+/// weight; where a bias would leave int32 the weight scale of that channel is widened. The
+/// result does not depend on the number of threads. Throws Error(kInvalidData) when data and
+/// graph inputs do not fit together, or hold NaN.
 QuantTable calibrate(const SimulatedGraph&, const Dataset&, std::span<const CalibratorInfo>,
                      const CalibrateOptions& = {});
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "tare/quant_params.h"
+
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -7,8 +9,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "tare/quant_params.h"
 
 namespace tare {
 
@@ -62,8 +62,11 @@ struct Target {
   DType activation_storage = DType::kUint8;
   bool activation_symmetric = false;
   DType weight_storage = DType::kInt8;
-  /// Operators whose integer kernel needs a quantized output too (a Conv whose result stays float
-  /// would run in float).
+  /// Largest |q[i] + q[i+1]| over neighbouring weights of one output, in the order in which the
+  /// engine's kernel reads them; 0: no limit. 128 keeps u8 * i8 pair sums inside int16.
+  int weight_pair_limit = 0;
+  /// Operators whose integer kernel needs a quantized output too (a Conv whose result stays
+  /// float would run in float).
   std::vector<std::string> quantized_output;
 };
 
@@ -85,9 +88,10 @@ struct Config {
 };
 
 /// Reads a configuration file; `overrides` are "key.sub=value" texts applied on top, in order.
-/// An empty path means the defaults. `calibrators` are the known names. Throws Error(kInvalidConfig)
-/// with every fault at once: unknown keys (file:line:column, nearest known key as hint), wrong
-/// types, values outside their range, a version other than 1, unknown target or calibrator.
+/// An empty path means the defaults. `calibrators` are the known names. Throws
+/// Error(kInvalidConfig) with every fault at once: unknown keys (file:line:column, nearest
+/// known key as hint), wrong types, values outside their range, a version other than 1, unknown
+/// target or calibrator.
 Config read_config(const std::filesystem::path&, const std::vector<std::string>& overrides,
                    const std::vector<std::string>& calibrators);
 

@@ -1,13 +1,13 @@
 #pragma once
 
+#include "tare/tensor.h"
+
 #include <cstddef>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include "tare/tensor.h"
 
 namespace tare {
 

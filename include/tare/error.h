@@ -7,8 +7,8 @@
 
 namespace tare {
 
-/// Who can fix it, and how. The command line derives its exit status from this and nothing else:
-/// kInternal is 70 (our bug), every other code is 2 (the user can fix it).
+/// Who can fix it, and how. The command line derives its exit status from this and nothing
+/// else: kInternal is 70 (our bug), every other code is 2 (the user can fix it).
 enum class ErrorCode {
   kInvalidModel,   ///< the graph breaks a rule of its own format
   kUnsupported,    ///< a legal model uses something the toolkit does not implement
@@ -42,7 +42,8 @@ class Error : public std::exception {
   Error& expected(std::string_view what);
   /// Replaces the hint.
   Error& hint(std::string_view text);
-  /// Prefixes every fault's `where` with "<place>: " (drivers know the place, finders the fault).
+  /// Prefixes every fault's `where` with "<place>: " (drivers know the place, finders the
+  /// fault).
   Error& at(std::string_view place);
   /// Adds a line "while <activity>"; innermost first.
   Error& during(std::string_view activity);

@@ -1,12 +1,12 @@
 #pragma once
 
+#include "tare/graph.h"
+
 #include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
-
-#include "tare/graph.h"
 
 namespace tare {
 
@@ -32,13 +32,13 @@ struct TensorView {
 using Observer = std::function<void(std::size_t index, const TensorView&)>;
 
 struct ExecuteOptions {
-  /// Values to show to the observer. An observed value is always computed as such (no fusion hides
-  /// it). Inputs and constants may be observed too.
+  /// Values to show to the observer. An observed value is always computed as such (no fusion
+  /// hides it). Inputs and constants may be observed too.
   std::vector<ValueId> observe;
 };
 
-/// A graph made ready to run: layouts chosen, constants packed, memory planned. Immutable, so any
-/// number of threads may run it at once, each with a workspace of its own.
+/// A graph made ready to run: layouts chosen, constants packed, memory planned. Immutable, so
+/// any number of threads may run it at once, each with a workspace of its own.
 class Executable {
  public:
   /// Throws Error(kUnsupported) naming every node that no kernel takes.

@@ -1,5 +1,8 @@
 #pragma once
 
+#include "tare/quant_params.h"
+#include "tare/tensor.h"
+
 #include <compare>
 #include <cstdint>
 #include <limits>
@@ -10,9 +13,6 @@
 #include <string_view>
 #include <variant>
 #include <vector>
-
-#include "tare/quant_params.h"
-#include "tare/tensor.h"
 
 namespace tare {
 
@@ -44,8 +44,8 @@ struct TensorType {
 using Attribute = std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>,
                                std::vector<float>, std::vector<std::string>, Tensor>;
 
-/// Named settings of a node. The typed reads throw Error(kInvalidModel) when an attribute of that
-/// name has another type, or is missing and no fallback was given.
+/// Named settings of a node. The typed reads throw Error(kInvalidModel) when an attribute of
+/// that name has another type, or is missing and no fallback was given.
 class Attributes {
  public:
   Attributes() = default;
@@ -53,7 +53,9 @@ class Attributes {
       : items_(items) {}
 
   bool has(std::string_view name) const { return items_.find(name) != items_.end(); }
-  void set(std::string name, Attribute value) { items_.insert_or_assign(std::move(name), std::move(value)); }
+  void set(std::string name, Attribute value) {
+    items_.insert_or_assign(std::move(name), std::move(value));
+  }
   void erase(std::string_view name);
 
   std::int64_t integer(std::string_view name) const;
@@ -75,9 +77,10 @@ class Attributes {
   std::map<std::string, Attribute, std::less<>> items_;
 };
 
-/// One operator application. Operators are those of ONNX opset 17 in that opset's form (importers
-/// normalize older and newer ones), plus the toolkit's own, listed in docs/textual_ir.md:
-/// Quantize Dequantize Requantize SimulatedQuantize SimulatedDequantize Gelu.
+/// One operator application. Operators are those of ONNX opset 17 in that opset's form
+/// (importers normalize older and newer ones), plus the toolkit's own, listed in
+/// docs/textual_ir.md: Quantize Dequantize Requantize SimulatedQuantize SimulatedDequantize
+/// Gelu.
 struct Node {
   std::string name;  ///< unique in the graph, stable from import to report
   std::string op;    ///< "Conv"
@@ -86,8 +89,8 @@ struct Node {
   Attributes attributes;
 };
 
-/// A data flow graph; a value type (copying it copies the graph). Handles stay valid until their
-/// node or value is erased; indices are never reused.
+/// A data flow graph; a value type (copying it copies the graph). Handles stay valid until
+/// their node or value is erased; indices are never reused.
 class Graph {
  public:
   // ---- building ---------------------------------------------------------------------------
@@ -107,11 +110,17 @@ class Graph {
   void set_type(ValueId, TensorType);
   void set_input(NodeId, std::size_t operand, ValueId);
   void set_attributes(NodeId, Attributes);
-  /// Every reader of `before`, graph outputs included, reads `after` instead. When `before` was a
-  /// graph output, `after` takes over its name, so the interface of the model stays as it is.
+  /// Every reader of `before`, graph outputs included, reads `after` instead. When `before` was
+  /// a graph output, `after` takes over its name, so the interface of the model stays as it is.
   void replace_uses(ValueId before, ValueId after);
+  /// When another value has that name, it gets a unique one derived from it.
+  void rename(ValueId, const std::string& name);
+  /// Keeps the node's name when another node has that one already.
+  void rename(NodeId, const std::string& name);
   /// The node must have no readers left. Its output values vanish with it.
   void erase(NodeId);
+  /// A constant that nothing reads and that is no graph output.
+  void erase(ValueId);
   /// Erases nodes and constants that no graph output depends on; inputs stay.
   void erase_unused();
   /// `wanted`, or "wanted_1", "wanted_2", ... whichever is still free among values and nodes.
@@ -120,9 +129,11 @@ class Graph {
   // ---- reading ----------------------------------------------------------------------------
   std::span<const ValueId> inputs() const { return inputs_; }
   std::span<const ValueId> outputs() const { return outputs_; }
-  /// Producers first; among the nodes that are ready, the one added first. The same graph always
-  /// gives the same order. Throws Error(kInvalidModel) on a cycle, naming one node of it.
+  /// Producers first; among the nodes that are ready, the one added first. The same graph
+  /// always gives the same order. Throws Error(kInvalidModel) on a cycle, naming one node of
+  /// it.
   std::vector<NodeId> topological_order() const;
+  bool alive(NodeId) const;
   const Node& node(NodeId) const;
   const std::string& name(ValueId) const;
   const TensorType& type(ValueId) const;
@@ -187,8 +198,8 @@ std::optional<std::vector<std::int64_t>> constant_integers(const Graph&, const N
 void verify(const Graph&);
 
 /// Textual form; grammar in docs/textual_ir.md. `parse(print(g)) == g`.
-/// Constants of more than `elide_above` elements are written as `...`; such text is for people
-/// and parse refuses it.
+/// Constants and per-axis parameters of more than `elide_above` elements are written as `...`; such
+/// text is for people and parse refuses it.
 std::string print(const Graph&, std::int64_t elide_above = std::numeric_limits<std::int64_t>::max());
 /// Throws Error(kInvalidModel) with line:column.
 Graph parse(std::string_view textual_ir);

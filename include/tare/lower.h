@@ -1,10 +1,13 @@
 #pragma once
 
-#include "tare/calibrator.h"
 #include "tare/graph.h"
+#include "tare/quant_table.h"
 #include "tare/simulate.h"
 
 namespace tare {
+
+/// True when the table decides every point of the region and disables none.
+bool is_enabled(const Region&, const QuantTable&);
 
 /// The simulated graph with the table's parameters bound: what quantization does, in float32.
 /// Points that are disabled (or absent) pass values through.
@@ -13,7 +16,7 @@ Graph bind(const SimulatedGraph&, const QuantTable&);
 /// The canonical integer graph, in three steps:
 ///   quantize  each region's `quantize` callback: integer operators between Quantize and
 ///             Dequantize, accumulation in int32;
-///   expand    Quantize moves up and Dequantize down through operators of the affine allow-list;
+///   expand    Quantize moves up, Dequantize down, through the affine allow-list;
 ///   fold      adjacent Dequantize and Quantize become Requantize, equal ones vanish.
 /// Every integer value carries its QuantParams.
 Graph lower(const SimulatedGraph&, const QuantTable&);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "tare/graph.h"
+
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -8,13 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "tare/graph.h"
-
 namespace tare {
 
 /// Evaluates a node on constants, so that shapes computed inside the graph become known.
-using Evaluator = std::function<std::vector<Tensor>(
-    const Node&, std::span<const Tensor* const>, std::span<const TensorType>)>;
+using Evaluator = std::function<std::vector<Tensor>(const Node&, std::span<const Tensor* const>,
+                                                    std::span<const TensorType>)>;
 
 struct ReadOptions {
   /// Symbolic dimension name -> extent. A dimension that is absent here and not bound by
@@ -27,15 +27,15 @@ struct ReadOptions {
   Evaluator evaluate;  ///< may be empty; then data-dependent shapes are errors
 };
 
-/// Reads an ONNX model of opset 7 to 21 (external data included) and normalizes its operators to
-/// the forms of opset 17. Every value gets a static type, inferred by the onnx library.
-/// Throws Error(kIo), Error(kInvalidModel) (not ONNX, or breaks its rules) or Error(kUnsupported)
-/// (all unsupported operators, types and dynamic shapes at once).
+/// Reads an ONNX model of opset 7 to 21 (external data included) and normalizes its operators
+/// to the forms of opset 17. Every value gets a static type, inferred by the onnx library.
+/// Throws Error(kIo), Error(kInvalidModel) (not ONNX, or breaks its rules) or
+/// Error(kUnsupported) (all unsupported operators, types and dynamic shapes at once).
 Graph read_onnx(const std::filesystem::path&, const ReadOptions& = {});
 
-/// Writes `graph` as an ONNX model of its opset, raised where a feature needs it. The graph must
-/// hold operators of ONNX only (lower with an export form first), apart from those that have an
-/// exact ONNX spelling (Gelu below opset 20). Models above 2 GB get their constants in
+/// Writes `graph` as an ONNX model of its opset, raised where a feature needs it. The graph
+/// must hold operators of ONNX only (lower with an export form first), apart from those that
+/// have an exact ONNX spelling (Gelu below opset 20). Models above 2 GB get their constants in
 /// "<name>.data" beside the file. Written under a temporary name and renamed.
 /// `metadata` becomes metadata_props.
 void write_onnx(const Graph&, const std::filesystem::path&,

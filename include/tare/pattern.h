@@ -1,5 +1,7 @@
 #pragma once
 
+#include "tare/graph.h"
+
 #include <functional>
 #include <memory>
 #include <optional>
@@ -10,28 +12,32 @@
 #include <variant>
 #include <vector>
 
-#include "tare/graph.h"
-
 namespace tare {
 
 /// What a pattern matched. Captures are written only when the whole pattern matched.
 class Match {
  public:
   /// The node that the pattern's outermost op() matched.
-  NodeId root() const { return root_; }
-  /// Throw Error(kInternal) when nothing was captured under that name.
-  NodeId node(std::string_view capture) const;
+  NodeId root() const { return nodes_.front(); }
+  /// The captured value, or the node that computes it. Throw Error(kInternal) when nothing was
+  /// captured under that name, or when no node computes it.
   ValueId value(std::string_view capture) const;
+  NodeId node(std::string_view capture) const;
   bool has(std::string_view capture) const;
   /// Every node that an op() of the pattern matched, root first, no duplicates.
   const std::vector<NodeId>& nodes() const { return nodes_; }
 
  private:
   friend class Pattern;
-  NodeId root_;
+  struct Capture {
+    std::string name;
+    ValueId value;
+    std::optional<NodeId> node;
+  };
+  const Capture& capture(std::string_view name) const;
+
   std::vector<NodeId> nodes_;
-  std::vector<std::pair<std::string, ValueId>> values_;
-  std::vector<std::pair<std::string, NodeId>> captured_nodes_;
+  std::vector<Capture> captures_;
 };
 
 /// Describes a value by the node that computes it, and that node's operands the same way:
@@ -39,8 +45,8 @@ class Match {
 ///     op("Add").with_any_order(op("Conv").single_use().as("conv"), constant().as("bias"))
 ///     op("Relu").with(x) | op("Clip").with(x, constant(), constant())
 ///
-/// Patterns are immutable values; each modifier returns a changed copy. The same capture name used
-/// twice must match the same value, which is how diamonds are written.
+/// Patterns are immutable values; each modifier returns a changed copy. The same capture name
+/// used twice must match the same value, which is how diamonds are written.
 class Pattern {
  public:
   using NodePredicate = std::function<bool(const Graph&, const Node&)>;
@@ -58,16 +64,19 @@ class Pattern {
   Pattern with_more() const;
   /// The value has exactly one reader and is no graph output.
   Pattern single_use() const;
-  Pattern where(NodePredicate) const;
-  Pattern where_value(ValuePredicate) const;
-  /// Attribute present (or absent with the operator's default equal) and equal.
-  Pattern attribute(std::string name, Attribute value) const;
+  /// `condition` completes "Conv 'x' does not meet: ..." where the predicate is false.
+  Pattern where(NodePredicate, std::string_view condition = "a predicate") const;
+  Pattern where_value(ValuePredicate, std::string_view condition = "a predicate") const;
+  /// The node has an attribute that equals `value`. `is_default` says that a node without the
+  /// attribute counts as having it.
+  Pattern attribute(std::string name, Attribute value, bool is_default = false) const;
   Pattern as(std::string_view capture) const;
   /// Ordered choice: the left side first.
   friend Pattern operator|(Pattern a, Pattern b);
 
-  /// Matches the node's first output. On failure `why` (when not null) gets a sentence saying
-  /// which part did not match.
+  /// Matches the node's first output, trying all alternatives and orders until one makes the
+  /// whole pattern match. On failure `why` (when not null) gets a sentence about the part that
+  /// failed after most others had matched.
   std::optional<Match> match(const Graph&, NodeId, std::string* why = nullptr) const;
   /// Operator names the outermost node may have; empty when any.
   std::vector<std::string> root_ops() const;
@@ -80,41 +89,49 @@ class Pattern {
   std::shared_ptr<const Impl> impl_;
 };
 
-/// A value computed by a node of that operator, or of any of these operators.
+/// The first result of a node of that operator, of one of these operators, or of any operator.
 Pattern op(std::string name);
 Pattern op_of(std::vector<std::string> names);
+Pattern any_op();
 /// Any present value.
 Pattern any();
 /// A constant.
 Pattern constant();
-/// A constant whose elements all equal `value` exactly (as float).
+/// A constant of one element or more, each within `tolerance` of `value`.
 Pattern scalar(double value, double tolerance = 0);
-/// The operand may be absent; when present it must match.
+/// The operand may be absent; when present it must match. Only as an operand of with().
 Pattern optional(Pattern);
 
-/// A change, described and not yet made: new nodes and constants over the values of `graph`, then
-/// replacements. The rewriter applies it and verifies the graph, so a rule cannot leave a graph
-/// half rewritten.
+/// A change, described and not yet made: new nodes and constants over the values of `graph`,
+/// then replacements. The rewriter applies it and verifies the graph, so a rule cannot leave a
+/// graph half rewritten.
 class Patch {
  public:
   explicit Patch(const Graph& graph) : graph_(&graph) {}
 
-  /// A value of the patched graph: either an existing one or one added by this patch.
-  /// Names are made unique when the patch is applied.
+  /// A node of that name with one result. Operands are values of the graph or of this patch.
+  /// Names that the change sets free are used again; others are made unique.
   ValueId add(std::string op, std::vector<ValueId> inputs, TensorType type, std::string name,
               Attributes = {});
-  /// A node with several results.
+  /// A node with several results, named as the first of them.
   std::vector<ValueId> add_multi(std::string op, std::vector<ValueId> inputs,
                                  std::vector<Graph::Result> results, Attributes = {});
   ValueId add_constant(std::string name, Tensor);
   ValueId add_constant(std::string name, Tensor, TensorType);
+  /// Every reader of `before` reads `after`, a value of the same element type and shape. A
+  /// value that this patch adds takes over the name of the one whose place it takes.
   void replace(ValueId before, ValueId after);
+  /// A node with the name and the result of `before`, which has one result, in its place.
+  void replace_node(const Node& before, std::string op, std::vector<ValueId> inputs,
+                    Attributes = {});
   /// Type of an existing or added value.
   const TensorType& type(ValueId) const;
   bool empty() const { return steps_.empty() && replacements_.empty(); }
+  /// Why the change would alter the names of the graph's outputs; empty when it does not.
+  std::string broken_interface() const;
 
-  /// Performs the change and erases what became unused. Returns the handles that the added values
-  /// got, in the order in which they were added. Most callers use rewrite().
+  /// Performs the change and erases what became unused by it. Returns the handles that the
+  /// added values got, in the order in which they were added. Most callers use rewrite().
   std::vector<ValueId> apply(Graph&) const;
 
  private:
@@ -124,9 +141,9 @@ class Patch {
     std::vector<Graph::Result> results;
     Attributes attributes;
     std::optional<Tensor> constant;
-    std::uint32_t first_value = 0;  // handles of the results, until applied
   };
   ValueId next_value(const TensorType&);
+  bool adds_constant(ValueId added) const;
 
   const Graph* graph_;
   std::vector<Step> steps_;
@@ -139,7 +156,7 @@ struct Refusal {
   std::string reason;
 };
 
-/// pattern -> change or reason. One file each in patterns/rules (float graph clean-up).
+/// pattern -> change or reason. One file each in src/prepare/rules (float graph clean-up).
 struct RewriteRule {
   std::string_view name;
   std::string_view summary;
@@ -155,12 +172,14 @@ struct RewriteEvent {
   std::string reason;  ///< empty when the rule fired, else why it refused
 };
 
-/// Applies the rules, highest benefit first, in topological order, until none applies any more, and
-/// verifies the result. `log` (when not null) gets every firing, and the refusals of the last sweep.
-/// Throws Error(kInternal) when 10,000 rounds do not reach a fixed point.
+/// Applies the rules, highest benefit first, in topological order, until none applies any more,
+/// erases what no output depends on, and verifies the result. A patch that would change names of
+/// graph outputs counts as refused. `log` (when not null) gets every firing, and the refusals
+/// that remained at the end. Errors say which rule was at which node. Throws Error(kInternal)
+/// when 10,000 rounds do not reach a fixed point.
 Graph rewrite(Graph, std::span<const RewriteRule>, std::vector<RewriteEvent>* log = nullptr);
 
 }  // namespace tare
 
-/// Entry point of a file in patterns/rules; the file name is `stem`.
+/// Entry point of a file in src/prepare/rules; the file name is `stem`.
 #define TARE_RULE(stem) ::tare::RewriteRule tare_rule_##stem()

@@ -1,13 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <filesystem>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "tare/calibrator.h"
 #include "tare/config.h"
 #include "tare/dataset.h"
@@ -18,9 +10,18 @@
 #include "tare/pattern.h"
 #include "tare/simulate.h"
 
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
 namespace tare {
 
-/// The extension points, gathered. No globals: a test may build one with a single pattern in it.
+/// The extension points, gathered. No globals: a test may build one with a single pattern in
+/// it.
 struct Toolkit {
   std::vector<RewriteRule> rules;
   std::vector<QuantPattern> patterns;
@@ -51,9 +52,9 @@ struct QuantizeResult {
 QuantizeResult quantize(const Graph& model, const Dataset&, const Config&, const Toolkit&,
                         const CalibrateOptions& = {});
 
-/// Runs `graph` on every sample, in parallel; `take` gets the outputs sample by sample, in order,
-/// from one thread at a time. `samples` 0 means all. A model whose first input dimension is B > 1
-/// consumes B samples per run.
+/// Runs `graph` on every sample, in parallel; `take` gets the outputs sample by sample, in
+/// order, from one thread at a time. `samples` 0 means all. A model whose first input dimension
+/// is B > 1 consumes B samples per run.
 void run_dataset(const Graph&, const Dataset&, int threads, std::size_t samples,
                  const std::function<void(std::size_t run, std::vector<Tensor> outputs)>& take,
                  const std::function<void(std::size_t done, std::size_t total)>& progress = {});

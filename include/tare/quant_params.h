@@ -1,11 +1,11 @@
 #pragma once
 
+#include "tare/tensor.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include "tare/tensor.h"
 
 namespace tare {
 
@@ -15,15 +15,16 @@ enum class Granularity : std::uint8_t { kPerTensor, kPerAxis };
 struct QuantSpec {
   DType storage = DType::kInt8;  ///< i8 u8 i16 u16 i32
   Granularity granularity = Granularity::kPerTensor;
-  int axis = 0;               ///< meaningful when granularity is kPerAxis; not negative
-  bool symmetric = false;     ///< real 0 sits at the middle of the storage range (0, or 128 for u8)
+  int axis = 0;  ///< meaningful when granularity is kPerAxis; not negative
+  bool symmetric =
+      false;  ///< real 0 sits at the middle of the storage range (0, or 128 for u8)
   bool narrow_range = false;  ///< i8 uses [-127,127]; u8 with symmetric uses [1,255]
 
   friend bool operator==(const QuantSpec&, const QuantSpec&) = default;
 };
 
-/// The storage values a spec may use: [-128,127] for i8, [0,255] for u8, narrowed by one step at
-/// the low end when narrow_range is set.
+/// The storage values a spec may use: [-128,127] for i8, [0,255] for u8, narrowed by one step
+/// at the low end when narrow_range is set.
 struct StorageRange {
   std::int64_t low = 0;
   std::int64_t high = 0;
@@ -31,8 +32,9 @@ struct StorageRange {
 StorageRange storage_range(DType storage, bool narrow_range);
 
 /// What was decided:  expressed = scale[c] * (storage - zero_point[c]).
-/// Invariants (checked by `verify`): scale finite and > 0; low <= zero_point <= high of the storage
-/// range, so that real 0 is exact; both sizes are 1 (per tensor) or the extent of `axis`.
+/// Invariants (checked by `verify`): scale finite and > 0; low <= zero_point <= high of the
+/// storage range, so that real 0 is exact; both sizes are 1 (per tensor) or the extent of
+/// `axis`.
 struct QuantParams {
   DType storage = DType::kInt8;
   std::vector<float> scale{1.0F};
@@ -54,13 +56,13 @@ struct Range {
   friend bool operator==(const Range&, const Range&) = default;
 };
 
-/// The one place where ranges become scales and zero points. `ranges` holds one range, or one per
-/// channel of spec.axis. Each range is first widened to hold 0. Symmetric: scale is
-/// max(|low|, |high|) over the storage steps on the wider side. Asymmetric: scale spans the range
-/// exactly, the zero point is rounded half to even and the scale is then widened where rounding it
-/// would have cut an end of the range off. A range of width 0, or one so narrow that its scale
-/// would be below 2^-126 (the smallest normal float), gets scale 1 and its zero point.
-/// A channel below 1e-6 of the widest one is dead and gets the widest one's range.
+/// The one place where ranges become scales and zero points. `ranges` holds one range, or one
+/// per channel of spec.axis. Each range is first widened to hold 0. Symmetric: scale is
+/// max(|low|, |high|) over the storage steps on the wider side. Asymmetric: scale spans the
+/// range exactly, the zero point is rounded half to even and the scale is then widened where
+/// rounding it would have cut an end of the range off. A range of width 0, or one so narrow
+/// that its scale would be below 2^-126 (the smallest normal float), gets scale 1 and its zero
+/// point. A channel below 1e-6 of the widest one is dead and gets the widest one's range.
 /// Throws Error(kInternal) on a non-finite or reversed range.
 QuantParams to_quant_params(const std::vector<Range>& ranges, const QuantSpec&);
 

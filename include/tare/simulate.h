@@ -1,5 +1,9 @@
 #pragma once
 
+#include "tare/config.h"
+#include "tare/graph.h"
+#include "tare/pattern.h"
+
 #include <cstddef>
 #include <functional>
 #include <span>
@@ -8,16 +12,12 @@
 #include <utility>
 #include <vector>
 
-#include "tare/config.h"
-#include "tare/graph.h"
-#include "tare/pattern.h"
-
 namespace tare {
 
 enum class Role : std::uint8_t {
-  kActivation,  ///< parameters chosen from data
-  kWeight,      ///< parameters chosen from the constant itself
-  kBias,        ///< int32 at input scale * weight scale; follows from two other points
+  kActivation,   ///< parameters chosen from data
+  kWeight,       ///< parameters chosen from the constant itself
+  kAccumulator,  ///< int32 at input scale * weight scale, zero point 0; also holds the bias
 };
 
 /// One place where a real value becomes an integer.
@@ -25,16 +25,18 @@ struct QuantPoint {
   std::string name;  ///< the value's name; the key in every table, file and report row
   ValueId value;     ///< in SimulatedGraph::source
   Role role = Role::kActivation;
-  QuantSpec spec;
-  CalibratorChoice calibrator;  ///< not used for kBias
-  std::string input;            ///< kBias: the points whose scales multiply
+  QuantSpec spec;  ///< kAccumulator: the axis along which weight scales vary in the result
+  CalibratorChoice calibrator;  ///< not used for kAccumulator
+  std::string op;               ///< kWeight: the operator that multiplies by it
+  std::string input;            ///< kAccumulator: the points whose scales multiply
   std::string weight;
+  std::vector<ValueId> biases;  ///< kAccumulator: constants added at its scale
 };
 
-/// Builds the affine form of one matched region. Simulation and lowering give patterns different
-/// builders, so one function of a pattern serves both: in a simulated graph storage values and
-/// accumulators are float32 and parameters are variables, in the integer graph they are integers
-/// and constants.
+/// Builds the affine form of one matched region. Simulation and lowering give patterns
+/// different builders, so one function of a pattern serves both: in a simulated graph storage
+/// values and accumulators are float32 and parameters are variables, in the integer graph they
+/// are integers and constants.
 class AffineBuilder {
  public:
   virtual ~AffineBuilder() = default;
@@ -42,12 +44,12 @@ class AffineBuilder {
   /// The storage form of a value of the graph; the same for every reader of that value.
   virtual ValueId activation(ValueId) = 0;
   /// The storage form of a constant, per `axis` where the configuration says per axis.
-  virtual ValueId weight(ValueId constant, int axis) = 0;
+  virtual ValueId weight(const Node& reader, ValueId constant, int axis) = 0;
   /// The storage form of a constant added to the accumulator of input * weight.
   virtual ValueId bias(ValueId constant, ValueId input, ValueId weight) = 0;
   /// `node` applied to storage values: a sum of products, in accumulators whose scale is the
-  /// product of the first two operands' scales, with both zero points accounted for. Returns the
-  /// expressed value of the result.
+  /// product of the first two operands' scales, with both zero points accounted for. Returns
+  /// the expressed value of the result.
   virtual ValueId accumulate(const Node& node, std::vector<ValueId> operands) = 0;
   /// `node` applied to the expressed values of storage operands.
   virtual ValueId apply(const Node& node, std::vector<ValueId> operands) = 0;
@@ -55,14 +57,14 @@ class AffineBuilder {
 
 using AffineForm = std::function<ValueId(AffineBuilder&, const Match&)>;
 
-/// A float pattern and its two rewrites. Each returns the expressed value that replaces the first
-/// output of the matched root. One file each in patterns/.
+/// A float pattern and its two rewrites. Each returns the expressed value that replaces the
+/// first output of the matched root. One file each in patterns/.
 struct QuantPattern {
   std::string_view name;
   std::string_view summary;
   int benefit = 0;  ///< larger first, then by name
-  /// True: quantized only where every computed operand comes from an integer region already, since
-  /// on its own it would cost more conversions than it saves.
+  /// True: quantized only where every computed operand comes from an integer region already,
+  /// since on its own it would cost more conversions than it saves.
   bool follows_neighbours = false;
   std::function<Pattern()> pattern;
   AffineForm simulate;
@@ -73,6 +75,12 @@ struct QuantPattern {
 struct Region {
   const QuantPattern* pattern = nullptr;
   Match match;
+  /// Names of the points that the region reads or writes; it is quantized when all are enabled.
+  std::vector<std::string> points;
+  /// The value (of the source graph, after fusing activations) that every reader sees
+  /// quantized, because the target's integer kernel needs a quantized output. Absent when it
+  /// does not.
+  ValueId quantized_result;
 };
 
 /// Where a pattern matched but the node stays float, and why.
@@ -81,12 +89,12 @@ struct KeptFloat {
   std::string reason;
 };
 
-/// The float graph with its quantization points. `graph` runs like `source` while every point is
-/// disabled, and shows the effect of quantization where points are enabled.
+/// The float graph with its quantization points. `graph` runs like `source` while every point
+/// is disabled, and shows the effect of quantization where points are enabled.
 struct SimulatedGraph {
   Graph source;  ///< clean float graph
   Graph graph;   ///< with SimulatedQuantize and SimulatedDequantize around each region
-  std::vector<QuantPoint> points;  ///< topological order of their values
+  std::vector<QuantPoint> points;  ///< in the order in which regions use them
   std::vector<Region> regions;     ///< matches in `source`, topological order
   std::vector<KeptFloat> kept_float;
   Target target;
@@ -95,8 +103,8 @@ struct SimulatedGraph {
   const QuantPoint* find(std::string_view point) const;
 };
 
-/// Matches the target's patterns on a clean float graph and rewrites each accepted match with its
-/// `simulate` callback.
+/// Matches the target's patterns on a clean float graph and rewrites each accepted match with
+/// its `simulate` callback.
 SimulatedGraph simulate(const Graph&, const Config&, const Target&,
                         std::span<const QuantPattern> patterns);
 

@@ -12,7 +12,17 @@ namespace tare {
 
 /// Element types. Names in text and files: f32 f64 f16 i8 u8 i16 u16 i32 u32 i64 u64 bool.
 enum class DType : std::uint8_t {
-  kFloat32, kFloat64, kFloat16, kInt8, kUint8, kInt16, kUint16, kInt32, kUint32, kInt64, kUint64,
+  kFloat32,
+  kFloat64,
+  kFloat16,
+  kInt8,
+  kUint8,
+  kInt16,
+  kUint16,
+  kInt32,
+  kUint32,
+  kInt64,
+  kUint64,
   kBool,
 };
 
@@ -34,17 +44,50 @@ std::size_t normalized_axis(std::int64_t axis, std::size_t rank);
 
 template <class T>
 struct DTypeOf;
-template <> struct DTypeOf<float> { static constexpr DType kValue = DType::kFloat32; };
-template <> struct DTypeOf<double> { static constexpr DType kValue = DType::kFloat64; };
-template <> struct DTypeOf<std::int8_t> { static constexpr DType kValue = DType::kInt8; };
-template <> struct DTypeOf<std::uint8_t> { static constexpr DType kValue = DType::kUint8; };
-template <> struct DTypeOf<std::int16_t> { static constexpr DType kValue = DType::kInt16; };
-template <> struct DTypeOf<std::uint16_t> { static constexpr DType kValue = DType::kUint16; };
-template <> struct DTypeOf<std::int32_t> { static constexpr DType kValue = DType::kInt32; };
-template <> struct DTypeOf<std::uint32_t> { static constexpr DType kValue = DType::kUint32; };
-template <> struct DTypeOf<std::int64_t> { static constexpr DType kValue = DType::kInt64; };
-template <> struct DTypeOf<std::uint64_t> { static constexpr DType kValue = DType::kUint64; };
-template <> struct DTypeOf<bool> { static constexpr DType kValue = DType::kBool; };
+template <>
+struct DTypeOf<float> {
+  static constexpr DType kValue = DType::kFloat32;
+};
+template <>
+struct DTypeOf<double> {
+  static constexpr DType kValue = DType::kFloat64;
+};
+template <>
+struct DTypeOf<std::int8_t> {
+  static constexpr DType kValue = DType::kInt8;
+};
+template <>
+struct DTypeOf<std::uint8_t> {
+  static constexpr DType kValue = DType::kUint8;
+};
+template <>
+struct DTypeOf<std::int16_t> {
+  static constexpr DType kValue = DType::kInt16;
+};
+template <>
+struct DTypeOf<std::uint16_t> {
+  static constexpr DType kValue = DType::kUint16;
+};
+template <>
+struct DTypeOf<std::int32_t> {
+  static constexpr DType kValue = DType::kInt32;
+};
+template <>
+struct DTypeOf<std::uint32_t> {
+  static constexpr DType kValue = DType::kUint32;
+};
+template <>
+struct DTypeOf<std::int64_t> {
+  static constexpr DType kValue = DType::kInt64;
+};
+template <>
+struct DTypeOf<std::uint64_t> {
+  static constexpr DType kValue = DType::kUint64;
+};
+template <>
+struct DTypeOf<bool> {
+  static constexpr DType kValue = DType::kBool;
+};
 
 /// A dense array in row-major order with a type and a shape. A value: copies share their bytes
 /// until one of them is written to.
@@ -90,6 +133,8 @@ class Tensor {
 
   /// Same bytes under another shape. Throws Error(kInternal) when the element counts differ.
   Tensor reshaped(Shape) const;
+  /// Extents [first, first + count) of axis 0, sharing the bytes.
+  Tensor rows(std::int64_t first, std::int64_t count) const;
   /// The elements as int64, double or float, whatever integer, bool or float type they have.
   std::vector<std::int64_t> to_int64() const;
   std::vector<double> to_double() const;

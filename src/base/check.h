@@ -1,8 +1,8 @@
 #pragma once
 
-#include <string>
-
 #include "tare/error.h"
+
+#include <string>
 
 namespace tare {
 

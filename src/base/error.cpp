@@ -28,8 +28,8 @@ Error& Error::hint(std::string_view text) {
 
 Error& Error::at(std::string_view place) {
   for (Fault& fault : faults_) {
-    fault.where = fault.where.empty() ? std::string(place)
-                                      : std::string(place) + ": " + fault.where;
+    fault.where =
+        fault.where.empty() ? std::string(place) : std::string(place) + ": " + fault.where;
   }
   compose();
   return *this;

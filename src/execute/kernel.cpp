@@ -51,7 +51,7 @@ std::size_t Operand::physical_axis(std::size_t axis) const {
 
 std::vector<std::int64_t> KernelRequest::integers(std::size_t operand) const {
   if (!has_input(operand) || inputs[operand].constant == nullptr) {
-    throw Error(ErrorCode::kUnsupported, "node '" + node->name + "' (" + node->op + ")",
+    throw Error(ErrorCode::kUnsupported, "",
                 "operand " + std::to_string(operand) + " is computed while running")
         .expected("a constant");
   }

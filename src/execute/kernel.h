@@ -1,5 +1,7 @@
 #pragma once
 
+#include "tare/graph.h"
+
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -7,12 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "tare/graph.h"
-
 namespace tare {
 
-/// Order of a value's elements in memory. Channels-last (axis 1 fastest: NHWC, NWC, NDHWC) exists
-/// for values of rank 3 and more; oneDNN needs it to be fast.
+/// Order of a value's elements in memory. Channels-last (axis 1 fastest: NHWC, NWC, NDHWC)
+/// exists for values of rank 3 and more; oneDNN needs it to be fast.
 enum class Layout : std::uint8_t { kPlain, kChannelsLast };
 
 /// One operand or result, as known when a kernel is made.
@@ -53,7 +53,8 @@ struct KernelRequest {
 
   const Attributes& attributes() const { return node->attributes; }
   bool has_input(std::size_t i) const { return i < inputs.size() && inputs[i]; }
-  /// Value of a constant operand as integers. Throws Error(kUnsupported) when it is not constant.
+  /// Value of a constant operand as integers. Throws Error(kUnsupported) when it is not
+  /// constant.
   std::vector<std::int64_t> integers(std::size_t operand) const;
 };
 
@@ -70,12 +71,15 @@ struct Buffers {
   KernelState* state = nullptr;
 };
 
-/// A node made ready to run. Immutable: any number of threads run it at once, each with buffers and
-/// a state of its own.
+/// A node made ready to run. Immutable: any number of threads run it at once, each with buffers
+/// and a state of its own.
 class Kernel {
  public:
   virtual ~Kernel() = default;
   virtual std::size_t scratch_bytes() const { return 0; }
+  /// Whether a constant operand was made part of the kernel, so that run() does not get it.
+  virtual bool packs(std::size_t /*operand*/) const { return false; }
+  virtual std::size_t packed_bytes() const { return 0; }
   virtual std::unique_ptr<KernelState> make_state() const { return nullptr; }
   virtual void run(const Buffers&) const = 0;
 };
@@ -92,24 +96,31 @@ enum class LayoutRule : std::uint8_t {
 struct KernelInfo {
   std::vector<std::string> ops;
   /// Asked with all layouts plain.
-  std::function<LayoutRule(const KernelRequest&)> layout =
-      [](const KernelRequest&) { return LayoutRule::kPlain; };
-  /// Null when the types or attributes are not supported; another kernel of the same operator may
-  /// take them. Throws Error for what no kernel could take (a broken attribute).
+  std::function<LayoutRule(const KernelRequest&)> layout = [](const KernelRequest&) {
+    return LayoutRule::kPlain;
+  };
+  /// Null when the types or attributes are not supported; another kernel of the same operator
+  /// may take them. Throws Error for what no kernel could take (a broken attribute).
   std::function<std::unique_ptr<Kernel>(const KernelRequest&)> make;
   bool fuses_post_ops = false;
-  /// The result is the first operand's bytes under another shape: nothing runs.
+  /// The result is the first operand's bytes under another shape: nothing runs. `make` may be
+  /// empty, or judge types by returning any kernel.
   bool alias = false;
   /// The first result may overwrite the first operand of the same size and layout.
   bool in_place = false;
+  /// Understands TensorType::quant. Asked before the others where an operand or result holds
+  /// storage values, and only there; what it leaves goes to kernels that merely move elements.
+  bool for_storage = false;
 };
 
 /// A kernel that is one function of its buffers.
 std::unique_ptr<Kernel> make_kernel(std::function<void(const Buffers&)> run,
                                     std::size_t scratch_bytes = 0);
 
-/// All of src/execute/kernels, in file order; several may serve one operator, first taker wins.
+/// All of src/execute/kernels, in file order.
 const std::vector<KernelInfo>& kernel_registry();
+/// Those that may take a node, in the order in which they are asked; the first taker wins.
+std::vector<const KernelInfo*> kernels_for(const KernelRequest&);
 
 }  // namespace tare
 

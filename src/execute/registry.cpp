@@ -1,5 +1,7 @@
 #include "execute/kernel.h"
 
+#include <algorithm>
+
 #define TARE_X(stem) TARE_KERNEL(stem);
 #include "kernel_list.inc"
 #undef TARE_X
@@ -13,6 +15,26 @@ const std::vector<KernelInfo>& kernel_registry() {
 #undef TARE_X
   };
   return kernels;
+}
+
+std::vector<const KernelInfo*> kernels_for(const KernelRequest& request) {
+  const auto holds_storage = [](const Operand& operand) {
+    return operand && operand.type->quant.has_value();
+  };
+  std::vector<const KernelInfo*> result;
+  for (const bool for_storage : {true, false}) {
+    if (for_storage && std::none_of(request.inputs.begin(), request.inputs.end(), holds_storage) &&
+        std::none_of(request.outputs.begin(), request.outputs.end(), holds_storage)) {
+      continue;
+    }
+    for (const KernelInfo& info : kernel_registry()) {
+      if (info.for_storage == for_storage &&
+          std::find(info.ops.begin(), info.ops.end(), request.node->op) != info.ops.end()) {
+        result.push_back(&info);
+      }
+    }
+  }
+  return result;
 }
 
 }  // namespace tare

@@ -1,16 +1,17 @@
 #include "tare/graph.h"
 
-#include <algorithm>
-#include <queue>
-#include <set>
-
 #include "tare/error.h"
 
 #include "base/check.h"
 
+#include <algorithm>
+#include <queue>
+#include <set>
+
 namespace tare {
 
-// ---- attributes -------------------------------------------------------------------------------
+// ---- attributes
+// -------------------------------------------------------------------------------
 
 namespace {
 
@@ -89,7 +90,8 @@ const Tensor& Attributes::tensor(std::string_view name) const {
   return required<Tensor>(*this, name);
 }
 
-// ---- building ---------------------------------------------------------------------------------
+// ---- building
+// ---------------------------------------------------------------------------------
 
 ValueId Graph::add_value(Value value) {
   const ValueId id{static_cast<std::uint32_t>(values_.size())};
@@ -204,6 +206,28 @@ void Graph::replace_uses(ValueId before, ValueId after) {
   }
 }
 
+void Graph::rename(ValueId id, const std::string& name) {
+  if (value(id).name == name) {
+    return;
+  }
+  if (const auto holder = find_value(name)) {
+    value_names_.erase(name);
+    value(*holder).name = unique_name(name + "_1");
+    value_names_.emplace(value(*holder).name, *holder);
+  }
+  value_names_.erase(value(id).name);
+  value(id).name = name;
+  value_names_.emplace(name, id);
+}
+
+void Graph::rename(NodeId id, const std::string& name) {
+  if (node_names_.emplace(name, id).second) {
+    std::string& own = nodes_.at(id.index).node.name;
+    node_names_.erase(own);
+    own = name;
+  }
+}
+
 void Graph::drop_use(ValueId id, NodeId user) {
   auto& users = value(id).users;
   users.erase(std::find(users.begin(), users.end(), user));
@@ -212,7 +236,8 @@ void Graph::drop_use(ValueId id, NodeId user) {
 void Graph::erase(NodeId id) {
   NodeSlot& slot = nodes_.at(id.index);
   for (const ValueId output : slot.node.outputs) {
-    check(value(output).users.empty() && !is_output(output), "erased a node that is still read");
+    check(value(output).users.empty() && !is_output(output),
+          "erased a node that is still read");
     value(output).alive = false;
     value_names_.erase(value(output).name);
   }
@@ -223,6 +248,15 @@ void Graph::erase(NodeId id) {
   }
   slot.alive = false;
   node_names_.erase(slot.node.name);
+}
+
+void Graph::erase(ValueId id) {
+  Value& unread = value(id);
+  check(unread.constant && unread.users.empty() && !is_output(id),
+        "erased a value that is not an unread constant");
+  unread.alive = false;
+  unread.constant.reset();
+  value_names_.erase(unread.name);
 }
 
 void Graph::erase_unused() {
@@ -248,9 +282,7 @@ void Graph::erase_unused() {
   for (Value& v : values_) {
     const ValueId id{static_cast<std::uint32_t>(&v - values_.data())};
     if (v.alive && v.constant && v.users.empty() && !is_output(id)) {
-      v.alive = false;
-      v.constant.reset();
-      value_names_.erase(v.name);
+      erase(id);
     }
   }
 }
@@ -263,7 +295,8 @@ std::string Graph::unique_name(std::string_view wanted) const {
   return name;
 }
 
-// ---- reading ----------------------------------------------------------------------------------
+// ---- reading
+// ----------------------------------------------------------------------------------
 
 std::vector<NodeId> Graph::topological_order() const {
   std::vector<std::size_t> missing(nodes_.size(), 0);
@@ -304,6 +337,10 @@ std::vector<NodeId> Graph::topological_order() const {
     }
   }
   return order;
+}
+
+bool Graph::alive(NodeId id) const {
+  return nodes_.at(id.index).alive;
 }
 
 const Node& Graph::node(NodeId id) const {

@@ -1,14 +1,15 @@
 #pragma once
 
+#include "tare/tensor.h"
+
 #include <cstddef>
 #include <optional>
 
-#include "tare/tensor.h"
-
 namespace tare {
 
-/// Calls f(channel, first, count) for every contiguous run of elements that share one channel of
-/// `axis`; once with channel 0 and everything when there is no axis. Runs come in memory order.
+/// Calls f(channel, first, count) for every contiguous run of elements that share one channel
+/// of `axis`; once with channel 0 and everything when there is no axis. Runs come in memory
+/// order.
 template <class F>
 void for_each_slice(const Shape& shape, std::optional<int> axis, F&& f) {
   const auto total = static_cast<std::size_t>(element_count(shape));

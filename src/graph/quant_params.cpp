@@ -1,13 +1,13 @@
 #include "tare/quant_params.h"
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-
 #include "tare/error.h"
 
 #include "base/check.h"
 #include "graph/per_axis.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
 
 namespace tare {
 namespace {
@@ -46,10 +46,14 @@ ScaleZeroPoint asymmetric_params(Range range, const StorageRange& storage) {
 StorageRange storage_range(DType storage, bool narrow_range) {
   const std::int64_t narrowed = narrow_range ? 1 : 0;
   switch (storage) {
-    case DType::kInt8: return {-128 + narrowed, 127};
-    case DType::kUint8: return {narrowed, 255};
-    case DType::kInt16: return {-32768 + narrowed, 32767};
-    case DType::kUint16: return {narrowed, 65535};
+    case DType::kInt8:
+      return {-128 + narrowed, 127};
+    case DType::kUint8:
+      return {narrowed, 255};
+    case DType::kInt16:
+      return {-32768 + narrowed, 32767};
+    case DType::kUint16:
+      return {narrowed, 65535};
     case DType::kInt32:
       return {std::numeric_limits<std::int32_t>::min() + narrowed,
               std::numeric_limits<std::int32_t>::max()};
@@ -75,18 +79,20 @@ QuantParams to_quant_params(const std::vector<Range>& ranges, const QuantSpec& s
           "a calibrator returned a range that is not finite or is reversed");
     widest = std::max({widest, -range.low, range.high});
   }
-  // A channel this far below the widest one contributes nothing; a scale made from it would only
-  // push the bias, stored at input scale * weight scale, out of int32.
+  // A channel this far below the widest one contributes nothing; a scale made from it would
+  // only push the bias, stored at input scale * weight scale, out of int32.
   constexpr double kDeadChannel = 1e-6;
   for (Range range : ranges) {
     range = {std::min(range.low, 0.0), std::max(range.high, 0.0)};
     if (std::max(-range.low, range.high) < widest * kDeadChannel) {
       range = {-widest, widest};
     }
-    ScaleZeroPoint result = spec.symmetric || range == Range{} ? symmetric_params(range, storage)
-                                                               : asymmetric_params(range, storage);
+    ScaleZeroPoint result = spec.symmetric || range == Range{}
+                                ? symmetric_params(range, storage)
+                                : asymmetric_params(range, storage);
     if (range == Range{} && !spec.symmetric) {
-      result.zero_point = static_cast<std::int32_t>(std::clamp<std::int64_t>(0, storage.low, storage.high));
+      result.zero_point =
+          static_cast<std::int32_t>(std::clamp<std::int64_t>(0, storage.low, storage.high));
     }
     if (!(result.scale >= std::numeric_limits<float>::min()) || !std::isfinite(result.scale)) {
       result.scale = 1;
@@ -107,15 +113,15 @@ Tensor quantized_as(const Tensor& x, const QuantParams& params) {
   const StorageRange range = params.range();
   const auto low = static_cast<double>(range.low);
   const auto high = static_cast<double>(range.high);
-  for_each_slice(x.shape(), params.axis, [&](std::size_t channel, std::size_t first,
-                                             std::size_t count) {
-    const float scale = params.scale[channel];
-    const double zero = params.zero_point[channel];
-    for (std::size_t i = first; i < first + count; ++i) {
-      const double q = static_cast<double>(std::nearbyint(in[i] / scale)) + zero;
-      out[i] = static_cast<T>(std::isnan(q) ? zero : std::clamp(q, low, high));
-    }
-  });
+  for_each_slice(x.shape(), params.axis,
+                 [&](std::size_t channel, std::size_t first, std::size_t count) {
+                   const float scale = params.scale[channel];
+                   const double zero = params.zero_point[channel];
+                   for (std::size_t i = first; i < first + count; ++i) {
+                     const double q = static_cast<double>(std::nearbyint(in[i] / scale)) + zero;
+                     out[i] = static_cast<T>(std::isnan(q) ? zero : std::clamp(q, low, high));
+                   }
+                 });
   return result;
 }
 
@@ -124,25 +130,30 @@ Tensor dequantized_from(const Tensor& q, const QuantParams& params) {
   Tensor result(DType::kFloat32, q.shape());
   const auto in = q.view<T>();
   auto out = result.mutable_view<float>();
-  for_each_slice(q.shape(), params.axis, [&](std::size_t channel, std::size_t first,
-                                             std::size_t count) {
-    const float scale = params.scale[channel];
-    const std::int64_t zero = params.zero_point[channel];
-    for (std::size_t i = first; i < first + count; ++i) {
-      out[i] = static_cast<float>(static_cast<std::int64_t>(in[i]) - zero) * scale;
-    }
-  });
+  for_each_slice(
+      q.shape(), params.axis, [&](std::size_t channel, std::size_t first, std::size_t count) {
+        const float scale = params.scale[channel];
+        const std::int64_t zero = params.zero_point[channel];
+        for (std::size_t i = first; i < first + count; ++i) {
+          out[i] = static_cast<float>(static_cast<std::int64_t>(in[i]) - zero) * scale;
+        }
+      });
   return result;
 }
 
 template <class F>
 Tensor with_storage_type(DType storage, F&& f) {
   switch (storage) {
-    case DType::kInt8: return f(std::int8_t{});
-    case DType::kUint8: return f(std::uint8_t{});
-    case DType::kInt16: return f(std::int16_t{});
-    case DType::kUint16: return f(std::uint16_t{});
-    case DType::kInt32: return f(std::int32_t{});
+    case DType::kInt8:
+      return f(std::int8_t{});
+    case DType::kUint8:
+      return f(std::uint8_t{});
+    case DType::kInt16:
+      return f(std::int16_t{});
+    case DType::kUint16:
+      return f(std::uint16_t{});
+    case DType::kInt32:
+      return f(std::int32_t{});
     default:
       throw Error(ErrorCode::kInternal, "",
                   std::string(name_of(storage)) + " is no storage type");
@@ -157,8 +168,8 @@ Tensor quantize(const Tensor& x, const QuantParams& params) {
 }
 
 Tensor dequantize(const Tensor& q, const QuantParams& params) {
-  return with_storage_type(params.storage,
-                           [&](auto tag) { return dequantized_from<decltype(tag)>(q, params); });
+  return with_storage_type(
+      params.storage, [&](auto tag) { return dequantized_from<decltype(tag)>(q, params); });
 }
 
 }  // namespace tare

@@ -1,14 +1,14 @@
 #include "tare/tensor.h"
 
+#include "tare/error.h"
+
+#include "base/check.h"
+#include "graph/element_type.h"
+
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <limits>
-
-#include "tare/error.h"
-
-#include "base/check.h"
-#include "graph/half.h"
 
 namespace tare {
 namespace {
@@ -35,30 +35,11 @@ const DTypeInfo& info(DType dtype) {
 template <class Out>
 std::vector<Out> converted(const Tensor& tensor) {
   std::vector<Out> result(static_cast<std::size_t>(tensor.size()));
-  const auto copy = [&](auto view) {
-    std::transform(view.begin(), view.end(), result.begin(),
+  with_element_type(tensor.dtype(), [&](auto tag) {
+    const auto* elements = reinterpret_cast<const decltype(tag)*>(tensor.data());
+    std::transform(elements, elements + result.size(), result.begin(),
                    [](auto x) { return static_cast<Out>(x); });
-  };
-  switch (tensor.dtype()) {
-    case DType::kFloat32: copy(tensor.view<float>()); break;
-    case DType::kFloat64: copy(tensor.view<double>()); break;
-    case DType::kFloat16: {
-      const auto* bits = reinterpret_cast<const std::uint16_t*>(tensor.data());
-      for (std::size_t i = 0; i < result.size(); ++i) {
-        result[i] = static_cast<Out>(half_to_float(bits[i]));
-      }
-      break;
-    }
-    case DType::kInt8: copy(tensor.view<std::int8_t>()); break;
-    case DType::kUint8: copy(tensor.view<std::uint8_t>()); break;
-    case DType::kInt16: copy(tensor.view<std::int16_t>()); break;
-    case DType::kUint16: copy(tensor.view<std::uint16_t>()); break;
-    case DType::kInt32: copy(tensor.view<std::int32_t>()); break;
-    case DType::kUint32: copy(tensor.view<std::uint32_t>()); break;
-    case DType::kInt64: copy(tensor.view<std::int64_t>()); break;
-    case DType::kUint64: copy(tensor.view<std::uint64_t>()); break;
-    case DType::kBool: copy(tensor.view<bool>()); break;
-  }
+  });
   return result;
 }
 
@@ -66,7 +47,8 @@ std::vector<Out> converted(const Tensor& tensor) {
 constexpr std::align_val_t kAlignment{64};
 
 std::shared_ptr<std::byte[]> allocate(std::size_t size) {
-  auto* bytes = static_cast<std::byte*>(::operator new(std::max<std::size_t>(size, 1), kAlignment));
+  auto* bytes =
+      static_cast<std::byte*>(::operator new(std::max<std::size_t>(size, 1), kAlignment));
   return {bytes, [](std::byte* p) { ::operator delete(p, kAlignment); }};
 }
 
@@ -84,7 +66,8 @@ DType dtype_from_name(std::string_view name) {
   const auto* found = std::find_if(kDTypes.begin(), kDTypes.end(),
                                    [&](const DTypeInfo& d) { return d.name == name; });
   if (found == kDTypes.end()) {
-    throw Error(ErrorCode::kInvalidModel, "", "unknown element type '" + std::string(name) + "'");
+    throw Error(ErrorCode::kInvalidModel, "",
+                "unknown element type '" + std::string(name) + "'");
   }
   return found->dtype;
 }
@@ -108,7 +91,10 @@ std::int64_t element_count(const Shape& shape) {
 std::string to_string(const Shape& shape) {
   std::string result = "[";
   for (std::size_t i = 0; i < shape.size(); ++i) {
-    result += (i == 0 ? "" : ",") + std::to_string(shape[i]);
+    if (i != 0) {
+      result += ',';
+    }
+    result += std::to_string(shape[i]);
   }
   return result + "]";
 }
@@ -142,6 +128,17 @@ Tensor Tensor::reshaped(Shape shape) const {
   check(element_count(shape) == size(), "reshape changes the element count");
   Tensor result = *this;
   result.shape_ = std::move(shape);
+  return result;
+}
+
+Tensor Tensor::rows(std::int64_t first, std::int64_t count) const {
+  check(!shape_.empty() && first >= 0 && count >= 0 && first + count <= shape_[0],
+        "rows outside of a tensor");
+  const std::size_t row =
+      shape_[0] == 0 ? 0 : byte_size() / static_cast<std::size_t>(shape_[0]);
+  Tensor result = *this;
+  result.shape_[0] = count;
+  result.bytes_ = {bytes_, bytes_.get() + row * static_cast<std::size_t>(first)};
   return result;
 }
 

@@ -1,14 +1,30 @@
-#include <cmath>
-#include <set>
+#include "graph/verify.h"
 
-#include "tare/error.h"
-#include "tare/graph.h"
+#include "graph/literal.h"
+
+#include <algorithm>
+#include <cmath>
 
 namespace tare {
 namespace {
 
+bool is_storage_type(DType dtype) {
+  return is_integer(dtype) && size_of(dtype) <= 4 && dtype != DType::kUint32;
+}
+
 void check_params(const std::string& where, const TensorType& type, Faults& faults) {
   const QuantParams& params = *type.quant;
+  // A simulated graph holds storage values in float32; the point tells them from real ones.
+  const bool simulated = type.dtype == DType::kFloat32 && !type.point.empty();
+  if (type.dtype != params.storage && !simulated) {
+    faults.add(where, "holds " + std::string(name_of(type.dtype)),
+               "its storage type " + std::string(name_of(params.storage)));
+  }
+  if (!is_storage_type(params.storage)) {
+    faults.add(where, "is quantized to " + std::string(name_of(params.storage)),
+               "i8, u8, i16, u16 or i32");
+    return;
+  }
   std::size_t wanted = 1;
   if (params.axis) {
     const auto axis = static_cast<std::size_t>(*params.axis);
@@ -25,39 +41,55 @@ void check_params(const std::string& where, const TensorType& type, Faults& faul
                    std::to_string(params.zero_point.size()) + " zero points",
                std::to_string(wanted) + " of each");
   }
-  if (type.dtype != params.storage) {
-    faults.add(where, "holds " + std::string(name_of(type.dtype)),
-               "its storage type " + std::string(name_of(params.storage)));
-  }
   const StorageRange range = params.range();
   for (const float scale : params.scale) {
     if (!(scale > 0) || !std::isfinite(scale)) {
-      faults.add(where, "has scale " + std::to_string(scale), "a finite scale above 0");
+      std::string text = "has scale ";
+      append_literal(text, scale);
+      faults.add(where, text, "a finite scale above 0");
       break;
     }
   }
   for (const std::int32_t zero : params.zero_point) {
     if (zero < range.low || zero > range.high) {
-      faults.add(where, "has zero point " + std::to_string(zero),
-                 "one within [" + std::to_string(range.low) + "," + std::to_string(range.high) + "]");
+      faults.add(
+          where, "has zero point " + std::to_string(zero),
+          "one within [" + std::to_string(range.low) + "," + std::to_string(range.high) + "]");
       break;
     }
   }
 }
 
+bool counts_elements(const TensorType& type) {
+  std::int64_t bytes = static_cast<std::int64_t>(size_of(type.dtype));
+  for (const std::int64_t extent : type.shape) {
+    if (__builtin_mul_overflow(bytes, extent, &bytes)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
+
+void verify_type(const std::string& where, const TensorType& type, Faults& faults) {
+  if (std::any_of(type.shape.begin(), type.shape.end(),
+                  [](auto extent) { return extent < 0; })) {
+    faults.add(where, "has shape " + to_string(type.shape), "extents of 0 or more");
+  } else if (!counts_elements(type)) {
+    faults.add(where, "has shape " + to_string(type.shape), "fewer than 2^63 bytes");
+  }
+  if (type.quant) {
+    check_params(where, type, faults);
+  }
+}
 
 void verify(const Graph& graph) {
   Faults faults;
   for (const ValueId id : graph.values()) {
     const std::string where = "value '" + graph.name(id) + "'";
     const TensorType& type = graph.type(id);
-    for (const std::int64_t extent : type.shape) {
-      if (extent < 0) {
-        faults.add(where, "has shape " + to_string(type.shape), "extents of 0 or more");
-        break;
-      }
-    }
+    verify_type(where, type, faults);
     if (const Tensor* tensor = graph.constant(id)) {
       if (tensor->shape() != type.shape || tensor->dtype() != type.dtype) {
         faults.add(where,
@@ -65,9 +97,6 @@ void verify(const Graph& graph) {
                        to_string(tensor->shape()),
                    std::string(name_of(type.dtype)) + to_string(type.shape));
       }
-    }
-    if (type.quant) {
-      check_params(where, type, faults);
     }
   }
   for (const NodeId id : graph.nodes()) {

@@ -1,10 +1,10 @@
 #include "base/parallel.h"
 
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <stdexcept>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace tare {
 namespace {

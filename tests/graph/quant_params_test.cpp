@@ -66,16 +66,14 @@ TEST(Quantize, RoundsHalfToEvenAndSaturates) {
 // TVM's golden vectors for qnn.quantize, which hold for half-to-even as well (no ties in them).
 TEST(Quantize, MatchesPublishedVectors) {
   const QuantParams params{.storage = DType::kUint8, .scale = {0.5F}, .zero_point = {127}};
-  const auto x = Tensor::of<float>(
-      {10}, {-63.5F, -63, -62.5F, -62, -61.5F, 62, 62.5F, 63, 63.5F, 64});
+  const auto x =
+      Tensor::of<float>({10}, {-63.5F, -63, -62.5F, -62, -61.5F, 62, 62.5F, 63, 63.5F, 64});
   EXPECT_EQ(quantize(x, params),
             (Tensor::of<std::uint8_t>({10}, {0, 1, 2, 3, 4, 251, 252, 253, 254, 255})));
-  const QuantParams per_axis{.storage = DType::kUint8,
-                             .scale = {0.5F, 0.25F},
-                             .zero_point = {127, 123},
-                             .axis = 0};
-  const auto rows = Tensor::of<float>(
-      {2, 5}, {-63.5F, -63, -62.5F, -62, -61.5F, 30, 31, 31.5F, 31.75F, 32});
+  const QuantParams per_axis{
+      .storage = DType::kUint8, .scale = {0.5F, 0.25F}, .zero_point = {127, 123}, .axis = 0};
+  const auto rows =
+      Tensor::of<float>({2, 5}, {-63.5F, -63, -62.5F, -62, -61.5F, 30, 31, 31.5F, 31.75F, 32});
   EXPECT_EQ(quantize(rows, per_axis),
             (Tensor::of<std::uint8_t>({2, 5}, {0, 1, 2, 3, 4, 243, 247, 249, 250, 251})));
 }

@@ -3,19 +3,19 @@
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import {pathToFileURL} from 'node:url';
+import {fileURLToPath, pathToFileURL} from 'node:url';
 
 const USAGE = `usage: node judge.mjs run MODEL SPEC.json OUTDIR [--threads N] [--optimization LEVEL]
        node judge.mjs kernels MODEL [--optimization LEVEL]
        node judge.mjs pass MODEL SPEC.json [--threads N] [--optimization LEVEL]
        node judge.mjs --help
 
-run      runs every sample, one at a time, and writes output k of all samples to OUTDIR/<k>.bin (raw little-endian, in
-         sample order); prints {"outputs":[{"name","type","dims"}],"samples","seconds_create","seconds_run"}
+run      runs every sample, one at a time, and writes output k of all samples to OUTDIR/<k>.bin (raw little-endian,
+         in sample order); prints {"outputs":[{"name","type","dims"}],"samples","seconds_create","seconds_run"}
 kernels  prints the operators left after ONNX Runtime's own optimization:
          {"op_types":{op_type: count},"nodes":[{"name","op_type","domain"}]}; nodes inside sub-graphs are not listed
-pass     runs every sample and drops the outputs; prints {"seconds","samples"}, where seconds covers creating the session,
-         reading the samples and running them
+pass     runs every sample and drops the outputs; prints {"seconds","samples"}, where seconds covers creating the
+         session, reading the samples and running them
 
 --threads N           threads inside one operator, 1 or more (default 1)
 --optimization LEVEL  none, basic, extended or all (default all); with none, QuantizeLinear and DequantizeLinear are
@@ -72,11 +72,12 @@ export function parseCommandLine(words) {
 
 function parseOption(option, value) {
   if (option === 'threads') {
-    if (!/^[1-9][0-9]{0,3}$/.test(value)) throw new UsageError(`--threads must be an integer from 1 to 9999, not '${value}'`);
-    return Number(value);
+    if (/^[1-9][0-9]{0,3}$/.test(value)) return Number(value);
+    throw new UsageError(`--threads must be an integer from 1 to 9999, not '${value}'`);
   }
   if (!Object.hasOwn(OPTIMIZATION_LEVELS, value)) {
-    throw new UsageError(`--optimization must be one of ${Object.keys(OPTIMIZATION_LEVELS).join(', ')}, not '${value}'`);
+    const levels = Object.keys(OPTIMIZATION_LEVELS).join(', ');
+    throw new UsageError(`--optimization must be one of ${levels}, not '${value}'`);
   }
   return value;
 }
@@ -96,7 +97,8 @@ export function readSpec(specPath) {
   };
   if (!Number.isSafeInteger(spec?.samples) || spec.samples < 1) fail('"samples" must be a positive integer');
   if (!Array.isArray(spec.inputs) || spec.inputs.length === 0) fail('"inputs" must be a list of at least one input');
-  const inputs = spec.inputs.map((input, index) => checkInput(input, index, spec.samples, path.dirname(specPath), fail));
+  const folder = path.dirname(specPath);
+  const inputs = spec.inputs.map((input, index) => checkInput(input, index, spec.samples, folder, fail));
   if (new Set(inputs.map((input) => input.name)).size !== inputs.length) fail('two inputs have the same name');
   return {inputs, samples: spec.samples};
 }
@@ -133,7 +135,8 @@ function checkInputsMatch(session, inputs) {
     const input = given.get(wanted.name);
     if (!input) throw new Failure(`the samples lack the model's input '${wanted.name}'`);
     if (input.type !== wanted.type) {
-      throw new Failure(`the model's input '${wanted.name}' is ${wanted.type ?? 'no tensor'}, the samples hold ${input.type}`);
+      const type = wanted.type ?? 'no tensor';
+      throw new Failure(`the model's input '${wanted.name}' is ${type}, the samples hold ${input.type}`);
     }
     given.delete(wanted.name);
   }
@@ -156,7 +159,8 @@ class SampleReader {
     const data = new ARRAY_TYPES[input.type](input.count);
     let done = 0;
     while (done < input.bytes) {
-      const read = fs.readSync(file, new Uint8Array(data.buffer, done), 0, input.bytes - done, sample * input.bytes + done);
+      const rest = new Uint8Array(data.buffer, done);
+      const read = fs.readSync(file, rest, 0, rest.length, sample * input.bytes + done);
       if (read === 0) throw new Failure(`${input.path} ended inside sample ${sample}`);
       done += read;
     }
@@ -174,7 +178,8 @@ async function loadRuntime() {
   try {
     return (await import('onnxruntime-node')).default;
   } catch (error) {
-    throw new Failure(`cannot load onnxruntime-node (run 'npm ci' in ${import.meta.dirname ?? 'this folder'}): ${error.message}`);
+    const folder = path.dirname(fileURLToPath(import.meta.url));
+    throw new Failure(`cannot load onnxruntime-node (run 'npm ci' in ${folder}): ${error.message}`);
   }
 }
 
@@ -236,11 +241,14 @@ class OutputWriter {
   write(tensors, sample) {
     this.outputs.forEach((output, k) => {
       const tensor = tensors[output.name];
-      if (!ArrayBuffer.isView(tensor.data)) throw new Failure(`output '${output.name}' has type ${tensor.type}, which has no raw form`);
+      if (!ArrayBuffer.isView(tensor.data)) {
+        throw new Failure(`output '${output.name}' has type ${tensor.type}, which has no raw form`);
+      }
       output.type ??= tensor.type;
       output.dims ??= [...tensor.dims];
       if (String(tensor.dims) !== String(output.dims)) {
-        throw new Failure(`output '${output.name}' has dims [${tensor.dims}] for sample ${sample}, [${output.dims}] before`);
+        const change = `[${tensor.dims}] for sample ${sample}, [${output.dims}] before`;
+        throw new Failure(`output '${output.name}' has dims ${change}`);
       }
       this.append(k, new Uint8Array(tensor.data.buffer, tensor.data.byteOffset, tensor.data.byteLength));
     });
@@ -263,8 +271,9 @@ async function runCommand([model, specPath, folder], options) {
   const created = (performance.now() - start) / 1000;
   const writer = new OutputWriter(folder, session.outputNames);
   try {
-    const seconds = await runSamples(ort, session, spec, (outputs, sample) => writer.write(outputs, sample));
-    return {outputs: writer.outputs, samples: spec.samples, seconds_create: round(created), seconds_run: round(seconds)};
+    const ran = await runSamples(ort, session, spec, (outputs, sample) => writer.write(outputs, sample));
+    const {outputs} = writer;
+    return {outputs, samples: spec.samples, seconds_create: round(created), seconds_run: round(ran)};
   } finally {
     writer.close();
   }

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "tare/quant_params.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tare {
+
+/// What was decided for one point.
+struct PointResult {
+  bool enabled = true;  ///< false: the point passes values through and the region stays float
+  QuantParams params;
+  std::vector<Range> seen;    ///< extremes of the data; one, or one per channel
+  std::vector<Range> chosen;  ///< what the calibrator kept of it
+  std::string calibrator;
+  std::uint64_t elements = 0;
+  std::vector<int> widened_channels;  ///< weights: scale widened so that the bias fits int32
+};
+
+/// Point name -> decision.
+using QuantTable = std::map<std::string, PointResult>;
+
+}  // namespace tare

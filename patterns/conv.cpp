@@ -1,0 +1,32 @@
+// Conv(x, w[, b]) on storage values: every rank, grouped and depthwise alike.
+#include "tare/simulate.h"
+
+namespace tare {
+namespace {
+
+ValueId affine(AffineBuilder& builder, const Match& match) {
+  const Node& conv = builder.graph().node(match.root());
+  const ValueId x = builder.activation(match.value("x"));
+  const ValueId w = builder.weight(conv, match.value("w"), 0);
+  std::vector<ValueId> operands{x, w};
+  if (match.has("b")) {
+    operands.push_back(builder.bias(match.value("b"), x, w));
+  }
+  return builder.accumulate(conv, operands);
+}
+
+}  // namespace
+}  // namespace tare
+
+TARE_PATTERN(conv) {
+  using namespace tare;
+  return {.name = "conv",
+          .summary = "convolution with a constant kernel and an optional constant bias",
+          .pattern =
+              [] {
+                return op("Conv").with(any().as("x"), constant().as("w"),
+                                       optional(constant().as("b")));
+              },
+          .simulate = affine,
+          .quantize = affine};
+}

@@ -1,0 +1,190 @@
+#include "tare/calibrator.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+
+namespace tare {
+namespace {
+
+/// Values handled at a time: fits the first-level cache together with the bins.
+constexpr std::size_t kBlock = 2048;
+constexpr auto kHalf = static_cast<std::int32_t>(Summary::kBins / 2);
+/// 2^-kSmallestExponent is still a finite float, and 2^116 * 2048 holds the largest one.
+constexpr int kSmallestExponent = -126;
+constexpr int kLargestExponent = 117;
+
+struct Extremes {
+  float low = 0;
+  float high = 0;
+  std::uint64_t zeros = 0;
+  bool finite = true;
+};
+
+/// Independent lanes make this vector code: a float minimum may not be reordered by the
+/// compiler. NaN and infinities show in `finite`.
+Extremes extremes_of(std::span<const float> values) {
+  constexpr std::size_t kLanes = 32;
+  std::array<float, kLanes> low;
+  std::array<float, kLanes> high;
+  std::array<std::uint32_t, kLanes> zeros{};
+  std::array<std::uint32_t, kLanes> largest{};
+  low.fill(values[0]);
+  high.fill(values[0]);
+  const auto take = [&](std::size_t lane, float x) {
+    low[lane] = x < low[lane] ? x : low[lane];
+    high[lane] = x > high[lane] ? x : high[lane];
+    zeros[lane] += x == 0 ? 1U : 0U;
+    const std::uint32_t magnitude = std::bit_cast<std::uint32_t>(x) & 0x7FFFFFFFU;
+    largest[lane] = magnitude > largest[lane] ? magnitude : largest[lane];
+  };
+  std::size_t i = 0;
+  for (; i + kLanes <= values.size(); i += kLanes) {
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      take(lane, values[i + lane]);
+    }
+  }
+  for (; i < values.size(); ++i) {
+    take(0, values[i]);
+  }
+  Extremes result{low[0], high[0], 0, true};
+  for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    result.low = std::min(result.low, low[lane]);
+    result.high = std::max(result.high, high[lane]);
+    result.zeros += zeros[lane];
+    result.finite = result.finite && largest[lane] < 0x7F800000U;
+  }
+  return result;
+}
+
+/// Smallest exponent whose bins hold values of that magnitude.
+int exponent_for(float magnitude) {
+  int exponent = 0;
+  (void)std::frexp(magnitude, &exponent);  // magnitude < 2^exponent
+  return std::clamp(exponent - std::countr_zero(static_cast<unsigned>(kHalf)),
+                    kSmallestExponent, kLargestExponent);
+}
+
+/// Adds the bins of `values`, which all lie inside. Several tables, because consecutive values
+/// tend to fall into the same bin and would wait for each other's increment.
+void count_bins(std::span<const float> values, int exponent, std::vector<std::uint64_t>& bins) {
+  constexpr std::size_t kTables = 4;
+  const float inverse = std::ldexp(1.0F, -exponent);
+  const auto bin_of = [inverse](float x) {
+    return static_cast<std::int32_t>(std::floor(x * inverse)) + kHalf;
+  };
+  if (values.size() < Summary::kBins * 2) {  // not worth clearing the tables for
+    for (const float x : values) {
+      ++bins[static_cast<std::size_t>(bin_of(x))];
+    }
+    return;
+  }
+  thread_local std::array<std::array<std::uint32_t, Summary::kBins>, kTables> tables{};
+  std::array<std::int32_t, kBlock> index{};
+  for (std::size_t first = 0; first < values.size(); first += kBlock) {
+    const auto block = values.subspan(first, std::min(kBlock, values.size() - first));
+    for (std::size_t i = 0; i < block.size(); ++i) {
+      index[i] = bin_of(block[i]);
+    }
+    std::size_t i = 0;
+    for (; i + kTables <= block.size(); i += kTables) {
+      for (std::size_t t = 0; t < kTables; ++t) {
+        ++tables[t][static_cast<std::size_t>(index[i + t])];
+      }
+    }
+    for (; i < block.size(); ++i) {
+      ++tables[0][static_cast<std::size_t>(index[i])];
+    }
+  }
+  for (std::size_t bin = 0; bin < Summary::kBins; ++bin) {
+    for (auto& table : tables) {
+      bins[bin] += table[bin];
+      table[bin] = 0;
+    }
+  }
+}
+
+}  // namespace
+
+double Summary::bin_width() const {
+  return std::ldexp(1.0, exponent_);
+}
+
+void Summary::observe(std::span<const float> values) {
+  // Counting in blocks keeps 32-bit tables far from overflow and the data in the second-level
+  // cache.
+  constexpr std::size_t kPart = 1U << 16U;
+  for (std::size_t first = 0; first < values.size(); first += kPart) {
+    observe_part(values.subspan(first, std::min(kPart, values.size() - first)));
+  }
+}
+
+void Summary::observe_part(std::span<const float> values) {
+  const Extremes seen = extremes_of(values);
+  if (!seen.finite) {
+    std::vector<float> rest;
+    rest.reserve(values.size());
+    for (const float x : values) {
+      nan_ += std::isnan(x) ? 1 : 0;
+      infinite_ += std::isinf(x) ? 1 : 0;
+      if (std::isfinite(x)) {
+        rest.push_back(x);
+      }
+    }
+    if (!rest.empty()) {
+      observe_part(rest);
+    }
+    return;
+  }
+  low_ = count_ == 0 ? seen.low : std::min(low_, seen.low);
+  high_ = count_ == 0 ? seen.high : std::max(high_, seen.high);
+  count_ += values.size();
+  zeros_ += seen.zeros;
+  const float magnitude = std::max(-seen.low, seen.high);
+  if (seen.zeros == values.size()) {
+    return;
+  }
+  hold(exponent_for(magnitude));
+  count_bins(values, exponent_, bins_);
+  bins_[static_cast<std::size_t>(kHalf)] -= seen.zeros;
+}
+
+void Summary::hold(int exponent) {
+  if (bins_.empty()) {
+    bins_.assign(kBins, 0);
+    exponent_ = exponent;
+  }
+  for (; exponent_ < exponent; ++exponent_) {
+    // Pairs are anchored at zero: bin k of the old width lies in bin floor(k / 2) of the new
+    // one.
+    std::vector<std::uint64_t> wider(kBins, 0);
+    for (std::int32_t bin = -kHalf; bin < kHalf; ++bin) {
+      wider[static_cast<std::size_t>((bin >> 1) + kHalf)] +=
+          bins_[static_cast<std::size_t>(bin + kHalf)];
+    }
+    bins_ = std::move(wider);
+  }
+}
+
+void Summary::merge(const Summary& other) {
+  if (other.count_ != 0) {
+    low_ = count_ == 0 ? other.low_ : std::min(low_, other.low_);
+    high_ = count_ == 0 ? other.high_ : std::max(high_, other.high_);
+  }
+  count_ += other.count_;
+  zeros_ += other.zeros_;
+  nan_ += other.nan_;
+  infinite_ += other.infinite_;
+  if (other.bins_.empty()) {
+    return;
+  }
+  hold(other.exponent_);
+  Summary same_width = other;
+  same_width.hold(exponent_);
+  for (std::size_t bin = 0; bin < kBins; ++bin) {
+    bins_[bin] += same_width.bins_[bin];
+  }
+}
+
+}  // namespace tare

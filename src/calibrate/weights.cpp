@@ -1,0 +1,141 @@
+#include "calibrate/weights.h"
+
+#include "graph/per_axis.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace tare {
+namespace {
+
+/// The values of one channel in kernel order.
+class ChannelReader {
+ public:
+  ChannelReader(const Tensor& weights, const QuantPoint& point)
+      : values_(weights.view<float>()), shape_(weights.shape()) {
+    const std::size_t axis = static_cast<std::size_t>(point.spec.axis);
+    channels_ = static_cast<std::size_t>(shape_.at(axis));
+    if (point.op == "Conv") {
+      // [O, I, kernel...] is read as kernel position, then I.
+      inner_ = static_cast<std::size_t>(shape_[1]);
+      outer_ = values_.size() / channels_ / inner_;
+      channel_stride_ = inner_ * outer_;
+      inner_stride_ = outer_;
+      outer_stride_ = 1;
+    } else {
+      // A matrix with outputs along `axis`; leading axes are batches of such matrices.
+      const std::size_t rank = shape_.size();
+      const bool outputs_last = axis == rank - 1;
+      inner_ = static_cast<std::size_t>(shape_[outputs_last ? rank - 2 : rank - 1]);
+      outer_ = values_.size() / channels_ / inner_;
+      channel_stride_ = outputs_last ? 1 : inner_;
+      inner_stride_ = outputs_last ? channels_ : 1;
+      outer_stride_ = channels_ * inner_;
+    }
+  }
+
+  std::size_t channels() const { return channels_; }
+  std::size_t size() const { return inner_ * outer_; }
+
+  float operator()(std::size_t channel, std::size_t i) const {
+    return values_[channel * channel_stride_ + (i % inner_) * inner_stride_ +
+                   (i / inner_) * outer_stride_];
+  }
+
+ private:
+  std::span<const float> values_;
+  Shape shape_;
+  std::size_t channels_ = 1;
+  std::size_t inner_ = 1;
+  std::size_t outer_ = 1;
+  std::size_t channel_stride_ = 1;
+  std::size_t inner_stride_ = 1;
+  std::size_t outer_stride_ = 1;
+};
+
+bool is_depthwise(const Tensor& weights, const QuantPoint& point) {
+  return point.op == "Conv" && weights.shape()[1] == 1;
+}
+
+}  // namespace
+
+PointResult choose_constant(const Tensor& values, const QuantPoint& point,
+                            const Calibrator& calibrator, int pair_limit) {
+  const bool per_axis = point.spec.granularity == Granularity::kPerAxis;
+  const auto axis = per_axis ? std::optional(point.spec.axis) : std::nullopt;
+  std::vector<Summary> summaries(
+      per_axis ? static_cast<std::size_t>(values.shape().at(static_cast<std::size_t>(*axis)))
+               : 1);
+  const auto data = values.view<float>();
+  for_each_slice(values.shape(), axis,
+                 [&](std::size_t channel, std::size_t first, std::size_t count) {
+                   summaries[channel].observe(data.subspan(first, count));
+                 });
+  PointResult result;
+  result.calibrator = point.calibrator.name;
+  for (const Summary& summary : summaries) {
+    result.seen.push_back({summary.low(), summary.high()});
+    result.chosen.push_back(calibrator.choose(summary, point.spec));
+    result.elements += summary.count();
+  }
+  result.params = to_quant_params(result.chosen, point.spec);
+  if (pair_limit > 0 && !point.op.empty()) {
+    result.widened_channels = limit_pairs(values, point, pair_limit, result.params);
+  }
+  return result;
+}
+
+std::vector<int> limit_pairs(const Tensor& weights, const QuantPoint& point, int limit,
+                             QuantParams& params) {
+  const auto middle = params.zero_point[0];
+  if (is_depthwise(weights, point) || params.storage != DType::kInt8 || middle != 0) {
+    return {};
+  }
+  constexpr float kStep = 1.005F;
+  const ChannelReader reader(weights, point);
+  const auto low = static_cast<float>(params.range().low);
+  const auto high = static_cast<float>(params.range().high);
+  const auto largest_pair = [&](std::size_t channel, float scale) {
+    const auto storage = [&](std::size_t i) {
+      return std::clamp(std::nearbyint(reader(channel, i) / scale), low, high);
+    };
+    float largest = 0;
+    for (std::size_t i = 0; i + 1 < reader.size(); i += 2) {
+      largest = std::max(largest, std::abs(storage(i) + storage(i + 1)));
+    }
+    return largest;
+  };
+  std::vector<int> widened;
+  for (std::size_t channel = 0; channel < reader.channels(); ++channel) {
+    float& scale = params.scale[params.per_axis() ? channel : 0];
+    const float before = scale;
+    while (largest_pair(channel, scale) > static_cast<float>(limit)) {
+      scale *= kStep;
+    }
+    if (scale != before) {
+      widened.push_back(static_cast<int>(channel));
+    }
+  }
+  return widened;
+}
+
+std::vector<int> fit_bias(const Tensor& bias, float input_scale, QuantParams& weight) {
+  // One step of room for the rounding of the bias itself.
+  constexpr double kLargest = std::numeric_limits<std::int32_t>::max() - 1.0;
+  std::vector<int> widened;
+  const auto values = bias.view<float>();
+  for (std::size_t channel = 0; channel < values.size(); ++channel) {
+    float& scale = weight.scale[weight.per_axis() ? channel : 0];
+    const double needed = std::abs(static_cast<double>(values[channel])) / kLargest /
+                          static_cast<double>(input_scale);
+    if (static_cast<double>(scale) < needed) {
+      scale =
+          std::nextafter(static_cast<float>(needed), std::numeric_limits<float>::infinity());
+      widened.push_back(static_cast<int>(channel));
+    }
+  }
+  return widened;
+}
+
+}  // namespace tare

@@ -1,0 +1,348 @@
+#include "tare/error.h"
+
+#include "execute/fuse.h"
+#include "execute/one_thread.h"
+#include "execute/program.h"
+#include "execute/reorder.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+namespace tare {
+namespace {
+
+std::string describe(const Node& node) {
+  return "node '" + node.name + "' (" + node.op + ")";
+}
+
+std::string types_of(const KernelRequest& request) {
+  std::string text;
+  for (const Operand& input : request.inputs) {
+    text += text.empty() ? "" : ", ";
+    text += input ? std::string(name_of(input.dtype())) + to_string(input.shape()) : "absent";
+  }
+  return "(" + text + ")";
+}
+
+class Compiler {
+ public:
+  Compiler(const Graph& graph, const ExecuteOptions& options)
+      : graph_(graph), options_(options) {}
+
+  Program run();
+
+ private:
+  /// The places of a value, by layout; both name the same one where the layouts coincide.
+  struct Homes {
+    std::array<Place, 2> at;
+    Layout native = Layout::kPlain;  ///< as it was computed
+  };
+  /// A request with the graph's values behind its operands.
+  struct Work {
+    const KernelInfo* info = nullptr;
+    KernelRequest request;
+    std::vector<ValueId> inputs;
+    std::vector<ValueId> outputs;
+  };
+
+  std::set<ValueId> kept_values() const;
+  std::vector<NodeId> live_order(const std::set<ValueId>& kept) const;
+  void add_interface();
+  void emit(const Unit&);
+  bool emit_fused(const Node&, std::span<const NodeId> folded, bool last_try);
+  Work describe_work(const Node&, std::span<const NodeId> folded) const;
+  void refuse(const Node&, std::string what, std::string expected = {});
+  void choose_layouts(Work&) const;
+  Layout follow(const Work&) const;
+  void commit(const Work&, std::unique_ptr<Kernel>);
+  Place place_of(ValueId, Layout);
+  Place new_buffer(std::size_t bytes);
+  void set_home(ValueId, Layout, Place);
+  bool has(ValueId, Layout) const;
+  void show_observed();
+
+  const Graph& graph_;
+  const ExecuteOptions& options_;
+  Program program_;
+  std::map<ValueId, Homes> homes_;
+  std::map<std::size_t, std::size_t> writer_;  ///< buffer -> step
+  Faults faults_;
+};
+
+std::set<ValueId> Compiler::kept_values() const {
+  std::set<ValueId> kept(options_.observe.begin(), options_.observe.end());
+  kept.insert(graph_.outputs().begin(), graph_.outputs().end());
+  return kept;
+}
+
+std::vector<NodeId> Compiler::live_order(const std::set<ValueId>& kept) const {
+  std::vector<NodeId> order = graph_.topological_order();
+  std::set<ValueId> wanted = kept;
+  std::vector<NodeId> live;
+  for (auto id = order.rbegin(); id != order.rend(); ++id) {
+    const Node& node = graph_.node(*id);
+    if (std::any_of(node.outputs.begin(), node.outputs.end(),
+                    [&](ValueId output) { return wanted.contains(output); })) {
+      live.push_back(*id);
+      wanted.insert(node.inputs.begin(), node.inputs.end());
+    }
+  }
+  std::reverse(live.begin(), live.end());
+  return live;
+}
+
+void Compiler::add_interface() {
+  for (const ValueId input : graph_.inputs()) {
+    const Place place{Place::Kind::kInput, program_.inputs.size()};
+    program_.inputs.push_back({graph_.name(input), graph_.type(input), place});
+    set_home(input, Layout::kPlain, place);
+  }
+}
+
+Program Compiler::run() {
+  const std::set<ValueId> kept = kept_values();
+  add_interface();
+  for (const Unit& unit : fuse(graph_, live_order(kept), kept)) {
+    emit(unit);
+  }
+  faults_.raise(ErrorCode::kUnsupported);
+  for (const ValueId output : graph_.outputs()) {
+    program_.outputs.push_back(
+        {graph_.name(output), graph_.type(output), place_of(output, Layout::kPlain)});
+  }
+  show_observed();
+  assign_memory(program_);
+  return std::move(program_);
+}
+
+/// As many folded nodes as some kernel takes; the others follow as steps of their own.
+void Compiler::emit(const Unit& unit) {
+  const Node& node = graph_.node(unit.node);
+  std::size_t count = unit.folded.size();
+  while (!emit_fused(node, std::span(unit.folded).first(count), count == 0) && count > 0) {
+    --count;
+  }
+  for (; count < unit.folded.size(); ++count) {
+    emit({unit.folded[count], {}});
+  }
+}
+
+/// False when no kernel takes the node in this form; on the last try that is a fault.
+bool Compiler::emit_fused(const Node& node, std::span<const NodeId> folded, bool last_try) try {
+  const Work work = describe_work(node, folded);
+  bool known = false;
+  for (const KernelInfo* info : kernels_for(work.request)) {
+    if (!folded.empty() && !info->fuses_post_ops) {
+      continue;
+    }
+    known = true;
+    Work candidate = work;
+    candidate.info = info;
+    choose_layouts(candidate);
+    std::unique_ptr<Kernel> kernel = info->make ? info->make(candidate.request) : nullptr;
+    if (kernel != nullptr || (info->alias && !info->make)) {
+      commit(candidate, std::move(kernel));
+      return true;
+    }
+  }
+  if (last_try) {
+    refuse(node, known ? "no kernel for types " + types_of(work.request)
+                       : "no kernel for this operator");
+  }
+  return false;
+} catch (Error& error) {
+  if (error.code() == ErrorCode::kUnsupported) {
+    refuse(node, error.faults().front().what, error.faults().front().expected);
+    return true;
+  }
+  error.at(describe(node));
+  throw;
+} catch (const std::exception& error) {
+  throw Error(ErrorCode::kInternal, describe(node), error.what());
+}
+
+/// Goes on with the next nodes, so that all faults are reported at once.
+void Compiler::refuse(const Node& node, std::string what, std::string expected) {
+  faults_.add(describe(node), std::move(what), std::move(expected));
+  for (const ValueId output : node.outputs) {
+    set_home(output, Layout::kPlain, new_buffer(0));
+  }
+}
+
+Compiler::Work Compiler::describe_work(const Node& node, std::span<const NodeId> folded) const {
+  Work work;
+  work.request.node = &node;
+  work.inputs = node.inputs;
+  work.outputs = node.outputs;
+  for (const NodeId id : folded) {
+    const Node& next = graph_.node(id);
+    FoldedOp fold = *as_post_op(graph_, next, work.outputs[0]);
+    if (fold.operand) {
+      fold.op.operand = work.inputs.size();
+      work.inputs.push_back(fold.operand);
+    }
+    work.request.post_ops.push_back(fold.op);
+    work.outputs = next.outputs;
+  }
+  const auto operand = [&](ValueId id) {
+    return id ? Operand{&graph_.type(id), Layout::kPlain, graph_.constant(id)} : Operand{};
+  };
+  std::transform(work.inputs.begin(), work.inputs.end(),
+                 std::back_inserter(work.request.inputs), operand);
+  std::transform(work.outputs.begin(), work.outputs.end(),
+                 std::back_inserter(work.request.outputs), operand);
+  return work;
+}
+
+/// The layout that needs fewer operands reordered.
+Layout Compiler::follow(const Work& work) const {
+  const std::size_t rank = work.request.outputs[0].shape().size();
+  std::array<int, 2> missing{};
+  for (std::size_t i = 0; i < work.inputs.size(); ++i) {
+    const Operand& input = work.request.inputs[i];
+    if (input && input.constant == nullptr && input.shape().size() == rank) {
+      missing[0] += has(work.inputs[i], Layout::kPlain) ? 0 : 1;
+      missing[1] += has(work.inputs[i], Layout::kChannelsLast) ? 0 : 1;
+    }
+  }
+  const bool last = rank >= 3 && missing[0] > 0 && missing[1] <= missing[0];
+  return last ? Layout::kChannelsLast : Layout::kPlain;
+}
+
+void Compiler::choose_layouts(Work& work) const {
+  KernelRequest& request = work.request;
+  const LayoutRule rule = work.info->layout(request);
+  if (rule == LayoutRule::kPlain) {
+    return;
+  }
+  const bool follows = rule == LayoutRule::kFollow;
+  const Layout layout = follows ? follow(work) : Layout::kChannelsLast;
+  const std::size_t rank = request.outputs[0].shape().size();
+  const auto lay_out = [&](Operand& operand, bool wanted) {
+    if (operand && operand.shape().size() >= 3 && wanted) {
+      operand.layout = layout;
+    }
+  };
+  for (std::size_t i = 0; i < request.inputs.size(); ++i) {
+    Operand& input = request.inputs[i];
+    const bool residual = i >= request.node->inputs.size();
+    lay_out(input, follows ? input && !input.constant && input.shape().size() == rank
+                           : i == 0 || residual);
+    if (input.layout == Layout::kChannelsLast) {
+      input.constant = nullptr;  // reordered, it is not the plain constant any more
+    }
+  }
+  for (std::size_t i = 0; i < request.outputs.size(); ++i) {
+    Operand& output = request.outputs[i];
+    lay_out(output, follows ? output && output.shape().size() == rank : i == 0);
+  }
+}
+
+void Compiler::commit(const Work& work, std::unique_ptr<Kernel> kernel) {
+  const KernelRequest& request = work.request;
+  if (work.info->alias) {
+    set_home(work.outputs[0], request.outputs[0].layout,
+             place_of(work.inputs[0], request.inputs[0].layout));
+    return;
+  }
+  Step step;
+  step.where = describe(*request.node);
+  for (std::size_t i = 0; i < work.inputs.size(); ++i) {
+    const Operand& input = request.inputs[i];
+    step.inputs.push_back(!input || kernel->packs(i) ? Place{}
+                                                     : place_of(work.inputs[i], input.layout));
+  }
+  for (const Operand& output : request.outputs) {
+    const std::size_t bytes =
+        static_cast<std::size_t>(element_count(output.shape())) * size_of(output.dtype());
+    step.outputs.push_back(new_buffer(bytes));
+  }
+  if (kernel->scratch_bytes() > 0) {
+    step.scratch = new_buffer(kernel->scratch_bytes());
+  }
+  if (work.info->in_place) {
+    const Operand& from = request.inputs[0];
+    const Operand& to = request.outputs[0];
+    step.in_place = from.shape() == to.shape() &&
+                    size_of(from.dtype()) == size_of(to.dtype()) && from.layout == to.layout;
+  }
+  step.kernel = std::move(kernel);
+  program_.steps.push_back(std::move(step));
+  const Step& added = program_.steps.back();
+  for (std::size_t i = 0; i < added.outputs.size(); ++i) {
+    writer_[added.outputs[i].index] = program_.steps.size() - 1;
+    set_home(work.outputs[i], request.outputs[i].layout, added.outputs[i]);
+  }
+}
+
+/// The value's bytes in that layout; adds a reorder the first time it is asked for.
+Place Compiler::place_of(ValueId id, Layout layout) {
+  if (!homes_.contains(id)) {
+    const Tensor* constant = graph_.constant(id);
+    const Place place{Place::Kind::kConstant, program_.constants.size()};
+    program_.constants.push_back(*constant);
+    set_home(id, Layout::kPlain, place);
+  }
+  Homes& homes = homes_.at(id);
+  Place& place = homes.at[static_cast<std::size_t>(layout)];
+  if (place.kind == Place::Kind::kNone) {
+    const TensorType& type = graph_.type(id);
+    Step step;
+    step.where = "reorder of '" + graph_.name(id) + "'";
+    step.kernel = make_reorder(type, layout);
+    step.inputs = {homes.at[static_cast<std::size_t>(homes.native)]};
+    place =
+        new_buffer(static_cast<std::size_t>(element_count(type.shape)) * size_of(type.dtype));
+    step.outputs = {place};
+    writer_[place.index] = program_.steps.size();
+    program_.steps.push_back(std::move(step));
+  }
+  return place;
+}
+
+Place Compiler::new_buffer(std::size_t bytes) {
+  program_.buffers.push_back({.bytes = bytes, .first = 0, .last = 0, .offset = 0});
+  return {Place::Kind::kBuffer, program_.buffers.size() - 1};
+}
+
+void Compiler::set_home(ValueId id, Layout layout, Place place) {
+  Homes homes;
+  homes.native = layout;
+  homes.at[static_cast<std::size_t>(layout)] = place;
+  if (layouts_coincide(graph_.type(id).shape)) {
+    homes.at = {place, place};
+  }
+  homes_.insert_or_assign(id, homes);
+}
+
+bool Compiler::has(ValueId id, Layout layout) const {
+  return homes_.at(id).at[static_cast<std::size_t>(layout)].kind != Place::Kind::kNone;
+}
+
+/// Shows each value where its bytes were written, when nothing can have overwritten them yet.
+void Compiler::show_observed() {
+  for (std::size_t i = 0; i < options_.observe.size(); ++i) {
+    const ValueId id = options_.observe[i];
+    if (graph_.constant(id) != nullptr) {
+      (void)place_of(id, Layout::kPlain);
+    }
+    const Homes& homes = homes_.at(id);
+    const Place place = homes.at[static_cast<std::size_t>(homes.native)];
+    const Shown shown{i, graph_.type(id), place, homes.native == Layout::kChannelsLast};
+    auto& list = place.kind == Place::Kind::kBuffer
+                     ? program_.steps[writer_.at(place.index)].shown
+                     : program_.shown_first;
+    list.push_back(shown);
+  }
+}
+
+}  // namespace
+
+Program compile(const Graph& graph, const ExecuteOptions& options) {
+  const OneThread one_thread;  // oneDNN fixes the number of threads when a primitive is made
+  return Compiler(graph, options).run();
+}
+
+}  // namespace tare

@@ -1,0 +1,117 @@
+#include "execute/feed.h"
+
+#include "tare/error.h"
+
+#include <algorithm>
+
+namespace tare {
+namespace {
+
+const DatasetInput* find(const Dataset& data, const std::string& name) {
+  const auto& inputs = data.inputs();
+  const auto found = std::find_if(inputs.begin(), inputs.end(), [&](const DatasetInput& input) {
+    return input.name == name;
+  });
+  return found == inputs.end() ? nullptr : &*found;
+}
+
+std::string names_of(const Dataset& data) {
+  std::string result;
+  for (const DatasetInput& input : data.inputs()) {
+    result += (result.empty() ? "'" : ", '") + input.name + "'";
+  }
+  return result;
+}
+
+/// Integers may become wider integers or floats; nothing may lose its fraction.
+bool converts(DType from, DType to) {
+  return from == to || (is_integer(from) && (to == DType::kFloat32 || to == DType::kInt64));
+}
+
+Tensor converted(const Tensor& tensor, DType to) {
+  if (tensor.dtype() == to) {
+    return tensor;
+  }
+  return to == DType::kFloat32 ? Tensor::of<float>(tensor.shape(), tensor.to_float())
+                               : Tensor::of<std::int64_t>(tensor.shape(), tensor.to_int64());
+}
+
+void check_input(const std::string& name, const TensorType& type, const Dataset& data,
+                 Faults& faults) {
+  const std::string where = "input '" + name + "'";
+  const DatasetInput* given = find(data, name);
+  if (given == nullptr) {
+    faults.add(where, "has no dataset of that name; the data holds " + names_of(data));
+    return;
+  }
+  const Shape wanted(type.shape.begin() + 1, type.shape.end());
+  if (element_count(given->shape) != element_count(wanted) || given->shape != wanted) {
+    faults.add(where, "samples have shape " + to_string(given->shape), to_string(wanted));
+  }
+  if (!converts(given->dtype, type.dtype)) {
+    faults.add(where, "samples have type " + std::string(name_of(given->dtype)),
+               std::string(name_of(type.dtype)));
+  }
+}
+
+}  // namespace
+
+Feed::Feed(const Graph& graph, const Dataset& data, std::size_t samples) : data_(data) {
+  Faults faults;
+  for (const ValueId id : graph.inputs()) {
+    const TensorType& type = graph.type(id);
+    if (type.shape.empty()) {
+      faults.add("input '" + graph.name(id) + "'", "is a scalar",
+                 "a first dimension for samples");
+      continue;
+    }
+    check_input(graph.name(id), type, data, faults);
+    const auto batch = static_cast<std::size_t>(type.shape[0]);
+    if (!inputs_.empty() && batch != batch_) {
+      faults.add("input '" + graph.name(id) + "'",
+                 "takes " + std::to_string(batch) + " samples",
+                 std::to_string(batch_) + " like the inputs before it");
+    }
+    batch_ = batch;
+    inputs_.push_back({graph.name(id), type});
+  }
+  faults.raise(ErrorCode::kInvalidData);
+  const std::size_t available = samples == 0 ? data.size() : std::min(samples, data.size());
+  runs_ = batch_ == 0 ? 0 : available / batch_;
+  if (runs_ == 0) {
+    throw Error(ErrorCode::kInvalidData, "",
+                "the data holds " + std::to_string(available) + " samples")
+        .expected("at least " + std::to_string(std::max<std::size_t>(batch_, 1)));
+  }
+  // Long enough to read in one go, short enough to share among threads.
+  runs_per_chunk_ = std::clamp<std::size_t>(runs_ / 32, 1, 8);
+}
+
+std::size_t Feed::runs_in(std::size_t chunk) const {
+  return std::min(runs_per_chunk_, runs_ - first_run(chunk));
+}
+
+std::size_t Feed::samples_in(std::size_t chunk) const {
+  return runs_in(chunk) * batch_;
+}
+
+void Feed::for_each_run(
+    std::size_t chunk,
+    const std::function<void(std::size_t run, std::span<const Tensor> inputs)>& body) const {
+  std::vector<Tensor> read;
+  for (const Input& input : inputs_) {
+    read.push_back(
+        converted(data_.read(input.name, first_run(chunk) * batch_, samples_in(chunk)),
+                  input.type.dtype));
+  }
+  std::vector<Tensor> inputs(inputs_.size());
+  for (std::size_t run = 0; run < runs_in(chunk); ++run) {
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      inputs[i] = read[i].rows(static_cast<std::int64_t>(run * batch_),
+                               static_cast<std::int64_t>(batch_));
+    }
+    body(first_run(chunk) + run, inputs);
+  }
+}
+
+}  // namespace tare

@@ -1,0 +1,47 @@
+#pragma once
+
+#include "tare/dataset.h"
+#include "tare/graph.h"
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tare {
+
+/// Cuts a data set into runs of a graph. A graph whose inputs have first extent B takes B
+/// samples per run; samples that do not fill a run are left out. Consecutive runs form chunks,
+/// the unit in which files are read and threads share the work.
+class Feed {
+ public:
+  /// `samples` 0 means all. Throws Error(kInvalidData) with every input that is missing from
+  /// the data, or whose shape or type does not fit.
+  Feed(const Graph&, const Dataset&, std::size_t samples);
+
+  std::size_t chunks() const { return (runs_ + runs_per_chunk_ - 1) / runs_per_chunk_; }
+  std::size_t runs() const { return runs_; }
+  std::size_t samples() const { return runs_ * batch_; }
+  std::size_t samples_in(std::size_t chunk) const;
+  /// Reads the chunk and calls `body` for each of its runs, in order, with the graph's inputs.
+  void for_each_run(
+      std::size_t chunk,
+      const std::function<void(std::size_t run, std::span<const Tensor> inputs)>& body) const;
+
+ private:
+  struct Input {
+    std::string name;
+    TensorType type;
+  };
+  std::size_t first_run(std::size_t chunk) const { return chunk * runs_per_chunk_; }
+  std::size_t runs_in(std::size_t chunk) const;
+
+  const Dataset& data_;
+  std::vector<Input> inputs_;
+  std::size_t batch_ = 1;
+  std::size_t runs_ = 0;
+  std::size_t runs_per_chunk_ = 1;
+};
+
+}  // namespace tare

@@ -1,0 +1,104 @@
+#include "tare/error.h"
+
+#include "execute/kernel.h"
+
+#include <cmath>
+
+namespace tare {
+namespace {
+
+/// The input as [outer][channels][inner]; inner is 1 where channels vary fastest.
+struct Extents {
+  std::int64_t outer = 0;
+  std::int64_t channels = 0;
+  std::int64_t inner = 0;
+};
+
+Extents extents_of(const Operand& operand) {
+  const std::int64_t channels = operand.shape()[1];
+  const std::int64_t batch = operand.shape()[0];
+  std::int64_t positions = 1;
+  for (std::size_t i = 2; i < operand.shape().size(); ++i) {
+    positions *= operand.shape()[i];
+  }
+  return operand.layout == Layout::kChannelsLast ? Extents{batch * positions, channels, 1}
+                                                 : Extents{batch, channels, positions};
+}
+
+template <class T>
+void run(const Extents& extents, float epsilon, const Buffers& buffers) {
+  const auto operand = [&](std::size_t i) {
+    return reinterpret_cast<const T*>(buffers.inputs[i]);
+  };
+  const auto [outer, channels, inner] = extents;
+  T* factor = reinterpret_cast<T*>(buffers.scratch);
+  T* offset = factor + channels;
+  for (std::int64_t c = 0; c < channels; ++c) {
+    factor[c] = operand(1)[c] / std::sqrt(operand(4)[c] + static_cast<T>(epsilon));
+    offset[c] = operand(2)[c] - operand(3)[c] * factor[c];
+  }
+  const T* x = operand(0);
+  T* y = reinterpret_cast<T*>(buffers.outputs[0]);
+  for (std::int64_t o = 0; o < outer; ++o) {
+    if (inner == 1) {
+      for (std::int64_t c = 0; c < channels; ++c) {
+        y[c] = x[c] * factor[c] + offset[c];
+      }
+    } else {
+      for (std::int64_t c = 0; c < channels; ++c) {
+        for (std::int64_t i = 0; i < inner; ++i) {
+          y[c * inner + i] = x[c * inner + i] * factor[c] + offset[c];
+        }
+      }
+    }
+    x += channels * inner;
+    y += channels * inner;
+  }
+}
+
+template <class T>
+std::unique_ptr<Kernel> make_for(const KernelRequest& request) {
+  const Extents extents = extents_of(request.inputs[0]);
+  const float epsilon = request.attributes().real("epsilon", 1e-5F);
+  return make_kernel(
+      [extents, epsilon](const Buffers& buffers) { run<T>(extents, epsilon, buffers); },
+      static_cast<std::size_t>(2 * extents.channels) * sizeof(T));
+}
+
+std::unique_ptr<Kernel> make(const KernelRequest& request) {
+  const Operand& input = request.inputs[0];
+  if (request.attributes().integer("training_mode", 0) != 0 || request.inputs.size() != 5 ||
+      input.shape().size() < 2) {
+    return nullptr;
+  }
+  for (std::size_t i = 1; i < 5; ++i) {
+    if (request.inputs[i].dtype() != input.dtype()) {
+      return nullptr;
+    }
+    if (request.inputs[i].shape() != Shape{input.shape()[1]}) {
+      throw Error(
+          ErrorCode::kInvalidModel, "",
+          "operand " + std::to_string(i) + " is " + to_string(request.inputs[i].shape()))
+          .expected(to_string(Shape{input.shape()[1]}));
+    }
+  }
+  switch (input.dtype()) {
+    case DType::kFloat32:
+      return make_for<float>(request);
+    case DType::kFloat64:
+      return make_for<double>(request);
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace
+}  // namespace tare
+
+TARE_KERNEL(batch_norm) {
+  using namespace tare;
+  return {.ops = {"BatchNormalization"},
+          .layout = [](const KernelRequest&) { return LayoutRule::kFollow; },
+          .make = make,
+          .in_place = true};
+}

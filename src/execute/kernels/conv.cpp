@@ -1,0 +1,79 @@
+#include "tare/error.h"
+
+#include "execute/kernel.h"
+#include "execute/onednn.h"
+#include "execute/window.h"
+
+#include <algorithm>
+
+namespace tare {
+namespace {
+
+bool all_f32(const KernelRequest& request) {
+  return std::all_of(request.inputs.begin(), request.inputs.end(), [](const Operand& operand) {
+    return !operand || operand.dtype() == DType::kFloat32;
+  });
+}
+
+std::unique_ptr<Kernel> make(const KernelRequest& request) {
+  const Shape& input = request.inputs[0].shape();
+  const Shape& weights = request.inputs[1].shape();
+  const Shape& output = request.outputs[0].shape();
+  if (!all_f32(request) || input.size() < 3 || input.size() > 5) {
+    return nullptr;
+  }
+  const std::int64_t groups = request.attributes().integer("group", 1);
+  const bool depthwise = groups > 1 && weights[1] == 1;
+  const auto adds = [](const PostOp& op) { return op.kind == PostOp::Kind::kAdd; };
+  if (depthwise && std::any_of(request.post_ops.begin(), request.post_ops.end(), adds)) {
+    return nullptr;  // slower than an Add of its own
+  }
+  if (groups < 1 || weights[0] % groups != 0 || input[1] != weights[1] * groups) {
+    throw Error(ErrorCode::kInvalidModel, "",
+                "input " + to_string(input) + " does not fit weights " + to_string(weights) +
+                    " in " + std::to_string(groups) + " groups");
+  }
+  const Window window = make_window(request.attributes(), input, output, spatial(weights));
+
+  dnnl::memory::dims extents = weights;
+  if (groups > 1) {
+    extents[0] /= groups;
+    extents.insert(extents.begin(), groups);
+  }
+  dnnl::memory::dims strides(extents.size(), 1);
+  for (std::size_t i = extents.size() - 1; i > 0; --i) {
+    strides[i - 1] = strides[i] * extents[i];
+  }
+  onednn::Convolution spec{
+      .source = input,
+      .result = output,
+      .weights = {extents, dnnl::memory::data_type::f32, strides},
+      .strides = window.strides,
+      .dilations = window.dilations,
+      .pads_begin = window.pads_begin,
+      .pads_end = window.pads_end,
+      .constant_weights = {},
+      .constant_bias = {},
+  };
+  if (request.inputs[1].constant != nullptr) {
+    spec.constant_weights = *request.inputs[1].constant;
+  }
+  if (request.has_input(2)) {
+    spec.computed_bias = request.inputs[2].constant == nullptr;
+    if (!spec.computed_bias) {
+      spec.constant_bias = *request.inputs[2].constant;
+    }
+  }
+  return onednn::make_convolution(spec, request.post_ops);
+}
+
+}  // namespace
+}  // namespace tare
+
+TARE_KERNEL(conv) {
+  using namespace tare;
+  return {.ops = {"Conv"},
+          .layout = [](const KernelRequest&) { return LayoutRule::kChannelsLast; },
+          .make = make,
+          .fuses_post_ops = true};
+}

@@ -1,0 +1,117 @@
+// Quantize, Dequantize and Requantize of the canonical integer graph, and their simulated forms,
+// which keep storage values in float32. Parameters come from the types.
+#include "execute/kernel.h"
+#include "execute/rounding.h"
+#include "execute/storage_type.h"
+
+namespace tare {
+namespace {
+
+/// Parameters ready for inner loops.
+struct Conversion {
+  Shape shape;  ///< in memory order
+  std::optional<std::size_t> axis;
+  std::vector<float> scale;
+  std::vector<float> zero;
+  float low;
+  float high;
+};
+
+Conversion conversion(const Operand& operand, const QuantParams& params) {
+  Conversion result;
+  result.shape = operand.physical_shape();
+  if (params.axis) {
+    result.axis = operand.physical_axis(static_cast<std::size_t>(*params.axis));
+  }
+  result.scale = params.scale;
+  result.zero.assign(params.zero_point.begin(), params.zero_point.end());
+  result.low = static_cast<float>(params.range().low);
+  result.high = static_cast<float>(params.range().high);
+  return result;
+}
+
+/// Out is an 8- or 16-bit integer, or float for simulation.
+template <class Out>
+std::unique_ptr<Kernel> quantizer(Conversion c) {
+  return make_kernel([c = std::move(c)](const Buffers& buffers) {
+    map_channels(c.shape, c.axis, reinterpret_cast<const float*>(buffers.inputs[0]),
+                 reinterpret_cast<Out*>(buffers.outputs[0]), [&](float x, std::size_t channel) {
+                   return static_cast<Out>(
+                       storage_value(x / c.scale[channel], c.zero[channel], c.low, c.high));
+                 });
+  });
+}
+
+template <class In>
+std::unique_ptr<Kernel> dequantizer(Conversion c) {
+  return make_kernel([c = std::move(c)](const Buffers& buffers) {
+    map_channels(c.shape, c.axis, reinterpret_cast<const In*>(buffers.inputs[0]),
+                 reinterpret_cast<float*>(buffers.outputs[0]), [&](In q, std::size_t channel) {
+                   return (static_cast<float>(q) - c.zero[channel]) * c.scale[channel];
+                 });
+  });
+}
+
+/// rounding = half_even: the multiplier input_scale / output_scale is rounded to float once.
+template <class In, class Out>
+std::unique_ptr<Kernel> requantizer(Conversion from, const QuantParams& to) {
+  for (float& scale : from.scale) {
+    scale = static_cast<float>(static_cast<double>(scale) / static_cast<double>(to.scale[0]));
+  }
+  const auto zero = static_cast<float>(to.zero_point[0]);
+  const auto low = static_cast<float>(to.range().low);
+  const auto high = static_cast<float>(to.range().high);
+  return make_kernel([c = std::move(from), zero, low, high](const Buffers& buffers) {
+    map_channels(c.shape, c.axis, reinterpret_cast<const In*>(buffers.inputs[0]),
+                 reinterpret_cast<Out*>(buffers.outputs[0]), [&](In q, std::size_t channel) {
+                   const float x = (static_cast<float>(q) - c.zero[channel]) * c.scale[channel];
+                   return static_cast<Out>(storage_value(x, zero, low, high));
+                 });
+  });
+}
+
+std::unique_ptr<Kernel> make(const KernelRequest& request) {
+  const std::string& op = request.node->op;
+  const Operand& input = request.inputs[0];
+  const Operand& output = request.outputs[0];
+  const QuantParams* from = input.type->quant ? &*input.type->quant : nullptr;
+  const QuantParams* to = output.type->quant ? &*output.type->quant : nullptr;
+  if (op == "SimulatedQuantize" && to != nullptr) {
+    return quantizer<float>(conversion(output, *to));
+  }
+  if (op == "SimulatedDequantize" && from != nullptr) {
+    return dequantizer<float>(conversion(input, *from));
+  }
+  if (op == "Quantize" && to != nullptr && to->storage != DType::kInt32) {
+    return with_storage(to->storage, [&](auto out) {
+      return quantizer<decltype(out)>(conversion(output, *to));
+    });
+  }
+  if (op == "Dequantize" && from != nullptr) {
+    return with_storage(from->storage, [&](auto in) {
+      return dequantizer<decltype(in)>(conversion(input, *from));
+    });
+  }
+  const bool half_even = request.attributes().text("rounding", "half_even") == "half_even";
+  if (op == "Requantize" && from != nullptr && to != nullptr && half_even && !to->per_axis() &&
+      to->storage != DType::kInt32) {
+    return with_storage(from->storage, [&](auto in) {
+      return with_storage(to->storage, [&](auto out) {
+        return requantizer<decltype(in), decltype(out)>(conversion(input, *from), *to);
+      });
+    });
+  }
+  return nullptr;
+}
+
+}  // namespace
+}  // namespace tare
+
+TARE_KERNEL(convert_storage) {
+  using namespace tare;
+  return {.ops = {"Quantize", "Dequantize", "Requantize", "SimulatedQuantize",
+                  "SimulatedDequantize"},
+          .layout = [](const KernelRequest&) { return LayoutRule::kFollow; },
+          .make = make,
+          .for_storage = true};
+}

@@ -1,0 +1,130 @@
+#include "tare/error.h"
+
+#include "execute/kernel.h"
+#include "execute/onednn.h"
+
+#include <algorithm>
+
+namespace tare {
+namespace {
+
+/// A matrix product with known weights: as a convolution of one position over a column of rows,
+/// which oneDNN runs at least as fast as its own matrix product.
+struct Dense {
+  std::int64_t rows = 0;
+  std::int64_t depth = 0;
+  std::int64_t columns = 0;
+  bool transposed = false;  ///< weights are [columns,depth] instead of [depth,columns]
+  Tensor weights;
+  std::optional<Tensor> bias;
+};
+
+std::unique_ptr<Kernel> make_dense(const Dense& dense, const std::vector<PostOp>& post_ops) {
+  const dnnl::memory::dims extents{dense.columns, dense.depth, 1, 1};
+  const dnnl::memory::dims strides = dense.transposed
+                                         ? dnnl::memory::dims{dense.depth, 1, 1, 1}
+                                         : dnnl::memory::dims{1, dense.columns, 1, 1};
+  return onednn::make_convolution({.source = {1, dense.depth, dense.rows, 1},
+                                   .result = {1, dense.columns, dense.rows, 1},
+                                   .weights = {extents, dnnl::memory::data_type::f32, strides},
+                                   .strides = {1, 1},
+                                   .dilations = {1, 1},
+                                   .pads_begin = {0, 0},
+                                   .pads_end = {0, 0},
+                                   .constant_weights = dense.weights,
+                                   .constant_bias = dense.bias},
+                                  post_ops);
+}
+
+Tensor scaled(const Tensor& tensor, float factor) {
+  if (factor == 1) {
+    return tensor;
+  }
+  Tensor result = tensor;
+  for (float& x : result.mutable_view<float>()) {
+    x *= factor;
+  }
+  return result;
+}
+
+bool fits(const KernelRequest& request) {
+  const Operand& weights = request.inputs[1];
+  return request.inputs[0].dtype() == DType::kFloat32 && weights.constant != nullptr &&
+         weights.dtype() == DType::kFloat32 && weights.shape().size() == 2 &&
+         element_count(weights.shape()) > 0 && element_count(request.inputs[0].shape()) > 0;
+}
+
+std::unique_ptr<Kernel> make_matmul(const KernelRequest& request) {
+  const Shape& input = request.inputs[0].shape();
+  const Shape& weights = request.inputs[1].shape();
+  if (!fits(request) || input.empty()) {
+    return nullptr;
+  }
+  if (input.back() != weights[0]) {
+    throw Error(ErrorCode::kInvalidModel, "",
+                "matrices " + to_string(input) + " and " + to_string(weights) + " do not fit");
+  }
+  return make_dense({.rows = element_count(input) / weights[0],
+                     .depth = weights[0],
+                     .columns = weights[1],
+                     .transposed = false,
+                     .weights = *request.inputs[1].constant,
+                     .bias = {}},
+                    request.post_ops);
+}
+
+/// C as one known value per column, if it is that.
+std::optional<Tensor> row_bias(const Operand& bias, std::int64_t columns, float beta) {
+  if (bias.constant == nullptr || bias.dtype() != DType::kFloat32) {
+    return std::nullopt;
+  }
+  const std::int64_t count = element_count(bias.shape());
+  if (count != 1 && (count != columns || bias.shape().back() != columns)) {
+    return std::nullopt;
+  }
+  const Tensor values = scaled(*bias.constant, beta);
+  return count == columns ? values.reshaped({columns})
+                          : Tensor::of<float>(
+                                {columns}, std::vector<float>(static_cast<std::size_t>(columns),
+                                                              values.view<float>()[0]));
+}
+
+std::unique_ptr<Kernel> make_gemm(const KernelRequest& request) {
+  const Attributes& attributes = request.attributes();
+  if (!fits(request) || attributes.integer("transA", 0) != 0 ||
+      request.inputs[0].shape().size() != 2) {
+    return nullptr;
+  }
+  const bool transposed = attributes.integer("transB", 0) != 0;
+  const Shape& input = request.inputs[0].shape();
+  const Shape& weights = request.inputs[1].shape();
+  Dense dense{.rows = input[0],
+              .depth = weights[transposed ? 1 : 0],
+              .columns = weights[transposed ? 0 : 1],
+              .transposed = transposed,
+              .weights = scaled(*request.inputs[1].constant, attributes.real("alpha", 1)),
+              .bias = {}};
+  if (input[1] != dense.depth) {
+    throw Error(ErrorCode::kInvalidModel, "",
+                "matrices " + to_string(input) + " and " + to_string(weights) + " do not fit");
+  }
+  if (request.has_input(2)) {
+    dense.bias = row_bias(request.inputs[2], dense.columns, attributes.real("beta", 1));
+    if (!dense.bias) {
+      return nullptr;
+    }
+  }
+  return make_dense(dense, request.post_ops);
+}
+
+std::unique_ptr<Kernel> make(const KernelRequest& request) {
+  return request.node->op == "Gemm" ? make_gemm(request) : make_matmul(request);
+}
+
+}  // namespace
+}  // namespace tare
+
+TARE_KERNEL(dense) {
+  using namespace tare;
+  return {.ops = {"Gemm", "MatMul"}, .make = make, .fuses_post_ops = true};
+}

@@ -1,0 +1,86 @@
+#include "tare/error.h"
+
+#include "execute/kernel.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tare {
+namespace {
+
+struct Extents {
+  std::int64_t batch = 0;
+  std::int64_t positions = 0;
+  std::int64_t channels = 0;
+};
+
+/// Channels-last. Sums are in double: a picture has many positions.
+void run(const Extents& extents, double epsilon, const Buffers& buffers) {
+  const auto [batch, positions, channels] = extents;
+  const auto* x = reinterpret_cast<const float*>(buffers.inputs[0]);
+  const auto* scale = reinterpret_cast<const float*>(buffers.inputs[1]);
+  const auto* bias = reinterpret_cast<const float*>(buffers.inputs[2]);
+  auto* y = reinterpret_cast<float*>(buffers.outputs[0]);
+  auto* mean = reinterpret_cast<double*>(buffers.scratch);
+  double* variance = mean + channels;
+  for (std::int64_t n = 0; n < batch; ++n) {
+    std::fill(mean, mean + 2 * channels, 0.0);
+    const auto for_each_element = [&](auto&& f) {
+      for (std::int64_t p = 0; p < positions; ++p) {
+        for (std::int64_t c = 0; c < channels; ++c) {
+          f(p * channels + c, c);
+        }
+      }
+    };
+    const auto count = static_cast<double>(positions);
+    for_each_element([&](std::int64_t i, std::int64_t c) { mean[c] += x[i] / count; });
+    for_each_element([&](std::int64_t i, std::int64_t c) {
+      const double distance = x[i] - mean[c];
+      variance[c] += distance * distance / count;
+    });
+    for (std::int64_t c = 0; c < channels; ++c) {
+      variance[c] = scale[c] / std::sqrt(variance[c] + epsilon);
+    }
+    for_each_element([&](std::int64_t i, std::int64_t c) {
+      y[i] = static_cast<float>((x[i] - mean[c]) * variance[c] + bias[c]);
+    });
+    x += positions * channels;
+    y += positions * channels;
+  }
+}
+
+std::unique_ptr<Kernel> make(const KernelRequest& request) {
+  const Operand& input = request.inputs[0];
+  const Shape& shape = input.shape();
+  if (input.dtype() != DType::kFloat32 || shape.size() < 3) {
+    return nullptr;
+  }
+  for (std::size_t i = 1; i < 3; ++i) {
+    if (request.inputs[i].dtype() != DType::kFloat32) {
+      return nullptr;
+    }
+    if (request.inputs[i].shape() != Shape{shape[1]}) {
+      throw Error(
+          ErrorCode::kInvalidModel, "",
+          "operand " + std::to_string(i) + " is " + to_string(request.inputs[i].shape()))
+          .expected(to_string(Shape{shape[1]}));
+    }
+  }
+  const std::int64_t positions = element_count(Shape(shape.begin() + 2, shape.end()));
+  const Extents extents{shape[0], positions, shape[1]};
+  const double epsilon = request.attributes().real("epsilon", 1e-5F);
+  return make_kernel(
+      [extents, epsilon](const Buffers& buffers) { run(extents, epsilon, buffers); },
+      static_cast<std::size_t>(2 * extents.channels) * sizeof(double));
+}
+
+}  // namespace
+}  // namespace tare
+
+TARE_KERNEL(instance_norm) {
+  using namespace tare;
+  return {.ops = {"InstanceNormalization"},
+          .layout = [](const KernelRequest&) { return LayoutRule::kChannelsLast; },
+          .make = make,
+          .in_place = true};
+}

@@ -1,0 +1,145 @@
+#include "tare/error.h"
+
+#include "execute/elementwise.h"
+#include "execute/vector_math.h"
+
+#include <cmath>
+
+namespace tare {
+namespace {
+
+/// Two's complement negation that does not overflow.
+template <class T>
+T negated(T x) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(std::uint64_t{0} - static_cast<std::uint64_t>(x));
+  } else {
+    return -x;
+  }
+}
+
+constexpr auto kRelu = [](auto x) { return x < 0 ? decltype(x)(0) : x; };
+constexpr auto kSign = [](auto x) { return static_cast<decltype(x)>((x > 0) - (x < 0)); };
+constexpr auto kAbs = []<class T>(T x) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return std::fabs(x);
+  } else {
+    return x < 0 ? negated(x) : x;
+  }
+};
+
+/// f(alpha, x) with the attribute alpha.
+template <class F>
+auto with_alpha(float fallback, F f) {
+  return [=](const Attributes& attributes) {
+    return [alpha = attributes.real("alpha", fallback), f](auto x) {
+      return f(static_cast<decltype(x)>(alpha), x);
+    };
+  };
+}
+
+auto hard_sigmoid(const Attributes& attributes) {
+  return [alpha = attributes.real("alpha", 0.2F), beta = attributes.real("beta", 0.5F)](auto x) {
+    using T = decltype(x);
+    const T y = T(alpha) * x + T(beta);
+    const T above = y < T(0) ? T(0) : y;
+    return above > T(1) ? T(1) : above;
+  };
+}
+
+auto selu(const Attributes& attributes) {
+  return [alpha = attributes.real("alpha", 1.67326319217681884765625F),
+          gamma = attributes.real("gamma", 1.05070102214813232421875F)](auto x) {
+    using T = decltype(x);
+    const T below = T(gamma) * (T(alpha) * vmath::expm1(x));
+    const T above = T(gamma) * x;
+    return x > T(0) ? above : below;
+  };
+}
+
+/// Gelu has two definitions, hence two makers.
+NamedMaker gelu() {
+  const NamedMaker exact =
+      unary("Gelu", Floats{}, fixed([](auto x) { return vmath::gelu(x); }));
+  const NamedMaker by_tanh =
+      unary("Gelu", Floats{}, fixed([](auto x) { return vmath::gelu_tanh(x); }));
+  return {"Gelu", [=](const KernelRequest& request) {
+            const std::string form = request.attributes().text("approximate", "none");
+            if (form != "none" && form != "tanh") {
+              throw Error(ErrorCode::kInvalidModel, "", "approximate is '" + form + "'")
+                  .expected("none or tanh");
+            }
+            return (form == "tanh" ? by_tanh : exact).make(request);
+          }};
+}
+
+std::vector<NamedMaker> activations() {
+  return {
+      unary("Relu", Numbers{}, fixed(kRelu)),
+      unary("LeakyRelu", Floats{},
+            with_alpha(0.01F, [](auto alpha, auto x) { return x < 0 ? alpha * x : x; })),
+      unary("ThresholdedRelu", Floats{},
+            with_alpha(1.0F, [](auto alpha, auto x) { return x > alpha ? x : decltype(x)(0); })),
+      unary("Elu", Floats{}, with_alpha(1.0F,
+                                        [](auto alpha, auto x) {
+                                          const auto below = alpha * vmath::expm1(x);
+                                          return x > 0 ? x : below;
+                                        })),
+      unary("Celu", Floats{}, with_alpha(1.0F,
+                                         [](auto alpha, auto x) {
+                                           const auto below = alpha * vmath::expm1(x / alpha);
+                                           return x > 0 ? x : below;
+                                         })),
+      unary("Selu", Floats{}, selu),
+      unary("Sigmoid", Floats{}, fixed([](auto x) { return vmath::sigmoid(x); })),
+      unary("HardSigmoid", Floats{}, hard_sigmoid),
+      unary("HardSwish", Floats{}, fixed([](auto x) {
+              using T = decltype(x);
+              const T gate = x * T(1.0 / 6) + T(0.5);
+              const T above = gate < T(0) ? T(0) : gate;
+              return x * (above > T(1) ? T(1) : above);
+            })),
+      unary("Softplus", Floats{}, fixed([](auto x) { return vmath::softplus(x); })),
+      unary("Softsign", Floats{}, fixed([](auto x) { return x / (1 + std::fabs(x)); })),
+      unary("Mish", Floats{}, fixed([](auto x) { return vmath::mish(x); })),
+      gelu(),
+  };
+}
+
+std::vector<NamedMaker> functions() {
+  return {
+      unary("Abs", Numbers{}, fixed(kAbs)),
+      unary("Neg", Numbers{}, fixed([](auto x) { return negated(x); })),
+      unary("Sign", Numbers{}, fixed(kSign)),
+      unary("Floor", Floats{}, fixed([](auto x) { return std::floor(x); })),
+      unary("Ceil", Floats{}, fixed([](auto x) { return std::ceil(x); })),
+      unary("Round", Floats{}, fixed([](auto x) { return std::nearbyint(x); })),
+      unary("Reciprocal", Floats{}, fixed([](auto x) { return 1 / x; })),
+      unary("Sqrt", Floats{}, fixed([](auto x) { return std::sqrt(x); })),
+      unary("Exp", Floats{}, fixed([](auto x) { return vmath::exp(x); })),
+      unary("Log", Floats{}, fixed([](auto x) { return std::log(x); })),
+      unary("Erf", Floats{}, fixed([](auto x) { return vmath::erf(x); })),
+      unary("Sin", Floats{}, fixed([](auto x) { return std::sin(x); })),
+      unary("Cos", Floats{}, fixed([](auto x) { return std::cos(x); })),
+      unary("Tan", Floats{}, fixed([](auto x) { return std::tan(x); })),
+      unary("Asin", Floats{}, fixed([](auto x) { return std::asin(x); })),
+      unary("Acos", Floats{}, fixed([](auto x) { return std::acos(x); })),
+      unary("Atan", Floats{}, fixed([](auto x) { return std::atan(x); })),
+      unary("Sinh", Floats{}, fixed([](auto x) { return std::sinh(x); })),
+      unary("Cosh", Floats{}, fixed([](auto x) { return std::cosh(x); })),
+      unary("Tanh", Floats{}, fixed([](auto x) { return vmath::tanh(x); })),
+      unary("Asinh", Floats{}, fixed([](auto x) { return std::asinh(x); })),
+      unary("Acosh", Floats{}, fixed([](auto x) { return std::acosh(x); })),
+      unary("Atanh", Floats{}, fixed([](auto x) { return std::atanh(x); })),
+  };
+}
+
+}  // namespace
+}  // namespace tare
+
+TARE_KERNEL(unary) {
+  std::vector<tare::NamedMaker> table = tare::activations();
+  const std::vector<tare::NamedMaker> rest = tare::functions();
+  table.insert(table.end(), rest.begin(), rest.end());
+  return tare::elementwise(std::move(table));
+}

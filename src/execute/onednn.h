@@ -1,0 +1,71 @@
+#pragma once
+
+#include "execute/kernel.h"
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <dnnl.hpp>
+
+namespace tare::onednn {
+
+/// The CPU.
+const dnnl::engine& engine();
+
+/// One argument of a primitive and where its bytes come from.
+struct Argument {
+  enum class From : std::uint8_t { kInput, kOutput, kScratch, kPacked };
+  int id = 0;  ///< DNNL_ARG_...
+  dnnl::memory::desc desc;
+  From from = From::kInput;
+  std::size_t index = 0;  ///< operand; kScratch: offset in bytes
+  dnnl::memory packed = {};
+};
+
+struct Call {
+  dnnl::primitive primitive;
+  std::vector<Argument> arguments;
+};
+
+/// Primitives that run one after another. Memory objects live in the state: making them anew
+/// for each run would cost more than a small convolution.
+class PrimitiveKernel final : public Kernel {
+ public:
+  /// `packed`: operands that became kPacked arguments.
+  PrimitiveKernel(std::vector<Call> calls, std::vector<std::size_t> packed,
+                  std::size_t scratch_bytes);
+
+  std::size_t scratch_bytes() const override { return scratch_bytes_; }
+  bool packs(std::size_t operand) const override;
+  std::size_t packed_bytes() const override;
+  std::unique_ptr<KernelState> make_state() const override;
+  void run(const Buffers&) const override;
+
+ private:
+  std::vector<Call> calls_;
+  std::vector<std::size_t> packed_;
+  std::size_t scratch_bytes_;
+};
+
+/// y = post_ops(convolution(x, w) + b); with a window of one position this is a matrix product.
+/// Activations are channels-last, extents are in the order N C spatial.
+struct Convolution {
+  dnnl::memory::dims source;
+  dnnl::memory::dims result;
+  /// As the operand or constant holds them; extents (G) O I spatial, G when there are groups.
+  dnnl::memory::desc weights;
+  dnnl::memory::dims strides;
+  dnnl::memory::dims dilations;  ///< 1: none
+  dnnl::memory::dims pads_begin;
+  dnnl::memory::dims pads_end;
+  std::optional<Tensor> constant_weights;  ///< absent: computed, operand 1
+  std::optional<Tensor> constant_bias;     ///< [O]
+  bool computed_bias = false;              ///< operand 2, [O]
+};
+
+/// Null when oneDNN has no fast implementation with these post-ops.
+std::unique_ptr<Kernel> make_convolution(const Convolution&, const std::vector<PostOp>&);
+
+}  // namespace tare::onednn

@@ -1,0 +1,35 @@
+#pragma once
+
+#include "execute/kernel.h"
+
+#include <vector>
+
+namespace tare {
+
+/// Geometry of a sliding window (convolution, pooling), one entry per spatial axis.
+struct Window {
+  std::vector<std::int64_t> input;
+  std::vector<std::int64_t> output;
+  std::vector<std::int64_t> kernel;
+  std::vector<std::int64_t> strides;
+  std::vector<std::int64_t> dilations;
+  std::vector<std::int64_t> pads_begin;
+  std::vector<std::int64_t>
+      pads_end;  ///< as the attributes say; the last window may reach further
+
+  std::size_t axes() const { return kernel.size(); }
+  /// Extent of the dilated kernel.
+  std::int64_t reach(std::size_t axis) const {
+    return (kernel[axis] - 1) * dilations[axis] + 1;
+  }
+};
+
+/// Reads strides, dilations, pads, auto_pad and ceil_mode. Throws Error(kInvalidModel) when
+/// they do not fit together or contradict the shape of the result.
+Window make_window(const Attributes&, const Shape& input, const Shape& output,
+                   std::vector<std::int64_t> kernel);
+
+/// Extents behind batch and channels.
+std::vector<std::int64_t> spatial(const Shape&);
+
+}  // namespace tare

@@ -1,4 +1,0 @@
-#include "tare/error.h"
-#include "tare/graph.h"
-
-namespace tare {}

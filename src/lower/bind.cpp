@@ -1,0 +1,146 @@
+#include "tare/error.h"
+#include "tare/lower.h"
+
+#include "lower/conversions.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace tare {
+namespace {
+
+/// Zero points of a value as a float constant that broadcasts over it.
+Tensor zero_points(const QuantParams& params, std::size_t rank) {
+  Shape shape(params.axis ? rank : 0, 1);
+  if (params.axis) {
+    shape[static_cast<std::size_t>(*params.axis)] =
+        static_cast<std::int64_t>(params.scale.size());
+  }
+  return Tensor::of<float>(
+      shape, std::vector<float>(params.zero_point.begin(), params.zero_point.end()));
+}
+
+bool all_zero(const QuantParams& params) {
+  return std::all_of(params.zero_point.begin(), params.zero_point.end(),
+                     [](std::int32_t zero) { return zero == 0; });
+}
+
+class Binder {
+ public:
+  Binder(const SimulatedGraph& simulated, const QuantTable& table)
+      : graph_(simulated.graph), table_(table) {}
+
+  Graph run() {
+    const std::vector<NodeId> order = graph_.topological_order();
+    for (const NodeId id : order) {
+      const Node node = graph_.node(id);
+      const std::string point = graph_.type(node.outputs[0]).point;
+      if (node.op != "SimulatedQuantize" && !point.empty()) {
+        bind_accumulation(id, point);
+      }
+    }
+    for (const NodeId id : order) {
+      bind_conversion(id);
+    }
+    graph_.erase_unused();
+    verify(graph_);
+    return std::move(graph_);
+  }
+
+ private:
+  /// A sum of products runs on storage values when all its operands do, else on expressed
+  /// values.
+  void bind_accumulation(NodeId id, const std::string& point) {
+    const Node node = graph_.node(id);
+    const ValueId result = node.outputs[0];
+    const auto params = decided(point);
+    TensorType type = graph_.type(result);
+    if (!params) {
+      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+        if (node.inputs[i]) {
+          graph_.set_input(id, i, expressed(node.inputs[i]));
+        }
+      }
+      type.point.clear();
+      graph_.set_type(result, type);
+      return;
+    }
+    for (const std::size_t i : {0U, 1U}) {
+      graph_.set_input(id, i, centred(node.inputs[i]));
+    }
+    type.quant = params;
+    if (type.quant->axis) {
+      type.quant->axis = node.op == "Conv" ? 1 : static_cast<int>(type.shape.size()) - 1;
+    }
+    graph_.set_type(result, type);
+  }
+
+  /// storage - zero_point, as the accumulator wants it.
+  ValueId centred(ValueId storage) {
+    const TensorType& type = graph_.type(storage);
+    const auto params = decided(type.point);
+    if (!params || all_zero(*params)) {
+      return storage;
+    }
+    const std::string name = graph_.name(storage);
+    const ValueId zero = graph_.add_constant(graph_.unique_name(name + "_zero_point"),
+                                             zero_points(*params, type.shape.size()));
+    const TensorType plain{
+        .dtype = DType::kFloat32, .shape = type.shape, .quant = {}, .point = {}};
+    const NodeId id = graph_.add_node("", "Sub", {storage, zero},
+                                      {{graph_.unique_name(name + "_centred"), plain}});
+    return graph_.node(id).outputs[0];
+  }
+
+  ValueId expressed(ValueId storage) {
+    const TensorType type = graph_.type(storage);
+    if (type.point.empty()) {
+      return storage;
+    }
+    if (!decided(type.point)) {
+      return operand_of(graph_, storage);
+    }
+    const TensorType plain{
+        .dtype = DType::kFloat32, .shape = type.shape, .quant = {}, .point = {}};
+    const NodeId id =
+        graph_.add_node("", "SimulatedDequantize", {storage},
+                        {{graph_.unique_name(graph_.name(storage) + "_expressed"), plain}});
+    return graph_.node(id).outputs[0];
+  }
+
+  /// Gives conversions their parameters, or takes them out where their point is disabled.
+  void bind_conversion(NodeId id) {
+    const Node node = graph_.node(id);
+    const bool quantizes = node.op == "SimulatedQuantize";
+    if (!quantizes && node.op != "SimulatedDequantize") {
+      return;
+    }
+    const ValueId storage = quantizes ? node.outputs[0] : node.inputs[0];
+    TensorType type = graph_.type(storage);
+    const auto params = decided(type.point);
+    if (!params) {
+      graph_.replace_uses(node.outputs[0], node.inputs[0]);
+    } else if (quantizes) {
+      type.quant = params;
+      graph_.set_type(storage, type);
+    }
+  }
+
+  /// Decided parameters of a point, or nothing while it is disabled.
+  std::optional<QuantParams> decided(const std::string& point) const {
+    const auto found = table_.find(point);
+    return found != table_.end() && found->second.enabled ? std::optional(found->second.params)
+                                                          : std::nullopt;
+  }
+
+  Graph graph_;
+  const QuantTable& table_;
+};
+
+}  // namespace
+
+Graph bind(const SimulatedGraph& simulated, const QuantTable& table) {
+  return Binder(simulated, table).run();
+}
+
+}  // namespace tare

@@ -1,0 +1,25 @@
+#pragma once
+
+#include "tare/graph.h"
+
+#include <string>
+
+namespace tare {
+
+inline bool is_op(const Graph& graph, ValueId value, std::string_view op) {
+  const auto producer = value ? graph.producer(value) : std::nullopt;
+  return producer && graph.node(*producer).op == op;
+}
+
+/// Operand 0 of the node that computes `value`.
+inline ValueId operand_of(const Graph& graph, ValueId value) {
+  return graph.node(*graph.producer(value)).inputs[0];
+}
+
+/// Adds Quantize(expressed) : type; a constant is quantized at once.
+ValueId add_quantize(Graph&, ValueId expressed, const TensorType& type,
+                     const std::string& name);
+/// Adds Dequantize(storage) : f32.
+ValueId add_dequantize(Graph&, ValueId storage, const std::string& name);
+
+}  // namespace tare

@@ -1,0 +1,81 @@
+#include "tare/lower.h"
+
+#include "base/check.h"
+#include "lower/affine_rewrites.h"
+#include "lower/conversions.h"
+#include "simulate/region_builder.h"
+
+#include <algorithm>
+
+namespace tare {
+namespace {
+
+/// Builds the integer form with the parameters of a table.
+class IntegerBuilder final : public RegionBuilder {
+ public:
+  IntegerBuilder(const SimulatedGraph& simulated, const QuantTable& table)
+      : RegionBuilder(simulated.source), simulated_(simulated), table_(table) {}
+
+  ValueId weight(const Node& reader, ValueId constant, int axis) override {
+    for (const QuantPoint& point : simulated_.points) {
+      const bool same_axis =
+          point.spec.granularity == Granularity::kPerTensor || point.spec.axis == axis;
+      if (point.value == constant && point.op == reader.op && same_axis) {
+        return storage(constant, point.name);
+      }
+    }
+    throw Error(ErrorCode::kInternal, "node '" + reader.name + "'", "its weight has no point");
+  }
+
+ private:
+  std::string activation_point(ValueId root) override { return source().name(root); }
+
+  std::string accumulator_point(const std::string& input, const std::string& weight,
+                                ValueId /*bias*/) override {
+    return input + "*" + weight;
+  }
+
+  TensorType storage_type(const Shape& shape, const std::string& point) const override {
+    const QuantParams& params = table_.at(point).params;
+    return {.dtype = params.storage, .shape = shape, .quant = params, .point = point};
+  }
+
+  ValueId add_quantize(ValueId expressed, const TensorType& type, std::string name) override {
+    return tare::add_quantize(working(), expressed, type, name);
+  }
+
+  std::string_view dequantize_op() const override { return "Dequantize"; }
+
+  const SimulatedGraph& simulated_;
+  const QuantTable& table_;
+};
+
+}  // namespace
+
+bool is_enabled(const Region& region, const QuantTable& table) {
+  return std::all_of(region.points.begin(), region.points.end(), [&](const std::string& name) {
+    const auto found = table.find(name);
+    return found != table.end() && found->second.enabled;
+  });
+}
+
+Graph lower(const SimulatedGraph& simulated, const QuantTable& table) {
+  IntegerBuilder builder(simulated, table);
+  for (const Region& region : simulated.regions) {
+    if (is_enabled(region, table)) {
+      builder.replace(region, region.pattern->quantize(builder, region.match));
+    }
+  }
+  for (const Region& region : simulated.regions) {
+    if (region.quantized_result && is_enabled(region, table)) {
+      builder.quantize_for_all(region.quantized_result);
+    }
+  }
+  Graph graph = builder.take();
+  expand_affine_regions(graph);
+  fold_conversions(graph);
+  verify(graph);
+  return graph;
+}
+
+}  // namespace tare

@@ -1,0 +1,144 @@
+#include "onnx/builder.h"
+
+#include "tare/error.h"
+
+#include "onnx/infer.h"
+#include "onnx/names.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace tare {
+namespace {
+
+/// Shape and Size are known as soon as the type of their operand is.
+std::optional<Tensor> fact_of_type(const Node& node, const Shape& shape) {
+  const auto rank = static_cast<std::int64_t>(shape.size());
+  if (node.op == "Size") {
+    return Tensor::scalar<std::int64_t>(element_count(shape));
+  }
+  if (node.op != "Shape") {
+    return std::nullopt;
+  }
+  const auto bound = [&](const char* name, std::int64_t fallback) {
+    const std::int64_t axis = node.attributes.integer(name, fallback);
+    return std::clamp<std::int64_t>(axis < 0 ? axis + rank : axis, 0, rank);
+  };
+  const std::int64_t start = bound("start", 0);
+  const std::int64_t end = std::max(start, bound("end", rank));
+  return Tensor::of<std::int64_t>(
+      {end - start}, std::vector<std::int64_t>(shape.begin() + start, shape.begin() + end));
+}
+
+}  // namespace
+
+void Draft::set_input(std::size_t i, ValueId id) {
+  inputs.resize(std::max(inputs.size(), i + 1));
+  inputs[i] = id;
+}
+
+void Draft::drop_trailing_absent_inputs() {
+  while (!inputs.empty() && !inputs.back()) {
+    inputs.pop_back();
+  }
+}
+
+GraphBuilder::GraphBuilder(const ReadOptions& options, std::set<std::string> reserved)
+    : options_(options), reserved_(std::move(reserved)) {}
+
+bool GraphBuilder::supports(const std::string& op) const {
+  const auto& ops = options_.supported_ops;
+  return is_onnx_op(op) && (ops.empty() || std::binary_search(ops.begin(), ops.end(), op));
+}
+
+std::vector<ValueId> GraphBuilder::emit(Draft draft) {
+  if (!supports(draft.op)) {
+    throw Error(ErrorCode::kUnsupported, "", "operator '" + draft.op + "' is not supported");
+  }
+  draft.drop_trailing_absent_inputs();
+  InferenceRequest request{draft.name, draft.op, draft.attributes, {}, draft.outputs.size()};
+  for (const ValueId input : draft.inputs) {
+    request.operands.push_back(input ? KnownOperand{&type(input), known(input)}
+                                     : KnownOperand{});
+  }
+  std::vector<TensorType> types = infer_types(request);
+  std::vector<Graph::Result> results;
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    std::string name =
+        draft.outputs[i].empty() ? fresh_name(draft.name + "_unused") : draft.outputs[i];
+    results.push_back({std::move(name), std::move(types[i])});
+  }
+  const NodeId id =
+      graph_.add_node(std::move(draft.name), std::move(draft.op), std::move(draft.inputs),
+                      std::move(results), std::move(draft.attributes));
+  remember(graph_.node(id));
+  return graph_.node(id).outputs;
+}
+
+ValueId GraphBuilder::emit_helper(std::string_view wanted, std::string op,
+                                  std::vector<ValueId> inputs, Attributes attributes) {
+  const std::string name = fresh_name(wanted);
+  return emit({name, std::move(op), std::move(inputs), {name}, std::move(attributes)}).front();
+}
+
+ValueId GraphBuilder::add_constant(std::string_view wanted, Tensor tensor) {
+  return graph_.add_constant(fresh_name(wanted), std::move(tensor));
+}
+
+const Tensor* GraphBuilder::known(ValueId id) const {
+  if (const Tensor* constant = graph_.constant(id)) {
+    return constant;
+  }
+  const auto found = computed_.find(id);
+  return found == computed_.end() ? nullptr : &found->second;
+}
+
+const Tensor& GraphBuilder::required(const Draft& draft, std::size_t i) const {
+  const Tensor* tensor = draft.has_input(i) ? known(draft.inputs[i]) : nullptr;
+  if (tensor == nullptr) {
+    throw Error(ErrorCode::kUnsupported, "",
+                "operand " + std::to_string(i) + " depends on data");
+  }
+  return *tensor;
+}
+
+std::string GraphBuilder::fresh_name(std::string_view wanted) {
+  return take_name(reserved_, wanted);
+}
+
+void GraphBuilder::remember(const Node& node) {
+  if (!node.inputs.empty() && node.inputs[0]) {
+    if (auto fact = fact_of_type(node, shape(node.inputs[0]))) {
+      computed_.emplace(node.outputs[0], *std::move(fact));
+      return;
+    }
+  }
+  std::vector<const Tensor*> operands;
+  std::vector<TensorType> types;
+  bool knowable = options_.evaluate && !node.inputs.empty();
+  for (const ValueId input : node.inputs) {
+    operands.push_back(input ? known(input) : nullptr);
+    knowable = knowable && (!input || operands.back() != nullptr);
+  }
+  for (const ValueId output : node.outputs) {
+    types.push_back(type(output));
+    knowable = knowable && element_count(types.back().shape) <= kMostKnownElements;
+  }
+  if (!knowable) {
+    return;
+  }
+  try {
+    std::vector<Tensor> results = options_.evaluate(node, operands, types);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      computed_.emplace(node.outputs.at(i), std::move(results[i]));
+    }
+  } catch (const Error& error) {
+    // What cannot be computed stays unknown; inference says so when it was needed.
+    if (error.code() != ErrorCode::kUnsupported) {
+      throw;
+    }
+  }
+}
+
+}  // namespace tare

@@ -1,0 +1,65 @@
+#pragma once
+
+#include "tare/graph.h"
+#include "tare/onnx.h"
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tare {
+
+/// A node whose results have no types yet.
+struct Draft {
+  std::string name;
+  std::string op;
+  std::vector<ValueId> inputs;
+  std::vector<std::string> outputs;  ///< names; an absent result before a present one is empty
+  Attributes attributes;
+
+  bool has_input(std::size_t i) const { return i < inputs.size() && inputs[i]; }
+  /// Adds absent operands before it where needed.
+  void set_input(std::size_t i, ValueId);
+  void drop_trailing_absent_inputs();
+};
+
+/// Grows a graph node by node, producers first, inferring types and following the values that
+/// can be known without running it (shapes computed inside the graph).
+class GraphBuilder {
+ public:
+  /// `reserved`: the names of the model, which generated names keep clear of.
+  GraphBuilder(const ReadOptions&, std::set<std::string> reserved);
+
+  /// Whether the operator exists and ReadOptions allow it.
+  bool supports(const std::string& op) const;
+
+  /// Appends the node and returns its results. Throws Error with an empty `where`;
+  /// kUnsupported when the operator or a type is not supported.
+  std::vector<ValueId> emit(Draft);
+  /// The same for a helper node with one result; both are named after `wanted`.
+  ValueId emit_helper(std::string_view wanted, std::string op, std::vector<ValueId> inputs,
+                      Attributes = {});
+  ValueId add_constant(std::string_view wanted, Tensor);
+
+  const TensorType& type(ValueId id) const { return graph_.type(id); }
+  const Shape& shape(ValueId id) const { return graph_.type(id).shape; }
+  /// Null unless the value is a constant or was computed from constants and shapes.
+  const Tensor* known(ValueId) const;
+  /// Operand `i`, which must be known. Throws Error(kUnsupported) when it depends on data.
+  const Tensor& required(const Draft&, std::size_t i) const;
+
+  std::string fresh_name(std::string_view wanted);
+  Graph& graph() { return graph_; }
+
+ private:
+  void remember(const Node&);
+
+  const ReadOptions& options_;
+  std::set<std::string> reserved_;
+  Graph graph_;
+  std::map<ValueId, Tensor> computed_;
+};
+
+}  // namespace tare

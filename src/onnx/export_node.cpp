@@ -1,0 +1,196 @@
+#include "onnx/export_node.h"
+
+#include "tare/error.h"
+
+#include "onnx/constants.h"
+#include "onnx/names.h"
+#include "onnx/node_proto.h"
+#include "onnx/tensor_proto.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+#include <utility>
+
+#include <onnx/defs/schema.h>
+
+namespace tare {
+namespace {
+
+constexpr int kOldest = 13;
+constexpr int kNewestOfLibrary = 17;
+constexpr int kAxesAreOperands = 18;  // of reductions; Split wants the number of its results
+constexpr int kGridSampleModes = 20;
+constexpr int kGelu = 20;
+
+/// The node as it stands in the graph.
+onnx::NodeProto spelled(const Graph& graph, const Node& node) {
+  onnx::NodeProto proto = to_node_proto(node.name, node.op, node.attributes);
+  for (const ValueId input : node.inputs) {
+    proto.add_input(input ? graph.name(input) : std::string());
+  }
+  for (const ValueId output : node.outputs) {
+    proto.add_output(graph.name(output));
+  }
+  return proto;
+}
+
+bool accepts(int opset, const onnx::NodeProto& proto) {
+  const auto* schema = onnx::OpSchemaRegistry::Schema(proto.op_type(), opset, "");
+  if (schema == nullptr) {
+    return false;
+  }
+  try {
+    schema->Verify(proto);
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+bool quantizes_to_16_bits(const Graph& graph, const Node& node) {
+  const bool quantizes = node.op == "QuantizeLinear";
+  if (!quantizes && node.op != "DequantizeLinear") {
+    return false;
+  }
+  const DType storage = graph.type(quantizes ? node.outputs[0] : node.inputs[0]).dtype;
+  return storage == DType::kInt16 || storage == DType::kUint16;
+}
+
+bool is_reduction_with_attribute(const Node& node) {
+  return node.op.starts_with("Reduce") && node.op != "ReduceSum";
+}
+
+}  // namespace
+
+int oldest_opset(const Graph& graph, const Node& node) {
+  if (node.op == "Gelu") {
+    return kOldest;  // spelled out where it does not exist
+  }
+  if (quantizes_to_16_bits(graph, node)) {
+    return 21;
+  }
+  if (node.op == "AveragePool" && node.attributes.has("dilations")) {
+    return 19;
+  }
+  const onnx::NodeProto proto = spelled(graph, node);
+  for (int opset = kOldest; opset <= kNewestOfLibrary; ++opset) {
+    if (accepts(opset, proto)) {
+      return opset;
+    }
+  }
+  throw Error(ErrorCode::kInternal, "node '" + node.name + "' (" + node.op + ")",
+              "has no form in ONNX");
+}
+
+NodeExporter::NodeExporter(const Graph& graph, int opset, ExportedModel& model)
+    : graph_(graph), opset_(opset), model_(model) {
+  for (const ValueId id : graph.values()) {
+    names_.insert(graph.name(id));
+  }
+  for (const NodeId id : graph.nodes()) {
+    names_.insert(graph.node(id).name);
+  }
+}
+
+void NodeExporter::add(const Node& node) {
+  if (node.op == "Gelu" && opset_ < kGelu) {
+    add_gelu(node);
+  } else if (is_reduction_with_attribute(node) && opset_ >= kAxesAreOperands) {
+    add_reduce(node);
+  } else if (node.op == "Split" && node.inputs.size() == 1 && opset_ >= kAxesAreOperands) {
+    add_split(node);
+  } else if (node.op == "GridSample" && opset_ >= kGridSampleModes) {
+    Node renamed = node;
+    const std::string mode = node.attributes.text("mode", "bilinear");
+    renamed.attributes.set("mode", mode == "bilinear"  ? std::string("linear")
+                                   : mode == "bicubic" ? std::string("cubic")
+                                                       : mode);
+    append(spelled(graph_, renamed));
+  } else {
+    append(spelled(graph_, node));
+  }
+}
+
+void NodeExporter::add_initializer(const std::string& name, const Tensor& tensor) {
+  auto& proto = *model_.proto.mutable_graph()->add_initializer();
+  proto.set_name(name);
+  fill_header(tensor, proto);
+  model_.constants.push_back(tensor);
+}
+
+void NodeExporter::add_reduce(const Node& node) {
+  Node plain = node;
+  plain.attributes.erase("axes");
+  onnx::NodeProto& proto = append(spelled(graph_, plain));
+  const std::vector<std::int64_t> axes = node.attributes.integers("axes", {});
+  if (!axes.empty()) {
+    const std::string name = take_name(names_, node.name + "_axes");
+    proto.add_input(name);
+    add_initializer(name, vector_of(axes));
+  }
+}
+
+void NodeExporter::add_split(const Node& node) {
+  Node counted = node;
+  counted.attributes.set("num_outputs", static_cast<std::int64_t>(node.outputs.size()));
+  append(spelled(graph_, counted));
+}
+
+onnx::NodeProto& NodeExporter::append(onnx::NodeProto proto) {
+  return *model_.proto.mutable_graph()->add_node() = std::move(proto);
+}
+
+void NodeExporter::add_gelu(const Node& node) {
+  const TensorType& type = graph_.type(node.outputs[0]);
+  const std::string x = graph_.name(node.inputs[0]);
+  const auto constant = [&](const char* what, double value) {
+    const std::string name = take_name(names_, node.name + "_" + what);
+    add_initializer(name, filled(type.dtype, {}, value));
+    return name;
+  };
+  /// An empty `name` stands for the result of the whole.
+  const auto step = [&](const char* op, std::vector<std::string> inputs, const char* name) {
+    const std::string own = name != nullptr ? take_name(names_, node.name + "_" + name)
+                                            : graph_.name(node.outputs[0]);
+    onnx::NodeProto& proto = append(to_node_proto(name != nullptr ? own : node.name, op, {}));
+    for (std::string& input : inputs) {
+      proto.add_input(std::move(input));
+    }
+    proto.add_output(own);
+    return own;
+  };
+  std::string gate;
+  if (node.attributes.text("approximate", "none") == "tanh") {
+    const std::string cube = step("Pow", {x, constant("three", 3)}, "cube");
+    const std::string bend = step("Mul", {cube, constant("bend", 0.044715)}, "bent");
+    const std::string inner = step("Add", {x, bend}, "inner");
+    const std::string scale = constant("slope", std::sqrt(2 * std::numbers::inv_pi));
+    gate = step("Tanh", {step("Mul", {inner, scale}, "scaled")}, "tanh");
+  } else {
+    const std::string scaled =
+        step("Div", {x, constant("sqrt2", std::numbers::sqrt2)}, "scaled");
+    gate = step("Erf", {scaled}, "erf");
+  }
+  const std::string shifted = step("Add", {gate, constant("one", 1)}, "shifted");
+  const std::string product = step("Mul", {x, shifted}, "product");
+  (void)step("Mul", {product, constant("half", 0.5)}, nullptr);
+}
+
+void fill_type(const TensorType& type, const std::vector<std::string>& symbols,
+               onnx::TypeProto& proto) {
+  auto& tensor = *proto.mutable_tensor_type();
+  tensor.set_elem_type(onnx_data_type(type.dtype));
+  auto& shape = *tensor.mutable_shape();
+  for (std::size_t axis = 0; axis < type.shape.size(); ++axis) {
+    auto& dim = *shape.add_dim();
+    if (axis < symbols.size() && !symbols[axis].empty()) {
+      dim.set_dim_param(symbols[axis]);
+    } else {
+      dim.set_dim_value(type.shape[axis]);
+    }
+  }
+}
+
+}  // namespace tare

@@ -1,0 +1,49 @@
+#pragma once
+
+#include "tare/graph.h"
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <onnx/onnx_pb.h>
+
+namespace tare {
+
+/// A model ready to be saved. The bytes of its initializers stand beside it, in their order, so
+/// that they exist once until it is known where they go.
+struct ExportedModel {
+  onnx::ModelProto proto;
+  std::vector<Tensor> constants;
+};
+
+/// The oldest opset, from 13 on, that has this node's operator with its attributes. Throws
+/// Error(kInternal) when none has: the operator is not one of ONNX.
+int oldest_opset(const Graph&, const Node&);
+
+/// Writes nodes in the forms of one opset; what has another form there becomes constants and
+/// several nodes.
+class NodeExporter {
+ public:
+  NodeExporter(const Graph&, int opset, ExportedModel&);
+
+  void add(const Node&);
+  void add_initializer(const std::string& name, const Tensor&);
+
+ private:
+  void add_reduce(const Node&);
+  void add_split(const Node&);
+  void add_gelu(const Node&);
+  onnx::NodeProto& append(onnx::NodeProto);
+
+  const Graph& graph_;
+  int opset_;
+  ExportedModel& model_;
+  std::set<std::string> names_;
+};
+
+/// Element type and shape of a value; `symbols` name the dimensions that may vary.
+void fill_type(const TensorType&, const std::vector<std::string>& symbols, onnx::TypeProto&);
+
+}  // namespace tare

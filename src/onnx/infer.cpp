@@ -1,0 +1,254 @@
+#include "onnx/infer.h"
+
+#include "tare/error.h"
+
+#include "onnx/node_proto.h"
+#include "onnx/tensor_proto.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string_view>
+
+#include <onnx/defs/schema.h>
+#include <onnx/shape_inference/implementation.h>
+
+namespace tare {
+namespace {
+
+constexpr int kOpset = 17;
+
+const onnx::OpSchema* schema_of(const std::string& op) {
+  const onnx::OpSchema* schema = onnx::OpSchemaRegistry::Schema(op, kOpset, "");
+  return schema != nullptr && !schema->Deprecated() ? schema : nullptr;
+}
+
+onnx::TypeProto to_type_proto(const TensorType& type) {
+  onnx::TypeProto proto;
+  proto.mutable_tensor_type()->set_elem_type(onnx_data_type(type.dtype));
+  auto& shape = *proto.mutable_tensor_type()->mutable_shape();
+  for (const std::int64_t extent : type.shape) {
+    shape.add_dim()->set_dim_value(extent);
+  }
+  return proto;
+}
+
+/// What the inference functions of the onnx library see of a node.
+class Context final : public onnx::InferenceContext {
+ public:
+  Context(const InferenceRequest& request, const onnx::NodeProto& node) : node_(node) {
+    for (const KnownOperand& operand : request.operands) {
+      auto type = std::make_unique<onnx::TypeProto>();
+      auto data = std::make_unique<onnx::TensorProto>();
+      if (operand.type != nullptr) {
+        *type = to_type_proto(*operand.type);
+      }
+      const bool small = operand.data != nullptr && operand.data->size() <= kMostKnownElements;
+      if (small) {
+        fill_proto(*operand.data, *data);
+      }
+      types_.push_back(operand.type != nullptr ? std::move(type) : nullptr);
+      data_.push_back(small ? std::move(data) : nullptr);
+    }
+    results_.resize(request.results);
+  }
+
+  const onnx::AttributeProto* getAttribute(const std::string& name) const override {
+    const auto found = std::find_if(node_.attribute().begin(), node_.attribute().end(),
+                                    [&](const auto& a) { return a.name() == name; });
+    return found == node_.attribute().end() ? nullptr : &*found;
+  }
+  std::size_t getNumInputs() const override { return types_.size(); }
+  const onnx::TypeProto* getInputType(std::size_t i) const override {
+    return types_.at(i).get();
+  }
+  const onnx::TensorProto* getInputData(std::size_t i) const override {
+    return data_.at(i).get();
+  }
+  std::size_t getNumOutputs() const override { return results_.size(); }
+  onnx::TypeProto* getOutputType(std::size_t i) override { return &results_.at(i); }
+  // Sub-graphs, sparse and half-known operands do not occur.
+  onnx::GraphInferencer* getGraphAttributeInferencer(const std::string&) override {
+    return nullptr;
+  }
+  const onnx::SparseTensorProto* getInputSparseData(std::size_t) const override {
+    return nullptr;
+  }
+  const onnx::TensorShapeProto* getSymbolicInput(std::size_t) const override { return nullptr; }
+
+ private:
+  const onnx::NodeProto& node_;
+  std::vector<std::unique_ptr<onnx::TypeProto>> types_;
+  std::vector<std::unique_ptr<onnx::TensorProto>> data_;
+  std::vector<onnx::TypeProto> results_;
+};
+
+/// The library's messages, without what it adds for its own callers.
+std::string own_words(std::string_view message) {
+  for (const std::string_view prefix : {"[TypeInferenceError] ", "[ShapeInferenceError] "}) {
+    if (message.starts_with(prefix)) {
+      message.remove_prefix(prefix.size());
+    }
+  }
+  message = message.substr(0, message.find("==> Context"));
+  while (!message.empty() && std::string_view(". \n").find(message.back()) != message.npos) {
+    message.remove_suffix(1);
+  }
+  std::string result(message);
+  std::replace(result.begin(), result.end(), '\n', ' ');
+  return result;
+}
+
+/// The inference functions divide by some of these.
+void check_attributes(const Attributes& attributes) {
+  for (const auto* name : {"strides", "dilations", "kernel_shape"}) {
+    const auto values = attributes.integers(name, {});
+    if (std::any_of(values.begin(), values.end(), [](auto v) { return v <= 0; })) {
+      throw Error(ErrorCode::kInvalidModel, "",
+                  "attribute '" + std::string(name) + "' is " + to_string(values))
+          .expected("values above 0");
+    }
+  }
+  for (const auto* name : {"group", "blocksize"}) {
+    if (attributes.integer(name, 1) <= 0) {
+      throw Error(ErrorCode::kInvalidModel, "",
+                  "attribute '" + std::string(name) + "' is " +
+                      std::to_string(attributes.integer(name)))
+          .expected("a value above 0");
+    }
+  }
+}
+
+/// Operands that the schema gives the same type variable must have the same element type.
+void check_operand_types(const onnx::OpSchema& schema,
+                         const std::vector<KnownOperand>& operands) {
+  std::map<std::string, DType> bound;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const auto& formal = schema.inputs().at(std::min(i, schema.inputs().size() - 1));
+    const bool mixed =
+        formal.GetOption() == onnx::OpSchema::Variadic && !formal.GetIsHomogeneous();
+    if (operands[i].type == nullptr || mixed) {
+      continue;
+    }
+    const DType dtype = operands[i].type->dtype;
+    const bool concrete = formal.GetTypeStr().starts_with("tensor(");
+    const DType first = bound.emplace(formal.GetTypeStr(), dtype).first->second;
+    const bool fits = concrete ? formal.GetTypes().contains(onnx::Utils::DataTypeUtils::ToType(
+                                     to_type_proto(*operands[i].type)))
+                               : first == dtype;
+    if (!fits) {
+      throw Error(ErrorCode::kInvalidModel, "",
+                  "operand " + std::to_string(i) + " '" + formal.GetName() + "' is " +
+                      std::string(name_of(dtype)))
+          .expected(concrete ? formal.GetTypeStr() : std::string(name_of(first)));
+    }
+  }
+}
+
+TensorType static_type(const onnx::TypeProto& proto) {
+  if (!proto.has_tensor_type()) {
+    throw Error(ErrorCode::kUnsupported, "", "its result is not a tensor of a known type");
+  }
+  TensorType type;
+  type.dtype = required_dtype(proto.tensor_type().elem_type());
+  bool known = proto.tensor_type().has_shape();
+  for (const auto& dim : proto.tensor_type().shape().dim()) {
+    known = known && dim.has_dim_value();
+    type.shape.push_back(dim.dim_value());
+  }
+  if (!known) {
+    throw Error(ErrorCode::kUnsupported, "", "output shape depends on data");
+  }
+  if (!is_addressable(type.shape)) {
+    throw Error(ErrorCode::kInvalidModel, "", "output has shape " + to_string(type.shape));
+  }
+  return type;
+}
+
+std::vector<TensorType> infer_with_schema(const InferenceRequest& request,
+                                          const onnx::OpSchema& schema) {
+  onnx::NodeProto node = to_node_proto(request.name, request.op, request.attributes);
+  for (const KnownOperand& operand : request.operands) {
+    node.add_input(operand.type != nullptr ? "operand" : "");
+  }
+  for (std::size_t i = 0; i < request.results; ++i) {
+    node.add_output("result");
+  }
+  schema.Verify(node);
+  check_operand_types(schema, request.operands);
+  Context context(request, node);
+  if (schema.has_type_and_shape_inference_function()) {
+    schema.GetTypeAndShapeInferenceFunction()(context);
+  } else if (schema.HasFunction()) {
+    onnx::shape_inference::InferShapeForFunctionNode(
+        *schema.GetFunction(), onnx::OpSchemaRegistry::Instance(), context);
+  }
+  std::vector<TensorType> result;
+  for (std::size_t i = 0; i < request.results; ++i) {
+    result.push_back(static_type(*context.getOutputType(i)));
+  }
+  return result;
+}
+
+/// Gelu is younger than the library: same type as its operand.
+std::vector<TensorType> infer_gelu(const InferenceRequest& request) {
+  if (request.operands.size() != 1 || request.operands[0].type == nullptr ||
+      request.results != 1) {
+    throw Error(ErrorCode::kInvalidModel, "",
+                "has " + std::to_string(request.operands.size()) + " operands and " +
+                    std::to_string(request.results) + " results")
+        .expected("1 of each");
+  }
+  return {*request.operands[0].type};
+}
+
+/// Windows of AveragePool may be dilated since opset 19. The library knows that of MaxPool
+/// only, whose result has the same shape.
+bool is_dilated_average(const InferenceRequest& request) {
+  return request.op == "AveragePool" && request.attributes.has("dilations");
+}
+
+std::vector<TensorType> infer_dilated_average(const InferenceRequest& request) {
+  static const std::string kMaxPool = "MaxPool";
+  Attributes attributes = request.attributes;
+  attributes.erase("count_include_pad");
+  return infer_types({.name = request.name,
+                      .op = kMaxPool,
+                      .attributes = attributes,
+                      .operands = request.operands,
+                      .results = request.results});
+}
+
+}  // namespace
+
+bool is_onnx_op(const std::string& op) {
+  return op == "Gelu" || schema_of(op) != nullptr;
+}
+
+std::size_t required_results(const std::string& op) {
+  const onnx::OpSchema* schema = schema_of(op);
+  return schema != nullptr ? static_cast<std::size_t>(schema->min_output()) : 1;
+}
+
+std::vector<TensorType> infer_types(const InferenceRequest& request) {
+  check_attributes(request.attributes);
+  if (request.op == "Gelu") {
+    return infer_gelu(request);
+  }
+  if (is_dilated_average(request)) {
+    return infer_dilated_average(request);
+  }
+  const onnx::OpSchema* schema = schema_of(request.op);
+  if (schema == nullptr) {
+    throw Error(ErrorCode::kInternal, "", "operator '" + request.op + "' is not of opset 17");
+  }
+  try {
+    return infer_with_schema(request, *schema);
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw Error(ErrorCode::kInvalidModel, "", own_words(error.what()));
+  }
+}
+
+}  // namespace tare

@@ -1,0 +1,209 @@
+#include "onnx/normalize.h"
+
+#include "tare/error.h"
+
+#include "onnx/constants.h"
+#include "onnx/normalize_rules.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace tare {
+namespace {
+
+constexpr int kNewest = 21;
+
+// ---- attributes that became operands
+// ----------------------------------------------------------
+
+/// The attributes become operands 1, 2, ...
+struct MovedAttributes {
+  std::string_view op;
+  int last_opset;
+  std::array<const char*, 3> names;
+};
+
+constexpr std::array kMoved{
+    MovedAttributes{"Clip", 10, {"min", "max"}},
+    MovedAttributes{"Pad", 10, {"pads", "value"}},
+    MovedAttributes{"Slice", 9, {"starts", "ends", "axes"}},
+    MovedAttributes{"TopK", 9, {"k"}},
+    MovedAttributes{"Upsample", 8, {"scales"}},
+    MovedAttributes{"Dropout", 11, {"ratio"}},
+    MovedAttributes{"Squeeze", 12, {"axes"}},
+    MovedAttributes{"Unsqueeze", 12, {"axes"}},
+    MovedAttributes{"Split", 12, {"split"}},
+    MovedAttributes{"ReduceSum", 12, {"axes"}},
+};
+
+/// Lists become vectors; a single integer (k) a vector of one; a real the type of the data.
+Tensor operand_from(const Attribute& value, DType data) {
+  if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value)) {
+    return vector_of(*list);
+  }
+  if (const auto* list = std::get_if<std::vector<float>>(&value)) {
+    return vector_of(*list);
+  }
+  if (const auto* one = std::get_if<std::int64_t>(&value)) {
+    return vector_of(std::vector{*one});
+  }
+  if (const auto* one = std::get_if<float>(&value)) {
+    return filled(data, {}, *one);
+  }
+  throw Error(ErrorCode::kInvalidModel, "", "an attribute has an unexpected type");
+}
+
+void move_attributes(Draft& draft, const MovedAttributes& moved, GraphBuilder& builder) {
+  if (draft.inputs.size() != 1 || !draft.inputs[0]) {
+    throw Error(ErrorCode::kInvalidModel, "",
+                "has " + std::to_string(draft.inputs.size()) + " operands")
+        .expected("1");
+  }
+  const DType data = builder.type(draft.inputs[0]).dtype;
+  for (std::size_t i = 0; i < moved.names.size(); ++i) {
+    const char* name = moved.names[i];
+    if (name == nullptr || !draft.attributes.has(name)) {
+      continue;
+    }
+    Tensor operand = operand_from(draft.attributes.items().find(name)->second, data);
+    draft.attributes.erase(name);
+    draft.set_input(i + 1, builder.add_constant(draft.name + "_" + name, std::move(operand)));
+  }
+}
+
+// ---- short rules
+// ------------------------------------------------------------------------------
+
+void drop_saturate(Draft& draft, GraphBuilder&) {
+  draft.attributes.erase("saturate");  // about 8-bit floats, which are refused as types
+}
+
+void scatter_elements(Draft& draft, GraphBuilder&) {
+  draft.op = "ScatterElements";
+}
+
+void inference_batch_norm(Draft& draft, GraphBuilder&) {
+  if (draft.attributes.has("spatial")) {
+    expect_and_drop(draft, "spatial", 1);
+  }
+  if (draft.outputs.size() > 1 || draft.attributes.integer("training_mode", 0) != 0) {
+    throw Error(ErrorCode::kUnsupported, "", "training mode is not supported");
+  }
+}
+
+void inference_dropout(Draft& draft, GraphBuilder& builder) {
+  constexpr std::size_t kTrainingMode = 2;
+  if (draft.has_input(kTrainingMode)) {
+    const Tensor& training = builder.required(draft, kTrainingMode);
+    if (training.size() > 0 && training.to_int64().front() != 0) {
+      throw Error(ErrorCode::kUnsupported, "", "training mode is not supported");
+    }
+  }
+}
+
+void plain_lp_pool(Draft& draft, GraphBuilder&) {
+  if (draft.attributes.has("ceil_mode")) {
+    expect_and_drop(draft, "ceil_mode", 0);
+  }
+  for (const std::int64_t dilation : draft.attributes.integers("dilations", {})) {
+    if (dilation != 1) {
+      throw Error(ErrorCode::kUnsupported, "", "attribute 'dilations' is not supported");
+    }
+  }
+  draft.attributes.erase("dilations");
+}
+
+void rename_grid_sample_modes(Draft& draft, GraphBuilder&) {
+  const std::string mode = draft.attributes.text("mode", "linear");
+  draft.attributes.set("mode", mode == "linear"  ? std::string("bilinear")
+                               : mode == "cubic" ? std::string("bicubic")
+                                                 : mode);
+}
+
+void refuse(Draft& draft, GraphBuilder&) {
+  throw Error(ErrorCode::kUnsupported, "",
+              "operator '" + draft.op + "' is not supported in the form of opset 18 and later");
+}
+
+// ---- which rule applies when
+// ------------------------------------------------------------------
+
+struct Rule {
+  std::string_view op;
+  int first_opset;
+  int last_opset;
+  void (*apply)(Draft&, GraphBuilder&);
+  bool replaces_operator = false;
+};
+
+/// Applied in order; an operator may have several.
+constexpr std::array kRules{
+    Rule{"Softmax", 7, 12, flatten_softmax},
+    Rule{"LogSoftmax", 7, 12, flatten_softmax},
+    Rule{"Hardmax", 7, 12, flatten_softmax},
+    Rule{"BatchNormalization", 7, kNewest, inference_batch_norm},
+    Rule{"Dropout", 7, kNewest, inference_dropout},
+    Rule{"Scatter", 7, 10, scatter_elements, true},
+    Rule{"Upsample", 7, 9, to_resize, true},
+    Rule{"Resize", 10, 10, to_resize},
+    Rule{"Resize", 18, kNewest, resize_all_axes},
+    Rule{"Resize", 11, kNewest, drop_empty_resize_operands},
+    Rule{"Pad", 18, kNewest, pad_all_axes},
+    Rule{"Split", 18, kNewest, split_evenly},
+    Rule{"ReduceL1", 18, kNewest, reduce_axes_to_attribute},
+    Rule{"ReduceL2", 18, kNewest, reduce_axes_to_attribute},
+    Rule{"ReduceLogSum", 18, kNewest, reduce_axes_to_attribute},
+    Rule{"ReduceLogSumExp", 18, kNewest, reduce_axes_to_attribute},
+    Rule{"ReduceMax", 18, kNewest, reduce_axes_to_attribute},
+    Rule{"ReduceMean", 18, kNewest, reduce_axes_to_attribute},
+    Rule{"ReduceMin", 18, kNewest, reduce_axes_to_attribute},
+    Rule{"ReduceProd", 18, kNewest, reduce_axes_to_attribute},
+    Rule{"ReduceSumSquare", 18, kNewest, reduce_axes_to_attribute},
+    Rule{"LpPool", 18, kNewest, plain_lp_pool},
+    Rule{"Cast", 19, kNewest, drop_saturate},
+    Rule{"CastLike", 19, kNewest, drop_saturate},
+    Rule{"QuantizeLinear", 19, kNewest, drop_newer_quantization},
+    Rule{"DequantizeLinear", 19, kNewest, drop_newer_quantization},
+    Rule{"GridSample", 20, kNewest, rename_grid_sample_modes},
+    Rule{"DFT", 20, kNewest, refuse},
+    Rule{"GroupNormalization", 18, kNewest, group_to_instance_normalization, true},
+    Rule{"Mish", 18, kNewest, expand_mish, true},
+};
+
+}  // namespace
+
+void expect_and_drop(Draft& draft, std::string_view attribute, std::int64_t value) {
+  if (draft.attributes.integer(attribute, value) != value) {
+    throw Error(ErrorCode::kUnsupported, "",
+                "attribute '" + std::string(attribute) + "' is " +
+                    std::to_string(draft.attributes.integer(attribute)) +
+                    ", which is not supported");
+  }
+  draft.attributes.erase(attribute);
+}
+
+void normalize(Draft& draft, int opset, GraphBuilder& builder) {
+  const std::string op = draft.op;
+  for (const MovedAttributes& moved : kMoved) {
+    if (moved.op == op && opset <= moved.last_opset) {
+      move_attributes(draft, moved, builder);
+    }
+  }
+  for (const Rule& rule : kRules) {
+    if (rule.op == op && rule.first_opset <= opset && opset <= rule.last_opset) {
+      rule.apply(draft, builder);
+    }
+  }
+}
+
+bool replaces_operator(std::string_view op, int opset) {
+  return std::any_of(kRules.begin(), kRules.end(), [&](const Rule& rule) {
+    return rule.replaces_operator && rule.op == op && rule.first_opset <= opset &&
+           opset <= rule.last_opset;
+  });
+}
+
+}  // namespace tare

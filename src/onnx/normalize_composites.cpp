@@ -1,0 +1,118 @@
+#include "tare/error.h"
+
+#include "onnx/constants.h"
+#include "onnx/normalize_rules.h"
+#include "onnx/tensor_proto.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace tare {
+namespace {
+
+ValueId shape_constant(GraphBuilder& builder, const std::string& name, const Shape& shape) {
+  return builder.add_constant(name, vector_of(shape));
+}
+
+void require_inputs(const Draft& draft, std::size_t count) {
+  if (draft.inputs.size() != count ||
+      std::count(draft.inputs.begin(), draft.inputs.end(), ValueId{}) != 0) {
+    throw Error(ErrorCode::kInvalidModel, "",
+                "has " + std::to_string(draft.inputs.size()) + " operands")
+        .expected(std::to_string(count));
+  }
+}
+
+struct GroupShape {
+  Shape data;
+  std::int64_t groups = 0;
+  bool per_channel = false;
+};
+
+GroupShape group_shape(const Draft& draft, const GraphBuilder& builder) {
+  require_inputs(draft, 3);
+  GroupShape result{builder.shape(draft.inputs[0]), draft.attributes.integer("num_groups")};
+  const bool divides = result.data.size() >= 3 && result.groups > 0 && result.data[1] > 0 &&
+                       result.data[1] % result.groups == 0;
+  if (!divides) {
+    throw Error(ErrorCode::kInvalidModel, "",
+                "data of shape " + to_string(result.data) + " in " +
+                    std::to_string(result.groups) + " groups");
+  }
+  const Shape scale = builder.shape(draft.inputs[1]);
+  result.per_channel = scale == Shape{result.data[1]};
+  if ((!result.per_channel && scale != Shape{result.groups}) ||
+      builder.shape(draft.inputs[2]) != scale) {
+    throw Error(ErrorCode::kInvalidModel, "", "scale has shape " + to_string(scale));
+  }
+  return result;
+}
+
+}  // namespace
+
+void group_to_instance_normalization(Draft& draft, GraphBuilder& builder) {
+  const GroupShape group = group_shape(draft, builder);
+  const std::string name = draft.name;
+  const ValueId data = draft.inputs[0];
+  ValueId scale = draft.inputs[1];
+  ValueId bias = draft.inputs[2];
+  if (group.per_channel) {
+    const DType dtype = builder.type(data).dtype;
+    scale = builder.add_constant(name + "_one", filled(dtype, {group.groups}, 1));
+    bias = builder.add_constant(name + "_zero", Tensor(dtype, {group.groups}));
+  }
+  const ValueId grouped = builder.emit_helper(
+      name + "_grouped", "Reshape",
+      {data, shape_constant(builder, name + "_groups", {0, group.groups, -1})});
+  const ValueId normal =
+      builder.emit_helper(name + "_normal", "InstanceNormalization", {grouped, scale, bias},
+                          {{"epsilon", draft.attributes.real("epsilon", 1e-5F)}});
+  Shape open = group.data;
+  open.front() = -1;  // so that the batch may still vary in an exported model
+  const std::vector<ValueId> back{normal, shape_constant(builder, name + "_shape", open)};
+  if (group.per_channel) {
+    Shape channel(group.data.size() - 1, 1);
+    channel.front() = group.data[1];
+    const ValueId along_axis = shape_constant(builder, name + "_channel", channel);
+    const ValueId whole = builder.emit_helper(name + "_whole", "Reshape", back);
+    const ValueId factor =
+        builder.emit_helper(name + "_scale", "Reshape", {draft.inputs[1], along_axis});
+    const ValueId term =
+        builder.emit_helper(name + "_bias", "Reshape", {draft.inputs[2], along_axis});
+    const ValueId scaled = builder.emit_helper(name + "_scaled", "Mul", {whole, factor});
+    draft.op = "Add";
+    draft.inputs = {scaled, term};
+  } else {
+    draft.op = "Reshape";
+    draft.inputs = back;
+  }
+  draft.attributes = {};
+}
+
+void expand_mish(Draft& draft, GraphBuilder& builder) {
+  require_inputs(draft, 1);
+  const ValueId data = draft.inputs[0];
+  const ValueId soft = builder.emit_helper(draft.name + "_softplus", "Softplus", {data});
+  const ValueId gate = builder.emit_helper(draft.name + "_tanh", "Tanh", {soft});
+  draft.op = "Mul";
+  draft.inputs = {data, gate};
+}
+
+void drop_newer_quantization(Draft& draft, GraphBuilder& builder) {
+  constexpr std::size_t kScale = 1;
+  constexpr std::size_t kZeroPoint = 2;
+  draft.attributes.erase("saturate");  // about 8-bit floats, which are refused as types
+  if (draft.attributes.has("block_size")) {
+    expect_and_drop(draft, "block_size", 0);
+  }
+  const std::int64_t dtype = draft.attributes.integer("output_dtype", 0);
+  draft.attributes.erase("output_dtype");
+  if (dtype != 0 && draft.has_input(kScale) && !draft.has_input(kZeroPoint)) {
+    const Tensor zero(required_dtype(static_cast<std::int32_t>(dtype)),
+                      builder.shape(draft.inputs[kScale]));
+    draft.set_input(kZeroPoint, builder.add_constant(draft.name + "_zero_point", zero));
+  }
+}
+
+}  // namespace tare

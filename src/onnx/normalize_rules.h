@@ -1,0 +1,32 @@
+#pragma once
+
+#include "onnx/builder.h"
+
+namespace tare {
+
+// Rules too long for the table in normalize.cpp. Each takes a node in the form of the opsets it
+// is listed for there.
+
+/// Softmax and its kin flattened everything from `axis` on up to opset 12.
+void flatten_softmax(Draft&, GraphBuilder&);
+/// Upsample, and Resize of opset 10.
+void to_resize(Draft&, GraphBuilder&);
+/// Empty tensors stood for absent operands in opset 11.
+void drop_empty_resize_operands(Draft&, GraphBuilder&);
+/// `axes` and the attributes of opset 18 and 19.
+void resize_all_axes(Draft&, GraphBuilder&);
+/// The operand `axes` of opset 18.
+void pad_all_axes(Draft&, GraphBuilder&);
+void reduce_axes_to_attribute(Draft&, GraphBuilder&);
+void split_evenly(Draft&, GraphBuilder&);
+/// GroupNormalization with `scale` and `bias` per group (opset 18) or per channel (opset 21).
+void group_to_instance_normalization(Draft&, GraphBuilder&);
+/// Mish: x * tanh(softplus(x)).
+void expand_mish(Draft&, GraphBuilder&);
+/// What QuantizeLinear and DequantizeLinear gained in opset 19 and 21.
+void drop_newer_quantization(Draft&, GraphBuilder&);
+
+/// Throws Error(kUnsupported) unless the integer attribute has this value; removes it.
+void expect_and_drop(Draft&, std::string_view attribute, std::int64_t value);
+
+}  // namespace tare

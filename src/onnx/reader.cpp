@@ -1,0 +1,290 @@
+#include "tare/error.h"
+#include "tare/onnx.h"
+
+#include "onnx/builder.h"
+#include "onnx/constants.h"
+#include "onnx/infer.h"
+#include "onnx/interface.h"
+#include "onnx/node_proto.h"
+#include "onnx/normalize.h"
+#include "onnx/source.h"
+#include "onnx/tensor_proto.h"
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <google/protobuf/stubs/logging.h>
+
+namespace tare {
+namespace {
+
+constexpr int kOldestOpset = 7;
+constexpr int kNewestOpset = 21;
+
+onnx::ModelProto parse_model(const std::filesystem::path& path) {
+  std::error_code status;
+  const bool regular = std::filesystem::is_regular_file(path, status);
+  std::ifstream file(path, std::ios::binary);
+  if (!regular || !file) {
+    throw Error(
+        ErrorCode::kIo, "",
+        std::filesystem::exists(path, status) ? "cannot be read" : "there is no such file");
+  }
+  onnx::ModelProto model;
+  const google::protobuf::LogSilencer silent;
+  if (!model.ParseFromIstream(&file)) {
+    throw Error(ErrorCode::kInvalidModel, "", "is not an ONNX model, or is cut short");
+  }
+  if (!model.has_graph()) {
+    throw Error(ErrorCode::kInvalidModel, "", "is not an ONNX model: it has no graph");
+  }
+  return model;
+}
+
+int checked_opset(const onnx::ModelProto& model) {
+  std::optional<std::int64_t> opset;
+  for (const auto& entry : model.opset_import()) {
+    if (in_default_domain(entry.domain())) {
+      if (opset && *opset != entry.version()) {
+        throw Error(ErrorCode::kInvalidModel, "", "the model names two opsets");
+      }
+      opset = entry.version();
+    }
+  }
+  if (!opset) {
+    throw Error(ErrorCode::kInvalidModel, "", "the model does not name its opset");
+  }
+  if (*opset < kOldestOpset || *opset > kNewestOpset) {
+    throw Error(ErrorCode::kUnsupported, "", "the model is of opset " + std::to_string(*opset))
+        .expected("opset " + std::to_string(kOldestOpset) + " to " +
+                  std::to_string(kNewestOpset));
+  }
+  return static_cast<int>(*opset);
+}
+
+/// What is not supported, each thing once with the number of nodes it was met at.
+class Unsupported {
+ public:
+  void add(const std::string& what, const std::string& node) {
+    const auto same = std::find_if(met_.begin(), met_.end(),
+                                   [&](const Met& met) { return met.what == what; });
+    if (same == met_.end()) {
+      met_.push_back({what, node, 1});
+    } else {
+      ++same->nodes;
+    }
+  }
+
+  void report(Faults& faults) const {
+    for (const Met& met : met_) {
+      const std::string first = "'" + met.first_node + "'";
+      faults.add("", met.what + (met.nodes == 1 ? " (node " + first + ")"
+                                                : " (" + std::to_string(met.nodes) +
+                                                      " nodes, first " + first + ")"));
+    }
+  }
+
+ private:
+  struct Met {
+    std::string what;
+    std::string first_node;
+    int nodes = 0;
+  };
+  std::vector<Met> met_;
+};
+
+class Importer {
+ public:
+  Importer(const onnx::ModelProto& model, std::filesystem::path folder,
+           const ReadOptions& options)
+      : model_(model),
+        folder_(std::move(folder)),
+        options_(options),
+        opset_(checked_opset(model)),
+        source_(model.graph()),
+        builder_(options, source_.names) {}
+
+  Graph run() {
+    Graph& graph = builder_.graph();
+    graph.graph_name = model_.graph().name();
+    graph.opset = opset_;
+    if (model_.graph().sparse_initializer_size() > 0) {
+      faults_.add("", "sparse initializers are not supported");
+    }
+    add_inputs();
+    for (const onnx::NodeProto* node : source_.nodes) {
+      add_node(*node);
+    }
+    set_outputs();
+    unsupported_.report(faults_);
+    faults_.raise(ErrorCode::kUnsupported);
+    return std::move(graph);
+  }
+
+ private:
+  void add_inputs() {
+    Interface interface =
+        read_interface(model_.graph(), source_.initializers, options_, faults_);
+    for (auto& [name, type] : interface.inputs) {
+      builder_.graph().add_input(name, std::move(type));
+    }
+    builder_.graph().dimension_names = std::move(interface.dimension_names);
+  }
+
+  void add_node(const onnx::NodeProto& node) {
+    const std::string& name = source_.node_names.at(&node);
+    try {
+      if (!in_default_domain(node.domain())) {
+        throw unsupported_operator(node);
+      }
+      std::optional<std::vector<ValueId>> inputs = operands_of(node);
+      if (!inputs) {
+        // An operand has no type. Say what else is wrong with this node, then leave it out.
+        if (!replaces_operator(node.op_type(), opset_) && !builder_.supports(node.op_type())) {
+          throw unsupported_operator(node);
+        }
+        return;
+      }
+      Draft draft{name, node.op_type(), *std::move(inputs), results_of(node),
+                  to_attributes(node, folder_)};
+      draft.drop_trailing_absent_inputs();
+      normalize(draft, opset_, builder_);
+      builder_.emit(std::move(draft));
+    } catch (Error& error) {
+      if (error.code() != ErrorCode::kUnsupported) {
+        throw error.at(place_of(node));
+      }
+      const std::string what = error.faults().front().what;
+      const bool names_operator = what.starts_with("operator '");
+      unsupported_.add(names_operator ? what : operator_name(node) + ": " + what, name);
+    }
+  }
+
+  static Error unsupported_operator(const onnx::NodeProto& node) {
+    return {ErrorCode::kUnsupported, "",
+            "operator '" + operator_name(node) + "' is not supported"};
+  }
+
+  /// Nothing when an operand stems from a node that was left out.
+  std::optional<std::vector<ValueId>> operands_of(const onnx::NodeProto& node) {
+    std::vector<ValueId> result;
+    for (const std::string& name : node.input()) {
+      const auto id = name.empty() ? std::optional(ValueId{}) : value_of(name);
+      if (!id) {
+        return std::nullopt;
+      }
+      result.push_back(*id);
+    }
+    return result;
+  }
+
+  /// Constants enter the graph when they are first read.
+  std::optional<ValueId> value_of(const std::string& name) {
+    if (const auto id = builder_.graph().find_value(name)) {
+      return id;
+    }
+    const auto found = source_.constants.find(name);
+    if (found == source_.constants.end() || broken_constants_.contains(name)) {
+      return std::nullopt;
+    }
+    try {
+      return builder_.graph().add_constant(name, to_constant(found->second));
+    } catch (Error& error) {
+      error.at("constant '" + name + "'");
+      if (error.code() != ErrorCode::kUnsupported) {
+        throw;
+      }
+      broken_constants_.insert(name);
+      faults_.add(error.faults().front().where, error.faults().front().what);
+      return std::nullopt;
+    }
+  }
+
+  Tensor to_constant(const ConstantSource& source) const {
+    if (source.tensor != nullptr) {
+      return to_tensor(*source.tensor, folder_);
+    }
+    const Attribute value = to_attribute(*source.attribute, folder_);
+    if (const auto* tensor = std::get_if<Tensor>(&value)) {
+      return *tensor;
+    }
+    if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+      return Tensor::scalar(*integer);
+    }
+    if (const auto* real = std::get_if<float>(&value)) {
+      return Tensor::scalar(*real);
+    }
+    if (const auto* integers = std::get_if<std::vector<std::int64_t>>(&value)) {
+      return vector_of(*integers);
+    }
+    if (const auto* reals = std::get_if<std::vector<float>>(&value)) {
+      return vector_of(*reals);
+    }
+    throw Error(ErrorCode::kUnsupported, "", "element type STRING is not supported");
+  }
+
+  /// Optional results that nobody reads are left out at the end of the list.
+  std::vector<std::string> results_of(const onnx::NodeProto& node) const {
+    std::vector<std::string> result(node.output().begin(), node.output().end());
+    const std::size_t required = std::max<std::size_t>(required_results(node.op_type()), 1);
+    while (result.size() > required && !source_.read.contains(result.back())) {
+      result.pop_back();
+    }
+    return result;
+  }
+
+  void set_outputs() {
+    Graph& graph = builder_.graph();
+    std::vector<ValueId> outputs;
+    for (const auto& info : model_.graph().output()) {
+      const auto id = value_of(info.name());
+      if (!id) {
+        continue;  // its producer is among the faults
+      }
+      outputs.push_back(*id);
+      const bool open =
+          !info.type().tensor_type().has_shape() && !graph.dimension_names.empty();
+      if (open) {
+        name_dimensions(info.name(), graph.type(*id).shape.size());
+      }
+    }
+    graph.set_outputs(std::move(outputs));
+  }
+
+  /// The model leaves this shape open and its inputs are dynamic, so each extent may be.
+  void name_dimensions(const std::string& name, std::size_t rank) {
+    std::vector<std::string> names;
+    for (std::size_t axis = 0; axis < rank; ++axis) {
+      names.push_back(dimension_symbol(name, axis));
+    }
+    builder_.graph().dimension_names.emplace(name, std::move(names));
+  }
+
+  const onnx::ModelProto& model_;
+  std::filesystem::path folder_;
+  const ReadOptions& options_;
+  int opset_;
+  Source source_;
+  GraphBuilder builder_;
+  std::set<std::string> broken_constants_;
+  Unsupported unsupported_;
+  Faults faults_;
+};
+
+}  // namespace
+
+Graph read_onnx(const std::filesystem::path& path, const ReadOptions& options) {
+  try {
+    const onnx::ModelProto model = parse_model(path);
+    return Importer(model, path.parent_path(), options).run();
+  } catch (Error& error) {
+    error.at(path.string());
+    throw;
+  }
+}
+
+}  // namespace tare

@@ -1,0 +1,35 @@
+#pragma once
+
+#include "tare/tensor.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include <onnx/onnx_pb.h>
+
+namespace tare {
+
+/// Nothing for element types the toolkit does not have (strings, complex and 8-bit floats,
+/// ...).
+std::optional<DType> dtype_from_onnx(std::int32_t data_type);
+/// The same; throws Error(kUnsupported) with the type's name in ONNX.
+DType required_dtype(std::int32_t data_type);
+std::int32_t onnx_data_type(DType);
+
+/// No extent is negative and no partial product of them exceeds 2^40 elements, far more than
+/// any memory and far from overflowing whatever is computed from it.
+bool is_addressable(const Shape&);
+
+/// Reads any of the ways a tensor may be stored. Nothing is allocated before the stored bytes
+/// were found to be as many as the shape says. External data is read from `folder`, and from
+/// nowhere else. Throws Error with an empty `where`.
+Tensor to_tensor(const onnx::TensorProto&, const std::filesystem::path& folder);
+
+/// Type, shape and raw_data; the name stays as it is.
+void fill_proto(const Tensor&, onnx::TensorProto&);
+/// Type and shape only.
+void fill_header(const Tensor&, onnx::TensorProto&);
+
+}  // namespace tare

@@ -1,0 +1,96 @@
+#include "tare/onnx.h"
+
+#include "onnx/export_model.h"
+#include "onnx/model_file.h"
+#include "onnx/tensor_proto.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace tare {
+namespace {
+
+constexpr int kOldestOpset = 13;  // the forms of the IR's operators are those of 13 to 17
+
+/// The IR version that came with an opset.
+int ir_version_of(int opset) {
+  return opset <= 14 ? 7 : opset <= 18 ? 8 : opset <= 20 ? 9 : 10;
+}
+
+std::vector<std::string> symbols_of(const Graph& graph, ValueId id) {
+  const auto found = graph.dimension_names.find(graph.name(id));
+  return found == graph.dimension_names.end() ? std::vector<std::string>{} : found->second;
+}
+
+void fill_interface(const Graph& graph, onnx::GraphProto& proto) {
+  for (const ValueId id : graph.inputs()) {
+    auto& info = *proto.add_input();
+    info.set_name(graph.name(id));
+    fill_type(graph.type(id), symbols_of(graph, id), *info.mutable_type());
+  }
+  for (const ValueId id : graph.outputs()) {
+    auto& info = *proto.add_output();
+    info.set_name(graph.name(id));
+    fill_type(graph.type(id), symbols_of(graph, id), *info.mutable_type());
+  }
+}
+
+/// Where inputs may vary, so may what is computed from them, and the extents they are bound to
+/// here would be wrong: element types only.
+void fill_value_info(const Graph& graph, const Node& node, onnx::GraphProto& proto) {
+  for (const ValueId id : node.outputs) {
+    if (graph.is_output(id)) {
+      continue;
+    }
+    auto& info = *proto.add_value_info();
+    info.set_name(graph.name(id));
+    fill_type(graph.type(id), {}, *info.mutable_type());
+    if (!graph.dimension_names.empty()) {
+      info.mutable_type()->mutable_tensor_type()->clear_shape();
+    }
+  }
+}
+
+}  // namespace
+
+ExportedModel export_model(const Graph& graph,
+                           const std::map<std::string, std::string>& metadata) {
+  const std::vector<NodeId> order = graph.topological_order();
+  int opset = std::max(graph.opset, kOldestOpset);
+  for (const NodeId id : order) {
+    opset = std::max(opset, oldest_opset(graph, graph.node(id)));
+  }
+  ExportedModel model;
+  model.proto.set_ir_version(ir_version_of(opset));
+  model.proto.set_producer_name("tare");
+  model.proto.set_producer_version(TARE_VERSION);
+  model.proto.add_opset_import()->set_version(opset);
+  model.proto.mutable_opset_import(0)->set_domain("");
+  for (const auto& [key, value] : metadata) {
+    auto& entry = *model.proto.add_metadata_props();
+    entry.set_key(key);
+    entry.set_value(value);
+  }
+  onnx::GraphProto& proto = *model.proto.mutable_graph();
+  // ONNX wants some name.
+  proto.set_name(graph.graph_name.empty() ? "graph" : graph.graph_name);
+  fill_interface(graph, proto);
+  NodeExporter exporter(graph, opset, model);
+  for (const ValueId id : graph.values()) {
+    if (const Tensor* tensor = graph.constant(id)) {
+      exporter.add_initializer(graph.name(id), *tensor);
+    }
+  }
+  for (const NodeId id : order) {
+    exporter.add(graph.node(id));
+    fill_value_info(graph, graph.node(id), proto);
+  }
+  return model;
+}
+
+void write_onnx(const Graph& graph, const std::filesystem::path& path,
+                const std::map<std::string, std::string>& metadata) {
+  save_model(export_model(graph, metadata), path);
+}
+
+}  // namespace tare

@@ -1,0 +1,57 @@
+#include "prepare/constants.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace tare {
+
+std::optional<double> uniform_constant(const Graph& graph, ValueId id) {
+  const Tensor* tensor = graph.constant(id);
+  if (tensor == nullptr || !is_float(tensor->dtype()) || tensor->size() == 0) {
+    return std::nullopt;
+  }
+  const std::vector<double> elements = tensor->to_double();
+  const bool uniform = std::all_of(elements.begin(), elements.end(),
+                                   [&](double x) { return x == elements.front(); });
+  return uniform ? std::optional(elements.front()) : std::nullopt;
+}
+
+bool is_near(double value, double wanted) {
+  constexpr double kStep = std::numeric_limits<float>::epsilon();
+  return std::abs(value - wanted) <= 4 * kStep * std::abs(wanted);
+}
+
+std::optional<std::vector<double>> per_channel(const Graph& graph, ValueId id,
+                                               const Shape& result, std::size_t axis) {
+  const Tensor* tensor = graph.constant(id);
+  if (tensor == nullptr || tensor->dtype() != DType::kFloat32 || tensor->size() == 0 ||
+      tensor->shape().size() > result.size()) {
+    return std::nullopt;
+  }
+  const auto channels = static_cast<std::size_t>(result.at(axis));
+  const std::size_t missing = result.size() - tensor->shape().size();
+  for (std::size_t i = 0; i < tensor->shape().size(); ++i) {
+    const std::int64_t extent = tensor->shape()[i];
+    if (extent != 1 && (i + missing != axis || extent != result[axis])) {
+      return std::nullopt;
+    }
+  }
+  std::vector<double> elements = tensor->to_double();
+  if (elements.size() == 1) {
+    elements.resize(channels, elements.front());
+  }
+  return elements;
+}
+
+std::optional<Tensor> rounded(const Shape& shape, std::span<const double> values) {
+  std::vector<float> floats(values.size());
+  std::transform(values.begin(), values.end(), floats.begin(),
+                 [](double x) { return static_cast<float>(x); });
+  if (!std::all_of(floats.begin(), floats.end(), [](float x) { return std::isfinite(x); })) {
+    return std::nullopt;
+  }
+  return Tensor::of(shape, floats);
+}
+
+}  // namespace tare

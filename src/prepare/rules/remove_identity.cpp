@@ -1,0 +1,84 @@
+// Identity(x), Dropout(x), Cast(x) to its own type, Reshape(x) to its own shape, ... -> x
+//
+// Nodes that do nothing hide neighbours from the other rules.
+#include "tare/pattern.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace tare {
+namespace {
+
+bool all_equal(const std::optional<std::vector<std::int64_t>>& numbers, std::int64_t wanted) {
+  return numbers && std::all_of(numbers->begin(), numbers->end(),
+                                [&](std::int64_t n) { return n == wanted; });
+}
+
+bool is_absent(const Node& node, std::size_t operand) {
+  return operand >= node.inputs.size() || !node.inputs[operand];
+}
+
+bool keeps_order(const Node& transpose, std::size_t rank) {
+  std::vector<std::int64_t> reversed(rank);
+  std::iota(reversed.rbegin(), reversed.rend(), 0);
+  const auto perm = transpose.attributes.integers("perm", reversed);
+  return std::is_sorted(perm.begin(), perm.end());
+}
+
+/// Given that the type of the result is that of the first operand.
+bool passes_through(const Graph& graph, const Node& node) {
+  const auto others_unread = [&] {
+    return std::all_of(node.outputs.begin() + 1, node.outputs.end(), [&](ValueId output) {
+      return graph.users(output).empty() && !graph.is_output(output);
+    });
+  };
+  if (node.op == "Dropout") {
+    const bool inferring =
+        is_absent(node, 2) || all_equal(constant_integers(graph, node, 2), 0);
+    return inferring && others_unread();
+  }
+  if (node.op == "Transpose") {
+    return keeps_order(node, graph.type(node.inputs[0]).shape.size());
+  }
+  if (node.op == "Pad") {
+    return all_equal(constant_integers(graph, node, 1), 0);
+  }
+  if (node.op == "Slice") {
+    return is_absent(node, 4) || all_equal(constant_integers(graph, node, 4), 1);
+  }
+  if (node.op == "Concat" || node.op == "Sum" || node.op == "Max" || node.op == "Min") {
+    return node.inputs.size() == 1;
+  }
+  return true;
+}
+
+bool does_nothing(const Graph& graph, const Node& node) {
+  return !node.inputs.empty() && node.inputs[0] &&
+         graph.type(node.inputs[0]) == graph.type(node.outputs[0]) &&
+         passes_through(graph, node);
+}
+
+std::variant<Patch, Refusal> bypass(const Graph& graph, const Match& match) {
+  const Node& node = graph.node(match.root());
+  Patch patch(graph);
+  patch.replace(node.outputs[0], node.inputs[0]);
+  return patch;
+}
+
+}  // namespace
+}  // namespace tare
+
+TARE_RULE(remove_identity) {
+  using namespace tare;
+  return {.name = "remove_identity",
+          .summary = "removes nodes that return their operand as it is",
+          .benefit = 100,
+          .pattern =
+              [] {
+                return op_of({"Cast", "Concat", "Dropout", "Expand", "Flatten", "Identity",
+                              "Max", "Min", "Pad", "Reshape", "Slice", "Squeeze", "Sum", "Tile",
+                              "Transpose", "Unsqueeze"})
+                    .where(does_nothing, "returns its operand as it is");
+              },
+          .rewrite = bypass};
+}

@@ -1,0 +1,151 @@
+#include "simulate/region_builder.h"
+
+#include "base/check.h"
+#include "graph/affine_ops.h"
+
+namespace tare {
+namespace {
+
+/// Axis of the result along which the scales of a per-axis weight vary.
+int channel_axis(const Node& node, const Shape& result) {
+  return node.op == "MatMul" || node.op == "Gemm" ? static_cast<int>(result.size()) - 1 : 1;
+}
+
+}  // namespace
+
+ValueId point_root(const Graph& graph, ValueId value) {
+  for (;;) {
+    const auto producer = graph.producer(value);
+    if (!producer) {
+      return value;
+    }
+    const Node& node = graph.node(*producer);
+    const AffineOp* row = find_affine_op(node.op);
+    if (row == nullptr || row->rule != AffineRule::kMoves || graph.constant(node.inputs[0]) != nullptr) {
+      return value;
+    }
+    value = node.inputs[0];
+  }
+}
+
+bool is_fused_activation(const Node& node) {
+  const AffineOp* row = find_affine_op(node.op);
+  return row != nullptr &&
+         (row->rule == AffineRule::kRectifies || row->rule == AffineRule::kClamps);
+}
+
+ValueId fused_result(const Graph& graph, const Region& region) {
+  ValueId value = graph.node(region.match.root()).outputs[0];
+  while (graph.single_use(value) && is_fused_activation(graph.node(graph.users(value)[0]))) {
+    value = graph.node(graph.users(value)[0]).outputs[0];
+  }
+  return value;
+}
+
+ValueId RegionBuilder::current(ValueId value) const {
+  const auto found = current_.find(value);
+  return found == current_.end() ? value : found->second;
+}
+
+ValueId RegionBuilder::storage(ValueId value, const std::string& point) {
+  const auto key = std::pair(value, point);
+  if (const auto found = storage_.find(key); found != storage_.end()) {
+    return found->second;
+  }
+  const TensorType type = storage_type(source_->type(value).shape, point);
+  const ValueId result = add_quantize(
+      current(value), type, working_.unique_name(source_->name(value) + "_quantized"));
+  storage_.emplace(key, result);
+  return result;
+}
+
+ValueId RegionBuilder::activation(ValueId value) {
+  return storage(value, activation_point(point_root(*source_, value)));
+}
+
+ValueId RegionBuilder::bias(ValueId constant, ValueId input, ValueId weight) {
+  const std::string point =
+      accumulator_point(working_.type(input).point, working_.type(weight).point, constant);
+  // Integer kernels take the bias as one row.
+  const Shape row{element_count(source_->type(constant).shape)};
+  const std::string& name = source_->name(constant);
+  const ValueId flat = source_->type(constant).shape == row
+                           ? constant
+                           : working_.add_constant(working_.unique_name(name),
+                                                   source_->constant(constant)->reshaped(row));
+  return add_quantize(flat, storage_type(row, point),
+                      working_.unique_name(name + "_quantized"));
+}
+
+ValueId RegionBuilder::accumulate(const Node& node, std::vector<ValueId> operands) {
+  const TensorType& expressed = source_->type(node.outputs[0]);
+  const std::string point =
+      accumulator_point(working_.type(operands[0]).point, working_.type(operands[1]).point, {});
+  TensorType type = storage_type(expressed.shape, point);
+  if (type.quant && type.quant->axis) {
+    type.quant->axis = channel_axis(node, expressed.shape);
+  }
+  return dequantized(add_node(node, std::move(operands), type, "_accumulated"));
+}
+
+ValueId RegionBuilder::apply(const Node& node, std::vector<ValueId> operands) {
+  for (ValueId& operand : operands) {
+    operand = dequantized(operand);
+  }
+  return add_node(node, std::move(operands), source_->type(node.outputs[0]), "_expressed");
+}
+
+ValueId RegionBuilder::dequantized(ValueId storage) {
+  const TensorType& type = working_.type(storage);
+  if (!type.quant && type.point.empty()) {
+    return storage;
+  }
+  if (const auto found = dequantized_.find(storage); found != dequantized_.end()) {
+    return found->second;
+  }
+  const TensorType expressed{
+      .dtype = DType::kFloat32, .shape = type.shape, .quant = {}, .point = {}};
+  const NodeId id = working_.add_node(
+      "", std::string(dequantize_op()), {storage},
+      {{working_.unique_name(working_.name(storage) + "_dequantized"), expressed}});
+  const ValueId result = working_.node(id).outputs[0];
+  dequantized_.emplace(storage, result);
+  return result;
+}
+
+ValueId RegionBuilder::add_node(const Node& like, std::vector<ValueId> operands,
+                                TensorType type, const std::string& suffix) {
+  const std::string name = working_.unique_name(source_->name(like.outputs[0]) + suffix);
+  const NodeId id =
+      working_.add_node(working_.unique_name(like.name + suffix), like.op, std::move(operands),
+                        {{name, std::move(type)}}, like.attributes);
+  return working_.node(id).outputs[0];
+}
+
+void RegionBuilder::replace(const Region& region, ValueId expressed) {
+  const ValueId result = source_->node(region.match.root()).outputs[0];
+  check(!current_.contains(result), "two regions have the same result");
+  working_.replace_uses(result, expressed);
+  current_[result] = expressed;
+}
+
+void RegionBuilder::quantize_for_all(ValueId value) {
+  const ValueId quantized = activation(value);
+  const ValueId expressed = dequantized(quantized);
+  const ValueId before = current(value);
+  if (before == expressed) {
+    return;
+  }
+  const NodeId quantizer = *working_.producer(quantized);
+  working_.replace_uses(before, expressed);
+  // The value may be read under several points; those read the value itself, as does this one.
+  working_.set_input(quantizer, 0, before);
+}
+
+Graph RegionBuilder::take() {
+  working_.erase_unused();
+  verify(working_);
+  return std::move(working_);
+}
+
+}  // namespace tare

@@ -1,0 +1,73 @@
+#pragma once
+
+#include "tare/simulate.h"
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tare {
+
+/// The value whose quantization point `value` shares: through operators that only move
+/// elements, so that both sides of them have the same parameters and they can run on storage
+/// values.
+ValueId point_root(const Graph&, ValueId);
+
+/// True when `node` may disappear into the rounding of a Quantize that follows it (Relu, Clip).
+bool is_fused_activation(const Node&);
+
+/// The result of a region, followed through the activations that fuse with it.
+ValueId fused_result(const Graph&, const Region&);
+
+/// What simulation and lowering have in common: a copy of the source graph in which region
+/// after region is replaced, in topological order. Handles of the source stay valid in the
+/// copy.
+class RegionBuilder : public AffineBuilder {
+ public:
+  explicit RegionBuilder(const Graph& source) : source_(&source), working_(source) {}
+
+  const Graph& graph() const final { return *source_; }
+  ValueId activation(ValueId) final;
+  ValueId bias(ValueId constant, ValueId input, ValueId weight) final;
+  ValueId accumulate(const Node& node, std::vector<ValueId> operands) final;
+  ValueId apply(const Node& node, std::vector<ValueId> operands) final;
+
+  /// Readers of the region's result read `expressed` instead.
+  void replace(const Region&, ValueId expressed);
+  /// Every reader of `value` sees it quantized, the ones that stay float through a Dequantize.
+  void quantize_for_all(ValueId value);
+  /// The rewritten graph, without what became unused.
+  Graph take();
+
+ protected:
+  /// Storage form of `value` (of the source) under the parameters of the named point.
+  ValueId storage(ValueId value, const std::string& point);
+  const Graph& source() const { return *source_; }
+  Graph& working() { return working_; }
+  /// Name of the point whose scale is the product of both points' scales; `bias` (may be
+  /// absent) is a constant that will be added at that scale.
+  virtual std::string accumulator_point(const std::string& input, const std::string& weight,
+                                        ValueId bias) = 0;
+  virtual std::string activation_point(ValueId root) = 0;
+  /// Type of storage values under a point; where it is per axis, of rank 1 or of the axis's
+  /// tensor.
+  virtual TensorType storage_type(const Shape&, const std::string& point) const = 0;
+  /// Adds the node (or constant) that turns `expressed` into storage values of `type`.
+  virtual ValueId add_quantize(ValueId expressed, const TensorType& type, std::string name) = 0;
+  virtual std::string_view dequantize_op() const = 0;
+
+ private:
+  ValueId current(ValueId source_value) const;
+  ValueId dequantized(ValueId storage);
+  ValueId add_node(const Node& like, std::vector<ValueId> operands, TensorType type,
+                   const std::string& suffix);
+
+  const Graph* source_;
+  Graph working_;
+  std::map<ValueId, ValueId> current_;
+  std::map<std::pair<ValueId, std::string>, ValueId> storage_;
+  std::map<ValueId, ValueId> dequantized_;
+};
+
+}  // namespace tare

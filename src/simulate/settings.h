@@ -1,0 +1,36 @@
+#pragma once
+
+#include "tare/config.h"
+#include "tare/simulate.h"
+
+#include <map>
+#include <string>
+
+namespace tare {
+
+/// What the configuration and the target say about single nodes and values.
+class Settings {
+ public:
+  Settings(const Graph& graph, const Config& config, const Target& target)
+      : graph_(&graph), config_(&config), target_(&target) {}
+
+  /// The first layer rule whose conditions hold for the node, or null.
+  const LayerRule* rule(const Node&) const;
+  bool keeps_float(const Node&) const;
+
+  /// Spec and calibrator of an activation. The node that computes the value has the first word,
+  /// then its readers in order.
+  QuantPoint activation(ValueId) const;
+  /// Of the constant `weight` operand of `node`; `axis` is used where weights are per axis.
+  QuantPoint weight(const Node& node, ValueId, int axis) const;
+
+ private:
+  QuantPoint point(ValueId, Role, const ValueConfig&, const ValueOverride*,
+                   DType automatic) const;
+
+  const Graph* graph_;
+  const Config* config_;
+  const Target* target_;
+};
+
+}  // namespace tare

@@ -1,0 +1,113 @@
+#include "tare/calibrator.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace tare {
+namespace {
+
+/// Six decades of magnitudes, both signs, exact zeros among them.
+std::vector<float> wild_values(std::size_t count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> exponent(0, 2);
+  std::uniform_int_distribution<int> kind(0, 9);
+  std::vector<float> values(count);
+  for (float& x : values) {
+    const int k = kind(random);
+    x = k == 0 ? 0 : (k % 2 == 0 ? 1.0F : -1.0F) * std::pow(10.0F, exponent(random));
+  }
+  return values;
+}
+
+Summary summary_of(std::span<const float> values) {
+  Summary result;
+  result.observe(values);
+  return result;
+}
+
+TEST(Summary, CountsEveryValueInTheBinThatHoldsIt) {
+  const std::vector<float> values = wild_values(20000, 1);
+  const Summary seen = summary_of(values);
+  std::vector<std::uint64_t> expected(Summary::kBins, 0);
+  std::uint64_t zeros = 0;
+  for (const float x : values) {
+    if (x == 0) {
+      ++zeros;
+    } else {
+      const double bin = std::floor(static_cast<double>(x) / seen.bin_width());
+      ++expected.at(static_cast<std::size_t>(bin + Summary::kBins / 2.0));
+    }
+  }
+  EXPECT_EQ(seen.bins(), expected);
+  EXPECT_EQ(seen.zeros(), zeros);
+  EXPECT_EQ(seen.count(), values.size());
+  EXPECT_EQ(seen.low(), *std::min_element(values.begin(), values.end()));
+  EXPECT_EQ(seen.high(), *std::max_element(values.begin(), values.end()));
+}
+
+TEST(Summary, UsesAtLeastAQuarterOfTheBinsOnTheWiderSide) {
+  const std::vector<float> values = wild_values(1000, 2);
+  const Summary seen = summary_of(values);
+  const double reach = std::max(-seen.low(), seen.high());
+  EXPECT_GE(reach / seen.bin_width(), Summary::kBins / 4.0);
+  EXPECT_LE(reach / seen.bin_width(), Summary::kBins / 2.0);
+}
+
+TEST(Summary, OfAnySplitInAnyOrderIsTheSummaryOfTheWhole) {
+  const std::vector<float> values = wild_values(20000, 3);
+  const Summary whole = summary_of(values);
+  std::mt19937 random(4);
+  for (int round = 0; round < 20; ++round) {
+    std::vector<float> shuffled = values;
+    std::shuffle(shuffled.begin(), shuffled.end(), random);
+    std::vector<Summary> parts;
+    for (std::size_t first = 0; first < shuffled.size();) {
+      const std::size_t length =
+          std::min<std::size_t>(1 + random() % 5000, shuffled.size() - first);
+      parts.push_back(summary_of(std::span(shuffled).subspan(first, length)));
+      first += length;
+    }
+    std::shuffle(parts.begin(), parts.end(), random);
+    Summary merged;
+    for (const Summary& part : parts) {
+      merged.merge(part);
+    }
+    EXPECT_EQ(merged, whole);
+  }
+}
+
+TEST(Summary, CountsValuesThatAreNoNumbersApart) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float infinity = std::numeric_limits<float>::infinity();
+  const Summary seen = summary_of(std::vector<float>{1, nan, -infinity, 2, infinity, 0});
+  EXPECT_EQ(seen.nan(), 1U);
+  EXPECT_EQ(seen.infinite(), 2U);
+  EXPECT_EQ(seen.count(), 3U);
+  EXPECT_EQ(seen.low(), 0);
+  EXPECT_EQ(seen.high(), 2);
+}
+
+TEST(Summary, HoldsTheSmallestAndLargestFloats) {
+  using Limits = std::numeric_limits<float>;
+  const Summary seen =
+      summary_of(std::vector<float>{Limits::denorm_min(), Limits::max(), Limits::lowest()});
+  EXPECT_EQ(seen.high(), Limits::max());
+  EXPECT_EQ(std::accumulate(seen.bins().begin(), seen.bins().end(), std::uint64_t{0}), 3U);
+  const Summary tiny = summary_of(std::vector<float>{Limits::denorm_min()});
+  EXPECT_EQ(std::accumulate(tiny.bins().begin(), tiny.bins().end(), std::uint64_t{0}), 1U);
+}
+
+TEST(Summary, OfZerosHasNoBins) {
+  const Summary seen = summary_of(std::vector<float>(100, 0.0F));
+  EXPECT_TRUE(seen.bins().empty());
+  EXPECT_EQ(seen.zeros(), 100U);
+}
+
+}  // namespace
+}  // namespace tare

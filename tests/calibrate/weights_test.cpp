@@ -1,0 +1,105 @@
+#include "calibrate/weights.h"
+
+#include <cmath>
+#include <random>
+
+#include <gtest/gtest.h>
+
+namespace tare {
+namespace {
+
+Tensor random_weights(Shape shape, unsigned seed) {
+  Tensor result(DType::kFloat32, std::move(shape));
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal;
+  for (float& w : result.mutable_view<float>()) {
+    w = normal(random);
+  }
+  return result;
+}
+
+QuantPoint conv_weight(int axis = 0) {
+  QuantPoint point;
+  point.role = Role::kWeight;
+  point.op = "Conv";
+  point.spec = {.storage = DType::kInt8,
+                .granularity = Granularity::kPerAxis,
+                .axis = axis,
+                .symmetric = true,
+                .narrow_range = true};
+  return point;
+}
+
+QuantParams full_range_params(const Tensor& weights, const QuantPoint& point) {
+  const auto axis = static_cast<std::size_t>(point.spec.axis);
+  std::vector<Range> ranges(static_cast<std::size_t>(weights.shape()[axis]), Range{-3, 3});
+  return to_quant_params(ranges, point.spec);
+}
+
+TEST(LimitPairs, BoundsNeighboursAlongTheInputChannelsOfEachKernelPosition) {
+  const Tensor weights = random_weights({5, 7, 3, 2}, 1);
+  const QuantPoint point = conv_weight();
+  QuantParams params = full_range_params(weights, point);
+  const QuantParams before = params;
+  const std::vector<int> widened = limit_pairs(weights, point, 128, params);
+  const Tensor q = quantize(weights, params);
+  const auto storage = q.view<std::int8_t>();
+  for (std::size_t o = 0; o < 5; ++o) {
+    std::vector<int> order;
+    for (std::size_t position = 0; position < 6; ++position) {
+      for (std::size_t i = 0; i < 7; ++i) {
+        order.push_back(storage[(o * 7 + i) * 6 + position]);
+      }
+    }
+    for (std::size_t k = 0; k + 1 < order.size(); k += 2) {
+      EXPECT_LE(std::abs(order[k] + order[k + 1]), 128) << "output " << o << " pair " << k;
+    }
+    const bool changed = params.scale[o] != before.scale[o];
+    EXPECT_EQ(changed,
+              std::find(widened.begin(), widened.end(), static_cast<int>(o)) != widened.end());
+  }
+  EXPECT_FALSE(widened.empty());
+}
+
+TEST(LimitPairs, BoundsNeighboursAlongTheReducedAxisOfAMatrix) {
+  const Tensor weights = random_weights({9, 4}, 2);
+  QuantPoint point = conv_weight(1);
+  point.op = "MatMul";
+  QuantParams params = full_range_params(weights, point);
+  limit_pairs(weights, point, 128, params);
+  const Tensor q = quantize(weights, params);
+  const auto storage = q.view<std::int8_t>();
+  for (std::size_t column = 0; column < 4; ++column) {
+    for (std::size_t row = 0; row + 1 < 9; row += 2) {
+      EXPECT_LE(std::abs(storage[row * 4 + column] + storage[(row + 1) * 4 + column]), 128);
+    }
+  }
+}
+
+TEST(LimitPairs, LeavesDepthwiseKernelsAlone) {
+  const Tensor weights = random_weights({6, 1, 3, 3}, 3);
+  QuantParams params = full_range_params(weights, conv_weight());
+  const QuantParams before = params;
+  EXPECT_TRUE(limit_pairs(weights, conv_weight(), 128, params).empty());
+  EXPECT_EQ(params, before);
+}
+
+TEST(FitBias, WidensTheScaleOfAChannelWhoseBiasWouldOverflow) {
+  QuantParams weight{.storage = DType::kInt8,
+                     .scale = {1e-3F, 1e-9F},
+                     .zero_point = {0, 0},
+                     .axis = 0,
+                     .narrow_range = true};
+  const Tensor bias = Tensor::of<float>({2}, {5, -5});
+  const float input_scale = 0.01F;
+  EXPECT_EQ(fit_bias(bias, input_scale, weight), std::vector<int>{1});
+  EXPECT_EQ(weight.scale[0], 1e-3F);
+  const double stored =
+      5.0 / (static_cast<double>(input_scale) * static_cast<double>(weight.scale[1]));
+  EXPECT_LT(stored, std::numeric_limits<std::int32_t>::max());
+  // No wider than needed: half that scale would overflow.
+  EXPECT_GT(stored * 2, std::numeric_limits<std::int32_t>::max());
+}
+
+}  // namespace
+}  // namespace tare

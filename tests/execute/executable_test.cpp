@@ -1,0 +1,57 @@
+#include "tare/error.h"
+#include "tare/execute.h"
+
+#include <gtest/gtest.h>
+
+namespace tare {
+namespace {
+
+TensorType f32(Shape shape) {
+  return {.dtype = DType::kFloat32, .shape = std::move(shape), .quant = {}, .point = {}};
+}
+
+Tensor ones(Shape shape) {
+  Tensor tensor(DType::kFloat32, std::move(shape));
+  for (float& x : tensor.mutable_view<float>()) {
+    x = 1;
+  }
+  return tensor;
+}
+
+TEST(Executable, RunsAConvolutionFollowedByAProduct) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", f32({1, 2, 3, 3}));
+  const ValueId w = graph.add_constant("w", ones({4, 2, 3, 3}));
+  const NodeId conv = graph.add_node("", "Conv", {x, w}, {{"y", f32({1, 4, 1, 1})}});
+  const ValueId v = graph.add_constant("v", ones({1, 5}));
+  const NodeId product = graph.add_node("", "MatMul", {graph.node(conv).outputs[0], v},
+                                        {{"z", f32({1, 4, 1, 5})}});
+  graph.set_outputs(graph.node(product).outputs);
+  const auto result = Executable(graph).run(std::vector{ones({1, 2, 3, 3})});
+  ASSERT_EQ(result.size(), 1U);
+  EXPECT_EQ(result[0].to_float(), std::vector<float>(20, 18.F));
+}
+
+TEST(Executable, NamesEveryNodeWithoutAKernel) {
+  Graph graph;
+  const ValueId x =
+      graph.add_input("x", {.dtype = DType::kInt8, .shape = {2, 3}, .quant = {}, .point = {}});
+  const NodeId a = graph.add_node("a", "NoSuchOperator", {x}, {{"y", f32({2, 3})}});
+  const NodeId b =
+      graph.add_node("b", "MatMul", {graph.node(a).outputs[0], x}, {{"z", f32({2, 3})}});
+  graph.set_outputs(graph.node(b).outputs);
+  try {
+    Executable executable(graph);
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
+    ASSERT_EQ(error.faults().size(), 2U);
+    EXPECT_EQ(error.faults()[0].where, "node 'a' (NoSuchOperator)");
+    EXPECT_EQ(error.faults()[0].what, "no kernel for this operator");
+    EXPECT_EQ(error.faults()[1].where, "node 'b' (MatMul)");
+    EXPECT_EQ(error.faults()[1].what, "no kernel for types (f32[2,3], i8[2,3])");
+  }
+}
+
+}  // namespace
+}  // namespace tare

@@ -1,0 +1,139 @@
+#include "execute/program.h"
+#include "execute/random_graph.h"
+
+#include <gtest/gtest.h>
+
+namespace tare::testing {
+namespace {
+
+std::vector<Tensor> random_inputs(const Graph& graph, Random& random) {
+  std::vector<Tensor> inputs;
+  for (const ValueId id : graph.inputs()) {
+    inputs.push_back(random.tensor(graph.type(id).shape));
+  }
+  return inputs;
+}
+
+/// What each value of the graph is, one node after another.
+std::map<ValueId, Tensor> evaluate_all(const Graph& graph, const std::vector<Tensor>& inputs) {
+  std::map<ValueId, Tensor> values;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    values[graph.inputs()[i]] = inputs[i];
+  }
+  for (const NodeId id : graph.topological_order()) {
+    const Node& node = graph.node(id);
+    std::vector<const Tensor*> operands;
+    for (const ValueId operand : node.inputs) {
+      operands.push_back(graph.constant(operand) != nullptr ? graph.constant(operand)
+                                                            : &values.at(operand));
+    }
+    const TensorType type = graph.type(node.outputs[0]);
+    values[node.outputs[0]] = evaluate(node, operands, std::span(&type, 1))[0];
+  }
+  return values;
+}
+
+float largest_magnitude(const Tensor& tensor) {
+  float largest = 0;
+  for (const float x : tensor.view<float>()) {
+    largest = std::max(largest, std::abs(x));
+  }
+  return largest;
+}
+
+/// Both sides do the same float operations on the same numbers; only a product of matrices
+/// whose right side is computed may sum in another order, and there is none.
+TEST(Observer, SeesWhatEachNodeComputesAlone) {
+  Random random(1);
+  for (int round = 0; round < 20; ++round) {
+    const Graph graph = random_graph(random, 15);
+    const std::vector<Tensor> inputs = random_inputs(graph, random);
+    const std::map<ValueId, Tensor> expected = evaluate_all(graph, inputs);
+    ExecuteOptions options;
+    options.observe = graph.values();
+    const Executable executable(graph, options);
+    Executable::Workspace workspace(executable);
+    std::vector<int> seen(options.observe.size(), 0);
+    executable.run(workspace, inputs, [&](std::size_t index, const TensorView& view) {
+      const ValueId id = options.observe[index];
+      const Tensor* constant = graph.constant(id);
+      EXPECT_EQ(view.tensor(), constant != nullptr ? *constant : expected.at(id))
+          << graph.name(id);
+      ++seen[index];
+    });
+    EXPECT_EQ(seen, std::vector<int>(seen.size(), 1));
+  }
+}
+
+/// Fusing leaves out roundings to memory only, which float32 does not have; what may differ is
+/// the last bit of each sum of bias and residual, grown by at most the layers behind it.
+TEST(Fusion, ChangesNothingButRounding) {
+  Random random(2);
+  for (int round = 0; round < 20; ++round) {
+    const Graph graph = random_graph(random, 15);
+    const std::vector<Tensor> inputs = random_inputs(graph, random);
+    const std::map<ValueId, Tensor> expected = evaluate_all(graph, inputs);
+    const std::vector<Tensor> results = Executable(graph).run(inputs);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const Tensor& wanted = expected.at(graph.outputs()[i]);
+      const float bound = 1e-5F * largest_magnitude(wanted);
+      for (std::size_t j = 0; j < static_cast<std::size_t>(wanted.size()); ++j) {
+        ASSERT_NEAR(results[i].view<float>()[j], wanted.view<float>()[j], bound);
+      }
+    }
+  }
+}
+
+struct Residual {
+  Graph graph;
+  ValueId convolved;
+  ValueId sum;
+};
+
+/// relu(conv(x) + x)
+Residual residual(Random& random) {
+  Residual result;
+  Graph& graph = result.graph;
+  const Shape shape{1, 6, 5, 5};
+  const ValueId x = graph.add_input("x", f32(shape));
+  const ValueId w = graph.add_constant("w", random.tensor({6, 6, 1, 1}));
+  const ValueId b = graph.add_constant("b", random.tensor({6}));
+  result.convolved = add(graph, "Conv", {x, w, b}, shape);
+  result.sum = add(graph, "Add", {x, result.convolved}, shape);
+  graph.set_outputs({add(graph, "Relu", {result.sum}, shape)});
+  return result;
+}
+
+std::size_t node_steps(const Graph& graph, const ExecuteOptions& options) {
+  std::size_t count = 0;
+  for (const Step& step : compile(graph, options).steps) {
+    count += step.where.starts_with("node") ? 1 : 0;
+  }
+  return count;
+}
+
+TEST(Fusion, MakesAResidualBlockOneStep) {
+  Random random(3);
+  EXPECT_EQ(node_steps(residual(random).graph, {}), 1U);
+}
+
+TEST(Fusion, LeavesObservedValuesVisible) {
+  Random random(4);
+  const Residual block = residual(random);
+  EXPECT_EQ(node_steps(block.graph, {.observe = {block.sum}}), 2U);
+  EXPECT_EQ(node_steps(block.graph, {.observe = {block.convolved, block.sum}}), 3U);
+}
+
+TEST(Fusion, LeavesAddToADepthwiseConvolutionAlone) {
+  Random random(5);
+  Graph graph;
+  const Shape shape{1, 16, 5, 5};
+  const ValueId x = graph.add_input("x", f32(shape));
+  const ValueId w = graph.add_constant("w", random.tensor({16, 1, 1, 1}));
+  const ValueId y = add(graph, "Conv", {x, w}, shape, {{"group", std::int64_t{16}}});
+  graph.set_outputs({add(graph, "Relu", {add(graph, "Add", {x, y}, shape)}, shape)});
+  EXPECT_EQ(node_steps(graph, {}), 3U);
+}
+
+}  // namespace
+}  // namespace tare::testing

@@ -1,0 +1,214 @@
+#include "tare/lower.h"
+
+#include "tare/pipeline.h"
+
+#include <cmath>
+#include <random>
+
+#include <gtest/gtest.h>
+
+namespace tare {
+namespace {
+
+/// Samples held in memory, one input.
+class Samples final : public Dataset {
+ public:
+  Samples(std::string name, Tensor all) : all_(std::move(all)) {
+    const Shape& shape = all_.shape();
+    inputs_.push_back({std::move(name), all_.dtype(), {shape.begin() + 1, shape.end()}});
+  }
+  std::size_t size() const override { return static_cast<std::size_t>(all_.shape()[0]); }
+  const std::vector<DatasetInput>& inputs() const override { return inputs_; }
+  Tensor read(const std::string&, std::size_t first, std::size_t count) const override {
+    return all_.rows(static_cast<std::int64_t>(first), static_cast<std::int64_t>(count));
+  }
+  std::optional<std::vector<std::int64_t>> labels() const override { return std::nullopt; }
+
+ private:
+  Tensor all_;
+  std::vector<DatasetInput> inputs_;
+};
+
+Tensor random_tensor(Shape shape, unsigned seed) {
+  Tensor result(DType::kFloat32, std::move(shape));
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal;
+  for (float& x : result.mutable_view<float>()) {
+    x = normal(random);
+  }
+  return result;
+}
+
+/// Two convolutions with a residual around the second one, pooling and a dense head.
+Graph small_network() {
+  Graph graph;
+  const auto type = [](Shape shape) {
+    return TensorType{
+        .dtype = DType::kFloat32, .shape = std::move(shape), .quant = {}, .point = {}};
+  };
+  const auto add = [&](const std::string& name, const std::string& op,
+                       std::vector<ValueId> inputs, Shape shape, Attributes attributes = {}) {
+    const NodeId id = graph.add_node(name + "_node", op, std::move(inputs),
+                                     {{name, type(std::move(shape))}}, std::move(attributes));
+    return graph.node(id).outputs[0];
+  };
+  const Attributes padded{{"kernel_shape", std::vector<std::int64_t>{3, 3}},
+                          {"pads", std::vector<std::int64_t>{1, 1, 1, 1}}};
+  const ValueId x = graph.add_input("x", type({1, 3, 8, 8}));
+  const ValueId w1 = graph.add_constant("w1", random_tensor({8, 3, 3, 3}, 1));
+  const ValueId b1 = graph.add_constant("b1", random_tensor({8}, 2));
+  const ValueId w2 = graph.add_constant("w2", random_tensor({8, 8, 3, 3}, 3));
+  const ValueId w3 = graph.add_constant("w3", random_tensor({5, 128}, 4));
+  const ValueId c1 = add("c1", "Conv", {x, w1, b1}, {1, 8, 8, 8}, padded);
+  const ValueId r1 = add("r1", "Relu", {c1}, {1, 8, 8, 8});
+  const ValueId c2 = add("c2", "Conv", {r1, w2}, {1, 8, 8, 8}, padded);
+  const ValueId sum = add("sum", "Add", {c2, r1}, {1, 8, 8, 8});
+  const ValueId r2 = add("r2", "Relu", {sum}, {1, 8, 8, 8});
+  const ValueId pool = add("pool", "MaxPool", {r2}, {1, 8, 4, 4},
+                           {{"kernel_shape", std::vector<std::int64_t>{2, 2}},
+                            {"strides", std::vector<std::int64_t>{2, 2}}});
+  const ValueId flat = add("flat", "Flatten", {pool}, {1, 128}, {{"axis", std::int64_t{1}}});
+  const ValueId y = add("y", "Gemm", {flat, w3}, {1, 5}, {{"transB", std::int64_t{1}}});
+  graph.set_outputs({y});
+  return graph;
+}
+
+struct Quantized {
+  Samples data{"x", random_tensor({16, 3, 8, 8}, 9)};
+  QuantizeResult result;
+
+  explicit Quantized(const Config& config = {}) {
+    result = quantize(small_network(), data, config, Toolkit::builtin());
+  }
+};
+
+/// Signal to quantization noise of candidate against reference over some samples, in dB.
+double sqnr(const Graph& reference, const Graph& candidate, const Dataset& data) {
+  double signal = 0;
+  double noise = 0;
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    const std::vector<Tensor> inputs{data.read("x", i, 1)};
+    const Tensor a = Executable(reference).run(inputs)[0];
+    const Tensor b = Executable(candidate).run(inputs)[0];
+    for (std::size_t k = 0; k < a.view<float>().size(); ++k) {
+      const double x = a.view<float>()[k];
+      const double error = x - static_cast<double>(b.view<float>()[k]);
+      signal += x * x;
+      noise += error * error;
+    }
+  }
+  return 10 * std::log10(signal / noise);
+}
+
+std::map<std::string, int> histogram(const Graph& graph) {
+  std::map<std::string, int> counts;
+  for (const NodeId id : graph.nodes()) {
+    ++counts[graph.node(id).op];
+  }
+  return counts;
+}
+
+TEST(Bind, WithEveryPointDisabledComputesTheSourceBitForBit) {
+  const Quantized q;
+  const Graph bound = bind(q.result.simulated, {});
+  EXPECT_FALSE(histogram(bound).contains("SimulatedQuantize"));
+  for (std::size_t i = 0; i < 4; ++i) {
+    const std::vector<Tensor> inputs{q.data.read("x", i, 1)};
+    EXPECT_EQ(Executable(bound).run(inputs), Executable(q.result.simulated.source).run(inputs));
+  }
+}
+
+TEST(Bind, GivesWhatTheIntegerGraphGives) {
+  const Quantized q;
+  const Graph bound = bind(q.result.simulated, q.result.table);
+  // Requantize multiplies by one rounded ratio where simulation divides, so a value on the edge
+  // of a step may fall to either side of it: the results agree far below the quantization
+  // error.
+  EXPECT_GT(sqnr(bound, q.result.integer, q.data),
+            sqnr(q.result.prepared, q.result.integer, q.data) + 10);
+}
+
+TEST(Bind, OnePointAtATimeCostsLessThanAllOfThem) {
+  const Quantized q;
+  const double all = sqnr(q.result.prepared, bind(q.result.simulated, q.result.table), q.data);
+  for (const QuantPoint& point : q.result.simulated.points) {
+    if (point.role == Role::kAccumulator) {
+      continue;
+    }
+    QuantTable alone;
+    alone.emplace(point.name, q.result.table.at(point.name));
+    EXPECT_GT(sqnr(q.result.prepared, bind(q.result.simulated, alone), q.data), all)
+        << point.name;
+  }
+}
+
+TEST(Lower, LeavesNoFloatOperatorBetweenTheFirstQuantizeAndTheLastDequantize) {
+  const Quantized q;
+  const std::map<std::string, int> expected{
+      {"Quantize", 1}, {"Conv", 2},    {"Requantize", 2}, {"Add", 1},
+      {"MaxPool", 1},  {"Flatten", 1}, {"Gemm", 1},       {"Dequantize", 1}};
+  EXPECT_EQ(histogram(q.result.integer), expected) << print(q.result.integer, 8);
+  for (const NodeId id : q.result.integer.nodes()) {
+    const Node& node = q.result.integer.node(id);
+    EXPECT_EQ(q.result.integer.type(node.outputs[0]).quant.has_value(),
+              node.op != "Dequantize");
+  }
+}
+
+TEST(Lower, IsCloseToTheFloatGraph) {
+  const Quantized q;
+  // Three layers of 8-bit rounding: each contributes about 1/12 step^2 against a signal that
+  // uses a good part of 255 steps, well above 30 dB.
+  EXPECT_GT(sqnr(q.result.prepared, q.result.integer, q.data), 30);
+}
+
+TEST(Lower, KeepsAFallbackRegionInFloat) {
+  Config config;
+  config.layers.push_back({.op = "Conv", .name = "c2_node", .keep_float = true});
+  const Quantized q(config);
+  ASSERT_FALSE(q.result.simulated.kept_float.empty());
+  EXPECT_EQ(q.result.simulated.kept_float.front().node, "c2_node");
+  const auto c2 = q.result.integer.find_node("c2_node");
+  ASSERT_TRUE(c2.has_value());
+  EXPECT_EQ(q.result.integer.type(q.result.integer.node(*c2).outputs[0]).dtype,
+            DType::kFloat32);
+}
+
+TEST(Lower, ADisabledPointReturnsItsRegionToFloat) {
+  const Quantized q;
+  QuantTable table = q.result.table;
+  table.at("w2").enabled = false;
+  const Graph mixed = lower(q.result.simulated, table);
+  EXPECT_EQ(histogram(mixed)["Conv"], 2);
+  EXPECT_GT(sqnr(q.result.prepared, mixed, q.data), 30);
+  const auto c2 = mixed.find_node("c2_node");
+  ASSERT_TRUE(c2.has_value()) << print(mixed, 8);
+  EXPECT_EQ(mixed.type(mixed.node(*c2).outputs[0]).dtype, DType::kFloat32);
+}
+
+TEST(ToQdq, ComputesWhatTheIntegerGraphComputesUpToOneRounding) {
+  const Quantized q;
+  // The two round the same sums once each, from factors that differ by one float rounding.
+  EXPECT_GT(sqnr(q.result.integer, q.result.qdq, q.data),
+            sqnr(q.result.prepared, q.result.integer, q.data) + 10);
+  const auto counts = histogram(q.result.qdq);
+  EXPECT_EQ(counts.at("Conv"), 2);
+  EXPECT_FALSE(counts.contains("Relu")) << "storage saturates at real 0 already";
+}
+
+TEST(Quantize, GivesTheSameGraphForAnyNumberOfThreads) {
+  const Samples data{"x", random_tensor({40, 3, 8, 8}, 11)};
+  std::string first;
+  for (const int threads : {1, 2, 3, 7}) {
+    const QuantizeResult result =
+        quantize(small_network(), data, {}, Toolkit::builtin(), {.threads = threads});
+    const std::string text = print(result.integer);
+    if (first.empty()) {
+      first = text;
+    }
+    EXPECT_EQ(text, first) << threads << " threads";
+  }
+}
+
+}  // namespace
+}  // namespace tare

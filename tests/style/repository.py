@@ -1,0 +1,52 @@
+"""Finds files that are too long, and traces of one machine in any file.
+
+usage: repository.py ROOT
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+LONGEST = 500  # lines
+SOURCES = (".h", ".cpp", ".py", ".mjs", ".cmake", ".sh")
+TRACES = (
+    (re.compile(r"(?<![\w./])/(?:home|root|work|Users)/\w"), "a path of one machine"),
+    (re.compile(r"https?://[^\s/\"]*(?:registry|artifactory|mirror)"), "the host of a registry"),
+)
+
+
+def files(root):
+    """What git tracks or would track; in an unpacked archive, everything but build folders."""
+    listing = subprocess.run(
+        ["git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        capture_output=True, check=False)
+    if listing.returncode == 0:
+        names = [name for name in listing.stdout.decode().split("\0") if name]
+        return [root / name for name in sorted(names) if (root / name).is_file()]
+    return [path for path in sorted(root.rglob("*")) if path.is_file()
+            and not {"build", "node_modules", ".git"} & set(path.relative_to(root).parts)]
+
+
+def faults(root):
+    for path in files(root):
+        name = path.relative_to(root)
+        try:
+            lines = path.read_text().splitlines()
+        except UnicodeDecodeError:
+            continue
+        if path.suffix in SOURCES and len(lines) > LONGEST:
+            yield f"{name}: {len(lines)} lines, at most {LONGEST} wanted"
+        for number, line in enumerate(lines, 1):
+            for trace, what in TRACES:
+                if trace.search(line):
+                    yield f"{name}:{number}: {what}"
+
+
+def main(root):
+    found = list(faults(root))
+    print("\n".join(found) or "no fault")
+    return bool(found)
+
+
+if __name__ == "__main__":
+    sys.exit(main(pathlib.Path(sys.argv[1])))
