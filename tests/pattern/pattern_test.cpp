@@ -46,20 +46,13 @@ TEST(Pattern, TriesBothOrdersOnlyWhenAsked) {
 }
 
 TEST(Pattern, GoesBackOnAChoiceThatALaterPartContradicts) {
-  // In the first order x is bound to the constant, and only the second operand shows that this
-  // was wrong.
+  // The left Add fits in both orders; only the right one shows that x has to be the second.
   const Graph graph = residual();
-  const auto match = match_at(
-      graph, op("Add").with_any_order(any().as("x"), any().as("y") | any()) | op("Add"), "sum");
-  ASSERT_TRUE(match);
-  const Pattern early = op("Add").with_any_order(
-      any().as("x"), op("MatMul").with(any(), constant()).as("product"));
-  const auto swapped = match_at(graph, early, "sum");
-  ASSERT_TRUE(swapped);
-  EXPECT_EQ(swapped->value("x"), graph.find_value("three"));
   const Pattern diamond = op("Mul").with(op("Add").with_any_order(any().as("x"), any()),
-                                         op("Add").with_any_order(any(), any().as("x")));
-  EXPECT_TRUE(match_at(graph, diamond, "twice"));
+                                         op("Add").with(any(), any().as("x")));
+  const auto match = match_at(graph, diamond, "twice");
+  ASSERT_TRUE(match);
+  EXPECT_EQ(match->value("x"), graph.find_value("product"));
 }
 
 TEST(Pattern, BindsANameToOneValue) {
@@ -141,7 +134,7 @@ TEST(Pattern, ExplainsThePartThatFailedAfterMostOthersMatched) {
   const Graph graph = residual();
   std::string why;
   EXPECT_FALSE(match_at(graph,
-                        op("Mul").with(op("Add").with_any_order(op("Conv"), constant()), any()),
+                        op("Mul").with(op("Add").with_any_order(constant(), op("Conv")), any()),
                         "twice", &why));
   EXPECT_EQ(why, "operand 1 of Add 'sum' is computed by MatMul 'product'");
   EXPECT_FALSE(match_at(graph, op("Add").with(constant(), constant()), "sum", &why));
