@@ -7,7 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <variant>
+#include <string_view>
 #include <vector>
 
 namespace tare {
@@ -49,6 +49,8 @@ struct LayerRule {
   bool keep_float = false;
   ValueOverride activations;
   ValueOverride weights;
+
+  friend bool operator==(const LayerRule&, const LayerRule&) = default;
 };
 
 /// What an engine wants of a quantized graph; data in configs/targets/<name>.yaml.
@@ -81,6 +83,8 @@ struct Config {
   std::optional<std::int64_t> samples;  ///< absent: all
   std::map<std::string, std::int64_t> dims;
   std::vector<LayerRule> layers;
+
+  friend bool operator==(const Config&, const Config&) = default;
 };
 
 /// Reads a configuration file; `overrides` are "key.sub=value" texts applied on top, in order.
@@ -90,6 +94,15 @@ struct Config {
 /// target or calibrator.
 Config read_config(const std::filesystem::path&, const std::vector<std::string>& overrides,
                    const std::vector<std::string>& calibrators);
+
+/// One key of a configuration file, for documentation.
+struct ConfigKey {
+  std::string path;     ///< "activations.calibrator", "layers[].match.op"
+  std::string values;   ///< what it takes
+  std::string summary;
+};
+/// Every key that read_config knows, in the order of configs/default.yaml.
+std::vector<ConfigKey> config_keys(const std::vector<std::string>& calibrators);
 
 /// The target of that name. Throws Error(kInvalidConfig) listing the known ones.
 Target read_target(const std::string& name);

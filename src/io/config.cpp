@@ -1,0 +1,76 @@
+#include "tare/config.h"
+
+#include "tare/error.h"
+
+#include "io/config_reader.h"
+#include "io/config_schema.h"
+
+#include <algorithm>
+
+namespace tare {
+namespace {
+
+/// "a.b=c" as the tree that a file with  a: {b: c}  would have.
+YamlNode parse_override(const std::string& text) {
+  const std::string where = "--set " + text;
+  const std::size_t equals = text.find('=');
+  const std::string path = text.substr(0, equals);
+  const std::string dotted = "." + path + ".";
+  if (equals == std::string::npos || dotted.find("..") != std::string::npos) {
+    throw Error(ErrorCode::kInvalidConfig, where, "is not a setting")
+        .expected("KEY.SUBKEY=VALUE");
+  }
+  if (path == "layers" || path.starts_with("layers.")) {
+    throw Error(ErrorCode::kInvalidConfig, where, "'layers' cannot be set here")
+        .expected("'layers' in a configuration file");
+  }
+  YamlNode node = parse_yaml(text.substr(equals + 1), where);
+  for (std::size_t end = path.size();;) {
+    const std::size_t dot = path.rfind('.', end - 1);
+    const std::size_t begin = dot == std::string::npos ? 0 : dot + 1;
+    YamlNode key{.kind = YamlNode::Kind::kScalar,
+                 .where = where,
+                 .text = path.substr(begin, end - begin)};
+    YamlNode map{.kind = YamlNode::Kind::kMap, .where = where};
+    map.entries.emplace_back(std::move(key), std::move(node));
+    node = std::move(map);
+    if (begin == 0) {
+      return node;
+    }
+    end = dot;
+  }
+}
+
+void apply(const YamlNode& root, Config& config, const KnownNames& known,
+           ConfigFaults& faults) {
+  if (root.kind != YamlNode::Kind::kMap && root.kind != YamlNode::Kind::kNull) {
+    faults.add(root, "the document is " + root.description(), "a map of keys");
+    return;
+  }
+  ConfigReader reader(root, faults);
+  describe(reader, config, known);
+  reader.finish();
+}
+
+}  // namespace
+
+Config read_config(const std::filesystem::path& path, const std::vector<std::string>& overrides,
+                   const std::vector<std::string>& calibrators) {
+  const KnownNames known{.calibrators = calibrators, .targets = target_names()};
+  Config config;
+  ConfigFaults faults;
+  if (!path.empty()) {
+    apply(read_yaml(path), config, known, faults);
+  }
+  for (const std::string& text : overrides) {
+    try {
+      apply(parse_override(text), config, known, faults);
+    } catch (const Error& error) {
+      faults.add(error);
+    }
+  }
+  faults.raise();
+  return config;
+}
+
+}  // namespace tare

@@ -1,0 +1,142 @@
+#include "io/config_reader.h"
+
+#include <algorithm>
+
+namespace tare {
+
+void ConfigFaults::add(const YamlNode& node, std::string what, std::string expected) {
+  faults_.add(node.where, std::move(what), std::move(expected));
+}
+
+void ConfigFaults::add(const Error& error) {
+  for (const Fault& fault : error.faults()) {
+    faults_.add(fault.where, fault.what, fault.expected);
+  }
+}
+
+void ConfigFaults::suggest(const std::string& name,
+                           const std::vector<std::string>& candidates) {
+  const std::string near = nearest(name, candidates);
+  if (!near.empty() &&
+      std::find(suggestions_.begin(), suggestions_.end(), near) == suggestions_.end()) {
+    suggestions_.push_back(near);
+  }
+}
+
+void ConfigFaults::raise() const {
+  if (faults_.empty()) {
+    return;
+  }
+  Error error(ErrorCode::kInvalidConfig, faults_.all());
+  if (!suggestions_.empty()) {
+    std::string hint;
+    for (const std::string& name : suggestions_) {
+      hint += (hint.empty() ? "did you mean '" : ", '") + name + "'";
+    }
+    error.hint(hint + "?");
+  }
+  throw error;
+}
+
+ConfigReader::ConfigReader(const YamlNode& map, ConfigFaults& faults)
+    : map_(map), faults_(faults) {}
+
+void ConfigReader::finish() {
+  for (const auto& [key, value] : map_.entries) {
+    if (std::find(known_.begin(), known_.end(), key.text) == known_.end()) {
+      faults_.add(key, "unknown key '" + key.text + "'", alternatives(known_));
+      faults_.suggest(key.text, known_);
+    }
+  }
+}
+
+void ConfigReader::texts(const std::string& name, std::vector<std::string>& list, const char*) {
+  for (const YamlNode& node : items(name)) {
+    if (require_kind(node, "an entry of '" + name + "'", YamlNode::Kind::kScalar)) {
+      list.push_back(node.text);
+    }
+  }
+}
+
+void ConfigReader::require(bool holds, const char* what, const char* expected) {
+  if (!holds) {
+    faults_.add(map_, what, expected);
+  }
+}
+
+const YamlNode* ConfigReader::find(const std::string& name) {
+  known_.push_back(name);
+  const auto found = std::find_if(map_.entries.begin(), map_.entries.end(),
+                                  [&](const auto& entry) { return entry.first.text == name; });
+  return found == map_.entries.end() ? nullptr : &found->second;
+}
+
+const YamlNode* ConfigReader::find(const std::string& name, YamlNode::Kind kind) {
+  const YamlNode* node = find(name);
+  if (node == nullptr || node->kind == YamlNode::Kind::kNull) {
+    return nullptr;
+  }
+  return require_kind(*node, "'" + name + "'", kind) ? node : nullptr;
+}
+
+const std::vector<YamlNode>& ConfigReader::items(const std::string& name) {
+  static const std::vector<YamlNode> none;
+  const YamlNode* node = find(name, YamlNode::Kind::kList);
+  return node == nullptr ? none : node->items;
+}
+
+const std::vector<std::pair<YamlNode, YamlNode>>& ConfigReader::entries(
+    const std::string& name) {
+  static const std::vector<std::pair<YamlNode, YamlNode>> none;
+  const YamlNode* node = find(name, YamlNode::Kind::kMap);
+  return node == nullptr ? none : node->entries;
+}
+
+bool ConfigReader::require_kind(const YamlNode& node, const std::string& what,
+                                YamlNode::Kind kind) {
+  if (node.kind == kind) {
+    return true;
+  }
+  const char* expected = kind == YamlNode::Kind::kMap    ? "a map"
+                         : kind == YamlNode::Kind::kList ? "a list"
+                                                         : "a text";
+  refuse(node, what, expected, {}, {});
+  return false;
+}
+
+void ConfigReader::refuse(const YamlNode& node, const std::string& what,
+                          const std::string& expected, const std::vector<std::string>& names,
+                          const std::string& noun) {
+  const bool is_name = node.kind == YamlNode::Kind::kScalar && !noun.empty();
+  faults_.add(
+      node,
+      is_name ? "unknown " + noun + " '" + node.text + "'" : what + " is " + node.description(),
+      expected);
+  faults_.suggest(node.text, names);
+}
+
+CalibratorChoice ConfigReader::read_calibrator(const YamlNode& node,
+                                               const std::vector<std::string>& names) {
+  CalibratorChoice choice;
+  const Rule<std::string> rule = known_name("calibrator", names);
+  if (node.kind != YamlNode::Kind::kMap) {
+    if (!rule.read(node, choice.name)) {
+      refuse(node, "'calibrator'", rule.expected, names, rule.noun);
+    }
+    return choice;
+  }
+  ConfigReader inner(node, faults_);
+  bool named = false;
+  for (const auto& [key, value] : node.entries) {
+    if (key.text == "name") {
+      named = true;
+      inner.key("name", choice.name, rule, "");
+    } else if (!number().read(value, choice.options[key.text])) {
+      refuse(value, "'" + key.text + "'", number().expected, {}, {});
+    }
+  }
+  inner.require(named, "a calibrator without 'name'", alternatives(names).c_str());
+  return choice;
+}
+
+}  // namespace tare

@@ -1,0 +1,90 @@
+#include "io/config_rules.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace tare {
+namespace {
+
+/// The whole of an unquoted scalar as a number.
+template <class T>
+bool read_number(const YamlNode& node, T& value) {
+  if (node.kind != YamlNode::Kind::kScalar || node.quoted) {
+    return false;
+  }
+  const char* end = node.text.data() + node.text.size();
+  const auto [rest, error] = std::from_chars(node.text.data(), end, value);
+  return error == std::errc{} && rest == end;
+}
+
+}  // namespace
+
+std::string alternatives(const std::vector<std::string>& names) {
+  std::string result;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    result += i == 0 ? "" : i + 1 == names.size() ? " or " : ", ";
+    result += names[i];
+  }
+  return result;
+}
+
+Rule<bool> truth() {
+  Rule<bool> rule = one_of<bool>({{"true", true}, {"false", false}});
+  rule.names.clear();
+  return rule;
+}
+
+Rule<std::string> any_text() {
+  return {.expected = "a text", .read = [](const YamlNode& node, std::string& value) {
+            value = node.text;
+            return node.kind == YamlNode::Kind::kScalar && !value.empty();
+          }};
+}
+
+Rule<std::string> known_name(std::string noun, std::vector<std::string> names) {
+  Rule<std::string> rule{
+      .expected = alternatives(names), .names = names, .noun = std::move(noun)};
+  rule.read = [names = std::move(names)](const YamlNode& node, std::string& value) {
+    value = node.text;
+    return node.kind == YamlNode::Kind::kScalar &&
+           std::find(names.begin(), names.end(), value) != names.end();
+  };
+  return rule;
+}
+
+Rule<double> number() {
+  return {.expected = "a number", .read = [](const YamlNode& node, double& value) {
+            return read_number(node, value) && std::isfinite(value);
+          }};
+}
+
+Rule<std::int64_t> integer(std::int64_t low, std::int64_t high) {
+  std::string expected = "an integer of at least " + std::to_string(low);
+  if (low == high) {
+    expected = std::to_string(low);
+  } else if (high != std::numeric_limits<std::int64_t>::max()) {
+    expected = "an integer in [" + std::to_string(low) + "," + std::to_string(high) + "]";
+  }
+  return {.expected = std::move(expected),
+          .read = [low, high](const YamlNode& node, std::int64_t& value) {
+            return read_number(node, value) && value >= low && value <= high;
+          }};
+}
+
+Rule<std::optional<std::int64_t>> count_or_all() {
+  const Rule<std::int64_t> count = integer(1);
+  return {.expected = "all, or " + count.expected,
+          .read = [count](const YamlNode& node, std::optional<std::int64_t>& value) {
+            if (node.kind == YamlNode::Kind::kScalar && node.text == "all") {
+              value.reset();
+              return true;
+            }
+            std::int64_t limit = 0;
+            const bool is_count = count.read(node, limit);
+            value = limit;
+            return is_count;
+          }};
+}
+
+}  // namespace tare

@@ -1,0 +1,57 @@
+#pragma once
+
+#include "tare/config.h"
+
+#include "io/yaml_document.h"
+
+#include <functional>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tare {
+
+/// Which texts a key takes and what they become.
+template <class T>
+struct Rule {
+  std::string expected;  ///< "true or false"
+  std::function<bool(const YamlNode&, T&)> read{};
+  std::vector<std::string> names{};  ///< what a misspelled text may have meant
+  std::string noun{};                ///< what the names are: "calibrator"; may be empty
+};
+
+/// "int8", "int8 or uint8", "int8, uint8 or auto"
+std::string alternatives(const std::vector<std::string>& names);
+
+Rule<bool> truth();
+Rule<std::string> any_text();
+Rule<std::string> known_name(std::string noun, std::vector<std::string> names);
+Rule<double> number();
+Rule<std::int64_t> integer(std::int64_t low,
+                           std::int64_t high = std::numeric_limits<std::int64_t>::max());
+/// An integer from 1 up, or "all", which is nothing.
+Rule<std::optional<std::int64_t>> count_or_all();
+
+template <class T>
+Rule<T> one_of(std::vector<std::pair<std::string, T>> choices) {
+  Rule<T> rule;
+  for (const auto& choice : choices) {
+    rule.names.push_back(choice.first);
+  }
+  rule.expected = alternatives(rule.names);
+  rule.read = [choices = std::move(choices)](const YamlNode& node, T& value) {
+    for (const auto& [name, meaning] : choices) {
+      if (node.kind == YamlNode::Kind::kScalar && node.text == name) {
+        value = meaning;
+        return true;
+      }
+    }
+    return false;
+  };
+  return rule;
+}
+
+}  // namespace tare

@@ -1,0 +1,115 @@
+#pragma once
+
+#include "tare/config.h"
+
+#include "io/config_rules.h"
+
+#include <string>
+#include <vector>
+
+namespace tare {
+
+/// The names that a configuration may mention.
+struct KnownNames {
+  std::vector<std::string> calibrators;
+  std::vector<std::string> targets;
+};
+
+// Every key of a configuration file, once. A visitor offers
+//   key(name, member, rule, summary)           one value
+//   calibrator(name, member, names, summary)   a name, or a map of name and options
+//   numbers(name, map, rule, summary)          a map of free names
+//   texts(name, list, summary)                 a list of names
+//   section(name, summary, describe)           a map of keys
+//   list(name, members, summary, describe)     a list of such maps
+//   require(holds, what, expected)             a rule over several keys
+// `Values` is ValueConfig or ValueOverride: both have the same keys.
+
+using Storage = std::optional<DType>;
+
+inline std::vector<std::pair<std::string, Storage>> storage_types(const ValueConfig&) {
+  return {{"auto", {}}, {"int8", DType::kInt8}, {"uint8", DType::kUint8}};
+}
+/// A layer without the key keeps the general setting, so there is no `auto` to go back to.
+inline std::vector<std::pair<std::string, Storage>> storage_types(const ValueOverride&) {
+  return {{"int8", DType::kInt8}, {"uint8", DType::kUint8}};
+}
+
+template <class Visitor, class Values>
+void describe_activations(Visitor& visit, Values& values, const KnownNames& known) {
+  visit.key("storage", values.storage, one_of(storage_types(values)),
+            "integer type; auto: as the target says");
+  visit.key("symmetric", values.symmetric, truth(),
+            "real 0 in the middle of the storage range");
+  visit.key("granularity", values.granularity,
+            one_of<Granularity>({{"per_tensor", Granularity::kPerTensor}}),
+            "how many scales a tensor has");
+  visit.calibrator("calibrator", values.calibrator, known.calibrators,
+                   "what chooses the range; or {name: NAME, OPTION: NUMBER}");
+}
+
+template <class Visitor, class Values>
+void describe_weights(Visitor& visit, Values& values, const KnownNames& known) {
+  visit.key("storage", values.storage, one_of(storage_types(values)),
+            "integer type; auto: as the target says");
+  visit.key("symmetric", values.symmetric, truth(),
+            "real 0 in the middle of the storage range");
+  visit.key("narrow", values.narrow, truth(), "leave the lowest storage value out: [-127,127]");
+  visit.key("granularity", values.granularity,
+            one_of<Granularity>(
+                {{"per_axis", Granularity::kPerAxis}, {"per_tensor", Granularity::kPerTensor}}),
+            "one scale for each output channel, or one in all");
+  visit.calibrator("calibrator", values.calibrator, known.calibrators,
+                   "what chooses the range; or {name: NAME, OPTION: NUMBER}");
+}
+
+template <class Visitor>
+void describe(Visitor& visit, LayerRule& rule, const KnownNames& known) {
+  visit.section("match", "which nodes; all conditions must hold", [&](auto& match) {
+    match.key("op", rule.op, any_text(), "operator type, such as Conv");
+    match.key("name", rule.name, any_text(),
+              "node name; * is any run of characters, ? any one");
+  });
+  visit.require(!rule.op.empty() || !rule.name.empty(), "an entry of 'layers' matches nothing",
+                "'match' with 'op' or 'name'");
+  visit.key("keep_float", rule.keep_float, truth(), "do not quantize these nodes");
+  visit.section("activations", "as above, for these nodes",
+                [&](auto& inner) { describe_activations(inner, rule.activations, known); });
+  visit.section("weights", "as above, for these nodes",
+                [&](auto& inner) { describe_weights(inner, rule.weights, known); });
+}
+
+template <class Visitor>
+void describe(Visitor& visit, Config& config, const KnownNames& known) {
+  visit.key("version", config.version, integer(1, 1), "of this format");
+  visit.key("target", config.target, known_name("target", known.targets),
+            "the engine that shall run the result");
+  visit.section("activations", "values computed from the inputs",
+                [&](auto& inner) { describe_activations(inner, config.activations, known); });
+  visit.section("weights", "constants of convolutions and products",
+                [&](auto& inner) { describe_weights(inner, config.weights, known); });
+  visit.section("calibration", "how the data is used", [&](auto& inner) {
+    inner.key("schedule", config.schedule, known_name("schedule", {"independent"}),
+              "all ranges from one pass of the float network");
+    inner.key("samples", config.samples, count_or_all(), "how many samples to use");
+  });
+  visit.numbers("dims", config.dims, integer(1),
+                "extent of each symbolic dimension of the model");
+  visit.list("layers", config.layers, "exceptions; the first entry that matches a node decides",
+             [&](auto& entry, LayerRule& rule) { describe(entry, rule, known); });
+}
+
+template <class Visitor>
+void describe(Visitor& visit, Target& target) {
+  const auto storage = one_of<DType>({{"int8", DType::kInt8}, {"uint8", DType::kUint8}});
+  visit.key("summary", target.summary, any_text(), "one line for people");
+  visit.texts("patterns", target.patterns, "quantization patterns to use");
+  visit.key("activation_storage", target.activation_storage, storage, "integer type");
+  visit.key("activation_symmetric", target.activation_symmetric, truth(),
+            "real 0 in the middle");
+  visit.key("weight_storage", target.weight_storage, storage, "integer type");
+  visit.texts("quantized_output", target.quantized_output,
+              "operators that run on integers only when their result is quantized too");
+}
+
+}  // namespace tare
