@@ -1,8 +1,10 @@
 #include "tare/error.h"
 
-#include "execute/kernel.h"
+#include "execute/dispatch.h"
+#include "execute/operands.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include <Eigen/Core>
 
@@ -29,6 +31,7 @@ struct Batches {
     Index b = 0;
   };
   std::vector<Pair> pairs;  ///< one per matrix of the result
+  Shape result;
 };
 
 Batches make_batches(const Shape& left, const Shape& right) {
@@ -43,7 +46,7 @@ Batches make_batches(const Shape& left, const Shape& right) {
   if (a.size() < 2 || b.size() < 2 || a.back() != b[b.size() - 2]) {
     refuse(left, right);
   }
-  Batches result{a[a.size() - 2], a.back(), b.back(), {{0, 0}}};
+  Batches batches{a[a.size() - 2], a.back(), b.back(), {{0, 0}}, {}};
   const std::size_t rank = std::max(a.size(), b.size());
   a.insert(a.begin(), rank - a.size(), 1);
   b.insert(b.begin(), rank - b.size(), 1);
@@ -51,26 +54,32 @@ Batches make_batches(const Shape& left, const Shape& right) {
     if (a[axis] != b[axis] && a[axis] != 1 && b[axis] != 1) {
       refuse(left, right);
     }
-    const std::int64_t extent = a[axis] == 1 ? b[axis] : a[axis];
+    batches.result.push_back(a[axis] == 1 ? b[axis] : a[axis]);
     std::vector<Batches::Pair> finer;
-    for (const auto& [at_a, at_b] : result.pairs) {
-      for (std::int64_t i = 0; i < extent; ++i) {
+    for (const auto& [at_a, at_b] : batches.pairs) {
+      for (std::int64_t i = 0; i < batches.result.back(); ++i) {
         finer.push_back(
             {at_a * a[axis] + (a[axis] == 1 ? 0 : i), at_b * b[axis] + (b[axis] == 1 ? 0 : i)});
       }
     }
-    result.pairs = std::move(finer);
+    batches.pairs = std::move(finer);
   }
-  return result;
+  if (left.size() > 1) {
+    batches.result.push_back(batches.rows);
+  }
+  if (right.size() > 1) {
+    batches.result.push_back(batches.columns);
+  }
+  return batches;
 }
 
 template <class T>
 void multiply(const Batches& batches, const Buffers& buffers) {
-  const auto* a = reinterpret_cast<const T*>(buffers.inputs[0]);
-  const auto* b = reinterpret_cast<const T*>(buffers.inputs[1]);
-  auto* y = reinterpret_cast<T*>(buffers.outputs[0]);
-  const auto& [rows, depth, columns, pairs] = batches;
-  for (const auto& [at_a, at_b] : pairs) {
+  const auto* a = input<T>(buffers, 0);
+  const auto* b = input<T>(buffers, 1);
+  auto* y = output<T>(buffers, 0);
+  const auto [rows, depth, columns] = std::tuple(batches.rows, batches.depth, batches.columns);
+  for (const auto& [at_a, at_b] : batches.pairs) {
     Eigen::Map<Matrix<T>>(y, rows, columns).noalias() =
         Eigen::Map<const Matrix<T>>(a + at_a * rows * depth, rows, depth) *
         Eigen::Map<const Matrix<T>>(b + at_b * depth * columns, depth, columns);
@@ -79,29 +88,18 @@ void multiply(const Batches& batches, const Buffers& buffers) {
 }
 
 std::unique_ptr<Kernel> make(const KernelRequest& request) {
-  if (request.inputs[0].dtype() != request.inputs[1].dtype()) {
+  const Shape& a = required(request, 0).shape();
+  const Shape& b = required(request, 1).shape();
+  if (!uniform(request)) {
     return nullptr;
   }
-  const Batches batches = make_batches(request.inputs[0].shape(), request.inputs[1].shape());
-  const auto kernel = [&]<class T>(T) {
+  const Batches batches = make_batches(a, b);
+  expect_shape(request.outputs[0], batches.result);
+  using Multiplied =
+      Types<float, double, std::int32_t, std::int64_t, std::uint32_t, std::uint64_t>;
+  return dispatch(Multiplied{}, request.inputs[0].dtype(), [&]<class T>(Tag<T>) {
     return make_kernel([batches](const Buffers& buffers) { multiply<T>(batches, buffers); });
-  };
-  switch (request.inputs[0].dtype()) {
-    case DType::kFloat32:
-      return kernel(float{});
-    case DType::kFloat64:
-      return kernel(double{});
-    case DType::kInt32:
-      return kernel(std::int32_t{});
-    case DType::kInt64:
-      return kernel(std::int64_t{});
-    case DType::kUint32:
-      return kernel(std::uint32_t{});
-    case DType::kUint64:
-      return kernel(std::uint64_t{});
-    default:
-      return nullptr;
-  }
+  });
 }
 
 }  // namespace
