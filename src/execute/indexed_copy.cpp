@@ -57,11 +57,12 @@ struct IndexedCopy::Run {
       std::memcpy(to, from, static_cast<std::size_t>(plan.block_) * sizeof(T));
       return;
     }
+    const bool last = axis + 1 == plan.offsets_.size();
     const std::int64_t span = plan.span_[axis];
     for (const std::int64_t offset : plan.offsets_[axis]) {
       if (offset < 0) {
         std::fill_n(to, span, fill);
-      } else if (span == 1) {
+      } else if (last && plan.block_ == 1) {
         *to = from[offset];
       } else {
         copy(axis + 1, from + offset, to);

@@ -15,7 +15,7 @@ class IndexedCopy {
 
   /// One map per logical axis, with an entry for every position along that axis of `to`.
   IndexedCopy(const Operand& to, const Operand& from, const std::vector<Map>& maps);
-  /// `fill` is one element; may be null when no map has a -1.
+  /// `fill` is one element; null means zero.
   void operator()(const std::byte* from, std::byte* to, const std::byte* fill) const;
 
  private:

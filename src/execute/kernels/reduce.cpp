@@ -1,0 +1,251 @@
+#include "execute/dispatch.h"
+#include "execute/nested_loops.h"
+#include "execute/operands.h"
+#include "execute/row_reduce.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace tare {
+namespace {
+
+/// Sums run in the widest type of their kind: long sums then do not depend on their order to the
+/// precision of the result.
+template <class T>
+using Wide = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
+
+template <class T>
+struct Sum {
+  using Acc = Wide<T>;
+  static constexpr Acc kInit = 0;
+  static Acc step(Acc acc, T x) { return merge(acc, static_cast<Acc>(x)); }
+  static Acc merge(Acc a, Acc b) {
+    if constexpr (std::is_integral_v<Acc>) {
+      return static_cast<Acc>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+    } else {
+      return a + b;
+    }
+  }
+  static Acc finish(Acc acc, std::int64_t) { return acc; }
+};
+
+template <class T>
+struct Prod {
+  using Acc = Wide<T>;
+  static constexpr Acc kInit = 1;
+  static Acc step(Acc acc, T x) { return merge(acc, static_cast<Acc>(x)); }
+  static Acc merge(Acc a, Acc b) {
+    if constexpr (std::is_integral_v<Acc>) {
+      return static_cast<Acc>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+    } else {
+      return a * b;
+    }
+  }
+  static Acc finish(Acc acc, std::int64_t) { return acc; }
+};
+
+template <class T>
+struct Mean : Sum<T> {
+  using Acc = Wide<T>;
+  static Acc finish(Acc acc, std::int64_t n) { return n == 0 ? Acc(0) : acc / static_cast<Acc>(n); }
+};
+
+template <class T>
+struct L1 : Sum<T> {
+  using Acc = Wide<T>;
+  static Acc step(Acc acc, T x) {
+    const auto wide = static_cast<Acc>(x);
+    return L1::merge(acc, wide < 0 ? Prod<T>::merge(wide, -1) : wide);
+  }
+};
+
+template <class T>
+struct SumSquare : Sum<T> {
+  using Acc = Wide<T>;
+  static Acc step(Acc acc, T x) {
+    const auto wide = static_cast<Acc>(x);
+    return SumSquare::merge(acc, Prod<T>::merge(wide, wide));
+  }
+};
+
+template <class T>
+struct L2 : SumSquare<T> {
+  using Acc = Wide<T>;
+  static Acc finish(Acc acc, std::int64_t) {
+    return static_cast<Acc>(std::sqrt(static_cast<double>(acc)));
+  }
+};
+
+template <class T>
+struct LogSum : Sum<T> {
+  using Acc = Wide<T>;
+  static Acc finish(Acc acc, std::int64_t) {
+    return static_cast<Acc>(std::log(static_cast<double>(acc)));
+  }
+};
+
+// Like numpy's, NaN wins.
+template <class T>
+struct Max {
+  using Acc = T;
+  using Limits = std::numeric_limits<T>;
+  static constexpr Acc kInit = Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+  static Acc step(Acc acc, T x) { return acc < x || x != x ? x : acc; }
+  static Acc merge(Acc a, Acc b) { return step(a, b); }
+  static Acc finish(Acc acc, std::int64_t) { return acc; }
+};
+
+template <class T>
+struct Min {
+  using Acc = T;
+  using Limits = std::numeric_limits<T>;
+  static constexpr Acc kInit = Limits::has_infinity ? Limits::infinity() : Limits::max();
+  static Acc step(Acc acc, T x) { return acc > x || x != x ? x : acc; }
+  static Acc merge(Acc a, Acc b) { return step(a, b); }
+  static Acc finish(Acc acc, std::int64_t) { return acc; }
+};
+
+/// The largest element so far, and the sum of e^(x - largest).
+struct ScaledSum {
+  double largest;
+  double sum;
+};
+
+template <class T>
+struct LogSumExp {
+  using Acc = ScaledSum;
+  static constexpr Acc kInit{-std::numeric_limits<double>::infinity(), 0};
+  static Acc step(Acc acc, T x) { return merge(acc, {static_cast<double>(x), 1}); }
+  static Acc merge(Acc a, Acc b) {
+    const Acc& high = a.largest < b.largest || b.largest != b.largest ? b : a;
+    const Acc& low = &high == &a ? b : a;
+    // Equal infinities have no difference.
+    const double factor = low.largest == high.largest ? 1 : std::exp(low.largest - high.largest);
+    return {high.largest, high.sum + low.sum * factor};
+  }
+  static double finish(Acc acc, std::int64_t) { return acc.largest + std::log(acc.sum); }
+};
+
+struct Plan {
+  NestedLoops<2> loops;  ///< over the operand, and over the accumulators it goes into
+  std::size_t results;
+  std::int64_t each;  ///< elements per result
+};
+
+template <class T, class Reducer>
+void reduce(const Plan& plan, const Buffers& buffers) {
+  using Acc = typename Reducer::Acc;
+  const T* x = input<T>(buffers, 0);
+  T* y = output<T>(buffers, 0);
+  Acc* acc = reinterpret_cast<Acc*>(buffers.scratch);
+  std::fill_n(acc, plan.results, Reducer::kInit);
+  const std::size_t n = plan.loops.row_length();
+  const auto stride = static_cast<std::size_t>(plan.loops.row_stride(1));
+  const auto step = [](Acc a, T value) { return Reducer::step(a, convert<Compute<T>>(value)); };
+  plan.loops.for_each_row([&](const auto& at) {
+    const T* row = x + at[0];
+    Acc* target = acc + at[1];
+    if (stride == 0) {
+      *target = Reducer::merge(*target, reduce_row(row, n, Acc(Reducer::kInit), step, Reducer::merge));
+    } else {
+#pragma omp simd
+      for (std::size_t i = 0; i < n; ++i) {
+        target[i * stride] = step(target[i * stride], row[i]);
+      }
+    }
+  });
+  for (std::size_t i = 0; i < plan.results; ++i) {
+    y[i] = convert<T>(Reducer::finish(acc[i], plan.each));
+  }
+}
+
+bool keeps_axes(const KernelRequest& request) {
+  return request.attributes().integer("keepdims", 1) != 0;
+}
+
+std::vector<bool> reduced_axes(const KernelRequest& request, std::size_t rank) {
+  const Attributes& attributes = request.attributes();
+  const auto axes = request.has_input(1) ? request.integers(1)
+                                         : attributes.integers("axes", std::vector<std::int64_t>());
+  const bool all = axes.empty() && attributes.integer("noop_with_empty_axes", 0) == 0;
+  std::vector<bool> reduced(rank, all);
+  for (const std::int64_t axis : axes) {
+    reduced[normalized_axis(axis, rank)] = true;
+  }
+  return reduced;
+}
+
+Plan make_plan(const KernelRequest& request) {
+  const Operand& x = required(request, 0);
+  Operand y = request.outputs[0];
+  const auto reduced = reduced_axes(request, x.shape().size());
+  TensorType kept = *x.type;
+  Shape dropped;
+  for (std::size_t axis = 0; axis < reduced.size(); ++axis) {
+    if (reduced[axis]) {
+      kept.shape[axis] = 1;
+    } else {
+      dropped.push_back(x.shape()[axis]);
+    }
+  }
+  expect_shape(y, keeps_axes(request) ? kept.shape : dropped);
+  y.type = &kept;
+  Strides strides = y.strides();
+  for (std::size_t axis = 0; axis < reduced.size(); ++axis) {
+    strides[axis] = reduced[axis] ? 0 : strides[axis];
+  }
+  const std::int64_t results = element_count(kept.shape);
+  return {{x.shape(), {x.strides(), strides}},
+          static_cast<std::size_t>(results),
+          results == 0 ? 0 : element_count(x.shape()) / results};
+}
+
+template <template <class> class Reducer>
+std::unique_ptr<Kernel> make_with(const KernelRequest& request) {
+  if (!uniform(request, 1)) {
+    return nullptr;
+  }
+  return dispatch(Numbers{}, request.inputs[0].dtype(), [&]<class T>(Tag<T>) {
+    using R = Reducer<Compute<T>>;
+    const Plan plan = make_plan(request);
+    return make_kernel([plan](const Buffers& buffers) { reduce<T, R>(plan, buffers); },
+                       plan.results * sizeof(typename R::Acc));
+  });
+}
+
+struct Entry {
+  const char* op;
+  std::unique_ptr<Kernel> (*make)(const KernelRequest&);
+};
+
+constexpr std::array kTable{
+    Entry{"ReduceSum", make_with<Sum>},       Entry{"ReduceMean", make_with<Mean>},
+    Entry{"ReduceMax", make_with<Max>},       Entry{"ReduceMin", make_with<Min>},
+    Entry{"ReduceProd", make_with<Prod>},     Entry{"ReduceL1", make_with<L1>},
+    Entry{"ReduceL2", make_with<L2>},         Entry{"ReduceSumSquare", make_with<SumSquare>},
+    Entry{"ReduceLogSum", make_with<LogSum>}, Entry{"ReduceLogSumExp", make_with<LogSumExp>},
+};
+
+std::unique_ptr<Kernel> make(const KernelRequest& request) {
+  return std::find_if(kTable.begin(), kTable.end(),
+                      [&](const Entry& entry) { return entry.op == request.node->op; })
+      ->make(request);
+}
+
+LayoutRule layout(const KernelRequest& request) {
+  return keeps_axes(request) ? LayoutRule::kFollow : LayoutRule::kPlain;
+}
+
+}  // namespace
+}  // namespace tare
+
+TARE_KERNEL(reduce) {
+  using namespace tare;
+  KernelInfo info{.ops = {}, .layout = layout, .make = make};
+  for (const Entry& entry : kTable) {
+    info.ops.emplace_back(entry.op);
+  }
+  return info;
+}

@@ -1,0 +1,174 @@
+#include "tare/error.h"
+
+#include "graph/half.h"
+#include "onnx/model_builder.h"
+#include "onnx/tensor_proto.h"
+
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+namespace tare {
+namespace {
+
+using onnx::TensorProto;
+using test::ModelBuilder;
+
+TensorProto proto_of(TensorProto::DataType type, std::initializer_list<std::int64_t> dims) {
+  TensorProto proto;
+  proto.set_data_type(type);
+  for (const std::int64_t extent : dims) {
+    proto.add_dims(extent);
+  }
+  return proto;
+}
+
+TEST(StoredTensors, EveryTypeIsReadFromItsField) {
+  const auto from_int32 = [](TensorProto::DataType type, std::int32_t value) {
+    auto proto = proto_of(type, {1});
+    proto.add_int32_data(value);
+    return to_tensor(proto, {});
+  };
+  EXPECT_EQ(from_int32(TensorProto::INT8, -3), (Tensor::of<std::int8_t>({1}, {-3})));
+  EXPECT_EQ(from_int32(TensorProto::UINT8, 200), (Tensor::of<std::uint8_t>({1}, {200})));
+  EXPECT_EQ(from_int32(TensorProto::INT16, -300), (Tensor::of<std::int16_t>({1}, {-300})));
+  EXPECT_EQ(from_int32(TensorProto::UINT16, 60000), (Tensor::of<std::uint16_t>({1}, {60000})));
+  EXPECT_EQ(from_int32(TensorProto::INT32, -7), (Tensor::of<std::int32_t>({1}, {-7})));
+  EXPECT_EQ(from_int32(TensorProto::BOOL, 2).to_int64(), std::vector<std::int64_t>{1});
+  EXPECT_EQ(from_int32(TensorProto::FLOAT16, float_to_half(1.5F)).to_float(),
+            std::vector<float>{1.5F});
+  auto wide = proto_of(TensorProto::UINT32, {2});
+  wide.add_uint64_data(4000000000);
+  wide.add_uint64_data(1);
+  EXPECT_EQ(to_tensor(wide, {}), (Tensor::of<std::uint32_t>({2}, {4000000000U, 1})));
+  auto real = proto_of(TensorProto::DOUBLE, {});
+  real.add_double_data(0.1);
+  EXPECT_EQ(to_tensor(real, {}), Tensor::scalar(0.1));
+}
+
+TEST(StoredTensors, RawBytesOfBoolsAreCleaned) {
+  auto proto = proto_of(TensorProto::BOOL, {2});
+  proto.set_raw_data(std::string("\x02\x00", 2));
+  const Tensor tensor = to_tensor(proto, {});
+  EXPECT_EQ(static_cast<int>(tensor.data()[0]), 1);
+  EXPECT_EQ(static_cast<int>(tensor.data()[1]), 0);
+}
+
+std::string fault_of(const TensorProto& proto) {
+  try {
+    (void)to_tensor(proto, {});
+    return {};
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+TEST(StoredTensors, SizesAreCheckedBeforeAnythingIsAllocated) {
+  auto huge = proto_of(TensorProto::FLOAT, {1000000, 1000000});
+  huge.set_raw_data("1234");
+  EXPECT_EQ(fault_of(huge),
+            "a tensor of shape [1000000,1000000] stores 4 bytes, expected 4000000000000");
+  auto beyond = proto_of(TensorProto::FLOAT, {std::int64_t{1} << 62, 4, 0});
+  EXPECT_EQ(fault_of(beyond), "a tensor has shape [4611686018427387904,4,0]");
+  EXPECT_EQ(fault_of(proto_of(TensorProto::FLOAT, {-1})), "a tensor has shape [-1]");
+  EXPECT_EQ(fault_of(proto_of(TensorProto::INT64, {3})),
+            "a tensor of shape [3] stores 0 elements, expected 3");
+}
+
+TEST(StoredTensors, TypesWithoutACounterpartAreNamed) {
+  EXPECT_EQ(fault_of(proto_of(TensorProto::STRING, {1})),
+            "element type STRING is not supported");
+  EXPECT_EQ(fault_of(proto_of(static_cast<TensorProto::DataType>(17), {1})),
+            "element type 17 is not supported");
+}
+
+Graph constant_node(const Attributes& attributes) {
+  ModelBuilder model(13);
+  model.input("x", {1}).node("Constant", {}, {"c"}, attributes).node("Relu", {"x"}, {"y"});
+  return model.output("y").output("c").read();
+}
+
+TEST(ConstantNodes, BecomeConstantsWhateverTheyHold) {
+  const auto held = [](const Attributes& attributes) {
+    const Graph graph = constant_node(attributes);
+    EXPECT_EQ(graph.nodes().size(), 1U);
+    return *graph.constant(*graph.find_value("c"));
+  };
+  const Tensor tensor = Tensor::of<std::int8_t>({2}, {1, 2});
+  EXPECT_EQ(held({{"value", tensor}}), tensor);
+  EXPECT_EQ(held({{"value_int", std::int64_t{3}}}), Tensor::scalar<std::int64_t>(3));
+  EXPECT_EQ(held({{"value_float", 0.5F}}), Tensor::scalar(0.5F));
+  EXPECT_EQ(held({{"value_ints", std::vector<std::int64_t>{4, 5}}}),
+            (Tensor::of<std::int64_t>({2}, {4, 5})));
+  EXPECT_EQ(held({{"value_floats", std::vector<float>{1}}}), (Tensor::of<float>({1}, {1})));
+  EXPECT_THROW(constant_node({{"value_string", std::string("a")}}), Error);
+}
+
+/// A model whose weight [4] lies in a file.
+class ExternalData : public testing::Test {
+ protected:
+  ExternalData() {
+    model_.input("x", {4});
+    TensorProto& weight = *model_.graph().add_initializer();
+    weight = proto_of(TensorProto::FLOAT, {4});
+    weight.set_name("w");
+    weight.set_data_location(TensorProto::EXTERNAL);
+    model_.node("Add", {"x", "w"}, {"y"}).output("y");
+    const std::vector<float> values{9, 1, 2, 3, 4};
+    std::ofstream(folder_ / "w.bin", std::ios::binary)
+        .write(reinterpret_cast<const char*>(values.data()), 20);
+  }
+
+  Tensor read(std::initializer_list<std::pair<std::string, std::string>> entries) {
+    auto& weight = *model_.graph().mutable_initializer(0);
+    weight.clear_external_data();
+    for (const auto& [key, value] : entries) {
+      auto& entry = *weight.add_external_data();
+      entry.set_key(key);
+      entry.set_value(value);
+    }
+    test::save(model_.proto(), folder_ / "model.onnx");
+    const Graph graph = read_onnx(folder_ / "model.onnx");
+    return *graph.constant(*graph.find_value("w"));
+  }
+
+  std::string fault(std::initializer_list<std::pair<std::string, std::string>> entries) {
+    try {
+      (void)read(entries);
+      return "none";
+    } catch (const Error& error) {
+      return error.faults().front().what + ", expected " + error.faults().front().expected;
+    }
+  }
+
+  test::TemporaryFolder folder_;
+  ModelBuilder model_{13};
+};
+
+TEST_F(ExternalData, IsReadFromItsOffset) {
+  EXPECT_EQ(read({{"location", "w.bin"}, {"offset", "4"}, {"length", "16"}}),
+            (Tensor::of<float>({4}, {1, 2, 3, 4})));
+  EXPECT_EQ(read({{"location", "w.bin"}}), (Tensor::of<float>({4}, {9, 1, 2, 3})));
+}
+
+TEST_F(ExternalData, StaysInsideTheFolderOfTheModel) {
+  const std::string inside = ", expected a path inside the folder of the model";
+  EXPECT_EQ(fault({{"location", "/etc/passwd"}}), "external data is at '/etc/passwd'" + inside);
+  EXPECT_EQ(fault({{"location", "sub/../../w.bin"}}),
+            "external data is at 'sub/../../w.bin'" + inside);
+  EXPECT_EQ(fault({}), "external data is at ''" + inside);
+}
+
+TEST_F(ExternalData, ThatEndsEarlyIsMissingOrMiscountedIsAFault) {
+  EXPECT_EQ(fault({{"location", "w.bin"}, {"offset", "8"}}),
+            "external data 'w.bin' has 20 bytes, expected 16 from 8 on");
+  EXPECT_EQ(fault({{"location", "w.bin"}, {"length", "12"}}),
+            "a tensor of shape [4] stores 12 bytes, expected 16");
+  EXPECT_EQ(fault({{"location", "w.bin"}, {"offset", "-4"}}),
+            "external data has offset '-4', expected a number of bytes");
+  EXPECT_EQ(fault({{"location", "v.bin"}}),
+            "cannot be read; it holds data of the model, expected ");
+}
+
+}  // namespace
+}  // namespace tare

@@ -1,0 +1,217 @@
+#include "tare/error.h"
+
+#include "onnx/model_builder.h"
+#include "onnx/tensor_proto.h"
+
+#include <fstream>
+#include <iostream>
+#include <map>
+
+#include <gtest/gtest.h>
+#include <onnx/shape_inference/implementation.h>
+
+namespace tare {
+namespace {
+
+const std::filesystem::path kNodeTests = "/usr/share/libonnx-testdata/data/node";
+
+std::vector<std::filesystem::path> node_tests() {
+  std::vector<std::filesystem::path> result;
+  if (std::filesystem::exists(kNodeTests)) {
+    for (const auto& entry : std::filesystem::directory_iterator(kNodeTests)) {
+      result.push_back(entry.path());
+    }
+  }
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+onnx::TensorProto load_tensor(const std::filesystem::path& path) {
+  onnx::TensorProto proto;
+  std::ifstream file(path, std::ios::binary);
+  EXPECT_TRUE(proto.ParseFromIstream(&file)) << path;
+  return proto;
+}
+
+bool all_tensors(const onnx::ModelProto& model) {
+  const auto tensor = [](const auto& info) { return info.type().has_tensor_type(); };
+  return std::all_of(model.graph().input().begin(), model.graph().input().end(), tensor) &&
+         std::all_of(model.graph().output().begin(), model.graph().output().end(), tensor);
+}
+
+/// Every input but the first becomes the constant of the stored sample, so that shapes given as
+/// operands are known, and outputs lose their declared shape.
+void fix_operands(onnx::ModelProto& model, const std::filesystem::path& test) {
+  onnx::GraphProto& graph = *model.mutable_graph();
+  for (int i = graph.input_size() - 1; i > 0; --i) {
+    const auto sample = test / "test_data_set_0" / ("input_" + std::to_string(i) + ".pb");
+    auto& constant = *graph.add_initializer();
+    constant = load_tensor(sample);
+    constant.set_name(graph.input(i).name());
+    graph.mutable_input()->RemoveLast();
+  }
+  for (auto& output : *graph.mutable_output()) {
+    output.mutable_type()->mutable_tensor_type()->clear_shape();
+  }
+}
+
+using Types = std::map<std::string, std::pair<std::int32_t, Shape>>;
+
+/// The outputs that the library gives a static shape.
+Types inferred_by_library(onnx::ModelProto model) {
+  Types result;
+  try {
+    onnx::shape_inference::InferShapes(model);
+  } catch (const std::exception&) {
+    return result;
+  }
+  for (const auto& output : model.graph().output()) {
+    const auto& type = output.type().tensor_type();
+    const bool known =
+        type.has_shape() && std::all_of(type.shape().dim().begin(), type.shape().dim().end(),
+                                        [](auto& d) { return d.has_dim_value(); });
+    if (known) {
+      Shape shape;
+      for (const auto& dim : type.shape().dim()) {
+        shape.push_back(dim.dim_value());
+      }
+      result[output.name()] = {type.elem_type(), shape};
+    }
+  }
+  return result;
+}
+
+struct Tally {
+  int models = 0;
+  int against_library = 0;
+  int against_samples = 0;
+  std::map<std::string, int> refused;  ///< reason -> models
+};
+
+void compare(const Graph& graph, const onnx::ModelProto& model, const Types& library,
+             const std::filesystem::path& test, Tally& tally) {
+  for (int i = 0; i < model.graph().output_size(); ++i) {
+    const std::string& name = model.graph().output(i).name();
+    const TensorType& own = graph.type(*graph.find_value(name));
+    if (const auto theirs = library.find(name); theirs != library.end()) {
+      EXPECT_EQ(own.shape, theirs->second.second) << test;
+      EXPECT_EQ(onnx_data_type(own.dtype), theirs->second.first) << test;
+      ++tally.against_library;
+    }
+    const auto stored =
+        load_tensor(test / "test_data_set_0" / ("output_" + std::to_string(i) + ".pb"));
+    EXPECT_EQ(own.shape, Shape(stored.dims().begin(), stored.dims().end())) << test;
+    EXPECT_EQ(onnx_data_type(own.dtype), stored.data_type()) << test;
+    ++tally.against_samples;
+  }
+}
+
+TEST(InferredTypes, EqualThoseOfTheLibraryAndOfStoredSamples) {
+  Tally tally;
+  for (const auto& test : node_tests()) {
+    onnx::ModelProto model = test::load(test / "model.onnx");
+    const bool ours = model.opset_import_size() == 1 &&
+                      model.opset_import(0).domain().empty() &&
+                      model.opset_import(0).version() >= 7 && all_tensors(model);
+    if (!ours) {
+      continue;
+    }
+    ++tally.models;
+    fix_operands(model, test);
+    const Types library = inferred_by_library(model);
+    try {
+      compare(test::read(model.SerializeAsString()), model, library, test, tally);
+    } catch (const Error& error) {
+      const std::string what = error.faults().front().what;
+      EXPECT_EQ(error.code(), ErrorCode::kUnsupported) << test << ": " << error.what();
+      ++tally.refused[what.substr(0, what.find(" (node"))];
+      const bool shape_unknown = what.find("depends on data") != std::string::npos;
+      EXPECT_FALSE(shape_unknown && !library.empty()) << test << ": " << error.what();
+    }
+  }
+  if (tally.models == 0) {
+    GTEST_SKIP() << "libonnx-testdata is not installed";
+  }
+  std::cout << tally.models << " models: " << tally.against_library
+            << " outputs equal to the library's, " << tally.against_samples
+            << " equal to stored samples\n";
+  for (const auto& [reason, count] : tally.refused) {
+    std::cout << "  " << count << " refused: " << reason << '\n';
+  }
+  EXPECT_GT(tally.against_library, 0);
+}
+
+/// Values that operators may divide by, index with or allocate from.
+constexpr std::array<std::int64_t, 6> kOddValues{0,
+                                                 -1,
+                                                 -1000,
+                                                 7,
+                                                 std::numeric_limits<std::int64_t>::max(),
+                                                 std::numeric_limits<std::int64_t>::min()};
+
+void read_or_refuse(const onnx::ModelProto& model, const std::filesystem::path& test) {
+  try {
+    (void)test::read(model.SerializeAsString());
+  } catch (const Error& error) {
+    EXPECT_NE(error.code(), ErrorCode::kInternal) << test << ": " << error.what();
+  }
+}
+
+TEST(OddAttributes, OfEveryOperatorAreReadOrRefused) {
+  int tried = 0;
+  for (const auto& test : node_tests()) {
+    onnx::ModelProto model = test::load(test / "model.onnx");
+    if (!all_tensors(model)) {
+      continue;
+    }
+    fix_operands(model, test);
+    for (auto& attribute : *model.mutable_graph()->mutable_node(0)->mutable_attribute()) {
+      const onnx::AttributeProto original = attribute;
+      for (const std::int64_t odd : kOddValues) {
+        if (attribute.type() == onnx::AttributeProto::INT) {
+          attribute.set_i(odd);
+        } else if (attribute.type() == onnx::AttributeProto::INTS &&
+                   attribute.ints_size() > 0) {
+          attribute.set_ints(attribute.ints_size() - 1, odd);
+        } else {
+          continue;
+        }
+        read_or_refuse(model, test);
+        ++tried;
+      }
+      attribute = original;
+    }
+  }
+  if (tried == 0) {
+    GTEST_SKIP() << "libonnx-testdata is not installed";
+  }
+}
+
+TEST(OddAttributes, AndOddOperandsOfEveryOperatorAreReadOrRefused) {
+  int tried = 0;
+  for (const auto& test : node_tests()) {
+    onnx::ModelProto model = test::load(test / "model.onnx");
+    if (!all_tensors(model)) {
+      continue;
+    }
+    fix_operands(model, test);
+    for (auto& constant : *model.mutable_graph()->mutable_initializer()) {
+      if (constant.data_type() != onnx::TensorProto::INT64 || constant.raw_data().size() < 8) {
+        continue;
+      }
+      const std::string original = constant.raw_data();
+      for (const std::int64_t odd : kOddValues) {
+        constant.mutable_raw_data()->replace(0, 8, reinterpret_cast<const char*>(&odd), 8);
+        read_or_refuse(model, test);
+        ++tried;
+      }
+      constant.set_raw_data(original);
+    }
+  }
+  if (tried == 0) {
+    GTEST_SKIP() << "libonnx-testdata is not installed";
+  }
+}
+
+}  // namespace
+}  // namespace tare

@@ -1,0 +1,173 @@
+#include "onnx/model_builder.h"
+#include "onnx/tensor_proto.h"
+
+#include <gtest/gtest.h>
+
+namespace tare {
+namespace {
+
+using test::call;
+using test::ModelBuilder;
+using test::only;
+using test::operand;
+using test::operators;
+using Integers = std::vector<std::int64_t>;
+using Names = std::vector<std::string>;
+
+Shape shape_of(const Graph& graph, const std::string& name) {
+  return graph.type(*graph.find_value(name)).shape;
+}
+
+ModelBuilder with_data(int opset) {
+  ModelBuilder model(opset);
+  model.input("x", {2, 4, 5, 6});
+  return model;
+}
+
+TEST(NewerForms, AxesOfReductionsBecomeAnAttribute) {
+  auto model = with_data(18);
+  model.integers("axes", {-1, 1}).node("ReduceMean", {"x", "axes"}, {"y"}).output("y");
+  const Graph graph = model.read();
+  EXPECT_EQ(call(graph, "ReduceMean"), "ReduceMean(x)");
+  EXPECT_EQ(only(graph, "ReduceMean").attributes.integers("axes"), (Integers{-1, 1}));
+  EXPECT_EQ(shape_of(graph, "y"), (Shape{2, 1, 5, 1}));
+  EXPECT_FALSE(graph.find_value("axes"));
+}
+
+TEST(NewerForms, AReductionWithoutAxesReducesAllOrNothingAsItSays) {
+  auto all = with_data(18);
+  all.node("ReduceMax", {"x"}, {"y"}).output("y");
+  EXPECT_EQ(shape_of(all.read(), "y"), (Shape{1, 1, 1, 1}));
+  auto none = with_data(20);
+  none.node("ReduceMax", {"x"}, {"y"}, {{"noop_with_empty_axes", std::int64_t{1}}}).output("y");
+  EXPECT_EQ(operators(none.read()), Names{"Identity"});
+}
+
+TEST(NewerForms, ReduceSumKeepsItsOperand) {
+  auto model = with_data(18);
+  model.integers("axes", {1}).node("ReduceSum", {"x", "axes"}, {"y"}).output("y");
+  EXPECT_EQ(call(model.read(), "ReduceSum"), "ReduceSum(x,axes)");
+}
+
+TEST(NewerForms, SplitIntoAnUnevenNumberOfPartsGetsItsSizes) {
+  auto model = with_data(18);
+  model.node("Split", {"x"}, {"a", "b", "c", "d"},
+             {{"axis", std::int64_t{2}}, {"num_outputs", std::int64_t{4}}});
+  for (const auto* name : {"a", "b", "c", "d"}) {
+    model.output(name);
+  }
+  const Graph graph = model.read();
+  EXPECT_EQ(operand(graph, "Split", 1).to_int64(), (Integers{2, 2, 1, 0}));
+  EXPECT_FALSE(only(graph, "Split").attributes.has("num_outputs"));
+}
+
+TEST(NewerForms, PadsOfSomeAxesAreSpreadOverAll) {
+  auto model = with_data(18);
+  model.integers("pads", {1, 2, 3, 4})
+      .integers("axes", {3, -2})
+      .node("Pad", {"x", "pads", "", "axes"}, {"y"})
+      .output("y");
+  const Graph graph = model.read();
+  EXPECT_EQ(operand(graph, "Pad", 1).to_int64(), (Integers{0, 0, 2, 1, 0, 0, 4, 3}));
+  EXPECT_EQ(shape_of(graph, "y"), (Shape{2, 4, 11, 10}));
+}
+
+TEST(NewerForms, ResizeOfSomeAxesIsSpreadOverAll) {
+  const Attributes attributes{{"axes", Integers{3, 2}},
+                              {"antialias", std::int64_t{0}},
+                              {"keep_aspect_ratio_policy", std::string("stretch")}};
+  auto sizes = with_data(19);
+  sizes.integers("sizes", {12, 10}).node("Resize", {"x", "", "", "sizes"}, {"y"}, attributes);
+  sizes.output("y");
+  EXPECT_EQ(operand(sizes.read(), "Resize", 3).to_int64(), (Integers{2, 4, 10, 12}));
+  auto scales = with_data(18);
+  scales.constant("scales", Tensor::of<float>({2}, {2, 3}))
+      .node("Resize", {"x", "", "scales"}, {"y"}, attributes)
+      .output("y");
+  const Graph graph = scales.read();
+  EXPECT_EQ(operand(graph, "Resize", 2).to_float(), (std::vector<float>{1, 1, 3, 2}));
+  EXPECT_EQ(shape_of(graph, "y"), (Shape{2, 4, 15, 12}));
+  auto smooth = with_data(18);
+  smooth.constant("scales", Tensor::of<float>({4}, {1, 1, 2, 2}))
+      .node("Resize", {"x", "", "scales"}, {"y"}, {{"antialias", std::int64_t{1}}})
+      .output("y");
+  EXPECT_EQ(complaint(smooth),
+            "Resize: attribute 'antialias' is 1, which is not supported (node 'Resize_y')");
+}
+
+TEST(NewerForms, CastAndQuantizationLoseWhatIsAboutOtherTypes) {
+  auto cast = with_data(19);
+  cast.node(
+      "Cast", {"x"}, {"y"},
+      {{"to", std::int64_t{onnx_data_type(DType::kInt8)}}, {"saturate", std::int64_t{1}}});
+  cast.output("y");
+  EXPECT_FALSE(only(cast.read(), "Cast").attributes.has("saturate"));
+  auto quantize = with_data(21);
+  quantize.constant("s", Tensor::scalar(0.5F))
+      .node("QuantizeLinear", {"x", "s"}, {"y"},
+            {{"output_dtype", std::int64_t{onnx_data_type(DType::kInt16)}}})
+      .output("y");
+  const Graph graph = quantize.read();
+  EXPECT_EQ(operand(graph, "QuantizeLinear", 2), Tensor::scalar<std::int16_t>(0));
+  EXPECT_EQ(graph.type(*graph.find_value("y")).dtype, DType::kInt16);
+  auto blocks = with_data(21);
+  blocks.constant("s", Tensor(DType::kFloat32, {2, 2, 5, 6}))
+      .node("QuantizeLinear", {"x", "s"}, {"y"}, {{"block_size", std::int64_t{2}}})
+      .output("y");
+  EXPECT_EQ(complaint(blocks),
+            "QuantizeLinear: attribute 'block_size' is 2, which is not supported "
+            "(node 'QuantizeLinear_y')");
+}
+
+TEST(NewerForms, GeluHasTheTypeOfItsOperand) {
+  auto model = with_data(20);
+  model.node("Gelu", {"x"}, {"y"}, {{"approximate", std::string("tanh")}}).output("y");
+  const Graph graph = model.read();
+  EXPECT_EQ(only(graph, "Gelu").attributes.text("approximate"), "tanh");
+  EXPECT_EQ(shape_of(graph, "y"), (Shape{2, 4, 5, 6}));
+}
+
+TEST(NewerForms, DilatedAveragePoolHasTheShapeOfADilatedMaxPool) {
+  auto model = with_data(19);
+  model.node("AveragePool", {"x"}, {"y"},
+             {{"kernel_shape", Integers{2, 2}},
+              {"dilations", Integers{2, 3}},
+              {"count_include_pad", std::int64_t{1}}});
+  model.output("y");
+  // A window of 2 with dilation d spans d + 1.
+  EXPECT_EQ(shape_of(model.read(), "y"), (Shape{2, 4, 3, 3}));
+}
+
+TEST(NewerForms, GroupNormalizationIsInstanceNormalizationOfGroups) {
+  for (const auto& [opset, parameters] : {std::pair{18, 2}, std::pair{21, 4}}) {
+    auto model = with_data(opset);
+    model.constant("s", Tensor(DType::kFloat32, {parameters}))
+        .constant("b", Tensor(DType::kFloat32, {parameters}))
+        .node("GroupNormalization", {"x", "s", "b"}, {"y"}, {{"num_groups", std::int64_t{2}}})
+        .output("y");
+    const Graph graph = model.read();
+    const Node& normalization = only(graph, "InstanceNormalization");
+    EXPECT_EQ(graph.type(normalization.inputs[0]).shape, (Shape{2, 2, 60}));
+    EXPECT_EQ(graph.type(normalization.inputs[1]).shape, Shape{2});
+    EXPECT_EQ(shape_of(graph, "y"), (Shape{2, 4, 5, 6}));
+    // Per channel, scale and bias follow the normalization.
+    EXPECT_EQ(operators(graph).back(), parameters == 2 ? "Reshape" : "Add");
+  }
+}
+
+TEST(NewerForms, MishIsSpelledOut) {
+  auto model = with_data(18);
+  model.node("Mish", {"x"}, {"y"}).output("y");
+  EXPECT_EQ(operators(model.read()), (Names{"Softplus", "Tanh", "Mul"}));
+}
+
+TEST(NewerForms, GridSampleGetsTheOldNamesOfItsModes) {
+  auto model = with_data(20);
+  model.input("g", {2, 3, 3, 2})
+      .node("GridSample", {"x", "g"}, {"y"}, {{"mode", std::string("linear")}})
+      .output("y");
+  EXPECT_EQ(only(model.read(), "GridSample").attributes.text("mode"), "bilinear");
+}
+
+}  // namespace
+}  // namespace tare
