@@ -27,7 +27,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
   if (request.inputs[0].dtype() != request.inputs[1].dtype()) {
     return nullptr;
   }
-  const MatrixBatches batches = make_matrix_batches(request.inputs[0].shape(), request.inputs[1].shape());
+  const MatrixBatches batches =
+      make_matrix_batches(request.inputs[0].shape(), request.inputs[1].shape());
   const auto kernel = [&]<class T>(T) {
     return make_kernel([batches](const Buffers& buffers) { multiply<T>(batches, buffers); });
   };
