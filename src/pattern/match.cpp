@@ -46,7 +46,7 @@ class Search {
       return (part.may_be_absent || fails(*goal, "is absent")) && solve(goal->next);
     }
     const State before = state();
-    if (holds(*goal) && bind(*goal) && solve_kind(*goal)) {
+    if (has_kind(*goal) && holds(*goal) && bind(*goal) && solve_parts(*goal)) {
       return true;
     }
     restore(before);
@@ -66,12 +66,30 @@ class Search {
     solved_ = before.solved;
   }
 
+  bool has_kind(const Goal& goal) {
+    const Impl& part = *goal.part;
+    if (part.kind == Impl::Kind::kConstant) {
+      return graph_.constant(goal.value) != nullptr || fails(goal, "is not a constant");
+    }
+    if (part.kind != Impl::Kind::kNode) {
+      return true;
+    }
+    const std::optional<NodeId> id = graph_.producer(goal.value);
+    if (!id) {
+      return fails(goal, "is not computed by a node");
+    }
+    const Node& node = graph_.node(*id);
+    if (!part.ops.empty() &&
+        std::find(part.ops.begin(), part.ops.end(), node.op) == part.ops.end()) {
+      return fails(goal, "is computed by " + titled(node));
+    }
+    return node.outputs.front() == goal.value ||
+           fails(goal, "is not the first result of " + titled(node));
+  }
+
   /// What the value has to be whichever kind of part this is.
   bool holds(const Goal& goal) {
     const Impl& part = *goal.part;
-    if (part.kind == Impl::Kind::kConstant && graph_.constant(goal.value) == nullptr) {
-      return fails(goal, "is not a constant");
-    }
     if (part.single_use && !graph_.single_use(goal.value)) {
       return fails(
           goal, graph_.is_output(goal.value)
@@ -100,7 +118,7 @@ class Search {
     return true;
   }
 
-  bool solve_kind(const Goal& goal) {
+  bool solve_parts(const Goal& goal) {
     switch (goal.part->kind) {
       case Impl::Kind::kAny:
       case Impl::Kind::kConstant:
@@ -120,18 +138,8 @@ class Search {
 
   bool solve_node(const Goal& goal) {
     const Impl& part = *goal.part;
-    const std::optional<NodeId> id = graph_.producer(goal.value);
-    if (!id) {
-      return fails(goal, "is not computed by a node");
-    }
-    const Node& node = graph_.node(*id);
-    if (!part.ops.empty() &&
-        std::find(part.ops.begin(), part.ops.end(), node.op) == part.ops.end()) {
-      return fails(goal, "is computed by " + titled(node));
-    }
-    if (node.outputs.front() != goal.value) {
-      return fails(goal, "is not the first result of " + titled(node));
-    }
+    const NodeId id = *graph_.producer(goal.value);
+    const Node& node = graph_.node(id);
     for (const auto& wanted : part.attributes) {
       const auto found = node.attributes.items().find(wanted.name);
       if (found == node.attributes.items().end() ? !wanted.is_default
@@ -144,7 +152,7 @@ class Search {
         return says(titled(node) + " does not meet: " + condition.text);
       }
     }
-    nodes.push_back(*id);
+    nodes.push_back(id);
     return part.operands ? solve_operands(goal, node) : solve(goal.next);
   }
 

@@ -1,0 +1,136 @@
+#include "tare/execute.h"
+#include "tare/onnx.h"
+#include "tare/pattern.h"
+
+#include "prepare/rule_registry.h"
+
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <random>
+
+#include <gtest/gtest.h>
+
+namespace tare {
+namespace {
+
+namespace fs = std::filesystem;
+
+Graph imported(const fs::path& path) {
+  return read_onnx(path,
+                   {.dims = {},
+                    .input_shapes = {},
+                    .supported_ops = {},
+                    .evaluate = [](const Node& node, std::span<const Tensor* const> inputs,
+                                   std::span<const TensorType> types) {
+                      return evaluate(node, inputs, types);
+                    }});
+}
+
+std::map<std::string, int> histogram(const Graph& graph) {
+  std::map<std::string, int> counts;
+  for (const NodeId id : graph.nodes()) {
+    ++counts[graph.node(id).op];
+  }
+  return counts;
+}
+
+std::map<std::string, int> prepared_histogram(const fs::path& path) {
+  return histogram(rewrite(imported(path), prepare_rules()));
+}
+
+/// Largest difference between the outputs of two graphs, as a share of the largest output.
+double difference(const Graph& a, const Graph& b) {
+  std::mt19937 random(3);
+  std::vector<Tensor> inputs;
+  for (const ValueId id : a.inputs()) {
+    Tensor tensor(a.type(id).dtype, a.type(id).shape);
+    if (tensor.dtype() == DType::kFloat32) {
+      std::normal_distribution<float> numbers;
+      std::ranges::generate(tensor.mutable_view<float>(), [&] { return numbers(random); });
+    } else {
+      // Token numbers, and masks of which both values occur.
+      std::uniform_int_distribution<std::int64_t> numbers(0, 1);
+      std::ranges::generate(tensor.mutable_view<std::int64_t>(),
+                            [&] { return numbers(random); });
+    }
+    inputs.push_back(std::move(tensor));
+  }
+  const std::vector<Tensor> first = Executable(a).run(inputs);
+  const std::vector<Tensor> second = Executable(b).run(inputs);
+  double largest = 0;
+  double apart = 0;
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    const std::vector<float> x = first[i].to_float();
+    const std::vector<float> y = second[i].to_float();
+    for (std::size_t k = 0; k < x.size(); ++k) {
+      largest = std::max(largest, static_cast<double>(std::abs(x[k])));
+      apart = std::max(apart, static_cast<double>(std::abs(x[k] - y[k])));
+    }
+  }
+  return apart / largest;
+}
+
+/// What float rounding may do in a network of a few dozen layers: the bound that the toolkit
+/// keeps against ONNX Runtime as well.
+constexpr double kRounding = 1e-4;
+
+TEST(DigitsModel, LosesItsBatchNormsAndIdentities) {
+  const fs::path path = fs::path(TARE_SOURCE_DIR) / "data/digits.onnx";
+  const Graph before = imported(path);
+  const Graph after = rewrite(before, prepare_rules());
+  const auto counts = histogram(after);
+  EXPECT_EQ(counts.count("BatchNormalization"), 0U);
+  EXPECT_EQ(counts.count("Identity"), 0U);
+  EXPECT_EQ(counts.at("Conv"), 17);
+  EXPECT_LT(difference(before, after), kRounding);
+}
+
+class SharedModels : public testing::Test {
+ protected:
+  void SetUp() override {
+    const char* shared = std::getenv("TARE_SHARED");
+    models_ = fs::path(shared != nullptr ? shared : TARE_SOURCE_DIR "/../shared") / "models";
+    if (!fs::is_directory(models_)) {
+      GTEST_SKIP() << "no models beside the source (set TARE_SHARED)";
+    }
+  }
+  fs::path models_;
+};
+
+TEST_F(SharedModels, AgreeOnResnetWhicheverWayItWasExported) {
+  const auto folded = prepared_histogram(models_ / "resnet20_cifar10_op13.onnx");
+  EXPECT_EQ(folded, prepared_histogram(models_ / "resnet20_cifar10_op17_bn.onnx"));
+  EXPECT_EQ(folded.count("BatchNormalization"), 0U);
+  EXPECT_EQ(folded.at("Conv"), 19);
+  for (const char* op : {"Shape", "ConstantOfShape", "Cast", "Gather", "Transpose"}) {
+    EXPECT_EQ(folded.count(op), 0U) << op;
+  }
+}
+
+TEST_F(SharedModels, AgreeOnTheTransformerWhicheverOpsetItHas) {
+  const auto split = prepared_histogram(models_ / "sst2_encoder2L_d96_op13.onnx");
+  EXPECT_EQ(split, prepared_histogram(models_ / "sst2_encoder2L_d96_op17.onnx"));
+  EXPECT_EQ(split.at("LayerNormalization"), 5);
+  EXPECT_EQ(split.at("Gelu"), 2);
+  for (const char* op : {"Erf", "Pow", "ReduceMean", "Sqrt"}) {
+    EXPECT_EQ(split.count(op), 0U) << op;
+  }
+}
+
+TEST_F(SharedModels, KeepTheirResults) {
+  for (const auto& entry : fs::directory_iterator(models_)) {
+    SCOPED_TRACE(entry.path().filename().string());
+    const Graph before = imported(entry.path());
+    const auto start = std::chrono::steady_clock::now();
+    const Graph after = rewrite(before, prepare_rules());
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    EXPECT_EQ(histogram(after).count("BatchNormalization"), 0U);
+    EXPECT_LT(difference(before, after), kRounding);
+    RecordProperty(entry.path().stem().string(), std::to_string(seconds.count()));
+  }
+}
+
+}  // namespace
+}  // namespace tare
