@@ -1,5 +1,6 @@
 #include "configuration.h"
 
+#include "tare/error.h"
 #include "tare/pipeline.h"
 
 namespace tare::cli {
@@ -21,7 +22,12 @@ Config read_configuration(const Options& options) {
   Config config = read_config(options.text("config"), options.all("set"),
                               Toolkit::builtin().calibrator_names());
   if (options.has("target")) {
-    config.target = read_target(options.text("target")).name;
+    try {
+      config.target = read_target(options.text("target")).name;
+    } catch (Error& error) {
+      error.at("--target");
+      throw;
+    }
   }
   if (options.has("samples")) {
     config.samples = static_cast<std::int64_t>(options.count("samples"));

@@ -56,11 +56,11 @@ Row flag_row(const Flag& flag) {
 std::string usage(const Syntax& syntax) {
   std::string text = "usage: tare " + syntax.verb;
   for (const Argument& argument : syntax.arguments) {
-    text += " " + argument.name;
+    text += fmt::format(" {}", argument.name);
   }
   for (const Flag& flag : syntax.flags) {
     if (flag.required) {
-      text += " " + with_value(flag, flag.briefly());
+      text += fmt::format(" {}", with_value(flag, flag.briefly()));
     }
   }
   return text + " [options]\n";

@@ -20,7 +20,7 @@ Graph graph_at(const std::string& stage, const Options& options, const Console& 
   if (options.has("data")) {
     data = open_dataset(options.text("data"));
   } else if (stage == "integer") {
-    throw Error(ErrorCode::kInvalidConfig, "", "stage 'integer' needs --data");
+    throw Error(ErrorCode::kInvalidConfig, "inspect", "stage 'integer' needs --data");
   }
   const Toolkit& toolkit = Toolkit::builtin();
   Graph graph = load_model(options.text("MODEL"), config.dims, data.get());

@@ -1,0 +1,103 @@
+#include "cli/inputs.h"
+
+#include "cli/program.h"
+#include "io/hdf5_builder.h"
+
+#include <fstream>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace tare {
+namespace {
+
+namespace fs = std::filesystem;
+
+void write(const fs::path& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+std::string random_bytes(unsigned seed) {
+  std::mt19937 random(seed);
+  std::string bytes;
+  for (int i = 0; i < 2000; ++i) {
+    bytes += static_cast<char>(random());
+  }
+  return bytes;
+}
+
+// ONNX by hand: a message is a sequence of (field number, bytes or small number).
+std::string field(int number, const std::string& bytes) {
+  return std::string{static_cast<char>(number << 3 | 2), static_cast<char>(bytes.size())} +
+         bytes;
+}
+std::string field(int number, int value) {
+  return {static_cast<char>(number << 3), static_cast<char>(value)};
+}
+
+/// A value of type f32 [1,4].
+std::string value_info(const std::string& name) {
+  const std::string shape = field(1, field(1, 1)) + field(1, field(1, 4));
+  return field(1, name) + field(2, field(1, field(1, 1) + field(2, shape)));
+}
+
+std::string node(const std::string& input, const std::string& output, const std::string& op) {
+  return field(1, input) + field(2, output) + field(3, "node_" + output) + field(4, op);
+}
+
+std::string unknown_op_model() {
+  const std::string graph = field(1, node("x", "y", "Frobnicate")) +
+                            field(1, node("y", "z", "Twist")) + field(2, "g") +
+                            field(11, value_info("x")) + field(12, value_info("z"));
+  return field(1, 8) + field(8, field(2, 17)) + field(7, graph);
+}
+
+void make_samples(const fs::path& folder) {
+  const std::vector<float> zeros(4 * 16 * 16);
+  const auto file = [&](const char* name, const char* dataset, hid_t type,
+                        const Extents& extents, const void* data) {
+    Hdf5Builder(folder / name).dataset(dataset, type, extents, data);
+  };
+  file("no_samples.h5", "image", H5T_NATIVE_FLOAT, {0, 1, 16, 16}, nullptr);
+  file("other_name.h5", "picture", H5T_NATIVE_FLOAT, {4, 1, 16, 16}, zeros.data());
+  file("other_shape.h5", "image", H5T_NATIVE_FLOAT, {4, 1, 8, 16}, zeros.data());
+  const hid_t truth = H5Tenum_create(H5T_NATIVE_INT8);
+  for (const std::int8_t value : {0, 1}) {
+    H5Tenum_insert(truth, value == 0 ? "FALSE" : "TRUE", &value);
+  }
+  file("other_type.h5", "image", truth, {4, 1, 16, 16}, zeros.data());
+  const hid_t text = H5Tcopy(H5T_C_S1);
+  H5Tset_size(text, 4);
+  file("text.h5", "image", text, {4, 1, 16, 16}, zeros.data());
+  H5Tclose(text);
+  H5Tclose(truth);
+  std::vector<float> nan = zeros;
+  nan[2 * 256 + 3 * 16 + 7] = std::numeric_limits<float>::quiet_NaN();
+  file("nan.h5", "image", H5T_NATIVE_FLOAT, {4, 1, 16, 16}, nan.data());
+}
+
+}  // namespace
+
+void make_inputs(const fs::path& folder) {
+  const fs::path data = fs::path(TARE_SOURCE_DIR) / "data";
+  fs::copy_file(data / "digits.onnx", folder / "digits.onnx");
+  fs::copy_file(data / "digits_calibration.h5", folder / "calibration.h5");
+  fs::copy_file(data / "digits_evaluation.h5", folder / "evaluation.h5");
+  const std::string model = text_of(data / "digits.onnx");
+  const std::string samples = text_of(data / "digits_calibration.h5");
+  write(folder / "truncated.onnx", model.substr(0, model.size() / 2));
+  write(folder / "truncated.h5", samples.substr(0, samples.size() / 2));
+  write(folder / "random.onnx", random_bytes(1));
+  write(folder / "random.h5", random_bytes(2));
+  write(folder / "random.yaml", random_bytes(3));
+  write(folder / "unknown_op.onnx", unknown_op_model());
+  write(folder / "truncated.yaml", "version: 1\nactivations: {symmetric: true");
+  write(folder / "faults.yaml",
+        "version: 1\ntarget: ort-cpu\nactivations:\n  calibrater: max\n  symmetric: perhaps\n");
+  write(folder / "calibrator.yaml", "weights: {calibrator: percentil}\n");
+  write(folder / "float.yaml", "layers:\n  - {match: {op: Gemm}, keep_float: true}\n");
+  make_samples(folder);
+}
+
+}  // namespace tare

@@ -1,0 +1,82 @@
+#include "cli/inputs.h"
+#include "cli/program.h"
+#include "io/hdf5_builder.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace tare {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Program : public testing::Test {
+ protected:
+  Program() {
+    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = fs::path(testing::TempDir()) / (std::string("tare_program_") + info->name());
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+    make_inputs(folder_);
+  }
+  ~Program() override { fs::remove_all(folder_); }
+
+  void succeed(const std::string& command) const {
+    const Outcome outcome = run_in(folder_, command);
+    EXPECT_EQ(outcome.status, 0) << command << "\n" << outcome.err;
+  }
+  std::string bytes(const char* name) const { return text_of(folder_ / name); }
+
+  fs::path folder_;
+};
+
+TEST_F(Program, WritesTheResultOfEverySampleInOrder) {
+  succeed("tare run digits.onnx --data evaluation.h5 -o all.h5");
+  const StoredNumbers logits = stored_numbers(folder_ / "all.h5", "logits");
+  const StoredNumbers labels = stored_numbers(folder_ / "evaluation.h5", "labels");
+  ASSERT_EQ(logits.extents, (Extents{597, 10}));
+  std::size_t hits = 0;
+  for (std::size_t sample = 0; sample < 597; ++sample) {
+    const auto row = logits.values.begin() + static_cast<std::ptrdiff_t>(sample * 10);
+    hits += std::max_element(row, row + 10) - row == static_cast<int>(labels.values[sample]);
+  }
+  EXPECT_EQ(hits, 595U);  // data/README.md
+
+  succeed("tare run digits.onnx --data evaluation.h5 -o some.h5 --samples 7");
+  const StoredNumbers some = stored_numbers(folder_ / "some.h5", "logits");
+  EXPECT_EQ(some.extents, (Extents{7, 10}));
+  EXPECT_EQ(some.values,
+            std::vector<double>(logits.values.begin(), logits.values.begin() + 70));
+}
+
+TEST_F(Program, WritesTheSameBytesWithAnyNumberOfThreads) {
+  succeed("tare run digits.onnx --data evaluation.h5 -o 1.h5 --threads 1");
+  succeed("tare quantize digits.onnx --data calibration.h5 -o 1.onnx --threads 1");
+  for (const std::string threads : {"1", "2", "3"}) {
+    succeed("tare run digits.onnx --data evaluation.h5 -o n.h5 --threads " + threads);
+    EXPECT_EQ(bytes("n.h5"), bytes("1.h5")) << threads;
+    succeed("tare quantize digits.onnx --data calibration.h5 -o n.onnx --threads " + threads);
+    EXPECT_EQ(bytes("n.onnx"), bytes("1.onnx")) << threads;
+  }
+}
+
+TEST_F(Program, LeavesItsInputsAsTheyWere) {
+  const std::string model = bytes("digits.onnx");
+  const std::string samples = bytes("calibration.h5");
+  succeed("tare quantize digits.onnx --data calibration.h5 -o out.onnx");
+  EXPECT_EQ(bytes("digits.onnx"), model);
+  EXPECT_EQ(bytes("calibration.h5"), samples);
+}
+
+TEST_F(Program, ReplacesAnOlderOutput) {
+  succeed(
+      "echo older > out.h5; tare run digits.onnx --data evaluation.h5 -o out.h5 --samples 2");
+  EXPECT_EQ(stored_numbers(folder_ / "out.h5", "logits").extents, (Extents{2, 10}));
+}
+
+}  // namespace
+}  // namespace tare

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace tare {
+
+struct Outcome {
+  int status = 0;
+  std::string out;
+  std::string err;
+};
+
+/// Runs a shell command in `folder` with the program under test on the PATH; what it prints
+/// goes to files outside of the folder.
+Outcome run_in(const std::filesystem::path& folder, const std::string& command);
+
+std::string text_of(const std::filesystem::path&);
+
+}  // namespace tare
