@@ -4,6 +4,7 @@
 
 #include "prepare/rule_registry.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
