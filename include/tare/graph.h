@@ -198,9 +198,10 @@ std::optional<std::vector<std::int64_t>> constant_integers(const Graph&, const N
 void verify(const Graph&);
 
 /// Textual form; grammar in docs/textual_ir.md. `parse(print(g)) == g`.
-/// Constants and per-axis parameters of more than `elide_above` elements are written as `...`; such
-/// text is for people and parse refuses it.
-std::string print(const Graph&, std::int64_t elide_above = std::numeric_limits<std::int64_t>::max());
+/// Constants and per-axis parameters of more than `elide_above` elements are written as `...`;
+/// such text is for people and parse refuses it.
+std::string print(const Graph&,
+                  std::int64_t elide_above = std::numeric_limits<std::int64_t>::max());
 /// Throws Error(kInvalidModel) with line:column.
 Graph parse(std::string_view textual_ir);
 

@@ -30,6 +30,13 @@ void expect_shape(const Operand& operand, const Shape& shape) {
   }
 }
 
+void expect_count(const Operand& operand, std::size_t count) {
+  if (count_of(operand) != count) {
+    throw Error(ErrorCode::kInvalidModel, "", "an operand has shape " + to_string(operand.shape()))
+        .expected(std::to_string(count) + (count == 1 ? " element" : " elements"));
+  }
+}
+
 std::size_t axis_of(const KernelRequest& request, std::int64_t fallback, std::size_t rank) {
   return normalized_axis(request.attributes().integer("axis", fallback), rank);
 }

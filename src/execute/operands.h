@@ -16,6 +16,9 @@ bool uniform(const KernelRequest&, std::size_t count = static_cast<std::size_t>(
 /// their result once more, because memory was reserved for what the model claims.
 void expect_shape(const Operand&, const Shape&);
 
+/// Throws Error(kInvalidModel) unless the operand has that many elements.
+void expect_count(const Operand&, std::size_t);
+
 /// The attribute "axis" made non-negative.
 std::size_t axis_of(const KernelRequest&, std::int64_t fallback, std::size_t rank);
 

@@ -24,7 +24,7 @@ YamlNode parse_override(const std::string& text) {
     throw Error(ErrorCode::kInvalidConfig, where, "'layers' cannot be set here")
         .expected("'layers' in a configuration file");
   }
-  YamlNode node = parse_yaml(text.substr(equals + 1), where);
+  YamlNode node = parse_yaml(text.substr(equals + 1), {where, false});
   for (std::size_t end = path.size();;) {
     const std::size_t dot = path.rfind('.', end - 1);
     const std::size_t begin = dot == std::string::npos ? 0 : dot + 1;

@@ -30,9 +30,10 @@ std::string alternatives(const std::vector<std::string>& names) {
 }
 
 Rule<bool> truth() {
-  Rule<bool> rule = one_of<bool>({{"true", true}, {"false", false}});
-  rule.names.clear();
-  return rule;
+  return {.expected = "true or false", .read = [](const YamlNode& node, bool& value) {
+            value = node.text == "true";
+            return !node.quoted && (value || node.text == "false");
+          }};
 }
 
 Rule<std::string> any_text() {

@@ -38,7 +38,7 @@ inline std::vector<std::pair<std::string, Storage>> storage_types(const ValueOve
 template <class Visitor, class Values>
 void describe_activations(Visitor& visit, Values& values, const KnownNames& known) {
   visit.key("storage", values.storage, one_of(storage_types(values)),
-            "integer type; auto: as the target says");
+            "integer type; by default as the target says");
   visit.key("symmetric", values.symmetric, truth(),
             "real 0 in the middle of the storage range");
   visit.key("granularity", values.granularity,
@@ -51,7 +51,7 @@ void describe_activations(Visitor& visit, Values& values, const KnownNames& know
 template <class Visitor, class Values>
 void describe_weights(Visitor& visit, Values& values, const KnownNames& known) {
   visit.key("storage", values.storage, one_of(storage_types(values)),
-            "integer type; auto: as the target says");
+            "integer type; by default as the target says");
   visit.key("symmetric", values.symmetric, truth(),
             "real 0 in the middle of the storage range");
   visit.key("narrow", values.narrow, truth(), "leave the lowest storage value out: [-127,127]");
@@ -81,7 +81,7 @@ void describe(Visitor& visit, LayerRule& rule, const KnownNames& known) {
 
 template <class Visitor>
 void describe(Visitor& visit, Config& config, const KnownNames& known) {
-  visit.key("version", config.version, integer(1, 1), "of this format");
+  visit.key("version", config.version, integer(1, 1), "version of this format");
   visit.key("target", config.target, known_name("target", known.targets),
             "the engine that shall run the result");
   visit.section("activations", "values computed from the inputs",

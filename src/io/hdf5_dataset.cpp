@@ -108,9 +108,8 @@ std::size_t cache_bytes(const Shape& shape, const Shape& chunk, std::int64_t ele
   return static_cast<std::size_t>(std::max(usual, std::min<std::int64_t>(row, 256 << 20)));
 }
 
-/// The same dataset with a chunk cache of the right size.
-Handle with_cache(const Handle& dataset, const Shape& shape, const Shape& chunk,
-                  std::int64_t element_bytes) {
+/// How to open a dataset so that its chunk cache has the right size.
+Handle access_properties(const Shape& shape, const Shape& chunk, std::int64_t element_bytes) {
   std::int64_t chunk_bytes = element_bytes;
   for (const std::int64_t extent : chunk) {
     if (extent <= 0 || __builtin_mul_overflow(chunk_bytes, extent, &chunk_bytes) ||
@@ -120,15 +119,11 @@ Handle with_cache(const Handle& dataset, const Shape& shape, const Shape& chunk,
   }
   constexpr std::size_t kSlots = 12421;  // prime, and many more than chunks in the cache
   constexpr double kEvictReadFirst = 1;  // samples are read once
-  const Handle access = owned(H5Pcreate(H5P_DATASET_ACCESS), "access");
+  Handle access = owned(H5Pcreate(H5P_DATASET_ACCESS), "access");
   checked(H5Pset_chunk_cache(access.get(), kSlots, cache_bytes(shape, chunk, element_bytes),
                              kEvictReadFirst),
           "its chunk cache");
-  const auto length =
-      static_cast<std::size_t>(checked(H5Iget_name(dataset.get(), nullptr, 0), "its name"));
-  std::string name(length + 1, '\0');
-  checked(H5Iget_name(dataset.get(), name.data(), name.size()), "its name");
-  return owned(H5Dopen2(dataset.get(), name.c_str(), access.get()), "cannot be opened");
+  return access;
 }
 
 // ---- attributes
@@ -177,19 +172,22 @@ Normalization normalization_of(const Handle& dataset, const Shape& shape) {
 // ---- opening
 // ---------------------------------------------------------------------------------
 
-Source describe(hdf5::NamedDataset named) {
+Source describe(const Handle& file, hdf5::NamedDataset named) {
   Source source;
   source.input.name = std::move(named.name);
-  const Handle type = owned(H5Dget_type(named.dataset.get()), "its type");
-  source.stored = hdf5::element_type(type);
-  const Handle space = owned(H5Dget_space(named.dataset.get()), "its shape");
-  const Shape shape = checked_extents(space);
-  const Handle properties = owned(H5Dget_create_plist(named.dataset.get()), "its storage");
-  const Shape chunk = chunk_shape(properties, shape.size());
   source.dataset = std::move(named.dataset);
+  const Handle type = owned(H5Dget_type(source.dataset.get()), "its type");
+  source.stored = hdf5::element_type(type);
+  const Handle space = owned(H5Dget_space(source.dataset.get()), "its shape");
+  const Shape shape = checked_extents(space);
+  const Handle properties = owned(H5Dget_create_plist(source.dataset.get()), "its storage");
+  const Shape chunk = chunk_shape(properties, shape.size());
   if (!chunk.empty()) {
     const auto element_bytes = static_cast<std::int64_t>(H5Tget_size(type.get()));
-    source.dataset = with_cache(source.dataset, shape, chunk, element_bytes);
+    const Handle access = access_properties(shape, chunk, element_bytes);
+    source.dataset.close();  // two identifiers would share the cache of the first
+    source.dataset = owned(H5Dopen2(file.get(), source.input.name.c_str(), access.get()),
+                           "cannot be opened");
   }
   require_written(source.dataset, space, shape, chunk);
   if (is_integer(source.stored)) {
@@ -225,7 +223,7 @@ Contents read_contents(const std::filesystem::path& path) {
     const bool is_labels = named.name == "labels";
     const std::string place = (is_labels ? "dataset '" : "input '") + named.name + "'";
     try {
-      Source source = describe(std::move(named));
+      Source source = describe(contents.file, std::move(named));
       if (is_labels) {
         require_labels(source);
         contents.labels = std::move(source);

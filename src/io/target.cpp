@@ -38,7 +38,7 @@ Target read_target(const std::string& name) {
       target.name = name;
       ConfigFaults faults;
       const YamlNode root =
-          parse_yaml(std::string(file.text), "configs/targets/" + name + ".yaml");
+          parse_yaml(std::string(file.text), {"configs/targets/" + name + ".yaml"});
       ConfigReader reader(root, faults);
       describe(reader, target);
       reader.finish();

@@ -19,17 +19,18 @@ namespace {
 constexpr std::size_t kMaxDepth = 32;
 constexpr std::uintmax_t kMaxBytes = 1 << 20;
 
-std::string place(const std::string& name, const YAML::Mark& mark) {
-  return mark.is_null() ? name
-                        : name + ":" + std::to_string(mark.line + 1) + ":" +
-                              std::to_string(mark.column + 1);
+std::string place(const YamlSource& source, const YAML::Mark& mark) {
+  return mark.is_null() || !source.has_lines
+             ? source.name
+             : source.name + ":" + std::to_string(mark.line + 1) + ":" +
+                   std::to_string(mark.column + 1);
 }
 
 /// Builds the tree from the parser's events. The parser's own tree would merge duplicate keys
 /// and expand aliases, which a small file can make arbitrarily large.
 class TreeBuilder final : public YAML::EventHandler {
  public:
-  explicit TreeBuilder(const std::string& name) : name_(name) {}
+  explicit TreeBuilder(const YamlSource& source) : source_(source) {}
 
   YamlNode take() { return std::move(root_); }
 
@@ -67,18 +68,18 @@ class TreeBuilder final : public YAML::EventHandler {
   YamlNode node(YamlNode::Kind kind, const YAML::Mark& mark) const {
     YamlNode result;
     result.kind = kind;
-    result.where = place(name_, mark);
+    result.where = place(source_, mark);
     return result;
   }
 
   [[noreturn]] void refuse_alias(const YAML::Mark& mark) const {
-    throw Error(ErrorCode::kInvalidConfig, place(name_, mark),
+    throw Error(ErrorCode::kInvalidConfig, place(source_, mark),
                 "anchors and aliases are not supported");
   }
 
   void open(YamlNode node, const YAML::Mark& mark) {
     if (open_.size() == kMaxDepth) {
-      throw Error(ErrorCode::kInvalidConfig, place(name_, mark),
+      throw Error(ErrorCode::kInvalidConfig, place(source_, mark),
                   "nested more than " + std::to_string(kMaxDepth) + " deep");
     }
     open_.push_back({std::move(node), std::nullopt});
@@ -118,13 +119,13 @@ class TreeBuilder final : public YAML::EventHandler {
     }
   }
 
-  const std::string& name_;
+  const YamlSource& source_;
   YamlNode root_;
   std::vector<Open> open_;
 };
 
 /// Control characters are no YAML, but the parser would take them.
-void require_text(const std::string& text, const std::string& name) {
+void require_text(const std::string& text, const YamlSource& source) {
   YAML::Mark mark;
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
@@ -134,7 +135,7 @@ void require_text(const std::string& text, const std::string& name) {
       continue;
     }
     if ((byte < 0x20 && byte != '\t' && byte != '\r') || byte == 0x7F) {
-      throw Error(ErrorCode::kInvalidConfig, place(name, mark), "is not text");
+      throw Error(ErrorCode::kInvalidConfig, place(source, mark), "is not text");
     }
     ++mark.column;
   }
@@ -156,15 +157,15 @@ std::string YamlNode::description() const {
   return {};
 }
 
-YamlNode parse_yaml(const std::string& text, const std::string& name) {
-  require_text(text, name);
-  TreeBuilder builder(name);
+YamlNode parse_yaml(const std::string& text, const YamlSource& source) {
+  require_text(text, source);
+  TreeBuilder builder(source);
   try {
     std::istringstream stream(text);
     YAML::Parser parser(stream);
     if (parser.HandleNextDocument(builder)) {
       YamlNode root = builder.take();
-      TreeBuilder further(name);
+      TreeBuilder further(source);
       if (parser.HandleNextDocument(further)) {
         throw Error(ErrorCode::kInvalidConfig, further.take().where, "a second document")
             .expected("one");
@@ -173,7 +174,7 @@ YamlNode parse_yaml(const std::string& text, const std::string& name) {
     }
     return {};
   } catch (const YAML::Exception& error) {
-    throw Error(ErrorCode::kInvalidConfig, place(name, error.mark), error.msg);
+    throw Error(ErrorCode::kInvalidConfig, place(source, error.mark), error.msg);
   }
 }
 
@@ -185,7 +186,7 @@ YamlNode read_yaml(const std::filesystem::path& path) {
   }
   std::ostringstream text;
   text << file.rdbuf();
-  return parse_yaml(text.str(), path.string());
+  return parse_yaml(text.str(), {path.string()});
 }
 
 }  // namespace tare

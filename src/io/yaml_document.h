@@ -12,7 +12,7 @@ struct YamlNode {
   enum class Kind { kNull, kScalar, kList, kMap };
 
   Kind kind = Kind::kNull;
-  std::string where{};  ///< "file:line:column"
+  std::string where{};  ///< "file:line:column", or the name of the source
   std::string text{};   ///< of a scalar
   bool quoted = false;  ///< of a scalar: never a number or truth value then
   std::vector<YamlNode> items{};
@@ -22,10 +22,16 @@ struct YamlNode {
   std::string description() const;
 };
 
-/// Parses one document; `name` is the file in "file:line:column". An empty text is kNull.
+/// What a text is called in messages.
+struct YamlSource {
+  std::string name;
+  bool has_lines = true;  ///< false: positions within it say nothing
+};
+
+/// Parses one document. An empty text is kNull.
 /// Throws Error(kInvalidConfig) with line and column for text that is not YAML, has duplicate
 /// keys, uses anchors and aliases, or is nested more than 32 deep.
-YamlNode parse_yaml(const std::string& text, const std::string& name);
+YamlNode parse_yaml(const std::string& text, const YamlSource&);
 
 /// Throws Error(kIo) when the file cannot be read or has more than 1 MiB.
 YamlNode read_yaml(const std::filesystem::path&);

@@ -25,5 +25,5 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 
 TARE_KERNEL(cast) {
   using namespace tare;
-  return {.ops = {"Cast"}, .layout = follow, .make = make};
+  return {.ops = {"Cast", "CastLike"}, .layout = follow, .make = make};
 }

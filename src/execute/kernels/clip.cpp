@@ -16,9 +16,11 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
   const Operand& x = required(request, 0);
   expect_shape(request.outputs[0], x.shape());
   for (const std::size_t i : {std::size_t{1}, std::size_t{2}}) {
-    if (request.has_input(i) &&
-        (request.inputs[i].dtype() != x.dtype() || count_of(request.inputs[i]) != 1)) {
-      return nullptr;
+    if (request.has_input(i)) {
+      expect_count(request.inputs[i], 1);
+      if (request.inputs[i].dtype() != x.dtype()) {
+        return nullptr;
+      }
     }
   }
   if (request.outputs[0].dtype() != x.dtype()) {

@@ -51,7 +51,9 @@ std::unique_ptr<Kernel> make_constant_of_shape(const KernelRequest& request) {
 
 std::unique_ptr<Kernel> make_range(const KernelRequest& request) {
   const Operand& y = request.outputs[0];
-  required(request, 2);
+  for (std::size_t i = 0; i < 3; ++i) {
+    expect_count(required(request, i), 1);
+  }
   if (!uniform(request)) {
     return nullptr;
   }

@@ -43,6 +43,9 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
   if (!uniform(request, 1) || (request.has_input(2) && request.inputs[2].dtype() != x.dtype())) {
     return nullptr;
   }
+  if (request.has_input(2)) {
+    expect_count(request.inputs[2], 1);
+  }
   const std::size_t rank = x.shape().size();
   const auto pads = request.integers(1);
   if (pads.size() != 2 * rank) {

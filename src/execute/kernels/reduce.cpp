@@ -32,6 +32,21 @@ struct Sum {
 };
 
 template <class T>
+struct Prod {
+  using Acc = Wide<T>;
+  static constexpr Acc kInit = 1;
+  static Acc step(Acc acc, T x) { return merge(acc, static_cast<Acc>(x)); }
+  static Acc merge(Acc a, Acc b) {
+    if constexpr (std::is_integral_v<Acc>) {
+      return static_cast<Acc>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+    } else {
+      return a * b;
+    }
+  }
+  static Acc finish(Acc acc, std::int64_t) { return acc; }
+};
+
+template <class T>
 struct Mean : Sum<T> {
   using Acc = Wide<T>;
   static Acc finish(Acc acc, std::int64_t n) { return n == 0 ? Acc(0) : acc / static_cast<Acc>(n); }
@@ -42,7 +57,7 @@ struct L1 : Sum<T> {
   using Acc = Wide<T>;
   static Acc step(Acc acc, T x) {
     const auto wide = static_cast<Acc>(x);
-    return L1::merge(acc, wide < 0 ? L1::merge(0, -wide) : wide);
+    return L1::merge(acc, wide < 0 ? Prod<T>::merge(wide, -1) : wide);
   }
 };
 
@@ -51,7 +66,7 @@ struct SumSquare : Sum<T> {
   using Acc = Wide<T>;
   static Acc step(Acc acc, T x) {
     const auto wide = static_cast<Acc>(x);
-    return SumSquare::merge(acc, wide * wide);
+    return SumSquare::merge(acc, Prod<T>::merge(wide, wide));
   }
 };
 
@@ -69,21 +84,6 @@ struct LogSum : Sum<T> {
   static Acc finish(Acc acc, std::int64_t) {
     return static_cast<Acc>(std::log(static_cast<double>(acc)));
   }
-};
-
-template <class T>
-struct Prod {
-  using Acc = Wide<T>;
-  static constexpr Acc kInit = 1;
-  static Acc step(Acc acc, T x) { return merge(acc, static_cast<Acc>(x)); }
-  static Acc merge(Acc a, Acc b) {
-    if constexpr (std::is_integral_v<Acc>) {
-      return static_cast<Acc>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
-    } else {
-      return a * b;
-    }
-  }
-  static Acc finish(Acc acc, std::int64_t) { return acc; }
 };
 
 // Like numpy's, NaN wins.

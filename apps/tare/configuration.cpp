@@ -1,0 +1,32 @@
+#include "configuration.h"
+
+#include "tare/pipeline.h"
+
+namespace tare::cli {
+
+std::vector<Flag> config_flags() {
+  return {{.name = "config",
+           .value = "FILE",
+           .summary = "configuration: YAML, see 'tare help config'"},
+          {.name = "target",
+           .value = "NAME",
+           .summary = "the engine that shall run the result, instead of the configured one"},
+          {.name = "set",
+           .value = "KEY=VALUE",
+           .summary = "one key of the configuration, such as activations.calibrator=percentile",
+           .repeated = true}};
+}
+
+Config read_configuration(const Options& options) {
+  Config config = read_config(options.text("config"), options.all("set"),
+                              Toolkit::builtin().calibrator_names());
+  if (options.has("target")) {
+    config.target = read_target(options.text("target")).name;
+  }
+  if (options.has("samples")) {
+    config.samples = static_cast<std::int64_t>(options.count("samples"));
+  }
+  return config;
+}
+
+}  // namespace tare::cli

@@ -1,0 +1,227 @@
+#include "flags.h"
+
+#include "tare/error.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace tare::cli {
+namespace {
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string result;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    result += (i == 0 ? "" : i + 1 == names.size() ? " or " : ", ") + names[i];
+  }
+  return result;
+}
+
+/// False for zero, signs, fractions and what does not fit.
+bool read_count(const std::string& text, std::size_t& count) {
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, count);
+  return error == std::errc{} && rest == end && count > 0;
+}
+
+bool looks_like_flag(const std::string& word) {
+  return word.size() > 1 && word[0] == '-';
+}
+
+}  // namespace
+
+Flag data_flag(bool required) {
+  return {.name = "data",
+          .value = "FILE",
+          .summary = "samples: HDF5, one dataset per model input, first dimension = sample",
+          .required = required};
+}
+
+Flag output_flag(std::string summary) {
+  return {.name = "output",
+          .letter = 'o',
+          .value = "FILE",
+          .summary = std::move(summary),
+          .required = true};
+}
+
+Flag threads_flag() {
+  return {.name = "threads",
+          .value = "N",
+          .summary = "threads to use; otherwise one per core",
+          .is_count = true};
+}
+
+Flag samples_flag() {
+  return {.name = "samples",
+          .value = "N",
+          .summary = "use the first N samples only",
+          .is_count = true};
+}
+
+std::vector<Flag> common_flags() {
+  return {{.name = "json", .summary = "print the result as one JSON object"},
+          {.name = "quiet", .summary = "no progress, no words beside the result"},
+          {.name = "help", .letter = 'h', .summary = "explain this verb"},
+          {.name = "version", .summary = "print the version"}};
+}
+
+std::string Options::text(const std::string& name) const {
+  const std::vector<std::string>& values = all(name);
+  return values.empty() ? std::string() : values.back();
+}
+
+const std::vector<std::string>& Options::all(const std::string& name) const {
+  static const std::vector<std::string> none;
+  const auto found = values_.find(name);
+  return found == values_.end() ? none : found->second;
+}
+
+std::size_t Options::count(const std::string& name) const {
+  std::size_t result = 0;
+  read_count(text(name), result);
+  return result;
+}
+
+class Parser {
+ public:
+  Parser(const Syntax& syntax, const std::vector<std::string>& words)
+      : syntax_(syntax), words_(words) {}
+
+  Options parse() {
+    bool only_arguments = false;
+    for (next_ = 0; next_ < words_.size();) {
+      const std::string& word = words_[next_++];
+      if (only_arguments || !looks_like_flag(word)) {
+        arguments_.push_back(word);
+      } else if (word == "--") {
+        only_arguments = true;
+      } else {
+        take_flag(word);
+      }
+    }
+    // Words after an unknown flag may be its value, so nothing else can be said for certain.
+    raise_unknown();
+    if (!options_.has("help") && !options_.has("version")) {
+      take_arguments();
+      require_flags();
+      faults_.raise(ErrorCode::kInvalidConfig);
+    }
+    return std::move(options_);
+  }
+
+ private:
+  const Flag* find(const std::string& spelled) const {
+    const auto found =
+        std::find_if(syntax_.flags.begin(), syntax_.flags.end(), [&](const Flag& flag) {
+          return spelled == flag.spelled() || spelled == flag.briefly();
+        });
+    return found == syntax_.flags.end() ? nullptr : &*found;
+  }
+
+  void take_flag(const std::string& word) {
+    const std::size_t equals = word.find('=');
+    const std::string spelled = word.substr(0, equals);
+    const Flag* flag = find(spelled);
+    if (flag == nullptr) {
+      unknown_.push_back(spelled);
+      return;
+    }
+    if (flag->value.empty()) {
+      if (equals != std::string::npos) {
+        fault("option '" + spelled + "' takes no value");
+      }
+      options_.values_[flag->name];
+    } else if (equals != std::string::npos) {
+      take_value(*flag, word.substr(equals + 1));
+    } else if (next_ < words_.size() && !looks_like_flag(words_[next_])) {
+      take_value(*flag, words_[next_++]);
+    } else {
+      fault("option '" + spelled + "' has no value", flag->value);
+      options_.values_[flag->name];  // not missing on top of it
+    }
+  }
+
+  void take_value(const Flag& flag, const std::string& value) {
+    std::size_t count = 0;
+    if (flag.is_count && !read_count(value, count)) {
+      fault("option '" + flag.spelled() + "' is '" + value + "'", "an integer of at least 1");
+    }
+    if (!flag.choices.empty() &&
+        std::find(flag.choices.begin(), flag.choices.end(), value) == flag.choices.end()) {
+      fault("option '" + flag.spelled() + "' is '" + value + "'", listed(flag.choices));
+    }
+    std::vector<std::string>& values = options_.values_[flag.name];
+    if (!flag.repeated && !values.empty()) {
+      fault("option '" + flag.spelled() + "' is given twice");
+    }
+    values.push_back(value);
+  }
+
+  void raise_unknown() const {
+    if (unknown_.empty()) {
+      return;
+    }
+    Faults faults;
+    std::vector<std::string> known;
+    for (const Flag& flag : syntax_.flags) {
+      known.push_back(flag.spelled());
+    }
+    std::string near;
+    for (const std::string& spelled : unknown_) {
+      faults.add(syntax_.verb, "unknown option '" + spelled + "'");
+      near = near.empty() ? nearest(spelled, known) : near;
+    }
+    Error error(ErrorCode::kInvalidConfig, faults.all());
+    error.hint(near.empty() ? "'tare help " + syntax_.verb + "' lists the options"
+                            : "did you mean '" + near + "'?");
+    throw error;
+  }
+
+  void take_arguments() {
+    for (std::size_t i = 0; i < std::max(arguments_.size(), syntax_.arguments.size()); ++i) {
+      if (i >= syntax_.arguments.size()) {
+        fault("unexpected argument '" + arguments_[i] + "'");
+      } else if (i >= arguments_.size()) {
+        fault("argument " + syntax_.arguments[i].name + " is missing",
+              syntax_.arguments[i].summary);
+      } else {
+        options_.values_[syntax_.arguments[i].name] = {arguments_[i]};
+      }
+    }
+  }
+
+  void require_flags() {
+    for (const Flag& flag : syntax_.flags) {
+      if (options_.has(flag.name)) {
+        continue;
+      }
+      if (flag.required) {
+        fault("option '" +
+                  (flag.letter != 0 ? std::string("-") + flag.letter : flag.spelled()) +
+                  "' is missing",
+              flag.value);
+      } else if (!flag.fallback.empty()) {
+        options_.values_[flag.name] = {flag.fallback};
+      }
+    }
+  }
+
+  void fault(std::string what, std::string expected = {}) {
+    faults_.add(syntax_.verb, std::move(what), std::move(expected));
+  }
+
+  const Syntax& syntax_;
+  const std::vector<std::string>& words_;
+  std::size_t next_ = 0;
+  std::vector<std::string> arguments_;
+  std::vector<std::string> unknown_;
+  Faults faults_;
+  Options options_;
+};
+
+Options parse_options(const Syntax& syntax, const std::vector<std::string>& words) {
+  return Parser(syntax, words).parse();
+}
+
+}  // namespace tare::cli

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tare::cli {
+
+struct Flag {
+  std::string name;     ///< "data" for --data
+  char letter = 0;      ///< 'o' for -o; 0: none
+  std::string value{};  ///< how help calls its value; empty: a switch
+  std::string summary{};
+  std::string fallback{};              ///< its value when absent
+  std::vector<std::string> choices{};  ///< empty: anything
+  bool is_count = false;               ///< an integer from 1 up
+  bool required = false;
+  bool repeated = false;
+
+  std::string spelled() const { return "--" + name; }
+  std::string briefly() const { return letter == 0 ? spelled() : std::string{'-', letter}; }
+};
+
+struct Argument {
+  std::string name;  ///< "MODEL"
+  std::string summary;
+};
+
+/// What a verb understands: parsing, help and defaults all come from it.
+struct Syntax {
+  std::string verb;
+  std::vector<Argument> arguments;  ///< all required
+  std::vector<Flag> flags;
+};
+
+// Flags that several verbs have.
+Flag data_flag(bool required);
+Flag output_flag(std::string summary);
+Flag threads_flag();
+Flag samples_flag();
+/// --quiet --json --help --version: every verb has them.
+std::vector<Flag> common_flags();
+
+/// What the user wrote.
+class Options {
+ public:
+  bool has(const std::string& name) const { return values_.count(name) != 0; }
+  /// Of a flag or argument; the fallback, or empty, when it is absent.
+  std::string text(const std::string& name) const;
+  const std::vector<std::string>& all(const std::string& name) const;
+  /// 0 when it is absent.
+  std::size_t count(const std::string& name) const;
+
+ private:
+  friend class Parser;
+  std::map<std::string, std::vector<std::string>> values_;
+};
+
+/// Throws Error(kInvalidConfig) with all that is wrong. Nothing is required when --help or
+/// --version is among the words.
+Options parse_options(const Syntax&, const std::vector<std::string>& words);
+
+}  // namespace tare::cli

@@ -1,0 +1,141 @@
+#include "tare/error.h"
+
+#include "help.h"
+#include "processor.h"
+#include "verb.h"
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+#define TARE_X(stem) TARE_VERB(stem);
+#include "verb_list.inc"
+#undef TARE_X
+
+namespace tare::cli {
+
+std::vector<NamedVerb> verbs() {
+  return {
+#define TARE_X(stem) {#stem, tare_verb_##stem()},
+#include "verb_list.inc"
+#undef TARE_X
+  };
+}
+
+Syntax NamedVerb::syntax() const {
+  Syntax result{.verb = name, .arguments = verb.arguments, .flags = verb.flags};
+  for (Flag& flag : common_flags()) {
+    result.flags.push_back(std::move(flag));
+  }
+  return result;
+}
+
+namespace {
+
+constexpr int kUserError = 2;
+constexpr int kBug = 70;
+constexpr const char* kVersion = "tare " TARE_VERSION "\n";
+
+const NamedVerb& find_verb(const std::vector<NamedVerb>& all, const std::string& name,
+                           std::vector<std::string> also) {
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const NamedVerb& named) { return named.name == name; });
+  if (found != all.end()) {
+    return *found;
+  }
+  for (const NamedVerb& named : all) {
+    also.push_back(named.name);
+  }
+  const bool is_option = name.starts_with("-");
+  Error error(ErrorCode::kInvalidConfig, "",
+              (is_option ? "unknown option '" : "unknown verb '") + name + "'");
+  const std::string near = nearest(name, also);
+  error.hint(near.empty() ? "'tare help' lists the verbs" : "did you mean '" + near + "'?");
+  throw error;
+}
+
+std::string help_on(const std::vector<NamedVerb>& all, const std::vector<std::string>& words) {
+  if (words.empty()) {
+    return general_help(all);
+  }
+  return words[0] == "config" ? config_help() : verb_help(find_verb(all, words[0], {"config"}));
+}
+
+int dispatch(std::vector<std::string> words) {
+  const std::vector<NamedVerb> all = verbs();
+  const std::string first = words.empty() ? "help" : words[0];
+  if (!words.empty()) {
+    words.erase(words.begin());
+  }
+  if (first == "help" || first == "--help" || first == "-h") {
+    Console(false).print(help_on(all, words));
+    return 0;
+  }
+  if (first == "--version") {
+    Console(false).print(kVersion);
+    return 0;
+  }
+  const NamedVerb& named = find_verb(all, first, {"help", "--help", "--version"});
+  const Options options = parse_options(named.syntax(), words);
+  const Console console(options.has("quiet"));
+  if (options.has("help") || options.has("version")) {
+    console.print(options.has("help") ? verb_help(named) : kVersion);
+    return 0;
+  }
+  return named.verb.run(options, console);
+}
+
+/// Names in messages come from files: what a terminal would obey is spelled out.
+std::string printable(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7F) {
+      constexpr const char* kDigits = "0123456789abcdef";
+      result += {'\\', 'x', kDigits[byte >> 4U], kDigits[byte & 15U]};
+    } else {
+      result += c;
+    }
+  }
+  return result;
+}
+
+/// Each fault's line gets the prefix; "  while" and "  hint" lines follow as they are.
+void report(const char* prefix, const std::string& message) {
+  std::string text;
+  std::size_t begin = 0;
+  while (begin <= message.size()) {
+    const std::size_t end = std::min(message.find('\n', begin), message.size());
+    const std::string line = printable(message.substr(begin, end - begin));
+    text += (line.starts_with("  ") ? "" : prefix) + line + "\n";
+    begin = end + 1;
+  }
+  std::fputs(text.c_str(), stderr);
+}
+
+int guarded(const std::vector<std::string>& words) {
+  try {
+    require_processor();
+    return dispatch(words);
+  } catch (const BrokenPipe&) {
+    return 0;
+  } catch (const Error& error) {
+    const bool is_bug = error.code() == ErrorCode::kInternal;
+    report(is_bug ? "tare: bug: " : "tare: error: ", error.what());
+    return is_bug ? kBug : kUserError;
+  } catch (const std::exception& error) {
+    report("tare: bug: ", error.what());
+    return kBug;
+  }
+}
+
+}  // namespace
+}  // namespace tare::cli
+
+int main(int count, char** words) {
+  std::signal(SIGPIPE, SIG_IGN);
+  return tare::cli::guarded({words + 1, words + count});
+}

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "console.h"
+#include "flags.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace tare::cli {
+
+struct Verb {
+  std::string summary;
+  std::vector<Argument> arguments;
+  std::vector<Flag> flags;            ///< without the common ones
+  std::vector<std::string> examples;  ///< whole commands
+  /// Returns the exit status: 0, or 1 when a stated requirement failed.
+  std::function<int(const Options&, const Console&)> run;
+};
+
+struct NamedVerb {
+  std::string name;
+  Verb verb;
+
+  Syntax syntax() const;
+};
+
+/// Every file in verbs/, sorted by name.
+std::vector<NamedVerb> verbs();
+
+}  // namespace tare::cli
+
+/// Entry point of a file in verbs/; the file name is `stem` and what the user types.
+#define TARE_VERB(stem) ::tare::cli::Verb tare_verb_##stem()

@@ -1,0 +1,125 @@
+// Compares what a model says of labelled samples with their labels.
+#include "tare/pipeline.h"
+
+#include "activity.h"
+#include "progress.h"
+#include "text.h"
+#include "verb.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tare::cli {
+namespace {
+
+/// Index of the largest element of each row of the last axis; the first one where several are
+/// equal.
+std::vector<std::int64_t> argmax_rows(const Tensor& scores) {
+  const std::vector<double> values = scores.to_double();
+  const std::int64_t width = scores.shape().empty() ? 1 : scores.shape().back();
+  std::vector<std::int64_t> result;
+  for (auto row = values.begin(); row != values.end(); row += width) {
+    result.push_back(std::max_element(row, row + width) - row);
+  }
+  return result;
+}
+
+/// Labels of every sample that the model was run on, as it would give them.
+std::vector<std::int64_t> predict(const Graph& graph, const Dataset& data,
+                                  const Options& options, const Console& console) {
+  const Shape& batch = graph.type(graph.inputs()[0]).shape;
+  const std::size_t samples_per_run =
+      batch.empty() ? 1 : static_cast<std::size_t>(std::max<std::int64_t>(batch[0], 1));
+  std::vector<std::int64_t> predictions;
+  Progress progress(console, "evaluating");
+  run_dataset(
+      graph, data, static_cast<int>(options.count("threads")), options.count("samples"),
+      [&](std::size_t, std::vector<Tensor> outputs) {
+        const std::vector<std::int64_t> found = argmax_rows(outputs.at(0));
+        if (found.size() != samples_per_run) {
+          throw Error(ErrorCode::kInvalidModel,
+                      "output '" + graph.name(graph.outputs()[0]) + "'",
+                      "has shape " + to_string(outputs[0].shape()) + " for " +
+                          counted(samples_per_run, "sample"))
+              .expected("one row of scores for each sample");
+        }
+        predictions.insert(predictions.end(), found.begin(), found.end());
+      },
+      progress.callback());
+  return predictions;
+}
+
+struct Interval {
+  double low;
+  double high;
+};
+
+/// Wilson score interval: where the true share lies with 95 % confidence.
+Interval wilson(std::size_t hits, std::size_t total) {
+  constexpr double kZ = 1.959963984540054;  // 97.5 % quantile of the normal distribution
+  const auto n = static_cast<double>(total);
+  const double share = static_cast<double>(hits) / n;
+  const double denominator = 1 + kZ * kZ / n;
+  const double center = (share + kZ * kZ / (2 * n)) / denominator;
+  const double half =
+      kZ * std::sqrt(share * (1 - share) / n + kZ * kZ / (4 * n * n)) / denominator;
+  return {std::max(center - half, 0.0), std::min(center + half, 1.0)};
+}
+
+void report(const Options& options, const Console& console, std::size_t hits,
+            std::size_t total) {
+  const double share = static_cast<double>(hits) / static_cast<double>(total);
+  const auto [low, high] = wilson(hits, total);
+  if (options.has("json")) {
+    console.print(to_text({{"model", options.text("MODEL")},
+                           {"metric", options.text("metric")},
+                           {"value", share},
+                           {"correct", hits},
+                           {"samples", total},
+                           {"interval95", {low, high}}}));
+    return;
+  }
+  console.print(
+      fmt::format("top-1 accuracy {:.2f} %: {} of {}, 95 % interval {:.2f} to {:.2f} %\n",
+                  share * 100, hits, counted(total, "sample"), low * 100, high * 100));
+}
+
+int evaluate(const Options& options, const Console& console) {
+  const std::string model = options.text("MODEL");
+  return during("evaluating '" + model + "'", [&] {
+    const auto data = open_dataset(options.text("data"));
+    const auto labels = data->labels();
+    if (!labels) {
+      throw Error(ErrorCode::kInvalidData, options.text("data"), "holds no labels")
+          .expected("a dataset 'labels' with one integer per sample");
+    }
+    const Graph graph = load_model(model, {}, data.get());
+    const std::vector<std::int64_t> predictions = predict(graph, *data, options, console);
+    std::size_t hits = 0;
+    for (std::size_t i = 0; i < predictions.size(); ++i) {
+      hits += predictions[i] == labels->at(i) ? 1U : 0U;
+    }
+    report(options, console, hits, predictions.size());
+    return 0;
+  });
+}
+
+}  // namespace
+}  // namespace tare::cli
+
+TARE_VERB(evaluate) {
+  using namespace tare::cli;
+  return {.summary = "accuracy of a float or quantized model on labelled samples",
+          .arguments = {{"MODEL", "model: ONNX; its first output holds one score per class"}},
+          .flags = {data_flag(true),
+                    {.name = "metric",
+                     .value = "NAME",
+                     .summary = "what to measure",
+                     .fallback = "top1",
+                     .choices = {"top1"}},
+                    threads_flag(),
+                    samples_flag()},
+          .examples = {"tare evaluate model.onnx --data labelled.h5",
+                       "tare evaluate model.int8.onnx --data labelled.h5 --json"},
+          .run = evaluate};
+}

@@ -1,0 +1,103 @@
+// Shows a model as the toolkit sees it after one of its stages.
+#include "tare/pipeline.h"
+
+#include "activity.h"
+#include "configuration.h"
+#include "progress.h"
+#include "text.h"
+#include "verb.h"
+
+#include <map>
+
+namespace tare::cli {
+namespace {
+
+constexpr std::int64_t kElideAbove = 8;  // elements of a constant
+
+Graph graph_at(const std::string& stage, const Options& options, const Console& console) {
+  const Config config = read_configuration(options);
+  std::unique_ptr<Dataset> data;
+  if (options.has("data")) {
+    data = open_dataset(options.text("data"));
+  } else if (stage == "integer") {
+    throw Error(ErrorCode::kInvalidConfig, "", "stage 'integer' needs --data");
+  }
+  const Toolkit& toolkit = Toolkit::builtin();
+  Graph graph = load_model(options.text("MODEL"), config.dims, data.get());
+  if (stage == "float") {
+    return graph;
+  }
+  if (stage == "prepared") {
+    return prepare(std::move(graph), toolkit);
+  }
+  if (stage == "simulated") {
+    return simulate(prepare(std::move(graph), toolkit), config, read_target(config.target),
+                    toolkit.patterns)
+        .graph;
+  }
+  Progress progress(console, "calibrating");
+  return quantize(graph, *data, config, toolkit,
+                  {.threads = static_cast<int>(options.count("threads")),
+                   .samples = static_cast<std::size_t>(config.samples.value_or(0)),
+                   .progress = progress.callback()})
+      .integer;
+}
+
+Json types(const Graph& graph, std::span<const ValueId> values) {
+  Json list = Json::array();
+  for (const ValueId value : values) {
+    const TensorType& type = graph.type(value);
+    list.push_back(
+        {{"name", graph.name(value)}, {"dtype", name_of(type.dtype)}, {"shape", type.shape}});
+  }
+  return list;
+}
+
+Json overview(const Graph& graph) {
+  std::map<std::string, std::size_t> operators;
+  for (const NodeId node : graph.nodes()) {
+    ++operators[graph.node(node).op];
+  }
+  return {{"inputs", types(graph, graph.inputs())},
+          {"outputs", types(graph, graph.outputs())},
+          {"operators", operators}};
+}
+
+int inspect(const Options& options, const Console& console) {
+  const std::string model = options.text("MODEL");
+  const std::string stage = options.text("stage");
+  const Graph graph =
+      during("inspecting '" + model + "'", [&] { return graph_at(stage, options, console); });
+  if (options.has("json")) {
+    Json json{{"model", model}, {"stage", stage}};
+    json.update(overview(graph));
+    console.print(to_text(json));
+  } else {
+    console.print(print(graph, kElideAbove));
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace tare::cli
+
+TARE_VERB(inspect) {
+  using namespace tare::cli;
+  std::vector<Flag> flags{{.name = "stage",
+                           .value = "NAME",
+                           .summary = "after which stage; integer needs --data",
+                           .fallback = "float",
+                           .choices = {"float", "prepared", "simulated", "integer"}},
+                          data_flag(false)};
+  for (Flag& flag : config_flags()) {
+    flags.push_back(std::move(flag));
+  }
+  flags.push_back(threads_flag());
+  flags.push_back(samples_flag());
+  return {.summary = "print a model as text, as one of the stages leaves it",
+          .arguments = {{"MODEL", "model: ONNX"}},
+          .flags = std::move(flags),
+          .examples = {"tare inspect model.onnx --stage prepared",
+                       "tare inspect model.onnx --stage integer --data samples.h5"},
+          .run = inspect};
+}

@@ -1,0 +1,62 @@
+// Runs a model on samples and writes what comes out.
+#include "tare/pipeline.h"
+
+#include "activity.h"
+#include "outputs.h"
+#include "progress.h"
+#include "text.h"
+#include "verb.h"
+
+#include <filesystem>
+
+namespace tare::cli {
+namespace {
+
+int run(const Options& options, const Console& console) {
+  const std::string model = options.text("MODEL");
+  const std::string output = options.text("output");
+  return during("running '" + model + "'", [&] {
+    require_writable(output, {model, options.text("data")});
+    const auto data = open_dataset(options.text("data"));
+    const Graph graph = load_model(model, {}, data.get());
+    DatasetWriter writer(output);
+    std::size_t runs = 0;
+    {
+      Progress progress(console, "running");
+      run_dataset(
+          graph, *data, static_cast<int>(options.count("threads")), options.count("samples"),
+          [&](std::size_t, std::vector<Tensor> results) {
+            for (std::size_t i = 0; i < results.size(); ++i) {
+              writer.append(graph.name(graph.outputs()[i]), results[i]);
+            }
+            ++runs;
+          },
+          progress.callback());
+    }
+    writer.finish();
+    if (options.has("json")) {
+      Json json{{"model", model}, {"runs", runs}, {"output", output}};
+      for (const ValueId value : graph.outputs()) {
+        json["outputs"].push_back(graph.name(value));
+      }
+      console.print(to_text(json));
+    } else {
+      console.say(fmt::format("wrote the results of {} to {}\n", counted(runs, "run"), output));
+    }
+    return 0;
+  });
+}
+
+}  // namespace
+}  // namespace tare::cli
+
+TARE_VERB(run) {
+  using namespace tare::cli;
+  return {.summary = "run a float or quantized model on samples",
+          .arguments = {{"MODEL", "model: ONNX"}},
+          .flags = {data_flag(true),
+                    output_flag("HDF5: one dataset per model output, samples concatenated"),
+                    threads_flag(), samples_flag()},
+          .examples = {"tare run model.onnx --data samples.h5 -o outputs.h5"},
+          .run = run};
+}

@@ -1,0 +1,106 @@
+#include "tare/error.h"
+
+#include "execute/fixed_point.h"
+#include "execute/nested_loops.h"
+#include "execute/operands.h"
+
+#include <algorithm>
+
+namespace tare {
+namespace {
+
+/// Loops over the values, and over the parameters that belong to them.
+NestedLoops<2> parameter_loops(const KernelRequest& request) {
+  const Operand& x = required(request, 0);
+  const Operand& scale = required(request, 1);
+  expect_shape(request.outputs[0], x.shape());
+  Strides strides(x.shape().size(), 0);
+  if (count_of(scale) != 1) {
+    const std::size_t axis = axis_of(request, 1, x.shape().size());
+    expect_count(scale, static_cast<std::size_t>(x.shape()[axis]));
+    strides[axis] = 1;
+  }
+  if (request.has_input(2)) {
+    expect_count(request.inputs[2], count_of(scale));
+  }
+  return {x.shape(), {x.strides(), strides}};
+}
+
+/// y[i] = f(x[i], scale, zero); zero points may be absent.
+template <class X, class Y, class Q, class F>
+void run(const NestedLoops<2>& loops, bool has_zero, const Buffers& b, F f) {
+  const auto n = static_cast<std::int64_t>(loops.row_length());
+  const std::int64_t step = loops.row_stride(1);
+  loops.for_each_row([&](const auto& at) {
+    const X* x = input<X>(b, 0) + at[0];
+    Y* y = output<Y>(b, 0) + at[0];
+    const float* scale = input<float>(b, 1) + at[1];
+    const Q* zero = has_zero ? input<Q>(b, 2) + at[1] : nullptr;
+    if (step == 0 || n == 1) {
+      const float s = *scale;
+      const std::int32_t z = has_zero ? static_cast<std::int32_t>(*zero) : 0;
+#pragma omp simd
+      for (std::int64_t i = 0; i < n; ++i) {
+        y[i] = f(x[i], s, z);
+      }
+    } else {
+      for (std::int64_t i = 0; i < n; ++i) {
+        y[i] = f(x[i], scale[i * step],
+                 has_zero ? static_cast<std::int32_t>(zero[i * step]) : 0);
+      }
+    }
+  });
+}
+
+std::unique_ptr<Kernel> make_quantize(const KernelRequest& request) {
+  const NestedLoops<2> loops = parameter_loops(request);
+  const bool has_zero = request.has_input(2);
+  return dispatch(Storage{}, request.outputs[0].dtype(), [&]<class Q>(Tag<Q>) {
+    return dispatch(Types<float, std::int32_t>{}, request.inputs[0].dtype(),
+                    [&]<class X>(Tag<X>) {
+                      return make_kernel([=](const Buffers& b) {
+                        run<X, Q, Q>(loops, has_zero, b,
+                                     [](X x, float scale, std::int32_t zero) {
+                                       return round_to_storage<Q>(
+                                           static_cast<float>(x) / scale, zero);
+                                     });
+                      });
+                    });
+  });
+}
+
+std::unique_ptr<Kernel> make_dequantize(const KernelRequest& request) {
+  const NestedLoops<2> loops = parameter_loops(request);
+  const bool has_zero = request.has_input(2);
+  using Stored = decltype(join(Storage{}, Types<std::int32_t>{}));
+  return dispatch(Stored{}, request.inputs[0].dtype(), [&]<class Q>(Tag<Q>) {
+    return make_kernel([=](const Buffers& b) {
+      run<Q, float, Q>(loops, has_zero, b, [](Q q, float scale, std::int32_t zero) {
+        if constexpr (sizeof(Q) == 4) {
+          return static_cast<float>(std::int64_t{q} - zero) * scale;
+        } else {
+          return static_cast<float>(q - zero) * scale;
+        }
+      });
+    });
+  });
+}
+
+std::unique_ptr<Kernel> make(const KernelRequest& request) {
+  const bool quantizes = request.node->op == "QuantizeLinear";
+  const DType stored = quantizes ? request.outputs[0].dtype() : required(request, 0).dtype();
+  const DType real = quantizes ? DType::kFloat32 : request.outputs[0].dtype();
+  if (real != DType::kFloat32 || required(request, 1).dtype() != DType::kFloat32 ||
+      (request.has_input(2) && request.inputs[2].dtype() != stored)) {
+    return nullptr;
+  }
+  return quantizes ? make_quantize(request) : make_dequantize(request);
+}
+
+}  // namespace
+}  // namespace tare
+
+TARE_KERNEL(quantize_linear) {
+  using namespace tare;
+  return {.ops = {"QuantizeLinear", "DequantizeLinear"}, .layout = follow, .make = make};
+}

@@ -1,0 +1,112 @@
+#include "tare/config.h"
+
+#include "io/folder.h"
+
+#include <gtest/gtest.h>
+
+namespace tare {
+namespace {
+
+class ConfigFaults : public InFolder {
+ protected:
+  std::string message(const std::string& text, const std::vector<std::string>& overrides = {},
+                      ErrorCode code = ErrorCode::kInvalidConfig) const {
+    write_bytes(path("c.yaml"), text);
+    return message_of(
+        [&] {
+          read_config(path("c.yaml"), overrides, {"max", "percentile"});
+        },
+        code);
+  }
+};
+
+TEST_F(ConfigFaults, SayWhereAnUnknownKeyIsAndWhatWasMeant) {
+  EXPECT_EQ(message("version: 1\nactivations:\n  calibrater: max\n"),
+            "c.yaml:3:3: unknown key 'calibrater', expected storage, symmetric, granularity or "
+            "calibrator\n"
+            "  hint: did you mean 'calibrator'?");
+}
+
+TEST_F(ConfigFaults, AreReportedTogether) {
+  EXPECT_EQ(
+      message("version: 2\n"
+              "target: ortcpu\n"
+              "activations: {storage: int4, symmetric: maybe}\n"
+              "weights: [int8]\n"
+              "calibration: {samples: 0, schedule: sequential}\n"
+              "dims: {batch: many}\n"
+              "layers:\n"
+              "  - keep_float: \"true\"\n"
+              "  - {match: {op: Conv}, activations: {calibrator: {name: percentil, percentile: "
+              "a}}}\n"
+              "  - Conv\n"
+              "plugins: []\n"),
+      "c.yaml:1:10: 'version' is '2', expected 1\n"
+      "c.yaml:2:9: unknown target 'ortcpu', expected ort-cpu\n"
+      "c.yaml:3:24: 'storage' is 'int4', expected auto, int8 or uint8\n"
+      "c.yaml:3:41: 'symmetric' is 'maybe', expected true or false\n"
+      "c.yaml:4:10: 'weights' is a list, expected a map\n"
+      "c.yaml:5:37: unknown schedule 'sequential', expected independent\n"
+      "c.yaml:5:24: 'samples' is '0', expected all, or an integer of at least 1\n"
+      "c.yaml:6:15: 'batch' is 'many', expected an integer of at least 1\n"
+      "c.yaml:8:5: an entry of 'layers' matches nothing, expected 'match' with 'op' or 'name'\n"
+      "c.yaml:8:17: 'keep_float' is 'true', expected true or false\n"
+      "c.yaml:9:58: unknown calibrator 'percentil', expected max or percentile\n"
+      "c.yaml:9:81: 'percentile' is 'a', expected a number\n"
+      "c.yaml:10:5: an entry of 'layers' is 'Conv', expected a map\n"
+      "c.yaml:11:1: unknown key 'plugins', expected version, target, activations, weights, "
+      "calibration, dims or layers\n"
+      "  hint: did you mean 'ort-cpu', 'int8', 'percentile'?");
+}
+
+TEST_F(ConfigFaults, SayWhichOverrideIsWrong) {
+  EXPECT_EQ(
+      message("", {"activations.calibrater=max", "target", "weights..storage=int8", "=1",
+                   "layers=[]", "weights=int8", "activations.symmetric={"}),
+      "--set activations.calibrater=max: unknown key 'calibrater', expected storage, "
+      "symmetric, granularity or calibrator\n"
+      "--set target: is not a setting, expected KEY.SUBKEY=VALUE\n"
+      "--set weights..storage=int8: is not a setting, expected KEY.SUBKEY=VALUE\n"
+      "--set =1: is not a setting, expected KEY.SUBKEY=VALUE\n"
+      "--set layers=[]: 'layers' cannot be set here, expected 'layers' in a configuration "
+      "file\n"
+      "--set weights=int8: 'weights' is 'int8', expected a map\n"
+      "--set activations.symmetric={: end of map flow not found\n"
+      "  hint: did you mean 'calibrator'?");
+}
+
+TEST_F(ConfigFaults, AreSaidOfTextThatIsNotYaml) {
+  EXPECT_EQ(message("weights: {storage: int8\n"), "c.yaml:2:1: end of map flow not found");
+  EXPECT_EQ(message("a: b: c\n"), "c.yaml:1:5: illegal map value");
+  EXPECT_EQ(message("just words\n"),
+            "c.yaml:1:1: the document is 'just words', expected a map of keys");
+  EXPECT_EQ(message("version: 1\n\x01\n"), "c.yaml:2:1: is not text");
+  EXPECT_EQ(message("version: 1\n---\nversion: 1\n"),
+            "c.yaml:3:1: a second document, expected one");
+  EXPECT_EQ(message("target: ort-cpu\ntarget: ort-cpu\n"),
+            "c.yaml:2:1: duplicate key 'target'");
+  EXPECT_EQ(message("[a, b]: 1\n"), "c.yaml:1:1: a key is a list, expected a name");
+  EXPECT_EQ(message("weights: &w {narrow: true}\nlayers: [*w]\n"),
+            "c.yaml:1:10: anchors and aliases are not supported");
+}
+
+TEST_F(ConfigFaults, AreSaidOfAFileThatIsNotThereOrTooLarge) {
+  EXPECT_EQ(message_of([&] { read_config(path("no.yaml"), {}, {}); }, ErrorCode::kIo),
+            "no.yaml: no such file");
+  EXPECT_EQ(message(std::string((1 << 20) + 1, '#'), {}, ErrorCode::kIo),
+            "c.yaml: is larger than 1 MiB");
+}
+
+TEST(Targets, ThatAreUnknownAreErrorsWithTheKnownOnes) {
+  try {
+    read_target("ort_cpu");
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInvalidConfig);
+    EXPECT_STREQ(error.what(),
+                 "unknown target 'ort_cpu', expected ort-cpu\n  hint: did you mean 'ort-cpu'?");
+  }
+}
+
+}  // namespace
+}  // namespace tare

@@ -1,0 +1,146 @@
+#include "tare/config.h"
+
+#include "io/folder.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+namespace tare {
+namespace {
+
+const std::vector<std::string> kCalibrators{"max", "percentile"};
+
+class Configuration : public InFolder {
+ protected:
+  Config read(const std::string& text, const std::vector<std::string>& overrides = {}) const {
+    write_bytes(path("c.yaml"), text);
+    return read_config(path("c.yaml"), overrides, kCalibrators);
+  }
+};
+
+TEST_F(Configuration, DefaultFileSaysWhatHoldsWithoutAFile) {
+  const auto file = std::filesystem::path(TARE_SOURCE_DIR) / "configs/default.yaml";
+  EXPECT_EQ(read_config(file, {}, kCalibrators), Config{});
+  EXPECT_EQ(read_config({}, {}, kCalibrators), Config{});
+  EXPECT_EQ(read(""), Config{});
+}
+
+TEST_F(Configuration, DefaultFileSpellsEveryKeyOut) {
+  const std::string text =
+      bytes_of(std::filesystem::path(TARE_SOURCE_DIR) / "configs/default.yaml");
+  for (const ConfigKey& key : config_keys(kCalibrators)) {
+    if (!key.path.starts_with("layers[].") && !key.path.ends_with(".NAME")) {
+      const std::string name = key.path.substr(key.path.rfind('.') + 1);
+      EXPECT_NE(text.find(name.substr(0, name.find('[')) + ":"), std::string::npos) << key.path;
+    }
+  }
+}
+
+TEST_F(Configuration, ReadsEveryKey) {
+  const Config config = read(R"(
+version: 1
+target: ort-cpu
+activations:
+  storage: int8
+  symmetric: true
+  granularity: per_tensor
+  calibrator: {name: percentile, percentile: 99.9}
+weights: {storage: uint8, symmetric: false, narrow: false, granularity: per_tensor, calibrator: percentile}
+calibration:
+  schedule: independent
+  samples: 64
+dims: {batch: 1, "sequence.length": 48}
+layers:
+  - {match: {op: Conv, name: "features.0.*"}, activations: {calibrator: {name: percentile, percentile: 99.99}}}
+  - match: {name: "*/attention/*"}
+    keep_float: true
+    weights: {narrow: false, storage: int8, granularity: per_axis}
+)");
+  Config expected;
+  expected.activations = {.storage = DType::kInt8,
+                          .symmetric = true,
+                          .narrow = false,
+                          .granularity = Granularity::kPerTensor,
+                          .calibrator = {"percentile", {{"percentile", 99.9}}}};
+  expected.weights = {.storage = DType::kUint8,
+                      .symmetric = false,
+                      .narrow = false,
+                      .granularity = Granularity::kPerTensor,
+                      .calibrator = {"percentile", {}}};
+  expected.samples = 64;
+  expected.dims = {{"batch", 1}, {"sequence.length", 48}};
+  expected.layers.resize(2);
+  expected.layers[0].op = "Conv";
+  expected.layers[0].name = "features.0.*";
+  expected.layers[0].activations.calibrator = {"percentile", {{"percentile", 99.99}}};
+  expected.layers[1].name = "*/attention/*";
+  expected.layers[1].keep_float = true;
+  expected.layers[1].weights.narrow = false;
+  expected.layers[1].weights.storage = DType::kInt8;
+  expected.layers[1].weights.granularity = Granularity::kPerAxis;
+  EXPECT_EQ(config, expected);
+}
+
+TEST_F(Configuration, TakesOverridesInOrderOnTopOfTheFile) {
+  const Config config =
+      read("activations: {symmetric: true, calibrator: percentile}\ndims: {a: 1}\n",
+           {"activations.symmetric=false", "calibration.samples=5", "calibration.samples=7",
+            "dims.b=3", "weights.calibrator={name: percentile, percentile: 99}"});
+  EXPECT_FALSE(config.activations.symmetric);
+  EXPECT_EQ(config.activations.calibrator.name, "percentile");
+  EXPECT_EQ(config.samples, 7);
+  EXPECT_EQ(config.dims, (std::map<std::string, std::int64_t>{{"a", 1}, {"b", 3}}));
+  EXPECT_EQ(config.weights.calibrator, (CalibratorChoice{"percentile", {{"percentile", 99}}}));
+}
+
+TEST_F(Configuration, GoesBackToAutomaticByOverride) {
+  const Config config = read("activations: {storage: int8}\ncalibration: {samples: 3}\n",
+                             {"activations.storage=auto", "calibration.samples=all"});
+  EXPECT_EQ(config, Config{});
+}
+
+TEST(ConfigKeys, AreThoseOfTheSchemaWithTheirValues) {
+  const std::vector<ConfigKey> keys = config_keys(kCalibrators);
+  const auto find = [&](const std::string& path) {
+    const auto found = std::find_if(keys.begin(), keys.end(),
+                                    [&](const ConfigKey& key) { return key.path == path; });
+    return found == keys.end() ? std::string("no such key") : found->values;
+  };
+  EXPECT_EQ(find("activations.storage"), "auto, int8 or uint8");
+  EXPECT_EQ(find("layers[].activations.storage"), "int8 or uint8");
+  EXPECT_EQ(find("weights.calibrator"), "max or percentile");
+  EXPECT_EQ(find("calibration.samples"), "all, or an integer of at least 1");
+  EXPECT_EQ(find("dims.NAME"), "an integer of at least 1");
+}
+
+TEST(Targets, AreReadByNameWithoutFiles) {
+  for (const std::string& name : target_names()) {
+    const Target target = read_target(name);
+    EXPECT_EQ(target.name, name);
+    EXPECT_FALSE(target.summary.empty());
+    EXPECT_FALSE(target.patterns.empty());
+  }
+  const Target target = read_target("ort-cpu");
+  EXPECT_EQ(target.activation_storage, DType::kUint8);
+  EXPECT_EQ(target.weight_storage, DType::kInt8);
+  EXPECT_FALSE(target.activation_symmetric);
+  EXPECT_EQ(target.quantized_output.front(), "Conv");
+}
+
+TEST(Globs, MatchRunsAndSingleCharacters) {
+  EXPECT_TRUE(glob_match("", ""));
+  EXPECT_TRUE(glob_match("*", ""));
+  EXPECT_TRUE(glob_match("features.0.*", "features.0.conv"));
+  EXPECT_FALSE(glob_match("features.0.*", "features.10.conv"));
+  EXPECT_TRUE(glob_match("*/attention/*", "/layer1/attention/MatMul"));
+  EXPECT_TRUE(glob_match("conv?", "conv1"));
+  EXPECT_FALSE(glob_match("conv?", "conv"));
+  EXPECT_FALSE(glob_match("conv", "conv1"));
+  EXPECT_TRUE(glob_match("a*b*c", "aXbbYc"));
+  EXPECT_FALSE(glob_match("a*b*c", "aXcYb"));
+  EXPECT_FALSE(glob_match(std::string(64, '*') + "b", std::string(100000, 'a')));
+}
+
+}  // namespace
+}  // namespace tare

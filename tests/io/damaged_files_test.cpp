@@ -1,0 +1,139 @@
+// Whatever bytes a file holds: it is read, or there is an Error. A crash, a hang or an
+// allocation without bounds ends the program.
+#include "tare/config.h"
+#include "tare/dataset.h"
+
+#include "io/folder.h"
+#include "io/hdf5_builder.h"
+
+#include <random>
+
+#include <gtest/gtest.h>
+
+namespace tare {
+namespace {
+
+class Damaged : public InFolder {
+ protected:
+  /// True when everything in the file could be read.
+  bool read_samples(const std::string& bytes) const {
+    write_bytes(path("s.h5"), bytes);
+    try {
+      const auto data = open_dataset(path("s.h5"));
+      for (const DatasetInput& input : data->inputs()) {
+        const std::size_t count = std::min<std::size_t>(data->size(), 100);
+        for (std::size_t sample = 0; sample < count; ++sample) {
+          data->read(input.name, sample, 1);
+        }
+      }
+      data->labels();
+      return true;
+    } catch (const Error& error) {
+      EXPECT_NE(error.code(), ErrorCode::kInternal) << error.what();
+      return false;
+    }
+  }
+
+  std::string samples_file() const {
+    std::vector<std::uint8_t> x(12 * 3 * 8 * 8);
+    std::mt19937 random(1);
+    for (std::uint8_t& value : x) {
+      value = static_cast<std::uint8_t>(random());
+    }
+    const std::vector<std::int64_t> labels(12, 3);
+    const float statistic = 100;
+    Hdf5Builder(path("good.h5"))
+        .dataset("x", H5T_NATIVE_UINT8, {12, 3, 8, 8}, x.data(), {5, 3, 8, 8})
+        .attribute("x", "mean", H5T_NATIVE_FLOAT, {}, &statistic)
+        .attribute("x", "std", H5T_NATIVE_FLOAT, {}, &statistic)
+        .dataset("y", H5T_NATIVE_UINT8, {12, 4}, x.data())
+        .dataset("labels", H5T_NATIVE_INT64, {12}, labels.data());
+    return bytes_of(path("good.h5"));
+  }
+
+  bool read_configuration(const std::string& bytes) const {
+    write_bytes(path("c.yaml"), bytes);
+    try {
+      read_config(path("c.yaml"), {}, {"max", "percentile"});
+      return true;
+    } catch (const Error& error) {
+      EXPECT_NE(error.code(), ErrorCode::kInternal) << error.what();
+      return false;
+    }
+  }
+};
+
+TEST_F(Damaged, SampleFilesCutOffAnywhereAreErrors) {
+  const std::string good = samples_file();
+  ASSERT_TRUE(read_samples(good));
+  for (std::size_t i = 0; i < 100; ++i) {
+    EXPECT_FALSE(read_samples(good.substr(0, good.size() * i / 100))) << i;
+  }
+}
+
+TEST_F(Damaged, SampleFilesWithChangedBytesAreReadOrErrors) {
+  const std::string good = samples_file();
+  int errors = 0;
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    std::mt19937 random(seed);
+    std::string bytes = good;
+    // the metadata is at the front and where sizes, addresses and counts are
+    const std::size_t reach =
+        seed % 2 == 0 ? std::min<std::size_t>(bytes.size(), 4096) : bytes.size();
+    for (unsigned i = 0; i < 1 + seed % 8; ++i) {
+      bytes[random() % reach] = static_cast<char>(seed % 3 == 0 ? 0xFF : random());
+    }
+    errors += read_samples(bytes) ? 0 : 1;
+  }
+  EXPECT_GT(errors, 20);  // else the changes missed what matters
+}
+
+TEST_F(Damaged, SampleFilesOfRandomBytesAreErrors) {
+  for (unsigned seed = 0; seed < 50; ++seed) {
+    std::mt19937 random(seed);
+    std::string bytes = seed % 2 == 0 ? "\x89HDF\r\n\x1a\n" : "";
+    for (int i = 0; i < 3000; ++i) {
+      bytes += static_cast<char>(random());
+    }
+    EXPECT_FALSE(read_samples(bytes)) << seed;
+  }
+}
+
+TEST_F(Damaged, ConfigurationsOfRandomBytesAreErrors) {
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    std::mt19937 random(seed);
+    std::string bytes;
+    for (int i = 0; i < 300; ++i) {
+      bytes += static_cast<char>(random());
+    }
+    EXPECT_FALSE(read_configuration(bytes)) << seed;
+  }
+}
+
+TEST_F(Damaged, ConfigurationsWithChangedCharactersAreReadOrErrors) {
+  const std::string good =
+      bytes_of(std::filesystem::path(TARE_SOURCE_DIR) / "configs/default.yaml");
+  ASSERT_TRUE(read_configuration(good));
+  const std::string characters = "{}[]:,&*!|>'\"%@`#-? \n\t0a";
+  for (unsigned seed = 0; seed < 500; ++seed) {
+    std::mt19937 random(seed);
+    std::string bytes = good;
+    for (unsigned i = 0; i < 1 + seed % 4; ++i) {
+      bytes[random() % bytes.size()] = characters[random() % characters.size()];
+    }
+    read_configuration(bytes);
+  }
+}
+
+TEST_F(Damaged, ConfigurationsThatNestWithoutEndAreErrors) {
+  for (const char* piece : {"[", "{a: ", "- ", "? ", "[{", "a:\n "}) {
+    std::string bytes;
+    while (bytes.size() < 500000) {
+      bytes += piece;
+    }
+    EXPECT_FALSE(read_configuration(bytes)) << piece;
+  }
+}
+
+}  // namespace
+}  // namespace tare

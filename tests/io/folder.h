@@ -1,0 +1,60 @@
+#pragma once
+
+#include "tare/error.h"
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace tare {
+
+/// A test with an empty folder of its own.
+class InFolder : public testing::Test {
+ protected:
+  InFolder() {
+    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = std::filesystem::path(testing::TempDir()) /
+              (std::string("tare_") + info->test_suite_name() + "_" + info->name());
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+  }
+  ~InFolder() override { std::filesystem::remove_all(folder_); }
+
+  std::filesystem::path path(const std::string& name) const { return folder_ / name; }
+  std::size_t file_count() const {
+    return static_cast<std::size_t>(
+        std::distance(std::filesystem::directory_iterator(folder_), {}));
+  }
+  /// The message of the Error that `call` throws, without the folder's name.
+  template <class Call>
+  std::string message_of(const Call& call, ErrorCode code) const {
+    try {
+      call();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), code) << error.what();
+      std::string message = error.what();
+      const std::string prefix = folder_.string() + "/";
+      for (std::size_t at = 0; (at = message.find(prefix)) != std::string::npos;) {
+        message.erase(at, prefix.size());
+      }
+      return message;
+    }
+    return "no error";
+  }
+
+  std::filesystem::path folder_;
+};
+
+inline std::string bytes_of(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+inline void write_bytes(const std::filesystem::path& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+}  // namespace tare
