@@ -30,17 +30,11 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
   if (!uniform(request)) {
     return nullptr;
   }
-<<<<<<< HEAD
   const MatrixBatches batches = make_matrix_batches(a, b);
   expect_shape(request.outputs[0], batches.result);
   using Multiplied =
       Types<float, double, std::int32_t, std::int64_t, std::uint32_t, std::uint64_t>;
   return dispatch(Multiplied{}, request.inputs[0].dtype(), [&]<class T>(Tag<T>) {
-=======
-  const MatrixBatches batches =
-      make_matrix_batches(request.inputs[0].shape(), request.inputs[1].shape());
-  const auto kernel = [&]<class T>(T) {
->>>>>>> wip/ops
     return make_kernel([batches](const Buffers& buffers) { multiply<T>(batches, buffers); });
   });
 }
