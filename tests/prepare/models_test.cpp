@@ -5,7 +5,6 @@
 #include "prepare/rule_registry.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -124,12 +123,9 @@ TEST_F(SharedModels, KeepTheirResults) {
   for (const auto& entry : fs::directory_iterator(models_)) {
     SCOPED_TRACE(entry.path().filename().string());
     const Graph before = imported(entry.path());
-    const auto start = std::chrono::steady_clock::now();
     const Graph after = rewrite(before, prepare_rules());
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     EXPECT_EQ(histogram(after).count("BatchNormalization"), 0U);
     EXPECT_LT(difference(before, after), kRounding);
-    RecordProperty(entry.path().stem().string(), std::to_string(seconds.count()));
   }
 }
 
