@@ -96,7 +96,7 @@ dnnl::primitive_attr attributes(const std::vector<PostOp>& post_ops,
 
 constexpr std::size_t kAlignment = 64;
 
-/// The calls that run a convolution or inner product: its arguments and, for computed weights,
+/// The calls that run a convolution: its arguments and, for computed weights,
 /// the reorder into the form it wants.
 template <class PrimitiveDesc>
 std::unique_ptr<Kernel> assemble(const PrimitiveDesc& desc, const dnnl::primitive& primitive,
@@ -150,34 +150,10 @@ bool is_reference(const char* implementation) {
 using dnnl::memory;
 constexpr auto kF32 = memory::data_type::f32;
 
-/// One position only: every row of the weights is used once, so no window is needed.
-bool is_inner_product(const Convolution& spec) {
-  const auto one = [](std::int64_t n) { return n == 1; };
-  return spec.weights.dims().size() == spec.source.size() &&
-         std::all_of(spec.source.begin() + 2, spec.source.end(), one) &&
-         std::all_of(spec.weights.dims().begin() + 2, spec.weights.dims().end(), one) &&
-         spec.result[0] == spec.source[0] &&
-         std::all_of(spec.result.begin() + 2, spec.result.end(), one);
-}
-
-std::unique_ptr<Kernel> make_inner_product(const Convolution& spec,
+// One position only is a convolution as well: an inner product would go through oneDNN's matrix
+// product, whose order of additions depends on where in memory its operands lie.
+std::unique_ptr<Kernel> chosen_convolution(const Convolution& spec,
                                            const std::vector<PostOp>& post_ops) {
-  using Primitive = dnnl::inner_product_forward;
-  const memory::dims weight_dims{spec.result[1], spec.source[1]};
-  const memory::desc source({spec.source[0], spec.source[1]}, kF32, memory::format_tag::nc);
-  const memory::desc result({spec.result[0], spec.result[1]}, kF32, memory::format_tag::nc);
-  const memory::desc weights(weight_dims, kF32, memory::format_tag::any);
-  const memory::desc bias({spec.result[1]}, kF32, memory::format_tag::a);
-  const bool has_bias = spec.constant_bias || spec.computed_bias;
-  const auto forward = dnnl::prop_kind::forward_inference;
-  const auto desc = has_bias ? Primitive::desc(forward, source, weights, bias, result)
-                             : Primitive::desc(forward, source, weights, result);
-  const Primitive::primitive_desc chosen(desc, attributes(post_ops, result), engine());
-  return assemble(chosen, Primitive(chosen), spec.weights.reshape(weight_dims), spec, post_ops);
-}
-
-std::unique_ptr<Kernel> make_windowed(const Convolution& spec,
-                                      const std::vector<PostOp>& post_ops) {
   using Primitive = dnnl::convolution_forward;
   using Tag = memory::format_tag;
   constexpr Tag kTags[] = {Tag::nwc, Tag::nhwc, Tag::ndhwc};
@@ -240,8 +216,7 @@ void PrimitiveKernel::run(const Buffers& buffers) const {
 
 std::unique_ptr<Kernel> make_convolution(const Convolution& spec,
                                          const std::vector<PostOp>& post_ops) try {
-  return is_inner_product(spec) ? make_inner_product(spec, post_ops)
-                                : make_windowed(spec, post_ops);
+  return chosen_convolution(spec, post_ops);
 } catch (const dnnl::error& error) {
   if (error.status == dnnl_unimplemented) {
     return nullptr;
