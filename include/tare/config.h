@@ -97,8 +97,8 @@ Config read_config(const std::filesystem::path&, const std::vector<std::string>&
 
 /// One key of a configuration file, for documentation.
 struct ConfigKey {
-  std::string path;     ///< "activations.calibrator", "layers[].match.op"
-  std::string values;   ///< what it takes
+  std::string path;    ///< "activations.calibrator", "layers[].match.op"
+  std::string values;  ///< what it takes
   std::string summary;
 };
 /// Every key that read_config knows, in the order of configs/default.yaml.

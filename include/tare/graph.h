@@ -123,6 +123,7 @@ class Graph {
   void erase(ValueId);
   /// Erases nodes and constants that no graph output depends on; inputs stay.
   void erase_unused();
+  void erase_unused_constants();  ///< those that no node and no graph output reads
   /// `wanted`, or "wanted_1", "wanted_2", ... whichever is still free among values and nodes.
   std::string unique_name(std::string_view wanted) const;
 

@@ -173,10 +173,10 @@ struct RewriteEvent {
 };
 
 /// Applies the rules, highest benefit first, in topological order, until none applies any more,
-/// erases what no output depends on, and verifies the result. A patch that would change names of
-/// graph outputs counts as refused. `log` (when not null) gets every firing, and the refusals
-/// that remained at the end. Errors say which rule was at which node. Throws Error(kInternal)
-/// when 10,000 rounds do not reach a fixed point.
+/// erases what no output depends on, and verifies the result. A patch that would change names
+/// of graph outputs counts as refused. `log` (when not null) gets every firing, and the
+/// refusals that remained at the end. Errors say which rule was at which node. Throws
+/// Error(kInternal) when 10,000 rounds do not reach a fixed point.
 Graph rewrite(Graph, std::span<const RewriteRule>, std::vector<RewriteEvent>* log = nullptr);
 
 }  // namespace tare

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,9 +27,9 @@ struct QuantPoint {
   ValueId value;     ///< in SimulatedGraph::source
   Role role = Role::kActivation;
   QuantSpec spec;  ///< kAccumulator: the axis along which weight scales vary in the result
-  CalibratorChoice calibrator;  ///< not used for kAccumulator
-  std::string op;               ///< kWeight: the operator that multiplies by it
-  std::string input;            ///< kAccumulator: the points whose scales multiply
+  CalibratorChoice calibrator;   ///< not used for kAccumulator
+  std::optional<NodeId> reader;  ///< kWeight: the node (of source) that multiplies by it
+  std::string input;             ///< kAccumulator: the points whose scales multiply
   std::string weight;
   std::vector<ValueId> biases;  ///< kAccumulator: constants added at its scale
 };

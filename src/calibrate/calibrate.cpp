@@ -85,6 +85,21 @@ PointResult choose_activation(const Summary& seen, const QuantPoint& point,
   return result;
 }
 
+PointResult choose_weight(const SimulatedGraph& simulated, const QuantPoint& point,
+                          std::span<const CalibratorInfo> calibrators) {
+  const Tensor& values = *simulated.source.constant(point.value);
+  PointResult result =
+      choose_constant(values, point, *make_calibrator(point.calibrator, calibrators));
+  const int limit = simulated.target.weight_pair_limit;
+  if (limit > 0 && point.reader) {
+    const Node& reader = simulated.source.node(*point.reader);
+    if (const auto order = kernel_order(simulated.source, reader)) {
+      result.widened_channels = limit_pairs(values, *order, limit, result.params);
+    }
+  }
+  return result;
+}
+
 /// Scale products of the accumulators, after weights have made room for their biases.
 void derive_accumulators(const SimulatedGraph& simulated, QuantTable& table) {
   std::vector<const QuantPoint*> accumulators;
@@ -145,9 +160,7 @@ QuantTable calibrate(const SimulatedGraph& simulated, const Dataset& data,
   }
   for (const QuantPoint& point : simulated.points) {
     if (point.role == Role::kWeight) {
-      table.emplace(point.name, choose_constant(*graph.constant(point.value), point,
-                                                *make_calibrator(point.calibrator, calibrators),
-                                                simulated.target.weight_pair_limit));
+      table.emplace(point.name, choose_weight(simulated, point, calibrators));
     }
   }
   derive_accumulators(simulated, table);

@@ -12,11 +12,11 @@ namespace {
 /// The values of one channel in kernel order.
 class ChannelReader {
  public:
-  ChannelReader(const Tensor& weights, const QuantPoint& point)
+  ChannelReader(const Tensor& weights, const KernelOrder& order)
       : values_(weights.view<float>()), shape_(weights.shape()) {
-    const std::size_t axis = static_cast<std::size_t>(point.spec.axis);
+    const std::size_t axis = order.output_axis;
     channels_ = static_cast<std::size_t>(shape_.at(axis));
-    if (point.op == "Conv") {
+    if (order.convolution) {
       // [O, I, kernel...] is read as kernel position, then I.
       inner_ = static_cast<std::size_t>(shape_[1]);
       outer_ = values_.size() / channels_ / inner_;
@@ -54,14 +54,10 @@ class ChannelReader {
   std::size_t outer_stride_ = 1;
 };
 
-bool is_depthwise(const Tensor& weights, const QuantPoint& point) {
-  return point.op == "Conv" && weights.shape()[1] == 1;
-}
-
 }  // namespace
 
 PointResult choose_constant(const Tensor& values, const QuantPoint& point,
-                            const Calibrator& calibrator, int pair_limit) {
+                            const Calibrator& calibrator) {
   const bool per_axis = point.spec.granularity == Granularity::kPerAxis;
   const auto axis = per_axis ? std::optional(point.spec.axis) : std::nullopt;
   std::vector<Summary> summaries(
@@ -80,20 +76,26 @@ PointResult choose_constant(const Tensor& values, const QuantPoint& point,
     result.elements += summary.count();
   }
   result.params = to_quant_params(result.chosen, point.spec);
-  if (pair_limit > 0 && !point.op.empty()) {
-    result.widened_channels = limit_pairs(values, point, pair_limit, result.params);
-  }
   return result;
 }
 
-std::vector<int> limit_pairs(const Tensor& weights, const QuantPoint& point, int limit,
+std::optional<KernelOrder> kernel_order(const Graph& graph, const Node& node) {
+  const Shape& weights = graph.type(node.inputs[1]).shape;
+  if (node.op == "Conv") {
+    const bool depthwise = weights[1] == 1 && node.attributes.integer("group", 1) == weights[0];
+    return depthwise ? std::nullopt : std::optional(KernelOrder{true, 0});
+  }
+  const bool transposed = node.attributes.integer("transB", 0) != 0;
+  return KernelOrder{false, transposed ? 0 : weights.size() - 1};
+}
+
+std::vector<int> limit_pairs(const Tensor& weights, const KernelOrder& order, int limit,
                              QuantParams& params) {
-  const auto middle = params.zero_point[0];
-  if (is_depthwise(weights, point) || params.storage != DType::kInt8 || middle != 0) {
+  if (params.storage != DType::kInt8 || params.zero_point[0] != 0) {
     return {};
   }
   constexpr float kStep = 1.005F;
-  const ChannelReader reader(weights, point);
+  const ChannelReader reader(weights, order);
   const auto low = static_cast<float>(params.range().low);
   const auto high = static_cast<float>(params.range().high);
   const auto largest_pair = [&](std::size_t channel, float scale) {

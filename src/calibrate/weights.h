@@ -2,19 +2,29 @@
 
 #include "tare/calibrator.h"
 
+#include <cstddef>
+#include <optional>
+#include <vector>
+
 namespace tare {
 
 /// Parameters of a constant, chosen from its own values (one summary per channel where per
 /// axis).
-PointResult choose_constant(const Tensor&, const QuantPoint&, const Calibrator&,
-                            int pair_limit);
+PointResult choose_constant(const Tensor&, const QuantPoint&, const Calibrator&);
 
-/// Widens weight scales until every |q[2i] + q[2i+1]| <= limit, with the weights of each output
-/// in the order in which x86 integer kernels multiply them: for a Conv by kernel position, then
-/// input channel; for Gemm and MatMul along the reduced axis. Kernels without VNNI add such
-/// pairs in int16, where 255 * 128 still fits. Depthwise convolutions are computed otherwise
-/// and need no limit. Returns the channels whose scale changed.
-std::vector<int> limit_pairs(const Tensor&, const QuantPoint&, int limit, QuantParams&);
+/// The order in which x86 integer kernels multiply the weights of one output.
+struct KernelOrder {
+  bool convolution = false;     ///< by kernel position, then input channel; else as stored
+  std::size_t output_axis = 0;  ///< axis of the weights along which outputs vary
+};
+/// Nothing for a node whose kernel does not work on pairs: depthwise convolutions.
+std::optional<KernelOrder> kernel_order(const Graph&, const Node&);
+
+/// Widens scales until every |q[2i] + q[2i+1]| <= limit, with the weights of each output in
+/// kernel order. Kernels without VNNI add such pairs of products in int16, where 255 * 128
+/// still fits. Returns the channels whose scale changed; nothing is done to storage other than
+/// symmetric i8.
+std::vector<int> limit_pairs(const Tensor&, const KernelOrder&, int limit, QuantParams&);
 
 /// Widens the weight scale of every channel whose bias would not fit int32 at input scale *
 /// weight scale. Returns those channels.

@@ -1,13 +1,13 @@
 #pragma once
 
+#include "execute/kernel.h"
+#include "graph/half.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
 #include <type_traits>
-
-#include "execute/kernel.h"
-#include "graph/half.h"
 
 namespace tare {
 
@@ -19,7 +19,10 @@ struct Half {
   explicit operator float() const { return half_to_float(bits); }
 };
 
-template <> struct DTypeOf<Half> { static constexpr DType kValue = DType::kFloat16; };
+template <>
+struct DTypeOf<Half> {
+  static constexpr DType kValue = DType::kFloat16;
+};
 
 /// What elements of type T are computed in.
 template <class T>
@@ -93,7 +96,7 @@ To convert(From value) {
     constexpr auto kLow = std::numeric_limits<To>::min();
     constexpr auto kHigh = std::numeric_limits<To>::max();
     // The bounds as floats may round up, hence >= and <=.
-    return value != value                     ? To(0)
+    return value != value                      ? To(0)
            : value <= static_cast<From>(kLow)  ? kLow
            : value >= static_cast<From>(kHigh) ? kHigh
                                                : static_cast<To>(value);

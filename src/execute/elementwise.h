@@ -34,9 +34,8 @@ class BroadcastMap {
     const auto next = [](std::int64_t i) { return i; };
     const auto same = [](std::int64_t) { return 0; };
     const auto each_row = [&](auto at_a, auto at_b) {
-      loops_.for_each_row([&](const auto& at) {
-        row(a + at[1], b + at[2], y + at[0], at_a, at_b);
-      });
+      loops_.for_each_row(
+          [&](const auto& at) { row(a + at[1], b + at[2], y + at[0], at_a, at_b); });
     };
     if (a_step == 1 && b_step == 1) {
       each_row(next, next);
@@ -96,7 +95,8 @@ NamedMaker unary(std::string op, List list, Build build) {
           }};
 }
 
-/// y = f(a, b), f = build(attributes), for operands of one type in `list`; y has type Y or theirs.
+/// y = f(a, b), f = build(attributes), for operands of one type in `list`; y has type Y or
+/// theirs.
 template <class Y = void, class List, class Build>
 NamedMaker binary(std::string op, List list, Build build) {
   return {std::move(op), [=](const KernelRequest& request) -> std::unique_ptr<Kernel> {
@@ -112,10 +112,10 @@ NamedMaker binary(std::string op, List list, Build build) {
                 return nullptr;
               }
               const auto f = build(request.attributes());
-              return make_kernel(
-                  [map = BroadcastMap<T, T, Result, decltype(f)>(y, a, b, f)](const Buffers& m) {
-                    map(input<T>(m, 0), input<T>(m, 1), output<Result>(m, 0));
-                  });
+              return make_kernel([map = BroadcastMap<T, T, Result, decltype(f)>(y, a, b, f)](
+                                     const Buffers& m) {
+                map(input<T>(m, 0), input<T>(m, 1), output<Result>(m, 0));
+              });
             });
           }};
 }

@@ -4,16 +4,24 @@
 
 namespace tare {
 
-FloatRequest::FloatRequest(const KernelRequest& storage) : request_(storage) {
+FloatRequest::FloatRequest(const KernelRequest& storage)
+    : request_(storage), node_(*storage.node) {
+  request_.node = &node_;
   const auto to_float = [this](Operand& operand) {
     if (operand && operand.type->quant) {
-      types_.push_back({.dtype = DType::kFloat32, .shape = operand.shape(), .quant = {}, .point = {}});
+      types_.push_back(
+          {.dtype = DType::kFloat32, .shape = operand.shape(), .quant = {}, .point = {}});
       operand.type = &types_.back();
       operand.constant = nullptr;
     }
   };
   std::for_each(request_.inputs.begin(), request_.inputs.end(), to_float);
   std::for_each(request_.outputs.begin(), request_.outputs.end(), to_float);
+}
+
+void FloatRequest::truncate(std::size_t count) {
+  request_.inputs.resize(std::min(count, request_.inputs.size()));
+  node_.inputs.resize(std::min(count, node_.inputs.size()));
 }
 
 void FloatRequest::set_constant(std::size_t i, const Tensor& tensor) {

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <deque>
-
 #include "execute/kernel.h"
+
+#include <deque>
 
 namespace tare {
 
@@ -17,7 +17,7 @@ class FloatRequest {
   /// Operand i becomes this float constant.
   void set_constant(std::size_t i, const Tensor&);
   /// Operands from `count` on are left out.
-  void truncate(std::size_t count) { request_.inputs.resize(count); }
+  void truncate(std::size_t count);
   const KernelRequest& request() const { return request_; }
 
   /// The kernel that the registry has for it; null when there is none.
@@ -27,6 +27,7 @@ class FloatRequest {
 
  private:
   KernelRequest request_;
+  Node node_;
   std::deque<TensorType> types_;
   std::deque<Tensor> constants_;
 };

@@ -42,8 +42,7 @@ Centered::Centered(const KernelRequest& request, std::size_t values, std::size_t
 
 bool Centered::takes(const KernelRequest& request, std::size_t values, std::size_t zero) {
   const DType dtype = required(request, values).dtype();
-  return is_8_bit(dtype) &&
-         (!request.has_input(zero) || request.inputs[zero].dtype() == dtype);
+  return is_8_bit(dtype) && (!request.has_input(zero) || request.inputs[zero].dtype() == dtype);
 }
 
 void Centered::operator()(const Buffers& buffers, std::int32_t* result) const {
@@ -84,8 +83,7 @@ void Requantization::operator()(const Buffers& buffers, const std::int32_t* sums
     const std::int32_t zero = *input<Q>(buffers, operands_.zero_y);
     for (std::size_t i = 0; i < count_; ++i) {
       const float scale = scale_a[a_.of(i)] * scale_b[b_.of(i)] / scale_y;
-      output<Q>(buffers, 0)[i] =
-          round_to_storage<Q>(static_cast<float>(sums[i]) * scale, zero);
+      output<Q>(buffers, 0)[i] = round_to_storage<Q>(static_cast<float>(sums[i]) * scale, zero);
     }
   });
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "execute/kernel.h"
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -7,16 +9,14 @@
 #include <numeric>
 #include <vector>
 
-#include "execute/kernel.h"
-
 namespace tare {
 
 using Strides = std::vector<std::int64_t>;
 
 /// Visits N arrays together: loop i runs over extents[i] and moves array k by strides[k][i]
-/// elements (0: the array is repeated along it). The loops may be given in any order, usually one
-/// per logical axis; they are sorted into the memory order of array 0 and neighbours that every
-/// array crosses with one stride are merged, so that rows are as long as possible.
+/// elements (0: the array is repeated along it). The loops may be given in any order, usually
+/// one per logical axis; they are sorted into the memory order of array 0 and neighbours that
+/// every array crosses with one stride are merged, so that rows are as long as possible.
 template <std::size_t N>
 class NestedLoops {
  public:
@@ -34,9 +34,8 @@ class NestedLoops {
       }
       loops.push_back(loop);
     }
-    std::stable_sort(loops.begin(), loops.end(), [](const Loop& a, const Loop& b) {
-      return a.strides[0] > b.strides[0];
-    });
+    std::stable_sort(loops.begin(), loops.end(),
+                     [](const Loop& a, const Loop& b) { return a.strides[0] > b.strides[0]; });
     for (const Loop& loop : loops) {
       if (!loops_.empty() && follows(loops_.back(), loop)) {
         loops_.back().extent *= loop.extent;
@@ -61,7 +60,8 @@ class NestedLoops {
   std::size_t row_length() const { return static_cast<std::size_t>(loops_.back().extent); }
   std::int64_t row_stride(std::size_t array) const { return loops_.back().strides[array]; }
 
-  /// f(offsets): the first element of each array's part of every row, in memory order of array 0.
+  /// f(offsets): the first element of each array's part of every row, in memory order of array
+  /// 0.
   template <class F>
   void for_each_row(F&& f) const {
     walk(loops_.size() - 1, f);

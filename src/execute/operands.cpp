@@ -17,22 +17,29 @@ const Operand& required(const KernelRequest& request, std::size_t i) {
 
 bool uniform(const KernelRequest& request, std::size_t count) {
   const DType dtype = request.outputs.at(0).dtype();
-  const auto last = request.inputs.begin() + static_cast<std::ptrdiff_t>(std::min(
-                                                 count, request.inputs.size()));
+  const auto last = request.inputs.begin() +
+                    static_cast<std::ptrdiff_t>(std::min(count, request.inputs.size()));
   return std::all_of(request.inputs.begin(), last,
                      [&](const Operand& x) { return x && x.dtype() == dtype; });
 }
 
+bool all_f32(const KernelRequest& request) {
+  return std::all_of(request.inputs.begin(), request.inputs.end(),
+                     [](const Operand& x) { return !x || x.dtype() == DType::kFloat32; });
+}
+
 void expect_shape(const Operand& operand, const Shape& shape) {
   if (operand.shape() != shape) {
-    throw Error(ErrorCode::kInvalidModel, "", "an operand has shape " + to_string(operand.shape()))
+    throw Error(ErrorCode::kInvalidModel, "",
+                "an operand has shape " + to_string(operand.shape()))
         .expected(to_string(shape));
   }
 }
 
 void expect_count(const Operand& operand, std::size_t count) {
   if (count_of(operand) != count) {
-    throw Error(ErrorCode::kInvalidModel, "", "an operand has shape " + to_string(operand.shape()))
+    throw Error(ErrorCode::kInvalidModel, "",
+                "an operand has shape " + to_string(operand.shape()))
         .expected(std::to_string(count) + (count == 1 ? " element" : " elements"));
   }
 }
@@ -46,8 +53,9 @@ AxisView view_axis(const Operand& operand, std::size_t logical_axis) {
   const std::size_t axis = operand.physical_axis(logical_axis);
   AxisView view;
   for (std::size_t i = 0; i < shape.size(); ++i) {
-    (i < axis ? view.outer : i == axis ? view.extent : view.inner) *=
-        static_cast<std::size_t>(shape[i]);
+    (i < axis    ? view.outer
+     : i == axis ? view.extent
+                 : view.inner) *= static_cast<std::size_t>(shape[i]);
   }
   return view;
 }
@@ -81,9 +89,9 @@ Strides broadcast_strides(const Operand& operand, const Operand& result) {
     strides[axis] = extent == 1 ? 0 : own[axis - lead];
   }
   if (!fits) {
-    throw Error(ErrorCode::kInvalidModel, "",
-                "an operand of shape " + to_string(from) + " does not broadcast to " +
-                    to_string(to));
+    throw Error(
+        ErrorCode::kInvalidModel, "",
+        "an operand of shape " + to_string(from) + " does not broadcast to " + to_string(to));
   }
   return strides;
 }

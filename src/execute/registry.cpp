@@ -23,7 +23,8 @@ std::vector<const KernelInfo*> kernels_for(const KernelRequest& request) {
   };
   std::vector<const KernelInfo*> result;
   for (const bool for_storage : {true, false}) {
-    if (for_storage && std::none_of(request.inputs.begin(), request.inputs.end(), holds_storage) &&
+    if (for_storage &&
+        std::none_of(request.inputs.begin(), request.inputs.end(), holds_storage) &&
         std::none_of(request.outputs.begin(), request.outputs.end(), holds_storage)) {
       continue;
     }

@@ -24,17 +24,18 @@ struct ResampleAxis {
   std::int64_t input = 1;   ///< extent of the operand
   std::int64_t output = 1;  ///< extent of the result
   double scale = 1;
+  double length = 1;     ///< of the result, before it was rounded
   double roi_start = 0;  ///< only of tf_crop_and_resize
   double roi_end = 1;
 };
 
 /// One result position as a weighted sum of operand positions.
 struct Taps {
-  std::size_t width = 1;               ///< taps per position
-  std::vector<std::int64_t> index;     ///< `width` per position, inside of the operand
-  std::vector<float> weight;           ///< beside `index`
-  std::vector<bool> outside;           ///< per position: the extrapolation value belongs there
-  bool identity = false;               ///< the axis stays as it is
+  std::size_t width = 1;            ///< taps per position
+  std::vector<std::int64_t> index;  ///< `width` per position, inside of the operand
+  std::vector<float> weight;        ///< beside `index`
+  std::vector<bool> outside;        ///< per position: the extrapolation value belongs there
+  bool identity = false;            ///< the axis stays as it is
 };
 Taps make_taps(const ResampleRule&, const ResampleAxis&);
 

@@ -1,16 +1,16 @@
 #pragma once
 
+#include "tare/quant_params.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <optional>
 
-#include "tare/quant_params.h"
-
 namespace tare {
 
-/// clip(round_half_even(x) + zero), x already divided by the scale; NaN gives `zero`. The limits
-/// are those of an 8- or 16-bit storage type, exact in float.
+/// clip(round_half_even(x) + zero), x already divided by the scale; NaN gives `zero`. The
+/// limits are those of an 8- or 16-bit storage type, exact in float.
 inline float storage_value(float x, float zero, float low, float high) {
   // rint follows the current mode, which is half to even, and unlike nearbyint it is one
   // instruction. The order of operands makes NaN fall to `low`; zero takes its place after.
@@ -18,10 +18,11 @@ inline float storage_value(float x, float zero, float low, float high) {
   return x != x ? zero : std::min(std::max(q, low), high);
 }
 
-/// y[i] = f(x[i], channel of i) over a tensor with extents `shape` in memory order. Without an axis
-/// the channel is 0.
+/// y[i] = f(x[i], channel of i) over a tensor with extents `shape` in memory order. Without an
+/// axis the channel is 0.
 template <class In, class Out, class F>
-void map_channels(const Shape& shape, std::optional<std::size_t> axis, const In* x, Out* y, F f) {
+void map_channels(const Shape& shape, std::optional<std::size_t> axis, const In* x, Out* y,
+                  F f) {
   const auto total = static_cast<std::size_t>(element_count(shape));
   if (!axis) {
     for (std::size_t i = 0; i < total; ++i) {

@@ -5,8 +5,9 @@
 
 namespace tare {
 
-/// Combines n dense elements in independent chains, so that the loop is vectorized, and then the
-/// chains in a fixed order: step(chain, element) and merge(chain, chain) give the new chain.
+/// Combines n dense elements in independent chains, so that the loop is vectorized, and then
+/// the chains in a fixed order: step(chain, element) and merge(chain, chain) give the new
+/// chain.
 template <class Acc, class X, class Step, class Merge>
 Acc reduce_row(const X* x, std::size_t n, Acc init, Step step, Merge merge) {
   constexpr std::size_t kChains = 16;

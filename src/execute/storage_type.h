@@ -1,10 +1,10 @@
 #pragma once
 
-#include <utility>
-
 #include "tare/tensor.h"
 
 #include "base/check.h"
+
+#include <utility>
 
 namespace tare {
 
@@ -12,12 +12,19 @@ namespace tare {
 template <class F>
 auto with_storage(DType storage, F&& f) {
   switch (storage) {
-    case DType::kInt8: return f(std::int8_t{});
-    case DType::kUint8: return f(std::uint8_t{});
-    case DType::kInt16: return f(std::int16_t{});
-    case DType::kUint16: return f(std::uint16_t{});
-    case DType::kInt32: return f(std::int32_t{});
-    default: check(false, "a storage type that is no integer"); return f(std::int8_t{});
+    case DType::kInt8:
+      return f(std::int8_t{});
+    case DType::kUint8:
+      return f(std::uint8_t{});
+    case DType::kInt16:
+      return f(std::int16_t{});
+    case DType::kUint16:
+      return f(std::uint16_t{});
+    case DType::kInt32:
+      return f(std::int32_t{});
+    default:
+      check(false, "a storage type that is no integer");
+      return f(std::int8_t{});
   }
 }
 

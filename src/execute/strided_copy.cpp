@@ -17,8 +17,9 @@ Loops::Loop take_column(std::vector<Loops::Loop>& loops, const Loops::Loop& row)
   }
   auto column = std::prev(loops.end());
   if (row.strides[1] != 1) {
-    const auto dense = std::find_if(loops.begin(), loops.end(),
-                                    [](const Loops::Loop& loop) { return loop.strides[1] == 1; });
+    const auto dense = std::find_if(loops.begin(), loops.end(), [](const Loops::Loop& loop) {
+      return loop.strides[1] == 1;
+    });
     column = dense != loops.end() ? dense : column;
   }
   const Loops::Loop taken = *column;

@@ -10,8 +10,8 @@ struct Walk {
   std::int64_t offset = 0;
 };
 
-/// Copies elements along nested loops: to[...] = from[...]. All of Transpose, Slice, Concat, Tile
-/// and their kin are this with the right strides. Elements of `to` are visited once each.
+/// Copies elements along nested loops: to[...] = from[...]. All of Transpose, Slice, Concat,
+/// Tile and their kin are this with the right strides. Elements of `to` are visited once each.
 class StridedCopy {
  public:
   StridedCopy(DType, const Shape& extents, const Walk& to, const Walk& from);

@@ -6,11 +6,11 @@
 #include <cstdint>
 
 /// Elementary functions for inner loops. The float versions have no branch and call nothing, so
-/// the compiler vectorizes loops over them; and since vector and scalar code then do the very same
-/// operations, an element's result depends neither on its position nor on the layout. Errors are
-/// below 3 units in the last place of the result (of 1 for erf, near 0 of alpha for Elu's kin)
-/// against the exact function; the polynomials are minimax fits made for these intervals. NaN
-/// gives NaN.
+/// the compiler vectorizes loops over them; and since vector and scalar code then do the very
+/// same operations, an element's result depends neither on its position nor on the layout.
+/// Errors are below 3 units in the last place of the result (of 1 for erf, near 0 of alpha for
+/// Elu's kin) against the exact function; the polynomials are minimax fits made for these
+/// intervals. NaN gives NaN.
 namespace tare::vmath {
 
 /// e^r - 1 and n with x = n ln 2 + r, |r| <= ln 2 / 2.

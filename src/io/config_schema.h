@@ -108,6 +108,8 @@ void describe(Visitor& visit, Target& target) {
   visit.key("activation_symmetric", target.activation_symmetric, truth(),
             "real 0 in the middle");
   visit.key("weight_storage", target.weight_storage, storage, "integer type");
+  visit.key("weight_pair_limit", target.weight_pair_limit, integer(0),
+            "largest sum of two neighbouring weights; 0: any");
   visit.texts("quantized_output", target.quantized_output,
               "operators that run on integers only when their result is quantized too");
 }

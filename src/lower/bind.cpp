@@ -77,7 +77,7 @@ class Binder {
 
   /// storage - zero_point, as the accumulator wants it.
   ValueId centred(ValueId storage) {
-    const TensorType& type = graph_.type(storage);
+    const TensorType type = graph_.type(storage);
     const auto params = decided(type.point);
     if (!params || all_zero(*params)) {
       return storage;

@@ -60,8 +60,7 @@ class Expander {
     const Node node = graph_.node(id);
     if (const auto type = demanded(node)) {
       std::vector<ValueId> operands = node.inputs;
-      operands[0] =
-          add_quantize(graph_, operands[0], *type, graph_.name(operands[0]) + "_quantized");
+      operands[0] = quantized(operands[0], *type);
       const Node moved = on_storage(node, operands, *type);
       for (std::size_t i = 0; i < node.outputs.size(); ++i) {
         replace_quantizers(node.outputs[i], moved.outputs[i]);
@@ -95,8 +94,7 @@ class Expander {
       operands[i] = stored(graph_, operands[i]);
       // A Concat only moves elements once its operands have the result's parameters.
       if (!operands[i] && node.op == "Concat" && !is_op(graph_, node.inputs[i], "Dequantize")) {
-        operands[i] = add_quantize(graph_, node.inputs[i], *type,
-                                   graph_.name(node.inputs[i]) + "_quantized");
+        operands[i] = quantized(node.inputs[i], *type);
       }
       if (!operands[i]) {
         return false;
@@ -104,6 +102,11 @@ class Expander {
     }
     replace_quantizers(node.outputs[0], on_storage(node, operands, *type).outputs[0]);
     return true;
+  }
+
+  ValueId quantized(ValueId expressed, TensorType like) {
+    like.shape = graph_.type(expressed).shape;
+    return add_quantize(graph_, expressed, like, graph_.name(expressed) + "_quantized");
   }
 
   /// The same operator over storage values of the given parameters.

@@ -20,7 +20,7 @@ class IntegerBuilder final : public RegionBuilder {
     for (const QuantPoint& point : simulated_.points) {
       const bool same_axis =
           point.spec.granularity == Granularity::kPerTensor || point.spec.axis == axis;
-      if (point.value == constant && point.op == reader.op && same_axis) {
+      if (point.value == constant && point.reader && same_axis) {
         return storage(constant, point.name);
       }
     }

@@ -19,7 +19,12 @@ namespace {
 
 constexpr int kOpset = 17;
 
+/// Null when there is no such operator. The library counts the bins of STFT wrong, and reads
+/// ranks it has not checked there, so that it does not count as known.
 const onnx::OpSchema* schema_of(const std::string& op) {
+  if (op == "STFT") {
+    return nullptr;
+  }
   const onnx::OpSchema* schema = onnx::OpSchemaRegistry::Schema(op, kOpset, "");
   return schema != nullptr && !schema->Deprecated() ? schema : nullptr;
 }

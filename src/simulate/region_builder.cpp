@@ -21,7 +21,8 @@ ValueId point_root(const Graph& graph, ValueId value) {
     }
     const Node& node = graph.node(*producer);
     const AffineOp* row = find_affine_op(node.op);
-    if (row == nullptr || row->rule != AffineRule::kMoves || graph.constant(node.inputs[0]) != nullptr) {
+    if (row == nullptr || row->rule != AffineRule::kMoves ||
+        graph.constant(node.inputs[0]) != nullptr) {
       return value;
     }
     value = node.inputs[0];

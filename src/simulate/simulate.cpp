@@ -142,7 +142,7 @@ class SimulatedBuilder final : public RegionBuilder {
 
   ValueId weight(const Node& reader, ValueId constant, int axis) override {
     QuantPoint point = settings_.weight(reader, constant, axis);
-    point.op = reader.op;
+    point.reader = source().find_node(reader.name);
     // One constant read along two axes needs two sets of parameters.
     while (find(point.name) != nullptr && find(point.name)->spec != point.spec) {
       point.name += "'";

@@ -21,7 +21,6 @@ Tensor random_weights(Shape shape, unsigned seed) {
 QuantPoint conv_weight(int axis = 0) {
   QuantPoint point;
   point.role = Role::kWeight;
-  point.op = "Conv";
   point.spec = {.storage = DType::kInt8,
                 .granularity = Granularity::kPerAxis,
                 .axis = axis,
@@ -41,7 +40,7 @@ TEST(LimitPairs, BoundsNeighboursAlongTheInputChannelsOfEachKernelPosition) {
   const QuantPoint point = conv_weight();
   QuantParams params = full_range_params(weights, point);
   const QuantParams before = params;
-  const std::vector<int> widened = limit_pairs(weights, point, 128, params);
+  const std::vector<int> widened = limit_pairs(weights, {true, 0}, 128, params);
   const Tensor q = quantize(weights, params);
   const auto storage = q.view<std::int8_t>();
   for (std::size_t o = 0; o < 5; ++o) {
@@ -63,10 +62,8 @@ TEST(LimitPairs, BoundsNeighboursAlongTheInputChannelsOfEachKernelPosition) {
 
 TEST(LimitPairs, BoundsNeighboursAlongTheReducedAxisOfAMatrix) {
   const Tensor weights = random_weights({9, 4}, 2);
-  QuantPoint point = conv_weight(1);
-  point.op = "MatMul";
-  QuantParams params = full_range_params(weights, point);
-  limit_pairs(weights, point, 128, params);
+  QuantParams params = full_range_params(weights, conv_weight(1));
+  limit_pairs(weights, {false, 1}, 128, params);
   const Tensor q = quantize(weights, params);
   const auto storage = q.view<std::int8_t>();
   for (std::size_t column = 0; column < 4; ++column) {
@@ -76,12 +73,17 @@ TEST(LimitPairs, BoundsNeighboursAlongTheReducedAxisOfAMatrix) {
   }
 }
 
-TEST(LimitPairs, LeavesDepthwiseKernelsAlone) {
-  const Tensor weights = random_weights({6, 1, 3, 3}, 3);
-  QuantParams params = full_range_params(weights, conv_weight());
-  const QuantParams before = params;
-  EXPECT_TRUE(limit_pairs(weights, conv_weight(), 128, params).empty());
-  EXPECT_EQ(params, before);
+TEST(KernelOrder, LeavesOutDepthwiseKernelsOnly) {
+  const auto conv = [](Shape weights, std::int64_t groups) {
+    Graph graph;
+    const ValueId x = graph.add_input("x", {.shape = {1, groups * weights[1], 8, 8}});
+    const ValueId w = graph.add_constant("w", random_weights(weights, 1));
+    const NodeId id = graph.add_node("conv", "Conv", {x, w}, {{"y", {}}}, {{"group", groups}});
+    return kernel_order(graph, graph.node(id)).has_value();
+  };
+  EXPECT_FALSE(conv({6, 1, 3, 3}, 6));
+  EXPECT_TRUE(conv({6, 1, 3, 3}, 1)) << "one input channel is not depthwise";
+  EXPECT_TRUE(conv({12, 1, 3, 3}, 6)) << "with a multiplier the general kernel runs";
 }
 
 TEST(FitBias, WidensTheScaleOfAChannelWhoseBiasWouldOverflow) {

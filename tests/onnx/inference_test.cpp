@@ -113,9 +113,6 @@ void compare(const Graph& graph, const onnx::ModelProto& model, const Types& lib
     }
     const auto stored =
         load_tensor(test / "test_data_set_0" / ("output_" + std::to_string(i) + ".pb"));
-    if (model.graph().node(0).op_type() == "STFT") {
-      continue;  // the library counts the bins of a one-sided spectrum wrong
-    }
     EXPECT_EQ(own.shape, Shape(stored.dims().begin(), stored.dims().end())) << test;
     EXPECT_EQ(onnx_data_type(own.dtype), stored.data_type()) << test;
     ++tally.against_samples;
@@ -242,14 +239,16 @@ TEST_F(OddModels, RanksOfEveryOperand) {
       test::fill_shape(dims, input);
     }
     model.mutable_graph()->clear_initializer();
-    for (auto& input : *model.mutable_graph()->mutable_input()) {
-      const onnx::ValueInfoProto original = input;
-      for (const Dims& dims : {Dims{}, Dims{0}, Dims{2}, Dims{2, 3}, Dims{0, 0, 0},
-                               Dims{1, 2, 3}, Dims{1, 1, 1, 1, 1, 1, 1}}) {
-        test::fill_shape(dims, input);
-        read_or_refuse(model);
+    for (const Dims& dims : {Dims{}, Dims{0}, Dims{2}, Dims{2, 3}, Dims{0, 0, 0}, Dims{1, 2, 3},
+                             Dims{1, 1, 1, 1, 1, 1, 1}}) {
+      onnx::ModelProto all = model;
+      for (int i = 0; i < model.graph().input_size(); ++i) {
+        onnx::ModelProto one = model;
+        test::fill_shape(dims, *one.mutable_graph()->mutable_input(i));
+        read_or_refuse(one);
+        test::fill_shape(dims, *all.mutable_graph()->mutable_input(i));
       }
-      input = original;
+      read_or_refuse(all);
     }
   }
 }

@@ -5,8 +5,9 @@
 #include <cstdlib>
 #include <fstream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
+
+#include <nlohmann/json.hpp>
 
 namespace tare {
 namespace {
@@ -50,14 +51,15 @@ std::vector<float> read_as_float(const std::filesystem::path& file) {
 }  // namespace
 
 std::optional<Judge> Judge::find(std::string& why) {
-  if (std::string(TARE_NODE).ends_with("NOTFOUND") || std::string(TARE_NPM).ends_with("NOTFOUND")) {
+  if (std::string(TARE_NODE).ends_with("NOTFOUND") ||
+      std::string(TARE_NPM).ends_with("NOTFOUND")) {
     why = "Node.js and npm are not installed";
     return std::nullopt;
   }
   const std::filesystem::path folder = TARE_JUDGE_DIR;
   if (!std::filesystem::exists(folder / "node_modules/onnxruntime-node")) {
-    const std::string install = "cd " + quoted(folder) + " && " + TARE_NPM +
-                                " ci --no-audit --no-fund >npm.log 2>&1";
+    const std::string install =
+        "cd " + quoted(folder) + " && " + TARE_NPM + " ci --no-audit --no-fund >npm.log 2>&1";
     if (std::system(install.c_str()) != 0) {
       why = "npm could not install onnxruntime-node (see npm.log in " + folder.string() + ")";
       return std::nullopt;

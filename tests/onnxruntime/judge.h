@@ -1,12 +1,12 @@
 #pragma once
 
+#include "tare/tensor.h"
+
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include "tare/tensor.h"
 
 namespace tare {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <map>
+
 #include <nlohmann/json.hpp>
 
 namespace tare {
@@ -18,7 +19,8 @@ const std::map<DType, std::string>& judge_types() {
 }  // namespace
 
 std::filesystem::path write_raw_samples(const Graph& graph, const Dataset& data,
-                                        std::size_t samples, const std::filesystem::path& folder) {
+                                        std::size_t samples,
+                                        const std::filesystem::path& folder) {
   const std::size_t count = samples == 0 ? data.size() : std::min(samples, data.size());
   nlohmann::json spec;
   spec["samples"] = count;

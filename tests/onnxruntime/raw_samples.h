@@ -1,10 +1,10 @@
 #pragma once
 
-#include <cstddef>
-#include <filesystem>
-
 #include "tare/dataset.h"
 #include "tare/graph.h"
+
+#include <cstddef>
+#include <filesystem>
 
 namespace tare {
 

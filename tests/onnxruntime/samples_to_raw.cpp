@@ -1,11 +1,11 @@
-// samples_to_raw MODEL.onnx SAMPLES.h5 FOLDER : the samples as ONNX Runtime's side of a benchmark
-// reads them (judge.mjs), so that both sides start from files.
-#include <exception>
-#include <iostream>
-
+// samples_to_raw MODEL.onnx SAMPLES.h5 FOLDER : the samples as ONNX Runtime's side of a
+// benchmark reads them (judge.mjs), so that both sides start from files.
 #include "tare/pipeline.h"
 
 #include "raw_samples.h"
+
+#include <exception>
+#include <iostream>
 
 int main(int argc, char** argv) try {
   if (argc != 4) {

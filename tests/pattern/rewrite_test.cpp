@@ -1,7 +1,7 @@
 #include "tare/error.h"
 #include "tare/pattern.h"
 
-#include <chrono>
+#include <ctime>
 
 #include <gtest/gtest.h>
 
@@ -158,13 +158,13 @@ TEST(Rewrite, RefusesAReplacementOfAnotherType) {
 }
 
 TEST(Rewrite, HandlesThousandsOfNodesInWellUnderASecond) {
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();  // of this process, however busy the machine is
   const std::vector rules{cancel_negations(), rename_operator("r", 0, "Neg", "Abs")};
   const Graph graph = rewrite(chain(3001), rules);
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
   EXPECT_EQ(ops_of(graph), std::vector<std::string>{"Abs"});
-#ifdef NDEBUG
-  EXPECT_LT(seconds.count(), 0.5);
+#ifdef NDEBUG  // otherwise the graph is verified after every change
+  EXPECT_LT(seconds, 0.5);
 #endif
 }
 

@@ -221,5 +221,18 @@ TEST(Rules, CompleteEachOther) {
   })")));
 }
 
+TEST(Rules, RemoveADropoutWhoseMaskNobodyReads) {
+  const Graph graph = rewrite(parse(R"(graph "g" opset 12 (%x : f32[2]) -> (%y) {
+    const %ratio : f32[] = [0.5]
+    const %training : bool[] = [false]
+    %a, %mask = Dropout(%x, %ratio, %training) : f32[2], bool[2]
+    %y = Exp(%a) : f32[2]
+  })"),
+                              prepare_rules());
+  EXPECT_EQ(print(graph), print(parse(R"(graph "g" opset 12 (%x : f32[2]) -> (%y) {
+    %y = Exp(%x) : f32[2]
+  })")));
+}
+
 }  // namespace
 }  // namespace tare

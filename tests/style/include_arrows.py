@@ -41,7 +41,7 @@ CONFINED = {  # start of a third-party header -> the one place that may name it
     "tbb/": "base", "oneapi/tbb": "base",
     "Eigen/": "execute", "unsupported/Eigen/": "execute", "omp.h": "execute",
     "dnnl": "execute", "oneapi/dnnl": "execute",
-    "nlohmann/": "apps", "fmt/": "apps",
+    "nlohmann/": "apps", "cxxopts.hpp": "apps", "fmt/": "apps",
 }
 OUTSIDE = ("calibrators", "patterns", "apps")  # see public headers only, of any stage
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
@@ -77,14 +77,13 @@ def own_fault(name, included, is_beside):
         if stage in OUTSIDE or target == stage or target in ARROWS[stage]:
             return None
         return f"{stage} may not see {target} ('{included}')"
-    if included.endswith("_list.inc"):
-        return None
     if stage in OUTSIDE:
-        return None if is_beside else f"{stage}/ sees public headers only, not '{included}'"
+        is_generated = included.endswith("_list.inc")
+        return None if is_beside or is_generated else f"{stage}/ sees public headers only, not '{included}'"
     if name.parts[0] == "include":
         return f"public headers see public headers only, not '{included}'"
     if first not in ARROWS:
-        return f"'{included}' does not name its stage"
+        return None if included.endswith("_list.inc") else f"'{included}' does not name its stage"
     if first == stage or first in ARROWS[stage]:
         return None
     return f"{stage} may not see {first} ('{included}')"
@@ -97,6 +96,7 @@ def faults_of_line(root, name, line):
     kind, included = found.groups()
     if kind == "<":
         return third_party_fault(name, included)
+    # Beside the file, or in a folder around it up to the top one (apps/tare/ for its verbs).
     beside = any((root / folder / included).exists() for folder in list(name.parents)[:-1])
     return own_fault(name, included, beside)
 

@@ -37,15 +37,15 @@ std::pair<std::int64_t, std::int64_t> valid_range(const Window& w, std::size_t a
 }
 
 /// Appends the runs of one tap, axis by axis.
-void add_runs(const Window& w, const std::vector<std::int64_t>& shift, std::size_t axis, Run run,
-              std::vector<Run>& runs) {
+void add_runs(const Window& w, const std::vector<std::int64_t>& shift, std::size_t axis,
+              Run run, std::vector<Run>& runs) {
   const auto [first, last] = valid_range(w, axis, shift[axis]);
   run.to *= w.output[axis];
   run.from *= w.input[axis];
   if (axis + 1 == w.axes()) {
     if (first < last) {
-      runs.push_back({run.tap, run.to + first,
-                      run.from + first * w.strides[axis] + shift[axis], last - first});
+      runs.push_back({run.tap, run.to + first, run.from + first * w.strides[axis] + shift[axis],
+                      last - first});
     }
     return;
   }
@@ -117,7 +117,8 @@ void convolve(const Geometry& g, const std::int32_t* x, const std::int32_t* weig
     for (std::size_t k = 0; k < g.groups * g.outputs; ++k, y += g.output_area) {
       std::fill_n(y, g.output_area, bias != nullptr ? bias[k] : 0);
       const std::size_t group = n * g.groups + k / g.outputs;
-      convolve_channel(g, x + group * g.inputs * g.input_area, weight + k * g.inputs * g.taps, y);
+      convolve_channel(g, x + group * g.inputs * g.input_area, weight + k * g.inputs * g.taps,
+                       y);
     }
   }
 }

@@ -1,5 +1,5 @@
-// Quantize, Dequantize and Requantize of the canonical integer graph, and their simulated forms,
-// which keep storage values in float32. Parameters come from the types.
+// Quantize, Dequantize and Requantize of the canonical integer graph, and their simulated
+// forms, which keep storage values in float32. Parameters come from the types.
 #include "execute/kernel.h"
 #include "execute/rounding.h"
 #include "execute/storage_type.h"

@@ -14,7 +14,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
   const AxisView view = view_axis(x, normalized_axis(axis.at(0), x.shape().size()));
   const bool exclusive = request.attributes().integer("exclusive", 0) != 0;
   const bool reverse = request.attributes().integer("reverse", 0) != 0;
-  using Summable = Types<float, double, std::int32_t, std::int64_t, std::uint32_t, std::uint64_t>;
+  using Summable =
+      Types<float, double, std::int32_t, std::int64_t, std::uint32_t, std::uint64_t>;
   return dispatch(Summable{}, x.dtype(), [&]<class T>(Tag<T>) {
     return make_kernel([=](const Buffers& b) {
       // Integers wrap around.

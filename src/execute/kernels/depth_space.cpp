@@ -6,8 +6,8 @@
 namespace tare {
 namespace {
 
-/// Both operators pair the axes (n, c, h, w, bh, bw) of a wide image [n, c, h bh, w bw] with those
-/// of a deep one, whose channels hold the block (bh, bw) before or behind c.
+/// Both operators pair the axes (n, c, h, w, bh, bw) of a wide image [n, c, h bh, w bw] with
+/// those of a deep one, whose channels hold the block (bh, bw) before or behind c.
 std::unique_ptr<Kernel> make(const KernelRequest& request) {
   const bool to_space = request.node->op == "DepthToSpace";
   const Operand& x = required(request, 0);
@@ -26,17 +26,17 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
                     to_string(x.shape()));
   }
   const std::int64_t channels = wide.shape()[1];
-  const Shape extents{wide.shape()[0], channels, wide.shape()[2] / block, wide.shape()[3] / block,
-                      block, block};
+  const Shape extents{wide.shape()[0],         channels, wide.shape()[2] / block,
+                      wide.shape()[3] / block, block,    block};
   expect_shape(wide, {extents[0], channels, extents[2] * block, extents[3] * block});
   expect_shape(deep, {extents[0], channels * block * block, extents[2], extents[3]});
 
   const Strides w = wide.strides();
   const Strides d = deep.strides();
   const Walk in_wide{{w[0], w[1], w[2] * block, w[3] * block, w[2], w[3]}};
-  const Walk in_deep = mode == "DCR"
-                           ? Walk{{d[0], d[1], d[2], d[3], d[1] * block * channels, d[1] * channels}}
-                           : Walk{{d[0], d[1] * block * block, d[2], d[3], d[1] * block, d[1]}};
+  const Walk in_deep =
+      mode == "DCR" ? Walk{{d[0], d[1], d[2], d[3], d[1] * block * channels, d[1] * channels}}
+                    : Walk{{d[0], d[1] * block * block, d[2], d[3], d[1] * block, d[1]}};
   return copy_kernel(
       {x.dtype(), extents, to_space ? in_wide : in_deep, to_space ? in_deep : in_wide});
 }

@@ -24,13 +24,13 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
   if (request.outputs.size() > 1 && request.outputs[1].dtype() != DType::kBool) {
     return nullptr;
   }
-  return make_kernel([count = count_of(x), bytes = count_of(x) * size_of(x.dtype())](
-                         const Buffers& b) {
-    std::memcpy(b.outputs[0], b.inputs[0], bytes);
-    if (b.outputs.size() > 1) {
-      std::memset(b.outputs[1], 1, count);
-    }
-  });
+  return make_kernel(
+      [count = count_of(x), bytes = count_of(x) * size_of(x.dtype())](const Buffers& b) {
+        std::memcpy(b.outputs[0], b.inputs[0], bytes);
+        if (b.outputs.size() > 1) {
+          std::memset(b.outputs[1], 1, count);
+        }
+      });
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 // Operators of the allow-list that round once: storage operands are expressed in float32, the
 // float kernel runs, its result is quantized. Relu, Clip and Pad go the same way; on them it is
 // exact.
-#include <algorithm>
-
 #include "execute/float_kernel.h"
 #include "execute/rounding.h"
 #include "execute/storage_type.h"
+
+#include <algorithm>
 
 namespace tare {
 namespace {
@@ -23,7 +23,9 @@ std::size_t float_bytes(const Operand& operand) {
 class Expressed final : public Kernel {
  public:
   Expressed(const KernelRequest& request, std::unique_ptr<Kernel> kernel)
-      : kernel_(std::move(kernel)), result_(*request.outputs[0].type), inputs_(request.inputs.size()) {
+      : kernel_(std::move(kernel)),
+        result_(*request.outputs[0].type),
+        inputs_(request.inputs.size()) {
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       const Operand& operand = request.inputs[i];
       if (operand && operand.type->quant) {
@@ -50,7 +52,8 @@ class Expressed final : public Kernel {
       if (inputs_[i].quant) {
         express(inputs_[i], inputs[i], reinterpret_cast<float*>(free));
         inputs[i] = free;
-        free += aligned(static_cast<std::size_t>(element_count(inputs_[i].shape)) * sizeof(float));
+        free +=
+            aligned(static_cast<std::size_t>(element_count(inputs_[i].shape)) * sizeof(float));
       }
     }
     std::byte* result = buffers.scratch + result_offset_;
@@ -105,7 +108,8 @@ bool only_moves(const KernelRequest& request) {
 
 std::unique_ptr<Kernel> make(const KernelRequest& request) {
   const auto& params = request.outputs[0].type->quant;
-  if (!params || params->per_axis() || params->storage == DType::kInt32 || only_moves(request)) {
+  if (!params || params->per_axis() || params->storage == DType::kInt32 ||
+      only_moves(request)) {
     return nullptr;
   }
   const bool per_tensor =
@@ -121,8 +125,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 
 TARE_KERNEL(expressed) {
   using namespace tare;
-  return {.ops = {"Add", "AveragePool", "Clip", "Concat", "GlobalAveragePool", "Mul", "Pad", "Relu",
-                  "Sigmoid", "Sub"},
+  return {.ops = {"Add", "AveragePool", "Clip", "Concat", "GlobalAveragePool", "Mul", "Pad",
+                  "Relu", "Sigmoid", "Sub"},
           .layout = [](const KernelRequest& request) { return FloatRequest(request).layout(); },
           .make = make,
           .for_storage = true};

@@ -19,7 +19,9 @@ std::unique_ptr<Kernel> constant_kernel(Tensor value) {
 std::unique_ptr<Kernel> make_shape(const KernelRequest& request) {
   const Shape& shape = required(request, 0).shape();
   const auto rank = static_cast<std::int64_t>(shape.size());
-  const auto clamped = [&](std::int64_t i) { return std::clamp<std::int64_t>(i < 0 ? i + rank : i, 0, rank); };
+  const auto clamped = [&](std::int64_t i) {
+    return std::clamp<std::int64_t>(i < 0 ? i + rank : i, 0, rank);
+  };
   const std::int64_t start = clamped(request.attributes().integer("start", 0));
   const std::int64_t end = std::max(start, clamped(request.attributes().integer("end", rank)));
   const Tensor value = Tensor::of<std::int64_t>(

@@ -23,9 +23,9 @@ class ElementIndex {
       fits = i == axis || indices.shape()[i] <= data.shape()[i];
     }
     if (!fits) {
-      throw Error(ErrorCode::kInvalidModel, "",
-                  "indices " + to_string(indices.shape()) + " do not fit " +
-                      to_string(data.shape()));
+      throw Error(
+          ErrorCode::kInvalidModel, "",
+          "indices " + to_string(indices.shape()) + " do not fit " + to_string(data.shape()));
     }
     loops_ = {indices.shape(), {indices.strides(), strides}};
   }

@@ -9,7 +9,8 @@
 namespace tare {
 namespace {
 
-/// Where a tuple of leading positions leads: `extents` and the bytes of one step along each axis.
+/// Where a tuple of leading positions leads: `extents` and the bytes of one step along each
+/// axis.
 struct TupleIndex {
   std::vector<std::int64_t> extents;
   std::vector<std::size_t> steps;

@@ -2,16 +2,16 @@
 //
 // The products are computed by the float kernel on integer values: a float32 sum of integers is
 // exact while every partial sum stays below 2^24. Where the weights allow larger sums they are
-// split, w = 16 * high + low, and the two exact results are combined in int32. Integer kernels of
-// x86 without VNNI would saturate instead.
+// split, w = 16 * high + low, and the two exact results are combined in int32. Integer kernels
+// of x86 without VNNI would saturate instead.
+#include "execute/float_kernel.h"
+#include "execute/storage_type.h"
+#include "graph/per_axis.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <optional>
-
-#include "execute/float_kernel.h"
-#include "execute/storage_type.h"
-#include "graph/per_axis.h"
 
 namespace tare {
 namespace {
@@ -57,7 +57,8 @@ Tensor mapped(Tensor tensor, float (*f)(float)) {
 double reach(const QuantParams& params) {
   const StorageRange range = params.range();
   const auto zero = static_cast<double>(params.zero_point[0]);
-  return std::max(static_cast<double>(range.high) - zero, zero - static_cast<double>(range.low));
+  return std::max(static_cast<double>(range.high) - zero,
+                  zero - static_cast<double>(range.low));
 }
 
 /// Axis of the weights along which results vary.
@@ -89,8 +90,7 @@ bool sums_are_exact(const KernelRequest& request, const std::optional<Tensor>& w
 class IntegerProduct final : public Kernel {
  public:
   explicit IntegerProduct(const KernelRequest& request)
-      : input_(*request.inputs[0].type),
-        result_shape_(request.outputs[0].physical_shape()) {
+      : input_(*request.inputs[0].type), result_shape_(request.outputs[0].physical_shape()) {
     if (request.inputs[1].constant != nullptr) {
       constant_weights_ = centred(*request.inputs[1].constant, *request.inputs[1].type->quant);
     } else {
@@ -102,8 +102,9 @@ class IntegerProduct final : public Kernel {
     }
     channels_ = static_cast<std::size_t>(result_shape_.empty() ? 1 : result_shape_.back());
     split_ = !sums_are_exact(request, constant_weights_);
-    add_part(request, split_ ? [](float w) { return w - kSplit * high_part(w); }
-                             : [](float w) { return w; });
+    add_part(
+        request,
+        split_ ? [](float w) { return w - kSplit * high_part(w); } : [](float w) { return w; });
     if (split_) {
       add_part(request, high_part);
     }
@@ -111,7 +112,8 @@ class IntegerProduct final : public Kernel {
   }
 
   bool valid() const {
-    return std::all_of(parts_.begin(), parts_.end(), [](const auto& part) { return part != nullptr; });
+    return std::all_of(parts_.begin(), parts_.end(),
+                       [](const auto& part) { return part != nullptr; });
   }
   std::size_t scratch_bytes() const override { return scratch_bytes_; }
   bool packs(std::size_t operand) const override {
@@ -140,7 +142,8 @@ class IntegerProduct final : public Kernel {
     auto& state = *static_cast<State*>(buffers.state);
     centre(input_, buffers.inputs[0], input);
     for (std::size_t part = 0; part < parts_.size(); ++part) {
-      std::array<const std::byte*, 2> operands{reinterpret_cast<const std::byte*>(input), nullptr};
+      std::array<const std::byte*, 2> operands{reinterpret_cast<const std::byte*>(input),
+                                               nullptr};
       if (computed_weights_) {
         centre(*computed_weights_, buffers.inputs[1], weights);
         take_part(part, weights);
@@ -149,7 +152,8 @@ class IntegerProduct final : public Kernel {
         operands[1] = part_weights_[part].data();
       }
       std::byte* out = reinterpret_cast<std::byte*>(result);
-      parts_[part]->run({operands, {&out, 1}, buffers.scratch + part_offset_, state.parts[part].get()});
+      parts_[part]->run(
+          {operands, {&out, 1}, buffers.scratch + part_offset_, state.parts[part].get()});
       accumulate(part, result, sums);
     }
   }
@@ -176,7 +180,8 @@ class IntegerProduct final : public Kernel {
     part_offset_ = result_offset_ + float_bytes(result_shape_);
     scratch_bytes_ = part_offset_;
     for (const auto& part : parts_) {
-      scratch_bytes_ = std::max(scratch_bytes_, part_offset_ + (part ? part->scratch_bytes() : 0));
+      scratch_bytes_ =
+          std::max(scratch_bytes_, part_offset_ + (part ? part->scratch_bytes() : 0));
     }
   }
 
@@ -200,7 +205,8 @@ class IntegerProduct final : public Kernel {
       return;
     }
     if (bias_.empty()) {
-      std::transform(result, result + count, sums, [](float x) { return static_cast<std::int32_t>(x); });
+      std::transform(result, result + count, sums,
+                     [](float x) { return static_cast<std::int32_t>(x); });
       return;
     }
     for (std::size_t row = 0; row < count; row += channels_) {

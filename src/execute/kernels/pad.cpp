@@ -40,7 +40,8 @@ std::int64_t source(Mode mode, std::int64_t i, std::int64_t extent) {
 std::unique_ptr<Kernel> make(const KernelRequest& request) {
   const Operand& x = required(request, 0);
   const Operand& y = request.outputs[0];
-  if (!uniform(request, 1) || (request.has_input(2) && request.inputs[2].dtype() != x.dtype())) {
+  if (!uniform(request, 1) ||
+      (request.has_input(2) && request.inputs[2].dtype() != x.dtype())) {
     return nullptr;
   }
   if (request.has_input(2)) {

@@ -48,7 +48,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
   }
   if (is_two(exponent) && base.dtype() == DType::kFloat32 && result.shape() == base.shape()) {
     return make_kernel([count = count_of(base)](const Buffers& b) {
-      map_elements(input<float>(b, 0), output<float>(b, 0), count, [](float x) { return x * x; });
+      map_elements(input<float>(b, 0), output<float>(b, 0), count,
+                   [](float x) { return x * x; });
     });
   }
   using Bases = Types<float, double, Half, std::int32_t, std::int64_t>;

@@ -45,8 +45,8 @@ void run(const NestedLoops<2>& loops, bool has_zero, const Buffers& b, F f) {
       }
     } else {
       for (std::int64_t i = 0; i < n; ++i) {
-        y[i] = f(x[i], scale[i * step],
-                 has_zero ? static_cast<std::int32_t>(zero[i * step]) : 0);
+        y[i] =
+            f(x[i], scale[i * step], has_zero ? static_cast<std::int32_t>(zero[i * step]) : 0);
       }
     }
   });
@@ -56,16 +56,14 @@ std::unique_ptr<Kernel> make_quantize(const KernelRequest& request) {
   const NestedLoops<2> loops = parameter_loops(request);
   const bool has_zero = request.has_input(2);
   return dispatch(Storage{}, request.outputs[0].dtype(), [&]<class Q>(Tag<Q>) {
-    return dispatch(Types<float, std::int32_t>{}, request.inputs[0].dtype(),
-                    [&]<class X>(Tag<X>) {
-                      return make_kernel([=](const Buffers& b) {
-                        run<X, Q, Q>(loops, has_zero, b,
-                                     [](X x, float scale, std::int32_t zero) {
-                                       return round_to_storage<Q>(
-                                           static_cast<float>(x) / scale, zero);
-                                     });
-                      });
-                    });
+    return dispatch(
+        Types<float, std::int32_t>{}, request.inputs[0].dtype(), [&]<class X>(Tag<X>) {
+          return make_kernel([=](const Buffers& b) {
+            run<X, Q, Q>(loops, has_zero, b, [](X x, float scale, std::int32_t zero) {
+              return round_to_storage<Q>(static_cast<float>(x) / scale, zero);
+            });
+          });
+        });
   });
 }
 

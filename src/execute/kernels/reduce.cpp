@@ -11,8 +11,8 @@
 namespace tare {
 namespace {
 
-/// Sums run in the widest type of their kind: long sums then do not depend on their order to the
-/// precision of the result.
+/// Sums run in the widest type of their kind: long sums then do not depend on their order to
+/// the precision of the result.
 template <class T>
 using Wide = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
 
@@ -49,7 +49,9 @@ struct Prod {
 template <class T>
 struct Mean : Sum<T> {
   using Acc = Wide<T>;
-  static Acc finish(Acc acc, std::int64_t n) { return n == 0 ? Acc(0) : acc / static_cast<Acc>(n); }
+  static Acc finish(Acc acc, std::int64_t n) {
+    return n == 0 ? Acc(0) : acc / static_cast<Acc>(n);
+  }
 };
 
 template <class T>
@@ -122,7 +124,8 @@ struct LogSumExp {
     const Acc& high = a.largest < b.largest || b.largest != b.largest ? b : a;
     const Acc& low = &high == &a ? b : a;
     // Equal infinities have no difference.
-    const double factor = low.largest == high.largest ? 1 : std::exp(low.largest - high.largest);
+    const double factor =
+        low.largest == high.largest ? 1 : std::exp(low.largest - high.largest);
     return {high.largest, high.sum + low.sum * factor};
   }
   static double finish(Acc acc, std::int64_t) { return acc.largest + std::log(acc.sum); }
@@ -148,7 +151,8 @@ void reduce(const Plan& plan, const Buffers& buffers) {
     const T* row = x + at[0];
     Acc* target = acc + at[1];
     if (stride == 0) {
-      *target = Reducer::merge(*target, reduce_row(row, n, Acc(Reducer::kInit), step, Reducer::merge));
+      *target = Reducer::merge(*target,
+                               reduce_row(row, n, Acc(Reducer::kInit), step, Reducer::merge));
     } else {
 #pragma omp simd
       for (std::size_t i = 0; i < n; ++i) {
@@ -167,8 +171,9 @@ bool keeps_axes(const KernelRequest& request) {
 
 std::vector<bool> reduced_axes(const KernelRequest& request, std::size_t rank) {
   const Attributes& attributes = request.attributes();
-  const auto axes = request.has_input(1) ? request.integers(1)
-                                         : attributes.integers("axes", std::vector<std::int64_t>());
+  const auto axes = request.has_input(1)
+                        ? request.integers(1)
+                        : attributes.integers("axes", std::vector<std::int64_t>());
   const bool all = axes.empty() && attributes.integer("noop_with_empty_axes", 0) == 0;
   std::vector<bool> reduced(rank, all);
   for (const std::int64_t axis : axes) {

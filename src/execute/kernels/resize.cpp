@@ -17,7 +17,8 @@ constexpr std::size_t kScales = 2;
 constexpr std::size_t kSizes = 3;
 
 /// A constant operand of one or more elements; nothing when absent or empty.
-std::vector<double> reals(const KernelRequest& request, std::size_t operand, std::size_t count) {
+std::vector<double> reals(const KernelRequest& request, std::size_t operand,
+                          std::size_t count) {
   if (!request.has_input(operand) || count_of(request.inputs[operand]) == 0) {
     return {};
   }
@@ -47,11 +48,11 @@ std::vector<ResampleAxis> make_axes(const KernelRequest& request, const Resample
     axis.roi_end = roi.empty() ? 1 : roi[i + rank];
     const double part =
         rule.coordinate == "tf_crop_and_resize" ? axis.roi_end - axis.roi_start : 1;
-    const double size = scales.empty() ? sizes[i] : std::floor(extent * part * scales[i]);
-    shape[i] = convert<std::int64_t>(size);
+    axis.length = scales.empty() ? sizes[i] : extent * part * scales[i];
+    shape[i] = convert<std::int64_t>(std::floor(axis.length));
     axis.input = from[i];
     axis.output = shape[i];
-    axis.scale = scales.empty() ? size / extent : scales[i];
+    axis.scale = scales.empty() ? sizes[i] / extent : scales[i];
     if (axis.input < 1 || !(axis.scale > 0)) {
       throw Error(ErrorCode::kInvalidModel, "",
                   "extent " + std::to_string(axis.input) + " is scaled by " +
@@ -177,8 +178,9 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
   for (const ResampleAxis& axis : make_axes(request, rule)) {
     taps.push_back(make_taps(rule, axis));
   }
-  if (!uniform(request, 1) || (x.dtype() != DType::kFloat32 &&
-                               (rule.mode != "nearest" || rule.coordinate == "tf_crop_and_resize"))) {
+  if (!uniform(request, 1) ||
+      (x.dtype() != DType::kFloat32 &&
+       (rule.mode != "nearest" || rule.coordinate == "tf_crop_and_resize"))) {
     return nullptr;
   }
   const Extrapolation extrapolation(y, taps,

@@ -44,7 +44,8 @@ void softmax_row(const T* x, T* y, std::size_t n) {
 
 constexpr std::size_t kWidth = 64;  ///< columns that are worked on together
 
-/// `width` <= kWidth neighbouring columns at once, each `n` long with `stride` between its elements.
+/// `width` <= kWidth neighbouring columns at once, each `n` long with `stride` between its
+/// elements.
 template <class T, bool kLog>
 void softmax_columns(const T* x, T* y, std::size_t n, std::size_t stride, std::size_t width) {
   std::array<T, kWidth> peak;
@@ -113,6 +114,5 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 
 TARE_KERNEL(softmax) {
   using namespace tare;
-  return {
-      .ops = {"Softmax", "LogSoftmax"}, .layout = follow, .make = make, .in_place = true};
+  return {.ops = {"Softmax", "LogSoftmax"}, .layout = follow, .make = make, .in_place = true};
 }

@@ -38,8 +38,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
   const bool largest = request.attributes().integer("largest", 1) != 0;
   const AxisView view = view_axis(x, axis);
   Shape shape = x.shape();
-  shape[axis] =
-      std::min(shape[axis], values.shape().size() > axis ? values.shape()[axis] : 0);
+  shape[axis] = std::min(shape[axis], values.shape().size() > axis ? values.shape()[axis] : 0);
   expect_shape(values, shape);
   expect_shape(positions, shape);
   const auto k = static_cast<std::size_t>(shape[axis]);

@@ -39,12 +39,13 @@ auto with_alpha(float fallback, F f) {
 }
 
 auto hard_sigmoid(const Attributes& attributes) {
-  return [alpha = attributes.real("alpha", 0.2F), beta = attributes.real("beta", 0.5F)](auto x) {
-    using T = decltype(x);
-    const T y = T(alpha) * x + T(beta);
-    const T above = y < T(0) ? T(0) : y;
-    return above > T(1) ? T(1) : above;
-  };
+  return
+      [alpha = attributes.real("alpha", 0.2F), beta = attributes.real("beta", 0.5F)](auto x) {
+        using T = decltype(x);
+        const T y = T(alpha) * x + T(beta);
+        const T above = y < T(0) ? T(0) : y;
+        return above > T(1) ? T(1) : above;
+      };
 }
 
 auto selu(const Attributes& attributes) {
@@ -78,18 +79,21 @@ std::vector<NamedMaker> activations() {
       unary("Relu", Numbers{}, fixed(kRelu)),
       unary("LeakyRelu", Floats{},
             with_alpha(0.01F, [](auto alpha, auto x) { return x < 0 ? alpha * x : x; })),
-      unary("ThresholdedRelu", Floats{},
-            with_alpha(1.0F, [](auto alpha, auto x) { return x > alpha ? x : decltype(x)(0); })),
-      unary("Elu", Floats{}, with_alpha(1.0F,
-                                        [](auto alpha, auto x) {
-                                          const auto below = alpha * vmath::expm1(x);
-                                          return x > 0 ? x : below;
-                                        })),
-      unary("Celu", Floats{}, with_alpha(1.0F,
-                                         [](auto alpha, auto x) {
-                                           const auto below = alpha * vmath::expm1(x / alpha);
-                                           return x > 0 ? x : below;
-                                         })),
+      unary(
+          "ThresholdedRelu", Floats{},
+          with_alpha(1.0F, [](auto alpha, auto x) { return x > alpha ? x : decltype(x)(0); })),
+      unary("Elu", Floats{},
+            with_alpha(1.0F,
+                       [](auto alpha, auto x) {
+                         const auto below = alpha * vmath::expm1(x);
+                         return x > 0 ? x : below;
+                       })),
+      unary("Celu", Floats{},
+            with_alpha(1.0F,
+                       [](auto alpha, auto x) {
+                         const auto below = alpha * vmath::expm1(x / alpha);
+                         return x > 0 ? x : below;
+                       })),
       unary("Selu", Floats{}, selu),
       unary("Sigmoid", Floats{}, fixed([](auto x) { return vmath::sigmoid(x); })),
       unary("HardSigmoid", Floats{}, hard_sigmoid),

@@ -32,7 +32,9 @@ std::variant<Patch, Refusal> spell_out(const Graph& graph, const Match& match) {
   }
   Attributes attributes = node.attributes;
   attributes.erase("auto_pad");
-  attributes.erase("ceil_mode");  // the result's extents already follow from auto_pad
+  if (how != "VALID") {
+    attributes.erase("ceil_mode");  // SAME alone gives the extents of the result
+  }
   attributes.set("pads", pads);
   Patch patch(graph);
   patch.replace_node(node, node.op, node.inputs, attributes);
