@@ -11,7 +11,7 @@ namespace {
 /// y = a b, exact as long as int32 holds the sums.
 void multiply(const MatrixBatches& batches, const std::int32_t* a, const std::int32_t* b,
               std::int32_t* y) {
-  const auto& [rows, depth, columns, pairs] = batches;
+  const auto& [rows, depth, columns, pairs, result] = batches;
   for (const auto& [at_a, at_b] : pairs) {
     for (std::int64_t row = 0; row < rows; ++row, y += columns) {
       std::fill_n(y, columns, 0);
