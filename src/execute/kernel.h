@@ -47,12 +47,13 @@ struct PostOp {
 /// Everything a kernel may depend on: it is made once and then runs on many buffers.
 struct KernelRequest {
   const Node* node = nullptr;
-  std::vector<Operand> inputs;
+  std::vector<Operand> inputs;  ///< the node's, then those of post_ops
   std::vector<Operand> outputs;
   std::vector<PostOp> post_ops;  ///< only when KernelInfo::fuses_post_ops
 
   const Attributes& attributes() const { return node->attributes; }
-  bool has_input(std::size_t i) const { return i < inputs.size() && inputs[i]; }
+  /// Whether the node itself has operand i.
+  bool has_input(std::size_t i) const { return i < node->inputs.size() && inputs[i]; }
   /// Value of a constant operand as integers. Throws Error(kUnsupported) when it is not
   /// constant.
   std::vector<std::int64_t> integers(std::size_t operand) const;

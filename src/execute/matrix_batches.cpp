@@ -26,7 +26,7 @@ MatrixBatches make_matrix_batches(const Shape& left, const Shape& right) {
   if (a.size() < 2 || b.size() < 2 || a.back() != b[b.size() - 2]) {
     refuse(left, right);
   }
-  MatrixBatches result{a[a.size() - 2], a.back(), b.back(), {{0, 0}}};
+  MatrixBatches batches{a[a.size() - 2], a.back(), b.back(), {{0, 0}}, {}};
   const std::size_t rank = std::max(a.size(), b.size());
   a.insert(a.begin(), rank - a.size(), 1);
   b.insert(b.begin(), rank - b.size(), 1);
@@ -35,16 +35,23 @@ MatrixBatches make_matrix_batches(const Shape& left, const Shape& right) {
       refuse(left, right);
     }
     const std::int64_t extent = a[axis] == 1 ? b[axis] : a[axis];
+    batches.result.push_back(extent);
     std::vector<MatrixBatches::Pair> finer;
-    for (const auto& [at_a, at_b] : result.pairs) {
+    for (const auto& [at_a, at_b] : batches.pairs) {
       for (std::int64_t i = 0; i < extent; ++i) {
         finer.push_back(
             {at_a * a[axis] + (a[axis] == 1 ? 0 : i), at_b * b[axis] + (b[axis] == 1 ? 0 : i)});
       }
     }
-    result.pairs = std::move(finer);
+    batches.pairs = std::move(finer);
   }
-  return result;
+  if (left.size() > 1) {
+    batches.result.push_back(batches.rows);
+  }
+  if (right.size() > 1) {
+    batches.result.push_back(batches.columns);
+  }
+  return batches;
 }
 
 }  // namespace tare

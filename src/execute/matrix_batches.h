@@ -18,6 +18,7 @@ struct MatrixBatches {
     std::int64_t b = 0;
   };
   std::vector<Pair> pairs;  ///< one per matrix of the result
+  Shape result;
 };
 
 /// Throws Error(kInvalidModel) when the shapes do not fit together.

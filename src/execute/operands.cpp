@@ -23,6 +23,11 @@ bool uniform(const KernelRequest& request, std::size_t count) {
                      [&](const Operand& x) { return x && x.dtype() == dtype; });
 }
 
+bool all_f32(const KernelRequest& request) {
+  return std::all_of(request.inputs.begin(), request.inputs.end(),
+                     [](const Operand& x) { return !x || x.dtype() == DType::kFloat32; });
+}
+
 void expect_shape(const Operand& operand, const Shape& shape) {
   if (operand.shape() != shape) {
     throw Error(ErrorCode::kInvalidModel, "",

@@ -12,6 +12,9 @@ const Operand& required(const KernelRequest&, std::size_t i);
 /// Whether the operands before `count` (all by default) and the first result have one type.
 bool uniform(const KernelRequest&, std::size_t count = static_cast<std::size_t>(-1));
 
+/// Whether every operand that is not absent is f32.
+bool all_f32(const KernelRequest&);
+
 /// Throws Error(kInvalidModel) unless the operand has this shape. Kernels derive the shape of
 /// their result once more, because memory was reserved for what the model claims.
 void expect_shape(const Operand&, const Shape&);

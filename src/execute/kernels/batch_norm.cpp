@@ -1,6 +1,5 @@
-#include "tare/error.h"
-
-#include "execute/kernel.h"
+#include "execute/dispatch.h"
+#include "execute/operands.h"
 
 #include <cmath>
 
@@ -27,9 +26,7 @@ Extents extents_of(const Operand& operand) {
 
 template <class T>
 void run(const Extents& extents, float epsilon, const Buffers& buffers) {
-  const auto operand = [&](std::size_t i) {
-    return reinterpret_cast<const T*>(buffers.inputs[i]);
-  };
+  const auto operand = [&](std::size_t i) { return input<T>(buffers, i); };
   const auto [outer, channels, inner] = extents;
   T* factor = reinterpret_cast<T*>(buffers.scratch);
   T* offset = factor + channels;
@@ -38,7 +35,7 @@ void run(const Extents& extents, float epsilon, const Buffers& buffers) {
     offset[c] = operand(2)[c] - operand(3)[c] * factor[c];
   }
   const T* x = operand(0);
-  T* y = reinterpret_cast<T*>(buffers.outputs[0]);
+  T* y = output<T>(buffers, 0);
   for (std::int64_t o = 0; o < outer; ++o) {
     if (inner == 1) {
       for (std::int64_t c = 0; c < channels; ++c) {
@@ -56,40 +53,23 @@ void run(const Extents& extents, float epsilon, const Buffers& buffers) {
   }
 }
 
-template <class T>
-std::unique_ptr<Kernel> make_for(const KernelRequest& request) {
-  const Extents extents = extents_of(request.inputs[0]);
-  const float epsilon = request.attributes().real("epsilon", 1e-5F);
-  return make_kernel(
-      [extents, epsilon](const Buffers& buffers) { run<T>(extents, epsilon, buffers); },
-      static_cast<std::size_t>(2 * extents.channels) * sizeof(T));
-}
-
 std::unique_ptr<Kernel> make(const KernelRequest& request) {
-  const Operand& input = request.inputs[0];
+  const Operand& x = required(request, 0);
   if (request.attributes().integer("training_mode", 0) != 0 || request.inputs.size() != 5 ||
-      input.shape().size() < 2) {
+      x.shape().size() < 2 || !uniform(request)) {
     return nullptr;
   }
+  expect_shape(request.outputs[0], x.shape());
   for (std::size_t i = 1; i < 5; ++i) {
-    if (request.inputs[i].dtype() != input.dtype()) {
-      return nullptr;
-    }
-    if (request.inputs[i].shape() != Shape{input.shape()[1]}) {
-      throw Error(
-          ErrorCode::kInvalidModel, "",
-          "operand " + std::to_string(i) + " is " + to_string(request.inputs[i].shape()))
-          .expected(to_string(Shape{input.shape()[1]}));
-    }
+    expect_shape(request.inputs[i], {x.shape()[1]});
   }
-  switch (input.dtype()) {
-    case DType::kFloat32:
-      return make_for<float>(request);
-    case DType::kFloat64:
-      return make_for<double>(request);
-    default:
-      return nullptr;
-  }
+  const Extents extents = extents_of(x);
+  const float epsilon = request.attributes().real("epsilon", 1e-5F);
+  return dispatch(Types<float, double>{}, x.dtype(), [&]<class T>(Tag<T>) {
+    return make_kernel(
+        [extents, epsilon](const Buffers& buffers) { run<T>(extents, epsilon, buffers); },
+        static_cast<std::size_t>(2 * extents.channels) * sizeof(T));
+  });
 }
 
 }  // namespace
@@ -97,8 +77,5 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 
 TARE_KERNEL(batch_norm) {
   using namespace tare;
-  return {.ops = {"BatchNormalization"},
-          .layout = [](const KernelRequest&) { return LayoutRule::kFollow; },
-          .make = make,
-          .in_place = true};
+  return {.ops = {"BatchNormalization"}, .layout = follow, .make = make, .in_place = true};
 }

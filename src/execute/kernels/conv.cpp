@@ -1,7 +1,7 @@
 #include "tare/error.h"
 
-#include "execute/kernel.h"
 #include "execute/onednn.h"
+#include "execute/operands.h"
 #include "execute/window.h"
 
 #include <algorithm>
@@ -9,31 +9,30 @@
 namespace tare {
 namespace {
 
-bool all_f32(const KernelRequest& request) {
-  return std::all_of(request.inputs.begin(), request.inputs.end(), [](const Operand& operand) {
-    return !operand || operand.dtype() == DType::kFloat32;
-  });
-}
-
 std::unique_ptr<Kernel> make(const KernelRequest& request) {
-  const Shape& input = request.inputs[0].shape();
-  const Shape& weights = request.inputs[1].shape();
+  const Shape& input = required(request, 0).shape();
+  const Shape& weights = required(request, 1).shape();
   const Shape& output = request.outputs[0].shape();
   if (!all_f32(request) || input.size() < 3 || input.size() > 5) {
     return nullptr;
   }
   const std::int64_t groups = request.attributes().integer("group", 1);
-  const bool depthwise = groups > 1 && weights[1] == 1;
+  const bool depthwise = groups > 1 && input[1] == groups;
   const auto adds = [](const PostOp& op) { return op.kind == PostOp::Kind::kAdd; };
   if (depthwise && std::any_of(request.post_ops.begin(), request.post_ops.end(), adds)) {
     return nullptr;  // slower than an Add of its own
   }
-  if (groups < 1 || weights[0] % groups != 0 || input[1] != weights[1] * groups) {
+  if (weights.size() != input.size() || groups < 1 || weights[0] % groups != 0 ||
+      input[1] != weights[1] * groups) {
     throw Error(ErrorCode::kInvalidModel, "",
                 "input " + to_string(input) + " does not fit weights " + to_string(weights) +
                     " in " + std::to_string(groups) + " groups");
   }
   const Window window = make_window(request.attributes(), input, output, spatial(weights));
+  Shape expected = output;  // the window vouches for the spatial extents
+  expected[0] = input[0];
+  expected[1] = weights[0];
+  expect_shape(request.outputs[0], expected);
 
   dnnl::memory::dims extents = weights;
   if (groups > 1) {
@@ -59,6 +58,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
     spec.constant_weights = *request.inputs[1].constant;
   }
   if (request.has_input(2)) {
+    expect_shape(request.inputs[2], {weights[0]});
     spec.computed_bias = request.inputs[2].constant == nullptr;
     if (!spec.computed_bias) {
       spec.constant_bias = *request.inputs[2].constant;

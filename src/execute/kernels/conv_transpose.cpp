@@ -1,6 +1,7 @@
 #include "tare/error.h"
 
-#include "execute/kernel.h"
+#include "execute/dispatch.h"
+#include "execute/operands.h"
 #include "execute/window.h"
 
 #include <algorithm>
@@ -150,7 +151,7 @@ std::array<Axis, 3> make_axes(const KernelRequest& request) {
 
 ConvTranspose make_geometry(const KernelRequest& request) {
   const Shape& input = request.inputs[0].shape();
-  const Shape& weights = request.inputs[1].shape();
+  const Shape& weights = required(request, 1).shape();
   const Shape& output = request.outputs[0].shape();
   const std::int64_t groups = request.attributes().integer("group", 1);
   if (weights.size() != input.size() || output.size() != input.size() || groups < 1 ||
@@ -159,6 +160,9 @@ ConvTranspose make_geometry(const KernelRequest& request) {
     throw Error(ErrorCode::kInvalidModel, "",
                 "input " + to_string(input) + " does not fit weights " + to_string(weights) +
                     " in " + std::to_string(groups) + " groups");
+  }
+  if (request.has_input(2)) {
+    expect_shape(request.inputs[2], {output[1]});
   }
   return {input[0], groups, input[1] / groups, weights[1], make_axes(request)};
 }
@@ -181,8 +185,7 @@ class ConvTransposeKernel final : public Kernel {
 
   void run(const Buffers& buffers) const override {
     const auto operand = [&](std::size_t i) {
-      return i < buffers.inputs.size() ? reinterpret_cast<const float*>(buffers.inputs[i])
-                                       : nullptr;
+      return i < buffers.inputs.size() ? input<float>(buffers, i) : nullptr;
     };
     auto* row = reinterpret_cast<float*>(buffers.scratch);
     const float* weights = packed_.data();
@@ -191,8 +194,7 @@ class ConvTransposeKernel final : public Kernel {
       pack_weights(conv_, operand(1), fresh);
       weights = fresh;
     }
-    tare::run(conv_, operand(0), weights, operand(2), row,
-              reinterpret_cast<float*>(buffers.outputs[0]));
+    tare::run(conv_, operand(0), weights, operand(2), row, output<float>(buffers, 0));
   }
 
  private:
@@ -201,11 +203,8 @@ class ConvTransposeKernel final : public Kernel {
 };
 
 std::unique_ptr<Kernel> make(const KernelRequest& request) {
-  const std::size_t rank = request.inputs[0].shape().size();
-  const bool f32 = std::all_of(request.inputs.begin(), request.inputs.end(), [](const auto& x) {
-    return !x || x.dtype() == DType::kFloat32;
-  });
-  if (!f32 || rank < 3 || rank > 5) {
+  const std::size_t rank = required(request, 0).shape().size();
+  if (!all_f32(request) || rank < 3 || rank > 5) {
     return nullptr;
   }
   return std::make_unique<ConvTransposeKernel>(make_geometry(request),

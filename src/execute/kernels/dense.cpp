@@ -1,7 +1,7 @@
 #include "tare/error.h"
 
-#include "execute/kernel.h"
 #include "execute/onednn.h"
+#include "execute/operands.h"
 
 #include <algorithm>
 
@@ -48,22 +48,29 @@ Tensor scaled(const Tensor& tensor, float factor) {
 }
 
 bool fits(const KernelRequest& request) {
-  const Operand& weights = request.inputs[1];
-  return request.inputs[0].dtype() == DType::kFloat32 && weights.constant != nullptr &&
-         weights.dtype() == DType::kFloat32 && weights.shape().size() == 2 &&
-         element_count(weights.shape()) > 0 && element_count(request.inputs[0].shape()) > 0;
+  const Operand& input = required(request, 0);
+  const Operand& weights = required(request, 1);
+  return all_f32(request) && weights.constant != nullptr && weights.shape().size() == 2 &&
+         count_of(weights) > 0 && count_of(input) > 0;
+}
+
+[[noreturn]] void refuse(const Shape& input, const Shape& weights) {
+  throw Error(ErrorCode::kInvalidModel, "",
+              "matrices " + to_string(input) + " and " + to_string(weights) + " do not fit");
 }
 
 std::unique_ptr<Kernel> make_matmul(const KernelRequest& request) {
-  const Shape& input = request.inputs[0].shape();
-  const Shape& weights = request.inputs[1].shape();
-  if (!fits(request) || input.empty()) {
+  if (!fits(request) || request.inputs[0].shape().empty()) {
     return nullptr;
   }
+  const Shape& input = request.inputs[0].shape();
+  const Shape& weights = request.inputs[1].shape();
   if (input.back() != weights[0]) {
-    throw Error(ErrorCode::kInvalidModel, "",
-                "matrices " + to_string(input) + " and " + to_string(weights) + " do not fit");
+    refuse(input, weights);
   }
+  Shape result = input;
+  result.back() = weights[1];
+  expect_shape(request.outputs[0], result);
   return make_dense({.rows = element_count(input) / weights[0],
                      .depth = weights[0],
                      .columns = weights[1],
@@ -75,7 +82,7 @@ std::unique_ptr<Kernel> make_matmul(const KernelRequest& request) {
 
 /// C as one known value per column, if it is that.
 std::optional<Tensor> row_bias(const Operand& bias, std::int64_t columns, float beta) {
-  if (bias.constant == nullptr || bias.dtype() != DType::kFloat32) {
+  if (bias.constant == nullptr) {
     return std::nullopt;
   }
   const std::int64_t count = element_count(bias.shape());
@@ -105,9 +112,9 @@ std::unique_ptr<Kernel> make_gemm(const KernelRequest& request) {
               .weights = scaled(*request.inputs[1].constant, attributes.real("alpha", 1)),
               .bias = {}};
   if (input[1] != dense.depth) {
-    throw Error(ErrorCode::kInvalidModel, "",
-                "matrices " + to_string(input) + " and " + to_string(weights) + " do not fit");
+    refuse(input, weights);
   }
+  expect_shape(request.outputs[0], {dense.rows, dense.columns});
   if (request.has_input(2)) {
     dense.bias = row_bias(request.inputs[2], dense.columns, attributes.real("beta", 1));
     if (!dense.bias) {

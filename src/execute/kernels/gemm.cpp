@@ -1,6 +1,7 @@
 #include "tare/error.h"
 
-#include "execute/kernel.h"
+#include "execute/dispatch.h"
+#include "execute/operands.h"
 
 #include <algorithm>
 
@@ -67,8 +68,11 @@ void check_fit(bool fits, const KernelRequest& request) {
 
 std::unique_ptr<Kernel> make(const KernelRequest& request) {
   const Attributes& attributes = request.attributes();
-  const Shape& a = request.inputs[0].shape();
-  const Shape& b = request.inputs[1].shape();
+  const Shape& a = required(request, 0).shape();
+  const Shape& b = required(request, 1).shape();
+  if (!uniform(request, request.has_input(2) ? 3 : 2)) {
+    return nullptr;
+  }
   check_fit(a.size() == 2 && b.size() == 2, request);
   Gemm gemm{.transposed_a = attributes.integer("transA", 0) != 0,
             .transposed_b = attributes.integer("transB", 0) != 0,
@@ -86,14 +90,10 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
     gemm.bias_row_stride = c[0] == 1 ? 0 : c[1];
     gemm.bias_column_stride = c[1] == 1 ? 0 : 1;
   }
-  switch (request.inputs[0].dtype()) {
-    case DType::kFloat32:
-      return make_kernel([gemm](const Buffers& buffers) { run<float>(gemm, buffers); });
-    case DType::kFloat64:
-      return make_kernel([gemm](const Buffers& buffers) { run<double>(gemm, buffers); });
-    default:
-      return nullptr;
-  }
+  expect_shape(request.outputs[0], {gemm.rows, gemm.columns});
+  return dispatch(Types<float, double>{}, request.inputs[0].dtype(), [&]<class T>(Tag<T>) {
+    return make_kernel([gemm](const Buffers& buffers) { run<T>(gemm, buffers); });
+  });
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
-#include "tare/error.h"
-
-#include "execute/kernel.h"
+#include "execute/dispatch.h"
+#include "execute/operands.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,10 +16,10 @@ struct Extents {
 /// Channels-last. Sums are in double: a picture has many positions.
 void run(const Extents& extents, double epsilon, const Buffers& buffers) {
   const auto [batch, positions, channels] = extents;
-  const auto* x = reinterpret_cast<const float*>(buffers.inputs[0]);
-  const auto* scale = reinterpret_cast<const float*>(buffers.inputs[1]);
-  const auto* bias = reinterpret_cast<const float*>(buffers.inputs[2]);
-  auto* y = reinterpret_cast<float*>(buffers.outputs[0]);
+  const auto* x = input<float>(buffers, 0);
+  const auto* scale = input<float>(buffers, 1);
+  const auto* bias = input<float>(buffers, 2);
+  auto* y = output<float>(buffers, 0);
   auto* mean = reinterpret_cast<double*>(buffers.scratch);
   double* variance = mean + channels;
   for (std::int64_t n = 0; n < batch; ++n) {
@@ -50,22 +49,13 @@ void run(const Extents& extents, double epsilon, const Buffers& buffers) {
 }
 
 std::unique_ptr<Kernel> make(const KernelRequest& request) {
-  const Operand& input = request.inputs[0];
-  const Shape& shape = input.shape();
-  if (input.dtype() != DType::kFloat32 || shape.size() < 3) {
+  const Shape& shape = required(request, 0).shape();
+  if (!all_f32(request) || shape.size() < 3) {
     return nullptr;
   }
-  for (std::size_t i = 1; i < 3; ++i) {
-    if (request.inputs[i].dtype() != DType::kFloat32) {
-      return nullptr;
-    }
-    if (request.inputs[i].shape() != Shape{shape[1]}) {
-      throw Error(
-          ErrorCode::kInvalidModel, "",
-          "operand " + std::to_string(i) + " is " + to_string(request.inputs[i].shape()))
-          .expected(to_string(Shape{shape[1]}));
-    }
-  }
+  expect_shape(request.outputs[0], shape);
+  expect_shape(required(request, 1), {shape[1]});
+  expect_shape(required(request, 2), {shape[1]});
   const std::int64_t positions = element_count(Shape(shape.begin() + 2, shape.end()));
   const Extents extents{shape[0], positions, shape[1]};
   const double epsilon = request.attributes().real("epsilon", 1e-5F);

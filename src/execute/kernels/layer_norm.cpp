@@ -1,7 +1,7 @@
-#include "tare/error.h"
+#include "execute/dispatch.h"
+#include "execute/operands.h"
 
-#include "execute/kernel.h"
-
+#include <algorithm>
 #include <cmath>
 
 #include <Eigen/Core>
@@ -14,74 +14,59 @@ struct Extents {
   std::int64_t columns = 0;
 };
 
-template <class T>
-using Row = Eigen::Map<Eigen::Array<T, 1, Eigen::Dynamic>>;
-template <class T>
-using ConstRow = Eigen::Map<const Eigen::Array<T, 1, Eigen::Dynamic>>;
+using Row = Eigen::Map<Eigen::Array<float, 1, Eigen::Dynamic>>;
+using ConstRow = Eigen::Map<const Eigen::Array<float, 1, Eigen::Dynamic>>;
 
 /// Operands: x, scale, optional bias. Results: y, optional mean and 1 / deviation of each row.
-template <class T>
 void run(const Extents& extents, float epsilon, const Buffers& buffers) {
   const auto [rows, columns] = extents;
   const auto operand = [&](std::size_t i) {
-    return i < buffers.inputs.size() ? reinterpret_cast<const T*>(buffers.inputs[i]) : nullptr;
+    return i < buffers.inputs.size() ? input<float>(buffers, i) : nullptr;
   };
   const auto result = [&](std::size_t i) {
-    return i < buffers.outputs.size() ? reinterpret_cast<T*>(buffers.outputs[i]) : nullptr;
+    return i < buffers.outputs.size() ? output<float>(buffers, i) : nullptr;
   };
-  const ConstRow<T> scale(operand(1), columns);
+  const ConstRow scale(operand(1), columns);
   for (std::int64_t r = 0; r < rows; ++r) {
-    const ConstRow<T> x(operand(0) + r * columns, columns);
-    Row<T> y(result(0) + r * columns, columns);
-    const T mean = x.mean();
+    const ConstRow x(operand(0) + r * columns, columns);
+    Row y(result(0) + r * columns, columns);
+    const float mean = x.mean();
     y = x - mean;
-    const T factor = 1 / std::sqrt(y.square().mean() + static_cast<T>(epsilon));
+    const float factor = 1 / std::sqrt(y.square().mean() + epsilon);
     y *= factor * scale;
-    if (const T* bias = operand(2)) {
-      y += ConstRow<T>(bias, columns);
+    if (const float* bias = operand(2)) {
+      y += ConstRow(bias, columns);
     }
-    if (T* means = result(1)) {
+    if (float* means = result(1)) {
       means[r] = mean;
     }
-    if (T* factors = result(2)) {
+    if (float* factors = result(2)) {
       factors[r] = factor;
     }
   }
 }
 
 std::unique_ptr<Kernel> make(const KernelRequest& request) {
-  const Operand& input = request.inputs[0];
-  const Shape& shape = input.shape();
-  const std::size_t axis =
-      normalized_axis(request.attributes().integer("axis", -1), shape.size());
-  const Shape row(shape.begin() + static_cast<std::ptrdiff_t>(axis), shape.end());
-  for (std::size_t i = 1; i < request.inputs.size(); ++i) {
-    if (!request.has_input(i)) {
-      continue;
-    }
-    if (request.inputs[i].dtype() != input.dtype()) {
-      return nullptr;
-    }
-    if (element_count(request.inputs[i].shape()) != element_count(row)) {
-      throw Error(
-          ErrorCode::kInvalidModel, "",
-          "operand " + std::to_string(i) + " is " + to_string(request.inputs[i].shape()))
-          .expected(to_string(row));
-    }
+  const Shape& shape = required(request, 0).shape();
+  const auto axis = static_cast<std::ptrdiff_t>(axis_of(request, -1, shape.size()));
+  const Shape row(shape.begin() + axis, shape.end());
+  expect_shape(required(request, 1), row);
+  if (request.has_input(2)) {
+    expect_shape(request.inputs[2], row);
   }
-  const std::int64_t columns = element_count(row);
-  const Extents extents{columns == 0 ? 0 : element_count(shape) / columns, columns};
+  Shape statistics = shape;
+  std::fill(statistics.begin() + axis, statistics.end(), 1);
+  bool f32 = all_f32(request);
+  for (std::size_t i = 0; i < request.outputs.size(); ++i) {
+    expect_shape(request.outputs[i], i == 0 ? shape : statistics);
+    f32 = f32 && request.outputs[i].dtype() == DType::kFloat32;
+  }
+  if (!f32) {
+    return nullptr;
+  }
+  const Extents extents{element_count(statistics), element_count(row)};
   const float epsilon = request.attributes().real("epsilon", 1e-5F);
-  switch (input.dtype()) {
-    case DType::kFloat32:
-      return make_kernel(
-          [=](const Buffers& buffers) { run<float>(extents, epsilon, buffers); });
-    case DType::kFloat64:
-      return make_kernel(
-          [=](const Buffers& buffers) { run<double>(extents, epsilon, buffers); });
-    default:
-      return nullptr;
-  }
+  return make_kernel([=](const Buffers& buffers) { run(extents, epsilon, buffers); });
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "tare/error.h"
 
-#include "execute/kernel.h"
+#include "execute/dispatch.h"
+#include "execute/operands.h"
 
 #include <algorithm>
 #include <cmath>
@@ -19,8 +20,8 @@ struct Lrn {
 };
 
 void run(const Lrn& lrn, const Buffers& buffers) {
-  const auto* x = reinterpret_cast<const float*>(buffers.inputs[0]);
-  auto* y = reinterpret_cast<float*>(buffers.outputs[0]);
+  const auto* x = input<float>(buffers, 0);
+  auto* y = output<float>(buffers, 0);
   const std::int64_t before = (lrn.size - 1) / 2;
   const std::int64_t after = lrn.size - 1 - before;
   for (std::int64_t p = 0; p < lrn.positions; ++p) {
@@ -39,10 +40,11 @@ void run(const Lrn& lrn, const Buffers& buffers) {
 }
 
 std::unique_ptr<Kernel> make(const KernelRequest& request) {
-  const Shape& shape = request.inputs[0].shape();
-  if (request.inputs[0].dtype() != DType::kFloat32 || shape.size() < 3) {
+  const Shape& shape = required(request, 0).shape();
+  if (!all_f32(request) || shape.size() < 3) {
     return nullptr;
   }
+  expect_shape(request.outputs[0], shape);
   const Attributes& attributes = request.attributes();
   Lrn lrn{.positions = shape[1] == 0 ? 0 : element_count(shape) / shape[1],
           .channels = shape[1],

@@ -1,5 +1,6 @@
-#include "execute/kernel.h"
+#include "execute/dispatch.h"
 #include "execute/matrix_batches.h"
+#include "execute/operands.h"
 
 #include <Eigen/Core>
 
@@ -11,10 +12,10 @@ using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>
 
 template <class T>
 void multiply(const MatrixBatches& batches, const Buffers& buffers) {
-  const auto* a = reinterpret_cast<const T*>(buffers.inputs[0]);
-  const auto* b = reinterpret_cast<const T*>(buffers.inputs[1]);
-  auto* y = reinterpret_cast<T*>(buffers.outputs[0]);
-  const auto& [rows, depth, columns, pairs] = batches;
+  const T* a = input<T>(buffers, 0);
+  const T* b = input<T>(buffers, 1);
+  T* y = output<T>(buffers, 0);
+  const auto& [rows, depth, columns, pairs, result] = batches;
   for (const auto& [at_a, at_b] : pairs) {
     Eigen::Map<Matrix<T>>(y, rows, columns).noalias() =
         Eigen::Map<const Matrix<T>>(a + at_a * rows * depth, rows, depth) *
@@ -24,30 +25,18 @@ void multiply(const MatrixBatches& batches, const Buffers& buffers) {
 }
 
 std::unique_ptr<Kernel> make(const KernelRequest& request) {
-  if (request.inputs[0].dtype() != request.inputs[1].dtype()) {
+  const Shape& a = required(request, 0).shape();
+  const Shape& b = required(request, 1).shape();
+  if (!uniform(request)) {
     return nullptr;
   }
-  const MatrixBatches batches =
-      make_matrix_batches(request.inputs[0].shape(), request.inputs[1].shape());
-  const auto kernel = [&]<class T>(T) {
+  const MatrixBatches batches = make_matrix_batches(a, b);
+  expect_shape(request.outputs[0], batches.result);
+  using Multiplied =
+      Types<float, double, std::int32_t, std::int64_t, std::uint32_t, std::uint64_t>;
+  return dispatch(Multiplied{}, request.inputs[0].dtype(), [&]<class T>(Tag<T>) {
     return make_kernel([batches](const Buffers& buffers) { multiply<T>(batches, buffers); });
-  };
-  switch (request.inputs[0].dtype()) {
-    case DType::kFloat32:
-      return kernel(float{});
-    case DType::kFloat64:
-      return kernel(double{});
-    case DType::kInt32:
-      return kernel(std::int32_t{});
-    case DType::kInt64:
-      return kernel(std::int64_t{});
-    case DType::kUint32:
-      return kernel(std::uint32_t{});
-    case DType::kUint64:
-      return kernel(std::uint64_t{});
-    default:
-      return nullptr;
-  }
+  });
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-#include "execute/kernel.h"
+#include "execute/dispatch.h"
+#include "execute/operands.h"
 #include "execute/window.h"
 
 #include <algorithm>
@@ -59,6 +60,10 @@ Pool make_pool(const KernelRequest& request) {
   const Window window =
       make_window(global ? Attributes() : attributes, input, request.outputs[0].shape(),
                   global ? spatial(input) : attributes.integers("kernel_shape"));
+  Shape expected = request.outputs[0].shape();  // the window vouches for the spatial extents
+  expected[0] = input[0];
+  expected[1] = input[1];
+  expect_shape(request.outputs[0], expected);
   Pool pool{.batch = input[0],
             .channels = input[1],
             .axes = {},
@@ -106,8 +111,8 @@ std::int64_t sample_size(const Pool& pool) {
 
 template <class T>
 void max_pool(const Pool& pool, const Buffers& buffers) {
-  const auto* x = reinterpret_cast<const T*>(buffers.inputs[0]);
-  auto* y = reinterpret_cast<T*>(buffers.outputs[0]);
+  const auto* x = input<T>(buffers, 0);
+  auto* y = output<T>(buffers, 0);
   const std::int64_t channels = pool.channels;
   constexpr T kLowest = std::numeric_limits<T>::has_infinity
                             ? -std::numeric_limits<T>::infinity()
@@ -140,8 +145,8 @@ std::int64_t place_of(const Pool& pool, std::int64_t plane, std::int64_t tap) {
 /// The places of the maxima, plain; the first of equals.
 template <class T>
 void max_places(const Pool& pool, const Buffers& buffers) {
-  const auto* x = reinterpret_cast<const T*>(buffers.inputs[0]);
-  auto* places = reinterpret_cast<std::int64_t*>(buffers.outputs[1]);
+  const auto* x = input<T>(buffers, 0);
+  auto* places = output<std::int64_t>(buffers, 1);
   const std::int64_t positions =
       pool.axes[0].output() * pool.axes[1].output() * pool.axes[2].output();
   for_each_window(pool, [&](std::int64_t n, std::int64_t position, const auto& taps) {
@@ -161,8 +166,8 @@ void max_places(const Pool& pool, const Buffers& buffers) {
 
 template <class T>
 void average_pool(const Pool& pool, const Buffers& buffers) {
-  const auto* x = reinterpret_cast<const T*>(buffers.inputs[0]);
-  auto* y = reinterpret_cast<T*>(buffers.outputs[0]);
+  const auto* x = input<T>(buffers, 0);
+  auto* y = output<T>(buffers, 0);
   const std::int64_t channels = pool.channels;
   for_each_window(pool, [&](std::int64_t n, std::int64_t position, const auto& taps) {
     T* out = y + position * channels;
@@ -183,42 +188,36 @@ void average_pool(const Pool& pool, const Buffers& buffers) {
   });
 }
 
-template <class T>
-std::unique_ptr<Kernel> make_max(const KernelRequest& request) {
-  const Pool pool = make_pool(request);
-  const bool with_places = request.outputs.size() > 1 && request.outputs[1];
-  return make_kernel([pool, with_places](const Buffers& buffers) {
-    max_pool<T>(pool, buffers);
-    if (with_places) {
-      max_places<T>(pool, buffers);
-    }
+std::unique_ptr<Kernel> make_average(const KernelRequest& request, const Pool& pool) {
+  return dispatch(Types<float, double>{}, request.inputs[0].dtype(), [&]<class T>(Tag<T>) {
+    return make_kernel([pool](const Buffers& buffers) { average_pool<T>(pool, buffers); });
   });
 }
 
-template <class T>
-std::unique_ptr<Kernel> make_average(const KernelRequest& request) {
-  return make_kernel(
-      [pool = make_pool(request)](const Buffers& buffers) { average_pool<T>(pool, buffers); });
+std::unique_ptr<Kernel> make_max(const KernelRequest& request, const Pool& pool) {
+  const bool with_places = request.outputs.size() > 1 && request.outputs[1];
+  if (with_places) {
+    expect_shape(request.outputs[1], request.outputs[0].shape());
+  }
+  using Ordered = Types<float, double, std::int8_t, std::uint8_t>;
+  return dispatch(Ordered{}, request.inputs[0].dtype(), [&]<class T>(Tag<T>) {
+    return make_kernel([pool, with_places](const Buffers& buffers) {
+      max_pool<T>(pool, buffers);
+      if (with_places) {
+        max_places<T>(pool, buffers);
+      }
+    });
+  });
 }
 
 std::unique_ptr<Kernel> make(const KernelRequest& request) {
-  const std::size_t rank = request.inputs[0].shape().size();
-  if (rank < 3 || rank > 5) {
+  const std::size_t rank = required(request, 0).shape().size();
+  if (rank < 3 || rank > 5 || !uniform(request)) {
     return nullptr;
   }
-  const bool average = request.node->op.ends_with("AveragePool");
-  switch (request.inputs[0].dtype()) {
-    case DType::kFloat32:
-      return average ? make_average<float>(request) : make_max<float>(request);
-    case DType::kFloat64:
-      return average ? make_average<double>(request) : make_max<double>(request);
-    case DType::kInt8:
-      return average ? nullptr : make_max<std::int8_t>(request);
-    case DType::kUint8:
-      return average ? nullptr : make_max<std::uint8_t>(request);
-    default:
-      return nullptr;
-  }
+  const Pool pool = make_pool(request);
+  return request.node->op.ends_with("AveragePool") ? make_average(request, pool)
+                                                   : make_max(request, pool);
 }
 
 }  // namespace
