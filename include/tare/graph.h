@@ -114,6 +114,7 @@ class Graph {
   void erase(NodeId);
   /// Erases nodes and constants that no graph output depends on; inputs stay.
   void erase_unused();
+  void erase_unused_constants();  ///< those that no node and no graph output reads
   /// `wanted`, or "wanted_1", "wanted_2", ... whichever is still free among values and nodes.
   std::string unique_name(std::string_view wanted) const;
 

@@ -245,6 +245,10 @@ void Graph::erase_unused() {
       erase(*id);
     }
   }
+  erase_unused_constants();
+}
+
+void Graph::erase_unused_constants() {
   for (Value& v : values_) {
     const ValueId id{static_cast<std::uint32_t>(&v - values_.data())};
     if (v.alive && v.constant && v.users.empty() && !is_output(id)) {

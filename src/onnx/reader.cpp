@@ -122,6 +122,7 @@ class Importer {
     set_outputs();
     unsupported_.report(faults_);
     faults_.raise(ErrorCode::kUnsupported);
+    graph.erase_unused_constants();  // normalizing made attributes of some
     return std::move(graph);
   }
 

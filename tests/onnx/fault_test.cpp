@@ -57,9 +57,9 @@ TEST(UnsupportedOperators, AreListedAtOnceEachWithItsCount) {
   model.last().set_domain("com.microsoft");
   EXPECT_EQ(complaint(model, {.supported_ops = {"Relu"}}),
             "operator 'Foo' is not supported (2 nodes, first 'Foo_a')\n"
+            "operator 'Bar' is not supported (node 'Bar_d')\n"
             "operator 'Abs' is not supported (node 'Abs_e')\n"
-            "operator 'com.microsoft.FusedMatMul' is not supported (node 'FusedMatMul_f')\n"
-            "operator 'Bar' is not supported (node 'Bar_d')");
+            "operator 'com.microsoft.FusedMatMul' is not supported (node 'FusedMatMul_f')");
 }
 
 TEST(UnsupportedOperators, AreJudgedByTheirNormalizedForm) {

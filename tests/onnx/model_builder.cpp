@@ -25,6 +25,19 @@ TemporaryFolder::~TemporaryFolder() {
   std::filesystem::remove_all(path_, ignored);
 }
 
+void fill_shape(const Dims& dims, onnx::ValueInfoProto& info) {
+  auto& shape = *info.mutable_type()->mutable_tensor_type()->mutable_shape();
+  shape.clear_dim();
+  for (const Dim& dim : dims) {
+    auto& added = *shape.add_dim();
+    if (!dim.symbol.empty()) {
+      added.set_dim_param(dim.symbol);
+    } else if (dim.extent >= 0) {
+      added.set_dim_value(dim.extent);
+    }
+  }
+}
+
 ModelBuilder::ModelBuilder(int opset) {
   proto_.set_ir_version(7);
   proto_.add_opset_import()->set_version(opset);
@@ -34,17 +47,8 @@ ModelBuilder::ModelBuilder(int opset) {
 ModelBuilder& ModelBuilder::input(const std::string& name, const Dims& dims, DType dtype) {
   auto& info = *graph().add_input();
   info.set_name(name);
-  auto& tensor = *info.mutable_type()->mutable_tensor_type();
-  tensor.set_elem_type(onnx_data_type(dtype));
-  tensor.mutable_shape();
-  for (const Dim& dim : dims) {
-    auto& added = *tensor.mutable_shape()->add_dim();
-    if (!dim.symbol.empty()) {
-      added.set_dim_param(dim.symbol);
-    } else if (dim.extent >= 0) {
-      added.set_dim_value(dim.extent);
-    }
-  }
+  info.mutable_type()->mutable_tensor_type()->set_elem_type(onnx_data_type(dtype));
+  fill_shape(dims, info);
   return *this;
 }
 

@@ -38,6 +38,8 @@ struct Dim {
   std::string symbol;
 };
 using Dims = std::vector<Dim>;
+/// Replaces the shape of an input or output.
+void fill_shape(const Dims&, onnx::ValueInfoProto&);
 
 /// Writes down models for tests, valid or not.
 class ModelBuilder {
