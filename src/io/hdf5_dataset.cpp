@@ -62,14 +62,23 @@ Shape checked_extents(const Handle& space) {
   return shape;
 }
 
-/// Chunk extents, or nothing when the dataset is not stored in chunks.
-Shape chunk_shape(const Handle& properties, std::size_t rank) {
+/// Chunk extents, or nothing when the dataset is not stored in chunks. HDF5 reads beyond its
+/// memory where a damaged file claims chunks that are larger than those it holds.
+Shape chunk_shape(const Handle& properties, const Handle& space, std::size_t rank) {
   if (H5Pget_layout(properties.get()) != H5D_CHUNKED) {
     return {};
   }
   std::vector<hsize_t> chunk(rank);
+  std::vector<hsize_t> limits(rank);
   checked(H5Pget_chunk(properties.get(), static_cast<int>(rank), chunk.data()), "its chunks");
-  return {chunk.begin(), chunk.end()};
+  checked(H5Sget_simple_extent_dims(space.get(), nullptr, limits.data()), "its shape");
+  Shape result(chunk.begin(), chunk.end());
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    if (limits[axis] != H5S_UNLIMITED && chunk[axis] > limits[axis]) {
+      throw invalid("chunks of shape " + to_string(result) + " are larger than the dataset");
+    }
+  }
+  return result;
 }
 
 /// A file may claim more samples than were ever written; HDF5 would make zeros of them.
@@ -90,9 +99,10 @@ void require_written(const Handle& dataset, const Handle& space, const Shape& sh
   } else {
     checked(H5Dget_num_chunks(dataset.get(), space.get(), &written), "its chunks");
   }
-  if (static_cast<std::int64_t>(written) < wanted) {
-    throw invalid("only " + std::to_string(written) + " of " + std::to_string(wanted) +
-                  (chunk.empty() ? " elements" : " chunks") + " were written");
+  if (static_cast<std::int64_t>(written) != wanted) {
+    throw invalid("holds " + std::to_string(written) +
+                  (chunk.empty() ? " elements" : " chunks") + " where its shape " +
+                  to_string(shape) + " has " + std::to_string(wanted));
   }
 }
 
@@ -181,7 +191,7 @@ Source describe(const Handle& file, hdf5::NamedDataset named) {
   const Handle space = owned(H5Dget_space(source.dataset.get()), "its shape");
   const Shape shape = checked_extents(space);
   const Handle properties = owned(H5Dget_create_plist(source.dataset.get()), "its storage");
-  const Shape chunk = chunk_shape(properties, shape.size());
+  const Shape chunk = chunk_shape(properties, space, shape.size());
   if (!chunk.empty()) {
     const auto element_bytes = static_cast<std::int64_t>(H5Tget_size(type.get()));
     const Handle access = access_properties(shape, chunk, element_bytes);

@@ -146,11 +146,11 @@ void NodeExporter::add_gelu(const Node& node) {
   const TensorType& type = graph_.type(node.outputs[0]);
   const std::string x = graph_.name(node.inputs[0]);
   const auto constant = [&](const char* what, double value) {
-    const std::string name = take_name(names_, node.name + "_" + what);
+    std::string name = take_name(names_, node.name + "_" + what);
     add_initializer(name, filled(type.dtype, {}, value));
     return name;
   };
-  /// An empty `name` stands for the result of the whole.
+  // No name stands for the result of the whole.
   const auto step = [&](const char* op, std::vector<std::string> inputs, const char* name) {
     const std::string own = name != nullptr ? take_name(names_, node.name + "_" + name)
                                             : graph_.name(node.outputs[0]);

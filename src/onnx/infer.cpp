@@ -249,11 +249,11 @@ bool is_dilated_average(const InferenceRequest& request) {
 }
 
 std::vector<TensorType> infer_dilated_average(const InferenceRequest& request) {
-  static const std::string kMaxPool = "MaxPool";
+  const std::string max_pool = "MaxPool";
   Attributes attributes = request.attributes;
   attributes.erase("count_include_pad");
   return infer_types({.name = request.name,
-                      .op = kMaxPool,
+                      .op = max_pool,
                       .attributes = attributes,
                       .operands = request.operands,
                       .results = request.results});

@@ -157,7 +157,8 @@ class Importer {
       builder_.emit(std::move(draft));
     } catch (Error& error) {
       if (error.code() != ErrorCode::kUnsupported) {
-        throw error.at(place_of(node));
+        error.at(place_of(node));
+        throw;
       }
       const std::string what = error.faults().front().what;
       const bool names_operator = what.starts_with("operator '");

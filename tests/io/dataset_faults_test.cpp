@@ -119,8 +119,10 @@ TEST_F(DatasetFaults, AreSaidOfSamplesThatWereNeverWritten) {
       .dataset("widest", H5T_NATIVE_FLOAT, {4, hsize_t{1} << 32, hsize_t{1} << 33}, nullptr,
                {1, 1, 1});
   EXPECT_EQ(open_message(),
-            "s.h5: input 'chunks': only 0 of 549755813888 chunks were written\n"
-            "s.h5: input 'contiguous': only 0 of 3298534883328 elements were written\n"
+            "s.h5: input 'chunks': holds 0 chunks where its shape [1099511627776,3] has "
+            "549755813888\n"
+            "s.h5: input 'contiguous': holds 0 elements where its shape [1099511627776,3] has "
+            "3298534883328\n"
             "s.h5: input 'wide': one sample of shape [4,1099511627776] has more than 4 GiB\n"
             "s.h5: input 'widest': one sample of shape [4,4294967296,8589934592] has more than "
             "4 GiB");
