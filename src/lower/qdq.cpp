@@ -145,9 +145,11 @@ class QdqBuilder {
     return quantize(Tensor::of<float>(shape, values), unit);
   }
 
-  /// Graph outputs keep their names, whatever computes them now.
+  /// Graph outputs keep their names, whatever computes them now. One that holds storage values
+  /// stays an integer.
   ValueId named_output(ValueId output) {
-    const ValueId value = expressed(output);
+    const auto stored = storage_.find(output);
+    const ValueId value = stored != storage_.end() ? stored->second : expressed(output);
     to_.rename(value, from_.name(output));
     return value;
   }

@@ -1,0 +1,179 @@
+// What a real ONNX Runtime says of the float graphs we run and of the files we write.
+#include "tare/error.h"
+#include "tare/pipeline.h"
+
+#include "judge.h"
+#include "raw_samples.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace tare {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Model {
+  std::string name;
+  fs::path model;
+  fs::path calibration;
+  fs::path evaluation;
+};
+
+/// The project's own network, and the ones beside the source when they are there.
+std::vector<Model> models() {
+  const fs::path data = fs::path(TARE_SOURCE_DIR) / "data";
+  std::vector<Model> result{{"digits", data / "digits.onnx", data / "digits_calibration.h5",
+                             data / "digits_evaluation.h5"}};
+  const char* given = std::getenv("TARE_SHARED");
+  const fs::path shared =
+      given != nullptr ? fs::path(given) : fs::path(TARE_SOURCE_DIR) / "../shared";
+  const auto add = [&](const std::string& name, const std::string& model,
+                       const std::string& calibration, const std::string& evaluation) {
+    const Model entry{name, shared / "models" / (model + ".onnx"),
+                      shared / "data" / (calibration + ".h5"),
+                      shared / "data" / (evaluation + ".h5")};
+    if (fs::exists(entry.model)) {
+      result.push_back(entry);
+    }
+  };
+  add("mobilenet", "mobilenet_v1_0.75_224_imagenet", "imagenet224_calib64_u8",
+      "imagenet224_dev_eval150_u8");
+  add("resnet20_op13", "resnet20_cifar10_op13", "cifar10_imagenetnorm_calib500_f32",
+      "cifar10_imagenetnorm_eval1000_f32");
+  add("resnet20_op17", "resnet20_cifar10_op17_bn", "cifar10_imagenetnorm_calib500_f32",
+      "cifar10_imagenetnorm_eval1000_f32");
+  add("kws_dscnn", "mlperftiny_kws_dscnn", "kws49x10_calib200_f32", "kws49x10_eval800_f32");
+  add("sst2_op13", "sst2_encoder2L_d96_op13", "sst2_calib500", "sst2_eval872");
+  add("sst2_op17", "sst2_encoder2L_d96_op17", "sst2_calib500", "sst2_eval872");
+  add("yolox_nano", "yolox_nano_416", "coco416_yolox_calib16_f32", "coco416_yolox_calib16_f32");
+  return result;
+}
+
+class Judged : public testing::TestWithParam<Model> {
+ protected:
+  void SetUp() override {
+    std::string why;
+    judge_ = Judge::find(why);
+    if (!judge_) {
+      GTEST_SKIP() << why;
+    }
+    folder_ = fs::path(testing::TempDir()) /
+              ("tare_judged_" + GetParam().name + "_" +
+               testing::UnitTest::GetInstance()->current_test_info()->test_suite_name()[0] +
+               std::to_string(::getpid()));
+    fs::create_directories(folder_);
+    evaluation_ = open_dataset(GetParam().evaluation);
+    model_ = load_model(GetParam().model, {}, evaluation_.get());
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  /// Outputs of our own executor, as the judge gives them.
+  std::vector<std::vector<float>> ours(const Graph& graph) const {
+    std::vector<std::vector<float>> outputs(graph.outputs().size());
+    run_dataset(graph, *evaluation_, 2, kSamples,
+                [&](std::size_t, std::vector<Tensor> results) {
+                  for (std::size_t i = 0; i < results.size(); ++i) {
+                    const std::vector<float> values = results[i].to_float();
+                    outputs[i].insert(outputs[i].end(), values.begin(), values.end());
+                  }
+                });
+    return outputs;
+  }
+  std::vector<std::vector<float>> theirs(const fs::path& file) const {
+    return judge_->run(file, write_raw_samples(model_, *evaluation_, kSamples, folder_),
+                       folder_ / "outputs");
+  }
+
+  static constexpr std::size_t kSamples = 16;
+  std::optional<Judge> judge_;
+  fs::path folder_;
+  std::unique_ptr<Dataset> evaluation_;
+  Graph model_;
+};
+
+TEST_P(Judged, FloatOutputsEqualOnnxRuntimes) {
+  const auto a = ours(prepare(model_, Toolkit::builtin()));
+  const auto b = theirs(GetParam().model);
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    ASSERT_EQ(a[i].size(), b[i].size());
+    float largest = 0;
+    float apart = 0;
+    for (std::size_t k = 0; k < a[i].size(); ++k) {
+      largest = std::max(largest, std::abs(b[i][k]));
+      apart = std::max(apart, std::abs(a[i][k] - b[i][k]));
+    }
+    // Float rounding through a few dozen layers.
+    EXPECT_LE(apart, 1e-4F * largest);
+  }
+}
+
+/// Storage values closest to the outputs: the last ones in topological order.
+ValueId last_storage(const Graph& graph) {
+  ValueId last;
+  for (const NodeId id : graph.topological_order()) {
+    const Node& node = graph.node(id);
+    const auto& quant = graph.type(node.outputs[0]).quant;
+    if (quant && quant->storage != DType::kInt32) {
+      last = node.outputs[0];
+    }
+  }
+  return last;
+}
+
+TEST_P(Judged, RunsTheIntegerGraphAsOurExecutorDoes) {
+  const auto calibration = open_dataset(GetParam().calibration);
+  QuantizeResult q = quantize(model_, *calibration, {}, Toolkit::builtin(), {.samples = 64});
+  Graph& integer = q.integer;
+  integer.set_outputs({last_storage(integer)});
+  integer.erase_unused();
+  const fs::path file = folder_ / "storage.onnx";
+  write_onnx(to_qdq(integer), file);
+  const auto a = ours(integer);
+  const auto b = theirs(file);
+  ASSERT_EQ(a[0].size(), b[0].size());
+  std::size_t beyond = 0;
+  for (std::size_t k = 0; k < a[0].size(); ++k) {
+    beyond += std::abs(a[0][k] - b[0][k]) > 1 ? 1 : 0;
+  }
+  EXPECT_LE(static_cast<double>(beyond), 0.001 * static_cast<double>(a[0].size()))
+      << integer.name(integer.outputs()[0]);
+}
+
+TEST_P(Judged, EveryQuantizedOperatorRunsAsAnIntegerKernel) {
+  const auto calibration = open_dataset(GetParam().calibration);
+  const QuantizeResult q =
+      quantize(model_, *calibration, {}, Toolkit::builtin(), {.samples = 16});
+  const fs::path file = folder_ / "model.int8.onnx";
+  write_onnx(q.qdq, file);
+  const std::map<std::string, int> kernels = judge_->kernels(file);
+  int products = 0;
+  for (const Region& region : q.simulated.regions) {
+    for (const NodeId id : region.match.nodes()) {
+      const std::string& op = q.prepared.node(id).op;
+      products += op == "Conv" || op == "Gemm" || op == "MatMul" ? 1 : 0;
+    }
+  }
+  const auto count = [&](const std::vector<const char*>& names) {
+    int sum = 0;
+    for (const char* name : names) {
+      const auto found = kernels.find(name);
+      sum += found == kernels.end() ? 0 : found->second;
+    }
+    return sum;
+  };
+  EXPECT_EQ(count({"QLinearConv", "QGemm", "QLinearMatMul", "MatMulIntegerToFloat"}), products);
+  EXPECT_EQ(count({"Conv", "FusedConv", "Gemm", "FusedGemm", "MatMul", "FusedMatMul"}), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, Judged, testing::ValuesIn(models()),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace tare
