@@ -56,14 +56,14 @@ std::optional<Judge> Judge::find(std::string& why) {
     why = "Node.js and npm are not installed";
     return std::nullopt;
   }
+  // Tests run as processes of their own; the first one installs while the others wait.
   const std::filesystem::path folder = TARE_JUDGE_DIR;
-  if (!std::filesystem::exists(folder / "node_modules/onnxruntime-node")) {
-    const std::string install =
-        "cd " + quoted(folder) + " && " + TARE_NPM + " ci --no-audit --no-fund >npm.log 2>&1";
-    if (std::system(install.c_str()) != 0) {
-      why = "npm could not install onnxruntime-node (see npm.log in " + folder.string() + ")";
-      return std::nullopt;
-    }
+  const std::string install = "cd " + quoted(folder) +
+                              " && flock install.lock sh -c 'test -e installed || { " TARE_NPM
+                              " ci --no-audit --no-fund >npm.log 2>&1 && touch installed; }'";
+  if (std::system(install.c_str()) != 0) {
+    why = "npm could not install onnxruntime-node (see npm.log in " + folder.string() + ")";
+    return std::nullopt;
   }
   return Judge();
 }
