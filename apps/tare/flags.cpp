@@ -6,6 +6,8 @@
 #include <charconv>
 #include <utility>
 
+#include <cxxopts.hpp>
+
 namespace tare::cli {
 namespace {
 
@@ -22,10 +24,6 @@ bool read_count(const std::string& text, std::size_t& count) {
   const char* end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, count);
   return error == std::errc{} && rest == end && count > 0;
-}
-
-bool looks_like_flag(const std::string& word) {
-  return word.size() > 1 && word[0] == '-';
 }
 
 }  // namespace
@@ -89,17 +87,7 @@ class Parser {
       : syntax_(syntax), words_(words) {}
 
   Options parse() {
-    bool only_arguments = false;
-    for (next_ = 0; next_ < words_.size();) {
-      const std::string& word = words_[next_++];
-      if (only_arguments || !looks_like_flag(word)) {
-        arguments_.push_back(word);
-      } else if (word == "--") {
-        only_arguments = true;
-      } else {
-        take_flag(word);
-      }
-    }
+    split_words();
     // Words after an unknown flag may be its value, so nothing else can be said for certain.
     raise_unknown();
     if (!options_.has("help") && !options_.has("version")) {
@@ -111,35 +99,57 @@ class Parser {
   }
 
  private:
-  const Flag* find(const std::string& spelled) const {
-    const auto found =
-        std::find_if(syntax_.flags.begin(), syntax_.flags.end(), [&](const Flag& flag) {
-          return spelled == flag.spelled() || spelled == flag.briefly();
-        });
-    return found == syntax_.flags.end() ? nullptr : &*found;
+  static constexpr const char* kArguments = "arguments";
+
+  /// What cxxopts makes of the words. It knows the names only; values are judged here, so that
+  /// all faults are reported at once.
+  void split_words() {
+    cxxopts::Options spec(syntax_.verb);
+    spec.allow_unrecognised_options();
+    auto add = spec.add_options();
+    for (const Flag& flag : syntax_.flags) {
+      const std::string letter = flag.letter != 0 ? std::string(1, flag.letter) + "," : "";
+      const auto value = cxxopts::value<std::string>();
+      add(letter + flag.name, "", flag.value.empty() ? value->implicit_value("true") : value);
+    }
+    add(kArguments, "", cxxopts::value<std::vector<std::string>>());
+    spec.parse_positional({kArguments});
+    std::vector<const char*> words{"tare"};
+    for (const std::string& word : words_) {
+      words.push_back(word.c_str());
+    }
+    words.push_back("");  // the value of an option that came last without one
+    try {
+      const auto parsed = spec.parse(static_cast<int>(words.size()), words.data());
+      unknown_ = parsed.unmatched();
+      for (const cxxopts::KeyValue& given : parsed.arguments()) {
+        take(given.key(), given.value());
+      }
+    } catch (const cxxopts::exceptions::exception& error) {
+      throw Error(ErrorCode::kInvalidConfig, syntax_.verb, error.what());
+    }
   }
 
-  void take_flag(const std::string& word) {
-    const std::size_t equals = word.find('=');
-    const std::string spelled = word.substr(0, equals);
-    const Flag* flag = find(spelled);
-    if (flag == nullptr) {
-      unknown_.push_back(spelled);
+  void take(const std::string& name, const std::string& value) {
+    if (name == kArguments) {
+      if (!value.empty()) {
+        arguments_.push_back(value);
+      }
       return;
     }
-    if (flag->value.empty()) {
-      if (equals != std::string::npos) {
-        fault("option '" + spelled + "' takes no value");
-      }
-      options_.values_[flag->name];
-    } else if (equals != std::string::npos) {
-      take_value(*flag, word.substr(equals + 1));
-    } else if (next_ < words_.size() && !looks_like_flag(words_[next_])) {
-      take_value(*flag, words_[next_++]);
-    } else {
-      fault("option '" + spelled + "' has no value", flag->value);
-      options_.values_[flag->name];  // not missing on top of it
+    const auto flag = std::find_if(syntax_.flags.begin(), syntax_.flags.end(),
+                                   [&](const Flag& known) { return known.name == name; });
+    const bool is_flag = value.starts_with("--") && value.size() > 2;
+    if (!flag->value.empty() && !value.empty() && !is_flag) {
+      take_value(*flag, value);
+      return;
     }
+    if (flag->value.empty() && value != "true") {
+      fault("option '" + flag->spelled() + "' takes no value");
+    } else if (!flag->value.empty()) {
+      fault("option '" + flag->spelled() + "' has no value", flag->value);
+    }
+    options_.values_[name];  // not missing on top of it
   }
 
   void take_value(const Flag& flag, const std::string& value) {
@@ -213,7 +223,6 @@ class Parser {
 
   const Syntax& syntax_;
   const std::vector<std::string>& words_;
-  std::size_t next_ = 0;
   std::vector<std::string> arguments_;
   std::vector<std::string> unknown_;
   Faults faults_;

@@ -16,15 +16,27 @@ namespace {
 
 std::unique_ptr<const Calibrator> make_calibrator(const CalibratorChoice& choice,
                                                   std::span<const CalibratorInfo> known) {
+  const auto fault = [&](const std::string& what, const std::string& near) {
+    Error error(ErrorCode::kInvalidConfig, "calibrator '" + choice.name + "'", what);
+    if (!near.empty()) {
+      error.hint("did you mean '" + near + "'?");
+    }
+    return error;
+  };
   std::vector<std::string> names;
   for (const CalibratorInfo& info : known) {
-    if (info.name == choice.name) {
-      return info.make(CalibratorOptions(choice.options));
-    }
     names.emplace_back(info.name);
+    if (info.name != choice.name) {
+      continue;
+    }
+    for (const auto& [option, value] : choice.options) {
+      if (std::find(info.options.begin(), info.options.end(), option) == info.options.end()) {
+        throw fault("has no option '" + option + "'", nearest(option, info.options));
+      }
+    }
+    return info.make(CalibratorOptions(choice.options));
   }
-  throw Error(ErrorCode::kInvalidConfig, "calibrator '" + choice.name + "'", "is not known")
-      .hint("did you mean '" + nearest(choice.name, names) + "'?");
+  throw fault("is not known", nearest(choice.name, names));
 }
 
 /// One summary per activation point, over all samples.
@@ -147,6 +159,8 @@ QuantTable calibrate(const SimulatedGraph& simulated, const Dataset& data,
   std::vector<const QuantPoint*> activations;
   std::vector<ValueId> values;
   for (const QuantPoint& point : simulated.points) {
+    (void)make_calibrator(point.calibrator,
+                          calibrators);  // a misspelling shows before the work
     if (point.role == Role::kActivation) {
       activations.push_back(&point);
       values.push_back(point.value);

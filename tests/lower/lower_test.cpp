@@ -1,5 +1,6 @@
 #include "tare/lower.h"
 
+#include "tare/error.h"
 #include "tare/pipeline.h"
 
 #include <cmath>
@@ -201,6 +202,21 @@ TEST(ToQdq, ComputesWhatTheIntegerGraphComputesUpToOneRounding) {
   const auto counts = histogram(q.result.qdq);
   EXPECT_EQ(counts.at("Conv"), 2);
   EXPECT_FALSE(counts.contains("Relu")) << "storage saturates at real 0 already";
+}
+
+TEST(Quantize, RefusesAnOptionThatTheCalibratorDoesNotHave) {
+  Config config;
+  config.activations.calibrator = {.name = "percentile", .options = {{"percent", 99.0}}};
+  try {
+    const Quantized q(config);
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInvalidConfig);
+    EXPECT_STREQ(error.what(),
+                 "calibrator 'percentile': has no option 'percent'\n"
+                 "  while calibrating\n"
+                 "  hint: did you mean 'percentile'?");
+  }
 }
 
 TEST(Quantize, GivesTheSameGraphForAnyNumberOfThreads) {
