@@ -50,8 +50,10 @@ inline std::vector<Tensor> run_node(const Node& node, const std::vector<NodeInpu
     types.push_back(
         {.dtype = input.value.dtype(), .shape = input.value.shape(), .quant = {}, .point = {}});
   }
+  Node wired = node;  // which operands a node has is read off the node
+  wired.inputs.assign(inputs.size(), ValueId{0});
   KernelRequest request;
-  request.node = &node;
+  request.node = &wired;
   std::vector<Tensor> operands;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const bool follows = !inputs[i].constant && types[i].shape.size() == rank && rank >= 3;

@@ -1,0 +1,123 @@
+#include "tare/simulate.h"
+
+#include "tare/pipeline.h"
+
+#include <gtest/gtest.h>
+
+namespace tare {
+namespace {
+
+Graph parsed(const std::string& body, const std::string& outputs = "%y") {
+  return parse("graph \"g\" opset 17 (%x : f32[1,4,6,6]) -> (" + outputs + ") {\n" +
+               "const %w : f32[4,4,1,1] = [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]\n" +
+               body + "\n}");
+}
+
+Target every_pattern() {
+  Target target = read_target("ort-cpu");
+  target.patterns.clear();
+  for (const QuantPattern& pattern : Toolkit::builtin().patterns) {
+    target.patterns.emplace_back(pattern.name);
+  }
+  return target;
+}
+
+SimulatedGraph simulated(const Graph& graph, const Config& config = {},
+                         const Target& target = read_target("ort-cpu")) {
+  return simulate(graph, config, target, Toolkit::builtin().patterns);
+}
+
+std::vector<std::string> region_names(const SimulatedGraph& graph) {
+  std::vector<std::string> names;
+  for (const Region& region : graph.regions) {
+    names.emplace_back(region.pattern->name);
+  }
+  return names;
+}
+
+const char* const kConv = "%c = Conv(%x, %w) : f32[1,4,6,6]\n";
+
+TEST(Simulate, SharesOnePointAmongReadersThatOnlyMoveElements) {
+  const SimulatedGraph s = simulated(
+      parsed(std::string(kConv) +
+                 "%p = MaxPool(%c) {kernel_shape=[2, 2], strides=[2, 2]} : f32[1,4,3,3]\n"
+                 "%y = Conv(%p, %w) : f32[1,4,3,3]\n%z = Conv(%c, %w) : f32[1,4,6,6]",
+             "%y, %z"));
+  EXPECT_NE(s.find("c"), nullptr);
+  EXPECT_EQ(s.find("p"), nullptr) << "the pooled values have the parameters of what was pooled";
+}
+
+TEST(Simulate, PutsThePointOfAConvolutionBehindItsActivation) {
+  const SimulatedGraph s =
+      simulated(parsed(std::string(kConv) + "%y = Relu(%c) : f32[1,4,6,6]"));
+  EXPECT_NE(s.find("y"), nullptr);
+  EXPECT_EQ(s.find("c"), nullptr);
+}
+
+TEST(Simulate, AddsConstantPerChannelBiasesInTheAccumulator) {
+  const SimulatedGraph s = simulated(
+      parsed(std::string(kConv) +
+             "const %b : f32[4,1,1] = [1, 2, 3, 4]\n%y = Add(%c, %b) : f32[1,4,6,6]"));
+  EXPECT_EQ(region_names(s), std::vector<std::string>{"conv_bias_add"});
+}
+
+TEST(Simulate, JoinsAResidualToItsConvolutionWhereTheTargetAsksForIt) {
+  const std::string body = std::string(kConv) + "%y = Add(%c, %x) : f32[1,4,6,6]";
+  EXPECT_EQ(region_names(simulated(parsed(body), {}, every_pattern())),
+            std::vector<std::string>{"conv_add"});
+}
+
+TEST(Simulate, LeavesElementwiseOperatorsOfFloatsInFloat) {
+  const SimulatedGraph s =
+      simulated(parsed("%e = Exp(%x) : f32[1,4,6,6]\n%y = Mul(%e, %x) : f32[1,4,6,6]"));
+  EXPECT_TRUE(s.regions.empty());
+  ASSERT_EQ(s.kept_float.size(), 1U);
+  EXPECT_EQ(s.kept_float[0].node, "y");
+  EXPECT_EQ(s.kept_float[0].reason,
+            "operand 'e' is float, so converting it would cost more than it saves");
+}
+
+TEST(Simulate, SubtractsWhatComesFromIntegers) {
+  const SimulatedGraph s =
+      simulated(parsed(std::string(kConv) +
+                       "%d = Conv(%c, %w) : f32[1,4,6,6]\n%y = Sub(%c, %d) : f32[1,4,6,6]"),
+                {}, every_pattern());
+  EXPECT_EQ(region_names(s), (std::vector<std::string>{"conv", "conv", "subtract"}));
+}
+
+TEST(Simulate, TheFirstLayerRuleThatMatchesDecides) {
+  Config config;
+  config.layers.push_back({.op = "Conv",
+                           .name = "c*",
+                           .activations = {.storage = DType::kInt8,
+                                           .calibrator = CalibratorChoice{"percentile", {}}},
+                           .weights = {.granularity = Granularity::kPerTensor}});
+  config.layers.push_back({.op = "Conv", .name = "*", .keep_float = true});
+  const SimulatedGraph s =
+      simulated(parsed(std::string(kConv) + "%y = Conv(%c, %w) : f32[1,4,6,6]"), config);
+  ASSERT_NE(s.find("c"), nullptr);
+  EXPECT_EQ(s.find("c")->spec.storage, DType::kInt8);
+  EXPECT_EQ(s.find("c")->calibrator.name, "percentile");
+  EXPECT_EQ(s.find("w")->spec.granularity, Granularity::kPerTensor);
+  ASSERT_EQ(s.kept_float.size(), 1U);
+  EXPECT_EQ(s.kept_float[0].reason, "the configuration keeps it in float");
+}
+
+TEST(Simulate, WritesStorageValuesAsFloatsUnderTheirPoint) {
+  const SimulatedGraph s =
+      simulated(parsed(std::string(kConv) + "%y = Relu(%c) : f32[1,4,6,6]"));
+  int quantizers = 0;
+  for (const NodeId id : s.graph.nodes()) {
+    const Node& node = s.graph.node(id);
+    if (node.op == "SimulatedQuantize") {
+      const TensorType& type = s.graph.type(node.outputs[0]);
+      EXPECT_EQ(type.dtype, DType::kFloat32);
+      EXPECT_NE(s.find(type.point), nullptr);
+      ++quantizers;
+    }
+  }
+  EXPECT_EQ(quantizers, 3) << "input, weight and result";
+}
+
+}  // namespace
+}  // namespace tare
