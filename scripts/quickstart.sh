@@ -18,7 +18,7 @@ mkdir -p "$out"
 
 top1() {
   "$tare" evaluate "$1" --data "$samples" --json |
-    sed -n 's/.*"top1"[^0-9]*\([0-9.]*\).*/\1/p'
+    sed -n 's/.*"value": *\([0-9.]*\).*/\1/p'
 }
 row() {
   bytes=$(wc -c <"$2")
