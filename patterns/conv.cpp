@@ -8,11 +8,8 @@ ValueId affine(AffineBuilder& builder, const Match& match) {
   const Node& conv = builder.graph().node(match.root());
   const ValueId x = builder.activation(match.value("x"));
   const ValueId w = builder.weight(conv, match.value("w"), 0);
-  std::vector<ValueId> operands{x, w};
-  if (match.has("b")) {
-    operands.push_back(builder.bias(match.value("b"), x, w));
-  }
-  return builder.accumulate(conv, operands);
+  const ValueId b = builder.bias(conv, match.value_if("b"), x, w);
+  return builder.accumulate(conv, {x, w, b});
 }
 
 }  // namespace

@@ -9,11 +9,8 @@ ValueId affine(AffineBuilder& builder, const Match& match) {
   const Node& conv = builder.graph().node(match.node("conv"));
   const ValueId x = builder.activation(match.value("x"));
   const ValueId w = builder.weight(conv, match.value("w"), 0);
-  std::vector<ValueId> operands{x, w};
-  if (match.has("b")) {
-    operands.push_back(builder.bias(match.value("b"), x, w));
-  }
-  const ValueId sum = builder.accumulate(conv, operands);
+  const ValueId b = builder.bias(conv, match.value_if("b"), x, w);
+  const ValueId sum = builder.accumulate(conv, {x, w, b});
   const ValueId y = builder.activation(match.value("y"));
   return builder.apply(builder.graph().node(match.root()), {sum, y});
 }

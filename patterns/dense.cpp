@@ -10,11 +10,8 @@ ValueId affine(AffineBuilder& builder, const Match& match) {
   const ValueId x = builder.activation(match.value("x"));
   const ValueId w =
       builder.weight(gemm, match.value("w"), gemm.attributes.integer("transB", 0) != 0 ? 0 : 1);
-  std::vector<ValueId> operands{x, w};
-  if (match.has("b")) {
-    operands.push_back(builder.bias(match.value("b"), x, w));
-  }
-  return builder.accumulate(gemm, operands);
+  const ValueId b = builder.bias(gemm, match.value_if("b"), x, w);
+  return builder.accumulate(gemm, {x, w, b});
 }
 
 /// A bias per output unit: integer kernels add one row.

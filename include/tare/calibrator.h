@@ -95,7 +95,8 @@ struct CalibrateOptions {
 
 /// Independent schedule: runs the simulated graph with every point disabled over the data,
 /// once, and chooses all points from the summaries. Bias points follow from their input and
-/// weight; where a bias would leave int32 the weight scale of that channel is widened. The
+/// weight; where a bias would leave int32 the weight scale of that channel is widened. Biases
+/// are corrected for the mean error of the weights where points ask for it. The
 /// result does not depend on the number of threads. Throws Error(kInvalidData) when data and
 /// graph inputs do not fit together, or hold NaN.
 QuantTable calibrate(const SimulatedGraph&, const Dataset&, std::span<const CalibratorInfo>,

@@ -81,6 +81,7 @@ struct Config {
                       .calibrator = {}};
   std::string schedule = "independent";
   std::optional<std::int64_t> samples;  ///< absent: all
+  bool bias_correction = true;
   std::map<std::string, std::int64_t> dims;
   std::vector<LayerRule> layers;
 

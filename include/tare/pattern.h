@@ -24,6 +24,8 @@ class Match {
   ValueId value(std::string_view capture) const;
   NodeId node(std::string_view capture) const;
   bool has(std::string_view capture) const;
+  /// As value(); an absent value when nothing was captured.
+  ValueId value_if(std::string_view capture) const;
   /// Every node that an op() of the pattern matched, root first, no duplicates.
   const std::vector<NodeId>& nodes() const { return nodes_; }
 

@@ -18,9 +18,16 @@ struct PointResult {
   std::string calibrator;
   std::uint64_t elements = 0;
   std::vector<int> widened_channels;  ///< weights: scale widened so that the bias fits int32
+  /// Accumulators: real values added to the bias, one per output channel, that undo the mean
+  /// error of the rounded weights; empty where nothing is corrected.
+  std::vector<float> bias_correction;
 };
 
 /// Point name -> decision.
 using QuantTable = std::map<std::string, PointResult>;
+
+/// The real values of a bias (one per output channel) with the correction of the accumulator
+/// that it is added to.
+Tensor corrected_bias(const Tensor& bias, const PointResult& accumulator);
 
 }  // namespace tare

@@ -27,11 +27,13 @@ struct QuantPoint {
   ValueId value;     ///< in SimulatedGraph::source
   Role role = Role::kActivation;
   QuantSpec spec;  ///< kAccumulator: the axis along which weight scales vary in the result
-  CalibratorChoice calibrator;   ///< not used for kAccumulator
-  std::optional<NodeId> reader;  ///< kWeight: the node (of source) that multiplies by it
-  std::string input;             ///< kAccumulator: the points whose scales multiply
+  CalibratorChoice calibrator;  ///< not used for kAccumulator
+  /// kWeight, kAccumulator: the node (of source) that multiplies by it, or that accumulates.
+  std::optional<NodeId> reader;
+  std::string input;  ///< kAccumulator: the points whose scales multiply
   std::string weight;
   std::vector<ValueId> biases;  ///< kAccumulator: constants added at its scale
+  bool corrects_bias = false;   ///< kAccumulator: undo the mean error of the weights there
 };
 
 /// Builds the affine form of one matched region. Simulation and lowering give patterns
@@ -46,8 +48,9 @@ class AffineBuilder {
   virtual ValueId activation(ValueId) = 0;
   /// The storage form of a constant, per `axis` where the configuration says per axis.
   virtual ValueId weight(const Node& reader, ValueId constant, int axis) = 0;
-  /// The storage form of a constant added to the accumulator of input * weight.
-  virtual ValueId bias(ValueId constant, ValueId input, ValueId weight) = 0;
+  /// The storage form of the constant that `reader` adds to its accumulator of input * weight.
+  /// An absent constant counts as 0.
+  virtual ValueId bias(const Node& reader, ValueId constant, ValueId input, ValueId weight) = 0;
   /// `node` applied to storage values: a sum of products, in accumulators whose scale is the
   /// product of the first two operands' scales, with both zero points accounted for. Returns
   /// the expressed value of the result.

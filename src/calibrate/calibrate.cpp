@@ -1,15 +1,11 @@
 #include "tare/calibrator.h"
 #include "tare/error.h"
-#include "tare/execute.h"
 
-#include "base/check.h"
-#include "base/parallel.h"
+#include "calibrate/accumulators.h"
+#include "calibrate/observe.h"
 #include "calibrate/weights.h"
-#include "execute/feed.h"
 
 #include <algorithm>
-#include <mutex>
-#include <optional>
 
 namespace tare {
 namespace {
@@ -37,47 +33,6 @@ std::unique_ptr<const Calibrator> make_calibrator(const CalibratorChoice& choice
     return info.make(CalibratorOptions(choice.options));
   }
   throw fault("is not known", nearest(choice.name, names));
-}
-
-/// One summary per activation point, over all samples.
-std::vector<Summary> observe(const Graph& graph, const std::vector<ValueId>& values,
-                             const Dataset& data, const CalibrateOptions& options) {
-  const Executable executable(graph, {.observe = values});
-  const Feed feed(graph, data, options.samples);
-  const auto threads = static_cast<std::size_t>(thread_count(options.threads));
-  struct Worker {
-    std::optional<Executable::Workspace> workspace;
-    std::vector<Summary> summaries;
-  };
-  std::vector<Worker> workers(threads);
-  std::mutex progress;
-  std::size_t done = 0;
-  parallel_for(feed.chunks(), static_cast<int>(threads), [&](std::size_t w, std::size_t chunk) {
-    Worker& worker = workers[w];
-    if (!worker.workspace) {
-      worker.workspace.emplace(executable);
-      worker.summaries.resize(values.size());
-    }
-    const auto take = [&](std::size_t index, const TensorView& view) {
-      worker.summaries[index].observe(view.elements<float>());
-    };
-    feed.for_each_run(chunk, [&](std::size_t, std::span<const Tensor> inputs) {
-      (void)executable.run(*worker.workspace, inputs, take);
-    });
-    if (options.progress) {
-      const std::lock_guard lock(progress);
-      done += feed.samples_in(chunk);
-      options.progress(done, feed.samples());
-    }
-  });
-  // Summaries do not depend on grouping, so which worker saw which sample does not matter.
-  std::vector<Summary> total(values.size());
-  for (const Worker& worker : workers) {
-    for (std::size_t i = 0; i < worker.summaries.size(); ++i) {
-      total[i].merge(worker.summaries[i]);
-    }
-  }
-  return total;
 }
 
 PointResult choose_activation(const Summary& seen, const QuantPoint& point,
@@ -112,36 +67,8 @@ PointResult choose_weight(const SimulatedGraph& simulated, const QuantPoint& poi
   return result;
 }
 
-/// Scale products of the accumulators, after weights have made room for their biases.
-void derive_accumulators(const SimulatedGraph& simulated, QuantTable& table) {
-  std::vector<const QuantPoint*> accumulators;
-  for (const QuantPoint& point : simulated.points) {
-    if (point.role != Role::kAccumulator) {
-      continue;
-    }
-    accumulators.push_back(&point);
-    PointResult& weight = table.at(point.weight);
-    for (const ValueId bias : point.biases) {
-      const auto widened = fit_bias(*simulated.source.constant(bias),
-                                    table.at(point.input).params.scale[0], weight.params);
-      weight.widened_channels.insert(weight.widened_channels.end(), widened.begin(),
-                                     widened.end());
-    }
-  }
-  for (const QuantPoint* point : accumulators) {
-    const QuantParams& weight = table.at(point->weight).params;
-    PointResult result;
-    result.params.storage = DType::kInt32;
-    result.params.scale = weight.scale;
-    for (float& scale : result.params.scale) {
-      scale *= table.at(point->input).params.scale[0];
-    }
-    result.params.zero_point.assign(weight.scale.size(), 0);
-    if (weight.per_axis()) {
-      result.params.axis = 0;
-    }
-    table.emplace(point->name, std::move(result));
-  }
+ValueId accumulated_input(const SimulatedGraph& simulated, const QuantPoint& point) {
+  return simulated.source.node(*point.reader).inputs[0];
 }
 
 }  // namespace
@@ -154,30 +81,35 @@ double CalibratorOptions::number(const std::string& key, double fallback) const 
 QuantTable calibrate(const SimulatedGraph& simulated, const Dataset& data,
                      std::span<const CalibratorInfo> calibrators,
                      const CalibrateOptions& options) {
-  // With every point disabled the simulated graph computes what its source computes.
-  const Graph& graph = simulated.source;
-  std::vector<const QuantPoint*> activations;
-  std::vector<ValueId> values;
+  Watch watch;
   for (const QuantPoint& point : simulated.points) {
-    (void)make_calibrator(point.calibrator,
-                          calibrators);  // a misspelling shows before the work
+    // A misspelled calibrator shows before the work.
+    (void)make_calibrator(point.calibrator, calibrators);
     if (point.role == Role::kActivation) {
-      activations.push_back(&point);
-      values.push_back(point.value);
+      watch.summaries.push_back(point.value);
+    } else if (point.corrects_bias) {
+      watch.channel_sums.push_back(accumulated_input(simulated, point));
     }
   }
-  const std::vector<Summary> seen = observe(graph, values, data, options);
+  // With every point disabled the simulated graph computes what its source computes.
+  const Observation seen = observe(simulated.source, watch, data, options);
   QuantTable table;
-  for (std::size_t i = 0; i < activations.size(); ++i) {
-    table.emplace(activations[i]->name,
-                  choose_activation(seen[i], *activations[i], calibrators));
+  InputMeans means;
+  for (const QuantPoint& point : simulated.points) {
+    if (point.role == Role::kActivation) {
+      table.emplace(point.name,
+                    choose_activation(seen.summaries.at(point.value), point, calibrators));
+    } else if (point.corrects_bias) {
+      means.emplace(point.name,
+                    seen.channel_sums.at(accumulated_input(simulated, point)).means());
+    }
   }
   for (const QuantPoint& point : simulated.points) {
     if (point.role == Role::kWeight) {
       table.emplace(point.name, choose_weight(simulated, point, calibrators));
     }
   }
-  derive_accumulators(simulated, table);
+  derive_accumulators(simulated, means, table);
   return table;
 }
 

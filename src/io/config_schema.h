@@ -93,6 +93,10 @@ void describe(Visitor& visit, Config& config, const KnownNames& known) {
               "all ranges from one pass of the float network");
     inner.key("samples", config.samples, count_or_all(), "how many samples to use");
   });
+  visit.section("accuracy", "what is done against the loss", [&](auto& inner) {
+    inner.key("bias_correction", config.bias_correction, truth(),
+              "let biases undo the mean error of rounded weights");
+  });
   visit.numbers("dims", config.dims, integer(1),
                 "extent of each symbolic dimension of the model");
   visit.list("layers", config.layers, "exceptions; the first entry that matches a node decides",

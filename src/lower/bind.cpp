@@ -28,7 +28,7 @@ bool all_zero(const QuantParams& params) {
 class Binder {
  public:
   Binder(const SimulatedGraph& simulated, const QuantTable& table)
-      : graph_(simulated.graph), table_(table) {}
+      : graph_(simulated.graph), simulated_(simulated), table_(table) {}
 
   Graph run() {
     const std::vector<NodeId> order = graph_.topological_order();
@@ -123,17 +123,33 @@ class Binder {
     } else if (quantizes) {
       type.quant = params;
       graph_.set_type(storage, type);
+      if (const PointResult& result = table_.at(type.point); !result.bias_correction.empty()) {
+        const ValueId bias = node.inputs[0];
+        graph_.set_input(
+            id, 0,
+            graph_.add_constant(graph_.unique_name(graph_.name(bias) + "_corrected"),
+                                corrected_bias(*graph_.constant(bias), result)));
+      }
     }
   }
 
-  /// Decided parameters of a point, or nothing while it is disabled.
+  /// Decided parameters of a point, or nothing while it is disabled. An accumulator counts
+  /// storage values, so it needs both factors to be enabled.
   std::optional<QuantParams> decided(const std::string& point) const {
     const auto found = table_.find(point);
-    return found != table_.end() && found->second.enabled ? std::optional(found->second.params)
-                                                          : std::nullopt;
+    if (found == table_.end() || !found->second.enabled) {
+      return std::nullopt;
+    }
+    const QuantPoint* known = simulated_.find(point);
+    if (known != nullptr && known->role == Role::kAccumulator &&
+        !(decided(known->input) && decided(known->weight))) {
+      return std::nullopt;
+    }
+    return found->second.params;
   }
 
   Graph graph_;
+  const SimulatedGraph& simulated_;
   const QuantTable& table_;
 };
 

@@ -30,8 +30,9 @@ class IntegerBuilder final : public RegionBuilder {
  private:
   std::string activation_point(ValueId root) override { return source().name(root); }
 
-  std::string accumulator_point(const std::string& input, const std::string& weight,
-                                ValueId /*bias*/) override {
+  std::string accumulator_point(const Node& /*reader*/, const std::string& input,
+                                const std::string& weight,
+                                std::optional<ValueId> /*bias*/) override {
     return input + "*" + weight;
   }
 
@@ -42,6 +43,16 @@ class IntegerBuilder final : public RegionBuilder {
 
   ValueId add_quantize(ValueId expressed, const TensorType& type, std::string name) override {
     return tare::add_quantize(working(), expressed, type, name);
+  }
+
+  ValueId add_bias(ValueId row, const TensorType& type, std::string name) override {
+    const Tensor real = corrected_bias(*working().constant(row), table_.at(type.point));
+    const Tensor storage = quantize(real, *type.quant);
+    const auto values = storage.view<std::int32_t>();
+    if (std::all_of(values.begin(), values.end(), [](std::int32_t v) { return v == 0; })) {
+      return {};
+    }
+    return working().add_constant(std::move(name), storage, type);
   }
 
   std::string_view dequantize_op() const override { return "Dequantize"; }

@@ -255,4 +255,8 @@ bool Match::has(std::string_view name) const {
                      [&](const Capture& c) { return c.name == name; });
 }
 
+ValueId Match::value_if(std::string_view name) const {
+  return has(name) ? value(name) : ValueId{};
+}
+
 }  // namespace tare

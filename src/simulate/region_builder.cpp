@@ -64,24 +64,31 @@ ValueId RegionBuilder::activation(ValueId value) {
   return storage(value, activation_point(point_root(*source_, value)));
 }
 
-ValueId RegionBuilder::bias(ValueId constant, ValueId input, ValueId weight) {
-  const std::string point =
-      accumulator_point(working_.type(input).point, working_.type(weight).point, constant);
+ValueId RegionBuilder::bias(const Node& reader, ValueId constant, ValueId input,
+                            ValueId weight) {
+  const std::string point = accumulator_point(reader, working_.type(input).point,
+                                              working_.type(weight).point, constant);
+  const Shape& result = source_->type(reader.outputs[0]).shape;
   // Integer kernels take the bias as one row.
-  const Shape row{element_count(source_->type(constant).shape)};
-  const std::string& name = source_->name(constant);
-  const ValueId flat = source_->type(constant).shape == row
-                           ? constant
-                           : working_.add_constant(working_.unique_name(name),
-                                                   source_->constant(constant)->reshaped(row));
-  return add_quantize(flat, storage_type(row, point),
-                      working_.unique_name(name + "_quantized"));
+  const Shape row{result.at(static_cast<std::size_t>(channel_axis(reader, result)))};
+  const std::string name = constant ? source_->name(constant) : reader.name + "_bias";
+  ValueId flat = constant;
+  if (!constant) {
+    flat = working_.add_constant(working_.unique_name(name), Tensor(DType::kFloat32, row));
+  } else if (source_->type(constant).shape != row) {
+    flat = working_.add_constant(working_.unique_name(name),
+                                 source_->constant(constant)->reshaped(row));
+  }
+  return add_bias(flat, storage_type(row, point), working_.unique_name(name + "_quantized"));
 }
 
 ValueId RegionBuilder::accumulate(const Node& node, std::vector<ValueId> operands) {
   const TensorType& expressed = source_->type(node.outputs[0]);
-  const std::string point =
-      accumulator_point(working_.type(operands[0]).point, working_.type(operands[1]).point, {});
+  const std::string point = accumulator_point(node, working_.type(operands[0]).point,
+                                              working_.type(operands[1]).point, {});
+  if (!operands.back()) {
+    operands.pop_back();
+  }
   TensorType type = storage_type(expressed.shape, point);
   if (type.quant && type.quant->axis) {
     type.quant->axis = channel_axis(node, expressed.shape);

@@ -3,6 +3,7 @@
 #include "tare/simulate.h"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,7 +30,7 @@ class RegionBuilder : public AffineBuilder {
 
   const Graph& graph() const final { return *source_; }
   ValueId activation(ValueId) final;
-  ValueId bias(ValueId constant, ValueId input, ValueId weight) final;
+  ValueId bias(const Node& reader, ValueId constant, ValueId input, ValueId weight) final;
   ValueId accumulate(const Node& node, std::vector<ValueId> operands) final;
   ValueId apply(const Node& node, std::vector<ValueId> operands) final;
 
@@ -45,16 +46,20 @@ class RegionBuilder : public AffineBuilder {
   ValueId storage(ValueId value, const std::string& point);
   const Graph& source() const { return *source_; }
   Graph& working() { return working_; }
-  /// Name of the point whose scale is the product of both points' scales; `bias` (may be
-  /// absent) is a constant that will be added at that scale.
-  virtual std::string accumulator_point(const std::string& input, const std::string& weight,
-                                        ValueId bias) = 0;
+  /// Name of the point whose scale is the product of both points' scales, in which `reader`
+  /// accumulates. With `bias`, that value (absent: 0) will be added at that scale.
+  virtual std::string accumulator_point(const Node& reader, const std::string& input,
+                                        const std::string& weight,
+                                        std::optional<ValueId> bias) = 0;
   virtual std::string activation_point(ValueId root) = 0;
   /// Type of storage values under a point; where it is per axis, of rank 1 or of the axis's
   /// tensor.
   virtual TensorType storage_type(const Shape&, const std::string& point) const = 0;
   /// Adds the node (or constant) that turns `expressed` into storage values of `type`.
   virtual ValueId add_quantize(ValueId expressed, const TensorType& type, std::string name) = 0;
+  /// The same for the constant row that is added to an accumulator; absent where it would add
+  /// nothing.
+  virtual ValueId add_bias(ValueId row, const TensorType& type, std::string name) = 0;
   virtual std::string_view dequantize_op() const = 0;
 
  private:

@@ -17,6 +17,7 @@ class Settings {
   /// The first layer rule whose conditions hold for the node, or null.
   const LayerRule* rule(const Node&) const;
   bool keeps_float(const Node&) const;
+  bool corrects_bias() const { return config_->bias_correction; }
 
   /// Spec and calibrator of an activation. The node that computes the value has the first word,
   /// then its readers in order.

@@ -164,8 +164,9 @@ class SimulatedBuilder final : public RegionBuilder {
     return add(std::move(point));
   }
 
-  std::string accumulator_point(const std::string& input, const std::string& weight,
-                                ValueId bias) override {
+  std::string accumulator_point(const Node& reader, const std::string& input,
+                                const std::string& weight,
+                                std::optional<ValueId> bias) override {
     QuantPoint point;
     point.name = input + "*" + weight;
     point.role = Role::kAccumulator;
@@ -174,9 +175,13 @@ class SimulatedBuilder final : public RegionBuilder {
                   .symmetric = true};
     point.input = input;
     point.weight = weight;
+    point.reader = source().find_node(reader.name);
     QuantPoint& added = *find(add(std::move(point)));
     if (bias) {
-      added.biases.push_back(bias);
+      added.corrects_bias = settings_.corrects_bias();
+    }
+    if (bias && *bias) {
+      added.biases.push_back(*bias);
     }
     return added.name;
   }
@@ -189,6 +194,10 @@ class SimulatedBuilder final : public RegionBuilder {
     const NodeId id =
         working().add_node("", "SimulatedQuantize", {expressed}, {{std::move(name), type}});
     return working().node(id).outputs[0];
+  }
+
+  ValueId add_bias(ValueId row, const TensorType& type, std::string name) override {
+    return add_quantize(row, type, std::move(name));
   }
 
   std::string_view dequantize_op() const override { return "SimulatedDequantize"; }

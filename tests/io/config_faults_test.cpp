@@ -55,7 +55,7 @@ TEST_F(ConfigFaults, AreReportedTogether) {
       "c.yaml:9:81: 'percentile' is 'a', expected a number\n"
       "c.yaml:10:5: an entry of 'layers' is 'Conv', expected a map\n"
       "c.yaml:11:1: unknown key 'plugins', expected version, target, activations, weights, "
-      "calibration, dims or layers\n"
+      "calibration, accuracy, dims or layers\n"
       "  hint: did you mean 'ort-cpu', 'int8', 'percentile'?");
 }
 

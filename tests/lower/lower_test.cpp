@@ -149,6 +149,45 @@ TEST(Bind, OnePointAtATimeCostsLessThanAllOfThem) {
   }
 }
 
+TEST(Bind, AWeightThatIsSwitchedOffTakesItsAccumulatorAlong) {
+  const Quantized q;
+  QuantTable table = q.result.table;
+  table.at("w2").enabled = false;
+  EXPECT_GT(sqnr(q.result.prepared, tare::bind(q.result.simulated, table), q.data),
+            sqnr(q.result.prepared, tare::bind(q.result.simulated, q.result.table), q.data));
+}
+
+TEST(Lower, AddsTheCorrectionToTheBias) {
+  Config config;
+  config.bias_correction = false;
+  const Quantized q(config);
+  QuantTable table = q.result.table;
+  // c1 has a bias, c2 has none; 100 steps are exact in both scales.
+  for (const std::string point : {"x*w1", "r1*w2"}) {
+    PointResult& accumulator = table.at(point);
+    ASSERT_TRUE(accumulator.bias_correction.empty());
+    for (const float scale : accumulator.params.scale) {
+      accumulator.bias_correction.push_back(100 * scale);
+    }
+  }
+  const Graph before = lower(q.result.simulated, q.result.table);
+  const Graph after = lower(q.result.simulated, table);
+  const auto bias = [](const Graph& graph, const std::string& result) {
+    const Node& node = graph.node(*graph.producer(*graph.find_value(result)));
+    return node.inputs.size() < 3 ? std::vector<std::int64_t>(8, 0)
+                                  : graph.constant(node.inputs[2])->to_int64();
+  };
+  for (const char* result : {"c1_accumulated", "c2_accumulated"}) {
+    for (std::size_t i = 0; i < 8; ++i) {
+      // The sum of bias and correction is rounded where the bias alone was.
+      EXPECT_NEAR(bias(after, result)[i], bias(before, result)[i] + 100, 1) << result;
+    }
+  }
+  EXPECT_GT(sqnr(tare::bind(q.result.simulated, table), after, q.data),
+            sqnr(before, after, q.data) + 10)
+      << "simulation shows the corrected bias too";
+}
+
 TEST(Lower, LeavesNoFloatOperatorBetweenTheFirstQuantizeAndTheLastDequantize) {
   const Quantized q;
   const std::map<std::string, int> expected{

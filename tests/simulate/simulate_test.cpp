@@ -61,6 +61,12 @@ TEST(Simulate, AddsConstantPerChannelBiasesInTheAccumulator) {
   EXPECT_EQ(region_names(s), std::vector<std::string>{"conv_bias_add"});
 }
 
+TEST(Simulate, LeavesTheAdditionOfOneNumberToAllChannelsAlone) {
+  const SimulatedGraph s = simulated(parsed(
+      std::string(kConv) + "const %b : f32[1,1,1] = [1]\n%y = Add(%c, %b) : f32[1,4,6,6]"));
+  EXPECT_EQ(region_names(s).front(), "conv");
+}
+
 TEST(Simulate, JoinsAResidualToItsConvolutionWhereTheTargetAsksForIt) {
   const std::string body = std::string(kConv) + "%y = Add(%c, %x) : f32[1,4,6,6]";
   EXPECT_EQ(region_names(simulated(parsed(body), {}, every_pattern())),
@@ -116,7 +122,7 @@ TEST(Simulate, WritesStorageValuesAsFloatsUnderTheirPoint) {
       ++quantizers;
     }
   }
-  EXPECT_EQ(quantizers, 3) << "input, weight and result";
+  EXPECT_EQ(quantizers, 4) << "input, weight, bias (there is none yet) and result";
 }
 
 }  // namespace

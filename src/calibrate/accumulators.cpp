@@ -1,0 +1,131 @@
+#include "calibrate/accumulators.h"
+
+#include "tare/execute.h"
+
+#include "calibrate/weights.h"
+#include "graph/per_axis.h"
+
+#include <algorithm>
+
+namespace tare {
+namespace {
+
+/// A tensor of that shape that holds one value per index of axis 1.
+Tensor constant_channels(const Shape& shape, const std::vector<double>& values) {
+  Tensor result(DType::kFloat32, shape);
+  const auto elements = result.mutable_view<float>();
+  for_each_slice(shape, 1, [&](std::size_t channel, std::size_t first, std::size_t count) {
+    std::fill_n(elements.begin() + static_cast<std::ptrdiff_t>(first), count,
+                static_cast<float>(values[channel]));
+  });
+  return result;
+}
+
+std::vector<float> channel_means(const Tensor& tensor) {
+  std::vector<double> sums(static_cast<std::size_t>(tensor.shape().at(1)));
+  const auto values = tensor.view<float>();
+  for_each_slice(tensor.shape(), 1,
+                 [&](std::size_t channel, std::size_t first, std::size_t count) {
+                   for (const float value : values.subspan(first, count)) {
+                     sums[channel] += static_cast<double>(value);
+                   }
+                 });
+  const double count = static_cast<double>(values.size()) / static_cast<double>(sums.size());
+  std::vector<float> means;
+  means.reserve(sums.size());
+  for (const double sum : sums) {
+    means.push_back(static_cast<float>(sum / count));
+  }
+  return means;
+}
+
+/// What the rounding of its weights takes off the mean result of `node`, per output channel:
+/// the node applied to the mean input and the weights' error. (Nagel et al., "Data-free
+/// quantization through weight equalization and bias correction", section 4.2; means come from
+/// data here, and padding counts because the node itself does the sum.)
+std::vector<float> bias_correction(const Graph& graph, const Node& node,
+                                   const std::vector<double>& input_means,
+                                   const QuantParams& weight) {
+  const Tensor& exact = *graph.constant(node.inputs[1]);
+  const Tensor rounded = dequantize(quantize(exact, weight), weight);
+  Tensor lost = exact;
+  const auto values = lost.mutable_view<float>();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] -= rounded.view<float>()[i];
+  }
+  Shape input_shape = graph.type(node.inputs[0]).shape;
+  TensorType result = graph.type(node.outputs[0]);
+  input_shape[0] = 1;
+  result.shape[0] = 1;
+  const Tensor input = constant_channels(input_shape, input_means);
+  const std::vector<const Tensor*> operands{&input, &lost};
+  return channel_means(evaluate(node, operands, {&result, 1}).front());
+}
+
+/// True when a weight had to be widened so that a bias of the accumulator fits int32.
+bool make_room(const SimulatedGraph& simulated, const QuantPoint& point, QuantTable& table) {
+  PointResult& weight = table.at(point.weight);
+  const PointResult& accumulator = table.at(point.name);
+  bool widened = false;
+  const auto fit = [&](const Tensor& bias) {
+    const std::vector<int> channels =
+        fit_bias(corrected_bias(bias, accumulator), table.at(point.input).params.scale[0],
+                 weight.params);
+    weight.widened_channels.insert(weight.widened_channels.end(), channels.begin(),
+                                   channels.end());
+    widened = widened || !channels.empty();
+  };
+  for (const ValueId bias : point.biases) {
+    const Tensor& values = *simulated.source.constant(bias);
+    fit(values.reshaped({values.size()}));
+  }
+  if (point.biases.empty() && !accumulator.bias_correction.empty()) {
+    fit(Tensor(DType::kFloat32,
+               {static_cast<std::int64_t>(accumulator.bias_correction.size())}));
+  }
+  return widened;
+}
+
+void set_scales(const QuantPoint& point, QuantTable& table) {
+  const QuantParams& weight = table.at(point.weight).params;
+  QuantParams& params = table.at(point.name).params;
+  params.storage = DType::kInt32;
+  params.scale = weight.scale;
+  for (float& scale : params.scale) {
+    scale *= table.at(point.input).params.scale[0];
+  }
+  params.zero_point.assign(weight.scale.size(), 0);
+  if (weight.per_axis()) {
+    params.axis = 0;
+  }
+}
+
+}  // namespace
+
+void derive_accumulators(const SimulatedGraph& simulated, const InputMeans& means,
+                         QuantTable& table) {
+  std::vector<const QuantPoint*> accumulators;
+  for (const QuantPoint& point : simulated.points) {
+    if (point.role == Role::kAccumulator) {
+      accumulators.push_back(&point);
+      table[point.name];
+    }
+  }
+  // A wider weight has other errors to correct, and several accumulators may share one.
+  for (bool widened = true; widened;) {
+    widened = false;
+    for (const QuantPoint* point : accumulators) {
+      if (const auto found = means.find(point->name); found != means.end()) {
+        table.at(point->name).bias_correction =
+            bias_correction(simulated.source, simulated.source.node(*point->reader),
+                            found->second, table.at(point->weight).params);
+      }
+      widened = make_room(simulated, *point, table) || widened;
+    }
+  }
+  for (const QuantPoint* point : accumulators) {
+    set_scales(*point, table);
+  }
+}
+
+}  // namespace tare

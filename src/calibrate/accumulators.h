@@ -1,0 +1,20 @@
+#pragma once
+
+#include "tare/quant_table.h"
+#include "tare/simulate.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tare {
+
+/// Mean of each channel of the input of an accumulating node, by the name of its point.
+using InputMeans = std::map<std::string, std::vector<double>>;
+
+/// Decides every accumulator point: scales are the products of those of input and weight, and
+/// biases are corrected where the point asks for it and its input's means are known. Weights
+/// make room for the biases first.
+void derive_accumulators(const SimulatedGraph&, const InputMeans&, QuantTable&);
+
+}  // namespace tare

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "tare/execute.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace tare {
+
+/// Sums over a stream of tensors, one for each index of axis 1. What one tensor adds is rounded
+/// to a multiple of 2^-48 and added up in integers, so the result does not depend on the order
+/// of the tensors or on how they were shared among threads.
+class ChannelSums {
+ public:
+  /// f32 of rank 2 or more, every time with the same extent of axis 1.
+  void observe(const TensorView&);
+  void merge(const ChannelSums&);
+  /// Mean of each channel; empty when nothing was seen.
+  std::vector<double> means() const;
+
+ private:
+  __extension__ using Integer = __int128;
+
+  std::vector<Integer> sums_;
+  std::uint64_t elements_ = 0;  // in each channel
+};
+
+}  // namespace tare

@@ -1,0 +1,146 @@
+#include "calibrate/accumulators.h"
+
+#include "tare/pipeline.h"
+
+#include <random>
+
+#include <gtest/gtest.h>
+
+namespace tare {
+namespace {
+
+/// One quantized layer with its table before accumulators are decided.
+struct Layer {
+  SimulatedGraph simulated;
+  QuantTable table;
+  std::string accumulator;
+
+  explicit Layer(const std::string& text) {
+    simulated = simulate(parse(text), {}, read_target("ort-cpu"), Toolkit::builtin().patterns);
+    for (const QuantPoint& point : simulated.points) {
+      if (point.role == Role::kAccumulator) {
+        accumulator = point.name;
+        continue;
+      }
+      PointResult& result = table[point.name];
+      std::vector<Range> ranges(1, Range{-1, 1});
+      if (point.spec.granularity == Granularity::kPerAxis) {
+        const Shape& shape = simulated.source.type(point.value).shape;
+        ranges.resize(
+            static_cast<std::size_t>(shape[static_cast<std::size_t>(point.spec.axis)]),
+            Range{-1, 1});
+      }
+      result.params = to_quant_params(ranges, point.spec);
+    }
+  }
+
+  /// weights - what they become, as real values.
+  std::vector<double> lost_weights() const {
+    const Tensor& exact = *simulated.source.constant(*simulated.source.find_value("w"));
+    const Tensor rounded =
+        dequantize(quantize(exact, table.at("w").params), table.at("w").params);
+    std::vector<double> lost;
+    for (std::size_t i = 0; i < exact.view<float>().size(); ++i) {
+      lost.push_back(static_cast<double>(exact.view<float>()[i]) -
+                     static_cast<double>(rounded.view<float>()[i]));
+    }
+    return lost;
+  }
+};
+
+std::string numbers(std::size_t count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<float> uniform(-1, 1);
+  std::string text = "[";
+  for (std::size_t i = 0; i < count; ++i) {
+    text += (i == 0 ? "" : ", ") + std::to_string(uniform(random));
+  }
+  return text + "]";
+}
+
+TEST(BiasCorrection, RestoresTheMeanOfADenseLayer) {
+  Layer layer(
+      "graph \"g\" opset 17 (%x : f32[1,16]) -> (%y) {\n"
+      "const %w : f32[3,16] = " +
+      numbers(48, 1) + "\n" + "%y = Gemm(%x, %w) {transB=1} : f32[1,3]\n}");
+  std::vector<double> means;
+  for (int i = 0; i < 16; ++i) {
+    means.push_back(0.25 * i);
+  }
+  const std::vector<double> lost = layer.lost_weights();
+  derive_accumulators(layer.simulated, {{layer.accumulator, means}}, layer.table);
+  const auto& correction = layer.table.at(layer.accumulator).bias_correction;
+  ASSERT_EQ(correction.size(), 3U);
+  for (std::size_t o = 0; o < 3; ++o) {
+    double expected = 0;
+    for (std::size_t i = 0; i < 16; ++i) {
+      expected += lost[o * 16 + i] * means[i];
+    }
+    EXPECT_NEAR(correction[o], expected, 16 * 4 * 0.004 * 0x1p-23) << "output " << o;
+  }
+}
+
+TEST(BiasCorrection, CountsPaddingAsZeros) {
+  // Depthwise 3x3, stride 2, padded by 1: of 3x3 output positions, taps of the first row and
+  // column see padding at the first position, the last ones at the last.
+  Layer layer(
+      "graph \"g\" opset 17 (%x : f32[1,2,5,5]) -> (%y) {\n"
+      "const %w : f32[2,1,3,3] = " +
+      numbers(18, 2) + "\n" +
+      "%y = Conv(%x, %w) {group=2, kernel_shape=[3, 3], pads=[1, 1, 1, 1], "
+      "strides=[2, 2]} : f32[1,2,3,3]\n}");
+  const std::vector<double> means{3, -2};
+  const std::vector<double> lost = layer.lost_weights();
+  derive_accumulators(layer.simulated, {{layer.accumulator, means}}, layer.table);
+  const auto& correction = layer.table.at(layer.accumulator).bias_correction;
+  ASSERT_EQ(correction.size(), 2U);
+  for (std::size_t c = 0; c < 2; ++c) {
+    double sum = 0;
+    for (int oy = 0; oy < 3; ++oy) {
+      for (int ox = 0; ox < 3; ++ox) {
+        for (int ky = 0; ky < 3; ++ky) {
+          for (int kx = 0; kx < 3; ++kx) {
+            const int y = oy * 2 + ky - 1;
+            const int x = ox * 2 + kx - 1;
+            const bool inside = y >= 0 && y < 5 && x >= 0 && x < 5;
+            sum += inside ? lost[c * 9 + static_cast<std::size_t>(ky * 3 + kx)] * means[c] : 0;
+          }
+        }
+      }
+    }
+    EXPECT_NEAR(correction[c], sum / 9, 9 * 3 * 0.004 * 0x1p-22) << "channel " << c;
+  }
+}
+
+TEST(BiasCorrection, IsLeftOutWithoutMeans) {
+  Layer layer(
+      "graph \"g\" opset 17 (%x : f32[1,4]) -> (%y) {\n"
+      "const %w : f32[4,4] = " +
+      numbers(16, 3) + "\n" + "%y = Gemm(%x, %w) : f32[1,4]\n}");
+  derive_accumulators(layer.simulated, {}, layer.table);
+  EXPECT_TRUE(layer.table.at(layer.accumulator).bias_correction.empty());
+}
+
+TEST(Accumulators, WidenTheWeightUntilTheCorrectedBiasFits) {
+  Layer layer(
+      "graph \"g\" opset 17 (%x : f32[1,4]) -> (%y) {\n"
+      "const %w : f32[2,4] = [0.5, 0, 0, 0, 0.503, 0, 0, 0]\n"
+      "const %b : f32[2] = [0, 0]\n"
+      "%y = Gemm(%x, %w, %b) {transB=1} : f32[1,2]\n}");
+  // Errors of half a weight step times this mean leave int32 at the scale of the accumulator.
+  const std::vector<double> means{1e10, 0, 0, 0};
+  const QuantParams before = layer.table.at("w").params;
+  derive_accumulators(layer.simulated, {{layer.accumulator, means}}, layer.table);
+  const PointResult& weight = layer.table.at("w");
+  EXPECT_FALSE(weight.widened_channels.empty());
+  EXPECT_GT(weight.params.scale[1], before.scale[1]);
+  const PointResult& accumulator = layer.table.at(layer.accumulator);
+  for (std::size_t c = 0; c < 2; ++c) {
+    EXPECT_LE(std::abs(static_cast<double>(accumulator.bias_correction[c]) /
+                       static_cast<double>(accumulator.params.scale[c])),
+              0x1p31);
+  }
+}
+
+}  // namespace
+}  // namespace tare
