@@ -174,6 +174,7 @@ void Compiler::refuse(const Node& node, std::string what, std::string expected) 
 Compiler::Work Compiler::describe_work(const Node& node, std::span<const NodeId> folded) const {
   Work work;
   work.request.node = &node;
+  work.request.precise = options_.precise;
   work.inputs = node.inputs;
   work.outputs = node.outputs;
   for (const NodeId id : folded) {

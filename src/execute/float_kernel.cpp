@@ -7,6 +7,7 @@ namespace tare {
 FloatRequest::FloatRequest(const KernelRequest& storage)
     : request_(storage), node_(*storage.node) {
   request_.node = &node_;
+  request_.precise = false;  // sums of integers are exact already
   const auto to_float = [this](Operand& operand) {
     if (operand && operand.type->quant) {
       types_.push_back(

@@ -50,6 +50,7 @@ struct KernelRequest {
   std::vector<Operand> inputs;  ///< the node's, then those of post_ops
   std::vector<Operand> outputs;
   std::vector<PostOp> post_ops;  ///< only when KernelInfo::fuses_post_ops
+  bool precise = false;          ///< as ExecuteOptions::precise
 
   const Attributes& attributes() const { return node->attributes; }
   /// Whether the node itself has operand i.

@@ -11,7 +11,7 @@ namespace tare {
 void run_dataset(const Graph& graph, const Dataset& data, int threads, std::size_t samples,
                  const std::function<void(std::size_t, std::vector<Tensor>)>& take,
                  const std::function<void(std::size_t, std::size_t)>& progress) {
-  const Executable executable(graph);
+  const Executable executable(graph, {.observe = {}, .precise = true});
   const Feed feed(graph, data, samples);
   const int workers = thread_count(threads);
   std::vector<std::optional<Executable::Workspace>> workspaces(

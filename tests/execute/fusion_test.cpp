@@ -73,12 +73,15 @@ TEST(Fusion, ChangesNothingButRounding) {
     const Graph graph = random_graph(random, 15);
     const std::vector<Tensor> inputs = random_inputs(graph, random);
     const std::map<ValueId, Tensor> expected = evaluate_all(graph, inputs);
-    const std::vector<Tensor> results = Executable(graph).run(inputs);
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      const Tensor& wanted = expected.at(graph.outputs()[i]);
-      const float bound = 1e-5F * largest_magnitude(wanted);
-      for (std::size_t j = 0; j < static_cast<std::size_t>(wanted.size()); ++j) {
-        ASSERT_NEAR(results[i].view<float>()[j], wanted.view<float>()[j], bound);
+    for (const bool precise : {false, true}) {
+      const Executable executable(graph, {.observe = {}, .precise = precise});
+      const std::vector<Tensor> results = executable.run(inputs);
+      for (std::size_t i = 0; i < results.size(); ++i) {
+        const Tensor& wanted = expected.at(graph.outputs()[i]);
+        const float bound = 1e-5F * largest_magnitude(wanted);
+        for (std::size_t j = 0; j < static_cast<std::size_t>(wanted.size()); ++j) {
+          ASSERT_NEAR(results[i].view<float>()[j], wanted.view<float>()[j], bound);
+        }
       }
     }
   }
@@ -91,12 +94,15 @@ struct Residual {
 };
 
 /// relu(conv(x) + x)
-Residual residual(Random& random) {
+Residual residual(Random& random, std::size_t axes = 2) {
   Residual result;
   Graph& graph = result.graph;
-  const Shape shape{1, 6, 5, 5};
+  Shape shape{1, 6};
+  Shape weights{6, 6};
+  shape.resize(2 + axes, 5);
+  weights.resize(2 + axes, 1);
   const ValueId x = graph.add_input("x", f32(shape));
-  const ValueId w = graph.add_constant("w", random.tensor({6, 6, 1, 1}));
+  const ValueId w = graph.add_constant("w", random.tensor(weights));
   const ValueId b = graph.add_constant("b", random.tensor({6}));
   result.convolved = add(graph, "Conv", {x, w, b}, shape);
   result.sum = add(graph, "Add", {x, result.convolved}, shape);
@@ -115,6 +121,21 @@ std::size_t node_steps(const Graph& graph, const ExecuteOptions& options) {
 TEST(Fusion, MakesAResidualBlockOneStep) {
   Random random(3);
   EXPECT_EQ(node_steps(residual(random).graph, {}), 1U);
+}
+
+TEST(Fusion, AddsResidualsOfEveryRank) {
+  for (const std::size_t axes : {1U, 2U, 3U}) {
+    Random random(5);
+    const Graph graph = residual(random, axes).graph;
+    const std::vector<Tensor> inputs = random_inputs(graph, random);
+    const Tensor expected = evaluate_all(graph, inputs).at(graph.outputs()[0]);
+    const Tensor result = Executable(graph).run(inputs).at(0);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(expected.size()); ++i) {
+      // Sums of eight terms below 4 in any order.
+      ASSERT_NEAR(result.view<float>()[i], expected.view<float>()[i], 8 * 8 * 4 * 0x1p-23)
+          << axes << " spatial axes";
+    }
+  }
 }
 
 TEST(Fusion, LeavesObservedValuesVisible) {

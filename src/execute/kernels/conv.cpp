@@ -1,6 +1,6 @@
 #include "tare/error.h"
 
-#include "execute/onednn.h"
+#include "execute/convolution.h"
 #include "execute/operands.h"
 #include "execute/window.h"
 
@@ -46,13 +46,15 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
   onednn::Convolution spec{
       .source = input,
       .result = output,
-      .weights = {extents, dnnl::memory::data_type::f32, strides},
+      .weights = extents,
+      .weight_strides = strides,
       .strides = window.strides,
       .dilations = window.dilations,
       .pads_begin = window.pads_begin,
       .pads_end = window.pads_end,
       .constant_weights = {},
       .constant_bias = {},
+      .precise = request.precise,
   };
   if (request.inputs[1].constant != nullptr) {
     spec.constant_weights = *request.inputs[1].constant;

@@ -1,6 +1,6 @@
 #include "tare/error.h"
 
-#include "execute/onednn.h"
+#include "execute/convolution.h"
 #include "execute/operands.h"
 
 #include <algorithm>
@@ -17,6 +17,7 @@ struct Dense {
   bool transposed = false;  ///< weights are [columns,depth] instead of [depth,columns]
   Tensor weights;
   std::optional<Tensor> bias;
+  bool precise = false;
 };
 
 std::unique_ptr<Kernel> make_dense(const Dense& dense, const std::vector<PostOp>& post_ops) {
@@ -26,13 +27,15 @@ std::unique_ptr<Kernel> make_dense(const Dense& dense, const std::vector<PostOp>
                                          : dnnl::memory::dims{1, dense.columns, 1, 1};
   return onednn::make_convolution({.source = {1, dense.depth, dense.rows, 1},
                                    .result = {1, dense.columns, dense.rows, 1},
-                                   .weights = {extents, dnnl::memory::data_type::f32, strides},
+                                   .weights = extents,
+                                   .weight_strides = strides,
                                    .strides = {1, 1},
                                    .dilations = {1, 1},
                                    .pads_begin = {0, 0},
                                    .pads_end = {0, 0},
                                    .constant_weights = dense.weights,
-                                   .constant_bias = dense.bias},
+                                   .constant_bias = dense.bias,
+                                   .precise = dense.precise},
                                   post_ops);
 }
 
@@ -76,7 +79,8 @@ std::unique_ptr<Kernel> make_matmul(const KernelRequest& request) {
                      .columns = weights[1],
                      .transposed = false,
                      .weights = *request.inputs[1].constant,
-                     .bias = {}},
+                     .bias = {},
+                     .precise = request.precise},
                     request.post_ops);
 }
 
@@ -110,7 +114,8 @@ std::unique_ptr<Kernel> make_gemm(const KernelRequest& request) {
               .columns = weights[transposed ? 0 : 1],
               .transposed = transposed,
               .weights = scaled(*request.inputs[1].constant, attributes.real("alpha", 1)),
-              .bias = {}};
+              .bias = {},
+              .precise = request.precise};
   if (input[1] != dense.depth) {
     refuse(input, weights);
   }
