@@ -2,6 +2,7 @@
 
 #include "tare/config.h"
 #include "tare/dataset.h"
+#include "tare/exact_sum.h"
 #include "tare/quant_params.h"
 #include "tare/quant_table.h"
 #include "tare/simulate.h"
@@ -9,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <span>
@@ -26,8 +28,8 @@ class Summary {
  public:
   static constexpr std::size_t kBins = 4096;  ///< half of them below zero
 
-  /// NaN and infinities are counted apart and enter nothing else.
-  void observe(std::span<const float> values);
+  /// The values of one sample. NaN and infinities are counted apart and enter nothing else.
+  void observe(std::span<const float> sample);
   void merge(const Summary&);
 
   double low() const { return low_; }    ///< exact smallest finite value; 0 when none was seen
@@ -36,6 +38,11 @@ class Summary {
   std::uint64_t zeros() const { return zeros_; }
   std::uint64_t nan() const { return nan_; }
   std::uint64_t infinite() const { return infinite_; }
+  std::uint64_t samples() const { return samples_; }  ///< those with a finite value
+  /// Means over the samples of the smallest and the largest finite value of each; 0 when there
+  /// was none.
+  double mean_low() const;
+  double mean_high() const;
   /// Width of one bin: a power of two.
   double bin_width() const;
   /// Number of non-zero values v with bin_width() * (i - kBins/2) <= v < bin_width() * (i + 1 -
@@ -45,7 +52,11 @@ class Summary {
   friend bool operator==(const Summary&, const Summary&) = default;
 
  private:
-  void observe_part(std::span<const float> values);
+  struct Extremes {
+    float low = std::numeric_limits<float>::infinity();  ///< above `high`: nothing was seen
+    float high = -std::numeric_limits<float>::infinity();
+  };
+  Extremes observe_part(std::span<const float> values);
   /// Makes bins at least 2^exponent wide.
   void hold(int exponent);
 
@@ -55,6 +66,9 @@ class Summary {
   std::uint64_t zeros_ = 0;
   std::uint64_t nan_ = 0;
   std::uint64_t infinite_ = 0;
+  std::uint64_t samples_ = 0;
+  ExactSum lows_;
+  ExactSum highs_;
   int exponent_ = 0;
   std::vector<std::uint64_t> bins_;  // empty until the first non-zero value
 };

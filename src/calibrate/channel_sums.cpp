@@ -9,10 +9,6 @@
 namespace tare {
 namespace {
 
-/// One tensor adds at most 2^50 to a channel, so 2^29 tensors fit into 128 bits.
-constexpr double kUnit = 0x1p-48;
-constexpr double kLargest = 0x1p50;
-
 /// Adds rows of `sums.size()` values. Floats hold the sum of a few rows, since twice as many of
 /// them are added at a time as doubles.
 void add_rows(std::span<const float> values, std::vector<double>& sums) {
@@ -71,9 +67,8 @@ void ChannelSums::observe(const TensorView& view) {
   }
   sums_.resize(channels);
   for (std::size_t channel = 0; channel < channels; ++channel) {
-    // NaN cannot be an integer; whoever looks at the extremes reports it.
-    const double sum = std::isnan(sums[channel]) ? 0.0 : sums[channel];
-    sums_[channel] += static_cast<Integer>(std::clamp(sum, -kLargest, kLargest) / kUnit);
+    // Whoever looks at the extremes reports what is not finite.
+    sums_[channel].add(std::isfinite(sums[channel]) ? sums[channel] : 0);
   }
   elements_ += values.size() / channels;
 }
@@ -81,7 +76,7 @@ void ChannelSums::observe(const TensorView& view) {
 void ChannelSums::merge(const ChannelSums& other) {
   sums_.resize(std::max(sums_.size(), other.sums_.size()));
   for (std::size_t channel = 0; channel < other.sums_.size(); ++channel) {
-    sums_[channel] += other.sums_[channel];
+    sums_[channel].add(other.sums_[channel]);
   }
   elements_ += other.elements_;
 }
@@ -89,8 +84,8 @@ void ChannelSums::merge(const ChannelSums& other) {
 std::vector<double> ChannelSums::means() const {
   std::vector<double> result;
   result.reserve(sums_.size());
-  for (const Integer sum : sums_) {
-    result.push_back(static_cast<double>(sum) * kUnit / static_cast<double>(elements_));
+  for (const ExactSum& sum : sums_) {
+    result.push_back(sum.value() / static_cast<double>(elements_));
   }
   return result;
 }

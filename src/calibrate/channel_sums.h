@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tare/exact_sum.h"
 #include "tare/execute.h"
 
 #include <cstdint>
@@ -7,9 +8,8 @@
 
 namespace tare {
 
-/// Sums over a stream of tensors, one for each index of axis 1. What one tensor adds is rounded
-/// to a multiple of 2^-48 and added up in integers, so the result does not depend on the order
-/// of the tensors or on how they were shared among threads.
+/// Sums over a stream of tensors, one for each index of axis 1, independent of the order of the
+/// tensors and of how they were shared among threads.
 class ChannelSums {
  public:
   /// f32 of rank 2 or more, every time with the same extent of axis 1.
@@ -19,9 +19,7 @@ class ChannelSums {
   std::vector<double> means() const;
 
  private:
-  __extension__ using Integer = __int128;
-
-  std::vector<Integer> sums_;
+  std::vector<ExactSum> sums_;
   std::uint64_t elements_ = 0;  // in each channel
 };
 

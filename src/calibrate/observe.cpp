@@ -35,6 +35,18 @@ void merge(const Observation& from, Observation& into) {
   }
 }
 
+/// Where the first axis is that of the samples, each is a run of elements in any layout.
+void observe_samples(const TensorView& view, std::size_t batch, Summary& summary) {
+  const auto values = view.elements<float>();
+  const Shape& shape = view.type->shape;
+  const std::size_t samples =
+      !shape.empty() && static_cast<std::size_t>(shape[0]) == batch ? batch : 1;
+  const std::size_t each = values.size() / samples;
+  for (std::size_t i = 0; i < samples; ++i) {
+    summary.observe(values.subspan(i * each, each));
+  }
+}
+
 }  // namespace
 
 Observation observe(const Graph& graph, const Watch& watch, const Dataset& data,
@@ -44,6 +56,7 @@ Observation observe(const Graph& graph, const Watch& watch, const Dataset& data,
   const std::vector<ValueId> values(distinct.begin(), distinct.end());
   const Executable executable(graph, {.observe = values});
   const Feed feed(graph, data, options.samples);
+  const std::size_t batch = feed.samples() / feed.runs();
   const auto threads = static_cast<std::size_t>(thread_count(options.threads));
   std::vector<Worker> workers(threads);
   std::mutex progress;
@@ -58,7 +71,7 @@ Observation observe(const Graph& graph, const Watch& watch, const Dataset& data,
       const ValueId value = values[index];
       if (const auto found = worker.seen.summaries.find(value);
           found != worker.seen.summaries.end()) {
-        found->second.observe(view.elements<float>());
+        observe_samples(view, batch, found->second);
       }
       if (const auto found = worker.seen.channel_sums.find(value);
           found != worker.seen.channel_sums.end()) {

@@ -15,7 +15,7 @@ constexpr auto kHalf = static_cast<std::int32_t>(Summary::kBins / 2);
 constexpr int kSmallestExponent = -126;
 constexpr int kLargestExponent = 117;
 
-struct Extremes {
+struct Overview {
   float low = 0;
   float high = 0;
   std::uint64_t zeros = 0;
@@ -24,7 +24,7 @@ struct Extremes {
 
 /// Independent lanes make this vector code: a float minimum may not be reordered by the
 /// compiler. NaN and infinities show in `finite`.
-Extremes extremes_of(std::span<const float> values) {
+Overview overview_of(std::span<const float> values) {
   constexpr std::size_t kLanes = 32;
   std::array<float, kLanes> low;
   std::array<float, kLanes> high;
@@ -48,7 +48,7 @@ Extremes extremes_of(std::span<const float> values) {
   for (; i < values.size(); ++i) {
     take(0, values[i]);
   }
-  Extremes result{low[0], high[0], 0, true};
+  Overview result{low[0], high[0], 0, true};
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
     result.low = std::min(result.low, low[lane]);
     result.high = std::max(result.high, high[lane]);
@@ -111,17 +111,34 @@ double Summary::bin_width() const {
   return std::ldexp(1.0, exponent_);
 }
 
-void Summary::observe(std::span<const float> values) {
+double Summary::mean_low() const {
+  return samples_ == 0 ? 0 : lows_.value() / static_cast<double>(samples_);
+}
+
+double Summary::mean_high() const {
+  return samples_ == 0 ? 0 : highs_.value() / static_cast<double>(samples_);
+}
+
+void Summary::observe(std::span<const float> sample) {
   // Counting in blocks keeps 32-bit tables far from overflow and the data in the second-level
   // cache.
   constexpr std::size_t kPart = 1U << 16U;
-  for (std::size_t first = 0; first < values.size(); first += kPart) {
-    observe_part(values.subspan(first, std::min(kPart, values.size() - first)));
+  Extremes seen;
+  for (std::size_t first = 0; first < sample.size(); first += kPart) {
+    const Extremes part =
+        observe_part(sample.subspan(first, std::min(kPart, sample.size() - first)));
+    seen.low = std::min(seen.low, part.low);
+    seen.high = std::max(seen.high, part.high);
+  }
+  if (seen.low <= seen.high) {
+    ++samples_;
+    lows_.add(static_cast<double>(seen.low));
+    highs_.add(static_cast<double>(seen.high));
   }
 }
 
-void Summary::observe_part(std::span<const float> values) {
-  const Extremes seen = extremes_of(values);
+Summary::Extremes Summary::observe_part(std::span<const float> values) {
+  const Overview seen = overview_of(values);
   if (!seen.finite) {
     std::vector<float> rest;
     rest.reserve(values.size());
@@ -132,22 +149,18 @@ void Summary::observe_part(std::span<const float> values) {
         rest.push_back(x);
       }
     }
-    if (!rest.empty()) {
-      observe_part(rest);
-    }
-    return;
+    return rest.empty() ? Extremes{} : observe_part(rest);
   }
   low_ = count_ == 0 ? seen.low : std::min(low_, seen.low);
   high_ = count_ == 0 ? seen.high : std::max(high_, seen.high);
   count_ += values.size();
   zeros_ += seen.zeros;
-  const float magnitude = std::max(-seen.low, seen.high);
-  if (seen.zeros == values.size()) {
-    return;
+  if (seen.zeros != values.size()) {
+    hold(exponent_for(std::max(-seen.low, seen.high)));
+    count_bins(values, exponent_, bins_);
+    bins_[static_cast<std::size_t>(kHalf)] -= seen.zeros;
   }
-  hold(exponent_for(magnitude));
-  count_bins(values, exponent_, bins_);
-  bins_[static_cast<std::size_t>(kHalf)] -= seen.zeros;
+  return {seen.low, seen.high};
 }
 
 void Summary::hold(int exponent) {
@@ -176,6 +189,9 @@ void Summary::merge(const Summary& other) {
   zeros_ += other.zeros_;
   nan_ += other.nan_;
   infinite_ += other.infinite_;
+  samples_ += other.samples_;
+  lows_.add(other.lows_);
+  highs_.add(other.highs_);
   if (other.bins_.empty()) {
     return;
   }

@@ -60,17 +60,20 @@ PointResult choose_constant(const Tensor& values, const QuantPoint& point,
                             const Calibrator& calibrator) {
   const bool per_axis = point.spec.granularity == Granularity::kPerAxis;
   const auto axis = per_axis ? std::optional(point.spec.axis) : std::nullopt;
-  std::vector<Summary> summaries(
+  std::vector<std::vector<float>> channels(
       per_axis ? static_cast<std::size_t>(values.shape().at(static_cast<std::size_t>(*axis)))
                : 1);
   const auto data = values.view<float>();
-  for_each_slice(values.shape(), axis,
-                 [&](std::size_t channel, std::size_t first, std::size_t count) {
-                   summaries[channel].observe(data.subspan(first, count));
-                 });
+  for_each_slice(
+      values.shape(), axis, [&](std::size_t channel, std::size_t first, std::size_t count) {
+        const auto slice = data.subspan(first, count);
+        channels[channel].insert(channels[channel].end(), slice.begin(), slice.end());
+      });
   PointResult result;
   result.calibrator = point.calibrator.name;
-  for (const Summary& summary : summaries) {
+  for (const std::vector<float>& channel : channels) {
+    Summary summary;
+    summary.observe(channel);
     result.seen.push_back({summary.low(), summary.high()});
     result.chosen.push_back(calibrator.choose(summary, point.spec));
     result.elements += summary.count();

@@ -60,26 +60,37 @@ TEST(Summary, UsesAtLeastAQuarterOfTheBinsOnTheWiderSide) {
 }
 
 TEST(Summary, OfAnySplitInAnyOrderIsTheSummaryOfTheWhole) {
-  const std::vector<float> values = wild_values(20000, 3);
-  const Summary whole = summary_of(values);
+  std::vector<std::vector<float>> samples;
+  Summary whole;
+  for (unsigned seed = 0; seed < 50; ++seed) {
+    samples.push_back(wild_values(seed * 10, seed));
+    whole.observe(samples.back());
+  }
   std::mt19937 random(4);
   for (int round = 0; round < 20; ++round) {
-    std::vector<float> shuffled = values;
-    std::shuffle(shuffled.begin(), shuffled.end(), random);
-    std::vector<Summary> parts;
-    for (std::size_t first = 0; first < shuffled.size();) {
-      const std::size_t length =
-          std::min<std::size_t>(1 + random() % 5000, shuffled.size() - first);
-      parts.push_back(summary_of(std::span(shuffled).subspan(first, length)));
-      first += length;
+    std::shuffle(samples.begin(), samples.end(), random);
+    std::vector<Summary> parts(1 + random() % 6);
+    for (const auto& sample : samples) {
+      parts[random() % parts.size()].observe(sample);
     }
-    std::shuffle(parts.begin(), parts.end(), random);
     Summary merged;
     for (const Summary& part : parts) {
       merged.merge(part);
     }
     EXPECT_EQ(merged, whole);
   }
+}
+
+TEST(Summary, AveragesTheExtremesOfSamples) {
+  Summary seen;
+  seen.observe(std::vector<float>{-1, 0, 5});
+  seen.observe(std::vector<float>{-3, 2});
+  seen.observe(std::vector<float>{std::numeric_limits<float>::quiet_NaN()});
+  seen.observe({});
+  EXPECT_EQ(seen.samples(), 2U);
+  EXPECT_EQ(seen.mean_low(), -2);
+  EXPECT_EQ(seen.mean_high(), 3.5);
+  EXPECT_EQ(Summary().mean_high(), 0);
 }
 
 TEST(Summary, CountsValuesThatAreNoNumbersApart) {
