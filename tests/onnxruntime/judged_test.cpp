@@ -23,6 +23,8 @@ struct Model {
   fs::path model;
   fs::path calibration;
   fs::path evaluation;
+
+  friend void PrintTo(const Model& model, std::ostream* out) { *out << model.name; }
 };
 
 /// The project's own network, and the ones beside the source when they are there.

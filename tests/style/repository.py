@@ -4,6 +4,7 @@ usage: repository.py ROOT
 """
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -17,10 +18,10 @@ TRACES = (
 
 def files(root):
     """What git tracks or would track; in an unpacked archive, everything but build folders."""
-    listing = subprocess.run(
+    listing = shutil.which("git") and subprocess.run(
         ["git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         capture_output=True, check=False)
-    if listing.returncode == 0:
+    if listing and listing.returncode == 0:
         names = [name for name in listing.stdout.decode().split("\0") if name]
         return [root / name for name in sorted(names) if (root / name).is_file()]
     return [path for path in sorted(root.rglob("*")) if path.is_file()
