@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <ostream>
 
 #include <gtest/gtest.h>
 #include <unistd.h>
