@@ -19,7 +19,6 @@ tare_find(yaml-cpp)
 tare_find(Protobuf)
 tare_find(ONNX)
 tare_find(dnnl 2.6)
-tare_find(fmt)
 
 # yaml-cpp exports `yaml-cpp` up to 0.7 and `yaml-cpp::yaml-cpp` after it.
 if(TARGET yaml-cpp AND NOT TARGET yaml-cpp::yaml-cpp)

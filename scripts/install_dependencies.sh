@@ -4,7 +4,7 @@ set -eu
 
 packages="cmake ninja-build g++ libdnnl-dev ocl-icd-opencl-dev libtbb-dev libhdf5-dev
   libyaml-cpp-dev libonnx-dev libprotobuf-dev protobuf-compiler libfmt-dev libeigen3-dev
-  nlohmann-json3-dev libcxxopts-dev"
+  nlohmann-json3-dev libcxxopts-dev libxxhash-dev"
 if [ "${1:-}" = --tests ]; then
   packages="$packages libgtest-dev libonnx-testdata python3 nodejs npm"
 fi

@@ -189,15 +189,17 @@ class Parser {
   }
 
   void take_arguments() {
-    for (std::size_t i = 0; i < std::max(arguments_.size(), syntax_.arguments.size()); ++i) {
-      if (i >= syntax_.arguments.size()) {
-        fault("unexpected argument '" + arguments_[i] + "'");
-      } else if (i >= arguments_.size()) {
-        fault("argument " + syntax_.arguments[i].name + " is missing",
-              syntax_.arguments[i].summary);
+    const auto& known = syntax_.arguments;
+    const bool open_end = !known.empty() && known.back().repeated;
+    for (std::size_t i = 0; i < arguments_.size(); ++i) {
+      if (i < known.size() || open_end) {
+        options_.values_[known[std::min(i, known.size() - 1)].name].push_back(arguments_[i]);
       } else {
-        options_.values_[syntax_.arguments[i].name] = {arguments_[i]};
+        fault("unexpected argument '" + arguments_[i] + "'");
       }
+    }
+    for (std::size_t i = arguments_.size(); i < known.size(); ++i) {
+      fault("argument " + known[i].name + " is missing", known[i].summary);
     }
   }
 

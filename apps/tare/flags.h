@@ -25,6 +25,7 @@ struct Flag {
 struct Argument {
   std::string name;  ///< "MODEL"
   std::string summary;
+  bool repeated = false;  ///< takes all that follow; the last one only
 };
 
 /// What a verb understands: parsing, help and defaults all come from it.

@@ -49,6 +49,24 @@ class Summary {
   /// kBins/2). Exact zeros are not in any bin.
   const std::vector<std::uint64_t>& bins() const { return bins_; }
 
+  /// All that is remembered, to be stored and read back.
+  struct Fields {
+    float low = 0;
+    float high = 0;
+    std::uint64_t count = 0;
+    std::uint64_t zeros = 0;
+    std::uint64_t nan = 0;
+    std::uint64_t infinite = 0;
+    std::uint64_t samples = 0;
+    ExactSum lows;  ///< sum over the samples of the smallest value of each
+    ExactSum highs;
+    int exponent = 0;                 ///< bins are 2^exponent wide
+    std::vector<std::uint64_t> bins;  ///< kBins, or empty
+  };
+  Fields fields() const;
+  /// Throws Error(kInvalidData) when no stream of numbers has such a summary.
+  static Summary of(Fields);
+
   friend bool operator==(const Summary&, const Summary&) = default;
 
  private:
@@ -104,7 +122,9 @@ struct CalibrateOptions {
   int threads = 0;          ///< 0: one per core
   std::size_t samples = 0;  ///< 0: all
   /// Called from one thread at a time with samples done and samples in all; may be empty.
-  std::function<void(std::size_t done, std::size_t total)> progress;
+  std::function<void(std::size_t done, std::size_t total)> progress{};
+  /// Called from any thread; true ends the pass after the samples under way. May be empty.
+  std::function<bool()> stop{};
 };
 
 /// Independent schedule: runs the simulated graph with every point disabled over the data,

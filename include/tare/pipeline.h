@@ -9,6 +9,7 @@
 #include "tare/onnx.h"
 #include "tare/pattern.h"
 #include "tare/simulate.h"
+#include "tare/statistics.h"
 
 #include <cstddef>
 #include <filesystem>
@@ -36,6 +37,9 @@ struct Toolkit {
 /// then by the shapes in `data` (may be null).
 Graph load_model(const std::filesystem::path&, const std::map<std::string, std::int64_t>& dims,
                  const Dataset* data);
+/// The same with shapes of one sample, by input.
+Graph load_model(const std::filesystem::path&, const std::map<std::string, std::int64_t>& dims,
+                 const std::map<std::string, Shape>& samples);
 
 /// The clean float graph: constants folded, batch norms folded, canonical forms.
 Graph prepare(Graph, const Toolkit&, std::vector<RewriteEvent>* log = nullptr);
@@ -51,6 +55,19 @@ struct QuantizeResult {
 /// prepare, simulate, calibrate, lower, export form: the stages in their order.
 QuantizeResult quantize(const Graph& model, const Dataset&, const Config&, const Toolkit&,
                         const CalibrateOptions& = {});
+/// The same with statistics of an earlier pass in place of the data.
+QuantizeResult quantize(const Graph& model, const Statistics&, const Config&, const Toolkit&);
+
+/// The simulated graph whose statistics serve every configuration of this target: nothing is
+/// kept in float.
+SimulatedGraph simulate_all(const Graph& model, Config, const Toolkit&);
+
+/// collect(), with what was seen so far kept in the file `checkpoint` every ten seconds and
+/// when options.stop says true. Goes on from that file where it is of the same model and its
+/// samples are the first ones of the data, and removes it in the end. Returns fewer samples
+/// than the data has only when it was stopped.
+Statistics collect_resumably(const SimulatedGraph&, const Dataset&, const CalibrateOptions&,
+                             const std::filesystem::path& checkpoint);
 
 /// Runs `graph` on every sample, in parallel; `take` gets the outputs sample by sample, in
 /// order, from one thread at a time. `samples` 0 means all. A model whose first input dimension

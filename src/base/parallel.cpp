@@ -21,12 +21,17 @@ namespace {
 /// Hands out indices and keeps the exception of the lowest failing one.
 class Loop {
  public:
-  Loop(std::size_t count, const std::function<void(std::size_t, std::size_t)>& body)
-      : count_(count), body_(body) {}
+  Loop(std::size_t count, const std::function<void(std::size_t, std::size_t)>& body,
+       const std::function<bool()>& stop)
+      : count_(count), body_(body), stop_(stop) {}
 
   void work(std::size_t worker) {
     // Indices are handed out in order, so everything below a failing one has started already.
-    for (std::size_t i = next_++; i < count_ && i < failed_.load(); i = next_++) {
+    while (!(stop_ && stop_())) {
+      const std::size_t i = next_++;
+      if (i >= count_ || i >= failed_.load()) {
+        return;
+      }
       try {
         body_(worker, i);
       } catch (...) {
@@ -39,15 +44,18 @@ class Loop {
     }
   }
 
-  void rethrow() const {
+  /// Every index below it ran.
+  std::size_t finish() const {
     if (error_) {
       std::rethrow_exception(error_);
     }
+    return std::min(next_.load(), count_);
   }
 
  private:
   std::size_t count_;
   const std::function<void(std::size_t, std::size_t)>& body_;
+  const std::function<bool()>& stop_;
   std::atomic<std::size_t> next_{0};
   std::atomic<std::size_t> failed_{std::numeric_limits<std::size_t>::max()};
   std::mutex mutex_;
@@ -67,14 +75,14 @@ int thread_count(int requested) {
 #endif
 }
 
-void parallel_for(std::size_t count, int threads,
-                  const std::function<void(std::size_t, std::size_t)>& body) {
-  Loop loop(count, body);
+std::size_t parallel_for(std::size_t count, int threads,
+                         const std::function<void(std::size_t, std::size_t)>& body,
+                         const std::function<bool()>& stop) {
+  Loop loop(count, body, stop);
   const auto workers = std::min(count, static_cast<std::size_t>(std::max(threads, 1)));
   if (workers <= 1) {
     loop.work(0);
-    loop.rethrow();
-    return;
+    return loop.finish();
   }
 #ifdef TARE_THREADS_TBB
   // One slot per worker, more than the machine has cores if that is what was asked for.
@@ -94,7 +102,7 @@ void parallel_for(std::size_t count, int threads,
     thread.join();
   }
 #endif
-  loop.rethrow();
+  return loop.finish();
 }
 
 }  // namespace tare

@@ -1,4 +1,5 @@
 #include "tare/calibrator.h"
+#include "tare/error.h"
 
 #include <algorithm>
 #include <array>
@@ -178,6 +179,47 @@ void Summary::hold(int exponent) {
     }
     bins_ = std::move(wider);
   }
+}
+
+Summary::Fields Summary::fields() const {
+  return {low_,     high_, count_, zeros_,    nan_, infinite_,
+          samples_, lows_, highs_, exponent_, bins_};
+}
+
+Summary Summary::of(Fields fields) {
+  const auto require = [](bool holds, const char* what) {
+    if (!holds) {
+      throw Error(ErrorCode::kInvalidData, "", what);
+    }
+  };
+  require(std::isfinite(fields.low) && std::isfinite(fields.high) && fields.low <= fields.high,
+          "extremes are not in order");
+  require(fields.bins.empty() || fields.bins.size() == kBins, "has another number of bins");
+  require(fields.exponent >= kSmallestExponent && fields.exponent <= kLargestExponent,
+          "bins are wider or narrower than any");
+  std::uint64_t counted = fields.zeros;
+  bool overflow = false;
+  for (const std::uint64_t bin : fields.bins) {
+    overflow = __builtin_add_overflow(counted, bin, &counted) || overflow;
+  }
+  require(!overflow && counted == fields.count, "bins do not add up to the number of values");
+  const double reach = std::ldexp(static_cast<double>(kHalf), fields.exponent);
+  require(fields.bins.empty() || std::max(-static_cast<double>(fields.low),
+                                          static_cast<double>(fields.high)) <= reach,
+          "extremes lie outside the bins");
+  Summary result;
+  result.low_ = fields.low;
+  result.high_ = fields.high;
+  result.count_ = fields.count;
+  result.zeros_ = fields.zeros;
+  result.nan_ = fields.nan;
+  result.infinite_ = fields.infinite;
+  result.samples_ = fields.samples;
+  result.lows_ = fields.lows;
+  result.highs_ = fields.highs;
+  result.exponent_ = fields.exponent;
+  result.bins_ = std::move(fields.bins);
+  return result;
 }
 
 void Summary::merge(const Summary& other) {

@@ -56,7 +56,8 @@ void check_input(const std::string& name, const TensorType& type, const Dataset&
 
 }  // namespace
 
-Feed::Feed(const Graph& graph, const Dataset& data, std::size_t samples) : data_(data) {
+Feed::Feed(const Graph& graph, const Dataset& data, std::size_t samples, std::size_t first)
+    : data_(data), first_sample_(first) {
   Faults faults;
   for (const ValueId id : graph.inputs()) {
     const TensorType& type = graph.type(id);
@@ -77,12 +78,12 @@ Feed::Feed(const Graph& graph, const Dataset& data, std::size_t samples) : data_
   }
   faults.raise(ErrorCode::kInvalidData);
   const std::size_t available = samples == 0 ? data.size() : std::min(samples, data.size());
-  runs_ = batch_ == 0 ? 0 : available / batch_;
-  if (runs_ == 0) {
+  if (batch_ == 0 || available < batch_) {
     throw Error(ErrorCode::kInvalidData, "",
                 "the data holds " + std::to_string(available) + " samples")
         .expected("at least " + std::to_string(std::max<std::size_t>(batch_, 1)));
   }
+  runs_ = first < available ? (available - first) / batch_ : 0;
   // Long enough to read in one go, short enough to share among threads.
   runs_per_chunk_ = std::clamp<std::size_t>(runs_ / 32, 1, 8);
 }
@@ -100,9 +101,9 @@ void Feed::for_each_run(
     const std::function<void(std::size_t run, std::span<const Tensor> inputs)>& body) const {
   std::vector<Tensor> read;
   for (const Input& input : inputs_) {
-    read.push_back(
-        converted(data_.read(input.name, first_run(chunk) * batch_, samples_in(chunk)),
-                  input.type.dtype));
+    read.push_back(converted(
+        data_.read(input.name, first_sample_ + first_run(chunk) * batch_, samples_in(chunk)),
+        input.type.dtype));
   }
   std::vector<Tensor> inputs(inputs_.size());
   for (std::size_t run = 0; run < runs_in(chunk); ++run) {

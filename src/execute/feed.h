@@ -16,13 +16,14 @@ namespace tare {
 /// the unit in which files are read and threads share the work.
 class Feed {
  public:
-  /// `samples` 0 means all. Throws Error(kInvalidData) with every input that is missing from
-  /// the data, or whose shape or type does not fit.
-  Feed(const Graph&, const Dataset&, std::size_t samples);
+  /// Samples [first, samples) of the data; `samples` 0 means all. Throws Error(kInvalidData)
+  /// with every input that is missing from the data, or whose shape or type does not fit.
+  Feed(const Graph&, const Dataset&, std::size_t samples, std::size_t first = 0);
 
   std::size_t chunks() const { return (runs_ + runs_per_chunk_ - 1) / runs_per_chunk_; }
   std::size_t runs() const { return runs_; }
   std::size_t samples() const { return runs_ * batch_; }
+  std::size_t batch() const { return batch_; }
   std::size_t samples_in(std::size_t chunk) const;
   /// Reads the chunk and calls `body` for each of its runs, in order, with the graph's inputs.
   void for_each_run(
@@ -39,6 +40,7 @@ class Feed {
 
   const Dataset& data_;
   std::vector<Input> inputs_;
+  std::size_t first_sample_ = 0;
   std::size_t batch_ = 1;
   std::size_t runs_ = 0;
   std::size_t runs_per_chunk_ = 1;

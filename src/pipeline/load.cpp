@@ -4,15 +4,23 @@ namespace tare {
 
 Graph load_model(const std::filesystem::path& path,
                  const std::map<std::string, std::int64_t>& dims, const Dataset* data) {
+  std::map<std::string, Shape> samples;
+  if (data != nullptr) {
+    for (const DatasetInput& input : data->inputs()) {
+      samples.emplace(input.name, input.shape);
+    }
+  }
+  return load_model(path, dims, samples);
+}
+
+Graph load_model(const std::filesystem::path& path,
+                 const std::map<std::string, std::int64_t>& dims,
+                 const std::map<std::string, Shape>& samples) {
   ReadOptions options;
   options.dims = dims;
   options.supported_ops = executable_ops();
   options.evaluate = evaluate;
-  if (data != nullptr) {
-    for (const DatasetInput& input : data->inputs()) {
-      options.input_shapes.emplace(input.name, input.shape);
-    }
-  }
+  options.input_shapes.insert(samples.begin(), samples.end());
   return read_onnx(path, options);
 }
 

@@ -20,22 +20,44 @@ auto during(const char* activity, Stage stage) {
   }
 }
 
-}  // namespace
-
-QuantizeResult quantize(const Graph& model, const Dataset& data, const Config& config,
-                        const Toolkit& toolkit, const CalibrateOptions& options) {
+/// The stages, with `decide` making a table of the simulated graph.
+template <class Decide>
+QuantizeResult run_stages(const Graph& model, const Config& config, const Toolkit& toolkit,
+                          Decide decide) {
   QuantizeResult result;
   const Target target = read_target(config.target);
   result.prepared = during("preparing the graph", [&] { return prepare(model, toolkit); });
   result.simulated = during("simulating", [&] {
     return simulate(result.prepared, config, target, toolkit.patterns);
   });
-  result.table = during("calibrating", [&] {
-    return calibrate(result.simulated, data, toolkit.calibrators, options);
-  });
+  result.table = during("calibrating", [&] { return decide(result.simulated); });
   result.integer = during("lowering", [&] { return lower(result.simulated, result.table); });
   result.qdq = during("exporting", [&] { return to_qdq(result.integer); });
   return result;
+}
+
+}  // namespace
+
+QuantizeResult quantize(const Graph& model, const Dataset& data, const Config& config,
+                        const Toolkit& toolkit, const CalibrateOptions& options) {
+  return run_stages(model, config, toolkit, [&](const SimulatedGraph& simulated) {
+    return calibrate(simulated, data, toolkit.calibrators, options);
+  });
+}
+
+QuantizeResult quantize(const Graph& model, const Statistics& statistics, const Config& config,
+                        const Toolkit& toolkit) {
+  return run_stages(model, config, toolkit, [&](const SimulatedGraph& simulated) {
+    return choose(simulated, statistics, toolkit.calibrators);
+  });
+}
+
+SimulatedGraph simulate_all(const Graph& model, Config config, const Toolkit& toolkit) {
+  for (LayerRule& rule : config.layers) {
+    rule.keep_float = false;
+  }
+  const Target target = read_target(config.target);
+  return simulate(prepare(model, toolkit), config, target, toolkit.patterns);
 }
 
 }  // namespace tare

@@ -32,13 +32,13 @@ OWNER = {
     "config.h": "graph", "dataset.h": "graph",
     "onnx.h": "onnx", "pattern.h": "pattern", "execute.h": "execute",
     "simulate.h": "simulate", "quant_table.h": "simulate",
-    "calibrator.h": "calibrate", "exact_sum.h": "calibrate", "lower.h": "lower",
+    "calibrator.h": "calibrate", "exact_sum.h": "calibrate", "statistics.h": "calibrate", "lower.h": "lower",
     "pipeline.h": "pipeline",
 }
 CONFINED = {  # start of a third-party header -> the one place that may name it
     "onnx/": "onnx", "google/protobuf/": "onnx",
     "hdf5": "io", "H5": "io", "yaml-cpp/": "io",
-    "tbb/": "base", "oneapi/tbb": "base",
+    "tbb/": "base", "oneapi/tbb": "base", "xxhash": "base",
     "Eigen/": "execute", "unsupported/Eigen/": "execute", "omp.h": "execute",
     "dnnl": "execute", "oneapi/dnnl": "execute",
     "nlohmann/": "apps", "cxxopts.hpp": "apps", "fmt/": "apps",

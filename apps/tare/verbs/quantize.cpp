@@ -1,4 +1,5 @@
 // Quantizes a model: calibrates it on samples and writes it with integer operators.
+#include "tare/error.h"
 #include "tare/pipeline.h"
 
 #include "activity.h"
@@ -107,26 +108,56 @@ Json as_json(const Job& job, const Summary& summary) {
   return json;
 }
 
+void require_source(const Options& options) {
+  if (!options.has("data") && !options.has("stats")) {
+    throw Error(ErrorCode::kInvalidConfig, "quantize", "option '--data' is missing")
+        .expected("samples with '--data', or statistics of them with '--stats'");
+  }
+}
+
+QuantizeResult from_data(const Options& options, const Console& console, const Config& config,
+                         Job& job) {
+  const auto data = open_dataset(options.text("data"));
+  const Graph graph = load_model(job.model, config.dims, data.get());
+  const auto limit = static_cast<std::size_t>(config.samples.value_or(0));
+  job.samples = limit == 0 ? data->size() : std::min(limit, data->size());
+  const Toolkit& toolkit = Toolkit::builtin();
+  Progress progress(console, "calibrating");
+  const CalibrateOptions pass{.threads = static_cast<int>(options.count("threads")),
+                              .samples = limit,
+                              .progress = progress.callback()};
+  if (!options.has("stats")) {
+    return quantize(graph, *data, config, toolkit, pass);
+  }
+  const Statistics statistics = collect(simulate_all(graph, config, toolkit), *data, pass);
+  write_statistics(options.text("stats"), statistics);
+  return quantize(graph, statistics, config, toolkit);
+}
+
+QuantizeResult from_statistics(const Options& options, const Config& config, Job& job) {
+  const Statistics statistics = read_statistics(options.text("stats"));
+  job.samples = statistics.samples;
+  return quantize(load_model(job.model, config.dims, statistics.inputs), statistics, config,
+                  Toolkit::builtin());
+}
+
 int run(const Options& options, const Console& console) {
   Job job;
   job.model = options.text("MODEL");
   job.output = options.text("output");
   const Summary summary = during("quantizing '" + job.model + "'", [&] {
-    require_writable(job.output, {job.model, options.text("data"), options.text("config")});
+    require_source(options);
+    require_writable(job.output, {job.model, options.text("data"), options.text("stats"),
+                                  options.text("config")});
+    if (options.has("data") && options.has("stats")) {
+      require_writable(options.text("stats"),
+                       {job.model, options.text("data"), options.text("config"), job.output});
+    }
     const Config config = read_configuration(options);
-    const auto data = open_dataset(options.text("data"));
-    const Graph graph = load_model(job.model, config.dims, data.get());
-    const auto limit = static_cast<std::size_t>(config.samples.value_or(0));
-    const QuantizeResult result = [&] {
-      Progress progress(console, "calibrating");
-      return quantize(graph, *data, config, Toolkit::builtin(),
-                      {.threads = static_cast<int>(options.count("threads")),
-                       .samples = limit,
-                       .progress = progress.callback()});
-    }();
+    const QuantizeResult result = options.has("data") ? from_data(options, console, config, job)
+                                                      : from_statistics(options, config, job);
     write_onnx(result.qdq, job.output);
     job.target = config.target;
-    job.samples = limit == 0 ? data->size() : std::min(limit, data->size());
     job.model_bytes = std::filesystem::file_size(job.model);
     job.output_bytes = std::filesystem::file_size(job.output);
     return summarize(result);
@@ -140,7 +171,12 @@ int run(const Options& options, const Console& console) {
 
 TARE_VERB(quantize) {
   using namespace tare::cli;
-  std::vector<Flag> flags{data_flag(true), output_flag("quantized model: ONNX")};
+  std::vector<Flag> flags{
+      data_flag(false),
+      {.name = "stats",
+       .value = "FILE",
+       .summary = "statistics: with --data written there, otherwise used instead"},
+      output_flag("quantized model: ONNX")};
   for (Flag& flag : config_flags()) {
     flags.push_back(std::move(flag));
   }
@@ -151,6 +187,7 @@ TARE_VERB(quantize) {
           .flags = std::move(flags),
           .examples = {"tare quantize model.onnx --data samples.h5 -o model.int8.onnx",
                        "tare quantize model.onnx --data samples.h5 -o model.int8.onnx --config "
-                       "my.yaml --set activations.calibrator=percentile"},
+                       "my.yaml --set activations.calibrator=percentile",
+                       "tare quantize model.onnx --stats statistics.h5 -o model.int8.onnx"},
           .run = run};
 }

@@ -1,4 +1,4 @@
-#include "calibrate/channel_sums.h"
+#include "tare/statistics.h"
 
 #include <algorithm>
 #include <random>
@@ -18,15 +18,15 @@ Tensor random_tensor(Shape shape, unsigned seed) {
   return result;
 }
 
-ChannelSums sums_of(const Tensor& tensor, bool channels_last = false) {
+ChannelSummary summary_of(const Tensor& tensor, bool channels_last = false) {
   const TensorType type{
       .dtype = DType::kFloat32, .shape = tensor.shape(), .quant = {}, .point = {}};
-  ChannelSums sums;
+  ChannelSummary sums;
   sums.observe({&type, tensor.data(), channels_last});
   return sums;
 }
 
-TEST(ChannelSums, AreTheMeansOfEachIndexOfAxis1) {
+TEST(ChannelSummary, AreTheMeansOfEachIndexOfAxis1) {
   const std::vector<Shape> shapes{{2, 5, 7, 3}, {3, 4, 50}, {6, 9}, {1, 1, 100, 3}};
   for (const Shape& shape : shapes) {
     const Tensor tensor = random_tensor(shape, 1);
@@ -37,7 +37,7 @@ TEST(ChannelSums, AreTheMeansOfEachIndexOfAxis1) {
     for (std::size_t i = 0; i < tensor.view<float>().size(); ++i) {
       expected[i / inner % channels] += static_cast<double>(tensor.view<float>()[i]);
     }
-    const std::vector<double> means = sums_of(tensor).means();
+    const std::vector<double> means = summary_of(tensor).means();
     ASSERT_EQ(means.size(), channels);
     for (std::size_t c = 0; c < channels; ++c) {
       const double count = static_cast<double>(inner) * static_cast<double>(shape[0]);
@@ -47,42 +47,42 @@ TEST(ChannelSums, AreTheMeansOfEachIndexOfAxis1) {
   }
 }
 
-TEST(ChannelSums, ReadChannelsThatVaryFastest) {
+TEST(ChannelSummary, ReadChannelsThatVaryFastest) {
   // Rows of three channels; multiples of 1/4 add up exactly.
   Tensor rows(DType::kFloat32, {1, 3, 10, 10});
   for (std::size_t i = 0; i < 300; ++i) {
     rows.mutable_view<float>()[i] =
         0.25F * static_cast<float>(i / 3) + 1000.0F * static_cast<float>(i % 3);
   }
-  EXPECT_EQ(sums_of(rows, true).means(), (std::vector<double>{12.375, 1012.375, 2012.375}));
+  EXPECT_EQ(summary_of(rows, true).means(), (std::vector<double>{12.375, 1012.375, 2012.375}));
 }
 
-TEST(ChannelSums, OfAnySplitInAnyOrderAreTheSame) {
+TEST(ChannelSummary, OfAnySplitInAnyOrderAreTheSame) {
   std::vector<Tensor> tensors;
   for (unsigned seed = 0; seed < 40; ++seed) {
     tensors.push_back(random_tensor({1, 6, 5, 5}, seed));
   }
-  ChannelSums whole;
+  ChannelSummary whole;
   for (const Tensor& tensor : tensors) {
-    whole.merge(sums_of(tensor));
+    whole.merge(summary_of(tensor));
   }
   std::mt19937 random(7);
   for (int round = 0; round < 20; ++round) {
     std::shuffle(tensors.begin(), tensors.end(), random);
-    std::vector<ChannelSums> parts(1 + random() % 5);
+    std::vector<ChannelSummary> parts(1 + random() % 5);
     for (std::size_t i = 0; i < tensors.size(); ++i) {
-      parts[random() % parts.size()].merge(sums_of(tensors[i]));
+      parts[random() % parts.size()].merge(summary_of(tensors[i]));
     }
-    ChannelSums merged;
-    for (const ChannelSums& part : parts) {
+    ChannelSummary merged;
+    for (const ChannelSummary& part : parts) {
       merged.merge(part);
     }
     EXPECT_EQ(merged.means(), whole.means());
   }
 }
 
-TEST(ChannelSums, OfNothingHaveNoMeans) {
-  EXPECT_TRUE(ChannelSums().means().empty());
+TEST(ChannelSummary, OfNothingHaveNoMeans) {
+  EXPECT_TRUE(ChannelSummary().means().empty());
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
-#include "tare/calibrator.h"
 #include "tare/error.h"
+#include "tare/statistics.h"
 
 #include "calibrate/accumulators.h"
-#include "calibrate/observe.h"
+#include "calibrate/model_digest.h"
 #include "calibrate/weights.h"
 
 #include <algorithm>
@@ -67,8 +67,34 @@ PointResult choose_weight(const SimulatedGraph& simulated, const QuantPoint& poi
   return result;
 }
 
-ValueId accumulated_input(const SimulatedGraph& simulated, const QuantPoint& point) {
-  return simulated.source.node(*point.reader).inputs[0];
+const std::string& accumulated_input(const SimulatedGraph& simulated, const QuantPoint& point) {
+  return simulated.source.name(simulated.source.node(*point.reader).inputs[0]);
+}
+
+void require_calibrators(const SimulatedGraph& simulated,
+                         std::span<const CalibratorInfo> calibrators) {
+  for (const QuantPoint& point : simulated.points) {
+    (void)make_calibrator(point.calibrator, calibrators);
+  }
+}
+
+void require_values(const SimulatedGraph& simulated, const Statistics& statistics) {
+  Faults faults;
+  const auto require = [&](const std::string& name, bool seen) {
+    if (!seen) {
+      faults.add("value '" + name + "'", "is not in the statistics");
+    }
+  };
+  for (const QuantPoint& point : simulated.points) {
+    if (point.role == Role::kActivation) {
+      const std::string& name = simulated.source.name(point.value);
+      require(name, statistics.values.contains(name));
+    } else if (point.corrects_bias) {
+      const std::string& name = accumulated_input(simulated, point);
+      require(name, statistics.channels.contains(name));
+    }
+  }
+  faults.raise(ErrorCode::kInvalidData);
 }
 
 }  // namespace
@@ -78,39 +104,34 @@ double CalibratorOptions::number(const std::string& key, double fallback) const 
   return found == values_->end() ? fallback : found->second;
 }
 
-QuantTable calibrate(const SimulatedGraph& simulated, const Dataset& data,
-                     std::span<const CalibratorInfo> calibrators,
-                     const CalibrateOptions& options) {
-  Watch watch;
-  for (const QuantPoint& point : simulated.points) {
-    // A misspelled calibrator shows before the work.
-    (void)make_calibrator(point.calibrator, calibrators);
-    if (point.role == Role::kActivation) {
-      watch.summaries.push_back(point.value);
-    } else if (point.corrects_bias) {
-      watch.channel_sums.push_back(accumulated_input(simulated, point));
-    }
-  }
-  // With every point disabled the simulated graph computes what its source computes.
-  const Observation seen = observe(simulated.source, watch, data, options);
+QuantTable choose(const SimulatedGraph& simulated, const Statistics& statistics,
+                  std::span<const CalibratorInfo> calibrators) {
+  require_calibrators(simulated, calibrators);
+  require_model(model_digest(simulated.source), statistics);
+  require_values(simulated, statistics);
   QuantTable table;
   InputMeans means;
   for (const QuantPoint& point : simulated.points) {
     if (point.role == Role::kActivation) {
+      const std::string& name = simulated.source.name(point.value);
       table.emplace(point.name,
-                    choose_activation(seen.summaries.at(point.value), point, calibrators));
+                    choose_activation(statistics.values.at(name), point, calibrators));
+    } else if (point.role == Role::kWeight) {
+      table.emplace(point.name, choose_weight(simulated, point, calibrators));
     } else if (point.corrects_bias) {
       means.emplace(point.name,
-                    seen.channel_sums.at(accumulated_input(simulated, point)).means());
-    }
-  }
-  for (const QuantPoint& point : simulated.points) {
-    if (point.role == Role::kWeight) {
-      table.emplace(point.name, choose_weight(simulated, point, calibrators));
+                    statistics.channels.at(accumulated_input(simulated, point)).means());
     }
   }
   derive_accumulators(simulated, means, table);
   return table;
+}
+
+QuantTable calibrate(const SimulatedGraph& simulated, const Dataset& data,
+                     std::span<const CalibratorInfo> calibrators,
+                     const CalibrateOptions& options) {
+  require_calibrators(simulated, calibrators);  // before the work
+  return choose(simulated, collect(simulated, data, options), calibrators);
 }
 
 }  // namespace tare

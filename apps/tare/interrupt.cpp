@@ -1,0 +1,38 @@
+#include "interrupt.h"
+
+#include <atomic>
+#include <csignal>
+
+namespace tare::cli {
+namespace {
+
+std::atomic<int> received = 0;
+static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may not wait");
+
+extern "C" void remember(int signal) {
+  received = signal;
+  std::signal(signal, SIG_DFL);
+}
+
+}  // namespace
+
+Interrupt::Interrupt() {
+  received = 0;
+  std::signal(SIGINT, remember);
+  std::signal(SIGTERM, remember);
+}
+
+Interrupt::~Interrupt() {
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
+}
+
+bool Interrupt::requested() {
+  return received != 0;
+}
+
+int Interrupt::exit_status() {
+  return 128 + received;
+}
+
+}  // namespace tare::cli

@@ -1,0 +1,50 @@
+// Adds up statistics that were collected on parts of the samples.
+#include "tare/error.h"
+#include "tare/pipeline.h"
+
+#include "activity.h"
+#include "outputs.h"
+#include "text.h"
+#include "verb.h"
+
+namespace tare::cli {
+namespace {
+
+int run(const Options& options, const Console& console) {
+  const std::string output = options.text("output");
+  const std::vector<std::string>& parts = options.all("STATISTICS");
+  return during("merging statistics", [&] {
+    require_writable(output, {parts.begin(), parts.end()});
+    Statistics total = read_statistics(parts.front());
+    for (auto part = parts.begin() + 1; part != parts.end(); ++part) {
+      try {
+        merge(read_statistics(*part), total);
+      } catch (Error& error) {
+        if (error.code() == ErrorCode::kInvalidData && error.faults()[0].where.empty()) {
+          error.at(*part);
+        }
+        throw;
+      }
+    }
+    write_statistics(output, total);
+    if (options.has("json")) {
+      console.print(to_text(Json{{"output", output}, {"samples", total.samples}}));
+    } else {
+      console.say(fmt::format("wrote statistics of {} to {}\n",
+                              counted(total.samples, "sample"), output));
+    }
+    return 0;
+  });
+}
+
+}  // namespace
+}  // namespace tare::cli
+
+TARE_VERB(merge) {
+  using namespace tare::cli;
+  return {.summary = "add up statistics of parts of the samples",
+          .arguments = {{"STATISTICS", "statistics of one model: HDF5 of calibrate", true}},
+          .flags = {output_flag("statistics: HDF5")},
+          .examples = {"tare merge first.h5 second.h5 -o statistics.h5"},
+          .run = run};
+}

@@ -1,0 +1,87 @@
+#pragma once
+
+#include "tare/calibrator.h"
+#include "tare/dataset.h"
+#include "tare/exact_sum.h"
+#include "tare/execute.h"
+#include "tare/simulate.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tare {
+
+/// What is remembered of the channels (indices of axis 1) of a stream of tensors: mergeable and
+/// independent of order, like Summary.
+class ChannelSummary {
+ public:
+  /// f32 of rank 2 or more, every time with the same extent of axis 1. Extremes and means are
+  /// those of finite numbers only when all are finite, which Summary tells.
+  void observe(const TensorView&);
+  /// Throws Error(kInvalidData) when both have seen tensors of different extents.
+  void merge(const ChannelSummary&);
+
+  std::size_t channels() const { return sums_.size(); }  ///< 0: nothing was seen
+  std::uint64_t elements() const { return elements_; }   ///< in each channel
+  const std::vector<float>& lows() const { return lows_; }
+  const std::vector<float>& highs() const { return highs_; }
+  const std::vector<ExactSum>& sums() const { return sums_; }
+  std::vector<double> means() const;
+
+  /// Throws Error(kInvalidData) when the vectors differ in length.
+  static ChannelSummary of(std::uint64_t elements, std::vector<float> lows,
+                           std::vector<float> highs, std::vector<ExactSum> sums);
+
+  friend bool operator==(const ChannelSummary&, const ChannelSummary&) = default;
+
+ private:
+  std::uint64_t elements_ = 0;
+  std::vector<float> lows_;
+  std::vector<float> highs_;
+  std::vector<ExactSum> sums_;
+};
+
+/// What a pass over the data showed of a model: enough to choose the parameters of every point
+/// again, with any calibrator. Samples in another order, or cut in parts and merged, give equal
+/// statistics.
+struct Statistics {
+  std::uint64_t model = 0;  ///< digest of the prepared graph
+  std::uint64_t data = 0;   ///< sum of the digests of the samples
+  std::uint64_t samples = 0;
+  std::map<std::string, Shape> inputs;             ///< shape of one sample, by input
+  std::map<std::string, Summary> values;           ///< by name of the value
+  std::map<std::string, ChannelSummary> channels;  ///< the same, for rank 2 and more
+
+  friend bool operator==(const Statistics&, const Statistics&) = default;
+};
+
+/// Runs the simulated graph with every point disabled over samples [so_far.samples, end) of the
+/// data and adds what they show of each point to `so_far`. Once options.stop says true it
+/// returns what the first samples gave, to be called again. Throws Error(kInvalidData) when
+/// data and graph inputs do not fit together, or `so_far` is of another model.
+Statistics collect(const SimulatedGraph&, const Dataset&, const CalibrateOptions& = {},
+                   Statistics so_far = {});
+
+/// Names a prepared graph: equal for equal graphs, constants included.
+std::uint64_t model_digest(const Graph&);
+/// What Statistics::data is after the first `samples` samples.
+std::uint64_t data_digest(const Graph&, const Dataset&, std::uint64_t samples);
+
+/// Adds statistics of other samples. Throws Error(kInvalidData) when they are of another model.
+void merge(const Statistics& from, Statistics& into);
+
+/// Decides every point from statistics alone. Throws Error(kInvalidData) with every value that
+/// is missing from them, or when they are of another model; Error(kInvalidConfig) for a
+/// calibrator that is not known.
+QuantTable choose(const SimulatedGraph&, const Statistics&, std::span<const CalibratorInfo>);
+
+/// HDF5; docs/statistics.md says what is in it. The same statistics give the same bytes. Throw
+/// Error(kIo), and Error(kInvalidData) for files that hold something else.
+void write_statistics(const std::filesystem::path&, const Statistics&);
+Statistics read_statistics(const std::filesystem::path&);
+
+}  // namespace tare

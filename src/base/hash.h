@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace tare {
+
+/// 64-bit digests (XXH3) that name models and data: the same on every machine, not meant
+/// against forgery. `seed` chains them: hash(b, hash(a)) depends on both and on their order.
+std::uint64_t hash(std::span<const std::byte>, std::uint64_t seed = 0);
+std::uint64_t hash(std::string_view, std::uint64_t seed = 0);
+
+}  // namespace tare

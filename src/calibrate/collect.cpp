@@ -1,0 +1,149 @@
+#include "tare/statistics.h"
+
+#include "base/hash.h"
+#include "base/parallel.h"
+#include "calibrate/model_digest.h"
+#include "execute/feed.h"
+
+#include <mutex>
+#include <optional>
+#include <set>
+
+namespace tare {
+namespace {
+
+/// The values that decide points, and the inputs of the nodes whose biases are corrected.
+std::vector<ValueId> watched_values(const SimulatedGraph& simulated) {
+  std::set<ValueId> values;
+  for (const QuantPoint& point : simulated.points) {
+    if (point.role == Role::kActivation) {
+      values.insert(point.value);
+    } else if (point.role == Role::kAccumulator) {
+      values.insert(simulated.source.node(*point.reader).inputs[0]);
+    }
+  }
+  return {values.begin(), values.end()};
+}
+
+/// Statistics of single values under their position in the list of watched ones: names are
+/// looked up once.
+struct Worker {
+  std::optional<Executable::Workspace> workspace;
+  std::vector<Summary> values;
+  std::vector<ChannelSummary> channels;
+  std::uint64_t data = 0;
+};
+
+/// Where the first axis is that of the samples, each is a run of elements in any layout.
+void observe_samples(const TensorView& view, std::size_t batch, Summary& summary) {
+  const auto values = view.elements<float>();
+  const Shape& shape = view.type->shape;
+  const std::size_t samples =
+      !shape.empty() && static_cast<std::size_t>(shape[0]) == batch ? batch : 1;
+  const std::size_t each = values.size() / samples;
+  for (std::size_t i = 0; i < samples; ++i) {
+    summary.observe(values.subspan(i * each, each));
+  }
+}
+
+/// Adds up over the samples of a run, each hashed over all inputs.
+std::uint64_t digest_of_samples(std::span<const Tensor> inputs, std::size_t batch) {
+  std::uint64_t sum = 0;
+  for (std::size_t sample = 0; sample < batch; ++sample) {
+    std::uint64_t digest = 0;
+    for (const Tensor& input : inputs) {
+      const std::size_t bytes = input.byte_size() / batch;
+      digest = hash({input.data() + sample * bytes, bytes}, digest);
+    }
+    sum += digest;
+  }
+  return sum;
+}
+
+}  // namespace
+
+Statistics collect(const SimulatedGraph& simulated, const Dataset& data,
+                   const CalibrateOptions& options, Statistics so_far) {
+  // With every point disabled the simulated graph computes what its source computes.
+  const Graph& graph = simulated.source;
+  const std::uint64_t model = model_digest(graph);
+  if (so_far.samples == 0) {
+    so_far.model = model;
+    for (const DatasetInput& input : data.inputs()) {
+      so_far.inputs[input.name] = input.shape;
+    }
+  }
+  require_model(model, so_far);
+  const std::vector<ValueId> watched = watched_values(simulated);
+  const Executable executable(graph, {.observe = watched});
+  const Feed feed(graph, data, options.samples, so_far.samples);
+  std::vector<Worker> workers(static_cast<std::size_t>(thread_count(options.threads)));
+  std::mutex progress;
+  std::size_t done = 0;
+  const auto run_chunk = [&](std::size_t w, std::size_t chunk) {
+    Worker& worker = workers[w];
+    if (!worker.workspace) {
+      worker.workspace.emplace(executable);
+      worker.values.resize(watched.size());
+      worker.channels.resize(watched.size());
+    }
+    const auto take = [&](std::size_t index, const TensorView& view) {
+      observe_samples(view, feed.batch(), worker.values[index]);
+      if (view.type->shape.size() >= 2) {
+        worker.channels[index].observe(view);
+      }
+    };
+    feed.for_each_run(chunk, [&](std::size_t, std::span<const Tensor> inputs) {
+      worker.data += digest_of_samples(inputs, feed.batch());
+      (void)executable.run(*worker.workspace, inputs, take);
+    });
+    if (options.progress) {
+      const std::lock_guard lock(progress);
+      done += feed.samples_in(chunk);
+      options.progress(so_far.samples + done, so_far.samples + feed.samples());
+    }
+  };
+  const std::size_t chunks =
+      parallel_for(feed.chunks(), static_cast<int>(workers.size()), run_chunk, options.stop);
+  // Statistics are the same however samples were grouped, so which worker saw which sample does
+  // not matter.
+  for (const Worker& worker : workers) {
+    so_far.data += worker.data;
+    for (std::size_t i = 0; i < worker.values.size(); ++i) {
+      const std::string& name = graph.name(watched[i]);
+      so_far.values[name].merge(worker.values[i]);
+      if (worker.channels[i].channels() > 0) {
+        so_far.channels[name].merge(worker.channels[i]);
+      }
+    }
+  }
+  for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
+    so_far.samples += feed.samples_in(chunk);
+  }
+  return so_far;
+}
+
+std::uint64_t data_digest(const Graph& graph, const Dataset& data, std::uint64_t samples) {
+  const Feed feed(graph, data, samples);
+  std::uint64_t sum = 0;
+  for (std::size_t chunk = 0; chunk < feed.chunks(); ++chunk) {
+    feed.for_each_run(chunk, [&](std::size_t, std::span<const Tensor> inputs) {
+      sum += digest_of_samples(inputs, feed.batch());
+    });
+  }
+  return sum;
+}
+
+void merge(const Statistics& from, Statistics& into) {
+  require_model(into.model, from);
+  into.data += from.data;
+  into.samples += from.samples;
+  for (const auto& [name, summary] : from.values) {
+    into.values[name].merge(summary);
+  }
+  for (const auto& [name, channels] : from.channels) {
+    into.channels[name].merge(channels);
+  }
+}
+
+}  // namespace tare

@@ -1,0 +1,66 @@
+#include "tare/error.h"
+#include "tare/pipeline.h"
+
+#include <atomic>
+#include <chrono>
+
+namespace tare {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr auto kInterval = std::chrono::seconds(10);
+
+/// What the checkpoint holds if that is the beginning of this very work.
+Statistics resumed(const SimulatedGraph& simulated, const Dataset& data, std::size_t samples,
+                   const std::filesystem::path& checkpoint) {
+  if (!std::filesystem::exists(checkpoint)) {
+    return {};
+  }
+  try {
+    Statistics found = read_statistics(checkpoint);
+    const std::size_t available = samples == 0 ? data.size() : std::min(samples, data.size());
+    if (found.samples > 0 && found.samples <= available &&
+        found.data == data_digest(simulated.source, data, found.samples)) {
+      return found;
+    }
+  } catch (const Error&) {
+    // A checkpoint is a help; without one the work starts at the beginning.
+  }
+  return {};
+}
+
+}  // namespace
+
+Statistics collect_resumably(const SimulatedGraph& simulated, const Dataset& data,
+                             const CalibrateOptions& options,
+                             const std::filesystem::path& checkpoint) {
+  Statistics statistics = resumed(simulated, data, options.samples, checkpoint);
+  if (statistics.model != model_digest(simulated.source)) {
+    statistics = {};
+  }
+  for (;;) {
+    std::atomic<bool> stopped = false;
+    std::atomic<bool> due = false;
+    const Clock::time_point deadline = Clock::now() + kInterval;
+    CalibrateOptions until = options;
+    until.stop = [&] {
+      if (options.stop && options.stop()) {
+        stopped = true;
+      } else if (Clock::now() >= deadline) {
+        due = true;
+      }
+      return stopped || due;
+    };
+    statistics = collect(simulated, data, until, std::move(statistics));
+    if (!stopped && !due) {
+      std::filesystem::remove(checkpoint);
+      return statistics;
+    }
+    write_statistics(checkpoint, statistics);
+    if (stopped) {
+      return statistics;
+    }
+  }
+}
+
+}  // namespace tare

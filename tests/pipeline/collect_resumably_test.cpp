@@ -1,0 +1,69 @@
+#include "io/folder.h"
+#include "pipeline/digits.h"
+
+#include <atomic>
+
+namespace tare {
+namespace {
+
+class CollectResumably : public InFolder {
+ protected:
+  Statistics undisturbed() const { return collect(digits_.simulated, *digits_.data); }
+
+  /// Stops after about that many chunks of samples.
+  Statistics stopped_after(int chunks) const {
+    std::atomic<int> left = chunks;
+    CalibrateOptions options{.threads = 2};
+    options.stop = [&] { return left-- <= 0; };
+    return collect_resumably(digits_.simulated, *digits_.data, options, checkpoint());
+  }
+
+  Statistics finished() const {
+    return collect_resumably(digits_.simulated, *digits_.data, {.threads = 2}, checkpoint());
+  }
+
+  std::filesystem::path checkpoint() const { return path("s.h5.checkpoint"); }
+
+  const Digits digits_;
+};
+
+TEST_F(CollectResumably, GivesWhatAnUndisturbedPassGives) {
+  EXPECT_EQ(finished(), undisturbed());
+  EXPECT_EQ(file_count(), 0U);
+}
+
+TEST_F(CollectResumably, GoesOnFromWhereItStopped) {
+  const Statistics whole = undisturbed();
+  for (const int chunks : {1, 5, 11}) {
+    const Statistics first = stopped_after(chunks);
+    EXPECT_GT(first.samples, 0U);
+    EXPECT_LT(first.samples, whole.samples);
+    EXPECT_EQ(read_statistics(checkpoint()), first);
+    const Statistics second = stopped_after(chunks);
+    EXPECT_GT(second.samples, first.samples);
+    EXPECT_EQ(finished(), whole) << chunks;
+    EXPECT_EQ(file_count(), 0U);
+  }
+}
+
+TEST_F(CollectResumably, DoesNotTrustACheckpointOfOtherSamples) {
+  Statistics other = stopped_after(3);
+  other.data ^= 1U;
+  write_statistics(checkpoint(), other);
+  EXPECT_EQ(finished(), undisturbed());
+}
+
+TEST_F(CollectResumably, DoesNotTrustACheckpointOfAnotherModel) {
+  Statistics other = stopped_after(3);
+  other.model ^= 1U;
+  write_statistics(checkpoint(), other);
+  EXPECT_EQ(finished(), undisturbed());
+}
+
+TEST_F(CollectResumably, StartsAnewFromADamagedCheckpoint) {
+  write_bytes(checkpoint(), "no checkpoint");
+  EXPECT_EQ(finished(), undisturbed());
+}
+
+}  // namespace
+}  // namespace tare

@@ -1,0 +1,143 @@
+#include "tare/statistics.h"
+
+#include "io/folder.h"
+#include "pipeline/digits.h"
+
+#include <random>
+
+namespace tare {
+namespace {
+
+class StatisticsFile : public InFolder {
+ protected:
+  static const Statistics& some() {
+    static const Statistics statistics = [] {
+      const Digits digits;
+      return collect(digits.simulated, *digits.data, {.samples = 20});
+    }();
+    return statistics;
+  }
+
+  std::string bytes_of_some() const {
+    write_statistics(path("s.h5"), some());
+    return bytes_of(path("s.h5"));
+  }
+
+  /// Whether the bytes are statistics; anything but an Error from them fails the test.
+  bool reads(const std::string& bytes) const {
+    write_bytes(path("damaged.h5"), bytes);
+    try {
+      (void)read_statistics(path("damaged.h5"));
+      return true;
+    } catch (const Error& error) {
+      EXPECT_NE(error.code(), ErrorCode::kInternal) << error.what();
+      return false;
+    }
+  }
+};
+
+TEST_F(StatisticsFile, GivesBackWhatWasWritten) {
+  write_statistics(path("s.h5"), some());
+  EXPECT_EQ(read_statistics(path("s.h5")), some());
+}
+
+TEST_F(StatisticsFile, OfEqualStatisticsHasEqualBytes) {
+  write_statistics(path("a.h5"), some());
+  write_statistics(path("b.h5"), read_statistics(path("a.h5")));
+  EXPECT_EQ(bytes_of(path("a.h5")), bytes_of(path("b.h5")));
+}
+
+TEST_F(StatisticsFile, HoldsStatisticsOfNothing) {
+  write_statistics(path("s.h5"), {});
+  EXPECT_EQ(read_statistics(path("s.h5")), Statistics());
+}
+
+TEST_F(StatisticsFile, IsNotConfusedWithSamples) {
+  EXPECT_EQ(message_of([&] { (void)read_statistics(Digits::file("digits_calibration.h5")); },
+                       ErrorCode::kInvalidData)
+                .substr(Digits::file("digits_calibration.h5").string().size()),
+            ": has no attribute 'schema', expected 'tare statistics 1'");
+}
+
+TEST_F(StatisticsFile, OfBytesThatWereCutOffIsAnError) {
+  const std::string good = bytes_of_some();
+  ASSERT_TRUE(reads(good));
+  for (std::size_t i = 0; i < 50; ++i) {
+    EXPECT_FALSE(reads(good.substr(0, good.size() * i / 50))) << i;
+  }
+}
+
+TEST_F(StatisticsFile, WithChangedBytesIsReadOrAnError) {
+  const std::string good = bytes_of_some();
+  int errors = 0;
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    std::mt19937 random(seed);
+    std::string bytes = good;
+    const std::size_t reach = seed % 2 == 0 ? 8192 : bytes.size();
+    for (unsigned i = 0; i < 1 + seed % 8; ++i) {
+      bytes[random() % reach] = static_cast<char>(seed % 3 == 0 ? 0xFF : random());
+    }
+    errors += reads(bytes) ? 0 : 1;
+  }
+  EXPECT_GT(errors, 20);  // else the changes missed what matters
+}
+
+TEST(Statistics, OfPartsAddUpToThoseOfTheWhole) {
+  const Digits digits;
+  const Statistics whole = collect(digits.simulated, *digits.data, {.samples = 30});
+  const Statistics first = collect(digits.simulated, *digits.data, {.samples = 12});
+  EXPECT_EQ(collect(digits.simulated, *digits.data, {.samples = 30}, first), whole);
+  Statistics twice = whole;
+  merge(whole, twice);
+  EXPECT_EQ(twice.samples, 60U);
+  EXPECT_EQ(twice.values.begin()->second.count(), 2 * whole.values.begin()->second.count());
+}
+
+TEST(Statistics, ChooseWhatThePassItselfWouldHave) {
+  const Digits digits;
+  const Toolkit& toolkit = Toolkit::builtin();
+  const Statistics statistics = collect(digits.simulated, *digits.data, {.samples = 25});
+  for (const char* calibrator : {"max", "percentile"}) {
+    Config config;
+    config.activations.calibrator.name = calibrator;
+    const std::string once =
+        print(quantize(digits.model, *digits.data, config, toolkit, {.samples = 25}).integer);
+    EXPECT_EQ(print(quantize(digits.model, statistics, config, toolkit).integer), once)
+        << calibrator;
+  }
+}
+
+TEST(Statistics, OfAnotherModelAreRefused) {
+  const Digits digits;
+  Statistics statistics = collect(digits.simulated, *digits.data, {.samples = 2});
+  statistics.model ^= 1U;
+  EXPECT_THROW((void)quantize(digits.model, statistics, {}, Toolkit::builtin()), Error);
+  EXPECT_THROW((void)collect(digits.simulated, *digits.data, {}, statistics), Error);
+  Statistics own = collect(digits.simulated, *digits.data, {.samples = 2});
+  EXPECT_THROW(merge(statistics, own), Error);
+}
+
+TEST(Statistics, ThatMissValuesSayWhich) {
+  const Digits digits;
+  Statistics statistics = collect(digits.simulated, *digits.data, {.samples = 2});
+  const std::string missing = statistics.values.begin()->first;
+  statistics.values.erase(missing);
+  try {
+    (void)quantize(digits.model, statistics, {}, Toolkit::builtin());
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInvalidData);
+    EXPECT_EQ(error.faults()[0].where, "value '" + missing + "'");
+  }
+}
+
+TEST(Statistics, AreTheSameForAnyNumberOfThreads) {
+  const Digits digits;
+  const Statistics one = collect(digits.simulated, *digits.data, {.threads = 1});
+  for (const int threads : {2, 3, 7}) {
+    EXPECT_EQ(collect(digits.simulated, *digits.data, {.threads = threads}), one) << threads;
+  }
+}
+
+}  // namespace
+}  // namespace tare
