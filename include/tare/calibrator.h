@@ -20,6 +20,12 @@
 
 namespace tare {
 
+/// The smallest and the largest of some numbers.
+struct Extremes {
+  float low = std::numeric_limits<float>::infinity();  ///< above `high`: there was none
+  float high = -std::numeric_limits<float>::infinity();
+};
+
 /// What is remembered of a stream of numbers: fixed size, mergeable, and independent of order
 /// and grouping (merging the summaries of any split gives the summary of the whole, bit for
 /// bit). Histogram bins are anchored at zero and have width 2^exponent; when a value lies
@@ -30,6 +36,8 @@ class Summary {
 
   /// The values of one sample. NaN and infinities are counted apart and enter nothing else.
   void observe(std::span<const float> sample);
+  /// The same where all values are finite and their extremes known.
+  void observe(std::span<const float> sample, Extremes);
   void merge(const Summary&);
 
   double low() const { return low_; }    ///< exact smallest finite value; 0 when none was seen
@@ -70,11 +78,9 @@ class Summary {
   friend bool operator==(const Summary&, const Summary&) = default;
 
  private:
-  struct Extremes {
-    float low = std::numeric_limits<float>::infinity();  ///< above `high`: nothing was seen
-    float high = -std::numeric_limits<float>::infinity();
-  };
   Extremes observe_part(std::span<const float> values);
+  void count_finite(std::span<const float> values, Extremes);
+  void count_sample(Extremes);
   /// Makes bins at least 2^exponent wide.
   void hold(int exponent);
 

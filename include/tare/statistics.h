@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,9 +20,10 @@ namespace tare {
 /// independent of order, like Summary.
 class ChannelSummary {
  public:
-  /// f32 of rank 2 or more, every time with the same extent of axis 1. Extremes and means are
-  /// those of finite numbers only when all are finite, which Summary tells.
-  void observe(const TensorView&);
+  /// f32 of rank 2 or more, every time with the same extent of axis 1. Channels with NaN or
+  /// infinities, which Summary counts, count as 0 in the sums. Returns the extremes of the
+  /// tensor, unless it is empty or a sum of a channel is not finite.
+  std::optional<Extremes> observe(const TensorView&);
   /// Throws Error(kInvalidData) when both have seen tensors of different extents.
   void merge(const ChannelSummary&);
 

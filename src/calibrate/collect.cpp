@@ -35,9 +35,15 @@ struct Worker {
 };
 
 /// Where the first axis is that of the samples, each is a run of elements in any layout.
-void observe_samples(const TensorView& view, std::size_t batch, Summary& summary) {
+void observe_samples(const TensorView& view, std::size_t batch, Summary& summary,
+                     ChannelSummary& channels) {
   const auto values = view.elements<float>();
   const Shape& shape = view.type->shape;
+  const auto extremes = shape.size() >= 2 ? channels.observe(view) : std::nullopt;
+  if (batch == 1 && extremes) {
+    summary.observe(values, *extremes);
+    return;
+  }
   const std::size_t samples =
       !shape.empty() && static_cast<std::size_t>(shape[0]) == batch ? batch : 1;
   const std::size_t each = values.size() / samples;
@@ -88,10 +94,7 @@ Statistics collect(const SimulatedGraph& simulated, const Dataset& data,
       worker.channels.resize(watched.size());
     }
     const auto take = [&](std::size_t index, const TensorView& view) {
-      observe_samples(view, feed.batch(), worker.values[index]);
-      if (view.type->shape.size() >= 2) {
-        worker.channels[index].observe(view);
-      }
+      observe_samples(view, feed.batch(), worker.values[index], worker.channels[index]);
     };
     feed.for_each_run(chunk, [&](std::size_t, std::span<const Tensor> inputs) {
       worker.data += digest_of_samples(inputs, feed.batch());

@@ -11,6 +11,8 @@ namespace {
 
 /// Values handled at a time: fits the first-level cache together with the bins.
 constexpr std::size_t kBlock = 2048;
+/// Values counted between two looks at the tables: far from 32-bit overflow.
+constexpr std::size_t kPart = 1U << 17U;
 constexpr auto kHalf = static_cast<std::int32_t>(Summary::kBins / 2);
 /// 2^-kSmallestExponent is still a finite float, and 2^116 * 2048 holds the largest one.
 constexpr int kSmallestExponent = -126;
@@ -19,7 +21,6 @@ constexpr int kLargestExponent = 117;
 struct Overview {
   float low = 0;
   float high = 0;
-  std::uint64_t zeros = 0;
   bool finite = true;
 };
 
@@ -29,14 +30,12 @@ Overview overview_of(std::span<const float> values) {
   constexpr std::size_t kLanes = 32;
   std::array<float, kLanes> low;
   std::array<float, kLanes> high;
-  std::array<std::uint32_t, kLanes> zeros{};
   std::array<std::uint32_t, kLanes> largest{};
   low.fill(values[0]);
   high.fill(values[0]);
   const auto take = [&](std::size_t lane, float x) {
     low[lane] = x < low[lane] ? x : low[lane];
     high[lane] = x > high[lane] ? x : high[lane];
-    zeros[lane] += x == 0 ? 1U : 0U;
     const std::uint32_t magnitude = std::bit_cast<std::uint32_t>(x) & 0x7FFFFFFFU;
     largest[lane] = magnitude > largest[lane] ? magnitude : largest[lane];
   };
@@ -49,11 +48,10 @@ Overview overview_of(std::span<const float> values) {
   for (; i < values.size(); ++i) {
     take(0, values[i]);
   }
-  Overview result{low[0], high[0], 0, true};
+  Overview result{low[0], high[0], true};
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
     result.low = std::min(result.low, low[lane]);
     result.high = std::max(result.high, high[lane]);
-    result.zeros += zeros[lane];
     result.finite = result.finite && largest[lane] < 0x7F800000U;
   }
   return result;
@@ -67,43 +65,53 @@ int exponent_for(float magnitude) {
                     kSmallestExponent, kLargestExponent);
 }
 
-/// Adds the bins of `values`, which all lie inside. Several tables, because consecutive values
-/// tend to fall into the same bin and would wait for each other's increment.
-void count_bins(std::span<const float> values, int exponent, std::vector<std::uint64_t>& bins) {
+/// Adds the bins of `values`, which all lie inside, and returns how many are zero. Several
+/// tables, because consecutive values tend to fall into the same bin and would wait for each
+/// other's increment.
+std::uint64_t count_bins(std::span<const float> values, int exponent,
+                         std::vector<std::uint64_t>& bins) {
   constexpr std::size_t kTables = 4;
   const float inverse = std::ldexp(1.0F, -exponent);
   const auto bin_of = [inverse](float x) {
     return static_cast<std::int32_t>(std::floor(x * inverse)) + kHalf;
   };
+  std::uint64_t zeros = 0;
   if (values.size() < Summary::kBins * 2) {  // not worth clearing the tables for
     for (const float x : values) {
       ++bins[static_cast<std::size_t>(bin_of(x))];
+      zeros += x == 0 ? 1 : 0;
     }
-    return;
+    return zeros;
   }
   thread_local std::array<std::array<std::uint32_t, Summary::kBins>, kTables> tables{};
-  std::array<std::int32_t, kBlock> index{};
+  std::array<std::uint16_t, kBlock> index{};
   for (std::size_t first = 0; first < values.size(); first += kBlock) {
     const auto block = values.subspan(first, std::min(kBlock, values.size() - first));
+    std::int32_t zeros_here = 0;
     for (std::size_t i = 0; i < block.size(); ++i) {
-      index[i] = bin_of(block[i]);
+      index[i] = static_cast<std::uint16_t>(bin_of(block[i]));
+      zeros_here += block[i] == 0 ? 1 : 0;
     }
+    zeros += static_cast<std::uint64_t>(zeros_here);
     std::size_t i = 0;
     for (; i + kTables <= block.size(); i += kTables) {
       for (std::size_t t = 0; t < kTables; ++t) {
-        ++tables[t][static_cast<std::size_t>(index[i + t])];
+        ++tables[t][index[i + t]];
       }
     }
     for (; i < block.size(); ++i) {
-      ++tables[0][static_cast<std::size_t>(index[i])];
+      ++tables[0][index[i]];
     }
   }
   for (std::size_t bin = 0; bin < Summary::kBins; ++bin) {
+    std::uint64_t sum = 0;
     for (auto& table : tables) {
-      bins[bin] += table[bin];
+      sum += table[bin];
       table[bin] = 0;
     }
+    bins[bin] += sum;
   }
+  return zeros;
 }
 
 }  // namespace
@@ -121,9 +129,6 @@ double Summary::mean_high() const {
 }
 
 void Summary::observe(std::span<const float> sample) {
-  // Counting in blocks keeps 32-bit tables far from overflow and the data in the second-level
-  // cache.
-  constexpr std::size_t kPart = 1U << 16U;
   Extremes seen;
   for (std::size_t first = 0; first < sample.size(); first += kPart) {
     const Extremes part =
@@ -131,6 +136,17 @@ void Summary::observe(std::span<const float> sample) {
     seen.low = std::min(seen.low, part.low);
     seen.high = std::max(seen.high, part.high);
   }
+  count_sample(seen);
+}
+
+void Summary::observe(std::span<const float> sample, Extremes extremes) {
+  for (std::size_t first = 0; first < sample.size(); first += kPart) {
+    count_finite(sample.subspan(first, std::min(kPart, sample.size() - first)), extremes);
+  }
+  count_sample(extremes);
+}
+
+void Summary::count_sample(Extremes seen) {
   if (seen.low <= seen.high) {
     ++samples_;
     lows_.add(static_cast<double>(seen.low));
@@ -138,7 +154,7 @@ void Summary::observe(std::span<const float> sample) {
   }
 }
 
-Summary::Extremes Summary::observe_part(std::span<const float> values) {
+Extremes Summary::observe_part(std::span<const float> values) {
   const Overview seen = overview_of(values);
   if (!seen.finite) {
     std::vector<float> rest;
@@ -152,16 +168,22 @@ Summary::Extremes Summary::observe_part(std::span<const float> values) {
     }
     return rest.empty() ? Extremes{} : observe_part(rest);
   }
+  count_finite(values, {seen.low, seen.high});
+  return {seen.low, seen.high};
+}
+
+void Summary::count_finite(std::span<const float> values, Extremes seen) {
   low_ = count_ == 0 ? seen.low : std::min(low_, seen.low);
   high_ = count_ == 0 ? seen.high : std::max(high_, seen.high);
   count_ += values.size();
-  zeros_ += seen.zeros;
-  if (seen.zeros != values.size()) {
-    hold(exponent_for(std::max(-seen.low, seen.high)));
-    count_bins(values, exponent_, bins_);
-    bins_[static_cast<std::size_t>(kHalf)] -= seen.zeros;
+  if (seen.low == 0 && seen.high == 0) {
+    zeros_ += values.size();
+    return;
   }
-  return {seen.low, seen.high};
+  hold(exponent_for(std::max(-seen.low, seen.high)));
+  const std::uint64_t zeros = count_bins(values, exponent_, bins_);
+  bins_[static_cast<std::size_t>(kHalf)] -= zeros;
+  zeros_ += zeros;
 }
 
 void Summary::hold(int exponent) {
