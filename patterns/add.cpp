@@ -1,24 +1,6 @@
-// Add(a, b) of two activations, each with parameters of its own.
-#include "tare/simulate.h"
-
-namespace tare {
-namespace {
-
-ValueId affine(AffineBuilder& builder, const Match& match) {
-  return builder.apply(
-      builder.graph().node(match.root()),
-      {builder.activation(match.value("a")), builder.activation(match.value("b"))});
-}
-
-}  // namespace
-}  // namespace tare
+// Add(a, b) of two activations.
+#include "elementwise.h"
 
 TARE_PATTERN(add) {
-  using namespace tare;
-  return {.name = "add",
-          .summary = "addition of two activations",
-          .follows_neighbours = true,
-          .pattern = [] { return op("Add").with(any().as("a"), any().as("b")); },
-          .simulate = affine,
-          .quantize = affine};
+  return tare::elementwise("add", "Add", "addition of two activations");
 }

@@ -1,24 +1,6 @@
-// Mul(a, b) of two activations, each with parameters of its own.
-#include "tare/simulate.h"
-
-namespace tare {
-namespace {
-
-ValueId affine(AffineBuilder& builder, const Match& match) {
-  return builder.apply(
-      builder.graph().node(match.root()),
-      {builder.activation(match.value("a")), builder.activation(match.value("b"))});
-}
-
-}  // namespace
-}  // namespace tare
+// Mul(a, b) of two activations.
+#include "elementwise.h"
 
 TARE_PATTERN(multiply) {
-  using namespace tare;
-  return {.name = "multiply",
-          .summary = "multiplication of two activations",
-          .follows_neighbours = true,
-          .pattern = [] { return op("Mul").with(any().as("a"), any().as("b")); },
-          .simulate = affine,
-          .quantize = affine};
+  return tare::elementwise("multiply", "Mul", "multiplication of two activations");
 }

@@ -26,9 +26,6 @@ struct Executable::Impl {
   Program program;
 };
 
-// ---- workspace
-// --------------------------------------------------------------------------------
-
 struct Executable::Workspace::Impl {
   /// The arguments of one step, resolved once; only those that are graph inputs change.
   struct Call {
@@ -95,9 +92,6 @@ Executable::Workspace::Workspace(const Executable& executable)
     : impl_(std::make_unique<Impl>(executable.impl_->program)) {}
 Executable::Workspace::~Workspace() = default;
 Executable::Workspace::Workspace(Workspace&&) noexcept = default;
-
-// ---- running
-// ----------------------------------------------------------------------------------
 
 namespace {
 
@@ -194,9 +188,6 @@ std::size_t Executable::constant_bytes() const {
   }
   return bytes;
 }
-
-// ---- single nodes
-// -----------------------------------------------------------------------------
 
 std::vector<Tensor> evaluate(const Node& node, std::span<const Tensor* const> inputs,
                              std::span<const TensorType> output_types) {

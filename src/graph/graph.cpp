@@ -10,9 +10,6 @@
 
 namespace tare {
 
-// ---- attributes
-// -------------------------------------------------------------------------------
-
 namespace {
 
 template <class T>
@@ -89,9 +86,6 @@ std::vector<float> Attributes::reals(std::string_view name, std::vector<float> f
 const Tensor& Attributes::tensor(std::string_view name) const {
   return required<Tensor>(*this, name);
 }
-
-// ---- building
-// ---------------------------------------------------------------------------------
 
 ValueId Graph::add_value(Value value) {
   const ValueId id{static_cast<std::uint32_t>(values_.size())};
@@ -298,9 +292,6 @@ std::string Graph::unique_name(std::string_view wanted) const {
   }
   return name;
 }
-
-// ---- reading
-// ----------------------------------------------------------------------------------
 
 std::vector<NodeId> Graph::topological_order() const {
   std::vector<std::size_t> missing(nodes_.size(), 0);

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "graph/per_axis.h"
+#include "graph/storage_type.h"
 
 #include <algorithm>
 #include <cmath>
@@ -141,35 +142,16 @@ Tensor dequantized_from(const Tensor& q, const QuantParams& params) {
   return result;
 }
 
-template <class F>
-Tensor with_storage_type(DType storage, F&& f) {
-  switch (storage) {
-    case DType::kInt8:
-      return f(std::int8_t{});
-    case DType::kUint8:
-      return f(std::uint8_t{});
-    case DType::kInt16:
-      return f(std::int16_t{});
-    case DType::kUint16:
-      return f(std::uint16_t{});
-    case DType::kInt32:
-      return f(std::int32_t{});
-    default:
-      throw Error(ErrorCode::kInternal, "",
-                  std::string(name_of(storage)) + " is no storage type");
-  }
-}
-
 }  // namespace
 
 Tensor quantize(const Tensor& x, const QuantParams& params) {
-  return with_storage_type(params.storage,
-                           [&](auto tag) { return quantized_as<decltype(tag)>(x, params); });
+  return with_storage(params.storage,
+                      [&](auto tag) { return quantized_as<decltype(tag)>(x, params); });
 }
 
 Tensor dequantize(const Tensor& q, const QuantParams& params) {
-  return with_storage_type(
-      params.storage, [&](auto tag) { return dequantized_from<decltype(tag)>(q, params); });
+  return with_storage(params.storage,
+                      [&](auto tag) { return dequantized_from<decltype(tag)>(q, params); });
 }
 
 }  // namespace tare

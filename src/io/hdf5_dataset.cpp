@@ -38,9 +38,6 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return a / b + (a % b != 0 ? 1 : 0);
 }
 
-// ---- what a dataset claims, checked before memory is taken for it
-// ----------------------------
-
 Shape checked_extents(const Handle& space) {
   Shape shape = hdf5::extents(space);
   if (shape.empty()) {
@@ -136,9 +133,6 @@ Handle access_properties(const Shape& shape, const Shape& chunk, std::int64_t el
   return access;
 }
 
-// ---- attributes
-// ------------------------------------------------------------------------------
-
 /// Empty when there is no such attribute.
 std::vector<float> statistic(const Handle& dataset, const char* name, std::int64_t channels) {
   if (checked(H5Aexists(dataset.get(), name), name) == 0) {
@@ -178,9 +172,6 @@ Normalization normalization_of(const Handle& dataset, const Shape& shape) {
   }
   return result;
 }
-
-// ---- opening
-// ---------------------------------------------------------------------------------
 
 Source describe(const Handle& file, hdf5::NamedDataset named) {
   Source source;
@@ -269,9 +260,6 @@ void require_equal_counts(const Contents& contents) {
   }
   faults.raise(ErrorCode::kInvalidData);
 }
-
-// ---- reading
-// ---------------------------------------------------------------------------------
 
 /// Samples [first, first + count) as `dtype`, converted by HDF5 where the file has another
 /// type.

@@ -16,9 +16,6 @@ namespace {
 
 constexpr int kNewest = 21;
 
-// ---- attributes that became operands
-// ----------------------------------------------------------
-
 /// The attributes become operands 1, 2, ...
 struct MovedAttributes {
   std::string_view op;
@@ -74,9 +71,6 @@ void move_attributes(Draft& draft, const MovedAttributes& moved, GraphBuilder& b
   }
 }
 
-// ---- short rules
-// ------------------------------------------------------------------------------
-
 void drop_saturate(Draft& draft, GraphBuilder&) {
   draft.attributes.erase("saturate");  // about 8-bit floats, which are refused as types
 }
@@ -127,9 +121,6 @@ void refuse(Draft& draft, GraphBuilder&) {
   throw Error(ErrorCode::kUnsupported, "",
               "operator '" + draft.op + "' is not supported in the form of opset 18 and later");
 }
-
-// ---- which rule applies when
-// ------------------------------------------------------------------
 
 struct Rule {
   std::string_view op;

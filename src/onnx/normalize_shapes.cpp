@@ -146,9 +146,6 @@ void split_evenly(Draft& draft, GraphBuilder& builder) {
   draft.set_input(1, builder.add_constant(draft.name + "_split", vector_of(sizes)));
 }
 
-// ---- resize
-// -----------------------------------------------------------------------------------
-
 namespace {
 
 constexpr std::size_t kRoi = 1;

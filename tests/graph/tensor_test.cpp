@@ -111,9 +111,6 @@ TEST(NormalizedAxis, CountsFromTheEndWhenNegative) {
   EXPECT_THROW((void)normalized_axis(-4, 3), Error);
 }
 
-// ---- half floats
-// ------------------------------------------------------------------------------
-
 /// The value of a finite half by the definition of the format.
 double value_of(std::uint16_t half) {
   const int exponent = (half >> 10) & 0x1F;

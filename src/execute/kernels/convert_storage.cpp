@@ -2,7 +2,7 @@
 // forms, which keep storage values in float32. Parameters come from the types.
 #include "execute/kernel.h"
 #include "execute/rounding.h"
-#include "execute/storage_type.h"
+#include "graph/storage_type.h"
 
 namespace tare {
 namespace {

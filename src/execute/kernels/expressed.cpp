@@ -3,7 +3,7 @@
 // exact.
 #include "execute/float_kernel.h"
 #include "execute/rounding.h"
-#include "execute/storage_type.h"
+#include "graph/storage_type.h"
 
 #include <algorithm>
 

@@ -5,8 +5,8 @@
 // split, w = 16 * high + low, and the two exact results are combined in int32. Integer kernels
 // of x86 without VNNI would saturate instead.
 #include "execute/float_kernel.h"
-#include "execute/storage_type.h"
 #include "graph/per_axis.h"
+#include "graph/storage_type.h"
 
 #include <algorithm>
 #include <array>
