@@ -30,6 +30,8 @@ while [ "$round" -lt "$rounds" ]; do
   timed onnxruntime_float_pass node "$judge" pass "$model" "$work/SPEC.json" --threads "$threads"
   timed tare_run "$bin/tare" run "$model" --data "$samples" -o "$work/out.h5" \
     --threads "$threads" --quiet
+  timed tare_calibrate "$bin/tare" calibrate "$model" --data "$samples" -o "$work/out.h5" \
+    --threads "$threads" --quiet
   timed tare_quantize "$bin/tare" quantize "$model" --data "$samples" -o "$work/out.onnx" \
     --threads "$threads" --quiet
   round=$((round + 1))
@@ -40,5 +42,6 @@ done | awk -v threads="$threads" '
     printf "whole processes, %d threads, best of each      seconds  ratio\n", threads
     printf "ONNX Runtime float pass (Node.js)            %8.2f  %5.2f\n", base, 1
     printf "tare run                                     %8.2f  %5.2f\n", best["tare_run"], best["tare_run"] / base
+    printf "tare calibrate                               %8.2f  %5.2f\n", best["tare_calibrate"], best["tare_calibrate"] / base
     printf "tare quantize                                %8.2f  %5.2f\n", best["tare_quantize"], best["tare_quantize"] / base
   }'
