@@ -18,9 +18,11 @@ std::vector<Flag> config_flags() {
            .repeated = true}};
 }
 
-Config read_configuration(const Options& options) {
-  Config config = read_config(options.text("config"), options.all("set"),
-                              Toolkit::builtin().calibrator_names());
+Configuration read_configuration(const Options& options) {
+  Toolkit toolkit = Toolkit::builtin();
+  load_plugins(read_plugins(options.text("config"), options.all("set")), toolkit);
+  Config config =
+      read_config(options.text("config"), options.all("set"), toolkit.calibrator_names());
   if (options.has("target")) {
     try {
       config.target = read_target(options.text("target")).name;
@@ -32,7 +34,7 @@ Config read_configuration(const Options& options) {
   if (options.has("samples")) {
     config.samples = static_cast<std::int64_t>(options.count("samples"));
   }
-  return config;
+  return {std::move(config), std::move(toolkit)};
 }
 
 }  // namespace tare::cli

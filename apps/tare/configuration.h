@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tare/config.h"
+#include "tare/pipeline.h"
 
 #include "flags.h"
 
@@ -10,7 +10,11 @@ namespace tare::cli {
 
 /// --config --target --set
 std::vector<Flag> config_flags();
-/// The configuration those flags, and --samples, describe.
-Config read_configuration(const Options&);
+/// What those flags, and --samples, describe, and the built-in toolkit with its plug-ins.
+struct Configuration {
+  Config config;
+  Toolkit toolkit;
+};
+Configuration read_configuration(const Options&);
 
 }  // namespace tare::cli

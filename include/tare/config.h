@@ -82,6 +82,7 @@ struct Config {
   std::string schedule = "independent";
   std::optional<std::int64_t> samples;  ///< absent: all
   bool bias_correction = true;
+  std::vector<std::string> plugins;  ///< shared objects; see load_plugins()
   std::map<std::string, std::int64_t> dims;
   std::vector<LayerRule> layers;
 
@@ -95,6 +96,12 @@ struct Config {
 /// target or calibrator.
 Config read_config(const std::filesystem::path&, const std::vector<std::string>& overrides,
                    const std::vector<std::string>& calibrators);
+
+/// The `plugins` of a configuration, relative ones of a file beside that file. They come before
+/// the rest, since they add to the names that it may mention; what is wrong with it is left to
+/// read_config(). Throws Error(kIo) or Error(kInvalidConfig) when the file is no YAML.
+std::vector<std::filesystem::path> read_plugins(const std::filesystem::path&,
+                                                const std::vector<std::string>& overrides);
 
 /// One key of a configuration file, for documentation.
 struct ConfigKey {

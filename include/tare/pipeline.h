@@ -33,6 +33,11 @@ struct Toolkit {
   std::vector<std::string> calibrator_names() const;
 };
 
+/// Adds the calibrators of shared objects (one each, made from a file like those in
+/// calibrators/). They stay loaded. Throws Error(kIo) for one that cannot be loaded,
+/// Error(kInvalidConfig) for one that is no plug-in of this version or whose name is taken.
+void load_plugins(const std::vector<std::filesystem::path>&, Toolkit&);
+
 /// Reads a model with every operator the executor has; symbolic dimensions are bound by `dims`,
 /// then by the shapes in `data` (may be null).
 Graph load_model(const std::filesystem::path&, const std::map<std::string, std::int64_t>& dims,

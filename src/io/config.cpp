@@ -52,7 +52,34 @@ void apply(const YamlNode& root, Config& config, const KnownNames& known,
   reader.finish();
 }
 
+/// Adds what the tree lists under `plugins`; a faulty tree adds nothing.
+void add_plugins(const YamlNode& root, const std::filesystem::path& folder,
+                 std::vector<std::filesystem::path>& plugins) {
+  for (const auto& [key, value] : root.entries) {
+    if (key.text == "plugins" && value.kind == YamlNode::Kind::kList) {
+      plugins.clear();
+      for (const YamlNode& item : value.items) {
+        plugins.push_back(folder / item.text);
+      }
+    }
+  }
+}
+
 }  // namespace
+
+std::vector<std::filesystem::path> read_plugins(const std::filesystem::path& path,
+                                                const std::vector<std::string>& overrides) {
+  std::vector<std::filesystem::path> plugins;
+  if (!path.empty()) {
+    add_plugins(read_yaml(path), path.parent_path(), plugins);
+  }
+  for (const std::string& text : overrides) {
+    if (text.starts_with("plugins=")) {
+      add_plugins(parse_override(text), {}, plugins);
+    }
+  }
+  return plugins;
+}
 
 Config read_config(const std::filesystem::path& path, const std::vector<std::string>& overrides,
                    const std::vector<std::string>& calibrators) {

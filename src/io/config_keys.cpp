@@ -22,6 +22,9 @@ class KeyLister {
                const char* summary) {
     add(name + ".NAME", rule.expected, summary);
   }
+  void texts(const std::string& name, const std::vector<std::string>&, const char* summary) {
+    add(name, "a list of names", summary);
+  }
   template <class Describe>
   void section(const std::string& name, const char* summary, const Describe& describe) {
     add(name, "a map", summary);

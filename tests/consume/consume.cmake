@@ -18,4 +18,10 @@ foreach(config IN ITEMS "${in_prefix}" "${TARE_BUILD}/cmake/tareConfig.cmake")
   if(NOT said STREQUAL "q(0.025, 0)\n")
     message(FATAL_ERROR "the program said '${said}'")
   endif()
+  if(EXISTS "${WORK}/prefix/bin/tare")
+    run("${WORK}/prefix/bin/tare" quantize "${DATA}/digits.onnx" --samples 5 --quiet
+        --data "${DATA}/digits_calibration.h5" -o "${WORK}/digits.int8.onnx"
+        --set "plugins=[${WORK}/${name}/half_of_max.so]"
+        --set activations.calibrator=half_of_max)
+  endif()
 endforeach()

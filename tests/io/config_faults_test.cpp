@@ -40,7 +40,7 @@ TEST_F(ConfigFaults, AreReportedTogether) {
               "  - {match: {op: Conv}, activations: {calibrator: {name: percentil, percentile: "
               "a}}}\n"
               "  - Conv\n"
-              "plugins: []\n"),
+              "plugin: []\n"),
       "c.yaml:1:10: 'version' is '2', expected 1\n"
       "c.yaml:2:9: unknown target 'ortcpu', expected ort-cpu\n"
       "c.yaml:3:24: 'storage' is 'int4', expected auto, int8 or uint8\n"
@@ -54,9 +54,9 @@ TEST_F(ConfigFaults, AreReportedTogether) {
       "c.yaml:9:58: unknown calibrator 'percentil', expected max or percentile\n"
       "c.yaml:9:81: 'percentile' is 'a', expected a number\n"
       "c.yaml:10:5: an entry of 'layers' is 'Conv', expected a map\n"
-      "c.yaml:11:1: unknown key 'plugins', expected version, target, activations, weights, "
-      "calibration, accuracy, dims or layers\n"
-      "  hint: did you mean 'ort-cpu', 'int8', 'percentile'?");
+      "c.yaml:11:1: unknown key 'plugin', expected version, target, activations, weights, "
+      "calibration, accuracy, dims, plugins or layers\n"
+      "  hint: did you mean 'ort-cpu', 'int8', 'percentile', 'plugins'?");
 }
 
 TEST_F(ConfigFaults, SayWhichOverrideIsWrong) {

@@ -23,10 +23,10 @@ int run(const Options& options, const Console& console) {
   const std::string output = options.text("output");
   return during("calibrating '" + model + "'", [&] {
     require_writable(output, {model, options.text("data"), options.text("config")});
-    const Config config = read_configuration(options);
+    const auto [config, toolkit] = read_configuration(options);
     const auto data = open_dataset(options.text("data"));
     const Graph graph = load_model(model, config.dims, data.get());
-    const SimulatedGraph simulated = simulate_all(graph, config, Toolkit::builtin());
+    const SimulatedGraph simulated = simulate_all(graph, config, toolkit);
     const auto limit = static_cast<std::size_t>(config.samples.value_or(0));
     const Interrupt interrupt;
     const Statistics statistics = [&] {

@@ -15,14 +15,13 @@ namespace {
 constexpr std::int64_t kElideAbove = 8;  // elements of a constant
 
 Graph graph_at(const std::string& stage, const Options& options, const Console& console) {
-  const Config config = read_configuration(options);
+  const auto [config, toolkit] = read_configuration(options);
   std::unique_ptr<Dataset> data;
   if (options.has("data")) {
     data = open_dataset(options.text("data"));
   } else if (stage == "integer") {
     throw Error(ErrorCode::kInvalidConfig, "inspect", "stage 'integer' needs --data");
   }
-  const Toolkit& toolkit = Toolkit::builtin();
   Graph graph = load_model(options.text("MODEL"), config.dims, data.get());
   if (stage == "float") {
     return graph;

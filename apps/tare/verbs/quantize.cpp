@@ -115,13 +115,13 @@ void require_source(const Options& options) {
   }
 }
 
-QuantizeResult from_data(const Options& options, const Console& console, const Config& config,
-                         Job& job) {
+QuantizeResult from_data(const Options& options, const Console& console,
+                         const Configuration& configuration, Job& job) {
+  const auto& [config, toolkit] = configuration;
   const auto data = open_dataset(options.text("data"));
   const Graph graph = load_model(job.model, config.dims, data.get());
   const auto limit = static_cast<std::size_t>(config.samples.value_or(0));
   job.samples = limit == 0 ? data->size() : std::min(limit, data->size());
-  const Toolkit& toolkit = Toolkit::builtin();
   Progress progress(console, "calibrating");
   const CalibrateOptions pass{.threads = static_cast<int>(options.count("threads")),
                               .samples = limit,
@@ -134,11 +134,13 @@ QuantizeResult from_data(const Options& options, const Console& console, const C
   return quantize(graph, statistics, config, toolkit);
 }
 
-QuantizeResult from_statistics(const Options& options, const Config& config, Job& job) {
+QuantizeResult from_statistics(const Options& options, const Configuration& configuration,
+                               Job& job) {
+  const auto& [config, toolkit] = configuration;
   const Statistics statistics = read_statistics(options.text("stats"));
   job.samples = statistics.samples;
   return quantize(load_model(job.model, config.dims, statistics.inputs), statistics, config,
-                  Toolkit::builtin());
+                  toolkit);
 }
 
 int run(const Options& options, const Console& console) {
@@ -153,11 +155,12 @@ int run(const Options& options, const Console& console) {
       require_writable(options.text("stats"),
                        {job.model, options.text("data"), options.text("config"), job.output});
     }
-    const Config config = read_configuration(options);
-    const QuantizeResult result = options.has("data") ? from_data(options, console, config, job)
-                                                      : from_statistics(options, config, job);
+    const Configuration configuration = read_configuration(options);
+    const QuantizeResult result = options.has("data")
+                                      ? from_data(options, console, configuration, job)
+                                      : from_statistics(options, configuration, job);
     write_onnx(result.qdq, job.output);
-    job.target = config.target;
+    job.target = configuration.config.target;
     job.model_bytes = std::filesystem::file_size(job.model);
     job.output_bytes = std::filesystem::file_size(job.output);
     return summarize(result);

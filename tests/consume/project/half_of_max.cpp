@@ -1,0 +1,20 @@
+// A calibrator of somebody else: half of what was seen.
+#include <tare/calibrator.h>
+
+namespace {
+
+class HalfOfMax final : public tare::Calibrator {
+ public:
+  tare::Range choose(const tare::Summary& seen, const tare::QuantSpec&) const override {
+    return {seen.low() / 2, seen.high() / 2};
+  }
+};
+
+}  // namespace
+
+TARE_CALIBRATOR(half_of_max) {
+  return {.name = "half_of_max",
+          .summary = "half of what was seen",
+          .options = {},
+          .make = [](const tare::CalibratorOptions&) { return std::make_unique<HalfOfMax>(); }};
+}
