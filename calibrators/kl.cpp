@@ -4,7 +4,7 @@
 //
 // P: the bins inside the range; whatever saturates is added to the bin at that end.
 // Q: the bins inside the range without what saturates; the share of every storage value is
-// spread evenly over the non-empty bins that round to it.
+// spread evenly over those bins that round to it and are not empty in P.
 // Saturation costs since Q lacks it, a wide range costs since unlike bins share storage values.
 //
 // Exact zeros are in neither: every candidate keeps them, and often they are most of the
@@ -70,29 +70,34 @@ class Divergence {
 
     const auto lowest = static_cast<double>(params.range().low - params.zero_point[0]);
     const auto highest = static_cast<double>(params.range().high - params.zero_point[0]);
-    double cross = 0;   // sum of P log Q, times `all`
-    double levels = 0;  // storage values in use
+    double cross = 0;  // sum of P log Q, times `all`
+    double alike = 0;  // bins beyond the first of a storage value
     auto place = static_cast<double>(first);
     const auto last = static_cast<double>(end);
     double n = std::clamp(std::nearbyint((place - kZero) / step), lowest, highest);
     for (double saturated = below; place < last; ++n, saturated = 0) {
       const double next = n == highest ? last : std::min(last, kZero + (n + 0.5) * step);
       const double values = values_.until(next) - values_.until(place);
-      const double bins = filled_.until(next) - filled_.until(place);
-      saturated += next == last ? above : 0;
+      double bins = filled_.until(next) - filled_.until(place);
+      alike += std::max(0.0, bins - 1);
+      // The bin that takes what saturates may be empty otherwise.
+      bins += saturated > 0 && values_.at(first) == 0 ? 1 : 0;
+      if (next == last && above > 0) {
+        saturated += above;
+        bins += values_.at(end - 1) == 0 ? 1 : 0;
+      }
       if (values + saturated > 0) {
         const double q = values > 0 ? share * values / bins : 0;
         cross += (values + saturated) * std::log(q + floor);
-        ++levels;
       }
       place = next;
     }
     // Of few values no two bins hold as many, which looks like information. The expected excess
-    // is half a nat for each bin beyond the first of a level, over the number of values
+    // is half a nat for each bin that is taken to be like another, over the number of values
     // (Miller, "Note on the bias of information estimates", 1955).
-    const double noise = (filled_.until(end) - filled_.until(first) - levels) / 2;
+    const double noise = alike / 2;
     const double nats =
-        (p_log_p(first, end, below, above) - cross - noise) / all - std::log(all);
+        (count_logs(first, end, below, above) - cross - noise) / all - std::log(all);
     constexpr double kRounding = 1e-9;  // of sums over thousands of bins
     return std::nearbyint(nats / kRounding) * kRounding;
   }
@@ -104,8 +109,8 @@ class Divergence {
     return static_cast<std::size_t>(std::floor(x / width_) + kZero);
   }
 
-  /// Sum of P log(P * all), times the number of values.
-  double p_log_p(std::size_t first, std::size_t end, double below, double above) const {
+  /// Sum of count * log(count) over the bins of P.
+  double count_logs(std::size_t first, std::size_t end, double below, double above) const {
     if (end == first + 1) {
       return x_log_x(below + values_.at(first) + above);
     }

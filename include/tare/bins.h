@@ -18,8 +18,8 @@ struct Stretch {
   friend bool operator==(const Stretch&, const Stretch&) = default;
 };
 
-/// The bins of a summary that hold anything, from the lowest to the highest and cut to the range
-/// that was seen, so that a single value stays one. Exact zeros are not among them.
+/// The bins of a summary that hold anything, from the lowest to the highest and cut to the
+/// range that was seen, so that a single value stays one. Exact zeros are not among them.
 std::vector<Stretch> stretches(const Summary&);
 
 /// The range that was seen, widened to hold 0.

@@ -35,8 +35,10 @@ class Search {
     double furthest = narrowest;
     for (int steps = steps_per_octave; steps <= kFinest; steps *= kRefinement) {
       const double factor = std::exp2(-1.0 / steps);
-      for (double distance = nearest; distance >= furthest; distance *= factor) {
+      double distance = nearest;
+      while (distance >= furthest) {
         best = offer(with(distance)) ? distance : best;
+        distance *= factor;
       }
       nearest = std::min(widest, best / factor);
       furthest = std::max(narrowest, best * factor);

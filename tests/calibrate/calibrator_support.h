@@ -104,6 +104,7 @@ inline std::vector<NamedValues> tensors() {
           {"rectified", without_negative(laplace)},
           {"far_from_0", even_values(1001, 10, 11)},
           {"one_outlier", with(laplace, {1e4F})},
+          {"no_numbers", with(laplace, {std::nanf(""), HUGE_VALF, -HUGE_VALF})},
           {"tiny", {-1e-30F, 2e-30F, 3e-30F}},
           {"huge", {-1e30F, 2e30F, 3e30F}},
           {"both", {1e-30F, -1e30F, 1e30F}}};

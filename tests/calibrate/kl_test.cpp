@@ -40,11 +40,9 @@ class Reference {
       return std::numeric_limits<double>::infinity();
     }
     double result = 0;
-    double levels = 0;
-    double filled = 0;
+    double alike = 0;
     for (std::size_t bin = first; bin <= last; ++bin) {
       result += p[bin] > 0 ? p[bin] / count_ * std::log(p[bin] / count_) : 0;
-      filled += bins_[bin] > 0 ? 1 : 0;
     }
     const StorageRange storage = params.range();
     for (std::int64_t q = storage.low; q <= storage.high; ++q) {
@@ -55,6 +53,7 @@ class Reference {
       double share = 0;
       double spread = 0;
       double saturated = 0;
+      double joining = 0;
       for (std::size_t bin = first; bin <= last; ++bin) {
         const double from = (static_cast<double>(bin) - 2048) * width_;
         const double part =
@@ -64,19 +63,23 @@ class Reference {
         }
         share += bins_[bin] * part;
         spread += bins_[bin] > 0 ? part : 0;
-        // The end of a bin at the end of the range holds what saturates.
-        saturated += bin == first && low <= from ? p[bin] - bins_[bin] : 0;
-        saturated +=
-            bin == last && high >= from + width_ && last != first ? p[bin] - bins_[bin] : 0;
+        // Storage values at the ends also stand for what saturates there, which is in the last
+        // bin, whether or not that holds anything else.
+        const bool takes_low = bin == first && low <= from;
+        const bool takes_high = bin == last && high >= from + width_;
+        if ((takes_low || takes_high) && p[bin] > bins_[bin]) {
+          saturated += p[bin] - bins_[bin];
+          joining += bins_[bin] == 0 ? 1 : 0;
+        }
       }
       if (share + saturated > 0) {
         const double even = 1e-6 / static_cast<double>(last - first + 1);
-        const double density = share > 0 ? (1 - 1e-6) * share / spread / inside : 0;
+        const double density = share > 0 ? (1 - 1e-6) * share / (spread + joining) / inside : 0;
         result -= (share + saturated) / count_ * std::log(density + even);
-        ++levels;
+        alike += std::max(0.0, spread - 1);
       }
     }
-    return result - (filled - levels) / 2 / count_;
+    return result - alike / 2 / count_;
   }
 
  private:
@@ -154,6 +157,15 @@ TEST(Kl, IsNotMisledByTheNoiseOfFewValues) {
       return static_cast<double>(x) < range.low || static_cast<double>(x) > range.high;
     });
     EXPECT_LE(saturated, 2);
+  }
+}
+
+TEST(Kl, KeepsAllOfFewValuesThatAllDiffer) {
+  for (const auto& values : {std::vector<float>{-0.1F, 0.7F}, {1e-30F, -1e30F, 1e30F}}) {
+    const Summary seen = summary_of(values);
+    for (const QuantSpec& spec : specs()) {
+      EXPECT_EQ(chosen(values, spec), (Range{seen.low(), seen.high()}));
+    }
   }
 }
 
