@@ -1,6 +1,6 @@
 // The range that holds a given share of the values; the rest saturates. Asymmetric storage
 // loses half of the rest at each end, symmetric storage loses the largest magnitudes.
-#include "tare/calibrator.h"
+#include "tare/bins.h"
 #include "tare/error.h"
 
 #include <algorithm>
@@ -52,8 +52,8 @@ class Percentile final : public Calibrator {
       low = -cut(seen, drop / 2, negative);
       high = cut(seen, drop / 2, positive);
     }
-    return {std::max(low, std::min(seen.low(), 0.0)),
-            std::min(high, std::max(seen.high(), 0.0))};
+    const Range all = seen_and_zero(seen);
+    return {std::max(low, all.low), std::min(high, all.high)};
   }
 
  private:

@@ -103,7 +103,7 @@ class Calibrator {
  public:
   virtual ~Calibrator() = default;
   /// The interval of real values that the storage type shall span; need not hold 0, must be
-  /// finite and within what was seen.
+  /// finite, and within what was seen and 0 unless the user asked for more.
   virtual Range choose(const Summary&, const QuantSpec&) const = 0;
 };
 

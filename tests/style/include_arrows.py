@@ -32,7 +32,8 @@ OWNER = {
     "config.h": "graph", "dataset.h": "graph",
     "onnx.h": "onnx", "pattern.h": "pattern", "execute.h": "execute",
     "simulate.h": "simulate", "quant_table.h": "simulate",
-    "calibrator.h": "calibrate", "exact_sum.h": "calibrate", "statistics.h": "calibrate", "lower.h": "lower",
+    "calibrator.h": "calibrate", "exact_sum.h": "calibrate", "bins.h": "calibrate",
+    "range_search.h": "calibrate", "statistics.h": "calibrate", "lower.h": "lower",
     "pipeline.h": "pipeline",
 }
 CONFINED = {  # start of a third-party header -> the one place that may name it

@@ -1,0 +1,82 @@
+#include "tare/range_search.h"
+
+#include "tare/bins.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tare {
+namespace {
+
+/// The best range so far.
+class Search {
+ public:
+  Search(const Range& start, const RangeCost& cost)
+      : cost_(&cost), best_(start), least_(cost(start)) {}
+
+  const Range& best() const { return best_; }
+
+  /// Takes the candidate when it costs less.
+  bool offer(const Range& candidate) {
+    const double cost = (*cost_)(candidate);
+    if (!(cost < least_)) {
+      return false;
+    }
+    best_ = candidate;
+    least_ = cost;
+    return true;
+  }
+
+  /// Offers `with(distance)` for distances from `widest` down to `narrowest`, first coarsely,
+  /// then ever finer around the best one; `best` is that of the best range so far.
+  template <class With>
+  void descend(double best, double widest, double narrowest, int steps_per_octave, With with) {
+    double nearest = widest;
+    double furthest = narrowest;
+    for (int steps = steps_per_octave; steps <= kFinest; steps *= kRefinement) {
+      const double factor = std::exp2(-1.0 / steps);
+      double distance = nearest;
+      while (distance >= furthest) {
+        best = offer(with(distance)) ? distance : best;
+        distance *= factor;
+      }
+      nearest = std::min(widest, best / factor);
+      furthest = std::max(narrowest, best * factor);
+    }
+  }
+
+ private:
+  static constexpr int kRefinement = 4;
+  static constexpr int kFinest = 512;  // steps per octave: 0.14 % of the distance
+
+  const RangeCost* cost_;
+  Range best_;
+  double least_;
+};
+
+}  // namespace
+
+Range least_cost_range(const Summary& seen, const QuantSpec& spec, int steps_per_octave,
+                       const RangeCost& cost) {
+  const Range all = seen_and_zero(seen);
+  if (all == Range{}) {
+    return all;
+  }
+  Search search(all, cost);
+  const double narrowest = seen.bin_width();
+  const double reach = std::max(-all.low, all.high);
+  search.descend(reach, reach, narrowest, steps_per_octave, [&](double both) {
+    return Range{std::max(all.low, -both), std::min(all.high, both)};
+  });
+  if (!spec.symmetric && all.low < 0 && all.high > 0) {
+    search.descend(search.best().high, all.high, narrowest, steps_per_octave, [&](double high) {
+      return Range{search.best().low, high};
+    });
+    search.descend(-search.best().low, -all.low, narrowest, steps_per_octave, [&](double low) {
+      return Range{-low, search.best().high};
+    });
+  }
+  return search.best();
+}
+
+}  // namespace tare

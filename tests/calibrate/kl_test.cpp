@@ -1,0 +1,193 @@
+#include "calibrate/calibrator_support.h"
+
+#include <limits>
+
+#include <gtest/gtest.h>
+
+namespace tare {
+namespace {
+
+/// The divergence as calibrators/kl.cpp defines it, one bin and one storage value after the
+/// other. Counts the values itself.
+class Reference {
+ public:
+  explicit Reference(const std::vector<float>& values)
+      : width_(summary_of(values).bin_width()), bins_(Summary::kBins, 0) {
+    for (const float x : values) {
+      if (x != 0) {
+        ++bins_[index(static_cast<double>(x))];
+        ++count_;
+      }
+    }
+  }
+
+  double divergence(const Range& range, const QuantSpec& spec) const {
+    const QuantParams params = to_quant_params({range}, spec);
+    const double step = static_cast<double>(params.scale[0]);
+    if (step < width_) {
+      return std::numeric_limits<double>::infinity();
+    }
+    const std::size_t first = index(range.low);
+    const std::size_t last = index(range.high) - (range.high > 0 ? 0 : 1);
+    std::vector<double> p(bins_.begin(), bins_.end());
+    double inside = 0;
+    for (std::size_t bin = 0; bin < bins_.size(); ++bin) {
+      inside += bin >= first && bin <= last ? bins_[bin] : 0;
+      p[first] += bin < first ? bins_[bin] : 0;
+      p[last] += bin > last ? bins_[bin] : 0;
+    }
+    if (inside == 0) {
+      return std::numeric_limits<double>::infinity();
+    }
+    double result = 0;
+    double alike = 0;
+    for (std::size_t bin = first; bin <= last; ++bin) {
+      result += p[bin] > 0 ? p[bin] / count_ * std::log(p[bin] / count_) : 0;
+    }
+    const StorageRange storage = params.range();
+    for (std::int64_t q = storage.low; q <= storage.high; ++q) {
+      const auto n = static_cast<double>(q - params.zero_point[0]);
+      const double low = q == storage.low ? -1e300 : (n - 0.5) * step;
+      const double high = q == storage.high ? 1e300 : (n + 0.5) * step;
+      // What of each bin rounds to q, and how much of the bin that is.
+      double share = 0;
+      double spread = 0;
+      double saturated = 0;
+      double joining = 0;
+      for (std::size_t bin = first; bin <= last; ++bin) {
+        const double from = (static_cast<double>(bin) - 2048) * width_;
+        const double part =
+            std::min(high, from + width_) / width_ - std::max(low, from) / width_;
+        if (part <= 0) {
+          continue;
+        }
+        share += bins_[bin] * part;
+        spread += bins_[bin] > 0 ? part : 0;
+        // Storage values at the ends also stand for what saturates there, which is in the last
+        // bin, whether or not that holds anything else.
+        const bool takes_low = bin == first && low <= from;
+        const bool takes_high = bin == last && high >= from + width_;
+        if ((takes_low || takes_high) && p[bin] > bins_[bin]) {
+          saturated += p[bin] - bins_[bin];
+          joining += bins_[bin] == 0 ? 1 : 0;
+        }
+      }
+      if (share + saturated > 0) {
+        const double even = 1e-6 / static_cast<double>(last - first + 1);
+        const double density = share > 0 ? (1 - 1e-6) * share / (spread + joining) / inside : 0;
+        result -= (share + saturated) / count_ * std::log(density + even);
+        alike += std::max(0.0, spread - 1);
+      }
+    }
+    return result - alike / 2 / count_;
+  }
+
+ private:
+  std::size_t index(double x) const {
+    return static_cast<std::size_t>(std::floor(x / width_) + 2048);
+  }
+
+  double width_;
+  std::vector<double> bins_;
+  double count_ = 0;
+};
+
+Range chosen(const std::vector<float>& values, const QuantSpec& spec) {
+  return make_calibrator("kl")->choose(summary_of(values), spec);
+}
+
+TEST(Kl, DivergesLessThanAnyRangeWithBothEndsAtOneDistance) {
+  const std::vector<float> normal = normal_values(50000);
+  for (const auto& values : {normal, without_negative(normal), with(normal, {-12, 40, 41}),
+                             laplace_values(50000), even_values(50000, -3, 1)}) {
+    const Reference reference(values);
+    const Summary seen = summary_of(values);
+    const double reach = std::max(-seen.low(), seen.high());
+    for (const QuantSpec& spec : {kAsymmetric, kSymmetric}) {
+      const Range range = chosen(values, spec);
+      const double ours = reference.divergence(range, spec);
+      // The places that the search promises to look at.
+      for (double distance = reach; distance > 100 * seen.bin_width();
+           distance *= std::exp2(-1.0 / 32)) {
+        const Range other{std::max(-distance, std::min(seen.low(), 0.0)),
+                          std::min(distance, std::max(seen.high(), 0.0))};
+        // Divergences are rounded to 1e-9.
+        EXPECT_LE(ours, reference.divergence(other, spec) + 1e-8) << distance;
+      }
+    }
+  }
+}
+
+TEST(Kl, ClipsFarOutliers) {
+  const std::vector<float> values =
+      with(normal_values(100000, 0, 1), {-100, 95, 98, 100, 100, 100});
+  for (const QuantSpec& spec : specs()) {
+    const Range range = chosen(values, spec);
+    EXPECT_LT(range.high, 10);
+    EXPECT_GT(range.high, 4);
+    EXPECT_GT(range.low, -10);
+    EXPECT_LT(range.low, -4);
+  }
+}
+
+TEST(Kl, CutsLessThanAStepOfEvenlySpreadValues) {
+  // A part of a step can be worth it, when the zero point then needs less rounding.
+  std::mt19937 random(3);
+  std::uniform_real_distribution<float> uniform(-1, 3);
+  std::vector<float> noisy(100000);
+  std::generate(noisy.begin(), noisy.end(), [&] { return uniform(random); });
+  for (const auto& values : {noisy, even_values(100000, -1, 3), even_values(100000, 0, 7)}) {
+    const Summary seen = summary_of(values);
+    for (const QuantSpec& spec : specs()) {
+      const Range range = chosen(values, spec);
+      const double step = (seen.high() - seen.low()) / 255;
+      EXPECT_NEAR(range.high, seen.high(), step);
+      EXPECT_NEAR(range.low, seen.low(), step);
+    }
+  }
+}
+
+TEST(Kl, IsNotMisledByTheNoiseOfFewValues) {
+  // With as many values as bins, what their counts say is mostly chance. Taken for information
+  // it makes narrow ranges look good: a per cent of these values would saturate.
+  std::vector<float> values = normal_values(2000);
+  for (const QuantSpec& spec : specs()) {
+    const Range range = chosen(values, spec);
+    const auto saturated = std::count_if(values.begin(), values.end(), [&](float x) {
+      return static_cast<double>(x) < range.low || static_cast<double>(x) > range.high;
+    });
+    EXPECT_LE(saturated, 2);
+  }
+}
+
+TEST(Kl, KeepsAllOfFewValuesThatAllDiffer) {
+  for (const auto& values : {std::vector<float>{-0.1F, 0.7F}, {1e-30F, -1e30F, 1e30F}}) {
+    const Summary seen = summary_of(values);
+    for (const QuantSpec& spec : specs()) {
+      EXPECT_EQ(chosen(values, spec), (Range{seen.low(), seen.high()}));
+    }
+  }
+}
+
+TEST(Kl, DoesNotDependOnZeros) {
+  const std::vector<float> values = without_negative(laplace_values(10000));
+  const std::vector<float> sparse = with(values, std::vector<float>(1000000, 0.0F));
+  for (const QuantSpec& spec : specs()) {
+    EXPECT_EQ(chosen(sparse, spec), chosen(values, spec));
+  }
+}
+
+TEST(Kl, KeepsAllWhereStorageIsFinerThanBins) {
+  const std::vector<float> values = with(normal_values(100000, 0, 1), {-100, 100});
+  EXPECT_EQ(chosen(values, {.storage = DType::kInt16, .symmetric = true}), (Range{-100, 100}));
+  EXPECT_EQ(chosen(values, {.storage = DType::kUint16}), (Range{-100, 100}));
+}
+
+TEST(Kl, UsesAllStorageValuesForOneSide) {
+  // With 255 steps instead of 127 for the same side, the wide range costs less: less is cut.
+  const std::vector<float> values = without_negative(laplace_values(1000000));
+  EXPECT_GT(chosen(values, kAsymmetric).high, chosen(values, kSymmetric).high);
+}
+
+}  // namespace
+}  // namespace tare
