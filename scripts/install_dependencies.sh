@@ -6,7 +6,8 @@ packages="cmake ninja-build g++ libdnnl-dev ocl-icd-opencl-dev libtbb-dev libhdf
   libyaml-cpp-dev libonnx-dev libprotobuf-dev protobuf-compiler libfmt-dev libeigen3-dev
   nlohmann-json3-dev libcxxopts-dev libxxhash-dev"
 if [ "${1:-}" = --tests ]; then
-  packages="$packages libgtest-dev libonnx-testdata python3 nodejs npm"
+  packages="$packages libgtest-dev libonnx-testdata libopenmpi-dev openmpi-bin
+    python3 nodejs npm"
 fi
 
 # The program that makes a package unnecessary when it came from somewhere else.

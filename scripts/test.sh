@@ -4,7 +4,7 @@ set -eu
 cd "$(dirname "$0")/.."
 
 scripts/install_dependencies.sh --tests
-cmake --preset release -DTARE_BUILD_TESTS=ON
+cmake --preset release -DTARE_BUILD_TESTS=ON -DTARE_MPI=ON
 cmake --build --preset release
 
 results=build/release/tests.xml

@@ -126,7 +126,8 @@ struct CalibratorInfo {
 
 struct CalibrateOptions {
   int threads = 0;          ///< 0: one per core
-  std::size_t samples = 0;  ///< 0: all
+  std::size_t samples = 0;  ///< those before this one; 0: all
+  std::size_t first = 0;    ///< and from this one on; a whole number of runs
   /// Called from one thread at a time with samples done and samples in all; may be empty.
   std::function<void(std::size_t done, std::size_t total)> progress{};
   /// Called from any thread; true ends the pass after the samples under way. May be empty.

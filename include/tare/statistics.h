@@ -61,17 +61,18 @@ struct Statistics {
   friend bool operator==(const Statistics&, const Statistics&) = default;
 };
 
-/// Runs the simulated graph with every point disabled over samples [so_far.samples, end) of the
-/// data and adds what they show of each point to `so_far`. Once options.stop says true it
-/// returns what the first samples gave, to be called again. Throws Error(kInvalidData) when
-/// data and graph inputs do not fit together, or `so_far` is of another model.
+/// Runs the simulated graph with every point disabled over the samples that the options ask
+/// for, but for the first so_far.samples of them, and adds what they show to `so_far`. Once
+/// options.stop says true it returns what the first samples gave, to be called again. Throws
+/// Error(kInvalidData) when data and graph inputs do not fit together, or `so_far` is of
+/// another model.
 Statistics collect(const SimulatedGraph&, const Dataset&, const CalibrateOptions& = {},
                    Statistics so_far = {});
 
 /// Names a prepared graph: equal for equal graphs, constants included.
 std::uint64_t model_digest(const Graph&);
-/// What Statistics::data is after the first `samples` samples.
-std::uint64_t data_digest(const Graph&, const Dataset&, std::uint64_t samples);
+/// What Statistics::data is after `samples` samples from `first` on.
+std::uint64_t data_digest(const Graph&, const Dataset&, std::size_t first, std::size_t samples);
 
 /// Adds statistics of other samples. Throws Error(kInvalidData) when they are of another model.
 void merge(const Statistics& from, Statistics& into);

@@ -82,7 +82,7 @@ Statistics collect(const SimulatedGraph& simulated, const Dataset& data,
   require_model(model, so_far);
   const std::vector<ValueId> watched = watched_values(simulated);
   const Executable executable(graph, {.observe = watched});
-  const Feed feed(graph, data, options.samples, so_far.samples);
+  const Feed feed(graph, data, options.samples, options.first + so_far.samples);
   std::vector<Worker> workers(static_cast<std::size_t>(thread_count(options.threads)));
   std::mutex progress;
   std::size_t done = 0;
@@ -126,8 +126,9 @@ Statistics collect(const SimulatedGraph& simulated, const Dataset& data,
   return so_far;
 }
 
-std::uint64_t data_digest(const Graph& graph, const Dataset& data, std::uint64_t samples) {
-  const Feed feed(graph, data, samples);
+std::uint64_t data_digest(const Graph& graph, const Dataset& data, std::size_t first,
+                          std::size_t samples) {
+  const Feed feed(graph, data, first + samples, first);
   std::uint64_t sum = 0;
   for (std::size_t chunk = 0; chunk < feed.chunks(); ++chunk) {
     feed.for_each_run(chunk, [&](std::size_t, std::span<const Tensor> inputs) {
@@ -141,6 +142,7 @@ void merge(const Statistics& from, Statistics& into) {
   require_model(into.model, from);
   into.data += from.data;
   into.samples += from.samples;
+  into.inputs.insert(from.inputs.begin(), from.inputs.end());
   for (const auto& [name, summary] : from.values) {
     into.values[name].merge(summary);
   }

@@ -84,8 +84,15 @@ Feed::Feed(const Graph& graph, const Dataset& data, std::size_t samples, std::si
         .expected("at least " + std::to_string(std::max<std::size_t>(batch_, 1)));
   }
   runs_ = first < available ? (available - first) / batch_ : 0;
-  // Long enough to read in one go, short enough to share among threads.
-  runs_per_chunk_ = std::clamp<std::size_t>(runs_ / 32, 1, 8);
+  // Long enough to read in one go, short enough to share among threads and to be held by each.
+  std::size_t run_bytes = 1;
+  for (const Input& input : inputs_) {
+    run_bytes +=
+        static_cast<std::size_t>(element_count(input.type.shape)) * size_of(input.type.dtype);
+  }
+  constexpr std::size_t kChunkBytes = 1 << 20;
+  runs_per_chunk_ =
+      std::clamp<std::size_t>(runs_ / 32, 1, std::max<std::size_t>(kChunkBytes / run_bytes, 1));
 }
 
 std::size_t Feed::runs_in(std::size_t chunk) const {

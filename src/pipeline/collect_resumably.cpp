@@ -11,16 +11,17 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kInterval = std::chrono::seconds(10);
 
 /// What the checkpoint holds if that is the beginning of this very work.
-Statistics resumed(const SimulatedGraph& simulated, const Dataset& data, std::size_t samples,
-                   const std::filesystem::path& checkpoint) {
+Statistics resumed(const SimulatedGraph& simulated, const Dataset& data,
+                   const CalibrateOptions& options, const std::filesystem::path& checkpoint) {
   if (!std::filesystem::exists(checkpoint)) {
     return {};
   }
   try {
     Statistics found = read_statistics(checkpoint);
-    const std::size_t available = samples == 0 ? data.size() : std::min(samples, data.size());
-    if (found.samples > 0 && found.samples <= available &&
-        found.data == data_digest(simulated.source, data, found.samples)) {
+    const std::size_t end =
+        options.samples == 0 ? data.size() : std::min(options.samples, data.size());
+    if (found.samples > 0 && options.first + found.samples <= end &&
+        found.data == data_digest(simulated.source, data, options.first, found.samples)) {
       return found;
     }
   } catch (const Error&) {
@@ -34,7 +35,7 @@ Statistics resumed(const SimulatedGraph& simulated, const Dataset& data, std::si
 Statistics collect_resumably(const SimulatedGraph& simulated, const Dataset& data,
                              const CalibrateOptions& options,
                              const std::filesystem::path& checkpoint) {
-  Statistics statistics = resumed(simulated, data, options.samples, checkpoint);
+  Statistics statistics = resumed(simulated, data, options, checkpoint);
   if (statistics.model != model_digest(simulated.source)) {
     statistics = {};
   }

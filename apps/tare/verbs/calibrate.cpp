@@ -6,52 +6,97 @@
 #include "interrupt.h"
 #include "outputs.h"
 #include "progress.h"
+#include "ranks.h"
 #include "text.h"
 #include "verb.h"
+
+#include <filesystem>
 
 namespace tare::cli {
 namespace {
 
-int interrupted(const Console& console, const Statistics& statistics, std::size_t samples) {
-  console.say(fmt::format("interrupted after {} of {}; the same command goes on from there\n",
-                          statistics.samples, counted(samples, "sample")));
-  return Interrupt::exit_status();
+struct Job {
+  std::string model;
+  std::string output;
+  std::size_t samples = 0;  ///< of all ranks
+};
+
+std::string part_of(const std::string& output, int rank) {
+  return output + ".rank" + std::to_string(rank);
+}
+
+/// The statistics of this rank's share of the samples.
+Statistics collect_share(const Options& options, const Console& console, const Ranks& ranks,
+                         Job& job, const std::string& output) {
+  const auto [config, toolkit] = read_configuration(options);
+  const auto data = open_dataset(options.text("data"));
+  const Graph graph = load_model(job.model, config.dims, data.get());
+  const SimulatedGraph simulated = simulate_all(graph, config, toolkit);
+  const auto limit = static_cast<std::size_t>(config.samples.value_or(0));
+  const auto batch = static_cast<std::size_t>(graph.type(graph.inputs()[0]).shape[0]);
+  const std::size_t available = limit == 0 ? data->size() : std::min(limit, data->size());
+  const auto [first, end] = ranks.share(available / batch);
+  job.samples = available / batch * batch;
+  if (first == end && !ranks.alone()) {
+    Statistics nothing;
+    nothing.model = model_digest(simulated.source);
+    return nothing;
+  }
+  Progress progress(console, "calibrating");
+  return collect_resumably(simulated, *data,
+                           {.threads = static_cast<int>(options.count("threads")),
+                            .samples = ranks.alone() ? limit : end * batch,
+                            .first = first * batch,
+                            .progress = progress.callback(),
+                            .stop = Interrupt::requested},
+                           output + ".checkpoint");
+}
+
+/// Adds up what the ranks wrote, and removes it.
+Statistics merge_parts(const std::string& output, int count) {
+  Statistics total = read_statistics(part_of(output, 0));
+  for (int rank = 1; rank < count; ++rank) {
+    merge(read_statistics(part_of(output, rank)), total);
+  }
+  for (int rank = 0; rank < count; ++rank) {
+    std::filesystem::remove(part_of(output, rank));
+  }
+  return total;
 }
 
 int run(const Options& options, const Console& console) {
-  const std::string model = options.text("MODEL");
-  const std::string output = options.text("output");
-  return during("calibrating '" + model + "'", [&] {
-    require_writable(output, {model, options.text("data"), options.text("config")});
-    const auto [config, toolkit] = read_configuration(options);
-    const auto data = open_dataset(options.text("data"));
-    const Graph graph = load_model(model, config.dims, data.get());
-    const SimulatedGraph simulated = simulate_all(graph, config, toolkit);
-    const auto limit = static_cast<std::size_t>(config.samples.value_or(0));
+  Job job{.model = options.text("MODEL"), .output = options.text("output")};
+  return during("calibrating '" + job.model + "'", [&] {
+    require_writable(job.output, {job.model, options.text("data"), options.text("config")});
+    const Ranks ranks;
+    const Console spoken(options.has("quiet") || ranks.own() != 0);
+    const std::string output = ranks.alone() ? job.output : part_of(job.output, ranks.own());
     const Interrupt interrupt;
-    const Statistics statistics = [&] {
-      Progress progress(console, "calibrating");
-      return collect_resumably(simulated, *data,
-                               {.threads = static_cast<int>(options.count("threads")),
-                                .samples = limit,
-                                .progress = progress.callback(),
-                                .stop = Interrupt::requested},
-                               output + ".checkpoint");
-    }();
+    Statistics statistics = collect_share(options, spoken, ranks, job, output);
     if (Interrupt::requested()) {
-      return interrupted(console, statistics,
-                         limit == 0 ? data->size() : std::min(limit, data->size()));
+      spoken.say(
+          fmt::format("interrupted after {} of {}; the same command goes on from there\n",
+                      statistics.samples, counted(job.samples, "sample")));
+      return Interrupt::exit_status();
     }
     write_statistics(output, statistics);
+    if (!ranks.alone()) {
+      ranks.wait();
+      if (ranks.own() != 0) {
+        return 0;
+      }
+      statistics = merge_parts(job.output, ranks.count());
+      write_statistics(job.output, statistics);
+    }
     if (options.has("json")) {
-      console.print(to_text(Json{{"model", model},
-                                 {"output", output},
+      console.print(to_text(Json{{"model", job.model},
+                                 {"output", job.output},
                                  {"samples", statistics.samples},
                                  {"values", statistics.values.size()}}));
     } else {
       console.say(fmt::format("wrote statistics of {} on {} to {}\n",
                               counted(statistics.values.size(), "value"),
-                              counted(statistics.samples, "sample"), output));
+                              counted(statistics.samples, "sample"), job.output));
     }
     return 0;
   });
