@@ -6,7 +6,8 @@
 namespace tare::cli {
 namespace {
 
-std::atomic<int> received = 0;
+// What a signal handler may write to.
+std::atomic<int> received = 0;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may not wait");
 
 extern "C" void remember(int signal) {

@@ -1,6 +1,7 @@
 #include "progress.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <utility>
 
@@ -23,7 +24,7 @@ std::string progress_line(const std::string& activity, std::size_t done, std::si
                                  std::string(filled, '#'), std::string(kWidth - filled, ' '));
   if (done > 0 && seconds > 0) {
     const double rate = static_cast<double>(done) / seconds;
-    const auto left = static_cast<std::size_t>(static_cast<double>(total - done) / rate + 0.5);
+    const long left = std::lround(static_cast<double>(total - done) / rate);
     line += fmt::format(" {:.{}f} samples/s {}:{:02} left", rate, rate < 10 ? 1 : 0, left / 60,
                         left % 60);
   }

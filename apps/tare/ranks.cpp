@@ -15,7 +15,10 @@ namespace {
 
 /// Starting MPI takes a while, so it is left alone in processes that mpirun did not start.
 bool is_one_of_many() {
-  return std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr || std::getenv("PMI_SIZE") != nullptr;
+  const auto has = [](const char* name) {
+    return std::getenv(name) != nullptr;  // NOLINT(concurrency-mt-unsafe): nobody sets any
+  };
+  return has("OMPI_COMM_WORLD_SIZE") || has("PMI_SIZE");
 }
 
 }  // namespace

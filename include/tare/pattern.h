@@ -102,7 +102,7 @@ Pattern constant();
 /// A constant of one element or more, each within `tolerance` of `value`.
 Pattern scalar(double value, double tolerance = 0);
 /// The operand may be absent; when present it must match. Only as an operand of with().
-Pattern optional(Pattern);
+Pattern optional(const Pattern&);
 
 /// A change, described and not yet made: new nodes and constants over the values of `graph`,
 /// then replacements. The rewriter applies it and verifies the graph, so a rule cannot leave a

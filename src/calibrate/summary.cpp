@@ -196,8 +196,9 @@ void Summary::hold(int exponent) {
     // one.
     std::vector<std::uint64_t> wider(kBins, 0);
     for (std::int32_t bin = -kHalf; bin < kHalf; ++bin) {
-      wider[static_cast<std::size_t>((bin >> 1) + kHalf)] +=
-          bins_[static_cast<std::size_t>(bin + kHalf)];
+      const std::int32_t from = bin + kHalf;
+      const std::int32_t into = (bin >> 1) + kHalf;
+      wider[static_cast<std::size_t>(into)] += bins_[static_cast<std::size_t>(from)];
     }
     bins_ = std::move(wider);
   }

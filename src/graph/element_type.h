@@ -12,7 +12,8 @@ namespace tare {
 /// One f16 element as it lies in memory.
 struct Half {
   std::uint16_t bits = 0;
-  operator float() const { return half_to_float(bits); }
+  // Not explicit: reads like the number that it is.
+  operator float() const { return half_to_float(bits); }  // NOLINT(google-explicit-constructor)
 };
 
 /// Calls f with a value of the C++ type whose objects lie in a tensor of that type: Half for

@@ -75,12 +75,18 @@ std::vector<std::int64_t> Attributes::integers(std::string_view name) const {
 std::vector<std::int64_t> Attributes::integers(std::string_view name,
                                                std::vector<std::int64_t> fallback) const {
   const auto* value = typed<std::vector<std::int64_t>>(*this, name);
-  return value != nullptr ? *value : std::move(fallback);
+  if (value != nullptr) {
+    return *value;
+  }
+  return fallback;
 }
 
 std::vector<float> Attributes::reals(std::string_view name, std::vector<float> fallback) const {
   const auto* value = typed<std::vector<float>>(*this, name);
-  return value != nullptr ? *value : std::move(fallback);
+  if (value != nullptr) {
+    return *value;
+  }
+  return fallback;
 }
 
 const Tensor& Attributes::tensor(std::string_view name) const {

@@ -146,6 +146,7 @@ bool parse_literal(std::string_view text, T& value) {
   }
 }
 
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a type
 #define TARE_LITERAL(T)                          \
   template void append_literal(std::string&, T); \
   template bool parse_literal(std::string_view, T&);

@@ -33,9 +33,9 @@ bool is_bool(const Handle& type) {
 
 Handle bool_type() {
   Handle type = owned(H5Tenum_create(H5T_NATIVE_INT8), "type");
-  for (std::int8_t value = 0; value < 2; ++value) {
-    checked(H5Tenum_insert(type.get(), kBoolNames[static_cast<std::size_t>(value)], &value),
-            "type");
+  for (std::size_t i = 0; i < kBoolNames.size(); ++i) {
+    const auto value = static_cast<std::int8_t>(i);
+    checked(H5Tenum_insert(type.get(), kBoolNames[i], &value), "type");
   }
   return type;
 }

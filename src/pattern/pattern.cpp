@@ -125,7 +125,7 @@ Pattern scalar(double value, double tolerance) {
   return constant().where_value(equals, "all elements are " + std::to_string(value));
 }
 
-Pattern optional(Pattern pattern) {
+Pattern optional(const Pattern& pattern) {
   return changed(pattern, [](Pattern::Impl& impl) { impl.may_be_absent = true; });
 }
 
