@@ -258,21 +258,30 @@ std::unique_ptr<Kernel> precise_convolution(const Convolution& spec,
   return calls.finish();
 }
 
-}  // namespace
-
-std::unique_ptr<Kernel> make_convolution(const Convolution& spec,
-                                         const std::vector<PostOp>& post_ops) try {
-  // A value per channel added after the sum goes to wrong places with three spatial axes.
-  const bool precise = spec.precise && spec.source.size() <= 4;
-  if (auto kernel = precise ? precise_convolution(spec, post_ops) : nullptr) {
-    return kernel;
-  }
-  return fast_convolution(spec, post_ops);
+/// What `make` gives, or null where oneDNN has no implementation.
+template <class Make>
+std::unique_ptr<Kernel> if_implemented(Make make) try {
+  return make();
 } catch (const dnnl::error& error) {
   if (error.status == dnnl_unimplemented) {
     return nullptr;
   }
   throw;
+}
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_convolution(const Convolution& spec,
+                                         const std::vector<PostOp>& post_ops) {
+  std::unique_ptr<Kernel> kernel;
+  // A value per channel added after the sum goes to wrong places with three spatial axes.
+  if (spec.precise && spec.source.size() <= 4) {
+    kernel = if_implemented([&] { return precise_convolution(spec, post_ops); });
+  }
+  if (kernel == nullptr) {
+    kernel = if_implemented([&] { return fast_convolution(spec, post_ops); });
+  }
+  return kernel;
 }
 
 }  // namespace tare::onednn

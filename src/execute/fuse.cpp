@@ -107,6 +107,7 @@ std::vector<Unit> fuse(const Graph& graph, std::span<const NodeId> order,
     units.emplace(last, std::move(unit));
   }
   std::vector<Unit> result;
+  result.reserve(units.size());
   for (auto& [last, unit] : units) {
     result.push_back(std::move(unit));
   }

@@ -80,7 +80,7 @@ void Requantization::operator()(const Buffers& buffers, const std::int32_t* sums
   const float* scale_b = input<float>(buffers, operands_.scale_b);
   const float scale_y = *input<float>(buffers, operands_.scale_y);
   with_storage8(is_signed_, [&]<class Q>(Tag<Q>) {
-    const std::int32_t zero = *input<Q>(buffers, operands_.zero_y);
+    const auto zero = static_cast<std::int32_t>(*input<Q>(buffers, operands_.zero_y));
     for (std::size_t i = 0; i < count_; ++i) {
       const float scale = scale_a[a_.of(i)] * scale_b[b_.of(i)] / scale_y;
       output<Q>(buffers, 0)[i] = round_to_storage<Q>(static_cast<float>(sums[i]) * scale, zero);

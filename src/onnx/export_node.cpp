@@ -152,8 +152,8 @@ void NodeExporter::add_gelu(const Node& node) {
   };
   // No name stands for the result of the whole.
   const auto step = [&](const char* op, std::vector<std::string> inputs, const char* name) {
-    const std::string own = name != nullptr ? take_name(names_, node.name + "_" + name)
-                                            : graph_.name(node.outputs[0]);
+    std::string own = name != nullptr ? take_name(names_, node.name + "_" + name)
+                                      : graph_.name(node.outputs[0]);
     onnx::NodeProto& proto = append(to_node_proto(name != nullptr ? own : node.name, op, {}));
     for (std::string& input : inputs) {
       proto.add_input(std::move(input));

@@ -40,7 +40,7 @@ GroupShape group_shape(const Draft& draft, const GraphBuilder& builder) {
                 "data of shape " + to_string(result.data) + " in " +
                     std::to_string(result.groups) + " groups");
   }
-  const Shape scale = builder.shape(draft.inputs[1]);
+  const Shape& scale = builder.shape(draft.inputs[1]);
   result.per_channel = scale == Shape{result.data[1]};
   if ((!result.per_channel && scale != Shape{result.groups}) ||
       builder.shape(draft.inputs[2]) != scale) {
