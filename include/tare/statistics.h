@@ -74,7 +74,8 @@ std::uint64_t model_digest(const Graph&);
 /// What Statistics::data is after `samples` samples from `first` on.
 std::uint64_t data_digest(const Graph&, const Dataset&, std::size_t first, std::size_t samples);
 
-/// Adds statistics of other samples. Throws Error(kInvalidData) when they are of another model.
+/// Adds statistics of other samples. Throws Error(kInvalidData) when they are of another model
+/// or of other values of it.
 void merge(const Statistics& from, Statistics& into);
 
 /// Decides every point from statistics alone. Throws Error(kInvalidData) with every value that

@@ -1,3 +1,4 @@
+#include "tare/error.h"
 #include "tare/statistics.h"
 
 #include "base/hash.h"
@@ -5,6 +6,7 @@
 #include "calibrate/model_digest.h"
 #include "execute/feed.h"
 
+#include <algorithm>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -110,19 +112,22 @@ Statistics collect(const SimulatedGraph& simulated, const Dataset& data,
       parallel_for(feed.chunks(), static_cast<int>(workers.size()), run_chunk, options.stop);
   // Statistics are the same however samples were grouped, so which worker saw which sample does
   // not matter.
+  Statistics seen;
+  seen.model = model;
   for (const Worker& worker : workers) {
-    so_far.data += worker.data;
+    seen.data += worker.data;
     for (std::size_t i = 0; i < worker.values.size(); ++i) {
       const std::string& name = graph.name(watched[i]);
-      so_far.values[name].merge(worker.values[i]);
+      seen.values[name].merge(worker.values[i]);
       if (worker.channels[i].channels() > 0) {
-        so_far.channels[name].merge(worker.channels[i]);
+        seen.channels[name].merge(worker.channels[i]);
       }
     }
   }
   for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
-    so_far.samples += feed.samples_in(chunk);
+    seen.samples += feed.samples_in(chunk);
   }
+  merge(seen, so_far);
   return so_far;
 }
 
@@ -140,6 +145,13 @@ std::uint64_t data_digest(const Graph& graph, const Dataset& data, std::size_t f
 
 void merge(const Statistics& from, Statistics& into) {
   require_model(into.model, from);
+  const auto same_name = [](const auto& a, const auto& b) { return a.first == b.first; };
+  if (from.samples > 0 && into.samples > 0 &&
+      !std::equal(from.values.begin(), from.values.end(), into.values.begin(),
+                  into.values.end(), same_name)) {
+    throw Error(ErrorCode::kInvalidData, "", "the statistics are of other values")
+        .hint("collect all parts with the same target and configuration");
+  }
   into.data += from.data;
   into.samples += from.samples;
   into.inputs.insert(from.inputs.begin(), from.inputs.end());

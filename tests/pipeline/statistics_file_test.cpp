@@ -117,6 +117,15 @@ TEST(Statistics, OfAnotherModelAreRefused) {
   EXPECT_THROW(merge(statistics, own), Error);
 }
 
+TEST(Statistics, OfOtherValuesAreNotAddedUp) {
+  const Digits digits;
+  const Statistics all = collect(digits.simulated, *digits.data, {.samples = 2});
+  Statistics fewer = all;
+  fewer.values.erase(fewer.values.begin());
+  EXPECT_THROW(merge(all, fewer), Error);
+  EXPECT_THROW((void)collect(digits.simulated, *digits.data, {.samples = 4}, fewer), Error);
+}
+
 TEST(Statistics, ThatMissValuesSayWhich) {
   const Digits digits;
   Statistics statistics = collect(digits.simulated, *digits.data, {.samples = 2});

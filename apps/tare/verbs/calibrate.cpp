@@ -52,14 +52,11 @@ Statistics collect_share(const Options& options, const Console& console, const R
                            output + ".checkpoint");
 }
 
-/// Adds up what the ranks wrote, and removes it.
+/// What all ranks wrote, added up.
 Statistics merge_parts(const std::string& output, int count) {
   Statistics total = read_statistics(part_of(output, 0));
   for (int rank = 1; rank < count; ++rank) {
     merge(read_statistics(part_of(output, rank)), total);
-  }
-  for (int rank = 0; rank < count; ++rank) {
-    std::filesystem::remove(part_of(output, rank));
   }
   return total;
 }
@@ -87,6 +84,9 @@ int run(const Options& options, const Console& console) {
       }
       statistics = merge_parts(job.output, ranks.count());
       write_statistics(job.output, statistics);
+      for (int rank = 0; rank < ranks.count(); ++rank) {
+        std::filesystem::remove(part_of(job.output, rank));
+      }
     }
     if (options.has("json")) {
       console.print(to_text(Json{{"model", job.model},

@@ -113,6 +113,10 @@ void require_source(const Options& options) {
     throw Error(ErrorCode::kInvalidConfig, "quantize", "option '--data' is missing")
         .expected("samples with '--data', or statistics of them with '--stats'");
   }
+  if (!options.has("data") && options.has("samples")) {
+    throw Error(ErrorCode::kInvalidConfig, "quantize", "option '--samples' needs '--data'")
+        .hint("statistics are of all samples that they were collected from");
+  }
 }
 
 QuantizeResult from_data(const Options& options, const Console& console,
