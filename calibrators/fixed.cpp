@@ -49,7 +49,9 @@ TARE_CALIBRATOR(fixed) {
   return {.name = "fixed",
           .summary = "the range from `low` to `high`, whatever was seen",
           .options = {"low", "high"},
-          .make = [](const CalibratorOptions& options) {
-            return std::make_unique<Fixed>(checked(options));
-          }};
+          .make =
+              [](const CalibratorOptions& options) {
+                return std::make_unique<Fixed>(checked(options));
+              },
+          .given = true};
 }

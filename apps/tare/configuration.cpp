@@ -34,6 +34,12 @@ Configuration read_configuration(const Options& options) {
   if (options.has("samples")) {
     config.samples = static_cast<std::int64_t>(options.count("samples"));
   }
+  if (options.has("effort")) {
+    config.effort = options.text("effort") == "fast" ? Effort::kFast : Effort::kDefault;
+  }
+  if (options.has("memory")) {
+    config.memory = *parse_bytes(options.text("memory"));
+  }
   return {std::move(config), std::move(toolkit)};
 }
 

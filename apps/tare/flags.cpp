@@ -1,5 +1,6 @@
 #include "flags.h"
 
+#include "tare/config.h"
 #include "tare/error.h"
 
 #include <algorithm>
@@ -55,6 +56,20 @@ Flag samples_flag() {
           .value = "N",
           .summary = "use the first N samples only",
           .is_count = true};
+}
+
+Flag effort_flag() {
+  return {.name = "effort",
+          .value = "LEVEL",
+          .summary = "how much time accuracy is worth",
+          .choices = {"fast", "default"}};
+}
+
+Flag memory_flag() {
+  return {.name = "memory",
+          .value = "SIZE",
+          .summary = "keep up to SIZE (as 2GiB) of what waits for later layers in memory",
+          .is_bytes = true};
 }
 
 std::vector<Flag> common_flags() {
@@ -156,6 +171,10 @@ class Parser {
     std::size_t count = 0;
     if (flag.is_count && !read_count(value, count)) {
       fault("option '" + flag.spelled() + "' is '" + value + "'", "an integer of at least 1");
+    }
+    if (flag.is_bytes && !parse_bytes(value)) {
+      fault("option '" + flag.spelled() + "' is '" + value + "'",
+            "0, or a number of bytes such as 256MiB");
     }
     if (!flag.choices.empty() &&
         std::find(flag.choices.begin(), flag.choices.end(), value) == flag.choices.end()) {

@@ -15,6 +15,7 @@ struct Flag {
   std::string fallback{};              ///< its value when absent
   std::vector<std::string> choices{};  ///< empty: anything
   bool is_count = false;               ///< an integer from 1 up
+  bool is_bytes = false;               ///< see parse_bytes()
   bool required = false;
   bool repeated = false;
 
@@ -40,6 +41,8 @@ Flag data_flag(bool required);
 Flag output_flag(std::string summary);
 Flag threads_flag();
 Flag samples_flag();
+Flag effort_flag();
+Flag memory_flag();
 /// --quiet --json --help --version: every verb has them.
 std::vector<Flag> common_flags();
 

@@ -122,12 +122,16 @@ struct CalibratorInfo {
   std::string_view summary;
   std::vector<std::string> options;  ///< names it accepts; others are errors
   std::function<std::unique_ptr<const Calibrator>(const CalibratorOptions&)> make;
+  bool given = false;  ///< its ranges are the user's own, to be used to the last bit
 };
 
 struct CalibrateOptions {
   int threads = 0;          ///< 0: one per core
   std::size_t samples = 0;  ///< those before this one; 0: all
   std::size_t first = 0;    ///< and from this one on; a whole number of runs
+  /// Sequential schedule: bytes of values that wait for later layers and stay in memory; the
+  /// rest waits in a temporary file.
+  std::size_t memory = 0;
   /// Called from one thread at a time with samples done and samples in all; may be empty.
   std::function<void(std::size_t done, std::size_t total)> progress{};
   /// Called from any thread; true ends the pass after the samples under way. May be empty.
@@ -142,6 +146,15 @@ struct CalibrateOptions {
 /// graph inputs do not fit together, or hold NaN.
 QuantTable calibrate(const SimulatedGraph&, const Dataset&, std::span<const CalibratorInfo>,
                      const CalibrateOptions& = {});
+
+/// Sequential schedule: the same, with every point chosen from values that carry the error of
+/// the points before it. All samples advance through the simulated graph level by level; what
+/// later levels need of them waits in its quantized form. Each level is run twice, once to see
+/// its values and once more when they can be quantized, so it takes about two passes over the
+/// data in all. options.progress counts the samples of every level.
+QuantTable calibrate_sequentially(const SimulatedGraph&, const Dataset&,
+                                  std::span<const CalibratorInfo>,
+                                  const CalibrateOptions& = {});
 
 }  // namespace tare
 

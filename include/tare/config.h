@@ -2,6 +2,7 @@
 
 #include "tare/quant_params.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -70,6 +71,15 @@ struct Target {
   std::vector<std::string> quantized_output;
 };
 
+/// In which order activations are decided: see calibrate() and calibrate_sequentially().
+enum class Schedule : std::uint8_t { kSequential, kIndependent };
+
+/// How much time accuracy is worth.
+enum class Effort : std::uint8_t {
+  kFast,     ///< one pass over the data
+  kDefault,  ///< about two
+};
+
 struct Config {
   int version = 1;
   std::string target = "ort-cpu";
@@ -79,8 +89,10 @@ struct Config {
                       .narrow = true,
                       .granularity = Granularity::kPerAxis,
                       .calibrator = {}};
-  std::string schedule = "independent";
+  std::optional<Schedule> schedule;     ///< absent: as the effort says
+  std::size_t memory = 0;               ///< as CalibrateOptions::memory
   std::optional<std::int64_t> samples;  ///< absent: all
+  Effort effort = Effort::kDefault;
   bool bias_correction = true;
   std::vector<std::string> plugins;  ///< shared objects; see load_plugins()
   std::map<std::string, std::int64_t> dims;
@@ -88,6 +100,9 @@ struct Config {
 
   friend bool operator==(const Config&, const Config&) = default;
 };
+
+/// The configured schedule, or that of the effort.
+Schedule schedule_of(const Config&);
 
 /// Reads a configuration file; `overrides` are "key.sub=value" texts applied on top, in order.
 /// An empty path means the defaults. `calibrators` are the known names. Throws
@@ -115,6 +130,10 @@ std::vector<ConfigKey> config_keys(const std::vector<std::string>& calibrators);
 /// The target of that name. Throws Error(kInvalidConfig) listing the known ones.
 Target read_target(const std::string& name);
 std::vector<std::string> target_names();
+
+/// A number of bytes with its unit: B, KiB, MiB, GiB, or KB, MB, GB in powers of 1000; 0 needs
+/// none. Nothing for any other text, and for more bytes than memory can have.
+std::optional<std::size_t> parse_bytes(std::string_view text);
 
 /// True when `text` matches `glob` (* any run of characters, ? any one).
 bool glob_match(std::string_view glob, std::string_view text);

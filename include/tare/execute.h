@@ -35,6 +35,8 @@ struct ExecuteOptions {
   /// Values to show to the observer. An observed value is always computed as such (no fusion
   /// hides it). Inputs and constants may be observed too.
   std::vector<ValueId> observe;
+  /// Graph inputs (of rank 3 and more) whose tensors come with axis 1 varying fastest.
+  std::vector<ValueId> channels_last{};
   /// Round less in float convolutions and dense layers, for about a tenth more time: for
   /// results that are compared with those of others.
   bool precise = false;
@@ -69,6 +71,9 @@ class Executable {
                           const Observer& observer = {}) const;
   /// Convenience: one run with a workspace of its own.
   std::vector<Tensor> run(std::span<const Tensor> inputs) const;
+
+  /// Whether the observed value with that index is shown with axis 1 varying fastest.
+  bool shows_channels_last(std::size_t index) const;
 
   std::size_t workspace_bytes() const;  ///< planned memory of one Workspace
   std::size_t constant_bytes() const;   ///< packed constants, shared by all

@@ -9,10 +9,6 @@ namespace tare {
 /// True when the table decides every point of the region and disables none.
 bool is_enabled(const Region&, const QuantTable&);
 
-/// The simulated graph with the table's parameters bound: what quantization does, in float32.
-/// Points that are disabled (or absent) pass values through.
-Graph bind(const SimulatedGraph&, const QuantTable&);
-
 /// The canonical integer graph, in three steps:
 ///   quantize  each region's `quantize` callback: integer operators between Quantize and
 ///             Dequantize, accumulation in int32;

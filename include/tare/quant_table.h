@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tare/quant_params.h"
+#include "tare/tensor.h"
 
 #include <cstdint>
 #include <map>

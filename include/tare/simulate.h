@@ -3,6 +3,7 @@
 #include "tare/config.h"
 #include "tare/graph.h"
 #include "tare/pattern.h"
+#include "tare/quant_table.h"
 
 #include <cstddef>
 #include <functional>
@@ -25,6 +26,9 @@ enum class Role : std::uint8_t {
 struct QuantPoint {
   std::string name;  ///< the value's name; the key in every table, file and report row
   ValueId value;     ///< in SimulatedGraph::source
+  /// In SimulatedGraph::graph, before it is quantized: kActivation: the same value;
+  /// kAccumulator: the first factor of the reader. Absent for weights.
+  ValueId simulated;
   Role role = Role::kActivation;
   QuantSpec spec;  ///< kAccumulator: the axis along which weight scales vary in the result
   CalibratorChoice calibrator;  ///< not used for kAccumulator
@@ -111,6 +115,11 @@ struct SimulatedGraph {
 /// its `simulate` callback.
 SimulatedGraph simulate(const Graph&, const Config&, const Target&,
                         std::span<const QuantPattern> patterns);
+
+/// The simulated graph with the table's parameters bound: what quantization does, in float32.
+/// Points that are disabled (or absent) pass values through. The simulated graph's own values
+/// keep their handles, but for those of conversions that are passed through.
+Graph bind(const SimulatedGraph&, const QuantTable&);
 
 }  // namespace tare
 

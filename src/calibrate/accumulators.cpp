@@ -102,14 +102,11 @@ void set_scales(const QuantPoint& point, QuantTable& table) {
 
 }  // namespace
 
-void derive_accumulators(const SimulatedGraph& simulated, const InputMeans& means,
-                         QuantTable& table) {
-  std::vector<const QuantPoint*> accumulators;
-  for (const QuantPoint& point : simulated.points) {
-    if (point.role == Role::kAccumulator) {
-      accumulators.push_back(&point);
-      table[point.name];
-    }
+void derive_accumulators(const SimulatedGraph& simulated,
+                         std::span<const QuantPoint* const> accumulators,
+                         const InputMeans& means, QuantTable& table) {
+  for (const QuantPoint* point : accumulators) {
+    table[point->name];
   }
   // A wider weight has other errors to correct, and several accumulators may share one.
   for (bool widened = true; widened;) {

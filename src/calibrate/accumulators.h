@@ -4,6 +4,7 @@
 #include "tare/simulate.h"
 
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,9 +13,10 @@ namespace tare {
 /// Mean of each channel of the input of an accumulating node, by the name of its point.
 using InputMeans = std::map<std::string, std::vector<double>>;
 
-/// Decides every accumulator point: scales are the products of those of input and weight, and
-/// biases are corrected where the point asks for it and its input's means are known. Weights
-/// make room for the biases first.
-void derive_accumulators(const SimulatedGraph&, const InputMeans&, QuantTable&);
+/// Decides accumulator points whose factors are decided: scales are the products of those of
+/// input and weight, and biases are corrected where the point asks for it and its input's means
+/// are known. Weights make room for the biases first.
+void derive_accumulators(const SimulatedGraph&, std::span<const QuantPoint* const> accumulators,
+                         const InputMeans&, QuantTable&);
 
 }  // namespace tare

@@ -1,3 +1,5 @@
+#include "calibrate/choose.h"
+
 #include "tare/error.h"
 #include "tare/statistics.h"
 
@@ -35,6 +37,8 @@ std::unique_ptr<const Calibrator> make_calibrator(const CalibratorChoice& choice
   throw fault("is not known", nearest(choice.name, names));
 }
 
+}  // namespace
+
 PointResult choose_activation(const Summary& seen, const QuantPoint& point,
                               std::span<const CalibratorInfo> calibrators) {
   if (seen.nan() + seen.infinite() != 0) {
@@ -52,6 +56,21 @@ PointResult choose_activation(const Summary& seen, const QuantPoint& point,
   return result;
 }
 
+void move_off_grid(const QuantPoint& point, std::span<const CalibratorInfo> calibrators,
+                   PointResult& result) {
+  constexpr double kWider = 1 + 0x1p-12;
+  const auto info = std::find_if(
+      calibrators.begin(), calibrators.end(),
+      [&](const CalibratorInfo& known) { return known.name == point.calibrator.name; });
+  if (info != calibrators.end() && info->given) {
+    return;
+  }
+  for (Range& range : result.chosen) {
+    range = {range.low * kWider, range.high * kWider};
+  }
+  result.params = to_quant_params(result.chosen, point.spec);
+}
+
 PointResult choose_weight(const SimulatedGraph& simulated, const QuantPoint& point,
                           std::span<const CalibratorInfo> calibrators) {
   const Tensor& values = *simulated.source.constant(point.value);
@@ -67,15 +86,17 @@ PointResult choose_weight(const SimulatedGraph& simulated, const QuantPoint& poi
   return result;
 }
 
-const std::string& accumulated_input(const SimulatedGraph& simulated, const QuantPoint& point) {
-  return simulated.source.name(simulated.source.node(*point.reader).inputs[0]);
-}
-
 void require_calibrators(const SimulatedGraph& simulated,
                          std::span<const CalibratorInfo> calibrators) {
   for (const QuantPoint& point : simulated.points) {
     (void)make_calibrator(point.calibrator, calibrators);
   }
+}
+
+namespace {
+
+const std::string& accumulated_input(const SimulatedGraph& simulated, const QuantPoint& point) {
+  return simulated.source.name(simulated.source.node(*point.reader).inputs[0]);
 }
 
 void require_values(const SimulatedGraph& simulated, const Statistics& statistics) {
@@ -110,6 +131,7 @@ QuantTable choose(const SimulatedGraph& simulated, const Statistics& statistics,
   require_model(model_digest(simulated.source), statistics);
   require_values(simulated, statistics);
   QuantTable table;
+  std::vector<const QuantPoint*> accumulators;
   InputMeans means;
   for (const QuantPoint& point : simulated.points) {
     if (point.role == Role::kActivation) {
@@ -118,12 +140,15 @@ QuantTable choose(const SimulatedGraph& simulated, const Statistics& statistics,
                     choose_activation(statistics.values.at(name), point, calibrators));
     } else if (point.role == Role::kWeight) {
       table.emplace(point.name, choose_weight(simulated, point, calibrators));
-    } else if (point.corrects_bias) {
-      means.emplace(point.name,
-                    statistics.channels.at(accumulated_input(simulated, point)).means());
+    } else {
+      accumulators.push_back(&point);
+      if (point.corrects_bias) {
+        means.emplace(point.name,
+                      statistics.channels.at(accumulated_input(simulated, point)).means());
+      }
     }
   }
-  derive_accumulators(simulated, means, table);
+  derive_accumulators(simulated, accumulators, means, table);
   return table;
 }
 

@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "base/parallel.h"
 #include "calibrate/model_digest.h"
+#include "calibrate/observed.h"
 #include "execute/feed.h"
 
 #include <algorithm>
@@ -31,28 +32,9 @@ std::vector<ValueId> watched_values(const SimulatedGraph& simulated) {
 /// looked up once.
 struct Worker {
   std::optional<Executable::Workspace> workspace;
-  std::vector<Summary> values;
-  std::vector<ChannelSummary> channels;
+  std::vector<Observed> values;
   std::uint64_t data = 0;
 };
-
-/// Where the first axis is that of the samples, each is a run of elements in any layout.
-void observe_samples(const TensorView& view, std::size_t batch, Summary& summary,
-                     ChannelSummary& channels) {
-  const auto values = view.elements<float>();
-  const Shape& shape = view.type->shape;
-  const auto extremes = shape.size() >= 2 ? channels.observe(view) : std::nullopt;
-  if (batch == 1 && extremes) {
-    summary.observe(values, *extremes);
-    return;
-  }
-  const std::size_t samples =
-      !shape.empty() && static_cast<std::size_t>(shape[0]) == batch ? batch : 1;
-  const std::size_t each = values.size() / samples;
-  for (std::size_t i = 0; i < samples; ++i) {
-    summary.observe(values.subspan(i * each, each));
-  }
-}
 
 /// Adds up over the samples of a run, each hashed over all inputs.
 std::uint64_t digest_of_samples(std::span<const Tensor> inputs, std::size_t batch) {
@@ -93,10 +75,9 @@ Statistics collect(const SimulatedGraph& simulated, const Dataset& data,
     if (!worker.workspace) {
       worker.workspace.emplace(executable);
       worker.values.resize(watched.size());
-      worker.channels.resize(watched.size());
     }
     const auto take = [&](std::size_t index, const TensorView& view) {
-      observe_samples(view, feed.batch(), worker.values[index], worker.channels[index]);
+      worker.values[index].observe(view, feed.batch());
     };
     feed.for_each_run(chunk, [&](std::size_t, std::span<const Tensor> inputs) {
       worker.data += digest_of_samples(inputs, feed.batch());
@@ -118,9 +99,9 @@ Statistics collect(const SimulatedGraph& simulated, const Dataset& data,
     seen.data += worker.data;
     for (std::size_t i = 0; i < worker.values.size(); ++i) {
       const std::string& name = graph.name(watched[i]);
-      seen.values[name].merge(worker.values[i]);
-      if (worker.channels[i].channels() > 0) {
-        seen.channels[name].merge(worker.channels[i]);
+      seen.values[name].merge(worker.values[i].values);
+      if (worker.values[i].channels.channels() > 0) {
+        seen.channels[name].merge(worker.values[i].channels);
       }
     }
   }

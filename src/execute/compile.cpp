@@ -97,7 +97,11 @@ void Compiler::add_interface() {
   for (const ValueId input : graph_.inputs()) {
     const Place place{Place::Kind::kInput, program_.inputs.size()};
     program_.inputs.push_back({graph_.name(input), graph_.type(input), place});
-    set_home(input, Layout::kPlain, place);
+    const auto& last = options_.channels_last;
+    set_home(input,
+             std::find(last.begin(), last.end(), input) != last.end() ? Layout::kChannelsLast
+                                                                      : Layout::kPlain,
+             place);
   }
 }
 

@@ -49,7 +49,7 @@ struct Ending {
   std::vector<PostOp> post_ops;
 };
 
-memory::desc late_bias(const Convolution& spec) {
+memory::desc one_per_channel(const Convolution& spec) {
   memory::dims extents(spec.result.size(), 1);
   extents[1] = spec.result[1];
   return {extents, kF32, channels_last(extents.size())};
@@ -61,12 +61,16 @@ dnnl::primitive_attr attributes(const Convolution& spec, const Ending& ending) {
     list.append_sum();
   }
   if (ending.bias == Bias::kLast) {
-    list.append_binary(dnnl::algorithm::binary_add, late_bias(spec));
+    list.append_binary(dnnl::algorithm::binary_add, one_per_channel(spec));
   }
   for (const PostOp& op : ending.post_ops) {
     if (op.kind == PostOp::Kind::kAdd) {
       list.append_binary(dnnl::algorithm::binary_add,
                          {spec.result, kF32, channels_last(spec.result.size())});
+    } else if (op.kind == PostOp::Kind::kScale && op.axis) {
+      list.append_binary(dnnl::algorithm::binary_mul, one_per_channel(spec));
+    } else if (op.kind == PostOp::Kind::kScale) {
+      list.append_eltwise(1.F, dnnl::algorithm::eltwise_linear, op.factors[0], 0.F);
     } else if (op.low == 0 && op.high == std::numeric_limits<float>::infinity()) {
       list.append_eltwise(1.F, dnnl::algorithm::eltwise_relu, 0.F, 0.F);
     } else {
@@ -137,12 +141,16 @@ class CallList {
     if (ending.bias == Bias::kFirst) {
       arguments.push_back(bias(spec, DNNL_ARG_BIAS, desc.bias_desc()));
     } else if (ending.bias == Bias::kLast) {
-      arguments.push_back(bias(spec, post_op(), late_bias(spec)));
+      arguments.push_back(bias(spec, post_op(), one_per_channel(spec)));
     }
     for (const PostOp& op : ending.post_ops) {
       const int id = post_op();
       if (op.kind == PostOp::Kind::kAdd) {
         arguments.push_back({id, desc.dst_desc(), From::kInput, op.operand});
+      } else if (op.kind == PostOp::Kind::kScale && op.axis) {
+        const auto factors = Tensor::of<float>({spec.result[1]}, op.factors);
+        const memory::desc row = one_per_channel(spec);
+        arguments.push_back({id, row, From::kPacked, 0, reordered(factors, row, row)});
       }
     }
     calls_.push_back(std::move(call));
@@ -274,8 +282,13 @@ std::unique_ptr<Kernel> if_implemented(Make make) try {
 std::unique_ptr<Kernel> make_convolution(const Convolution& spec,
                                          const std::vector<PostOp>& post_ops) {
   std::unique_ptr<Kernel> kernel;
-  // A value per channel added after the sum goes to wrong places with three spatial axes.
-  if (spec.precise && spec.source.size() <= 4) {
+  // One value per channel after the sum goes to wrong places with three spatial axes.
+  const bool four_axes = spec.source.size() <= 4;
+  if (!four_axes && std::any_of(post_ops.begin(), post_ops.end(),
+                                [](const PostOp& op) { return op.axis.has_value(); })) {
+    return nullptr;
+  }
+  if (spec.precise && four_axes) {
     kernel = if_implemented([&] { return precise_convolution(spec, post_ops); });
   }
   if (kernel == nullptr) {

@@ -174,6 +174,18 @@ std::vector<Tensor> Executable::run(std::span<const Tensor> inputs) const {
   return run(workspace, inputs);
 }
 
+bool Executable::shows_channels_last(std::size_t index) const {
+  const auto among = [&](const std::vector<Shown>& list) {
+    return std::any_of(list.begin(), list.end(), [&](const Shown& shown) {
+      return shown.index == index && shown.channels_last;
+    });
+  };
+  const Program& program = impl_->program;
+  return among(program.shown_first) ||
+         std::any_of(program.steps.begin(), program.steps.end(),
+                     [&](const Step& step) { return among(step.shown); });
+}
+
 std::size_t Executable::workspace_bytes() const {
   return impl_->program.workspace_bytes;
 }

@@ -95,6 +95,14 @@ Feed::Feed(const Graph& graph, const Dataset& data, std::size_t samples, std::si
       std::clamp<std::size_t>(runs_ / 32, 1, std::max<std::size_t>(kChunkBytes / run_bytes, 1));
 }
 
+Feed Feed::only(std::span<const std::string> inputs) const {
+  Feed result = *this;
+  std::erase_if(result.inputs_, [&](const Input& input) {
+    return std::find(inputs.begin(), inputs.end(), input.name) == inputs.end();
+  });
+  return result;
+}
+
 std::size_t Feed::runs_in(std::size_t chunk) const {
   return std::min(runs_per_chunk_, runs_ - first_run(chunk));
 }

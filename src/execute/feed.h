@@ -20,6 +20,9 @@ class Feed {
   /// with every input that is missing from the data, or whose shape or type does not fit.
   Feed(const Graph&, const Dataset&, std::size_t samples, std::size_t first = 0);
 
+  /// The same runs with only some of the inputs, which may be none.
+  Feed only(std::span<const std::string> inputs) const;
+
   std::size_t chunks() const { return (runs_ + runs_per_chunk_ - 1) / runs_per_chunk_; }
   std::size_t runs() const { return runs_; }
   std::size_t samples() const { return runs_ * batch_; }

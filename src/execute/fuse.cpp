@@ -47,13 +47,24 @@ std::optional<FoldedOp> add(const Graph& graph, const Node& node, ValueId value)
   return FoldedOp{{.kind = PostOp::Kind::kAdd, .low = 0, .high = 0, .operand = 0}, other};
 }
 
+/// Of accumulators in a simulated graph, whose zero point is 0.
+std::optional<FoldedOp> dequantize(const Graph& graph, const Node&, ValueId value) {
+  const auto& params = graph.type(value).quant;
+  if (!params || std::any_of(params->zero_point.begin(), params->zero_point.end(),
+                             [](std::int32_t zero) { return zero != 0; })) {
+    return std::nullopt;
+  }
+  return FoldedOp{
+      {.kind = PostOp::Kind::kScale, .factors = params->scale, .axis = params->axis}, {}};
+}
+
 struct FoldRule {
   std::string_view op;
   std::optional<FoldedOp> (*fold)(const Graph&, const Node&, ValueId);
 };
 
 constexpr std::array kRules{FoldRule{"Relu", relu}, FoldRule{"Clip", clip},
-                            FoldRule{"Add", add}};
+                            FoldRule{"Add", add}, FoldRule{"SimulatedDequantize", dequantize}};
 
 bool takes_post_ops(const std::string& op) {
   const auto& kernels = kernel_registry();

@@ -2,6 +2,8 @@
 
 #include "tare/error.h"
 
+#include <algorithm>
+
 namespace tare {
 namespace {
 
@@ -56,6 +58,12 @@ std::vector<std::int64_t> KernelRequest::integers(std::size_t operand) const {
         .expected("a constant");
   }
   return inputs[operand].constant->to_int64();
+}
+
+bool scales_along(const std::vector<PostOp>& post_ops, std::size_t axis) {
+  return std::all_of(post_ops.begin(), post_ops.end(), [&](const PostOp& op) {
+    return !op.axis || *op.axis == static_cast<int>(axis);
+  });
 }
 
 std::unique_ptr<Kernel> make_kernel(std::function<void(const Buffers&)> run,

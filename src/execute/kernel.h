@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,14 +36,20 @@ struct Operand {
 /// Applied to the result of a kernel before it is stored, in order.
 struct PostOp {
   enum class Kind : std::uint8_t {
-    kClip,  ///< min(max(y, low), high); Relu is low 0, high infinity
-    kAdd,   ///< y + operand, of the result's shape, type and layout (a residual)
+    kClip,   ///< min(max(y, low), high); Relu is low 0, high infinity
+    kAdd,    ///< y + operand, of the result's shape, type and layout (a residual)
+    kScale,  ///< y * factors
   };
   Kind kind = Kind::kClip;
   float low = 0;
   float high = 0;
   std::size_t operand = 0;  ///< kAdd: index into KernelRequest::inputs, after the node's own
+  std::vector<float> factors{};  ///< kScale: one, or one for each index of `axis`
+  std::optional<int> axis{};     ///< kScale: of the result
 };
+
+/// Whether every factor is the same for all elements or varies along that axis.
+bool scales_along(const std::vector<PostOp>&, std::size_t axis);
 
 /// Everything a kernel may depend on: it is made once and then runs on many buffers.
 struct KernelRequest {

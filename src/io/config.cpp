@@ -81,6 +81,11 @@ std::vector<std::filesystem::path> read_plugins(const std::filesystem::path& pat
   return plugins;
 }
 
+Schedule schedule_of(const Config& config) {
+  return config.schedule.value_or(config.effort == Effort::kFast ? Schedule::kIndependent
+                                                                 : Schedule::kSequential);
+}
+
 Config read_config(const std::filesystem::path& path, const std::vector<std::string>& overrides,
                    const std::vector<std::string>& calibrators) {
   const KnownNames known{.calibrators = calibrators, .targets = target_names()};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <string_view>
 
 namespace tare {
 namespace {
@@ -85,6 +86,54 @@ Rule<std::optional<std::int64_t>> count_or_all() {
             const bool is_count = count.read(node, limit);
             value = limit;
             return is_count;
+          }};
+}
+
+namespace {
+
+/// 1 for "", "B"; 1024 for "KiB", 1000 for "KB" and so on; nothing for other texts.
+std::optional<std::size_t> unit_bytes(std::string_view unit) {
+  if (unit == "B") {
+    return 1;
+  }
+  const std::size_t power = std::string_view(" KMG").find(unit.substr(0, 1));
+  const std::string_view rest = unit.substr(std::min<std::size_t>(1, unit.size()));
+  if (unit.empty() || power == 0 || power == std::string_view::npos ||
+      (rest != "iB" && rest != "B")) {
+    return std::nullopt;
+  }
+  std::size_t result = 1;
+  for (std::size_t i = 0; i < power; ++i) {
+    result *= rest == "iB" ? 1024 : 1000;
+  }
+  return result;
+}
+
+}  // namespace
+
+std::optional<std::size_t> parse_bytes(std::string_view text) {
+  std::size_t count = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error != std::errc{}) {
+    return std::nullopt;
+  }
+  const std::string_view unit(rest, static_cast<std::size_t>(text.data() + text.size() - rest));
+  const auto factor = unit.empty() && count == 0 ? 1 : unit_bytes(unit);
+  std::size_t bytes = 0;
+  if (!factor || __builtin_mul_overflow(count, *factor, &bytes)) {
+    return std::nullopt;
+  }
+  return bytes;
+}
+
+Rule<std::size_t> byte_size() {
+  return {.expected = "0, or a number of bytes such as 256MiB",
+          .read = [](const YamlNode& node, std::size_t& value) {
+            const auto bytes = node.kind == YamlNode::Kind::kScalar && !node.quoted
+                                   ? parse_bytes(node.text)
+                                   : std::nullopt;
+            value = bytes.value_or(0);
+            return bytes.has_value();
           }};
 }
 

@@ -89,11 +89,21 @@ void describe(Visitor& visit, Config& config, const KnownNames& known) {
   visit.section("weights", "constants of convolutions and products",
                 [&](auto& inner) { describe_weights(inner, config.weights, known); });
   visit.section("calibration", "how the data is used", [&](auto& inner) {
-    inner.key("schedule", config.schedule, known_name("schedule", {"independent"}),
-              "all ranges from one pass of the float network");
+    inner.key("schedule", config.schedule,
+              one_of<std::optional<Schedule>>({{"auto", {}},
+                                               {"sequential", Schedule::kSequential},
+                                               {"independent", Schedule::kIndependent}}),
+              "ranges from values with the error of the layers before, or from the float "
+              "network in one pass; auto: sequential unless the effort is fast");
+    inner.key("memory", config.memory, byte_size(),
+              "of values that wait for later layers, what may stay in memory; the rest waits "
+              "in a temporary file");
     inner.key("samples", config.samples, count_or_all(), "how many samples to use");
   });
   visit.section("accuracy", "what is done against the loss", [&](auto& inner) {
+    inner.key("effort", config.effort,
+              one_of<Effort>({{"fast", Effort::kFast}, {"default", Effort::kDefault}}),
+              "how much time it is worth");
     inner.key("bias_correction", config.bias_correction, truth(),
               "let biases undo the mean error of rounded weights");
   });

@@ -41,7 +41,9 @@ QuantizeResult run_stages(const Graph& model, const Config& config, const Toolki
 QuantizeResult quantize(const Graph& model, const Dataset& data, const Config& config,
                         const Toolkit& toolkit, const CalibrateOptions& options) {
   return run_stages(model, config, toolkit, [&](const SimulatedGraph& simulated) {
-    return calibrate(simulated, data, toolkit.calibrators, options);
+    return schedule_of(config) == Schedule::kSequential
+               ? calibrate_sequentially(simulated, data, toolkit.calibrators, options)
+               : calibrate(simulated, data, toolkit.calibrators, options);
   });
 }
 

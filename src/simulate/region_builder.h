@@ -45,6 +45,8 @@ class RegionBuilder : public AffineBuilder {
   /// Storage form of `value` (of the source) under the parameters of the named point.
   ValueId storage(ValueId value, const std::string& point);
   const Graph& source() const { return *source_; }
+  /// The value of the rewritten graph that stands for a value of the source.
+  ValueId current(ValueId source_value) const;
   Graph& working() { return working_; }
   /// Name of the point whose scale is the product of both points' scales, in which `reader`
   /// accumulates. With `bias`, that value (absent: 0) will be added at that scale.
@@ -63,7 +65,6 @@ class RegionBuilder : public AffineBuilder {
   virtual std::string_view dequantize_op() const = 0;
 
  private:
-  ValueId current(ValueId source_value) const;
   ValueId dequantized(ValueId storage);
   ValueId add_node(const Node& like, std::vector<ValueId> operands, TensorType type,
                    const std::string& suffix);

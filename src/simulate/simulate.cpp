@@ -160,6 +160,8 @@ class SimulatedBuilder final : public RegionBuilder {
     QuantPoint point = settings_.activation(root);
     if (source().constant(root) != nullptr) {
       point.role = Role::kWeight;
+    } else {
+      point.simulated = current(root);
     }
     return add(std::move(point));
   }
@@ -170,6 +172,7 @@ class SimulatedBuilder final : public RegionBuilder {
     QuantPoint point;
     point.name = input + "*" + weight;
     point.role = Role::kAccumulator;
+    point.simulated = current(reader.inputs[0]);
     point.spec = {.storage = DType::kInt32,
                   .granularity = find(weight)->spec.granularity,
                   .symmetric = true};

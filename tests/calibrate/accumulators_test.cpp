@@ -34,6 +34,11 @@ struct Layer {
     }
   }
 
+  void derive(const InputMeans& means) {
+    const QuantPoint* point = simulated.find(accumulator);
+    derive_accumulators(simulated, {&point, 1}, means, table);
+  }
+
   /// weights - what they become, as real values.
   std::vector<double> lost_weights() const {
     const Tensor& exact = *simulated.source.constant(*simulated.source.find_value("w"));
@@ -68,7 +73,7 @@ TEST(BiasCorrection, RestoresTheMeanOfADenseLayer) {
     means.push_back(0.25 * i);
   }
   const std::vector<double> lost = layer.lost_weights();
-  derive_accumulators(layer.simulated, {{layer.accumulator, means}}, layer.table);
+  layer.derive({{layer.accumulator, means}});
   const auto& correction = layer.table.at(layer.accumulator).bias_correction;
   ASSERT_EQ(correction.size(), 3U);
   for (std::size_t o = 0; o < 3; ++o) {
@@ -91,7 +96,7 @@ TEST(BiasCorrection, CountsPaddingAsZeros) {
       "strides=[2, 2]} : f32[1,2,3,3]\n}");
   const std::vector<double> means{3, -2};
   const std::vector<double> lost = layer.lost_weights();
-  derive_accumulators(layer.simulated, {{layer.accumulator, means}}, layer.table);
+  layer.derive({{layer.accumulator, means}});
   const auto& correction = layer.table.at(layer.accumulator).bias_correction;
   ASSERT_EQ(correction.size(), 2U);
   for (std::size_t c = 0; c < 2; ++c) {
@@ -117,7 +122,7 @@ TEST(BiasCorrection, IsLeftOutWithoutMeans) {
       "graph \"g\" opset 17 (%x : f32[1,4]) -> (%y) {\n"
       "const %w : f32[4,4] = " +
       numbers(16, 3) + "\n" + "%y = Gemm(%x, %w) : f32[1,4]\n}");
-  derive_accumulators(layer.simulated, {}, layer.table);
+  layer.derive({});
   EXPECT_TRUE(layer.table.at(layer.accumulator).bias_correction.empty());
 }
 
@@ -130,7 +135,7 @@ TEST(Accumulators, WidenTheWeightUntilTheCorrectedBiasFits) {
   // Errors of half a weight step times this mean leave int32 at the scale of the accumulator.
   const std::vector<double> means{1e10, 0, 0, 0};
   const QuantParams before = layer.table.at("w").params;
-  derive_accumulators(layer.simulated, {{layer.accumulator, means}}, layer.table);
+  layer.derive({{layer.accumulator, means}});
   const PointResult& weight = layer.table.at("w");
   EXPECT_FALSE(weight.widened_channels.empty());
   EXPECT_GT(weight.params.scale[1], before.scale[1]);

@@ -1,14 +1,16 @@
 #include "tare/error.h"
 #include "tare/execute.h"
 
+#include "execute/support.h"
+
+#include <cstring>
+
 #include <gtest/gtest.h>
 
 namespace tare {
 namespace {
 
-TensorType f32(Shape shape) {
-  return {.dtype = DType::kFloat32, .shape = std::move(shape), .quant = {}, .point = {}};
-}
+using testing::f32;
 
 Tensor ones(Shape shape) {
   Tensor tensor(DType::kFloat32, std::move(shape));
@@ -30,6 +32,35 @@ TEST(Executable, RunsAConvolutionFollowedByAProduct) {
   const auto result = Executable(graph).run(std::vector{ones({1, 2, 3, 3})});
   ASSERT_EQ(result.size(), 1U);
   EXPECT_EQ(result[0].to_float(), std::vector<float>(20, 18.F));
+}
+
+TEST(Executable, TakesInputsInTheOrderInWhichItShowsValues) {
+  // One half of a network shows what the other half takes.
+  testing::Random random(3);
+  const Shape shape{1, 8, 5, 5};
+  const auto half = [&](const ExecuteOptions& options) {
+    Graph graph;
+    const ValueId x = graph.add_input("x", testing::f32(shape));
+    const ValueId w = graph.add_constant("w", testing::Random(4).tensor({8, 8, 3, 3}));
+    const ValueId y = testing::add(graph, "Conv", {x, w}, shape,
+                                   {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}});
+    graph.set_outputs({y});
+    ExecuteOptions with = options;
+    with.observe = {y};
+    return Executable(graph, with);
+  };
+  const Tensor x = random.tensor(shape);
+  const Executable first = half({});
+  ASSERT_TRUE(first.shows_channels_last(0)) << "oneDNN's layout";
+  Tensor shown(DType::kFloat32, shape);
+  Executable::Workspace workspace(first);
+  const Tensor middle = first.run(workspace, {&x, 1}, [&](std::size_t, const TensorView& view) {
+    ASSERT_TRUE(view.channels_last);
+    std::memcpy(shown.mutable_data(), view.data, shown.byte_size());
+  })[0];
+  ASSERT_NE(shown, middle);
+  const Executable second = half({.observe = {}, .channels_last = {ValueId{0}}});
+  EXPECT_EQ(second.run({&shown, 1})[0], half({}).run({&middle, 1})[0]);
 }
 
 TEST(Executable, NamesEveryNodeWithoutAKernel) {

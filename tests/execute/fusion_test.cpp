@@ -145,6 +145,67 @@ TEST(Fusion, LeavesObservedValuesVisible) {
   EXPECT_EQ(node_steps(block.graph, {.observe = {block.convolved, block.sum}}), 3U);
 }
 
+/// What a layer on storage values becomes in a simulated graph: accumulators that count steps,
+/// their real values, Relu.
+Graph simulated_layer(const std::string& op, Shape input, Shape weights, Shape result, int axis,
+                      Attributes attributes = {}) {
+  Random random(6);
+  Graph graph;
+  const auto integers = [&](Shape shape) {
+    Tensor tensor(DType::kFloat32, std::move(shape));
+    for (float& x : tensor.mutable_view<float>()) {
+      x = static_cast<float>(random.integer(-127, 127));
+    }
+    return tensor;
+  };
+  const ValueId x = graph.add_input("x", f32(std::move(input)));
+  const ValueId w = graph.add_constant("w", integers(std::move(weights)));
+  TensorType counted = f32(result);
+  counted.point = "x*w";
+  counted.quant = QuantParams{.storage = DType::kInt32, .axis = axis};
+  counted.quant->scale.assign(static_cast<std::size_t>(result[static_cast<std::size_t>(axis)]),
+                              0.0F);
+  counted.quant->zero_point.assign(counted.quant->scale.size(), 0);
+  for (float& scale : counted.quant->scale) {
+    scale = static_cast<float>(random.integer(1, 1000)) / 700.F;
+  }
+  const NodeId layer =
+      graph.add_node("layer", op, {x, w}, {{"counted", counted}}, std::move(attributes));
+  const ValueId real =
+      add(graph, "SimulatedDequantize", {graph.node(layer).outputs[0]}, result);
+  graph.set_outputs({add(graph, "Relu", {real}, result)});
+  return graph;
+}
+
+/// Sums of few integers are exact in float32, so one multiplication is all that rounds.
+TEST(Fusion, ScalesAccumulatorsExactlyAsANodeOfItsOwnDoes) {
+  struct Case {
+    Graph graph;
+    std::size_t steps;
+  };
+  const std::vector<Case> cases{
+      {simulated_layer("Conv", {1, 8, 5, 5}, {16, 8, 3, 3}, {1, 16, 3, 3}, 1), 1},
+      {simulated_layer("Conv", {1, 8, 5, 5}, {8, 1, 3, 3}, {1, 8, 3, 3}, 1,
+                       {{"group", std::int64_t{8}}}),
+       1},
+      {simulated_layer("Conv", {1, 4, 9}, {6, 4, 3}, {1, 6, 7}, 1), 1},
+      {simulated_layer("Conv", {1, 4, 5, 5, 5}, {6, 4, 3, 3, 3}, {1, 6, 3, 3, 3}, 1), 3},
+      {simulated_layer("Gemm", {3, 16}, {16, 5}, {3, 5}, 1), 1},
+      {simulated_layer("MatMul", {2, 3, 16}, {16, 5}, {2, 3, 5}, 2), 1}};
+  for (const Case& c : cases) {
+    Random random(7);
+    Tensor x(DType::kFloat32, c.graph.type(c.graph.inputs()[0]).shape);
+    for (float& value : x.mutable_view<float>()) {
+      value = static_cast<float>(random.integer(0, 255));
+    }
+    const Node& layer = c.graph.node(*c.graph.find_node("layer"));
+    EXPECT_EQ(node_steps(c.graph, {}), c.steps) << layer.op << print(c.graph, 4);
+    const Executable one_by_one(
+        c.graph, {.observe = {layer.outputs[0], *c.graph.find_value("SimulatedDequantize")}});
+    EXPECT_EQ(Executable(c.graph).run({&x, 1})[0], one_by_one.run({&x, 1})[0]) << layer.op;
+  }
+}
+
 TEST(Fusion, LeavesAddToADepthwiseConvolutionAlone) {
   Random random(5);
   Graph graph;

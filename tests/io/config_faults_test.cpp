@@ -33,7 +33,7 @@ TEST_F(ConfigFaults, AreReportedTogether) {
               "target: ortcpu\n"
               "activations: {storage: int4, symmetric: maybe}\n"
               "weights: [int8]\n"
-              "calibration: {samples: 0, schedule: sequential}\n"
+              "calibration: {samples: 0, schedule: sequentially}\n"
               "dims: {batch: many}\n"
               "layers:\n"
               "  - keep_float: \"true\"\n"
@@ -46,7 +46,7 @@ TEST_F(ConfigFaults, AreReportedTogether) {
       "c.yaml:3:24: 'storage' is 'int4', expected auto, int8 or uint8\n"
       "c.yaml:3:41: 'symmetric' is 'maybe', expected true or false\n"
       "c.yaml:4:10: 'weights' is a list, expected a map\n"
-      "c.yaml:5:37: unknown schedule 'sequential', expected independent\n"
+      "c.yaml:5:37: 'schedule' is 'sequentially', expected auto, sequential or independent\n"
       "c.yaml:5:24: 'samples' is '0', expected all, or an integer of at least 1\n"
       "c.yaml:6:15: 'batch' is 'many', expected an integer of at least 1\n"
       "c.yaml:8:5: an entry of 'layers' matches nothing, expected 'match' with 'op' or 'name'\n"
@@ -56,7 +56,7 @@ TEST_F(ConfigFaults, AreReportedTogether) {
       "c.yaml:10:5: an entry of 'layers' is 'Conv', expected a map\n"
       "c.yaml:11:1: unknown key 'plugin', expected version, target, activations, weights, "
       "calibration, accuracy, dims, plugins or layers\n"
-      "  hint: did you mean 'ort-cpu', 'int8', 'percentile', 'plugins'?");
+      "  hint: did you mean 'ort-cpu', 'int8', 'sequential', 'percentile', 'plugins'?");
 }
 
 TEST_F(ConfigFaults, SayWhichOverrideIsWrong) {

@@ -50,6 +50,8 @@ weights: {storage: uint8, symmetric: false, narrow: false, granularity: per_tens
 calibration:
   schedule: independent
   samples: 64
+  memory: 3MiB
+accuracy: {effort: fast, bias_correction: false}
 dims: {batch: 1, "sequence.length": 48}
 layers:
   - {match: {op: Conv, name: "features.0.*"}, activations: {calibrator: {name: percentile, percentile: 99.99}}}
@@ -68,7 +70,11 @@ layers:
                       .narrow = false,
                       .granularity = Granularity::kPerTensor,
                       .calibrator = {"percentile", {}}};
+  expected.schedule = Schedule::kIndependent;
   expected.samples = 64;
+  expected.memory = 3U << 20U;
+  expected.effort = Effort::kFast;
+  expected.bias_correction = false;
   expected.dims = {{"batch", 1}, {"sequence.length", 48}};
   expected.layers.resize(2);
   expected.layers[0].op = "Conv";
@@ -80,6 +86,15 @@ layers:
   expected.layers[1].weights.storage = DType::kInt8;
   expected.layers[1].weights.granularity = Granularity::kPerAxis;
   EXPECT_EQ(config, expected);
+}
+
+TEST_F(Configuration, ChoosesTheScheduleOfTheEffortUnlessOneIsNamed) {
+  EXPECT_EQ(schedule_of(read("")), Schedule::kSequential);
+  EXPECT_EQ(schedule_of(read("accuracy: {effort: fast}")), Schedule::kIndependent);
+  EXPECT_EQ(schedule_of(read("calibration: {schedule: independent}")), Schedule::kIndependent);
+  EXPECT_EQ(schedule_of(read("accuracy: {effort: fast}\ncalibration: {schedule: sequential}")),
+            Schedule::kSequential);
+  EXPECT_EQ(schedule_of(read("calibration: {schedule: auto}")), Schedule::kSequential);
 }
 
 TEST_F(Configuration, TakesOverridesInOrderOnTopOfTheFile) {
@@ -98,6 +113,23 @@ TEST_F(Configuration, GoesBackToAutomaticByOverride) {
   const Config config = read("activations: {storage: int8}\ncalibration: {samples: 3}\n",
                              {"activations.storage=auto", "calibration.samples=all"});
   EXPECT_EQ(config, Config{});
+}
+
+TEST(ParseBytes, CountsUnits) {
+  EXPECT_EQ(parse_bytes("0"), 0U);
+  EXPECT_EQ(parse_bytes("17B"), 17U);
+  EXPECT_EQ(parse_bytes("3KiB"), 3U * 1024);
+  EXPECT_EQ(parse_bytes("2MiB"), 2U << 20U);
+  EXPECT_EQ(parse_bytes("1GiB"), 1U << 30U);
+  EXPECT_EQ(parse_bytes("5KB"), 5000U);
+  EXPECT_EQ(parse_bytes("5GB"), 5000000000U);
+}
+
+TEST(ParseBytes, RefusesWhatIsNoSize) {
+  for (const char* text : {"", "12", "GiB", "-1B", "1.5GiB", "1 GiB", "1TiB", "1gib", "1Gi",
+                           "0x1B", "99999999999GiB", "999999999999999999999999B"}) {
+    EXPECT_FALSE(parse_bytes(text)) << text;
+  }
 }
 
 TEST(ConfigKeys, AreThoseOfTheSchemaWithTheirValues) {

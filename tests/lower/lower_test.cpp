@@ -3,6 +3,8 @@
 #include "tare/error.h"
 #include "tare/pipeline.h"
 
+#include "calibrate/samples_in_memory.h"
+
 #include <cmath>
 #include <random>
 
@@ -10,25 +12,6 @@
 
 namespace tare {
 namespace {
-
-/// Samples held in memory, one input.
-class Samples final : public Dataset {
- public:
-  Samples(std::string name, Tensor all) : all_(std::move(all)) {
-    const Shape& shape = all_.shape();
-    inputs_.push_back({std::move(name), all_.dtype(), {shape.begin() + 1, shape.end()}});
-  }
-  std::size_t size() const override { return static_cast<std::size_t>(all_.shape()[0]); }
-  const std::vector<DatasetInput>& inputs() const override { return inputs_; }
-  Tensor read(const std::string&, std::size_t first, std::size_t count) const override {
-    return all_.rows(static_cast<std::int64_t>(first), static_cast<std::int64_t>(count));
-  }
-  std::optional<std::vector<std::int64_t>> labels() const override { return std::nullopt; }
-
- private:
-  Tensor all_;
-  std::vector<DatasetInput> inputs_;
-};
 
 Tensor random_tensor(Shape shape, unsigned seed) {
   Tensor result(DType::kFloat32, std::move(shape));
@@ -75,7 +58,7 @@ Graph small_network() {
 }
 
 struct Quantized {
-  Samples data{"x", random_tensor({16, 3, 8, 8}, 9)};
+  SamplesInMemory data{{{"x", random_tensor({16, 3, 8, 8}, 9)}}};
   QuantizeResult result;
 
   explicit Quantized(const Config& config = {}) {
@@ -259,7 +242,7 @@ TEST(Quantize, RefusesAnOptionThatTheCalibratorDoesNotHave) {
 }
 
 TEST(Quantize, GivesTheSameGraphForAnyNumberOfThreads) {
-  const Samples data{"x", random_tensor({40, 3, 8, 8}, 11)};
+  const SamplesInMemory data{{{"x", random_tensor({40, 3, 8, 8}, 11)}}};
   std::string first;
   for (const int threads : {1, 2, 3, 7}) {
     const QuantizeResult result =

@@ -100,9 +100,10 @@ TEST(Statistics, ChooseWhatThePassItselfWouldHave) {
   for (const char* calibrator : {"max", "percentile"}) {
     Config config;
     config.activations.calibrator.name = calibrator;
+    config.schedule = Schedule::kIndependent;
     const std::string once =
         print(quantize(digits.model, *digits.data, config, toolkit, {.samples = 25}).integer);
-    EXPECT_EQ(print(quantize(digits.model, statistics, config, toolkit).integer), once)
+    EXPECT_TRUE(print(quantize(digits.model, statistics, config, toolkit).integer) == once)
         << calibrator;
   }
 }

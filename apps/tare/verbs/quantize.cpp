@@ -129,6 +129,7 @@ QuantizeResult from_data(const Options& options, const Console& console,
   Progress progress(console, "calibrating");
   const CalibrateOptions pass{.threads = static_cast<int>(options.count("threads")),
                               .samples = limit,
+                              .memory = config.memory,
                               .progress = progress.callback()};
   if (!options.has("stats")) {
     return quantize(graph, *data, config, toolkit, pass);
@@ -189,6 +190,8 @@ TARE_VERB(quantize) {
   }
   flags.push_back(threads_flag());
   flags.push_back(samples_flag());
+  flags.push_back(effort_flag());
+  flags.push_back(memory_flag());
   return {.summary = "calibrate a float model on samples and rewrite it to int8",
           .arguments = {{"MODEL", "float model: ONNX"}},
           .flags = std::move(flags),

@@ -13,7 +13,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
   const Shape& input = required(request, 0).shape();
   const Shape& weights = required(request, 1).shape();
   const Shape& output = request.outputs[0].shape();
-  if (!all_f32(request) || input.size() < 3 || input.size() > 5) {
+  if (!all_f32(request) || input.size() < 3 || input.size() > 5 ||
+      !scales_along(request.post_ops, 1)) {
     return nullptr;
   }
   const std::int64_t groups = request.attributes().integer("group", 1);

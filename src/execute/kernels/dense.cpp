@@ -53,8 +53,10 @@ Tensor scaled(const Tensor& tensor, float factor) {
 bool fits(const KernelRequest& request) {
   const Operand& input = required(request, 0);
   const Operand& weights = required(request, 1);
-  return all_f32(request) && weights.constant != nullptr && weights.shape().size() == 2 &&
-         count_of(weights) > 0 && count_of(input) > 0;
+  return all_f32(request) &&
+         scales_along(request.post_ops, request.outputs[0].shape().size() - 1) &&
+         weights.constant != nullptr && weights.shape().size() == 2 && count_of(weights) > 0 &&
+         count_of(input) > 0;
 }
 
 [[noreturn]] void refuse(const Shape& input, const Shape& weights) {

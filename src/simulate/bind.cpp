@@ -1,7 +1,4 @@
-#include "tare/error.h"
-#include "tare/lower.h"
-
-#include "lower/conversions.h"
+#include "tare/simulate.h"
 
 #include <algorithm>
 #include <optional>
@@ -98,7 +95,7 @@ class Binder {
       return storage;
     }
     if (!decided(type.point)) {
-      return operand_of(graph_, storage);
+      return graph_.node(*graph_.producer(storage)).inputs[0];
     }
     const TensorType plain{
         .dtype = DType::kFloat32, .shape = type.shape, .quant = {}, .point = {}};

@@ -1,0 +1,72 @@
+#include "base/scratch_file.h"
+
+#include "tare/error.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+#include <unistd.h>
+
+namespace tare {
+namespace {
+
+std::filesystem::path temporary_folder() {
+  const char* named = std::getenv("TMPDIR");  // NOLINT(concurrency-mt-unsafe)
+  return named != nullptr && *named != '\0' ? named : "/tmp";
+}
+
+[[noreturn]] void fail(const std::string& what, int error) {
+  throw Error(ErrorCode::kIo, "temporary file in " + temporary_folder().string(),
+              what + ": " + std::generic_category().message(error))
+      .hint("name another folder in the environment variable TMPDIR");
+}
+
+}  // namespace
+
+ScratchFile::ScratchFile() {
+  std::string name = (temporary_folder() / "tare-XXXXXX").string();
+  file_ = ::mkstemp(name.data());
+  if (file_ < 0) {
+    fail("cannot be made", errno);
+  }
+  ::unlink(name.c_str());
+}
+
+ScratchFile::~ScratchFile() {
+  ::close(file_);
+}
+
+void ScratchFile::write(std::size_t offset, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ::ssize_t count =
+        ::pwrite(file_, bytes.data(), bytes.size(), static_cast<::off_t>(offset));
+    if (count < 0 && errno == EINTR) {
+      continue;
+    }
+    if (count < 0) {
+      fail("cannot be written", errno);
+    }
+    offset += static_cast<std::size_t>(count);
+    bytes = bytes.subspan(static_cast<std::size_t>(count));
+  }
+}
+
+void ScratchFile::read(std::size_t offset, std::span<std::byte> bytes) const {
+  while (!bytes.empty()) {
+    const ::ssize_t count =
+        ::pread(file_, bytes.data(), bytes.size(), static_cast<::off_t>(offset));
+    if (count < 0 && errno == EINTR) {
+      continue;
+    }
+    if (count <= 0) {
+      fail("cannot be read", count < 0 ? errno : EIO);
+    }
+    offset += static_cast<std::size_t>(count);
+    bytes = bytes.subspan(static_cast<std::size_t>(count));
+  }
+}
+
+}  // namespace tare

@@ -1,0 +1,40 @@
+#pragma once
+
+#include "tare/execute.h"
+
+#include "base/scratch_file.h"
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+namespace tare {
+
+/// A value that waits until later levels read it.
+struct Waiting {
+  ValueId value;
+  TensorType type;  ///< with quant: storage values in float32, which are kept in that storage
+  bool channels_last = false;
+};
+
+/// What waits of every run of the data, one record each. Records that exceed `memory` bytes are
+/// in a temporary file.
+class Frontier {
+ public:
+  Frontier(std::vector<Waiting> values, std::size_t runs, std::size_t memory);
+
+  const std::vector<Waiting>& values() const { return values_; }
+  /// May be called for different runs at once.
+  void write(std::size_t run, std::size_t index, const TensorView&);
+  void read(std::size_t run, std::size_t index, Tensor& result) const;
+
+ private:
+  std::vector<Waiting> values_;
+  std::vector<std::size_t> offsets_;  ///< in a record
+  std::size_t record_ = 0;
+  std::size_t in_memory_ = 0;  ///< records
+  std::unique_ptr<std::byte[]> memory_;
+  std::unique_ptr<ScratchFile> file_;
+};
+
+}  // namespace tare

@@ -1,0 +1,167 @@
+#include "calibrate/levels.h"
+
+#include "graph/affine_ops.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace tare {
+namespace {
+
+class Planner {
+ public:
+  explicit Planner(const SimulatedGraph& simulated)
+      : simulated_(simulated), graph_(simulated.graph), order_(graph_.topological_order()) {}
+
+  std::vector<Level> run() {
+    for (const NodeId id : order_) {
+      place(id);
+    }
+    std::vector<Level> levels;
+    const auto at = [&](std::size_t level) -> Level& {
+      levels.resize(std::max(levels.size(), level));
+      return levels[level - 1];
+    };
+    for (const QuantPoint& point : simulated_.points) {
+      if (point.role == Role::kActivation) {
+        at(level_of(point)).points.push_back(&point);
+        want(point.simulated, level_of(point));
+      } else if (point.role == Role::kAccumulator) {
+        const std::size_t level = std::max(level_of(*simulated_.find(point.input)),
+                                           level_of(*simulated_.find(point.weight)));
+        at(level).accumulators.push_back(&point);
+        want(point.simulated, level);
+      }
+    }
+    spread_wants();
+    for (std::size_t level = 1; level + 2 <= levels.size(); ++level) {
+      levels[level - 1].frontier = frontier_after(level);
+    }
+    return levels;
+  }
+
+ private:
+  const Node* producer(ValueId value) const {
+    const auto id = graph_.producer(value);
+    return id ? &graph_.node(*id) : nullptr;
+  }
+
+  /// The activation point of a SimulatedQuantize, or null.
+  const QuantPoint* quantized_point(const Node& node) const {
+    if (node.op != "SimulatedQuantize") {
+      return nullptr;
+    }
+    const QuantPoint* point = simulated_.find(graph_.type(node.outputs[0]).point);
+    return point != nullptr && point->role == Role::kActivation ? point : nullptr;
+  }
+
+  /// 0 for constants.
+  std::size_t level_of(const QuantPoint& point) const {
+    return point.role == Role::kActivation ? std::max<std::size_t>(depth(point.simulated), 1)
+                                           : 0;
+  }
+
+  /// The level with which a value is known: 0 for inputs and constants.
+  std::size_t depth(ValueId value) const {
+    const auto found = depths_.find(value);
+    return found == depths_.end() ? 0 : found->second;
+  }
+
+  /// The least one of what is computed from it: the next where it is quantized.
+  std::size_t depth_after(ValueId value) const {
+    const Node* node = producer(value);
+    const bool quantized = node != nullptr && quantized_point(*node) != nullptr;
+    return depth(value) + (quantized || graph_.is_input(value) ? 1 : 0);
+  }
+
+  void place(NodeId id) {
+    const Node& node = graph_.node(id);
+    std::size_t result = 0;
+    for (const ValueId input : node.inputs) {
+      result = std::max(result, input ? depth_after(input) : 0);
+    }
+    if (const QuantPoint* point = quantized_point(node)) {
+      result = std::max(result, level_of(*point));
+    }
+    for (const ValueId output : node.outputs) {
+      depths_[output] = result;
+    }
+  }
+
+  void want(ValueId value, std::size_t level) {
+    wanted_[value] = std::max(wanted_[value], level);
+  }
+
+  /// The last level for which each value is needed.
+  void spread_wants() {
+    for (auto id = order_.rbegin(); id != order_.rend(); ++id) {
+      const Node& node = graph_.node(*id);
+      std::size_t level = 0;
+      for (const ValueId output : node.outputs) {
+        level = std::max(level, wanted_[output]);
+      }
+      for (const ValueId input : node.inputs) {
+        if (input) {
+          want(input, level);
+        }
+      }
+    }
+  }
+
+  bool moves_operand(const Node& node) const {
+    const AffineOp* row = find_affine_op(node.op);
+    return row != nullptr && row->rule == AffineRule::kMoves &&
+           std::all_of(node.inputs.begin() + 1, node.inputs.end(), [this](ValueId other) {
+             return !other || graph_.constant(other) != nullptr;
+           });
+  }
+
+  /// The quantized value that `value` follows from at next to no cost; else itself.
+  ValueId origin(ValueId value) const {
+    ValueId candidate = value;
+    for (const Node* node = producer(candidate); node != nullptr; node = producer(candidate)) {
+      if (quantized_point(*node) != nullptr) {
+        return candidate;
+      }
+      if (!moves_operand(*node) && node->op != "SimulatedDequantize") {
+        break;
+      }
+      candidate = node->inputs[0];
+    }
+    return value;
+  }
+
+  std::vector<ValueId> frontier_after(std::size_t level) const {
+    std::set<ValueId> result;
+    for (const NodeId id : order_) {
+      const Node& node = graph_.node(id);
+      const bool later =
+          std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) {
+            const auto wanted = wanted_.find(output);
+            return depth(output) > level && wanted != wanted_.end() &&
+                   wanted->second >= level + 2;
+          });
+      for (const ValueId input : node.inputs) {
+        if (later && input && depth(input) > 0 && depth(input) <= level) {
+          result.insert(origin(input));
+        }
+      }
+    }
+    return {result.begin(), result.end()};
+  }
+
+  const SimulatedGraph& simulated_;
+  const Graph& graph_;
+  std::vector<NodeId> order_;
+  std::map<ValueId, std::size_t> depths_;
+  std::map<ValueId, std::size_t> wanted_;
+};
+
+}  // namespace
+
+std::vector<Level> plan_levels(const SimulatedGraph& simulated) {
+  return Planner(simulated).run();
+}
+
+}  // namespace tare

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "tare/simulate.h"
+
+#include <vector>
+
+namespace tare {
+
+/// Points that do not depend on each other, but only on points of the levels before.
+struct Level {
+  std::vector<const QuantPoint*> points;        ///< activations
+  std::vector<const QuantPoint*> accumulators;  ///< whose factors are decided with this level
+  /// Values of the simulated graph that follow from this level and those before it, from which
+  /// everything of the level after the next can be computed: quantized values where possible.
+  std::vector<ValueId> frontier;
+};
+
+/// The activations of a simulated graph in the order in which quantization errors spread.
+std::vector<Level> plan_levels(const SimulatedGraph&);
+
+}  // namespace tare

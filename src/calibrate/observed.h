@@ -1,0 +1,20 @@
+#pragma once
+
+#include "tare/calibrator.h"
+#include "tare/statistics.h"
+
+#include <cstddef>
+
+namespace tare {
+
+/// What is remembered of one value.
+struct Observed {
+  Summary values;
+  ChannelSummary channels;  ///< of rank 2 and more
+
+  /// f32; a run of `batch` samples, which are its first axis where that has the same extent.
+  void observe(const TensorView&, std::size_t batch);
+  void merge(const Observed&);
+};
+
+}  // namespace tare

@@ -1,0 +1,134 @@
+#include "calibrate/walk.h"
+
+#include "base/parallel.h"
+#include "graph/subgraph.h"
+
+#include <algorithm>
+#include <mutex>
+#include <numeric>
+
+namespace tare {
+namespace {
+
+/// Weights and biases become storage values once instead of in every run.
+void quantize_constants(Graph& graph) {
+  for (const NodeId id : graph.topological_order()) {
+    const Node node = graph.node(id);
+    const Tensor* constant = graph.constant(node.inputs[0]);
+    if (node.op != "SimulatedQuantize" || constant == nullptr) {
+      continue;
+    }
+    const ValueId before = node.outputs[0];
+    const TensorType type = graph.type(before);
+    const std::vector<float> storage = quantize(*constant, *type.quant).to_float();
+    const ValueId after =
+        graph.add_constant(graph.unique_name(graph.name(before)),
+                           Tensor::of<float>(constant->shape(), storage), type);
+    graph.replace_uses(before, after);
+    graph.erase(id);
+  }
+}
+
+std::vector<ValueId> values_of(const Frontier& frontier) {
+  std::vector<ValueId> result;
+  for (const Waiting& waiting : frontier.values()) {
+    result.push_back(waiting.value);
+  }
+  return result;
+}
+
+/// The part of a graph that one step runs.
+struct Part {
+  Graph graph;
+  std::vector<std::string> data_inputs;
+  std::vector<std::size_t> waiting_inputs;  ///< indices into the frontier
+  ExecuteOptions options;
+};
+
+Part make_part(const Graph& whole, const Frontier& frontier, std::span<const ValueId> results) {
+  const std::vector<ValueId> sources = values_of(frontier);
+  Subgraph cut = subgraph(whole, sources, results);
+  quantize_constants(cut.graph);
+  Part part;
+  part.graph = std::move(cut.graph);
+  for (std::size_t i = 0; i < cut.inputs.size(); ++i) {
+    const auto source = std::find(sources.begin(), sources.end(), cut.inputs[i]);
+    if (source == sources.end()) {
+      part.data_inputs.push_back(whole.name(cut.inputs[i]));
+      continue;
+    }
+    part.waiting_inputs.push_back(static_cast<std::size_t>(source - sources.begin()));
+    if (frontier.values()[part.waiting_inputs.back()].channels_last) {
+      part.options.channels_last.push_back(part.graph.inputs()[i]);
+    }
+  }
+  for (const ValueId result : results) {
+    part.options.observe.push_back(cut.values.at(result));
+  }
+  return part;
+}
+
+struct Worker {
+  std::optional<Executable::Workspace> workspace;
+  std::vector<Tensor> inputs;
+};
+
+}  // namespace
+
+Walk::Walk(const Graph& source, const Dataset& data, const CalibrateOptions& options)
+    : feed_(source, data, options.samples),
+      threads_(thread_count(options.threads)),
+      memory_(options.memory),
+      frontier_({}, feed_.runs(), 0) {}
+
+void Walk::step(const Graph& graph, std::span<const ValueId> results,
+                std::span<const ValueId> kept, const Take& take) {
+  std::vector<ValueId> wanted(results.begin(), results.end());
+  wanted.insert(wanted.end(), kept.begin(), kept.end());
+  const Part part = make_part(graph, frontier_, wanted);
+  const Executable executable(part.graph, part.options);
+  std::vector<Waiting> waiting;
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    waiting.push_back(
+        {kept[i], graph.type(kept[i]), executable.shows_channels_last(results.size() + i)});
+  }
+  // The old frontier is needed to the end, so each may have half of the memory.
+  Frontier next(std::move(waiting), feed_.runs(), memory_ / 2);
+
+  const Feed feed = feed_.only(part.data_inputs);
+  std::vector<Worker> workers(static_cast<std::size_t>(threads_));
+  std::mutex mutex;
+  std::size_t done = 0;
+  parallel_for(feed.chunks(), threads_, [&](std::size_t w, std::size_t chunk) {
+    Worker& worker = workers[w];
+    if (!worker.workspace) {
+      worker.workspace.emplace(executable);
+      for (const ValueId input : part.graph.inputs()) {
+        const TensorType& type = part.graph.type(input);
+        worker.inputs.emplace_back(type.dtype, type.shape);
+      }
+    }
+    feed.for_each_run(chunk, [&](std::size_t run, std::span<const Tensor> inputs) {
+      std::copy(inputs.begin(), inputs.end(), worker.inputs.begin());
+      for (std::size_t i = 0; i < part.waiting_inputs.size(); ++i) {
+        frontier_.read(run, part.waiting_inputs[i], worker.inputs[inputs.size() + i]);
+      }
+      (void)executable.run(*worker.workspace, worker.inputs,
+                           [&](std::size_t index, const TensorView& view) {
+                             if (index < results.size()) {
+                               take(w, index, view);
+                             } else {
+                               next.write(run, index - results.size(), view);
+                             }
+                           });
+    });
+    if (progress) {
+      const std::lock_guard lock(mutex);
+      done += feed.samples_in(chunk);
+      progress(done);
+    }
+  });
+  frontier_ = std::move(next);
+}
+
+}  // namespace tare

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "tare/calibrator.h"
+
+#include "calibrate/frontier.h"
+#include "execute/feed.h"
+
+#include <functional>
+#include <optional>
+#include <span>
+
+namespace tare {
+
+/// All samples on their way through a graph, level by level. Between two steps they wait in a
+/// frontier of values.
+class Walk {
+ public:
+  /// Gets results of one run, from one thread at a time for each `worker`.
+  using Take =
+      std::function<void(std::size_t worker, std::size_t index, const TensorView& result)>;
+
+  Walk(const Graph& source, const Dataset&, const CalibrateOptions&);
+
+  /// Computes `results` of a graph with the source's inputs for every run, from the frontier;
+  /// then `kept`, values of the same graph, are the frontier. Values of the frontier must have
+  /// the same handles in each graph.
+  void step(const Graph&, std::span<const ValueId> results, std::span<const ValueId> kept,
+            const Take& take);
+
+  int threads() const { return threads_; }
+  std::size_t batch() const { return feed_.batch(); }
+  std::size_t samples() const { return feed_.samples(); }
+  /// Called with the samples done of each step.
+  std::function<void(std::size_t done)> progress;
+
+ private:
+  Feed feed_;
+  int threads_;
+  std::size_t memory_;
+  Frontier frontier_;
+};
+
+}  // namespace tare
