@@ -7,6 +7,11 @@
 // spread evenly over those bins that round to it and are not empty in P.
 // Saturation costs since Q lacks it, a wide range costs since unlike bins share storage values.
 //
+// What is finer than a step of the range that holds nearly all values is noise to any storage
+// value: counts are averaged over one such step to either side first. Values that were
+// quantized before, and sums of them, lie on grids whose gaps and beats would otherwise pass
+// for information. Fewer different values than storage has are taken as they are.
+//
 // Exact zeros are in neither: every candidate keeps them, and often they are most of the
 // values. Steps finer than a bin are no candidates, as nothing can be told about them; storage
 // with more values than there are bins therefore keeps all that was seen.
@@ -22,6 +27,63 @@ namespace {
 
 double x_log_x(double x) {
   return x > 0 ? x * std::log(x) : 0;
+}
+
+constexpr std::size_t kMiddle = Summary::kBins / 2;
+
+/// The bins without 1/2000 of the values at each end, widened to hold 0.
+Range bulk(const Summary& seen) {
+  std::uint64_t values = 0;
+  for (const std::uint64_t bin : seen.bins()) {
+    values += bin;
+  }
+  const auto without = [&](auto first, auto last) {
+    std::uint64_t outside = 0;
+    const auto end = std::find_if(first, last, [&](std::uint64_t bin) {
+      outside += bin;
+      return outside > values / 2000;
+    });
+    return static_cast<double>(end - first);
+  };
+  const auto& bins = seen.bins();
+  const auto middle = static_cast<double>(kMiddle);
+  return {std::min((without(bins.begin(), bins.end()) - middle) * seen.bin_width(), 0.0),
+          std::max((middle - without(bins.rbegin(), bins.rend())) * seen.bin_width(), 0.0)};
+}
+
+/// How many bins make a step of storage that holds nearly all values; 0 where every bin that
+/// holds any can have a storage value of its own.
+std::size_t resolution(const Summary& seen, const QuantSpec& spec) {
+  const QuantParams params = to_quant_params({bulk(seen)}, spec);
+  const auto empty = std::count(seen.bins().begin(), seen.bins().end(), std::uint64_t{0});
+  const std::int64_t filled = static_cast<std::int64_t>(Summary::kBins) - empty;
+  return filled <= params.range().high - params.range().low
+             ? 0
+             : static_cast<std::size_t>(static_cast<double>(params.scale[0]) /
+                                        seen.bin_width());
+}
+
+/// Each bin's count spread evenly over the bins that are at most `reach` away, on the same side
+/// of zero and within what was seen.
+std::vector<double> smoothed(const Summary& seen, std::size_t reach) {
+  const std::vector<std::uint64_t>& bins = seen.bins();
+  const auto filled = [](std::uint64_t bin) { return bin != 0; };
+  const auto lowest =
+      static_cast<std::size_t>(std::find_if(bins.begin(), bins.end(), filled) - bins.begin());
+  const auto highest = static_cast<std::size_t>(
+      std::find_if(bins.rbegin(), bins.rend(), filled).base() - bins.begin() - 1);
+  std::vector<double> result(bins.size());
+  for (std::size_t i = lowest; i <= highest; ++i) {
+    const std::size_t first =
+        std::max(i - std::min(i, reach), i < kMiddle ? lowest : std::max(lowest, kMiddle));
+    const std::size_t last =
+        std::min(i + reach, i < kMiddle ? std::min(highest, kMiddle - 1) : highest);
+    const double each = static_cast<double>(bins[i]) / static_cast<double>(last - first + 1);
+    for (std::size_t j = first; j <= last; ++j) {
+      result[j] += each;
+    }
+  }
+  return result;
 }
 
 /// Sums over the bins below a place, which counts bins from the lowest and may lie inside one.
@@ -41,11 +103,12 @@ class Cumulative {
 
 class Divergence {
  public:
-  explicit Divergence(const Summary& seen) : width_(seen.bin_width()) {
-    for (const std::uint64_t bin : seen.bins()) {
-      const auto count = static_cast<double>(bin);
+  Divergence(const Summary& seen, const QuantSpec& spec) : width_(seen.bin_width()) {
+    const std::size_t step = resolution(seen, spec);
+    independent_ = 1 / static_cast<double>(2 * step + 1);
+    for (const double count : smoothed(seen, step)) {
       values_.append(count);
-      filled_.append(bin != 0 ? 1 : 0);
+      filled_.append(count != 0 ? 1 : 0);
       logs_.append(x_log_x(count));
     }
   }
@@ -94,8 +157,8 @@ class Divergence {
     }
     // Of few values no two bins hold as many, which looks like information. The expected excess
     // is half a nat for each bin that is taken to be like another, over the number of values
-    // (Miller, "Note on the bias of information estimates", 1955).
-    const double noise = alike / 2;
+    // (Miller, "Note on the bias of information estimates", 1955). Averages share values.
+    const double noise = alike * independent_ / 2;
     const double nats =
         (count_logs(first, end, below, above) - cross - noise) / all - std::log(all);
     constexpr double kRounding = 1e-9;  // of sums over thousands of bins
@@ -103,7 +166,7 @@ class Divergence {
   }
 
  private:
-  static constexpr double kZero = Summary::kBins / 2.0;
+  static constexpr auto kZero = static_cast<double>(kMiddle);
 
   std::size_t bin(double x) const {
     return static_cast<std::size_t>(std::floor(x / width_) + kZero);
@@ -119,6 +182,7 @@ class Divergence {
   }
 
   double width_;
+  double independent_ = 1;  // share of the bins whose averages have no value in common
   Cumulative values_;
   Cumulative filled_;  // bins that hold any
   Cumulative logs_;    // count * log(count)
@@ -128,7 +192,10 @@ class Kl final : public Calibrator {
  public:
   Range choose(const Summary& seen, const QuantSpec& spec) const override {
     constexpr int kStepsPerOctave = 32;
-    const Divergence divergence(seen);
+    if (seen.bins().empty()) {
+      return seen_and_zero(seen);
+    }
+    const Divergence divergence(seen, spec);
     return least_cost_range(seen, spec, kStepsPerOctave, [&](const Range& range) {
       return divergence(range, to_quant_params({range}, spec));
     });

@@ -122,6 +122,9 @@ struct CalibratorInfo {
   std::string_view summary;
   std::vector<std::string> options;  ///< names it accepts; others are errors
   std::function<std::unique_ptr<const Calibrator>(const CalibratorOptions&)> make;
+  /// Instead of `make`: calibrators whose ranges are tried on data, see calibrate(). Where there
+  /// are statistics only, it is the first of them.
+  std::vector<CalibratorChoice> candidates{};
   bool given = false;  ///< its ranges are the user's own, to be used to the last bit
 };
 

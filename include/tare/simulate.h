@@ -121,6 +121,19 @@ SimulatedGraph simulate(const Graph&, const Config&, const Target&,
 /// keep their handles, but for those of conversions that are passed through.
 Graph bind(const SimulatedGraph&, const QuantTable&);
 
+/// The simulated graph in real values, for trying parameters of activations without building
+/// anything again: each point is a FakeQuantize that reads them from a graph input.
+struct SwitchableGraph {
+  Graph graph;
+  std::vector<std::string> points;  ///< of the inputs that follow those of the source, in order
+};
+
+/// Weights and biases are as the table says.
+SwitchableGraph switchable(const SimulatedGraph&, const QuantTable&);
+/// What the input of a point takes: parameters (per tensor), or none, so that values pass.
+Tensor switch_on(const QuantParams&);
+Tensor switch_off();
+
 }  // namespace tare
 
 /// Entry point of a file in patterns/; the file name is `stem`.

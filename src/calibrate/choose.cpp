@@ -5,6 +5,7 @@
 
 #include "calibrate/accumulators.h"
 #include "calibrate/model_digest.h"
+#include "calibrate/trial.h"
 #include "calibrate/weights.h"
 
 #include <algorithm>
@@ -12,8 +13,10 @@
 namespace tare {
 namespace {
 
-std::unique_ptr<const Calibrator> make_calibrator(const CalibratorChoice& choice,
-                                                  std::span<const CalibratorInfo> known) {
+/// The calibrator of that name. Throws Error(kInvalidConfig) when there is none, or it has no
+/// such option.
+const CalibratorInfo& find_calibrator(const CalibratorChoice& choice,
+                                      std::span<const CalibratorInfo> known) {
   const auto fault = [&](const std::string& what, const std::string& near) {
     Error error(ErrorCode::kInvalidConfig, "calibrator '" + choice.name + "'", what);
     if (!near.empty()) {
@@ -32,43 +35,57 @@ std::unique_ptr<const Calibrator> make_calibrator(const CalibratorChoice& choice
         throw fault("has no option '" + option + "'", nearest(option, info.options));
       }
     }
-    return info.make(CalibratorOptions(choice.options));
+    return info;
   }
   throw fault("is not known", nearest(choice.name, names));
 }
 
+/// The calibrators that a choice stands for: itself, or those that it tries.
+std::vector<CalibratorChoice> tried(const CalibratorChoice& choice,
+                                    std::span<const CalibratorInfo> known) {
+  const CalibratorInfo& info = find_calibrator(choice, known);
+  return info.candidates.empty() ? std::vector{choice} : info.candidates;
+}
+
+/// Where nothing can be tried, the first one.
+std::unique_ptr<const Calibrator> make_calibrator(const CalibratorChoice& choice,
+                                                  std::span<const CalibratorInfo> known) {
+  const CalibratorChoice first = tried(choice, known).front();
+  return find_calibrator(first, known).make(CalibratorOptions(first.options));
+}
+
 }  // namespace
 
-PointResult choose_activation(const Summary& seen, const QuantPoint& point,
-                              std::span<const CalibratorInfo> calibrators) {
+std::vector<PointResult> choose_activation(const Summary& seen, const QuantPoint& point,
+                                           std::span<const CalibratorInfo> calibrators) {
   if (seen.nan() + seen.infinite() != 0) {
     throw Error(ErrorCode::kInvalidData, "value '" + point.name + "'",
                 "holds " + std::to_string(seen.nan()) + " NaN and " +
                     std::to_string(seen.infinite()) +
                     " infinite values while running the samples");
   }
-  PointResult result;
-  result.calibrator = point.calibrator.name;
-  result.elements = seen.count();
-  result.seen = {{seen.low(), seen.high()}};
-  result.chosen = {make_calibrator(point.calibrator, calibrators)->choose(seen, point.spec)};
-  result.params = to_quant_params(result.chosen, point.spec);
-  return result;
+  std::vector<PointResult> results;
+  for (const CalibratorChoice& choice : tried(point.calibrator, calibrators)) {
+    PointResult& result = results.emplace_back();
+    result.calibrator = choice.name;
+    result.elements = seen.count();
+    result.seen = {{seen.low(), seen.high()}};
+    result.chosen = {make_calibrator(choice, calibrators)->choose(seen, point.spec)};
+    result.params = to_quant_params(result.chosen, point.spec);
+  }
+  return results;
 }
 
-void move_off_grid(const QuantPoint& point, std::span<const CalibratorInfo> calibrators,
+void move_off_grid(const QuantSpec& spec, std::span<const CalibratorInfo> calibrators,
                    PointResult& result) {
   constexpr double kWider = 1 + 0x1p-12;
-  const auto info = std::find_if(
-      calibrators.begin(), calibrators.end(),
-      [&](const CalibratorInfo& known) { return known.name == point.calibrator.name; });
-  if (info != calibrators.end() && info->given) {
+  if (find_calibrator({result.calibrator, {}}, calibrators).given) {
     return;
   }
   for (Range& range : result.chosen) {
     range = {range.low * kWider, range.high * kWider};
   }
-  result.params = to_quant_params(result.chosen, point.spec);
+  result.params = to_quant_params(result.chosen, spec);
 }
 
 PointResult choose_weight(const SimulatedGraph& simulated, const QuantPoint& point,
@@ -125,38 +142,46 @@ double CalibratorOptions::number(const std::string& key, double fallback) const 
   return found == values_->end() ? fallback : found->second;
 }
 
-QuantTable choose(const SimulatedGraph& simulated, const Statistics& statistics,
+namespace {
+
+Draft draft_table(const SimulatedGraph& simulated, const Statistics& statistics,
                   std::span<const CalibratorInfo> calibrators) {
   require_calibrators(simulated, calibrators);
   require_model(model_digest(simulated.source), statistics);
   require_values(simulated, statistics);
-  QuantTable table;
+  Draft draft;
   std::vector<const QuantPoint*> accumulators;
-  InputMeans means;
   for (const QuantPoint& point : simulated.points) {
     if (point.role == Role::kActivation) {
       const std::string& name = simulated.source.name(point.value);
-      table.emplace(point.name,
-                    choose_activation(statistics.values.at(name), point, calibrators));
+      draft.add(point.name, choose_activation(statistics.values.at(name), point, calibrators));
     } else if (point.role == Role::kWeight) {
-      table.emplace(point.name, choose_weight(simulated, point, calibrators));
+      draft.table.emplace(point.name, choose_weight(simulated, point, calibrators));
     } else {
       accumulators.push_back(&point);
       if (point.corrects_bias) {
-        means.emplace(point.name,
-                      statistics.channels.at(accumulated_input(simulated, point)).means());
+        draft.means.emplace(
+            point.name, statistics.channels.at(accumulated_input(simulated, point)).means());
       }
     }
   }
-  derive_accumulators(simulated, accumulators, means, table);
-  return table;
+  derive_accumulators(simulated, accumulators, draft.means, draft.table);
+  return draft;
+}
+
+}  // namespace
+
+QuantTable choose(const SimulatedGraph& simulated, const Statistics& statistics,
+                  std::span<const CalibratorInfo> calibrators) {
+  return draft_table(simulated, statistics, calibrators).table;
 }
 
 QuantTable calibrate(const SimulatedGraph& simulated, const Dataset& data,
                      std::span<const CalibratorInfo> calibrators,
                      const CalibrateOptions& options) {
   require_calibrators(simulated, calibrators);  // before the work
-  return choose(simulated, collect(simulated, data, options), calibrators);
+  const Statistics statistics = collect(simulated, data, options);
+  return settle(simulated, draft_table(simulated, statistics, calibrators), data, options);
 }
 
 }  // namespace tare

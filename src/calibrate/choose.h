@@ -3,20 +3,22 @@
 #include "tare/calibrator.h"
 
 #include <span>
+#include <vector>
 
 namespace tare {
 
 /// Throws Error(kInvalidConfig) for a calibrator that is not known or has no such option.
 void require_calibrators(const SimulatedGraph&, std::span<const CalibratorInfo>);
 
-/// Throws Error(kInvalidData) when NaN or infinities were seen.
-PointResult choose_activation(const Summary& seen, const QuantPoint&,
-                              std::span<const CalibratorInfo>);
+/// What the point's calibrator chooses; one result for each where it tries several. Throws
+/// Error(kInvalidData) when NaN or infinities were seen.
+std::vector<PointResult> choose_activation(const Summary& seen, const QuantPoint&,
+                                           std::span<const CalibratorInfo>);
 /// Widens the range by 1/4096. Values of a simulated graph are multiples of earlier steps, and
 /// a range that ends at one of them makes a step that is a ratio of small numbers to those:
 /// whole classes of values would lie halfway between two steps, where the last bit of a float
 /// product decides and engines differ. A range that the user gave stays.
-void move_off_grid(const QuantPoint&, std::span<const CalibratorInfo>, PointResult&);
+void move_off_grid(const QuantSpec&, std::span<const CalibratorInfo>, PointResult&);
 PointResult choose_weight(const SimulatedGraph&, const QuantPoint&,
                           std::span<const CalibratorInfo>);
 

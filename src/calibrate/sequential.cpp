@@ -2,6 +2,7 @@
 #include "calibrate/choose.h"
 #include "calibrate/levels.h"
 #include "calibrate/observed.h"
+#include "calibrate/trial.h"
 #include "calibrate/walk.h"
 
 #include <algorithm>
@@ -45,20 +46,21 @@ std::map<ValueId, Observed> observe(Walk& walk, const Graph& graph, const Level&
 
 void decide(const SimulatedGraph& simulated, const Level& level,
             const std::map<ValueId, Observed>& seen,
-            std::span<const CalibratorInfo> calibrators, QuantTable& table) {
+            std::span<const CalibratorInfo> calibrators, Draft& draft) {
   for (const QuantPoint* point : level.points) {
-    PointResult result =
+    std::vector<PointResult> results =
         choose_activation(seen.at(point->simulated).values, *point, calibrators);
-    move_off_grid(*point, calibrators, result);
-    table.emplace(point->name, std::move(result));
+    for (PointResult& result : results) {
+      move_off_grid(point->spec, calibrators, result);
+    }
+    draft.add(point->name, std::move(results));
   }
-  InputMeans means;
   for (const QuantPoint* point : level.accumulators) {
     if (point->corrects_bias) {
-      means.emplace(point->name, seen.at(point->simulated).channels.means());
+      draft.means.emplace(point->name, seen.at(point->simulated).channels.means());
     }
   }
-  derive_accumulators(simulated, level.accumulators, means, table);
+  derive_accumulators(simulated, level.accumulators, draft.means, draft.table);
 }
 
 }  // namespace
@@ -67,10 +69,10 @@ QuantTable calibrate_sequentially(const SimulatedGraph& simulated, const Dataset
                                   std::span<const CalibratorInfo> calibrators,
                                   const CalibrateOptions& options) {
   require_calibrators(simulated, calibrators);
-  QuantTable table;
+  Draft draft;
   for (const QuantPoint& point : simulated.points) {
     if (point.role == Role::kWeight) {
-      table.emplace(point.name, choose_weight(simulated, point, calibrators));
+      draft.table.emplace(point.name, choose_weight(simulated, point, calibrators));
     }
   }
   const std::vector<Level> levels = plan_levels(simulated);
@@ -82,10 +84,10 @@ QuantTable calibrate_sequentially(const SimulatedGraph& simulated, const Dataset
       };
     }
     const auto kept = i == 0 ? std::span<const ValueId>() : levels[i - 1].frontier;
-    const auto seen = observe(walk, tare::bind(simulated, table), levels[i], kept);
-    decide(simulated, levels[i], seen, calibrators, table);
+    const auto seen = observe(walk, tare::bind(simulated, draft.table), levels[i], kept);
+    decide(simulated, levels[i], seen, calibrators, draft);
   }
-  return table;
+  return settle(simulated, std::move(draft), data, options);
 }
 
 }  // namespace tare

@@ -111,19 +111,24 @@ std::size_t Feed::samples_in(std::size_t chunk) const {
   return runs_in(chunk) * batch_;
 }
 
+std::vector<Tensor> Feed::read(std::size_t first_run, std::size_t runs) const {
+  std::vector<Tensor> result;
+  for (const Input& input : inputs_) {
+    result.push_back(
+        converted(data_.read(input.name, first_sample_ + first_run * batch_, runs * batch_),
+                  input.type.dtype));
+  }
+  return result;
+}
+
 void Feed::for_each_run(
     std::size_t chunk,
     const std::function<void(std::size_t run, std::span<const Tensor> inputs)>& body) const {
-  std::vector<Tensor> read;
-  for (const Input& input : inputs_) {
-    read.push_back(converted(
-        data_.read(input.name, first_sample_ + first_run(chunk) * batch_, samples_in(chunk)),
-        input.type.dtype));
-  }
+  const std::vector<Tensor> all = read(first_run(chunk), runs_in(chunk));
   std::vector<Tensor> inputs(inputs_.size());
   for (std::size_t run = 0; run < runs_in(chunk); ++run) {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      inputs[i] = read[i].rows(static_cast<std::int64_t>(run * batch_),
+      inputs[i] = all[i].rows(static_cast<std::int64_t>(run * batch_),
                                static_cast<std::int64_t>(batch_));
     }
     body(first_run(chunk) + run, inputs);

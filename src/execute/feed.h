@@ -33,11 +33,15 @@ class Feed {
       std::size_t chunk,
       const std::function<void(std::size_t run, std::span<const Tensor> inputs)>& body) const;
 
+  /// Reads one run: the graph's inputs.
+  std::vector<Tensor> read(std::size_t run) const { return read(run, 1); }
+
  private:
   struct Input {
     std::string name;
     TensorType type;
   };
+  std::vector<Tensor> read(std::size_t first_run, std::size_t runs) const;
   std::size_t first_run(std::size_t chunk) const { return chunk * runs_per_chunk_; }
   std::size_t runs_in(std::size_t chunk) const;
 

@@ -14,6 +14,7 @@ std::vector<std::string> names() {
   std::vector<std::string> result = Toolkit::builtin().calibrator_names();
   // `fixed` needs options, and they say what comes out, whatever was seen.
   std::erase(result, "fixed");
+  std::erase(result, "auto");  // tries the others
   return result;
 }
 

@@ -107,8 +107,9 @@ QuantTable naive(const Case& c) {
     const Graph bound = tare::bind(simulated, table);
     const Summary seen = observe(bound, c.data, point->simulated).values;
     PointResult result;
+    result.calibrator = point->calibrator.name;
     result.chosen = {calibrator_of(*point)->choose(seen, point->spec)};
-    move_off_grid(*point, Toolkit::builtin().calibrators, result);
+    move_off_grid(point->spec, Toolkit::builtin().calibrators, result);
     std::vector<const QuantPoint*> accumulators;
     std::map<std::string, std::vector<double>> means;
     for (const QuantPoint& other : simulated.points) {

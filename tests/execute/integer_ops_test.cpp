@@ -125,5 +125,20 @@ TEST(MatMulInteger, TakesZeroPointsPerRowAndColumn) {
   }
 }
 
+TEST(FakeQuantize, ExpressesWhatIsStored) {
+  Random random(8);
+  const Tensor x = random.tensor({1, 3, 5, 7});
+  const QuantParams params{
+      .storage = DType::kUint8, .scale = {0.013F}, .zero_point = {101}, .axis = {}};
+  const Tensor settings = Tensor::of<float>({4}, std::vector<float>{0.013F, 101, 0, 255});
+  const auto run = [&](const Tensor& with) {
+    const std::vector<const Tensor*> operands{&x, &with};
+    const TensorType type = f32(x.shape());
+    return evaluate(make_node("FakeQuantize"), operands, {&type, 1})[0];
+  };
+  EXPECT_EQ(run(settings), dequantize(quantize(x, params), params));
+  EXPECT_EQ(run(Tensor(DType::kFloat32, {4})), x) << "scale 0 passes values through";
+}
+
 }  // namespace
 }  // namespace tare::testing

@@ -1,0 +1,17 @@
+// What others choose, tried on data: together the ranges that leave the least error in the
+// results of the network. The first is used where there are statistics only.
+#include "tare/calibrator.h"
+
+TARE_CALIBRATOR(auto) {
+  using namespace tare;
+  return {.name = "auto",
+          .summary = "of what the others choose, what serves the results of the network best",
+          .options = {},
+          .make = {},
+          .candidates = {{"mse", {}},
+                         {"max", {}},
+                         {"kl", {}},
+                         {"percentile", {{"percentile", 99.99}}},
+                         {"percent_of_max", {}},
+                         {"aciq", {}}}};
+}

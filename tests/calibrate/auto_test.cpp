@@ -1,0 +1,185 @@
+#include "tare/pipeline.h"
+
+#include "calibrate/samples_in_memory.h"
+#include "execute/random_graph.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+namespace tare {
+namespace {
+
+using testing::Random;
+
+Config configured(const std::string& calibrator) {
+  Config config;
+  config.activations.calibrator.name = calibrator;
+  return config;
+}
+
+SimulatedGraph simulated_of(const Graph& graph, const std::string& calibrator) {
+  return simulate(graph, configured(calibrator), read_target("ort-cpu"),
+                  Toolkit::builtin().patterns);
+}
+
+/// Values with outliers, so that calibrators differ.
+SamplesInMemory heavy_samples(const Graph& graph, std::uint32_t seed, std::int64_t count) {
+  Random random(seed);
+  std::map<std::string, Tensor> samples;
+  for (const ValueId input : graph.inputs()) {
+    Shape shape = graph.type(input).shape;
+    shape[0] = count;
+    Tensor values = random.tensor(shape);
+    for (float& x : values.mutable_view<float>()) {
+      x = x * x * x;
+    }
+    samples.emplace(graph.name(input), values);
+  }
+  return SamplesInMemory(samples);
+}
+
+Graph random_network(std::uint32_t seed) {
+  Random random(seed);
+  return prepare(testing::random_graph(random, 15), Toolkit::builtin());
+}
+
+/// Squared error of the results of the quantized network, each relative to its magnitude.
+double error(const SimulatedGraph& simulated, const QuantTable& table, const Dataset& data) {
+  const Executable exact(simulated.source);
+  const Executable quantized(tare::bind(simulated, table));
+  std::vector<double> errors(simulated.source.outputs().size());
+  std::vector<double> magnitudes(errors.size());
+  for (std::size_t sample = 0; sample < data.size(); ++sample) {
+    std::vector<Tensor> inputs;
+    for (const ValueId input : simulated.source.inputs()) {
+      inputs.push_back(data.read(simulated.source.name(input), sample, 1));
+    }
+    const auto a = exact.run(inputs);
+    const auto b = quantized.run(inputs);
+    for (std::size_t k = 0; k < errors.size(); ++k) {
+      for (std::size_t i = 0; i < a[k].view<float>().size(); ++i) {
+        const double x = a[k].view<float>()[i];
+        errors[k] += std::pow(x - static_cast<double>(b[k].view<float>()[i]), 2);
+        magnitudes[k] += x * x;
+      }
+    }
+  }
+  double sum = 0;
+  for (std::size_t k = 0; k < errors.size(); ++k) {
+    sum += magnitudes[k] > 0 ? errors[k] / magnitudes[k] : 0;
+  }
+  return sum;
+}
+
+QuantTable calibrated(const Graph& graph, const std::string& calibrator, const Dataset& data,
+                      const CalibrateOptions& options = {}) {
+  return calibrate(simulated_of(graph, calibrator), data, Toolkit::builtin().calibrators,
+                   options);
+}
+
+std::vector<CalibratorChoice> candidates() {
+  for (const CalibratorInfo& info : Toolkit::builtin().calibrators) {
+    if (info.name == "auto") {
+      return info.candidates;
+    }
+  }
+  return {};
+}
+
+class Auto : public ::testing::TestWithParam<std::uint32_t> {};
+
+TEST_P(Auto, LeavesNoMoreErrorInTheResultsThanAnyCalibratorThatItTries) {
+  const Graph graph = random_network(GetParam());
+  const SamplesInMemory data = heavy_samples(graph, GetParam(), 20);
+  const SimulatedGraph simulated = simulated_of(graph, "auto");
+  const double least = error(simulated, calibrated(graph, "auto", data), data);
+  ASSERT_FALSE(candidates().empty());
+  for (const CalibratorChoice& choice : candidates()) {
+    // Trials run in real values, so that single values on the edge between two steps may fall
+    // to the other side.
+    EXPECT_LE(least, 1.01 * error(simulated, calibrated(graph, choice.name, data), data))
+        << choice.name;
+  }
+}
+
+TEST_P(Auto, DoesNotDependOnThreads) {
+  const Graph graph = random_network(GetParam());
+  const SamplesInMemory data = heavy_samples(graph, GetParam(), 20);
+  const QuantTable expected = calibrated(graph, "auto", data, {.threads = 1});
+  for (const int threads : {2, 3, 7}) {
+    for (const auto& [name, result] : calibrated(graph, "auto", data, {.threads = threads})) {
+      EXPECT_EQ(result.params, expected.at(name).params) << name;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(RandomNetworks, Auto, ::testing::Range(1U, 9U));
+
+TEST(AutoCalibrator, IsItsFirstCandidateWhereThereIsNoData) {
+  const Graph graph = random_network(3);
+  const SamplesInMemory data = heavy_samples(graph, 3, 10);
+  const auto& calibrators = Toolkit::builtin().calibrators;
+  const SimulatedGraph simulated = simulated_of(graph, "auto");
+  const QuantTable table = choose(simulated, collect(simulated, data), calibrators);
+  for (const auto& [name, result] : calibrated(graph, candidates().front().name, data)) {
+    EXPECT_EQ(table.at(name).params, result.params) << name;
+  }
+}
+
+TEST(AutoCalibrator, LooksAtWhatTheLastSoftmaxReads) {
+  Graph graph;
+  Random random(5);
+  const ValueId x = graph.add_input("x", testing::f32({1, 16}));
+  const ValueId w = graph.add_constant("w", random.tensor({16, 6}));
+  const ValueId y = testing::add(graph, "MatMul", {x, w}, {1, 6});
+  Graph with_softmax = graph;
+  graph.set_outputs({y});
+  with_softmax.set_outputs({testing::add(with_softmax, "Softmax", {y}, {1, 6})});
+  const SamplesInMemory data = heavy_samples(graph, 6, 40);
+  EXPECT_EQ(calibrated(graph, "auto", data).at("x").params,
+            calibrated(with_softmax, "auto", data).at("x").params);
+}
+
+TEST(Switchable, GivesWhatTheBoundGraphGivesAndTheFloatGraphWhenSwitchedOff) {
+  const Graph graph = random_network(4);
+  const SamplesInMemory data = heavy_samples(graph, 4, 1);
+  const SimulatedGraph simulated = simulated_of(graph, "max");
+  const QuantTable table = calibrate(simulated, data, Toolkit::builtin().calibrators);
+  const auto results = [&](const QuantTable& weights, bool on) {
+    const SwitchableGraph switches = switchable(simulated, weights);
+    std::vector<Tensor> inputs;
+    for (const ValueId input : graph.inputs()) {
+      inputs.push_back(data.read(graph.name(input), 0, 1));
+    }
+    for (const std::string& point : switches.points) {
+      inputs.push_back(on ? switch_on(table.at(point).params) : switch_off());
+    }
+    return Executable(switches.graph).run(inputs);
+  };
+  std::vector<Tensor> inputs;
+  for (const ValueId input : graph.inputs()) {
+    inputs.push_back(data.read(graph.name(input), 0, 1));
+  }
+  const auto expect_near = [](const std::vector<Tensor>& a, const std::vector<Tensor>& b,
+                              double share) {
+    for (std::size_t k = 0; k < a.size(); ++k) {
+      double error = 0;
+      double magnitude = 0;
+      for (std::size_t i = 0; i < a[k].view<float>().size(); ++i) {
+        const double x = a[k].view<float>()[i];
+        error += std::pow(x - static_cast<double>(b[k].view<float>()[i]), 2);
+        magnitude += x * x;
+      }
+      EXPECT_LE(error, share * magnitude);
+    }
+  };
+  // Rounding of float sums only.
+  expect_near(Executable(graph).run(inputs), results({}, false), 1e-10);
+  // Values on the edge between two steps may fall to either side: far less than quantization
+  // itself costs, which is some 1e-4 here.
+  expect_near(Executable(tare::bind(simulated, table)).run(inputs), results(table, true), 1e-6);
+}
+
+}  // namespace
+}  // namespace tare
