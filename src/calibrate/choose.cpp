@@ -62,7 +62,7 @@ void move_off_grid(const QuantPoint& point, std::span<const CalibratorInfo> cali
   const auto info = std::find_if(
       calibrators.begin(), calibrators.end(),
       [&](const CalibratorInfo& known) { return known.name == point.calibrator.name; });
-  if (info != calibrators.end() && info->given) {
+  if (point.spec.power_of_two || (info != calibrators.end() && info->given)) {
     return;
   }
   for (Range& range : result.chosen) {
@@ -80,7 +80,7 @@ PointResult choose_weight(const SimulatedGraph& simulated, const QuantPoint& poi
   if (limit > 0 && point.reader) {
     const Node& reader = simulated.source.node(*point.reader);
     if (const auto order = kernel_order(simulated.source, reader)) {
-      result.widened_channels = limit_pairs(values, *order, limit, result.params);
+      result.widened_channels = limit_pairs(values, *order, limit, point.spec, result.params);
     }
   }
   return result;
