@@ -6,7 +6,7 @@ packages="cmake ninja-build g++ libdnnl-dev ocl-icd-opencl-dev libtbb-dev libhdf
   libyaml-cpp-dev libonnx-dev libprotobuf-dev protobuf-compiler libfmt-dev libeigen3-dev
   nlohmann-json3-dev libcxxopts-dev libxxhash-dev"
 if [ "${1:-}" = --tests ]; then
-  packages="$packages libgtest-dev libonnx-testdata libopenmpi-dev openmpi-bin
+  packages="$packages libgtest-dev librapidcheck-dev libonnx-testdata libopenmpi-dev openmpi-bin
     python3 nodejs npm"
 fi
 

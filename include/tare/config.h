@@ -26,6 +26,7 @@ struct ValueConfig {
   std::optional<DType> storage;
   bool symmetric = false;
   bool narrow = false;
+  bool power_of_two = false;
   Granularity granularity = Granularity::kPerTensor;
   CalibratorChoice calibrator;
 
@@ -37,6 +38,7 @@ struct ValueOverride {
   std::optional<DType> storage;
   std::optional<bool> symmetric;
   std::optional<bool> narrow;
+  std::optional<bool> power_of_two;
   std::optional<Granularity> granularity;
   std::optional<CalibratorChoice> calibrator;
 
@@ -87,6 +89,7 @@ struct Config {
   ValueConfig weights{.storage = {},
                       .symmetric = true,
                       .narrow = true,
+                      .power_of_two = false,
                       .granularity = Granularity::kPerAxis,
                       .calibrator = {}};
   std::optional<Schedule> schedule;     ///< absent: as the effort says

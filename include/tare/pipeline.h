@@ -11,6 +11,7 @@
 #include "tare/simulate.h"
 #include "tare/statistics.h"
 
+#include <chrono>
 #include <cstddef>
 #include <filesystem>
 #include <functional>
@@ -67,12 +68,13 @@ QuantizeResult quantize(const Graph& model, const Statistics&, const Config&, co
 /// kept in float.
 SimulatedGraph simulate_all(const Graph& model, Config, const Toolkit&);
 
-/// collect(), with what was seen so far kept in the file `checkpoint` every ten seconds and
-/// when options.stop says true. Goes on from that file where it is of the same model and its
-/// samples are the first ones of the data, and removes it in the end. Returns fewer samples
-/// than the data has only when it was stopped.
+/// collect(), with what was seen so far kept in the file `checkpoint` after every interval and
+/// when options.stop says true. Goes on from that file where it is of the same values of the
+/// same model and its samples are the first ones of the data, and removes it in the end.
+/// Returns fewer samples than the data has only when it was stopped.
 Statistics collect_resumably(const SimulatedGraph&, const Dataset&, const CalibrateOptions&,
-                             const std::filesystem::path& checkpoint);
+                             const std::filesystem::path& checkpoint,
+                             std::chrono::milliseconds interval = std::chrono::seconds(10));
 
 /// Runs `graph` on every sample, in parallel; `take` gets the outputs sample by sample, in
 /// order, from one thread at a time. `samples` 0 means all. A model whose first input dimension

@@ -19,6 +19,7 @@ struct QuantSpec {
   bool symmetric =
       false;  ///< real 0 sits at the middle of the storage range (0, or 128 for u8)
   bool narrow_range = false;  ///< i8 uses [-127,127]; u8 with symmetric uses [1,255]
+  bool power_of_two = false;  ///< scales are powers of two: rescaling is a shift
 
   friend bool operator==(const QuantSpec&, const QuantSpec&) = default;
 };
@@ -60,9 +61,12 @@ struct Range {
 /// per channel of spec.axis. Each range is first widened to hold 0. Symmetric: scale is
 /// max(|low|, |high|) over the storage steps on the wider side. Asymmetric: scale spans the
 /// range exactly, the zero point is rounded half to even and the scale is then widened where
-/// rounding it would have cut an end of the range off. A range of width 0, or one so narrow
-/// that its scale would be below 2^-126 (the smallest normal float), gets scale 1 and its zero
-/// point. A channel below 1e-6 of the widest one is dead and gets the widest one's range.
+/// rounding it would have cut an end of the range off. Power of two: the scale is the least one
+/// at which some zero point lets the range in, and the zero point the nearest to that rounded
+/// one. A range of width 0,
+/// or one so narrow that its scale would be below 2^-126 (the smallest normal float), gets
+/// scale 1 and its zero point. A channel below 1e-6 of the widest one is dead and gets the
+/// widest one's range.
 /// Throws Error(kInternal) on a non-finite or reversed range.
 QuantParams to_quant_params(const std::vector<Range>& ranges, const QuantSpec&);
 

@@ -22,6 +22,8 @@ struct PointResult {
   /// Accumulators: real values added to the bias, one per output channel, that undo the mean
   /// error of the rounded weights; empty where nothing is corrected.
   std::vector<float> bias_correction;
+
+  friend bool operator==(const PointResult&, const PointResult&) = default;
 };
 
 /// Point name -> decision.

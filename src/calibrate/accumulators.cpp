@@ -70,7 +70,7 @@ bool make_room(const SimulatedGraph& simulated, const QuantPoint& point, QuantTa
   const auto fit = [&](const Tensor& bias) {
     const std::vector<int> channels =
         fit_bias(corrected_bias(bias, accumulator), table.at(point.input).params.scale[0],
-                 weight.params);
+                 simulated.find(point.weight)->spec, weight.params);
     weight.widened_channels.insert(weight.widened_channels.end(), channels.begin(),
                                    channels.end());
     widened = widened || !channels.empty();

@@ -136,6 +136,9 @@ std::optional<Extremes> ChannelSummary::observe(const TensorView& view) {
     const bool is_number = std::isfinite(seen.sums[c]);
     finite = finite && is_number;
     sums[c].add(is_number ? seen.sums[c] : 0);
+    // Makes 0 of -0: which of these two stays would depend on the order.
+    seen.lows[c] += 0.0F;
+    seen.highs[c] += 0.0F;
   }
   merge(
       of(values.size() / count, std::move(seen.lows), std::move(seen.highs), std::move(sums)));

@@ -79,7 +79,7 @@ std::vector<PointResult> choose_activation(const Summary& seen, const QuantPoint
 void move_off_grid(const QuantSpec& spec, std::span<const CalibratorInfo> calibrators,
                    PointResult& result) {
   constexpr double kWider = 1 + 0x1p-12;
-  if (find_calibrator({result.calibrator, {}}, calibrators).given) {
+  if (spec.power_of_two || find_calibrator({result.calibrator, {}}, calibrators).given) {
     return;
   }
   for (Range& range : result.chosen) {
@@ -97,7 +97,7 @@ PointResult choose_weight(const SimulatedGraph& simulated, const QuantPoint& poi
   if (limit > 0 && point.reader) {
     const Node& reader = simulated.source.node(*point.reader);
     if (const auto order = kernel_order(simulated.source, reader)) {
-      result.widened_channels = limit_pairs(values, *order, limit, result.params);
+      result.widened_channels = limit_pairs(values, *order, limit, point.spec, result.params);
     }
   }
   return result;

@@ -17,7 +17,8 @@ std::vector<PointResult> choose_activation(const Summary& seen, const QuantPoint
 /// Widens the range by 1/4096. Values of a simulated graph are multiples of earlier steps, and
 /// a range that ends at one of them makes a step that is a ratio of small numbers to those:
 /// whole classes of values would lie halfway between two steps, where the last bit of a float
-/// product decides and engines differ. A range that the user gave stays.
+/// product decides and engines differ. A range that the user gave stays, and one for powers of
+/// two: products with these are exact, and a full grid would become one of twice the step.
 void move_off_grid(const QuantSpec&, std::span<const CalibratorInfo>, PointResult&);
 PointResult choose_weight(const SimulatedGraph&, const QuantPoint&,
                           std::span<const CalibratorInfo>);

@@ -68,13 +68,10 @@ int exponent_for(float magnitude) {
 /// Adds the bins of `values`, which all lie inside, and returns how many are zero. Several
 /// tables, because consecutive values tend to fall into the same bin and would wait for each
 /// other's increment.
-std::uint64_t count_bins(std::span<const float> values, int exponent,
+template <class BinOf>
+std::uint64_t count_bins(std::span<const float> values, BinOf bin_of,
                          std::vector<std::uint64_t>& bins) {
   constexpr std::size_t kTables = 4;
-  const float inverse = std::ldexp(1.0F, -exponent);
-  const auto bin_of = [inverse](float x) {
-    return static_cast<std::int32_t>(std::floor(x * inverse)) + kHalf;
-  };
   std::uint64_t zeros = 0;
   if (values.size() < Summary::kBins * 2) {  // not worth clearing the tables for
     for (const float x : values) {
@@ -112,6 +109,22 @@ std::uint64_t count_bins(std::span<const float> values, int exponent,
     bins[bin] += sum;
   }
   return zeros;
+}
+
+std::uint64_t count_bins(std::span<const float> values, int exponent,
+                         std::vector<std::uint64_t>& bins) {
+  const float inverse = std::ldexp(1.0F, -exponent);
+  const auto bin_of = [inverse](float x) {
+    return static_cast<std::int32_t>(std::floor(x * inverse)) + kHalf;
+  };
+  if (exponent <= 0) {
+    return count_bins(values, bin_of, bins);
+  }
+  // A negative number that is tiny beside a bin becomes 0 and still belongs below it.
+  const auto below_zero = [bin_of](float x) {
+    return x < 0 ? std::min(bin_of(x), kHalf - 1) : bin_of(x);
+  };
+  return count_bins(values, below_zero, bins);
 }
 
 }  // namespace
@@ -173,8 +186,9 @@ Extremes Summary::observe_part(std::span<const float> values) {
 }
 
 void Summary::count_finite(std::span<const float> values, Extremes seen) {
-  low_ = count_ == 0 ? seen.low : std::min(low_, seen.low);
-  high_ = count_ == 0 ? seen.high : std::max(high_, seen.high);
+  // 0 is added since it makes 0 of -0: which of these two stays would depend on the order.
+  low_ = (count_ == 0 ? seen.low : std::min(low_, seen.low)) + 0.0F;
+  high_ = (count_ == 0 ? seen.high : std::max(high_, seen.high)) + 0.0F;
   count_ += values.size();
   if (seen.low == 0 && seen.high == 0) {
     zeros_ += values.size();

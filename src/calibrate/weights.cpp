@@ -1,6 +1,7 @@
 #include "calibrate/weights.h"
 
 #include "graph/per_axis.h"
+#include "graph/power_of_two.h"
 
 #include <algorithm>
 #include <cmath>
@@ -93,11 +94,11 @@ std::optional<KernelOrder> kernel_order(const Graph& graph, const Node& node) {
 }
 
 std::vector<int> limit_pairs(const Tensor& weights, const KernelOrder& order, int limit,
-                             QuantParams& params) {
+                             const QuantSpec& spec, QuantParams& params) {
   if (params.storage != DType::kInt8 || params.zero_point[0] != 0) {
     return {};
   }
-  constexpr float kStep = 1.005F;
+  const float step = spec.power_of_two ? 2 : 1.005F;
   const ChannelReader reader(weights, order);
   const auto low = static_cast<float>(params.range().low);
   const auto high = static_cast<float>(params.range().high);
@@ -116,7 +117,7 @@ std::vector<int> limit_pairs(const Tensor& weights, const KernelOrder& order, in
     float& scale = params.scale[params.per_axis() ? channel : 0];
     const float before = scale;
     while (largest_pair(channel, scale) > static_cast<float>(limit)) {
-      scale *= kStep;
+      scale *= step;
     }
     if (scale != before) {
       widened.push_back(static_cast<int>(channel));
@@ -125,7 +126,8 @@ std::vector<int> limit_pairs(const Tensor& weights, const KernelOrder& order, in
   return widened;
 }
 
-std::vector<int> fit_bias(const Tensor& bias, float input_scale, QuantParams& weight) {
+std::vector<int> fit_bias(const Tensor& bias, float input_scale, const QuantSpec& spec,
+                          QuantParams& weight) {
   // One step of room for the rounding of the bias itself.
   constexpr double kLargest = std::numeric_limits<std::int32_t>::max() - 1.0;
   std::vector<int> widened;
@@ -135,8 +137,9 @@ std::vector<int> fit_bias(const Tensor& bias, float input_scale, QuantParams& we
     const double needed = std::abs(static_cast<double>(values[channel])) / kLargest /
                           static_cast<double>(input_scale);
     if (static_cast<double>(scale) < needed) {
-      scale =
-          std::nextafter(static_cast<float>(needed), std::numeric_limits<float>::infinity());
+      scale = spec.power_of_two ? static_cast<float>(power_of_two_from(needed))
+                                : std::nextafter(static_cast<float>(needed),
+                                                 std::numeric_limits<float>::infinity());
       widened.push_back(static_cast<int>(channel));
     }
   }

@@ -23,11 +23,13 @@ std::optional<KernelOrder> kernel_order(const Graph&, const Node&);
 /// Widens scales until every |q[2i] + q[2i+1]| <= limit, with the weights of each output in
 /// kernel order. Kernels without VNNI add such pairs of products in int16, where 255 * 128
 /// still fits. Returns the channels whose scale changed; nothing is done to storage other than
-/// symmetric i8.
-std::vector<int> limit_pairs(const Tensor&, const KernelOrder&, int limit, QuantParams&);
+/// symmetric i8. Powers of two stay such where the spec asks for them.
+std::vector<int> limit_pairs(const Tensor&, const KernelOrder&, int limit, const QuantSpec&,
+                             QuantParams&);
 
 /// Widens the weight scale of every channel whose bias would not fit int32 at input scale *
-/// weight scale. Returns those channels.
-std::vector<int> fit_bias(const Tensor& bias, float input_scale, QuantParams& weight);
+/// weight scale; see limit_pairs. Returns those channels.
+std::vector<int> fit_bias(const Tensor& bias, float input_scale, const QuantSpec&,
+                          QuantParams& weight);
 
 }  // namespace tare

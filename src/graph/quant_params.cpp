@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "graph/per_axis.h"
+#include "graph/power_of_two.h"
 #include "graph/storage_type.h"
 
 #include <algorithm>
@@ -14,32 +15,49 @@ namespace tare {
 namespace {
 
 struct ScaleZeroPoint {
-  float scale;
-  std::int32_t zero_point;
+  double scale;
+  double zero_point;
 };
 
-std::int32_t middle(const StorageRange& storage) {
+std::int64_t middle(const StorageRange& storage) {
   // i8: 0 in both ranges; u8: 128 in [0,255] and in [1,255].
-  return static_cast<std::int32_t>((storage.low + storage.high + 1) / 2);
+  return (storage.low + storage.high + 1) / 2;
 }
 
-ScaleZeroPoint symmetric_params(Range range, const StorageRange& storage) {
-  const std::int32_t zero = middle(storage);
+ScaleZeroPoint symmetric_params(Range range, const StorageRange& storage, bool power_of_two) {
+  const std::int64_t zero = middle(storage);
   const double reach = std::max(-range.low, range.high);
   // The shorter side limits a symmetric range: [-128,127] spans 127 steps upward.
-  const double steps = static_cast<double>(storage.high - zero);
-  return {static_cast<float>(reach / steps), zero};
+  const double exact = reach / static_cast<double>(storage.high - zero);
+  return {power_of_two ? power_of_two_from(exact) : exact, static_cast<double>(zero)};
 }
 
-ScaleZeroPoint asymmetric_params(Range range, const StorageRange& storage) {
+/// The least power of two from that scale on at which some zero point lets the range in. Of
+/// several zero points the nearest to the given one shares out what is left, and leaves nothing
+/// on a side that has no values.
+ScaleZeroPoint power_of_two_params(Range range, const StorageRange& storage,
+                                   const ScaleZeroPoint& exact) {
+  for (double scale = power_of_two_from(exact.scale);; scale *= 2) {
+    const double lowest = std::ceil(static_cast<double>(storage.low) - range.low / scale);
+    const double highest = std::floor(static_cast<double>(storage.high) - range.high / scale);
+    if (lowest <= highest) {
+      return {scale, std::clamp(exact.zero_point, lowest, highest)};
+    }
+  }
+}
+
+ScaleZeroPoint asymmetric_params(Range range, const StorageRange& storage, bool power_of_two) {
   const auto low = static_cast<double>(storage.low);
   const auto high = static_cast<double>(storage.high);
   const double exact = (range.high - range.low) / (high - low);
   const double zero = std::clamp(std::nearbyint(low - range.low / exact), low, high);
+  if (power_of_two) {
+    return power_of_two_params(range, storage, {exact, zero});
+  }
   // Rounding the zero point shifts the grid by up to half a step; widen so neither end is cut.
   const double below = zero > low ? -range.low / (zero - low) : 0;
   const double above = zero < high ? range.high / (high - zero) : 0;
-  return {static_cast<float>(std::max({exact, below, above})), static_cast<std::int32_t>(zero)};
+  return {std::max({exact, below, above}), zero};
 }
 
 }  // namespace
@@ -89,17 +107,16 @@ QuantParams to_quant_params(const std::vector<Range>& ranges, const QuantSpec& s
       range = {-widest, widest};
     }
     ScaleZeroPoint result = spec.symmetric || range == Range{}
-                                ? symmetric_params(range, storage)
-                                : asymmetric_params(range, storage);
+                                ? symmetric_params(range, storage, spec.power_of_two)
+                                : asymmetric_params(range, storage, spec.power_of_two);
     if (range == Range{} && !spec.symmetric) {
       result.zero_point =
-          static_cast<std::int32_t>(std::clamp<std::int64_t>(0, storage.low, storage.high));
+          static_cast<double>(std::clamp<std::int64_t>(0, storage.low, storage.high));
     }
-    if (!(result.scale >= std::numeric_limits<float>::min()) || !std::isfinite(result.scale)) {
-      result.scale = 1;
-    }
-    params.scale.push_back(result.scale);
-    params.zero_point.push_back(result.zero_point);
+    const auto scale = static_cast<float>(result.scale);
+    const bool usable = scale >= std::numeric_limits<float>::min() && std::isfinite(scale);
+    params.scale.push_back(usable ? scale : 1);
+    params.zero_point.push_back(static_cast<std::int32_t>(result.zero_point));
   }
   return params;
 }

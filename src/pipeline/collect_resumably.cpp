@@ -1,27 +1,34 @@
 #include "tare/error.h"
 #include "tare/pipeline.h"
 
+#include "execute/feed.h"
+
 #include <atomic>
-#include <chrono>
 
 namespace tare {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr auto kInterval = std::chrono::seconds(10);
 
 /// What the checkpoint holds if that is the beginning of this very work.
 Statistics resumed(const SimulatedGraph& simulated, const Dataset& data,
-                   const CalibrateOptions& options, const std::filesystem::path& checkpoint) {
+                   const CalibrateOptions& options, const Feed& feed,
+                   const std::filesystem::path& checkpoint) {
   if (!std::filesystem::exists(checkpoint)) {
     return {};
   }
   try {
     Statistics found = read_statistics(checkpoint);
-    const std::size_t end =
-        options.samples == 0 ? data.size() : std::min(options.samples, data.size());
-    if (found.samples > 0 && options.first + found.samples <= end &&
-        found.data == data_digest(simulated.source, data, options.first, found.samples)) {
+    if (found.samples == 0 || found.samples > feed.samples()) {
+      return {};
+    }
+    // Statistics of another model, or of the values that another target or configuration looks
+    // at, do not add up with those of one run.
+    Statistics one_run = collect(
+        simulated, data,
+        {.threads = 1, .samples = options.first + feed.batch(), .first = options.first});
+    merge(found, one_run);
+    if (found.data == data_digest(simulated.source, data, options.first, found.samples)) {
       return found;
     }
   } catch (const Error&) {
@@ -34,26 +41,24 @@ Statistics resumed(const SimulatedGraph& simulated, const Dataset& data,
 
 Statistics collect_resumably(const SimulatedGraph& simulated, const Dataset& data,
                              const CalibrateOptions& options,
-                             const std::filesystem::path& checkpoint) {
-  Statistics statistics = resumed(simulated, data, options, checkpoint);
-  if (statistics.model != model_digest(simulated.source)) {
-    statistics = {};
-  }
+                             const std::filesystem::path& checkpoint,
+                             std::chrono::milliseconds interval) {
+  const Feed feed(simulated.source, data, options.samples, options.first);
+  Statistics statistics = resumed(simulated, data, options, feed, checkpoint);
   for (;;) {
     std::atomic<bool> stopped = false;
-    std::atomic<bool> due = false;
-    const Clock::time_point deadline = Clock::now() + kInterval;
+    std::atomic<bool> begun = false;
+    const Clock::time_point deadline = Clock::now() + interval;
     CalibrateOptions until = options;
     until.stop = [&] {
       if (options.stop && options.stop()) {
         stopped = true;
-      } else if (Clock::now() >= deadline) {
-        due = true;
       }
-      return stopped || due;
+      // Some samples are seen each time, however long the preparations took.
+      return stopped || (begun.exchange(true) && Clock::now() >= deadline);
     };
     statistics = collect(simulated, data, until, std::move(statistics));
-    if (!stopped && !due) {
+    if (statistics.samples == feed.samples()) {
       std::filesystem::remove(checkpoint);
       return statistics;
     }

@@ -57,6 +57,7 @@ QuantPoint Settings::point(ValueId value, Role role, const ValueConfig& general,
   result.spec.granularity = own.granularity.value_or(general.granularity);
   result.spec.symmetric = own.symmetric.value_or(general.symmetric);
   result.spec.narrow_range = own.narrow.value_or(general.narrow);
+  result.spec.power_of_two = own.power_of_two.value_or(general.power_of_two);
   result.calibrator = own.calibrator.value_or(general.calibrator);
   return result;
 }

@@ -39,7 +39,12 @@ inline std::vector<QuantSpec> specs() {
   for (const DType storage : {DType::kInt8, DType::kUint8}) {
     for (const bool symmetric : {false, true}) {
       for (const bool narrow : {false, true}) {
-        result.push_back({.storage = storage, .symmetric = symmetric, .narrow_range = narrow});
+        for (const bool power_of_two : {false, true}) {
+          result.push_back({.storage = storage,
+                            .symmetric = symmetric,
+                            .narrow_range = narrow,
+                            .power_of_two = power_of_two});
+        }
       }
     }
   }

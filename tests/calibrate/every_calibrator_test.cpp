@@ -47,6 +47,19 @@ TEST_P(EveryCalibrator, OfNothingOrOfZerosIsZero) {
   }
 }
 
+TEST_P(EveryCalibrator, GivesPowersOfTwoWhereTheSpecAsksForThem) {
+  for (const NamedValues& tensor : tensors()) {
+    const Summary seen = summary_of(tensor.values);
+    for (const QuantSpec& spec : specs()) {
+      if (spec.power_of_two) {
+        const QuantParams params = to_quant_params({calibrator_->choose(seen, spec)}, spec);
+        int exponent = 0;
+        EXPECT_EQ(std::frexp(params.scale[0], &exponent), 0.5F) << tensor.name;
+      }
+    }
+  }
+}
+
 TEST_P(EveryCalibrator, ReachesAConstant) {
   const double share = GetParam() == "percent_of_max" ? 0.99 : 1;
   for (const float constant : {3.0F, -2.0F, 0.1F, 1e-30F, -1e30F}) {

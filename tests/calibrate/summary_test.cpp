@@ -81,6 +81,18 @@ TEST(Summary, OfAnySplitInAnyOrderIsTheSummaryOfTheWhole) {
   }
 }
 
+TEST(Summary, CountsTinyNegativeNumbersBelowZeroBesideHugeOnes) {
+  const Summary seen = summary_of(std::vector<float>{1e38F, -1e-38F, 1e-38F});
+  EXPECT_EQ(seen.bins()[Summary::kBins / 2 - 1], 1U);
+  EXPECT_EQ(seen.bins()[Summary::kBins / 2], 1U);
+}
+
+TEST(Summary, KnowsOneZero) {
+  const Summary seen = summary_of(std::vector<float>{-0.0F, -0.0F});
+  EXPECT_FALSE(std::signbit(seen.low()));
+  EXPECT_FALSE(std::signbit(seen.high()));
+}
+
 TEST(Summary, AveragesTheExtremesOfSamples) {
   Summary seen;
   seen.observe(std::vector<float>{-1, 0, 5});

@@ -1,5 +1,6 @@
 #include "calibrate/weights.h"
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -40,7 +41,7 @@ TEST(LimitPairs, BoundsNeighboursAlongTheInputChannelsOfEachKernelPosition) {
   const QuantPoint point = conv_weight();
   QuantParams params = full_range_params(weights, point);
   const QuantParams before = params;
-  const std::vector<int> widened = limit_pairs(weights, {true, 0}, 128, params);
+  const std::vector<int> widened = limit_pairs(weights, {true, 0}, 128, point.spec, params);
   const Tensor q = quantize(weights, params);
   const auto storage = q.view<std::int8_t>();
   for (std::size_t o = 0; o < 5; ++o) {
@@ -62,8 +63,9 @@ TEST(LimitPairs, BoundsNeighboursAlongTheInputChannelsOfEachKernelPosition) {
 
 TEST(LimitPairs, BoundsNeighboursAlongTheReducedAxisOfAMatrix) {
   const Tensor weights = random_weights({9, 4}, 2);
-  QuantParams params = full_range_params(weights, conv_weight(1));
-  limit_pairs(weights, {false, 1}, 128, params);
+  const QuantPoint point = conv_weight(1);
+  QuantParams params = full_range_params(weights, point);
+  limit_pairs(weights, {false, 1}, 128, point.spec, params);
   const Tensor q = quantize(weights, params);
   const auto storage = q.view<std::int8_t>();
   for (std::size_t column = 0; column < 4; ++column) {
@@ -71,6 +73,24 @@ TEST(LimitPairs, BoundsNeighboursAlongTheReducedAxisOfAMatrix) {
       EXPECT_LE(std::abs(storage[row * 4 + column] + storage[(row + 1) * 4 + column]), 128);
     }
   }
+}
+
+bool are_powers_of_two(const std::vector<float>& scales) {
+  return std::all_of(scales.begin(), scales.end(), [](float scale) {
+    int exponent = 0;
+    return std::frexp(scale, &exponent) == 0.5F;
+  });
+}
+
+TEST(LimitPairs, StaysWithPowersOfTwoWhereTheSpecAsksForThem) {
+  const Tensor weights = random_weights({5, 7, 3, 2}, 1);
+  QuantPoint point = conv_weight();
+  point.spec.power_of_two = true;
+  // The largest values saturate, so there are pairs to limit.
+  QuantParams params = to_quant_params(std::vector<Range>(5, {-1, 1}), point.spec);
+  EXPECT_FALSE(limit_pairs(weights, {true, 0}, 128, point.spec, params).empty());
+  EXPECT_TRUE(are_powers_of_two(params.scale));
+  EXPECT_TRUE(limit_pairs(weights, {true, 0}, 128, point.spec, params).empty());
 }
 
 TEST(KernelOrder, LeavesOutDepthwiseKernelsOnly) {
@@ -94,13 +114,27 @@ TEST(FitBias, WidensTheScaleOfAChannelWhoseBiasWouldOverflow) {
                      .narrow_range = true};
   const Tensor bias = Tensor::of<float>({2}, {5, -5});
   const float input_scale = 0.01F;
-  EXPECT_EQ(fit_bias(bias, input_scale, weight), std::vector<int>{1});
+  EXPECT_EQ(fit_bias(bias, input_scale, conv_weight().spec, weight), std::vector<int>{1});
   EXPECT_EQ(weight.scale[0], 1e-3F);
   const double stored =
       5.0 / (static_cast<double>(input_scale) * static_cast<double>(weight.scale[1]));
   EXPECT_LT(stored, std::numeric_limits<std::int32_t>::max());
   // No wider than needed: half that scale would overflow.
   EXPECT_GT(stored * 2, std::numeric_limits<std::int32_t>::max());
+}
+
+TEST(FitBias, StaysWithPowersOfTwoWhereTheSpecAsksForThem) {
+  QuantSpec spec = conv_weight().spec;
+  spec.power_of_two = true;
+  QuantParams weight{.storage = DType::kInt8,
+                     .scale = {0x1p-10F, 0x1p-30F},
+                     .zero_point = {0, 0},
+                     .axis = 0,
+                     .narrow_range = true};
+  // 5 / 2^-6 / 2^31 lies between 2^-23 and 2^-22.
+  EXPECT_EQ(fit_bias(Tensor::of<float>({2}, {5, -5}), 0x1p-6F, spec, weight),
+            std::vector<int>{1});
+  EXPECT_EQ(weight.scale, (std::vector<float>{0x1p-10F, 0x1p-22F}));
 }
 
 }  // namespace

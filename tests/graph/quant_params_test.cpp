@@ -1,5 +1,8 @@
 #include "tare/quant_params.h"
 
+#include <cmath>
+#include <random>
+
 #include <gtest/gtest.h>
 
 namespace tare {
@@ -55,6 +58,119 @@ TEST(ToQuantParams, ADeadChannelTakesTheWidestChannelsScale) {
                        .narrow_range = true};
   const QuantParams params = to_quant_params({{-1.27, 1.27}, {0, 0}, {-0.0127, 0}}, spec);
   EXPECT_EQ(params.scale, (std::vector<float>{0.01F, 0.01F, 0.0001F}));
+}
+
+bool is_power_of_two(float x) {
+  int exponent = 0;
+  return std::frexp(x, &exponent) == 0.5F;
+}
+
+std::vector<QuantSpec> power_of_two_specs() {
+  std::vector<QuantSpec> specs;
+  for (const DType storage : {DType::kInt8, DType::kUint8, DType::kInt16, DType::kUint16}) {
+    for (const bool symmetric : {false, true}) {
+      for (const bool narrow : {false, true}) {
+        specs.push_back({.storage = storage,
+                         .symmetric = symmetric,
+                         .narrow_range = narrow,
+                         .power_of_two = true});
+      }
+    }
+  }
+  return specs;
+}
+
+/// Ranges of all sizes: around 0, on either side of it, and some that just fill a scale.
+std::vector<Range> random_ranges() {
+  std::mt19937 random(11);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  std::vector<Range> ranges;
+  for (int i = 0; i < 3000; ++i) {
+    const double size = std::ldexp(1, static_cast<int>(random() % 180) - 90);
+    const auto [low, high] = std::minmax({uniform(random) * size, uniform(random) * size});
+    ranges.push_back({low, high});
+    const double below = static_cast<double>(random() % 300) * size;
+    ranges.push_back({-below, 255 * size - below});
+    ranges.push_back({-below - uniform(random) * size, 254 * size - below});
+  }
+  return ranges;
+}
+
+/// Whether some zero point that the spec allows lets the range in at that scale.
+bool holds(const Range& range, double scale, const QuantSpec& spec) {
+  const StorageRange storage = storage_range(spec.storage, spec.narrow_range);
+  const auto low = static_cast<double>(storage.low);
+  const auto high = static_cast<double>(storage.high);
+  if (spec.symmetric) {
+    const double middle = std::floor((low + high + 1) / 2);
+    return std::max(-range.low, range.high) <= scale * (high - middle);
+  }
+  const double first = std::ceil(low - std::min(range.low, 0.0) / scale);
+  const double last = std::floor(high - std::max(range.high, 0.0) / scale);
+  return first <= last;
+}
+
+TEST(PowerOfTwoScales, AreTheSmallestThatHoldTheRange) {
+  for (const QuantSpec& spec : power_of_two_specs()) {
+    for (const Range& range : random_ranges()) {
+      const QuantParams params = to_quant_params({range}, spec);
+      ASSERT_TRUE(is_power_of_two(params.scale[0])) << params.scale[0];
+      const double scale = params.scale[0];
+      const double zero = params.zero_point[0];
+      const StorageRange storage = params.range();
+      ASSERT_GE(zero, storage.low);
+      ASSERT_LE(zero, storage.high);
+      ASSERT_LE(scale * (static_cast<double>(storage.low) - zero), range.low);
+      ASSERT_GE(scale * (static_cast<double>(storage.high) - zero), range.high);
+      ASSERT_FALSE(holds(range, scale / 2, spec))
+          << range.low << ".." << range.high << " in " << to_string(params);
+    }
+  }
+}
+
+TEST(PowerOfTwoScales, AreNotWidenedWhereAnotherZeroPointFits) {
+  const QuantSpec spec{.storage = DType::kUint8, .power_of_two = true};
+  // Rounding puts the zero point of [-25.02, 229] at 25, which cuts the low end off at scale 1.
+  EXPECT_EQ(to_quant_params({{-25.02, 229}}, spec),
+            (QuantParams{.storage = DType::kUint8, .scale = {1}, .zero_point = {26}}));
+  // Between 25.5 and 25.7 there is none.
+  EXPECT_EQ(to_quant_params({{-25.5, 229.3}}, spec).scale[0], 2);
+}
+
+TEST(PowerOfTwoScales, LeaveZeroAtTheEndOfAOneSidedRange) {
+  // So that a Relu costs nothing.
+  for (const QuantSpec& spec : power_of_two_specs()) {
+    if (spec.symmetric) {
+      continue;
+    }
+    const StorageRange storage = storage_range(spec.storage, spec.narrow_range);
+    for (double reach = 0.01; reach < 100; reach *= 1.01) {
+      EXPECT_EQ(to_quant_params({{0, reach}}, spec).zero_point[0], storage.low) << reach;
+      EXPECT_EQ(to_quant_params({{-reach, 0}}, spec).zero_point[0], storage.high) << reach;
+    }
+  }
+}
+
+TEST(PowerOfTwoScales, AreThoseOfTheWidestChannelWhereOneIsDead) {
+  const QuantSpec spec{.storage = DType::kInt8,
+                       .granularity = Granularity::kPerAxis,
+                       .axis = 0,
+                       .symmetric = true,
+                       .narrow_range = true,
+                       .power_of_two = true};
+  const QuantParams params = to_quant_params({{-127, 127}, {0, 0}, {-1, 0}, {0, 127.5}}, spec);
+  EXPECT_EQ(params.scale, (std::vector<float>{1, 2, 0x1p-6F, 2}));
+}
+
+TEST(PowerOfTwoScales, OfDegenerateRangesAreOne) {
+  for (QuantSpec spec : power_of_two_specs()) {
+    for (const Range& range : {Range{0, 0}, Range{0, 1e-45}, Range{-1e-45, 0}}) {
+      const QuantParams params = to_quant_params({range}, spec);
+      EXPECT_EQ(params.scale[0], 1);
+      spec.power_of_two = false;
+      EXPECT_EQ(params, to_quant_params({range}, spec));
+    }
+  }
 }
 
 TEST(Quantize, RoundsHalfToEvenAndSaturates) {

@@ -44,9 +44,10 @@ target: ort-cpu
 activations:
   storage: int8
   symmetric: true
+  power_of_two: true
   granularity: per_tensor
   calibrator: {name: percentile, percentile: 99.9}
-weights: {storage: uint8, symmetric: false, narrow: false, granularity: per_tensor, calibrator: percentile}
+weights: {storage: uint8, symmetric: false, narrow: false, power_of_two: true, granularity: per_tensor, calibrator: percentile}
 calibration:
   schedule: independent
   samples: 64
@@ -54,20 +55,22 @@ calibration:
 accuracy: {effort: fast, bias_correction: false}
 dims: {batch: 1, "sequence.length": 48}
 layers:
-  - {match: {op: Conv, name: "features.0.*"}, activations: {calibrator: {name: percentile, percentile: 99.99}}}
+  - {match: {op: Conv, name: "features.0.*"}, activations: {power_of_two: false, calibrator: {name: percentile, percentile: 99.99}}}
   - match: {name: "*/attention/*"}
     keep_float: true
-    weights: {narrow: false, storage: int8, granularity: per_axis}
+    weights: {narrow: false, power_of_two: true, storage: int8, granularity: per_axis}
 )");
   Config expected;
   expected.activations = {.storage = DType::kInt8,
                           .symmetric = true,
                           .narrow = false,
+                          .power_of_two = true,
                           .granularity = Granularity::kPerTensor,
                           .calibrator = {"percentile", {{"percentile", 99.9}}}};
   expected.weights = {.storage = DType::kUint8,
                       .symmetric = false,
                       .narrow = false,
+                      .power_of_two = true,
                       .granularity = Granularity::kPerTensor,
                       .calibrator = {"percentile", {}}};
   expected.schedule = Schedule::kIndependent;
@@ -80,9 +83,11 @@ layers:
   expected.layers[0].op = "Conv";
   expected.layers[0].name = "features.0.*";
   expected.layers[0].activations.calibrator = {"percentile", {{"percentile", 99.99}}};
+  expected.layers[0].activations.power_of_two = false;
   expected.layers[1].name = "*/attention/*";
   expected.layers[1].keep_float = true;
   expected.layers[1].weights.narrow = false;
+  expected.layers[1].weights.power_of_two = true;
   expected.layers[1].weights.storage = DType::kInt8;
   expected.layers[1].weights.granularity = Granularity::kPerAxis;
   EXPECT_EQ(config, expected);

@@ -1,7 +1,14 @@
 #include "io/folder.h"
 #include "pipeline/digits.h"
 
+#include <array>
 #include <atomic>
+#include <csignal>
+#include <random>
+#include <thread>
+
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace tare {
 namespace {
@@ -20,6 +27,32 @@ class CollectResumably : public InFolder {
 
   Statistics finished() const {
     return collect_resumably(digits_.simulated, *digits_.data, {.threads = 2}, checkpoint());
+  }
+
+  /// Works in a process of its own, with a checkpoint after every chunk of samples, and kills
+  /// it some time after it has seen that many.
+  void kill_after(std::size_t samples, std::chrono::microseconds delay) const {
+    std::array<int, 2> ends{};
+    ASSERT_EQ(::pipe(ends.data()), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      CalibrateOptions options{.threads = 1};  // a fork has no others
+      options.progress = [&](std::size_t seen, std::size_t) {
+        if (seen >= samples && ::write(ends[1], "", 1) != 1) {
+          ::_exit(1);
+        }
+      };
+      (void)collect_resumably(digits_.simulated, *digits_.data, options, checkpoint(),
+                              std::chrono::milliseconds(5));
+      ::_exit(0);
+    }
+    ::close(ends[1]);
+    char byte = 0;
+    EXPECT_EQ(::read(ends[0], &byte, 1), 1);
+    std::this_thread::sleep_for(delay);
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    ::close(ends[0]);
   }
 
   std::filesystem::path checkpoint() const { return path("s.h5.checkpoint"); }
@@ -58,6 +91,53 @@ TEST_F(CollectResumably, DoesNotTrustACheckpointOfAnotherModel) {
   other.model ^= 1U;
   write_statistics(checkpoint(), other);
   EXPECT_EQ(finished(), undisturbed());
+}
+
+TEST_F(CollectResumably, DoesNotTrustACheckpointOfOtherValues) {
+  Target target = read_target("ort-cpu");
+  std::erase(target.patterns, "dense");
+  const SimulatedGraph other =
+      simulate(digits_.simulated.source, {}, target, Toolkit::builtin().patterns);
+  const Statistics of_others = collect(other, *digits_.data, {.samples = 20});
+  const Statistics whole = undisturbed();
+  ASSERT_NE(of_others.values.size(), whole.values.size());
+  write_statistics(checkpoint(), of_others);
+  EXPECT_EQ(finished(), whole);
+}
+
+TEST_F(CollectResumably, IsDoneWhenStoppedAfterTheLastSample) {
+  bool done = false;
+  CalibrateOptions options{.threads = 1};
+  options.progress = [&](std::size_t seen, std::size_t total) { done = seen == total; };
+  options.stop = [&] { return done; };
+  EXPECT_EQ(collect_resumably(digits_.simulated, *digits_.data, options, checkpoint()),
+            undisturbed());
+  EXPECT_EQ(file_count(), 0U);
+}
+
+TEST_F(CollectResumably, AdvancesHoweverShortTheInterval) {
+  std::size_t rounds = 0;
+  CalibrateOptions options{.threads = 1, .samples = 40};
+  options.progress = [&](std::size_t, std::size_t) {
+    rounds += std::filesystem::exists(checkpoint()) ? 1 : 0;
+  };
+  EXPECT_EQ(collect_resumably(digits_.simulated, *digits_.data, options, checkpoint(),
+                              std::chrono::seconds(0)),
+            collect(digits_.simulated, *digits_.data, options));
+  EXPECT_GT(rounds, 2U) << "no checkpoints on the way";
+}
+
+TEST_F(CollectResumably, GoesOnWhereverItWasKilled) {
+  const Statistics whole = undisturbed();
+  std::mt19937 random(5);
+  int resumed = 0;
+  for (std::size_t tenth = 0; tenth < 10; ++tenth) {
+    const std::size_t samples = (tenth * 10 + random() % 10) * whole.samples / 100;
+    kill_after(samples, std::chrono::microseconds(random() % 10000));
+    resumed += std::filesystem::exists(checkpoint()) ? 1 : 0;
+    EXPECT_EQ(finished(), whole) << samples;
+  }
+  EXPECT_GT(resumed, 0) << "there never was a checkpoint";
 }
 
 TEST_F(CollectResumably, StartsAnewFromADamagedCheckpoint) {

@@ -1,5 +1,6 @@
 #include "tare/statistics.h"
 
+#include "calibrate/any_samples.h"
 #include "io/folder.h"
 #include "pipeline/digits.h"
 
@@ -45,6 +46,15 @@ TEST_F(StatisticsFile, OfEqualStatisticsHasEqualBytes) {
   write_statistics(path("a.h5"), some());
   write_statistics(path("b.h5"), read_statistics(path("a.h5")));
   EXPECT_EQ(bytes_of(path("a.h5")), bytes_of(path("b.h5")));
+}
+
+RC_GTEST_FIXTURE_PROP(StatisticsFile, OfTheSameSamplesHasEqualBytesAndGivesThemBack, ()) {
+  const auto samples = *any_samples();
+  const Statistics statistics = statistics_in_parts(samples);
+  write_statistics(path("a.h5"), statistics);
+  write_statistics(path("b.h5"), statistics_in_parts(samples));
+  RC_ASSERT(bytes_of(path("a.h5")) == bytes_of(path("b.h5")));
+  RC_ASSERT(read_statistics(path("a.h5")) == statistics);
 }
 
 TEST_F(StatisticsFile, HoldsStatisticsOfNothing) {

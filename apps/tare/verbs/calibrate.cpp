@@ -19,6 +19,7 @@ struct Job {
   std::string model;
   std::string output;
   std::size_t samples = 0;  ///< of all ranks
+  std::size_t share = 0;    ///< of this one
 };
 
 std::string part_of(const std::string& output, int rank) {
@@ -37,6 +38,7 @@ Statistics collect_share(const Options& options, const Console& console, const R
   const std::size_t available = limit == 0 ? data->size() : std::min(limit, data->size());
   const auto [first, end] = ranks.share(available / batch);
   job.samples = available / batch * batch;
+  job.share = (end - first) * batch;
   if (first == end && !ranks.alone()) {
     Statistics nothing;
     nothing.model = model_digest(simulated.source);
@@ -70,7 +72,7 @@ int run(const Options& options, const Console& console) {
     const std::string output = ranks.alone() ? job.output : part_of(job.output, ranks.own());
     const Interrupt interrupt;
     Statistics statistics = collect_share(options, spoken, ranks, job, output);
-    if (Interrupt::requested()) {
+    if (statistics.samples < job.share) {
       spoken.say(
           fmt::format("interrupted after {} of {}; the same command goes on from there\n",
                       statistics.samples, counted(job.samples, "sample")));
