@@ -97,11 +97,28 @@ class Summary {
   std::vector<std::uint64_t> bins_;  // empty until the first non-zero value
 };
 
+/// What a calibrator that is not content with summaries remembers of one value. Threads have
+/// one each, see samples in any order and are merged: the range must not depend on how.
+class TensorObserver {
+ public:
+  virtual ~TensorObserver() = default;
+  /// The elements of one sample, in any order. They may hold NaN and infinities; then the range
+  /// does not matter, since that is an error.
+  virtual void observe(std::span<const float> sample) = 0;
+  /// Adds what another observer of the same calibrator saw.
+  virtual void merge(const TensorObserver&) = 0;
+  /// As Calibrator::choose().
+  virtual Range choose(const Summary&, const QuantSpec&) const = 0;
+};
+
 /// Chooses ranges from summaries. Settings belong to the instance; one choose() call does not
 /// depend on others.
 class Calibrator {
  public:
   virtual ~Calibrator() = default;
+  /// Not null: this looks at the values themselves and chooses, instead of choose() below. Such
+  /// a calibrator needs the data; statistics do not serve it.
+  virtual std::unique_ptr<TensorObserver> observer() const { return nullptr; }
   /// The interval of real values that the storage type shall span; need not hold 0, must be
   /// finite, and within what was seen and 0 unless the user asked for more.
   virtual Range choose(const Summary&, const QuantSpec&) const = 0;
@@ -122,8 +139,8 @@ struct CalibratorInfo {
   std::string_view summary;
   std::vector<std::string> options;  ///< names it accepts; others are errors
   std::function<std::unique_ptr<const Calibrator>(const CalibratorOptions&)> make;
-  /// Instead of `make`: calibrators whose ranges are tried on data, see calibrate(). Where there
-  /// are statistics only, it is the first of them.
+  /// Instead of `make`: calibrators whose ranges are tried on data, see calibrate(). Where
+  /// there are statistics only, it is the first of them.
   std::vector<CalibratorChoice> candidates{};
   bool given = false;  ///< its ranges are the user's own, to be used to the last bit
 };

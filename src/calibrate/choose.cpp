@@ -4,6 +4,7 @@
 #include "tare/statistics.h"
 
 #include "calibrate/accumulators.h"
+#include "calibrate/collect.h"
 #include "calibrate/model_digest.h"
 #include "calibrate/trial.h"
 #include "calibrate/weights.h"
@@ -56,7 +57,13 @@ std::unique_ptr<const Calibrator> make_calibrator(const CalibratorChoice& choice
 
 }  // namespace
 
-std::vector<PointResult> choose_activation(const Summary& seen, const QuantPoint& point,
+std::unique_ptr<TensorObserver> make_observer(const QuantPoint& point,
+                                              std::span<const CalibratorInfo> calibrators) {
+  return make_calibrator(point.calibrator, calibrators)->observer();
+}
+
+std::vector<PointResult> choose_activation(const Summary& seen, const TensorObserver* tensors,
+                                           const QuantPoint& point,
                                            std::span<const CalibratorInfo> calibrators) {
   if (seen.nan() + seen.infinite() != 0) {
     throw Error(ErrorCode::kInvalidData, "value '" + point.name + "'",
@@ -70,7 +77,14 @@ std::vector<PointResult> choose_activation(const Summary& seen, const QuantPoint
     result.calibrator = choice.name;
     result.elements = seen.count();
     result.seen = {{seen.low(), seen.high()}};
-    result.chosen = {make_calibrator(choice, calibrators)->choose(seen, point.spec)};
+    const auto calibrator = make_calibrator(choice, calibrators);
+    if (tensors == nullptr && calibrator->observer() != nullptr) {
+      throw Error(ErrorCode::kInvalidConfig, "calibrator '" + choice.name + "'",
+                  "looks at the values themselves")
+          .expected("samples in place of statistics, and to be asked for by its own name");
+    }
+    result.chosen = {tensors != nullptr ? tensors->choose(seen, point.spec)
+                                        : calibrator->choose(seen, point.spec)};
     result.params = to_quant_params(result.chosen, point.spec);
   }
   return results;
@@ -144,8 +158,9 @@ double CalibratorOptions::number(const std::string& key, double fallback) const 
 
 namespace {
 
-Draft draft_table(const SimulatedGraph& simulated, const Statistics& statistics,
+Draft draft_table(const SimulatedGraph& simulated, const Collected& collected,
                   std::span<const CalibratorInfo> calibrators) {
+  const Statistics& statistics = collected.statistics;
   require_calibrators(simulated, calibrators);
   require_model(model_digest(simulated.source), statistics);
   require_values(simulated, statistics);
@@ -154,7 +169,12 @@ Draft draft_table(const SimulatedGraph& simulated, const Statistics& statistics,
   for (const QuantPoint& point : simulated.points) {
     if (point.role == Role::kActivation) {
       const std::string& name = simulated.source.name(point.value);
-      draft.add(point.name, choose_activation(statistics.values.at(name), point, calibrators));
+      const auto tensors = collected.tensors.find(name);
+      draft.add(point.name,
+                choose_activation(
+                    statistics.values.at(name),
+                    tensors == collected.tensors.end() ? nullptr : tensors->second.get(), point,
+                    calibrators));
     } else if (point.role == Role::kWeight) {
       draft.table.emplace(point.name, choose_weight(simulated, point, calibrators));
     } else {
@@ -173,15 +193,25 @@ Draft draft_table(const SimulatedGraph& simulated, const Statistics& statistics,
 
 QuantTable choose(const SimulatedGraph& simulated, const Statistics& statistics,
                   std::span<const CalibratorInfo> calibrators) {
-  return draft_table(simulated, statistics, calibrators).table;
+  return draft_table(simulated, {statistics, {}}, calibrators).table;
 }
 
 QuantTable calibrate(const SimulatedGraph& simulated, const Dataset& data,
                      std::span<const CalibratorInfo> calibrators,
                      const CalibrateOptions& options) {
   require_calibrators(simulated, calibrators);  // before the work
-  const Statistics statistics = collect(simulated, data, options);
-  return settle(simulated, draft_table(simulated, statistics, calibrators), data, options);
+  std::map<ValueId, const QuantPoint*> activations;
+  for (const QuantPoint& point : simulated.points) {
+    if (point.role == Role::kActivation) {
+      activations.emplace(point.value, &point);
+    }
+  }
+  const auto observer = [&](ValueId value) {
+    const auto point = activations.find(value);
+    return point == activations.end() ? nullptr : make_observer(*point->second, calibrators);
+  };
+  const Collected collected = collect_observing(simulated, data, options, {}, observer);
+  return settle(simulated, draft_table(simulated, collected, calibrators), data, options);
 }
 
 }  // namespace tare

@@ -2,6 +2,7 @@
 
 #include "tare/calibrator.h"
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -10,10 +11,15 @@ namespace tare {
 /// Throws Error(kInvalidConfig) for a calibrator that is not known or has no such option.
 void require_calibrators(const SimulatedGraph&, std::span<const CalibratorInfo>);
 
-/// What the point's calibrator chooses; one result for each where it tries several. Throws
-/// Error(kInvalidData) when NaN or infinities were seen.
-std::vector<PointResult> choose_activation(const Summary& seen, const QuantPoint&,
-                                           std::span<const CalibratorInfo>);
+/// What shall look at the point's values, or null.
+std::unique_ptr<TensorObserver> make_observer(const QuantPoint&,
+                                              std::span<const CalibratorInfo>);
+
+/// What the point's calibrator chooses; one result for each where it tries several. `tensors`
+/// is what make_observer() made, after it saw the values. Throws Error(kInvalidData) when NaN
+/// or infinities were seen, Error(kInvalidConfig) when an observer is missing.
+std::vector<PointResult> choose_activation(const Summary& seen, const TensorObserver* tensors,
+                                           const QuantPoint&, std::span<const CalibratorInfo>);
 /// Widens the range by 1/4096. Values of a simulated graph are multiples of earlier steps, and
 /// a range that ends at one of them makes a step that is a ratio of small numbers to those:
 /// whole classes of values would lie halfway between two steps, where the last bit of a float

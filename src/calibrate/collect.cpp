@@ -1,3 +1,5 @@
+#include "calibrate/collect.h"
+
 #include "tare/error.h"
 #include "tare/statistics.h"
 
@@ -52,8 +54,9 @@ std::uint64_t digest_of_samples(std::span<const Tensor> inputs, std::size_t batc
 
 }  // namespace
 
-Statistics collect(const SimulatedGraph& simulated, const Dataset& data,
-                   const CalibrateOptions& options, Statistics so_far) {
+Collected collect_observing(const SimulatedGraph& simulated, const Dataset& data,
+                            const CalibrateOptions& options, Statistics so_far,
+                            const MakeObserver& make_observer) {
   // With every point disabled the simulated graph computes what its source computes.
   const Graph& graph = simulated.source;
   const std::uint64_t model = model_digest(graph);
@@ -75,6 +78,9 @@ Statistics collect(const SimulatedGraph& simulated, const Dataset& data,
     if (!worker.workspace) {
       worker.workspace.emplace(executable);
       worker.values.resize(watched.size());
+      for (std::size_t i = 0; i < watched.size(); ++i) {
+        worker.values[i].tensors = make_observer(watched[i]);
+      }
     }
     const auto take = [&](std::size_t index, const TensorView& view) {
       worker.values[index].observe(view, feed.batch());
@@ -94,14 +100,24 @@ Statistics collect(const SimulatedGraph& simulated, const Dataset& data,
   // Statistics are the same however samples were grouped, so which worker saw which sample does
   // not matter.
   Statistics seen;
+  Collected result;
   seen.model = model;
-  for (const Worker& worker : workers) {
+  for (Worker& worker : workers) {
     seen.data += worker.data;
     for (std::size_t i = 0; i < worker.values.size(); ++i) {
       const std::string& name = graph.name(watched[i]);
-      seen.values[name].merge(worker.values[i].values);
-      if (worker.values[i].channels.channels() > 0) {
-        seen.channels[name].merge(worker.values[i].channels);
+      Observed& value = worker.values[i];
+      seen.values[name].merge(value.values);
+      if (value.channels.channels() > 0) {
+        seen.channels[name].merge(value.channels);
+      }
+      if (value.tensors == nullptr) {
+        continue;
+      }
+      if (auto& tensors = result.tensors[name]) {
+        tensors->merge(*value.tensors);
+      } else {
+        tensors = std::move(value.tensors);
       }
     }
   }
@@ -109,7 +125,15 @@ Statistics collect(const SimulatedGraph& simulated, const Dataset& data,
     seen.samples += feed.samples_in(chunk);
   }
   merge(seen, so_far);
-  return so_far;
+  result.statistics = std::move(so_far);
+  return result;
+}
+
+Statistics collect(const SimulatedGraph& simulated, const Dataset& data,
+                   const CalibrateOptions& options, Statistics so_far) {
+  return collect_observing(simulated, data, options, std::move(so_far),
+                           [](ValueId) { return nullptr; })
+      .statistics;
 }
 
 std::uint64_t data_digest(const Graph& graph, const Dataset& data, std::size_t first,

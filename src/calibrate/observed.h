@@ -4,6 +4,7 @@
 #include "tare/statistics.h"
 
 #include <cstddef>
+#include <memory>
 
 namespace tare {
 
@@ -11,6 +12,8 @@ namespace tare {
 struct Observed {
   Summary values;
   ChannelSummary channels;  ///< of rank 2 and more
+  /// Of a calibrator that looks at the values themselves; mostly null.
+  std::unique_ptr<TensorObserver> tensors{};
 
   /// f32; a run of `batch` samples, which are its first axis where that has the same extent.
   void observe(const TensorView&, std::size_t batch);

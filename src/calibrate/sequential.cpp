@@ -26,20 +26,36 @@ std::vector<ValueId> watched_values(const Level& level) {
   return {values.begin(), values.end()};
 }
 
+/// One for each watched value, with the observers that calibrators want.
+std::vector<Observed> start_observing(const Level& level, std::span<const ValueId> watched,
+                                      std::span<const CalibratorInfo> calibrators) {
+  std::vector<Observed> result(watched.size());
+  for (const QuantPoint* point : level.points) {
+    const auto found = std::find(watched.begin(), watched.end(), point->simulated);
+    result[static_cast<std::size_t>(found - watched.begin())].tensors =
+        make_observer(*point, calibrators);
+  }
+  return result;
+}
+
 std::map<ValueId, Observed> observe(Walk& walk, const Graph& graph, const Level& level,
-                                    std::span<const ValueId> kept) {
+                                    std::span<const ValueId> kept,
+                                    std::span<const CalibratorInfo> calibrators) {
   const std::vector<ValueId> watched = watched_values(level);
-  std::vector<std::vector<Observed>> workers(static_cast<std::size_t>(walk.threads()),
-                                             std::vector<Observed>(watched.size()));
+  std::vector<std::vector<Observed>> workers;
+  for (int i = 0; i < walk.threads(); ++i) {
+    workers.push_back(start_observing(level, watched, calibrators));
+  }
   walk.step(graph, watched, kept,
             [&](std::size_t worker, std::size_t index, const TensorView& view) {
               workers[worker][index].observe(view, walk.batch());
             });
   std::map<ValueId, Observed> seen;
-  for (const std::vector<Observed>& worker : workers) {
-    for (std::size_t i = 0; i < watched.size(); ++i) {
-      seen[watched[i]].merge(worker[i]);
+  for (std::size_t i = 0; i < watched.size(); ++i) {
+    for (std::size_t other = 1; other < workers.size(); ++other) {
+      workers[0][i].merge(workers[other][i]);
     }
+    seen.emplace(watched[i], std::move(workers[0][i]));
   }
   return seen;
 }
@@ -48,8 +64,9 @@ void decide(const SimulatedGraph& simulated, const Level& level,
             const std::map<ValueId, Observed>& seen,
             std::span<const CalibratorInfo> calibrators, Draft& draft) {
   for (const QuantPoint* point : level.points) {
+    const Observed& value = seen.at(point->simulated);
     std::vector<PointResult> results =
-        choose_activation(seen.at(point->simulated).values, *point, calibrators);
+        choose_activation(value.values, value.tensors.get(), *point, calibrators);
     for (PointResult& result : results) {
       move_off_grid(point->spec, calibrators, result);
     }
@@ -84,7 +101,8 @@ QuantTable calibrate_sequentially(const SimulatedGraph& simulated, const Dataset
       };
     }
     const auto kept = i == 0 ? std::span<const ValueId>() : levels[i - 1].frontier;
-    const auto seen = observe(walk, tare::bind(simulated, draft.table), levels[i], kept);
+    const auto seen =
+        observe(walk, tare::bind(simulated, draft.table), levels[i], kept, calibrators);
     decide(simulated, levels[i], seen, calibrators, draft);
   }
   return settle(simulated, std::move(draft), data, options);

@@ -76,7 +76,12 @@ PointResult choose_constant(const Tensor& values, const QuantPoint& point,
     Summary summary;
     summary.observe(channel);
     result.seen.push_back({summary.low(), summary.high()});
-    result.chosen.push_back(calibrator.choose(summary, point.spec));
+    if (const auto tensors = calibrator.observer()) {
+      tensors->observe(channel);
+      result.chosen.push_back(tensors->choose(summary, point.spec));
+    } else {
+      result.chosen.push_back(calibrator.choose(summary, point.spec));
+    }
     result.elements += summary.count();
   }
   result.params = to_quant_params(result.chosen, point.spec);

@@ -19,9 +19,11 @@ foreach(config IN ITEMS "${in_prefix}" "${TARE_BUILD}/cmake/tareConfig.cmake")
     message(FATAL_ERROR "the program said '${said}'")
   endif()
   if(EXISTS "${WORK}/prefix/bin/tare")
-    run("${WORK}/prefix/bin/tare" quantize "${DATA}/digits.onnx" --samples 5 --quiet
-        --data "${DATA}/digits_calibration.h5" -o "${WORK}/digits.int8.onnx"
-        --set "plugins=[${WORK}/${name}/half_of_max.so]"
-        --set activations.calibrator=half_of_max)
+    foreach(plugin IN ITEMS half_of_max mean_of_quantiles)
+      run("${WORK}/prefix/bin/tare" quantize "${DATA}/digits.onnx" --samples 5 --quiet
+          --data "${DATA}/digits_calibration.h5" -o "${WORK}/digits.int8.onnx"
+          --set "plugins=[${WORK}/${name}/${plugin}.so]"
+          --set activations.calibrator=${plugin})
+    endforeach()
   endif()
 endforeach()

@@ -8,7 +8,7 @@ using Plugins = InFolder;
 
 Toolkit with_plugin() {
   Toolkit toolkit = Toolkit::builtin();
-  load_plugins({TARE_TEST_PLUGIN}, toolkit);
+  load_plugins({TARE_TEST_HALF_OF_MAX}, toolkit);
   return toolkit;
 }
 
@@ -24,12 +24,53 @@ TEST_F(Plugins, ChooseRangesLikeBuiltInCalibrators) {
   EXPECT_EQ(input.chosen[0].high, input.seen[0].high / 2);
 }
 
+TEST_F(Plugins, MayLookAtTheValuesThemselves) {
+  const Digits digits;
+  Toolkit toolkit = Toolkit::builtin();
+  load_plugins({TARE_TEST_MEAN_OF_QUANTILES}, toolkit);
+  Config config;
+  config.activations.calibrator.name = "mean_of_quantiles";
+  config.schedule = Schedule::kIndependent;
+  const std::string input = digits.model.name(digits.model.inputs()[0]);
+  double expected = 0;
+  for (std::size_t sample = 0; sample < 30; ++sample) {
+    std::vector<float> values = digits.data->read(input, sample, 1).to_float();
+    std::sort(values.begin(), values.end());
+    expected += static_cast<double>(values[values.size() - 1 - values.size() / 100]) / 30;
+  }
+  const CalibrateOptions one_thread{.threads = 1, .samples = 30};
+  const CalibrateOptions three_threads{.threads = 3, .samples = 30};
+  const QuantTable table =
+      quantize(digits.model, *digits.data, config, toolkit, one_thread).table;
+  // The sum is rounded once here and thirty times there.
+  EXPECT_NEAR(table.at(input).chosen[0].high, expected, 30 * 0x1p-52 * expected);
+  for (const Schedule schedule : {Schedule::kIndependent, Schedule::kSequential}) {
+    config.schedule = schedule;
+    EXPECT_EQ(quantize(digits.model, *digits.data, config, toolkit, one_thread).table,
+              quantize(digits.model, *digits.data, config, toolkit, three_threads).table);
+  }
+}
+
+TEST_F(Plugins, ThatLookAtTheValuesRefuseStatistics) {
+  const Digits digits;
+  Toolkit toolkit = Toolkit::builtin();
+  load_plugins({TARE_TEST_MEAN_OF_QUANTILES}, toolkit);
+  Config config;
+  config.activations.calibrator.name = "mean_of_quantiles";
+  const Statistics statistics = collect(digits.simulated, *digits.data, {.samples = 5});
+  EXPECT_EQ(
+      message_of([&] { (void)quantize(digits.model, statistics, config, toolkit); },
+                 ErrorCode::kInvalidConfig),
+      "calibrator 'mean_of_quantiles': looks at the values themselves, expected samples in "
+      "place of statistics, and to be asked for by its own name\n  while calibrating");
+}
+
 TEST_F(Plugins, CannotTakeANameThatExists) {
   Toolkit toolkit = with_plugin();
-  EXPECT_NE(
-      message_of([&] { load_plugins({TARE_TEST_PLUGIN}, toolkit); }, ErrorCode::kInvalidConfig)
-          .find("calibrator 'half_of_max' exists already"),
-      std::string::npos);
+  EXPECT_NE(message_of([&] { load_plugins({TARE_TEST_HALF_OF_MAX}, toolkit); },
+                       ErrorCode::kInvalidConfig)
+                .find("calibrator 'half_of_max' exists already"),
+            std::string::npos);
 }
 
 TEST_F(Plugins, ThatCannotBeLoadedSayWhy) {
