@@ -158,13 +158,13 @@ double CalibratorOptions::number(const std::string& key, double fallback) const 
 
 namespace {
 
-Draft draft_table(const SimulatedGraph& simulated, const Collected& collected,
-                  std::span<const CalibratorInfo> calibrators) {
+TableDraft draft_table(const SimulatedGraph& simulated, const Collected& collected,
+                       std::span<const CalibratorInfo> calibrators) {
   const Statistics& statistics = collected.statistics;
   require_calibrators(simulated, calibrators);
   require_model(model_digest(simulated.source), statistics);
   require_values(simulated, statistics);
-  Draft draft;
+  TableDraft draft;
   std::vector<const QuantPoint*> accumulators;
   for (const QuantPoint& point : simulated.points) {
     if (point.role == Role::kActivation) {

@@ -62,7 +62,7 @@ std::map<ValueId, Observed> observe(Walk& walk, const Graph& graph, const Level&
 
 void decide(const SimulatedGraph& simulated, const Level& level,
             const std::map<ValueId, Observed>& seen,
-            std::span<const CalibratorInfo> calibrators, Draft& draft) {
+            std::span<const CalibratorInfo> calibrators, TableDraft& draft) {
   for (const QuantPoint* point : level.points) {
     const Observed& value = seen.at(point->simulated);
     std::vector<PointResult> results =
@@ -86,7 +86,7 @@ QuantTable calibrate_sequentially(const SimulatedGraph& simulated, const Dataset
                                   std::span<const CalibratorInfo> calibrators,
                                   const CalibrateOptions& options) {
   require_calibrators(simulated, calibrators);
-  Draft draft;
+  TableDraft draft;
   for (const QuantPoint& point : simulated.points) {
     if (point.role == Role::kWeight) {
       draft.table.emplace(point.name, choose_weight(simulated, point, calibrators));

@@ -131,7 +131,7 @@ class Trial {
 /// Looks for the choice of candidates with the least error.
 class Search {
  public:
-  Search(const Draft& draft, const SwitchableGraph& graph, Trial& trial)
+  Search(const TableDraft& draft, const SwitchableGraph& graph, Trial& trial)
       : draft_(draft), graph_(graph), trial_(trial) {
     for (std::size_t i = 0; i < graph.points.size(); ++i) {
       best_.push_back(switch_on(draft.table.at(graph.points[i]).params));
@@ -222,7 +222,7 @@ class Search {
     }
   }
 
-  const Draft& draft_;
+  const TableDraft& draft_;
   const SwitchableGraph& graph_;
   Trial& trial_;
   std::vector<std::size_t> open_;  ///< points with candidates
@@ -234,14 +234,14 @@ class Search {
 
 }  // namespace
 
-void Draft::add(const std::string& point, std::vector<PointResult> results) {
+void TableDraft::add(const std::string& point, std::vector<PointResult> results) {
   table.emplace(point, results.front());
   if (results.size() > 1) {
     candidates.emplace(point, std::move(results));
   }
 }
 
-QuantTable settle(const SimulatedGraph& simulated, Draft draft, const Dataset& data,
+QuantTable settle(const SimulatedGraph& simulated, TableDraft draft, const Dataset& data,
                   const CalibrateOptions& options) {
   if (draft.candidates.empty()) {
     return std::move(draft.table);

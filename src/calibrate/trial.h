@@ -11,7 +11,7 @@
 namespace tare {
 
 /// A table in the making.
-struct Draft {
+struct TableDraft {
   QuantTable table;
   /// By name of the point, where its calibrator is one that tries others: what each of these
   /// made of it. The table holds the first.
@@ -27,6 +27,6 @@ struct Draft {
 /// points, then exchanges candidates point by point (in large networks, a few neighbours at
 /// once) as long as the squared error of the results falls. A Softmax that ends the network is
 /// left out: where it saturates it would hide errors, and few undecided samples would decide.
-QuantTable settle(const SimulatedGraph&, Draft, const Dataset&, const CalibrateOptions&);
+QuantTable settle(const SimulatedGraph&, TableDraft, const Dataset&, const CalibrateOptions&);
 
 }  // namespace tare
