@@ -53,6 +53,7 @@ struct QuantizeResult {
   Graph prepared;
   SimulatedGraph simulated;
   QuantTable table;
+  CalibrationAudit audit;
   Graph integer;
   Graph qdq;
 };
@@ -70,9 +71,10 @@ SimulatedGraph simulate_all(const Graph& model, Config, const Toolkit&);
 /// collect(), with what was seen so far kept in the file `checkpoint` every ten seconds and
 /// when options.stop says true. Goes on from that file where it is of the same model and its
 /// samples are the first ones of the data, and removes it in the end. Returns fewer samples
-/// than the data has only when it was stopped.
+/// than the data has only when it was stopped. The audit is of the samples alone.
 Statistics collect_resumably(const SimulatedGraph&, const Dataset&, const CalibrateOptions&,
-                             const std::filesystem::path& checkpoint);
+                             const std::filesystem::path& checkpoint,
+                             CalibrationAudit* = nullptr);
 
 /// Runs `graph` on every sample, in parallel; `take` gets the outputs sample by sample, in
 /// order, from one thread at a time. `samples` 0 means all. A model whose first input dimension

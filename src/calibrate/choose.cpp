@@ -4,6 +4,7 @@
 #include "tare/statistics.h"
 
 #include "calibrate/accumulators.h"
+#include "calibrate/audit.h"
 #include "calibrate/model_digest.h"
 #include "calibrate/trial.h"
 #include "calibrate/weights.h"
@@ -71,6 +72,7 @@ std::vector<PointResult> choose_activation(const Summary& seen, const QuantPoint
     result.elements = seen.count();
     result.seen = {{seen.low(), seen.high()}};
     result.chosen = {make_calibrator(choice, calibrators)->choose(seen, point.spec)};
+    result.clipped = clipped_shares(seen, result.chosen[0], point.spec);
     result.params = to_quant_params(result.chosen, point.spec);
   }
   return results;
@@ -145,16 +147,25 @@ double CalibratorOptions::number(const std::string& key, double fallback) const 
 namespace {
 
 Draft draft_table(const SimulatedGraph& simulated, const Statistics& statistics,
-                  std::span<const CalibratorInfo> calibrators) {
+                  std::span<const CalibratorInfo> calibrators, CalibrationAudit* audit) {
   require_calibrators(simulated, calibrators);
   require_model(model_digest(simulated.source), statistics);
   require_values(simulated, statistics);
+  if (audit != nullptr) {
+    audit->samples = statistics.samples;
+    audit->data = statistics.data;
+  }
   Draft draft;
   std::vector<const QuantPoint*> accumulators;
   for (const QuantPoint& point : simulated.points) {
     if (point.role == Role::kActivation) {
       const std::string& name = simulated.source.name(point.value);
-      draft.add(point.name, choose_activation(statistics.values.at(name), point, calibrators));
+      const Summary& seen = statistics.values.at(name);
+      const auto channels = statistics.channels.find(name);
+      draft.add(point.name, choose_activation(seen, point, calibrators));
+      audit_activation(simulated, point, draft.table.at(point.name), calibrators, seen,
+                       channels == statistics.channels.end() ? nullptr : &channels->second,
+                       audit);
     } else if (point.role == Role::kWeight) {
       draft.table.emplace(point.name, choose_weight(simulated, point, calibrators));
     } else {
@@ -172,16 +183,17 @@ Draft draft_table(const SimulatedGraph& simulated, const Statistics& statistics,
 }  // namespace
 
 QuantTable choose(const SimulatedGraph& simulated, const Statistics& statistics,
-                  std::span<const CalibratorInfo> calibrators) {
-  return draft_table(simulated, statistics, calibrators).table;
+                  std::span<const CalibratorInfo> calibrators, CalibrationAudit* audit) {
+  return draft_table(simulated, statistics, calibrators, audit).table;
 }
 
 QuantTable calibrate(const SimulatedGraph& simulated, const Dataset& data,
                      std::span<const CalibratorInfo> calibrators,
-                     const CalibrateOptions& options) {
+                     const CalibrateOptions& options, CalibrationAudit* audit) {
   require_calibrators(simulated, calibrators);  // before the work
-  const Statistics statistics = collect(simulated, data, options);
-  return settle(simulated, draft_table(simulated, statistics, calibrators), data, options);
+  const Statistics statistics = collect(simulated, data, options, {}, audit);
+  return settle(simulated, draft_table(simulated, statistics, calibrators, audit), data,
+                options);
 }
 
 }  // namespace tare

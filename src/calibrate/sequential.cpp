@@ -1,7 +1,9 @@
 #include "calibrate/accumulators.h"
+#include "calibrate/audit.h"
 #include "calibrate/choose.h"
 #include "calibrate/levels.h"
 #include "calibrate/observed.h"
+#include "calibrate/sample_digests.h"
 #include "calibrate/trial.h"
 #include "calibrate/walk.h"
 
@@ -46,10 +48,13 @@ std::map<ValueId, Observed> observe(Walk& walk, const Graph& graph, const Level&
 
 void decide(const SimulatedGraph& simulated, const Level& level,
             const std::map<ValueId, Observed>& seen,
-            std::span<const CalibratorInfo> calibrators, Draft& draft) {
+            std::span<const CalibratorInfo> calibrators, Draft& draft,
+            CalibrationAudit* audit) {
   for (const QuantPoint* point : level.points) {
-    std::vector<PointResult> results =
-        choose_activation(seen.at(point->simulated).values, *point, calibrators);
+    const Observed& own = seen.at(point->simulated);
+    std::vector<PointResult> results = choose_activation(own.values, *point, calibrators);
+    audit_activation(simulated, *point, results.front(), calibrators, own.values, &own.channels,
+                     audit);
     for (PointResult& result : results) {
       move_off_grid(point->spec, calibrators, result);
     }
@@ -67,7 +72,7 @@ void decide(const SimulatedGraph& simulated, const Level& level,
 
 QuantTable calibrate_sequentially(const SimulatedGraph& simulated, const Dataset& data,
                                   std::span<const CalibratorInfo> calibrators,
-                                  const CalibrateOptions& options) {
+                                  const CalibrateOptions& options, CalibrationAudit* audit) {
   require_calibrators(simulated, calibrators);
   Draft draft;
   for (const QuantPoint& point : simulated.points) {
@@ -76,7 +81,8 @@ QuantTable calibrate_sequentially(const SimulatedGraph& simulated, const Dataset
     }
   }
   const std::vector<Level> levels = plan_levels(simulated);
-  Walk walk(simulated.source, data, options);
+  const SampleDigests samples(data);
+  Walk walk(simulated.source, samples, options);
   for (std::size_t i = 0; i < levels.size(); ++i) {
     if (options.progress) {
       walk.progress = [&](std::size_t done) {
@@ -85,8 +91,9 @@ QuantTable calibrate_sequentially(const SimulatedGraph& simulated, const Dataset
     }
     const auto kept = i == 0 ? std::span<const ValueId>() : levels[i - 1].frontier;
     const auto seen = observe(walk, tare::bind(simulated, draft.table), levels[i], kept);
-    decide(simulated, levels[i], seen, calibrators, draft);
+    decide(simulated, levels[i], seen, calibrators, draft, audit);
   }
+  audit_samples(samples, audit);
   return settle(simulated, std::move(draft), data, options);
 }
 

@@ -1,6 +1,8 @@
 #include "tare/error.h"
 #include "tare/pipeline.h"
 
+#include "calibrate/audit.h"
+
 #include <atomic>
 #include <chrono>
 
@@ -32,9 +34,11 @@ Statistics resumed(const SimulatedGraph& simulated, const Dataset& data,
 
 }  // namespace
 
-Statistics collect_resumably(const SimulatedGraph& simulated, const Dataset& data,
+Statistics collect_resumably(const SimulatedGraph& simulated, const Dataset& samples,
                              const CalibrateOptions& options,
-                             const std::filesystem::path& checkpoint) {
+                             const std::filesystem::path& checkpoint, CalibrationAudit* audit) {
+  // What is read to trust a checkpoint counts too.
+  const SampleDigests data(samples);
   Statistics statistics = resumed(simulated, data, options, checkpoint);
   if (statistics.model != model_digest(simulated.source)) {
     statistics = {};
@@ -55,6 +59,7 @@ Statistics collect_resumably(const SimulatedGraph& simulated, const Dataset& dat
     statistics = collect(simulated, data, until, std::move(statistics));
     if (!stopped && !due) {
       std::filesystem::remove(checkpoint);
+      audit_samples(data, audit);
       return statistics;
     }
     write_statistics(checkpoint, statistics);

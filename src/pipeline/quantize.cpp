@@ -20,7 +20,7 @@ auto during(const char* activity, Stage stage) {
   }
 }
 
-/// The stages, with `decide` making a table of the simulated graph.
+/// The stages, with `decide` making a table of the simulated graph and filling the audit.
 template <class Decide>
 QuantizeResult run_stages(const Graph& model, const Config& config, const Toolkit& toolkit,
                           Decide decide) {
@@ -30,7 +30,7 @@ QuantizeResult run_stages(const Graph& model, const Config& config, const Toolki
   result.simulated = during("simulating", [&] {
     return simulate(result.prepared, config, target, toolkit.patterns);
   });
-  result.table = during("calibrating", [&] { return decide(result.simulated); });
+  result.table = during("calibrating", [&] { return decide(result.simulated, result.audit); });
   result.integer = during("lowering", [&] { return lower(result.simulated, result.table); });
   result.qdq = during("exporting", [&] { return to_qdq(result.integer); });
   return result;
@@ -40,18 +40,21 @@ QuantizeResult run_stages(const Graph& model, const Config& config, const Toolki
 
 QuantizeResult quantize(const Graph& model, const Dataset& data, const Config& config,
                         const Toolkit& toolkit, const CalibrateOptions& options) {
-  return run_stages(model, config, toolkit, [&](const SimulatedGraph& simulated) {
-    return schedule_of(config) == Schedule::kSequential
-               ? calibrate_sequentially(simulated, data, toolkit.calibrators, options)
-               : calibrate(simulated, data, toolkit.calibrators, options);
-  });
+  return run_stages(
+      model, config, toolkit, [&](const SimulatedGraph& simulated, CalibrationAudit& audit) {
+        return schedule_of(config) == Schedule::kSequential
+                   ? calibrate_sequentially(simulated, data, toolkit.calibrators, options,
+                                            &audit)
+                   : calibrate(simulated, data, toolkit.calibrators, options, &audit);
+      });
 }
 
 QuantizeResult quantize(const Graph& model, const Statistics& statistics, const Config& config,
                         const Toolkit& toolkit) {
-  return run_stages(model, config, toolkit, [&](const SimulatedGraph& simulated) {
-    return choose(simulated, statistics, toolkit.calibrators);
-  });
+  return run_stages(model, config, toolkit,
+                    [&](const SimulatedGraph& simulated, CalibrationAudit& audit) {
+                      return choose(simulated, statistics, toolkit.calibrators, &audit);
+                    });
 }
 
 SimulatedGraph simulate_all(const Graph& model, Config config, const Toolkit& toolkit) {
