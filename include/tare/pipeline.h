@@ -10,6 +10,7 @@
 #include "tare/pattern.h"
 #include "tare/simulate.h"
 #include "tare/statistics.h"
+#include "tare/table_file.h"
 
 #include <cstddef>
 #include <filesystem>
@@ -63,6 +64,8 @@ QuantizeResult quantize(const Graph& model, const Dataset&, const Config&, const
                         const CalibrateOptions& = {});
 /// The same with statistics of an earlier pass in place of the data.
 QuantizeResult quantize(const Graph& model, const Statistics&, const Config&, const Toolkit&);
+/// The same with a table that was decided before.
+QuantizeResult quantize(const Graph& model, const TableFile&, const Config&, const Toolkit&);
 
 /// The simulated graph whose statistics serve every configuration of this target: nothing is
 /// kept in float.
