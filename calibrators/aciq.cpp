@@ -121,5 +121,6 @@ TARE_CALIBRATOR(aciq) {
   return {.name = "aciq",
           .summary = "where the Laplace or normal distribution that fits best is clipped best",
           .options = {},
-          .make = [](const CalibratorOptions&) { return std::make_unique<Aciq>(); }};
+          .make = [](const CalibratorOptions&) { return std::make_unique<Aciq>(); },
+          .clips = true};
 }

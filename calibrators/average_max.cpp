@@ -20,5 +20,6 @@ TARE_CALIBRATOR(average_max) {
   return {.name = "average_max",
           .summary = "the mean over samples of the smallest and largest value of each",
           .options = {},
-          .make = [](const CalibratorOptions&) { return std::make_unique<AverageMax>(); }};
+          .make = [](const CalibratorOptions&) { return std::make_unique<AverageMax>(); },
+          .clips = true};
 }

@@ -210,5 +210,6 @@ TARE_CALIBRATOR(kl) {
   return {.name = "kl",
           .summary = "the range with the least Kullback-Leibler divergence from the data",
           .options = {},
-          .make = [](const CalibratorOptions&) { return std::make_unique<Kl>(); }};
+          .make = [](const CalibratorOptions&) { return std::make_unique<Kl>(); },
+          .clips = true};
 }

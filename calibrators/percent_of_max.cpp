@@ -25,13 +25,15 @@ TARE_CALIBRATOR(percent_of_max) {
   return {.name = "percent_of_max",
           .summary = "`percent` per cent of the smallest and largest value seen (99)",
           .options = {"percent"},
-          .make = [](const CalibratorOptions& options) {
-            const double percent = options.number("percent", 99);
-            if (!(percent > 0 && percent <= 100)) {
-              throw Error(ErrorCode::kInvalidConfig, "calibrator 'percent_of_max'",
-                          "percent is " + std::to_string(percent))
-                  .expected("a number above 0 and up to 100");
-            }
-            return std::make_unique<PercentOfMax>(percent);
-          }};
+          .make =
+              [](const CalibratorOptions& options) {
+                const double percent = options.number("percent", 99);
+                if (!(percent > 0 && percent <= 100)) {
+                  throw Error(ErrorCode::kInvalidConfig, "calibrator 'percent_of_max'",
+                              "percent is " + std::to_string(percent))
+                      .expected("a number above 0 and up to 100");
+                }
+                return std::make_unique<PercentOfMax>(percent);
+              },
+          .clips = true};
 }

@@ -68,13 +68,15 @@ TARE_CALIBRATOR(percentile) {
   return {.name = "percentile",
           .summary = "the range that holds `percentile` per cent of the values (99.99)",
           .options = {"percentile"},
-          .make = [](const CalibratorOptions& options) {
-            const double percentile = options.number("percentile", 99.99);
-            if (!(percentile > 0 && percentile <= 100)) {
-              throw Error(ErrorCode::kInvalidConfig, "calibrator 'percentile'",
-                          "percentile is " + std::to_string(percentile))
-                  .expected("a number above 0 and up to 100");
-            }
-            return std::make_unique<Percentile>(percentile);
-          }};
+          .make =
+              [](const CalibratorOptions& options) {
+                const double percentile = options.number("percentile", 99.99);
+                if (!(percentile > 0 && percentile <= 100)) {
+                  throw Error(ErrorCode::kInvalidConfig, "calibrator 'percentile'",
+                              "percentile is " + std::to_string(percentile))
+                      .expected("a number above 0 and up to 100");
+                }
+                return std::make_unique<Percentile>(percentile);
+              },
+          .clips = true};
 }

@@ -2,6 +2,7 @@
 
 #include "help.h"
 #include "processor.h"
+#include "text.h"
 #include "verb.h"
 
 #include <algorithm>
@@ -86,21 +87,6 @@ int dispatch(std::vector<std::string> words) {
     return 0;
   }
   return named.verb.run(options, console);
-}
-
-/// Names in messages come from files: what a terminal would obey is spelled out.
-std::string printable(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7F) {
-      constexpr const char* kDigits = "0123456789abcdef";
-      result += {'\\', 'x', kDigits[byte >> 4U], kDigits[byte & 15U]};
-    } else {
-      result += c;
-    }
-  }
-  return result;
 }
 
 /// Each fault's line gets the prefix; "  while" and "  hint" lines follow as they are.

@@ -33,4 +33,19 @@ inline std::string counted(std::size_t count, const std::string& noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
+/// Names in messages come from files: what a terminal would obey is spelled out.
+inline std::string printable(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7F) {
+      constexpr const char* kDigits = "0123456789abcdef";
+      result += {'\\', 'x', kDigits[byte >> 4U], kDigits[byte & 15U]};
+    } else {
+      result += c;
+    }
+  }
+  return result;
+}
+
 }  // namespace tare::cli

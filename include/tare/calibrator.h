@@ -143,6 +143,7 @@ struct CalibratorInfo {
   /// there are statistics only, it is the first of them.
   std::vector<CalibratorChoice> candidates{};
   bool given = false;  ///< its ranges are the user's own, to be used to the last bit
+  bool clips = false;  ///< it is there to leave rare values outside: keeping all is unexpected
 };
 
 struct CalibrateOptions {
@@ -165,7 +166,7 @@ struct CalibrateOptions {
 /// result does not depend on the number of threads. Throws Error(kInvalidData) when data and
 /// graph inputs do not fit together, or hold NaN.
 QuantTable calibrate(const SimulatedGraph&, const Dataset&, std::span<const CalibratorInfo>,
-                     const CalibrateOptions& = {});
+                     const CalibrateOptions& = {}, CalibrationAudit* = nullptr);
 
 /// Sequential schedule: the same, with every point chosen from values that carry the error of
 /// the points before it. All samples advance through the simulated graph level by level; what
@@ -173,8 +174,8 @@ QuantTable calibrate(const SimulatedGraph&, const Dataset&, std::span<const Cali
 /// its values and once more when they can be quantized, so it takes about two passes over the
 /// data in all. options.progress counts the samples of every level.
 QuantTable calibrate_sequentially(const SimulatedGraph&, const Dataset&,
-                                  std::span<const CalibratorInfo>,
-                                  const CalibrateOptions& = {});
+                                  std::span<const CalibratorInfo>, const CalibrateOptions& = {},
+                                  CalibrationAudit* = nullptr);
 
 }  // namespace tare
 

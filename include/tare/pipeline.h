@@ -10,6 +10,7 @@
 #include "tare/pattern.h"
 #include "tare/simulate.h"
 #include "tare/statistics.h"
+#include "tare/table_file.h"
 
 #include <chrono>
 #include <cstddef>
@@ -54,6 +55,7 @@ struct QuantizeResult {
   Graph prepared;
   SimulatedGraph simulated;
   QuantTable table;
+  CalibrationAudit audit;
   Graph integer;
   Graph qdq;
 };
@@ -63,6 +65,8 @@ QuantizeResult quantize(const Graph& model, const Dataset&, const Config&, const
                         const CalibrateOptions& = {});
 /// The same with statistics of an earlier pass in place of the data.
 QuantizeResult quantize(const Graph& model, const Statistics&, const Config&, const Toolkit&);
+/// The same with a table that was decided before.
+QuantizeResult quantize(const Graph& model, const TableFile&, const Config&, const Toolkit&);
 
 /// The simulated graph whose statistics serve every configuration of this target: nothing is
 /// kept in float.
@@ -71,9 +75,11 @@ SimulatedGraph simulate_all(const Graph& model, Config, const Toolkit&);
 /// collect(), with what was seen so far kept in the file `checkpoint` after every interval and
 /// when options.stop says true. Goes on from that file where it is of the same values of the
 /// same model and its samples are the first ones of the data, and removes it in the end.
-/// Returns fewer samples than the data has only when it was stopped.
+/// Returns fewer samples than the data has only when it was stopped. The audit is of the
+/// samples alone.
 Statistics collect_resumably(const SimulatedGraph&, const Dataset&, const CalibrateOptions&,
                              const std::filesystem::path& checkpoint,
+                             CalibrationAudit* = nullptr,
                              std::chrono::milliseconds interval = std::chrono::seconds(10));
 
 /// Runs `graph` on every sample, in parallel; `take` gets the outputs sample by sample, in

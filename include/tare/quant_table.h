@@ -5,10 +5,19 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace tare {
+
+/// Shares of some values, in [0,1].
+struct Clipped {
+  double low = 0;   ///< below the range
+  double high = 0;  ///< above it
+
+  friend bool operator==(const Clipped&, const Clipped&) = default;
+};
 
 /// What was decided for one point.
 struct PointResult {
@@ -16,6 +25,9 @@ struct PointResult {
   QuantParams params;
   std::vector<Range> seen;    ///< extremes of the data; one, or one per channel
   std::vector<Range> chosen;  ///< what the calibrator kept of it
+  /// Activations: shares of the values that the calibrator left outside, exact up to those in
+  /// one bin of the histogram at each end.
+  std::optional<Clipped> clipped;
   std::string calibrator;
   std::uint64_t elements = 0;
   std::vector<int> widened_channels;  ///< weights: scale widened so that the bias fits int32
@@ -28,6 +40,21 @@ struct PointResult {
 
 /// Point name -> decision.
 using QuantTable = std::map<std::string, PointResult>;
+
+/// Something about samples or decisions that may be a mistake.
+struct Warning {
+  std::string kind;   ///< the same for all warnings of one sort: "dead_channels"
+  std::string where;  ///< as in Fault
+  std::string what;
+};
+
+/// What a table was made from, and what looked wrong on the way. The functions that calibrate
+/// fill one when they are given one; for any number of threads it is the same.
+struct CalibrationAudit {
+  std::uint64_t samples = 0;  ///< how many were used
+  std::uint64_t data = 0;     ///< sum of their digests
+  std::vector<Warning> warnings;
+};
 
 /// The real values of a bias (one per output channel) with the correction of the accumulator
 /// that it is added to.

@@ -63,11 +63,12 @@ struct Statistics {
 
 /// Runs the simulated graph with every point disabled over the samples that the options ask
 /// for, but for the first so_far.samples of them, and adds what they show to `so_far`. Once
-/// options.stop says true it returns what the first samples gave, to be called again. Throws
+/// options.stop says true it returns what the first samples gave, to be called again. The audit
+/// is of the samples alone. Throws
 /// Error(kInvalidData) when data and graph inputs do not fit together, or `so_far` is of
 /// another model.
 Statistics collect(const SimulatedGraph&, const Dataset&, const CalibrateOptions& = {},
-                   Statistics so_far = {});
+                   Statistics so_far = {}, CalibrationAudit* = nullptr);
 
 /// Names a prepared graph: equal for equal graphs, constants included.
 std::uint64_t model_digest(const Graph&);
@@ -78,10 +79,11 @@ std::uint64_t data_digest(const Graph&, const Dataset&, std::size_t first, std::
 /// or of other values of it.
 void merge(const Statistics& from, Statistics& into);
 
-/// Decides every point from statistics alone. Throws Error(kInvalidData) with every value that
-/// is missing from them, or when they are of another model; Error(kInvalidConfig) for a
-/// calibrator that is not known.
-QuantTable choose(const SimulatedGraph&, const Statistics&, std::span<const CalibratorInfo>);
+/// Decides every point from statistics alone. The audit cannot tell whether samples repeat.
+/// Throws Error(kInvalidData) with every value that is missing from them, or when they are of
+/// another model; Error(kInvalidConfig) for a calibrator that is not known.
+QuantTable choose(const SimulatedGraph&, const Statistics&, std::span<const CalibratorInfo>,
+                  CalibrationAudit* = nullptr);
 
 /// HDF5; docs/statistics.md says what is in it. The same statistics give the same bytes. Throw
 /// Error(kIo), and Error(kInvalidData) for files that hold something else.

@@ -4,6 +4,7 @@
 #include "tare/statistics.h"
 
 #include "calibrate/accumulators.h"
+#include "calibrate/audit.h"
 #include "calibrate/collect.h"
 #include "calibrate/model_digest.h"
 #include "calibrate/trial.h"
@@ -85,6 +86,7 @@ std::vector<PointResult> choose_activation(const Summary& seen, const TensorObse
     }
     result.chosen = {tensors != nullptr ? tensors->choose(seen, point.spec)
                                         : calibrator->choose(seen, point.spec)};
+    result.clipped = clipped_shares(seen, result.chosen[0], point.spec);
     result.params = to_quant_params(result.chosen, point.spec);
   }
   return results;
@@ -159,22 +161,30 @@ double CalibratorOptions::number(const std::string& key, double fallback) const 
 namespace {
 
 TableDraft draft_table(const SimulatedGraph& simulated, const Collected& collected,
-                       std::span<const CalibratorInfo> calibrators) {
+                       std::span<const CalibratorInfo> calibrators, CalibrationAudit* audit) {
   const Statistics& statistics = collected.statistics;
   require_calibrators(simulated, calibrators);
   require_model(model_digest(simulated.source), statistics);
   require_values(simulated, statistics);
+  if (audit != nullptr) {
+    audit->samples = statistics.samples;
+    audit->data = statistics.data;
+  }
   TableDraft draft;
   std::vector<const QuantPoint*> accumulators;
   for (const QuantPoint& point : simulated.points) {
     if (point.role == Role::kActivation) {
       const std::string& name = simulated.source.name(point.value);
+      const Summary& seen = statistics.values.at(name);
       const auto tensors = collected.tensors.find(name);
+      const auto channels = statistics.channels.find(name);
       draft.add(point.name,
                 choose_activation(
-                    statistics.values.at(name),
-                    tensors == collected.tensors.end() ? nullptr : tensors->second.get(), point,
-                    calibrators));
+                    seen, tensors == collected.tensors.end() ? nullptr : tensors->second.get(),
+                    point, calibrators));
+      audit_activation(simulated, point, draft.table.at(point.name), calibrators, seen,
+                       channels == statistics.channels.end() ? nullptr : &channels->second,
+                       audit);
     } else if (point.role == Role::kWeight) {
       draft.table.emplace(point.name, choose_weight(simulated, point, calibrators));
     } else {
@@ -192,13 +202,13 @@ TableDraft draft_table(const SimulatedGraph& simulated, const Collected& collect
 }  // namespace
 
 QuantTable choose(const SimulatedGraph& simulated, const Statistics& statistics,
-                  std::span<const CalibratorInfo> calibrators) {
-  return draft_table(simulated, {statistics, {}}, calibrators).table;
+                  std::span<const CalibratorInfo> calibrators, CalibrationAudit* audit) {
+  return draft_table(simulated, {statistics, {}}, calibrators, audit).table;
 }
 
 QuantTable calibrate(const SimulatedGraph& simulated, const Dataset& data,
                      std::span<const CalibratorInfo> calibrators,
-                     const CalibrateOptions& options) {
+                     const CalibrateOptions& options, CalibrationAudit* audit) {
   require_calibrators(simulated, calibrators);  // before the work
   std::map<ValueId, const QuantPoint*> activations;
   for (const QuantPoint& point : simulated.points) {
@@ -210,8 +220,9 @@ QuantTable calibrate(const SimulatedGraph& simulated, const Dataset& data,
     const auto point = activations.find(value);
     return point == activations.end() ? nullptr : make_observer(*point->second, calibrators);
   };
-  const Collected collected = collect_observing(simulated, data, options, {}, observer);
-  return settle(simulated, draft_table(simulated, collected, calibrators), data, options);
+  const Collected collected = collect_observing(simulated, data, options, {}, observer, audit);
+  return settle(simulated, draft_table(simulated, collected, calibrators, audit), data,
+                options);
 }
 
 }  // namespace tare

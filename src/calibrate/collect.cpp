@@ -3,10 +3,11 @@
 #include "tare/error.h"
 #include "tare/statistics.h"
 
-#include "base/hash.h"
 #include "base/parallel.h"
+#include "calibrate/audit.h"
 #include "calibrate/model_digest.h"
 #include "calibrate/observed.h"
+#include "calibrate/sample_digests.h"
 #include "execute/feed.h"
 
 #include <algorithm>
@@ -35,28 +36,13 @@ std::vector<ValueId> watched_values(const SimulatedGraph& simulated) {
 struct Worker {
   std::optional<Executable::Workspace> workspace;
   std::vector<Observed> values;
-  std::uint64_t data = 0;
 };
-
-/// Adds up over the samples of a run, each hashed over all inputs.
-std::uint64_t digest_of_samples(std::span<const Tensor> inputs, std::size_t batch) {
-  std::uint64_t sum = 0;
-  for (std::size_t sample = 0; sample < batch; ++sample) {
-    std::uint64_t digest = 0;
-    for (const Tensor& input : inputs) {
-      const std::size_t bytes = input.byte_size() / batch;
-      digest = hash({input.data() + sample * bytes, bytes}, digest);
-    }
-    sum += digest;
-  }
-  return sum;
-}
 
 }  // namespace
 
 Collected collect_observing(const SimulatedGraph& simulated, const Dataset& data,
                             const CalibrateOptions& options, Statistics so_far,
-                            const MakeObserver& make_observer) {
+                            const MakeObserver& make_observer, CalibrationAudit* audit) {
   // With every point disabled the simulated graph computes what its source computes.
   const Graph& graph = simulated.source;
   const std::uint64_t model = model_digest(graph);
@@ -69,7 +55,8 @@ Collected collect_observing(const SimulatedGraph& simulated, const Dataset& data
   require_model(model, so_far);
   const std::vector<ValueId> watched = watched_values(simulated);
   const Executable executable(graph, {.observe = watched});
-  const Feed feed(graph, data, options.samples, options.first + so_far.samples);
+  const SampleDigests samples(data);
+  const Feed feed(graph, samples, options.samples, options.first + so_far.samples);
   std::vector<Worker> workers(static_cast<std::size_t>(thread_count(options.threads)));
   std::mutex progress;
   std::size_t done = 0;
@@ -86,7 +73,6 @@ Collected collect_observing(const SimulatedGraph& simulated, const Dataset& data
       worker.values[index].observe(view, feed.batch());
     };
     feed.for_each_run(chunk, [&](std::size_t, std::span<const Tensor> inputs) {
-      worker.data += digest_of_samples(inputs, feed.batch());
       (void)executable.run(*worker.workspace, inputs, take);
     });
     if (options.progress) {
@@ -102,8 +88,8 @@ Collected collect_observing(const SimulatedGraph& simulated, const Dataset& data
   Statistics seen;
   Collected result;
   seen.model = model;
+  seen.data = samples.sum();
   for (Worker& worker : workers) {
-    seen.data += worker.data;
     for (std::size_t i = 0; i < worker.values.size(); ++i) {
       const std::string& name = graph.name(watched[i]);
       Observed& value = worker.values[i];
@@ -125,27 +111,28 @@ Collected collect_observing(const SimulatedGraph& simulated, const Dataset& data
     seen.samples += feed.samples_in(chunk);
   }
   merge(seen, so_far);
+  audit_samples(samples, audit);
   result.statistics = std::move(so_far);
   return result;
 }
 
 Statistics collect(const SimulatedGraph& simulated, const Dataset& data,
-                   const CalibrateOptions& options, Statistics so_far) {
-  return collect_observing(simulated, data, options, std::move(so_far),
-                           [](ValueId) { return nullptr; })
+                   const CalibrateOptions& options, Statistics so_far,
+                   CalibrationAudit* audit) {
+  return collect_observing(
+             simulated, data, options, std::move(so_far), [](ValueId) { return nullptr; },
+             audit)
       .statistics;
 }
 
 std::uint64_t data_digest(const Graph& graph, const Dataset& data, std::size_t first,
                           std::size_t samples) {
-  const Feed feed(graph, data, first + samples, first);
-  std::uint64_t sum = 0;
+  const SampleDigests digests(data);
+  const Feed feed(graph, digests, first + samples, first);
   for (std::size_t chunk = 0; chunk < feed.chunks(); ++chunk) {
-    feed.for_each_run(chunk, [&](std::size_t, std::span<const Tensor> inputs) {
-      sum += digest_of_samples(inputs, feed.batch());
-    });
+    feed.for_each_run(chunk, [](std::size_t, std::span<const Tensor>) {});
   }
-  return sum;
+  return digests.sum();
 }
 
 void merge(const Statistics& from, Statistics& into) {

@@ -19,6 +19,6 @@ struct Collected {
 
 /// collect(), with the values also shown to observers.
 Collected collect_observing(const SimulatedGraph&, const Dataset&, const CalibrateOptions&,
-                            Statistics so_far, const MakeObserver&);
+                            Statistics so_far, const MakeObserver&, CalibrationAudit*);
 
 }  // namespace tare

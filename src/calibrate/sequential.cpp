@@ -1,7 +1,9 @@
 #include "calibrate/accumulators.h"
+#include "calibrate/audit.h"
 #include "calibrate/choose.h"
 #include "calibrate/levels.h"
 #include "calibrate/observed.h"
+#include "calibrate/sample_digests.h"
 #include "calibrate/trial.h"
 #include "calibrate/walk.h"
 
@@ -62,11 +64,14 @@ std::map<ValueId, Observed> observe(Walk& walk, const Graph& graph, const Level&
 
 void decide(const SimulatedGraph& simulated, const Level& level,
             const std::map<ValueId, Observed>& seen,
-            std::span<const CalibratorInfo> calibrators, TableDraft& draft) {
+            std::span<const CalibratorInfo> calibrators, TableDraft& draft,
+            CalibrationAudit* audit) {
   for (const QuantPoint* point : level.points) {
-    const Observed& value = seen.at(point->simulated);
+    const Observed& own = seen.at(point->simulated);
     std::vector<PointResult> results =
-        choose_activation(value.values, value.tensors.get(), *point, calibrators);
+        choose_activation(own.values, own.tensors.get(), *point, calibrators);
+    audit_activation(simulated, *point, results.front(), calibrators, own.values, &own.channels,
+                     audit);
     for (PointResult& result : results) {
       move_off_grid(point->spec, calibrators, result);
     }
@@ -84,7 +89,7 @@ void decide(const SimulatedGraph& simulated, const Level& level,
 
 QuantTable calibrate_sequentially(const SimulatedGraph& simulated, const Dataset& data,
                                   std::span<const CalibratorInfo> calibrators,
-                                  const CalibrateOptions& options) {
+                                  const CalibrateOptions& options, CalibrationAudit* audit) {
   require_calibrators(simulated, calibrators);
   TableDraft draft;
   for (const QuantPoint& point : simulated.points) {
@@ -93,7 +98,8 @@ QuantTable calibrate_sequentially(const SimulatedGraph& simulated, const Dataset
     }
   }
   const std::vector<Level> levels = plan_levels(simulated);
-  Walk walk(simulated.source, data, options);
+  const SampleDigests samples(data);
+  Walk walk(simulated.source, samples, options);
   for (std::size_t i = 0; i < levels.size(); ++i) {
     if (options.progress) {
       walk.progress = [&](std::size_t done) {
@@ -103,8 +109,9 @@ QuantTable calibrate_sequentially(const SimulatedGraph& simulated, const Dataset
     const auto kept = i == 0 ? std::span<const ValueId>() : levels[i - 1].frontier;
     const auto seen =
         observe(walk, tare::bind(simulated, draft.table), levels[i], kept, calibrators);
-    decide(simulated, levels[i], seen, calibrators, draft);
+    decide(simulated, levels[i], seen, calibrators, draft, audit);
   }
+  audit_samples(samples, audit);
   return settle(simulated, std::move(draft), data, options);
 }
 

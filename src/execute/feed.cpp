@@ -129,7 +129,7 @@ void Feed::for_each_run(
   for (std::size_t run = 0; run < runs_in(chunk); ++run) {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       inputs[i] = all[i].rows(static_cast<std::int64_t>(run * batch_),
-                               static_cast<std::int64_t>(batch_));
+                              static_cast<std::int64_t>(batch_));
     }
     body(first_run(chunk) + run, inputs);
   }

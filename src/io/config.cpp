@@ -44,7 +44,7 @@ YamlNode parse_override(const std::string& text) {
 void apply(const YamlNode& root, Config& config, const KnownNames& known,
            ConfigFaults& faults) {
   if (root.kind != YamlNode::Kind::kMap && root.kind != YamlNode::Kind::kNull) {
-    faults.add(root, "the document is " + root.description(), "a map of keys");
+    faults.add(root.where, "the document is " + root.description(), "a map of keys");
     return;
   }
   ConfigReader reader(root, faults);

@@ -4,8 +4,8 @@
 
 namespace tare {
 
-void ConfigFaults::add(const YamlNode& node, std::string what, std::string expected) {
-  faults_.add(node.where, std::move(what), std::move(expected));
+void ConfigFaults::add(const std::string& where, std::string what, std::string expected) {
+  faults_.add(where, std::move(what), std::move(expected));
 }
 
 void ConfigFaults::add(const Error& error) {
@@ -44,7 +44,7 @@ ConfigReader::ConfigReader(const YamlNode& map, ConfigFaults& faults)
 void ConfigReader::finish() {
   for (const auto& [key, value] : map_.entries) {
     if (std::find(known_.begin(), known_.end(), key.text) == known_.end()) {
-      faults_.add(key, "unknown key '" + key.text + "'", alternatives(known_));
+      faults_.add(key.where, "unknown key '" + key.text + "'", alternatives(known_));
       faults_.suggest(key.text, known_);
     }
   }
@@ -58,17 +58,26 @@ void ConfigReader::texts(const std::string& name, std::vector<std::string>& list
   }
 }
 
-void ConfigReader::require(bool holds, const char* what, const char* expected) {
+void ConfigReader::require(bool holds, const std::string& what, const std::string& expected) {
   if (!holds) {
-    faults_.add(map_, what, expected);
+    faults_.add(map_.where, what, expected);
   }
+}
+
+const std::string& ConfigReader::where(const std::string& name) const {
+  const YamlNode* node = look_up(name);
+  return node == nullptr ? map_.where : node->where;
+}
+
+const YamlNode* ConfigReader::look_up(const std::string& name) const {
+  const auto found = std::find_if(map_.entries.begin(), map_.entries.end(),
+                                  [&](const auto& entry) { return entry.first.text == name; });
+  return found == map_.entries.end() ? nullptr : &found->second;
 }
 
 const YamlNode* ConfigReader::find(const std::string& name) {
   known_.push_back(name);
-  const auto found = std::find_if(map_.entries.begin(), map_.entries.end(),
-                                  [&](const auto& entry) { return entry.first.text == name; });
-  return found == map_.entries.end() ? nullptr : &found->second;
+  return look_up(name);
 }
 
 const YamlNode* ConfigReader::find(const std::string& name, YamlNode::Kind kind) {
@@ -109,7 +118,7 @@ void ConfigReader::refuse(const YamlNode& node, const std::string& what,
                           const std::string& noun) {
   const bool is_name = node.kind == YamlNode::Kind::kScalar && !noun.empty();
   faults_.add(
-      node,
+      node.where,
       is_name ? "unknown " + noun + " '" + node.text + "'" : what + " is " + node.description(),
       expected);
   faults_.suggest(node.text, names);
@@ -135,7 +144,7 @@ CalibratorChoice ConfigReader::read_calibrator(const YamlNode& node,
       refuse(value, "'" + key.text + "'", number().expected, {}, {});
     }
   }
-  inner.require(named, "a calibrator without 'name'", alternatives(names).c_str());
+  inner.require(named, "a calibrator without 'name'", alternatives(names));
   return choice;
 }
 

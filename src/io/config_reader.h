@@ -14,12 +14,13 @@ namespace tare {
 /// What was wrong in all that was read, with at most one hint.
 class ConfigFaults {
  public:
-  void add(const YamlNode& node, std::string what, std::string expected);
+  void add(const std::string& where, std::string what, std::string expected);
   void add(const Error& error);
   /// Remembers `name` when one of `candidates` is near to it.
   void suggest(const std::string& name, const std::vector<std::string>& candidates);
   /// Throws Error(kInvalidConfig) unless nothing was wrong.
   void raise() const;
+  std::size_t size() const { return faults_.size(); }
 
  private:
   Faults faults_;
@@ -37,7 +38,7 @@ class ConfigReader {
   void finish();
 
   template <class Member, class T>
-  void key(const std::string& name, Member& member, const Rule<T>& rule, const char*) {
+  void key(const std::string& name, Member& member, const Rule<T>& rule, const char* = "") {
     if (const YamlNode* node = find(name)) {
       T value{};
       if (rule.read(*node, value)) {
@@ -71,6 +72,23 @@ class ConfigReader {
 
   void texts(const std::string& name, std::vector<std::string>& list, const char*);
 
+  /// One value, or a list of them.
+  template <class Member, class T>
+  void values(const std::string& name, std::vector<Member>& members, const Rule<T>& rule) {
+    if (const YamlNode* node = find(name)) {
+      read_values(name, *node, members, rule);
+    }
+  }
+
+  /// The same for every key of a map of free names.
+  template <class Member, class T>
+  void values(const std::string& name, std::map<std::string, std::vector<Member>>& map,
+              const Rule<T>& rule) {
+    for (const auto& [key, node] : entries(name)) {
+      read_values(key.text, node, map[key.text], rule);
+    }
+  }
+
   template <class Describe>
   void section(const std::string& name, const char*, const Describe& describe) {
     if (const YamlNode* node = find(name, YamlNode::Kind::kMap)) {
@@ -92,10 +110,40 @@ class ConfigReader {
     }
   }
 
-  void require(bool holds, const char* what, const char* expected);
+  void require(bool holds, const std::string& what, const std::string& expected);
+  bool has(const std::string& name) const { return look_up(name) != nullptr; }
+  const std::string& where() const { return map_.where; }
+  /// Of the value under that key; of the whole map where there is none.
+  const std::string& where(const std::string& name) const;
 
  private:
-  /// The value of that key, or null; the key is known from now on.
+  template <class Member, class T>
+  void read_values(const std::string& name, const YamlNode& node, std::vector<Member>& members,
+                   const Rule<T>& rule) {
+    members.clear();
+    const auto read = [&](const YamlNode& item) {
+      T value{};
+      const bool fits = rule.read(item, value);
+      if (fits) {
+        members.push_back(static_cast<Member>(value));
+      }
+      return fits;
+    };
+    if (read(node)) {
+      return;
+    }
+    if (node.kind != YamlNode::Kind::kList) {
+      refuse(node, "'" + name + "'", rule.expected, {}, {});
+    }
+    for (const YamlNode& item : node.items) {
+      if (!read(item)) {
+        refuse(item, "an entry of '" + name + "'", rule.expected, {}, {});
+      }
+    }
+  }
+  /// The value of that key, or null.
+  const YamlNode* look_up(const std::string& name) const;
+  /// The same; the key is known from now on.
   const YamlNode* find(const std::string& name);
   /// The same for a map or list, null when it is empty or of another kind (a fault).
   const YamlNode* find(const std::string& name, YamlNode::Kind kind);

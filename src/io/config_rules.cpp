@@ -61,6 +61,18 @@ Rule<double> number() {
           }};
 }
 
+Rule<float> real() {
+  return {.expected = "a number", .read = [](const YamlNode& node, float& value) {
+            return read_number(node, value) && std::isfinite(value);
+          }};
+}
+
+Rule<float> positive() {
+  return {.expected = "a number above 0", .read = [](const YamlNode& node, float& value) {
+            return real().read(node, value) && value > 0;
+          }};
+}
+
 Rule<std::int64_t> integer(std::int64_t low, std::int64_t high) {
   std::string expected = "an integer of at least " + std::to_string(low);
   if (low == high) {

@@ -30,6 +30,10 @@ Rule<bool> truth();
 Rule<std::string> any_text();
 Rule<std::string> known_name(std::string noun, std::vector<std::string> names);
 Rule<double> number();
+/// Rounded to the nearest float; not one that would round to infinity or, unlike it, to 0.
+Rule<float> real();
+/// The same, above 0.
+Rule<float> positive();
 Rule<std::int64_t> integer(std::int64_t low,
                            std::int64_t high = std::numeric_limits<std::int64_t>::max());
 /// An integer from 1 up, or "all", which is nothing.

@@ -17,7 +17,6 @@ namespace tare {
 namespace {
 
 constexpr std::size_t kMaxDepth = 32;
-constexpr std::uintmax_t kMaxBytes = 1 << 20;
 
 std::string place(const YamlSource& source, const YAML::Mark& mark) {
   return mark.is_null() || !source.has_lines
@@ -178,15 +177,74 @@ YamlNode parse_yaml(const std::string& text, const YamlSource& source) {
   }
 }
 
-YamlNode read_yaml(const std::filesystem::path& path) {
+YamlNode read_yaml(const std::filesystem::path& path, std::size_t mebibytes) {
   require_readable(path);
   std::ifstream file(path, std::ios::binary);
-  if (std::filesystem::file_size(path) > kMaxBytes) {
-    throw Error(ErrorCode::kIo, path.string(), "is larger than 1 MiB");
+  if (std::filesystem::file_size(path) > mebibytes << 20U) {
+    throw Error(ErrorCode::kIo, path.string(),
+                "is larger than " + std::to_string(mebibytes) + " MiB");
   }
   std::ostringstream text;
   text << file.rdbuf();
   return parse_yaml(text.str(), {path.string()});
+}
+
+namespace {
+
+/// Bytes of the character at the front of a text; 0 where it is no UTF-8.
+std::size_t character_size(std::string_view text) {
+  const auto byte = [&](std::size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
+  };
+  const unsigned first = byte(0);
+  const std::size_t size = first < 0x80    ? 1
+                           : first >= 0xF0 ? 4
+                           : first >= 0xE0 ? 3
+                           : first >= 0xC2 ? 2
+                                           : 0;
+  for (std::size_t i = 1; i < size; ++i) {
+    if ((byte(i) & 0xC0U) != 0x80) {
+      return 0;
+    }
+  }
+  // Overlong forms, surrogates, and numbers beyond the last character.
+  const bool is_none = (first == 0xE0 && byte(1) < 0xA0) || (first == 0xED && byte(1) > 0x9F) ||
+                       (first == 0xF0 && byte(1) < 0x90) || (first == 0xF4 && byte(1) > 0x8F) ||
+                       first > 0xF4;
+  return is_none ? 0 : size;
+}
+
+}  // namespace
+
+std::string as_characters(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const std::size_t size = character_size(text);
+    if (size > 0) {
+      result += text.substr(0, size);
+    } else {
+      const auto byte = static_cast<unsigned char>(text[0]);
+      result += static_cast<char>(0xC0U | (byte >> 6U));
+      result += static_cast<char>(0x80U | (byte & 0x3FU));
+    }
+    text.remove_prefix(std::max<std::size_t>(size, 1));
+  }
+  return result;
+}
+
+std::string yaml_scalar(std::string_view text) {
+  constexpr const char* kDigits = "0123456789abcdef";
+  std::string result = "\"";
+  for (const char c : as_characters(text)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7F) {
+      result += {'\\', 'x', kDigits[byte >> 4U], kDigits[byte & 15U]};
+    } else {
+      result += c == '"' || c == '\\' ? "\\" : "";
+      result += c;
+    }
+  }
+  return result + "\"";
 }
 
 }  // namespace tare

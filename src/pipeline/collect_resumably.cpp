@@ -1,6 +1,7 @@
 #include "tare/error.h"
 #include "tare/pipeline.h"
 
+#include "calibrate/audit.h"
 #include "execute/feed.h"
 
 #include <atomic>
@@ -39,10 +40,12 @@ Statistics resumed(const SimulatedGraph& simulated, const Dataset& data,
 
 }  // namespace
 
-Statistics collect_resumably(const SimulatedGraph& simulated, const Dataset& data,
+Statistics collect_resumably(const SimulatedGraph& simulated, const Dataset& samples,
                              const CalibrateOptions& options,
-                             const std::filesystem::path& checkpoint,
+                             const std::filesystem::path& checkpoint, CalibrationAudit* audit,
                              std::chrono::milliseconds interval) {
+  // What is read to trust a checkpoint counts too.
+  const SampleDigests data(samples);
   const Feed feed(simulated.source, data, options.samples, options.first);
   Statistics statistics = resumed(simulated, data, options, feed, checkpoint);
   for (;;) {
@@ -60,6 +63,7 @@ Statistics collect_resumably(const SimulatedGraph& simulated, const Dataset& dat
     statistics = collect(simulated, data, until, std::move(statistics));
     if (statistics.samples == feed.samples()) {
       std::filesystem::remove(checkpoint);
+      audit_samples(data, audit);
       return statistics;
     }
     write_statistics(checkpoint, statistics);

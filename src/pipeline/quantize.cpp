@@ -1,6 +1,8 @@
 #include "tare/error.h"
 #include "tare/pipeline.h"
 
+#include <functional>
+
 namespace tare {
 
 Graph prepare(Graph graph, const Toolkit& toolkit, std::vector<RewriteEvent>* log) {
@@ -20,17 +22,18 @@ auto during(const char* activity, Stage stage) {
   }
 }
 
-/// The stages, with `decide` making a table of the simulated graph.
-template <class Decide>
+using Decide = std::function<QuantTable(const SimulatedGraph&, CalibrationAudit&)>;
+
+/// The stages, with `decide` making a table of the simulated graph and filling the audit.
 QuantizeResult run_stages(const Graph& model, const Config& config, const Toolkit& toolkit,
-                          Decide decide) {
+                          const char* activity, const Decide& decide) {
   QuantizeResult result;
   const Target target = read_target(config.target);
   result.prepared = during("preparing the graph", [&] { return prepare(model, toolkit); });
   result.simulated = during("simulating", [&] {
     return simulate(result.prepared, config, target, toolkit.patterns);
   });
-  result.table = during("calibrating", [&] { return decide(result.simulated); });
+  result.table = during(activity, [&] { return decide(result.simulated, result.audit); });
   result.integer = during("lowering", [&] { return lower(result.simulated, result.table); });
   result.qdq = during("exporting", [&] { return to_qdq(result.integer); });
   return result;
@@ -40,18 +43,25 @@ QuantizeResult run_stages(const Graph& model, const Config& config, const Toolki
 
 QuantizeResult quantize(const Graph& model, const Dataset& data, const Config& config,
                         const Toolkit& toolkit, const CalibrateOptions& options) {
-  return run_stages(model, config, toolkit, [&](const SimulatedGraph& simulated) {
-    return schedule_of(config) == Schedule::kSequential
-               ? calibrate_sequentially(simulated, data, toolkit.calibrators, options)
-               : calibrate(simulated, data, toolkit.calibrators, options);
+  const auto schedule =
+      schedule_of(config) == Schedule::kSequential ? calibrate_sequentially : tare::calibrate;
+  return run_stages(model, config, toolkit, "calibrating", [&](auto& simulated, auto& audit) {
+    return schedule(simulated, data, toolkit.calibrators, options, &audit);
   });
 }
 
 QuantizeResult quantize(const Graph& model, const Statistics& statistics, const Config& config,
                         const Toolkit& toolkit) {
-  return run_stages(model, config, toolkit, [&](const SimulatedGraph& simulated) {
-    return choose(simulated, statistics, toolkit.calibrators);
+  return run_stages(model, config, toolkit, "calibrating", [&](auto& simulated, auto& audit) {
+    return choose(simulated, statistics, toolkit.calibrators, &audit);
   });
+}
+
+QuantizeResult quantize(const Graph& model, const TableFile& file, const Config& config,
+                        const Toolkit& toolkit) {
+  return run_stages(
+      model, config, toolkit, "reading the table",
+      [&](auto& simulated, auto& audit) { return file.table(simulated, &audit); });
 }
 
 SimulatedGraph simulate_all(const Graph& model, Config config, const Toolkit& toolkit) {

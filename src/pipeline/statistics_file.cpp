@@ -1,10 +1,10 @@
 #include "tare/error.h"
 #include "tare/statistics.h"
 
+#include "base/hash.h"
 #include "io/tensor_file.h"
 
 #include <algorithm>
-#include <charconv>
 
 namespace tare {
 namespace {
@@ -18,19 +18,12 @@ Error invalid(const std::string& what) {
 
 // Columns: one array per field, one row per value or channel.
 
-std::string hexadecimal(std::uint64_t value) {
-  std::array<char, 17> text{};
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), value, 16).ptr;
-  return {text.data(), end};
-}
-
-std::uint64_t from_hexadecimal(const std::string& text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
-  if (error != std::errc() || end != text.data() + text.size()) {
+std::uint64_t digest(const std::string& text) {
+  const auto value = parse_hexadecimal(text);
+  if (!value) {
     throw invalid("'" + text + "' is no digest");
   }
-  return value;
+  return *value;
 }
 
 template <class T>
@@ -267,8 +260,8 @@ Statistics read_statistics(const std::filesystem::path& path) {
   try {
     const Contents contents(file);
     Statistics statistics;
-    statistics.model = from_hexadecimal(contents.attribute("model"));
-    statistics.data = from_hexadecimal(contents.attribute("data"));
+    statistics.model = digest(contents.attribute("model"));
+    statistics.data = digest(contents.attribute("data"));
     const auto samples = file.tensors.find("samples");
     if (samples == file.tensors.end() || samples->second.dtype() != DType::kUint64 ||
         samples->second.size() != 1) {

@@ -91,10 +91,9 @@ class Switcher {
 
 Tensor switch_on(const QuantParams& params) {
   const StorageRange range = params.range();
-  return Tensor::of<float>({4}, std::vector<float>{params.scale[0],
-                                                   static_cast<float>(params.zero_point[0]),
-                                                   static_cast<float>(range.low),
-                                                   static_cast<float>(range.high)});
+  return Tensor::of<float>(
+      {4}, std::vector<float>{params.scale[0], static_cast<float>(params.zero_point[0]),
+                              static_cast<float>(range.low), static_cast<float>(range.high)});
 }
 
 Tensor switch_off() {

@@ -60,6 +60,12 @@ void make_samples(const fs::path& folder) {
     Hdf5Builder(folder / name).dataset(dataset, type, extents, data);
   };
   file("no_samples.h5", "image", H5T_NATIVE_FLOAT, {0, 1, 16, 16}, nullptr);
+  file("zeros.h5", "image", H5T_NATIVE_FLOAT, {4, 1, 16, 16}, zeros.data());
+  std::vector<float> pixels = zeros;
+  for (std::size_t i = 0; i < pixels.size(); ++i) {
+    pixels[i] = static_cast<float>((i * 7 + i / 256) % 256);
+  }
+  file("pixels.h5", "image", H5T_NATIVE_FLOAT, {4, 1, 16, 16}, pixels.data());
   file("other_name.h5", "picture", H5T_NATIVE_FLOAT, {4, 1, 16, 16}, zeros.data());
   file("other_shape.h5", "image", H5T_NATIVE_FLOAT, {4, 1, 8, 16}, zeros.data());
   const hid_t truth = H5Tenum_create(H5T_NATIVE_INT8);

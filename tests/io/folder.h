@@ -12,11 +12,11 @@
 namespace tare {
 
 /// A test with an empty folder of its own.
-class InFolder : public testing::Test {
+class InFolder : public ::testing::Test {
  protected:
   InFolder() {
-    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = std::filesystem::path(testing::TempDir()) /
+    const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = std::filesystem::path(::testing::TempDir()) /
               (std::string("tare_") + info->test_suite_name() + "_" + info->name());
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);

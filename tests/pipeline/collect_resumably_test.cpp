@@ -1,3 +1,4 @@
+#include "calibrate/samples_in_memory.h"
 #include "io/folder.h"
 #include "pipeline/digits.h"
 
@@ -42,7 +43,7 @@ class CollectResumably : public InFolder {
           ::_exit(1);
         }
       };
-      (void)collect_resumably(digits_.simulated, *digits_.data, options, checkpoint(),
+      (void)collect_resumably(digits_.simulated, *digits_.data, options, checkpoint(), nullptr,
                               std::chrono::milliseconds(5));
       ::_exit(0);
     }
@@ -76,6 +77,29 @@ TEST_F(CollectResumably, GoesOnFromWhereItStopped) {
     EXPECT_GT(second.samples, first.samples);
     EXPECT_EQ(finished(), whole) << chunks;
     EXPECT_EQ(file_count(), 0U);
+  }
+}
+
+TEST_F(CollectResumably, SaysThatSamplesRepeatWhereverItStopped) {
+  const Tensor all = digits_.data->read("image", 0, digits_.data->size());
+  std::vector<float> values(all.view<float>().begin(), all.view<float>().end());
+  values.insert(values.end(), values.begin(), values.begin() + 256);
+  const SamplesInMemory data({{"image", Tensor::of<float>({201, 1, 16, 16}, values)}});
+  for (const int chunks : {0, 4}) {
+    std::atomic<int> left = chunks;
+    CalibrationAudit audit;
+    (void)collect_resumably(digits_.simulated, data,
+                            {.threads = 2, .stop = [&] { return left-- <= 0; }}, checkpoint(),
+                            &audit);
+    EXPECT_TRUE(audit.warnings.empty());
+    const Statistics whole =
+        collect_resumably(digits_.simulated, data, {.threads = 2}, checkpoint(), &audit);
+    EXPECT_EQ(audit.samples, whole.samples);
+    EXPECT_EQ(audit.data, whole.data);
+    ASSERT_EQ(audit.warnings.size(), 1U);
+    EXPECT_EQ(
+        audit.warnings[0].what,
+        "1 of 201 are copies of earlier ones; the first is sample 200, a copy of sample 0");
   }
 }
 
@@ -121,7 +145,7 @@ TEST_F(CollectResumably, AdvancesHoweverShortTheInterval) {
   options.progress = [&](std::size_t, std::size_t) {
     rounds += std::filesystem::exists(checkpoint()) ? 1 : 0;
   };
-  EXPECT_EQ(collect_resumably(digits_.simulated, *digits_.data, options, checkpoint(),
+  EXPECT_EQ(collect_resumably(digits_.simulated, *digits_.data, options, checkpoint(), nullptr,
                               std::chrono::seconds(0)),
             collect(digits_.simulated, *digits_.data, options));
   EXPECT_GT(rounds, 2U) << "no checkpoints on the way";

@@ -34,7 +34,7 @@ OWNER = {
     "simulate.h": "simulate", "quant_table.h": "simulate",
     "calibrator.h": "calibrate", "exact_sum.h": "calibrate", "bins.h": "calibrate",
     "range_search.h": "calibrate", "statistics.h": "calibrate", "lower.h": "lower",
-    "pipeline.h": "pipeline",
+    "pipeline.h": "pipeline", "table_file.h": "pipeline",
 }
 CONFINED = {  # start of a third-party header -> the one place that may name it
     "onnx/": "onnx", "google/protobuf/": "onnx",

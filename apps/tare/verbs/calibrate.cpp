@@ -9,6 +9,7 @@
 #include "ranks.h"
 #include "text.h"
 #include "verb.h"
+#include "warnings.h"
 
 #include <filesystem>
 
@@ -18,8 +19,9 @@ namespace {
 struct Job {
   std::string model;
   std::string output;
-  std::size_t samples = 0;  ///< of all ranks
-  std::size_t share = 0;    ///< of this one
+  std::size_t samples = 0;   ///< of all ranks
+  std::size_t share = 0;     ///< of this one
+  CalibrationAudit audit{};  ///< of this one
 };
 
 std::string part_of(const std::string& output, int rank) {
@@ -51,7 +53,7 @@ Statistics collect_share(const Options& options, const Console& console, const R
                             .first = first * batch,
                             .progress = progress.callback(),
                             .stop = Interrupt::requested},
-                           output + ".checkpoint");
+                           output + ".checkpoint", &job.audit);
 }
 
 /// What all ranks wrote, added up.
@@ -78,6 +80,7 @@ int run(const Options& options, const Console& console) {
                       statistics.samples, counted(job.samples, "sample")));
       return Interrupt::exit_status();
     }
+    say_warnings(job.audit.warnings, spoken);
     write_statistics(output, statistics);
     if (!ranks.alone()) {
       ranks.wait();
@@ -94,7 +97,9 @@ int run(const Options& options, const Console& console) {
       console.print(to_text(Json{{"model", job.model},
                                  {"output", job.output},
                                  {"samples", statistics.samples},
-                                 {"values", statistics.values.size()}}));
+                                 {"data", fmt::format("{:x}", statistics.data)},
+                                 {"values", statistics.values.size()},
+                                 {"warnings", warnings_json(job.audit.warnings)}}));
     } else {
       console.say(fmt::format("wrote statistics of {} on {} to {}\n",
                               counted(statistics.values.size(), "value"),

@@ -8,7 +8,9 @@
 #include "progress.h"
 #include "text.h"
 #include "verb.h"
+#include "warnings.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -28,6 +30,15 @@ struct Summary {
   std::size_t points = 0;
 };
 
+/// A table switches regions off by their points.
+KeptFloat disabled(const QuantizeResult& result, const Region& region) {
+  const auto point =
+      std::find_if(region.points.begin(), region.points.end(),
+                   [&](const std::string& name) { return !result.table.at(name).enabled; });
+  return {result.simulated.source.node(region.match.root()).name,
+          "the table disables '" + *point + "'"};
+}
+
 /// Regions may share nodes; each counts once.
 Summary summarize(const QuantizeResult& result) {
   Summary summary;
@@ -37,6 +48,10 @@ Summary summarize(const QuantizeResult& result) {
   }
   std::set<NodeId> seen;
   for (const Region& region : result.simulated.regions) {
+    if (!is_enabled(region, result.table)) {
+      summary.kept_float.push_back(disabled(result, region));
+      continue;
+    }
     for (const NodeId id : region.match.nodes()) {
       if (seen.insert(id).second) {
         const Node& node = result.simulated.source.node(id);
@@ -67,6 +82,7 @@ struct Job {
   std::string output;
   std::string target;
   std::size_t samples = 0;
+  CalibrationAudit audit;
   std::uintmax_t model_bytes = 0;
   std::uintmax_t output_bytes = 0;
 };
@@ -97,6 +113,10 @@ Json as_json(const Job& job, const Summary& summary) {
             {"points", summary.points},
             {"quantized", Json::array()},
             {"kept_float", Json::array()},
+            {"calibration",
+             {{"samples", job.audit.samples},
+              {"data", fmt::format("{:x}", job.audit.data)},
+              {"warnings", warnings_json(job.audit.warnings)}}},
             {"bytes", {{"model", job.model_bytes}, {"output", job.output_bytes}}}};
   for (const Summary::Quantized& node : summary.quantized) {
     json["quantized"].push_back(
@@ -109,13 +129,43 @@ Json as_json(const Job& job, const Summary& summary) {
 }
 
 void require_source(const Options& options) {
-  if (!options.has("data") && !options.has("stats")) {
+  if (!options.has("data") && !options.has("stats") && !options.has("table")) {
     throw Error(ErrorCode::kInvalidConfig, "quantize", "option '--data' is missing")
-        .expected("samples with '--data', or statistics of them with '--stats'");
+        .expected(
+            "samples with '--data', statistics of them with '--stats', or parameters with "
+            "'--table'");
   }
   if (!options.has("data") && options.has("samples")) {
     throw Error(ErrorCode::kInvalidConfig, "quantize", "option '--samples' needs '--data'")
-        .hint("statistics are of all samples that they were collected from");
+        .hint("statistics and tables are of all samples that they were made from");
+  }
+}
+
+bool writes_statistics(const Options& options) {
+  return options.has("data") && options.has("stats");
+}
+bool writes_table(const Options& options) {
+  return options.has("table") && (options.has("data") || options.has("stats"));
+}
+
+/// No output may be an input, nor another output.
+void require_outputs(const Options& options, const Job& job) {
+  std::vector<std::string> outputs{job.output};
+  std::vector<std::filesystem::path> inputs{job.model, options.text("data"),
+                                            options.text("config")};
+  for (const auto& [name, is_written] : {std::pair("stats", writes_statistics(options)),
+                                         std::pair("table", writes_table(options))}) {
+    if (is_written) {
+      outputs.push_back(options.text(name));
+    } else {
+      inputs.emplace_back(options.text(name));
+    }
+  }
+  for (const std::string& output : outputs) {
+    require_writable(output, inputs);
+    if (std::count(outputs.begin(), outputs.end(), output) > 1) {
+      throw Error(ErrorCode::kInvalidConfig, output, "is to hold two outputs");
+    }
   }
 }
 
@@ -134,9 +184,14 @@ QuantizeResult from_data(const Options& options, const Console& console,
   if (!options.has("stats")) {
     return quantize(graph, *data, config, toolkit, pass);
   }
-  const Statistics statistics = collect(simulate_all(graph, config, toolkit), *data, pass);
+  CalibrationAudit audit;
+  const Statistics statistics =
+      collect(simulate_all(graph, config, toolkit), *data, pass, {}, &audit);
   write_statistics(options.text("stats"), statistics);
-  return quantize(graph, statistics, config, toolkit);
+  QuantizeResult result = quantize(graph, statistics, config, toolkit);
+  std::vector<Warning>& warnings = result.audit.warnings;
+  warnings.insert(warnings.begin(), audit.warnings.begin(), audit.warnings.end());
+  return result;
 }
 
 QuantizeResult from_statistics(const Options& options, const Configuration& configuration,
@@ -148,28 +203,39 @@ QuantizeResult from_statistics(const Options& options, const Configuration& conf
                   toolkit);
 }
 
+QuantizeResult from_table(const Options& options, const Configuration& configuration,
+                          Job& job) {
+  const auto& [config, toolkit] = configuration;
+  const TableFile table(options.text("table"));
+  const QuantizeResult result =
+      quantize(load_model(job.model, config.dims, table.inputs()), table, config, toolkit);
+  job.samples = result.audit.samples;
+  return result;
+}
+
 int run(const Options& options, const Console& console) {
   Job job;
   job.model = options.text("MODEL");
   job.output = options.text("output");
   const Summary summary = during("quantizing '" + job.model + "'", [&] {
     require_source(options);
-    require_writable(job.output, {job.model, options.text("data"), options.text("stats"),
-                                  options.text("config")});
-    if (options.has("data") && options.has("stats")) {
-      require_writable(options.text("stats"),
-                       {job.model, options.text("data"), options.text("config"), job.output});
-    }
+    require_outputs(options, job);
     const Configuration configuration = read_configuration(options);
-    const QuantizeResult result = options.has("data")
-                                      ? from_data(options, console, configuration, job)
-                                      : from_statistics(options, configuration, job);
+    const QuantizeResult result =
+        options.has("data")    ? from_data(options, console, configuration, job)
+        : options.has("stats") ? from_statistics(options, configuration, job)
+                               : from_table(options, configuration, job);
+    if (writes_table(options)) {
+      write_table(options.text("table"), result.simulated, result.table, result.audit);
+    }
     write_onnx(result.qdq, job.output);
     job.target = configuration.config.target;
+    job.audit = result.audit;
     job.model_bytes = std::filesystem::file_size(job.model);
     job.output_bytes = std::filesystem::file_size(job.output);
     return summarize(result);
   });
+  say_warnings(job.audit.warnings, console);
   console.print(options.has("json") ? to_text(as_json(job, summary)) : as_text(job, summary));
   return 0;
 }
@@ -184,6 +250,9 @@ TARE_VERB(quantize) {
       {.name = "stats",
        .value = "FILE",
        .summary = "statistics: with --data written there, otherwise used instead"},
+      {.name = "table",
+       .value = "FILE",
+       .summary = "parameters: with --data or --stats written there, otherwise used instead"},
       output_flag("quantized model: ONNX")};
   for (Flag& flag : config_flags()) {
     flags.push_back(std::move(flag));
@@ -198,6 +267,7 @@ TARE_VERB(quantize) {
           .examples = {"tare quantize model.onnx --data samples.h5 -o model.int8.onnx",
                        "tare quantize model.onnx --data samples.h5 -o model.int8.onnx --config "
                        "my.yaml --set activations.calibrator=percentile",
-                       "tare quantize model.onnx --stats statistics.h5 -o model.int8.onnx"},
+                       "tare quantize model.onnx --stats statistics.h5 -o model.int8.onnx",
+                       "tare quantize model.onnx --table table.yaml -o model.int8.onnx"},
           .run = run};
 }

@@ -1,0 +1,170 @@
+#include "calibrate/audit.h"
+
+#include "tare/bins.h"
+
+#include "graph/literal.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tare {
+namespace {
+
+/// How much of a stretch lies beyond `end`, upwards.
+double part_above(const Stretch& stretch, double end) {
+  if (stretch.width() == 0) {
+    return stretch.from > end ? 1 : 0;
+  }
+  return std::clamp((stretch.to - end) / stretch.width(), 0.0, 1.0);
+}
+
+/// "[-1.5, 3]"
+std::string range_text(Range range) {
+  std::string text = "[";
+  append_literal(text, static_cast<float>(range.low));
+  text += ", ";
+  append_literal(text, static_cast<float>(range.high));
+  return text + "]";
+}
+
+/// True when every value is whole, up to the width of a bin.
+bool holds_whole_numbers(const Summary& seen) {
+  const auto middle = static_cast<std::ptrdiff_t>(Summary::kBins / 2);
+  for (std::size_t i = 0; i < seen.bins().size(); ++i) {
+    // Exact zeros are in no bin, so what is in the first one is between 0 and 1.
+    const auto index = static_cast<std::ptrdiff_t>(i) - middle;
+    const double from = static_cast<double>(index) * seen.bin_width();
+    if (seen.bins()[i] != 0 && (index == 0 || from != std::floor(from))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+Clipped clipped_shares(const Summary& seen, Range chosen, const QuantSpec& spec) {
+  Range kept{std::min(chosen.low, 0.0), std::max(chosen.high, 0.0)};
+  if (spec.symmetric) {
+    kept.high = std::max(-kept.low, kept.high);
+    kept.low = -kept.high;
+  }
+  Clipped outside;
+  for (const Stretch& stretch : stretches(seen)) {
+    const auto count = static_cast<double>(stretch.count);
+    const Stretch mirrored{-stretch.to, -stretch.from, stretch.count};
+    outside.low += count * part_above(mirrored, -kept.low);
+    outside.high += count * part_above(stretch, kept.high);
+  }
+  const double all = std::max(static_cast<double>(seen.count()), 1.0);
+  return {outside.low / all, outside.high / all};
+}
+
+std::optional<Warning> full_range(const QuantPoint& point, const PointResult& result,
+                                  std::span<const CalibratorInfo> calibrators) {
+  // One that tries others, some of which clip, is free to take one that does not.
+  const auto info = std::find_if(
+      calibrators.begin(), calibrators.end(),
+      [&](const CalibratorInfo& known) { return known.name == point.calibrator.name; });
+  const Range seen = result.seen.at(0);
+  const Range chosen = result.chosen.at(0);
+  const bool keeps_all =
+      std::min(chosen.low, 0.0) <= seen.low && std::max(chosen.high, 0.0) >= seen.high;
+  if (info == calibrators.end() || !info->clips || !keeps_all || seen == Range{}) {
+    return std::nullopt;
+  }
+  return Warning{"full_range", "value '" + point.name + "'",
+                 "calibrator '" + result.calibrator + "' left nothing of " + range_text(seen) +
+                     " outside"};
+}
+
+std::optional<Warning> dead_channels(const std::string& value, const ChannelSummary& seen) {
+  constexpr std::size_t kShown = 5;
+  std::size_t dead = 0;
+  std::string indices;
+  for (std::size_t c = 0; c < seen.channels(); ++c) {
+    if (seen.lows()[c] == 0 && seen.highs()[c] == 0) {
+      if (dead < kShown) {
+        indices += (dead == 0 ? "" : ", ") + std::to_string(c);
+      }
+      ++dead;
+    }
+  }
+  if (dead == 0) {
+    return std::nullopt;
+  }
+  return Warning{"dead_channels", "value '" + value + "'",
+                 std::to_string(dead) + " of " + std::to_string(seen.channels()) +
+                     " channels are always 0: " + indices + (dead > kShown ? ", ..." : "")};
+}
+
+std::optional<Warning> unnormalized_input(const std::string& input, const Summary& seen) {
+  if (seen.low() < 0 || seen.high() > 255 || seen.high() <= 16 || !holds_whole_numbers(seen)) {
+    return std::nullopt;
+  }
+  return Warning{"unnormalized_input", "input '" + input + "'",
+                 "holds whole numbers in " + range_text({seen.low(), seen.high()}) +
+                     " only, like pixels that were not normalized"};
+}
+
+std::optional<Warning> repeated_samples(std::vector<SampleDigests::Sample> samples) {
+  std::stable_sort(samples.begin(), samples.end(),
+                   [](const auto& a, const auto& b) { return a.digest < b.digest; });
+  std::size_t repeated = 0;
+  std::optional<std::pair<std::size_t, std::size_t>> first;  // a copy and its original
+  for (std::size_t i = 1, original = 0; i < samples.size(); ++i) {
+    if (samples[i].digest != samples[original].digest) {
+      original = i;
+      continue;
+    }
+    ++repeated;
+    const std::pair copy(samples[i].index, samples[original].index);
+    first = first ? std::min(*first, copy) : copy;
+  }
+  if (!first) {
+    return std::nullopt;
+  }
+  return Warning{"repeated_samples", "samples",
+                 std::to_string(repeated) + " of " + std::to_string(samples.size()) +
+                     " are copies of earlier ones; the first is sample " +
+                     std::to_string(first->first) + ", a copy of sample " +
+                     std::to_string(first->second)};
+}
+
+namespace {
+
+void add(std::optional<Warning> warning, CalibrationAudit& audit) {
+  if (warning) {
+    audit.warnings.push_back(std::move(*warning));
+  }
+}
+
+}  // namespace
+
+void audit_samples(const SampleDigests& samples, CalibrationAudit* audit) {
+  if (audit == nullptr) {
+    return;
+  }
+  std::vector<SampleDigests::Sample> seen = samples.seen();
+  audit->samples = seen.size();
+  audit->data = samples.sum();
+  add(repeated_samples(std::move(seen)), *audit);
+}
+
+void audit_activation(const SimulatedGraph& simulated, const QuantPoint& point,
+                      const PointResult& result, std::span<const CalibratorInfo> calibrators,
+                      const Summary& seen, const ChannelSummary* channels,
+                      CalibrationAudit* audit) {
+  if (audit == nullptr) {
+    return;
+  }
+  add(full_range(point, result, calibrators), *audit);
+  if (channels != nullptr) {
+    add(dead_channels(point.name, *channels), *audit);
+  }
+  if (simulated.source.is_input(point.value)) {
+    add(unnormalized_input(point.name, seen), *audit);
+  }
+}
+
+}  // namespace tare

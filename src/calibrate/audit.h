@@ -1,0 +1,39 @@
+#pragma once
+
+#include "tare/statistics.h"
+
+#include "calibrate/sample_digests.h"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tare {
+
+/// Shares of the values that a range chosen for that spec leaves outside. A bin that the range
+/// ends in counts in proportion.
+Clipped clipped_shares(const Summary& seen, Range chosen, const QuantSpec&);
+
+// What may be a mistake; nothing where all is well.
+
+/// A calibrator that is there to clip left nothing outside: the histogram gave it no reason, or
+/// its setting does nothing.
+std::optional<Warning> full_range(const QuantPoint&, const PointResult&,
+                                  std::span<const CalibratorInfo>);
+/// Channels that were 0 all the time.
+std::optional<Warning> dead_channels(const std::string& value, const ChannelSummary&);
+/// Whole numbers in [0,255] and nothing else, as pixels are before they are normalized.
+std::optional<Warning> unnormalized_input(const std::string& input, const Summary&);
+std::optional<Warning> repeated_samples(std::vector<SampleDigests::Sample>);
+
+// Both do nothing when the audit is null.
+
+/// Says which samples were read.
+void audit_samples(const SampleDigests&, CalibrationAudit*);
+/// Adds what there is to say of one activation; `channels` may be null.
+void audit_activation(const SimulatedGraph&, const QuantPoint&, const PointResult&,
+                      std::span<const CalibratorInfo>, const Summary&,
+                      const ChannelSummary* channels, CalibrationAudit*);
+
+}  // namespace tare

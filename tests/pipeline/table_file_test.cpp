@@ -1,0 +1,205 @@
+#include "tare/table_file.h"
+
+#include "calibrate/accumulators.h"
+#include "execute/random_graph.h"
+#include "io/folder.h"
+#include "pipeline/digits.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+namespace tare {
+namespace {
+
+using testing::Random;
+
+SimulatedGraph simulated_by_default(const Graph& graph) {
+  return simulate(graph, {}, read_target("ort-cpu"), Toolkit::builtin().patterns);
+}
+
+/// Any parameters that a table may hold, with what follows from them.
+QuantTable random_table(const SimulatedGraph& simulated, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  const auto below = [&](int end) {
+    return static_cast<int>(random() % static_cast<unsigned>(end));
+  };
+  const auto real = [&] {
+    return std::ldexp(static_cast<float>(random() | 1U) * 0x1p-32F, below(24) - 12);
+  };
+  const auto range = [&] {
+    return Range{-static_cast<double>(real()), static_cast<double>(real())};
+  };
+  QuantTable table;
+  std::vector<const QuantPoint*> accumulators;
+  for (const QuantPoint& point : simulated.points) {
+    PointResult& result = table[point.name];
+    result.enabled = below(4) != 0;
+    if (point.role == Role::kAccumulator) {
+      accumulators.push_back(&point);
+      continue;
+    }
+    const bool per_axis = point.spec.granularity == Granularity::kPerAxis;
+    const auto axis = static_cast<std::size_t>(point.spec.axis);
+    const std::int64_t channels = per_axis ? simulated.source.type(point.value).shape[axis] : 1;
+    const bool is_signed = below(2) == 0;
+    result.params = {.storage = is_signed ? DType::kInt8 : DType::kUint8,
+                     .scale = {},
+                     .zero_point = {},
+                     .axis = per_axis ? std::optional(point.spec.axis) : std::nullopt,
+                     .narrow_range = below(2) == 0};
+    const std::int32_t zero = below(100);
+    for (std::int64_t c = 0; c < channels; ++c) {
+      result.params.scale.push_back(real());
+      result.params.zero_point.push_back(below(2) == 0 ? zero : 1 + below(100));
+      result.seen.push_back(range());
+      result.chosen.push_back(range());
+    }
+    if (below(2) == 0) {
+      result.clipped = Clipped{static_cast<double>(real() * 0x1p-12F), 0};
+      result.widened_channels = {0, below(100)};
+    }
+    result.calibrator = below(2) == 0 ? "max" : "mine: \"#1\"";
+    result.elements = random();
+  }
+  for (const NodeId id : simulated.graph.nodes()) {
+    const Node& node = simulated.graph.node(id);
+    const TensorType& type = simulated.graph.type(node.outputs[0]);
+    const QuantPoint* point = simulated.find(type.point);
+    if (node.op == "SimulatedQuantize" && point->role == Role::kAccumulator && below(3) != 0) {
+      std::vector<float> correction(static_cast<std::size_t>(type.shape[0]));
+      std::generate(correction.begin(), correction.end(), real);
+      table.at(type.point).bias_correction = correction;
+    }
+  }
+  derive_accumulators(simulated, accumulators, {}, table);
+  return table;
+}
+
+class Table : public InFolder {
+ protected:
+  QuantTable read(const SimulatedGraph& simulated) const {
+    return TableFile(path("t.yaml")).table(simulated);
+  }
+};
+
+TEST_F(Table, IsReadBackAsItWasWritten) {
+  for (std::uint32_t seed = 0; seed < 40; ++seed) {
+    Random random(seed);
+    const SimulatedGraph simulated =
+        simulated_by_default(prepare(testing::random_graph(random, 20), Toolkit::builtin()));
+    const QuantTable table = random_table(simulated, seed);
+    write_table(path("t.yaml"), simulated, table,
+                {.samples = seed, .data = seed * 77777, .warnings = {}});
+    CalibrationAudit audit;
+    const QuantTable again = TableFile(path("t.yaml")).table(simulated, &audit);
+    EXPECT_EQ(again, table) << seed;
+    EXPECT_EQ(audit.samples, seed);
+    EXPECT_EQ(audit.data, seed * 77777);
+    write_table(path("u.yaml"), simulated, again, audit);
+    EXPECT_EQ(bytes_of(path("t.yaml")), bytes_of(path("u.yaml")));
+  }
+}
+
+TEST_F(Table, GivesTheSameModelToTheLastByte) {
+  const Digits digits;
+  for (const char* calibrator : {"max", "kl"}) {
+    for (const Schedule schedule : {Schedule::kSequential, Schedule::kIndependent}) {
+      Config config;
+      config.activations.calibrator.name = calibrator;
+      config.schedule = schedule;
+      const QuantizeResult first =
+          quantize(digits.model, *digits.data, config, Toolkit::builtin(), {.samples = 20});
+      write_table(path("t.yaml"), first.simulated, first.table, first.audit);
+      const TableFile file(path("t.yaml"));
+      EXPECT_EQ(file.inputs(), (std::map<std::string, Shape>{{"image", {1, 16, 16}}}));
+      const QuantizeResult second = quantize(digits.model, file, config, Toolkit::builtin());
+      write_onnx(first.qdq, path("first.onnx"));
+      write_onnx(second.qdq, path("second.onnx"));
+      EXPECT_TRUE(bytes_of(path("first.onnx")) == bytes_of(path("second.onnx"))) << calibrator;
+      EXPECT_EQ(second.audit.samples, 20U);
+      EXPECT_EQ(second.audit.data, first.audit.data);
+    }
+  }
+}
+
+TEST_F(Table, OfAnyParametersMakesAModel) {
+  for (std::uint32_t seed = 0; seed < 40; ++seed) {
+    Random random(seed);
+    const SimulatedGraph simulated =
+        simulated_by_default(prepare(testing::random_graph(random, 20), Toolkit::builtin()));
+    write_table(path("t.yaml"), simulated, random_table(simulated, seed), {});
+    const QuantTable table = read(simulated);
+    EXPECT_NO_THROW((void)to_qdq(lower(simulated, table))) << seed;
+    EXPECT_NO_THROW((void)tare::bind(simulated, table)) << seed;
+  }
+}
+
+/// Text of a table of the digits network.
+class DigitsTable : public InFolder {
+ protected:
+  DigitsTable() {
+    const QuantizeResult result =
+        quantize(digits_.model, *digits_.data, {}, Toolkit::builtin(), {.samples = 20});
+    write_table(path("t.yaml"), result.simulated, result.table, result.audit);
+    text_ = bytes_of(path("t.yaml"));
+  }
+
+  /// Of what is written with the first `from` after the name of that point replaced.
+  QuantizeResult result_with(const std::string& point, const std::string& from,
+                             const std::string& to) const {
+    std::string text = text_;
+    text.replace(text.find(from, text.find("name: \"" + point + "\"")), from.size(), to);
+    write_bytes(path("t.yaml"), text);
+    return quantize(digits_.model, TableFile(path("t.yaml")), {}, Toolkit::builtin());
+  }
+
+  /// Signal to noise ratio of the results on some samples, in dB.
+  double sqnr(const Graph& reference, const Graph& candidate) const {
+    double signal = 0;
+    double noise = 0;
+    for (std::size_t sample = 0; sample < 20; ++sample) {
+      const std::vector<Tensor> inputs{digits_.data->read("image", sample, 1)};
+      const Tensor a = Executable(reference).run(inputs)[0];
+      const Tensor b = Executable(candidate).run(inputs)[0];
+      for (std::size_t i = 0; i < a.view<float>().size(); ++i) {
+        const double x = static_cast<double>(a.view<float>()[i]);
+        signal += x * x;
+        noise += std::pow(x - static_cast<double>(b.view<float>()[i]), 2);
+      }
+    }
+    return 10 * std::log10(signal / noise);
+  }
+
+  static int float_convolutions(const Graph& graph) {
+    const std::vector<NodeId> nodes = graph.nodes();
+    return static_cast<int>(std::count_if(nodes.begin(), nodes.end(), [&](NodeId id) {
+      const Node& node = graph.node(id);
+      return node.op == "Conv" && graph.type(node.outputs[0]).dtype == DType::kFloat32;
+    }));
+  }
+
+  const Digits digits_;
+  std::string text_;
+};
+
+TEST_F(DigitsTable, ThatDisablesAPointLeavesItsRegionInFloat) {
+  const QuantizeResult all = result_with("image", "enabled: true", "enabled: true");
+  EXPECT_EQ(float_convolutions(all.integer), 0);
+  const QuantizeResult one =
+      result_with("residual1.conv1.conv.weight", "enabled: true", "enabled: false");
+  EXPECT_EQ(float_convolutions(one.integer), 1);
+  EXPECT_GT(sqnr(one.prepared, one.integer), sqnr(all.prepared, all.integer) - 3);
+}
+
+TEST_F(DigitsTable, WithAnotherScaleMeansTheSameToSimulationAndIntegers) {
+  // More than twice the step: the network gets worse but stays itself.
+  const QuantizeResult result =
+      result_with("/stem/act/Relu_output_0", "scale: 0.0", "scale: 0.04");
+  EXPECT_GT(sqnr(result.prepared, result.integer), 10);
+  EXPECT_GT(sqnr(tare::bind(result.simulated, result.table), result.integer),
+            sqnr(result.prepared, result.integer) + 10);
+}
+
+}  // namespace
+}  // namespace tare
