@@ -40,7 +40,7 @@ std::vector<Observed> start_observing(const Level& level, std::span<const ValueI
   return result;
 }
 
-std::map<ValueId, Observed> observe(Walk& walk, const Graph& graph, const Level& level,
+std::map<ValueId, Observed> observe(SampleWalk& walk, const Graph& graph, const Level& level,
                                     std::span<const ValueId> kept,
                                     std::span<const CalibratorInfo> calibrators) {
   const std::vector<ValueId> watched = watched_values(level);
@@ -99,7 +99,7 @@ QuantTable calibrate_sequentially(const SimulatedGraph& simulated, const Dataset
   }
   const std::vector<Level> levels = plan_levels(simulated);
   const SampleDigests samples(data);
-  Walk walk(simulated.source, samples, options);
+  SampleWalk walk(simulated.source, samples, options);
   for (std::size_t i = 0; i < levels.size(); ++i) {
     if (options.progress) {
       walk.progress = [&](std::size_t done) {

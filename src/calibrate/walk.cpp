@@ -75,14 +75,15 @@ struct Worker {
 
 }  // namespace
 
-Walk::Walk(const Graph& source, const Dataset& data, const CalibrateOptions& options)
+SampleWalk::SampleWalk(const Graph& source, const Dataset& data,
+                       const CalibrateOptions& options)
     : feed_(source, data, options.samples),
       threads_(thread_count(options.threads)),
       memory_(options.memory),
       frontier_({}, feed_.runs(), 0) {}
 
-void Walk::step(const Graph& graph, std::span<const ValueId> results,
-                std::span<const ValueId> kept, const Take& take) {
+void SampleWalk::step(const Graph& graph, std::span<const ValueId> results,
+                      std::span<const ValueId> kept, const Take& take) {
   std::vector<ValueId> wanted(results.begin(), results.end());
   wanted.insert(wanted.end(), kept.begin(), kept.end());
   const Part part = make_part(graph, frontier_, wanted);

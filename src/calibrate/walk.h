@@ -13,13 +13,13 @@ namespace tare {
 
 /// All samples on their way through a graph, level by level. Between two steps they wait in a
 /// frontier of values.
-class Walk {
+class SampleWalk {
  public:
   /// Gets results of one run, from one thread at a time for each `worker`.
   using Take =
       std::function<void(std::size_t worker, std::size_t index, const TensorView& result)>;
 
-  Walk(const Graph& source, const Dataset&, const CalibrateOptions&);
+  SampleWalk(const Graph& source, const Dataset&, const CalibrateOptions&);
 
   /// Computes `results` of a graph with the source's inputs for every run, from the frontier;
   /// then `kept`, values of the same graph, are the frontier. Values of the frontier must have

@@ -10,14 +10,14 @@
 namespace tare {
 
 /// One f16 element as it lies in memory.
-struct Half {
+struct HalfElement {
   std::uint16_t bits = 0;
   // Not explicit: reads like the number that it is.
   operator float() const { return half_to_float(bits); }  // NOLINT(google-explicit-constructor)
 };
 
-/// Calls f with a value of the C++ type whose objects lie in a tensor of that type: Half for
-/// f16, bool for bool, the obvious type otherwise.
+/// Calls f with a value of the C++ type whose objects lie in a tensor of that type: HalfElement
+/// for f16, bool for bool, the obvious type otherwise.
 template <class F>
 decltype(auto) with_element_type(DType dtype, F&& f) {
   switch (dtype) {
@@ -26,7 +26,7 @@ decltype(auto) with_element_type(DType dtype, F&& f) {
     case DType::kFloat64:
       return f(double{});
     case DType::kFloat16:
-      return f(Half{});
+      return f(HalfElement{});
     case DType::kInt8:
       return f(std::int8_t{});
     case DType::kUint8:

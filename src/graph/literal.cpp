@@ -26,11 +26,11 @@ struct FloatTraits<double> {
   static double from(Decimal value) { return value; }
 };
 template <>
-struct FloatTraits<Half> {
+struct FloatTraits<HalfElement> {
   using Bits = std::uint16_t;
   using Decimal = float;
   static constexpr Bits kNan = 0x7E00U;
-  static Half from(Decimal value) { return {float_to_half(value)}; }
+  static HalfElement from(Decimal value) { return {float_to_half(value)}; }
 };
 
 template <class T>
@@ -152,7 +152,7 @@ bool parse_literal(std::string_view text, T& value) {
   template bool parse_literal(std::string_view, T&);
 TARE_LITERAL(float)
 TARE_LITERAL(double)
-TARE_LITERAL(Half)
+TARE_LITERAL(HalfElement)
 TARE_LITERAL(std::int8_t)
 TARE_LITERAL(std::uint8_t)
 TARE_LITERAL(std::int16_t)

@@ -1,4 +1,7 @@
-"""Finds files that are too long, and traces of one machine in any file.
+"""Finds files that are too long, traces of one machine in any file, and types that share a name.
+
+Two types of one name in headers of one library are one type to the linker, which takes the
+members of either for both.
 
 usage: repository.py ROOT
 """
@@ -16,6 +19,9 @@ TRACES = (
 )
 
 
+TYPE = re.compile(r"^(?:struct|class|enum class) (\w+)\b(?![<:])[^;]*$")
+
+
 def files(root):
     """What git tracks or would track; in an unpacked archive, everything but build folders."""
     listing = shutil.which("git") and subprocess.run(
@@ -29,6 +35,7 @@ def files(root):
 
 
 def faults(root):
+    types = {}
     for path in files(root):
         name = path.relative_to(root)
         try:
@@ -37,7 +44,11 @@ def faults(root):
             continue
         if path.suffix in SOURCES and len(lines) > LONGEST:
             yield f"{name}: {len(lines)} lines, at most {LONGEST} wanted"
+        in_library = path.suffix == ".h" and name.parts[0] in ("src", "include")
         for number, line in enumerate(lines, 1):
+            defined = TYPE.match(line) if in_library else None
+            if defined and types.setdefault(defined[1], name) != name:
+                yield f"{name}:{number}: {types[defined[1]]} has a type '{defined[1]}' too"
             for trace, what in TRACES:
                 if trace.search(line):
                     yield f"{name}:{number}: {what}"
