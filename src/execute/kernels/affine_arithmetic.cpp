@@ -1,0 +1,90 @@
+// Sums and products of two 8-bit operands of one shape, rounded once. What is computed is what
+// `expressed` computes, with the zero point of the result added before rounding and in the
+// order of additions of ONNX Runtime's kernels (QLinearAdd, QLinearMul), because on a coarse
+// grid many sums lie halfway between two steps and the last bit decides.
+#include "execute/kernel.h"
+#include "execute/rounding.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tare {
+namespace {
+
+const QuantParams& params(const Operand& operand) {
+  return *operand.type->quant;
+}
+
+bool is_byte(const Operand& operand) {
+  return operand && operand.type->quant && !operand.type->quant->per_axis() &&
+         (operand.type->quant->storage == DType::kInt8 ||
+          operand.type->quant->storage == DType::kUint8);
+}
+
+/// Storage values of the result from two numbers of the operands.
+template <class T, class F>
+std::unique_ptr<Kernel> each(const KernelRequest& request, F value) {
+  const auto count = static_cast<std::size_t>(element_count(request.outputs[0].type->shape));
+  const StorageRange range = params(request.outputs[0]).range();
+  const auto low = static_cast<float>(range.low);
+  const auto high = static_cast<float>(range.high);
+  return make_kernel([=](const Buffers& buffers) {
+    const T* a = reinterpret_cast<const T*>(buffers.inputs[0]);
+    const T* b = reinterpret_cast<const T*>(buffers.inputs[1]);
+    T* y = reinterpret_cast<T*>(buffers.outputs[0]);
+    for (std::size_t i = 0; i < count; ++i) {
+      const float q = value(static_cast<float>(a[i]), static_cast<float>(b[i]));
+      y[i] = static_cast<T>(std::min(std::max(std::rint(q), low), high));
+    }
+  });
+}
+
+template <class T>
+std::unique_ptr<Kernel> make_for(const KernelRequest& request) {
+  const QuantParams& a = params(request.inputs[0]);
+  const QuantParams& b = params(request.inputs[1]);
+  const QuantParams& y = params(request.outputs[0]);
+  const auto zero_a = static_cast<float>(a.zero_point[0]);
+  const auto zero_b = static_cast<float>(b.zero_point[0]);
+  const auto zero_y = static_cast<float>(y.zero_point[0]);
+  if (request.node->op == "Add") {
+    const float ratio_a = a.scale[0] / y.scale[0];
+    const float ratio_b = b.scale[0] / y.scale[0];
+    const float fixed = zero_y - (ratio_a * zero_a + ratio_b * zero_b);
+    return each<T>(request, [=](float u, float v) {
+      return std::fma(u, ratio_a, std::fma(v, ratio_b, fixed));
+    });
+  }
+  const float ratio = a.scale[0] * b.scale[0] / y.scale[0];
+  return each<T>(
+      request, [=](float u, float v) { return (u - zero_a) * (v - zero_b) * ratio + zero_y; });
+}
+
+std::unique_ptr<Kernel> make(const KernelRequest& request) {
+  if (request.inputs.size() != 2 || !is_byte(request.inputs[0]) ||
+      !is_byte(request.inputs[1]) || !is_byte(request.outputs[0])) {
+    return nullptr;
+  }
+  const DType storage = params(request.outputs[0]).storage;
+  const Shape& shape = request.outputs[0].type->shape;
+  const bool alike =
+      std::all_of(request.inputs.begin(), request.inputs.end(), [&](const Operand& operand) {
+        return params(operand).storage == storage && operand.type->shape == shape;
+      });
+  if (!alike) {
+    return nullptr;
+  }
+  return storage == DType::kInt8 ? make_for<std::int8_t>(request)
+                                 : make_for<std::uint8_t>(request);
+}
+
+}  // namespace
+}  // namespace tare
+
+TARE_KERNEL(affine_arithmetic) {
+  using namespace tare;
+  return {.ops = {"Add", "Mul"},
+          .layout = [](const KernelRequest&) { return LayoutRule::kFollow; },
+          .make = make,
+          .for_storage = true};
+}
