@@ -119,6 +119,5 @@ TARE_CALIBRATOR(mse) {
   return {.name = "mse",
           .summary = "the range with the least mean squared error",
           .options = {},
-          .make = [](const CalibratorOptions&) { return std::make_unique<Mse>(); },
-          .clips = true};
+          .make = [](const CalibratorOptions&) { return std::make_unique<Mse>(); }};
 }

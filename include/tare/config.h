@@ -82,10 +82,21 @@ enum class Effort : std::uint8_t {
   kDefault,  ///< about two
 };
 
+/// How weights become integers.
+enum class Rounding : std::uint8_t {
+  kAuto,     ///< for the least error of the layer, where the schedule sees its inputs
+  kNearest,  ///< each to the integer nearest to it
+};
+
 struct Config {
   int version = 1;
   std::string target = "ort-cpu";
-  ValueConfig activations;
+  ValueConfig activations{.storage = {},
+                          .symmetric = false,
+                          .narrow = false,
+                          .power_of_two = false,
+                          .granularity = Granularity::kPerTensor,
+                          .calibrator = {.name = "mse", .options = {}}};
   ValueConfig weights{.storage = {},
                       .symmetric = true,
                       .narrow = true,
@@ -97,6 +108,7 @@ struct Config {
   std::optional<std::int64_t> samples;  ///< absent: all
   Effort effort = Effort::kDefault;
   bool bias_correction = true;
+  Rounding rounding = Rounding::kAuto;
   std::vector<std::string> plugins;  ///< shared objects; see load_plugins()
   std::map<std::string, std::int64_t> dims;
   std::vector<LayerRule> layers;

@@ -31,6 +31,9 @@ struct PointResult {
   std::string calibrator;
   std::uint64_t elements = 0;
   std::vector<int> widened_channels;  ///< weights: scale widened so that the bias fits int32
+  /// Weights: how far each integer is from the nearest one, -1, 0 or 1, in the order of the
+  /// constant; empty where all are the nearest.
+  std::vector<std::int8_t> rounding;
   /// Accumulators: real values added to the bias, one per output channel, that undo the mean
   /// error of the rounded weights; empty where nothing is corrected.
   std::vector<float> bias_correction;
@@ -55,6 +58,9 @@ struct CalibrationAudit {
   std::uint64_t data = 0;     ///< sum of their digests
   std::vector<Warning> warnings;
 };
+
+/// The integers that a weight becomes, in storage type.
+Tensor quantized_weight(const Tensor& exact, const PointResult&);
 
 /// The real values of a bias (one per output channel) with the correction of the accumulator
 /// that it is added to.

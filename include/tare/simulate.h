@@ -38,6 +38,7 @@ struct QuantPoint {
   std::string weight;
   std::vector<ValueId> biases;  ///< kAccumulator: constants added at its scale
   bool corrects_bias = false;   ///< kAccumulator: undo the mean error of the weights there
+  bool rounds_weight = false;   ///< kAccumulator: round its weight for the least error there
 };
 
 /// Builds the affine form of one matched region. Simulation and lowering give patterns

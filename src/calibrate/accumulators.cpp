@@ -45,9 +45,9 @@ std::vector<float> channel_means(const Tensor& tensor) {
 /// data here, and padding counts because the node itself does the sum.)
 std::vector<float> bias_correction(const Graph& graph, const Node& node,
                                    const std::vector<double>& input_means,
-                                   const QuantParams& weight) {
+                                   const PointResult& weight) {
   const Tensor& exact = *graph.constant(node.inputs[1]);
-  const Tensor rounded = dequantize(quantize(exact, weight), weight);
+  const Tensor rounded = dequantize(quantized_weight(exact, weight), weight.params);
   Tensor lost = exact;
   const auto values = lost.mutable_view<float>();
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -73,7 +73,10 @@ bool make_room(const SimulatedGraph& simulated, const QuantPoint& point, QuantTa
                  simulated.find(point.weight)->spec, weight.params);
     weight.widened_channels.insert(weight.widened_channels.end(), channels.begin(),
                                    channels.end());
-    widened = widened || !channels.empty();
+    if (!channels.empty()) {
+      weight.rounding.clear();  // of narrower steps
+      widened = true;
+    }
   };
   for (const ValueId bias : point.biases) {
     const Tensor& values = *simulated.source.constant(bias);
@@ -115,7 +118,7 @@ void derive_accumulators(const SimulatedGraph& simulated,
       if (const auto found = means.find(point->name); found != means.end()) {
         table.at(point->name).bias_correction =
             bias_correction(simulated.source, simulated.source.node(*point->reader),
-                            found->second, table.at(point->weight).params);
+                            found->second, table.at(point->weight));
       }
       widened = make_room(simulated, *point, table) || widened;
     }

@@ -7,7 +7,7 @@
 #include "calibrate/audit.h"
 #include "calibrate/collect.h"
 #include "calibrate/model_digest.h"
-#include "calibrate/trial.h"
+#include "calibrate/settle.h"
 #include "calibrate/weights.h"
 
 #include <algorithm>
@@ -42,17 +42,20 @@ const CalibratorInfo& find_calibrator(const CalibratorChoice& choice,
   throw fault("is not known", nearest(choice.name, names));
 }
 
-/// The calibrators that a choice stands for: itself, or those that it tries.
-std::vector<CalibratorChoice> tried(const CalibratorChoice& choice,
-                                    std::span<const CalibratorInfo> known) {
+}  // namespace
+
+std::vector<CalibratorChoice> candidates(const CalibratorChoice& choice,
+                                         std::span<const CalibratorInfo> known) {
   const CalibratorInfo& info = find_calibrator(choice, known);
   return info.candidates.empty() ? std::vector{choice} : info.candidates;
 }
 
+namespace {
+
 /// Where nothing can be tried, the first one.
 std::unique_ptr<const Calibrator> make_calibrator(const CalibratorChoice& choice,
                                                   std::span<const CalibratorInfo> known) {
-  const CalibratorChoice first = tried(choice, known).front();
+  const CalibratorChoice first = candidates(choice, known).front();
   return find_calibrator(first, known).make(CalibratorOptions(first.options));
 }
 
@@ -73,7 +76,7 @@ std::vector<PointResult> choose_activation(const Summary& seen, const TensorObse
                     " infinite values while running the samples");
   }
   std::vector<PointResult> results;
-  for (const CalibratorChoice& choice : tried(point.calibrator, calibrators)) {
+  for (const CalibratorChoice& choice : candidates(point.calibrator, calibrators)) {
     PointResult& result = results.emplace_back();
     result.calibrator = choice.name;
     result.elements = seen.count();
@@ -161,7 +164,8 @@ double CalibratorOptions::number(const std::string& key, double fallback) const 
 namespace {
 
 TableDraft draft_table(const SimulatedGraph& simulated, const Collected& collected,
-                       std::span<const CalibratorInfo> calibrators, CalibrationAudit* audit) {
+                       std::span<const CalibratorInfo> calibrators, std::size_t lead,
+                       CalibrationAudit* audit) {
   const Statistics& statistics = collected.statistics;
   require_calibrators(simulated, calibrators);
   require_model(model_digest(simulated.source), statistics);
@@ -171,6 +175,7 @@ TableDraft draft_table(const SimulatedGraph& simulated, const Collected& collect
     audit->data = statistics.data;
   }
   TableDraft draft;
+  draft.lead = lead;
   std::vector<const QuantPoint*> accumulators;
   for (const QuantPoint& point : simulated.points) {
     if (point.role == Role::kActivation) {
@@ -203,7 +208,7 @@ TableDraft draft_table(const SimulatedGraph& simulated, const Collected& collect
 
 QuantTable choose(const SimulatedGraph& simulated, const Statistics& statistics,
                   std::span<const CalibratorInfo> calibrators, CalibrationAudit* audit) {
-  return draft_table(simulated, {statistics, {}}, calibrators, audit).table;
+  return draft_table(simulated, {statistics, {}}, calibrators, 0, audit).table;
 }
 
 QuantTable calibrate(const SimulatedGraph& simulated, const Dataset& data,
@@ -221,8 +226,10 @@ QuantTable calibrate(const SimulatedGraph& simulated, const Dataset& data,
     return point == activations.end() ? nullptr : make_observer(*point->second, calibrators);
   };
   const Collected collected = collect_observing(simulated, data, options, {}, observer, audit);
-  return settle(simulated, draft_table(simulated, collected, calibrators, audit), data,
-                options);
+  return settle(simulated, calibrators, data, options, audit,
+                [&](std::size_t lead, const CalibrateOptions&, CalibrationAudit* own) {
+                  return draft_table(simulated, collected, calibrators, lead, own);
+                });
 }
 
 }  // namespace tare

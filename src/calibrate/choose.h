@@ -11,6 +11,10 @@ namespace tare {
 /// Throws Error(kInvalidConfig) for a calibrator that is not known or has no such option.
 void require_calibrators(const SimulatedGraph&, std::span<const CalibratorInfo>);
 
+/// The calibrators that a choice stands for: itself, or those that it tries.
+std::vector<CalibratorChoice> candidates(const CalibratorChoice&,
+                                         std::span<const CalibratorInfo>);
+
 /// What shall look at the point's values, or null.
 std::unique_ptr<TensorObserver> make_observer(const QuantPoint&,
                                               std::span<const CalibratorInfo>);

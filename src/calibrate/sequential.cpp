@@ -1,10 +1,12 @@
 #include "calibrate/accumulators.h"
 #include "calibrate/audit.h"
 #include "calibrate/choose.h"
+#include "calibrate/layer_rows.h"
 #include "calibrate/levels.h"
 #include "calibrate/observed.h"
+#include "calibrate/round_weights.h"
 #include "calibrate/sample_digests.h"
-#include "calibrate/trial.h"
+#include "calibrate/settle.h"
 #include "calibrate/walk.h"
 
 #include <algorithm>
@@ -21,11 +23,32 @@ std::vector<ValueId> watched_values(const Level& level) {
     values.insert(point->simulated);
   }
   for (const QuantPoint* point : level.accumulators) {
-    if (point->corrects_bias) {
+    if (point->corrects_bias || point->rounds_weight) {
       values.insert(point->simulated);
     }
   }
   return {values.begin(), values.end()};
+}
+
+/// Rows of the layers whose weights are rounded, by accumulator.
+using RowsOfLayers = std::map<const QuantPoint*, LayerRows>;
+
+/// A weight with several readers has no one layer whose error counts.
+bool has_one_reader(const SimulatedGraph& simulated, const std::string& weight) {
+  return std::count_if(simulated.points.begin(), simulated.points.end(),
+                       [&](const QuantPoint& point) { return point.weight == weight; }) == 1;
+}
+
+RowsOfLayers rows_of(const SimulatedGraph& simulated, const Level& level, std::size_t runs) {
+  RowsOfLayers result;
+  for (const QuantPoint* point : level.accumulators) {
+    const Node& node = simulated.source.node(*point->reader);
+    if (point->rounds_weight && layer_matrix(simulated.source, node) &&
+        has_one_reader(simulated, point->weight)) {
+      result.emplace(point, LayerRows(simulated.source, node, runs));
+    }
+  }
+  return result;
 }
 
 /// One for each watched value, with the observers that calibrators want.
@@ -42,16 +65,26 @@ std::vector<Observed> start_observing(const Level& level, std::span<const ValueI
 
 std::map<ValueId, Observed> observe(SampleWalk& walk, const Graph& graph, const Level& level,
                                     std::span<const ValueId> kept,
-                                    std::span<const CalibratorInfo> calibrators) {
+                                    std::span<const CalibratorInfo> calibrators,
+                                    RowsOfLayers& layers) {
   const std::vector<ValueId> watched = watched_values(level);
+  std::vector<std::vector<LayerRows*>> rows(watched.size());
+  for (auto& [point, layer] : layers) {
+    const auto found = std::find(watched.begin(), watched.end(), point->simulated);
+    rows[static_cast<std::size_t>(found - watched.begin())].push_back(&layer);
+  }
   std::vector<std::vector<Observed>> workers;
   for (int i = 0; i < walk.threads(); ++i) {
     workers.push_back(start_observing(level, watched, calibrators));
   }
-  walk.step(graph, watched, kept,
-            [&](std::size_t worker, std::size_t index, const TensorView& view) {
-              workers[worker][index].observe(view, walk.batch());
-            });
+  walk.step(
+      graph, watched, kept,
+      [&](std::size_t worker, std::size_t run, std::size_t index, const TensorView& view) {
+        workers[worker][index].observe(view, walk.batch());
+        for (LayerRows* layer : rows[index]) {
+          layer->observe(run, view);
+        }
+      });
   std::map<ValueId, Observed> seen;
   for (std::size_t i = 0; i < watched.size(); ++i) {
     for (std::size_t other = 1; other < workers.size(); ++other) {
@@ -63,15 +96,15 @@ std::map<ValueId, Observed> observe(SampleWalk& walk, const Graph& graph, const 
 }
 
 void decide(const SimulatedGraph& simulated, const Level& level,
-            const std::map<ValueId, Observed>& seen,
+            const std::map<ValueId, Observed>& seen, const RowsOfLayers& layers, int threads,
             std::span<const CalibratorInfo> calibrators, TableDraft& draft,
             CalibrationAudit* audit) {
   for (const QuantPoint* point : level.points) {
     const Observed& own = seen.at(point->simulated);
     std::vector<PointResult> results =
         choose_activation(own.values, own.tensors.get(), *point, calibrators);
-    audit_activation(simulated, *point, results.front(), calibrators, own.values, &own.channels,
-                     audit);
+    audit_activation(simulated, *point, results[std::min(draft.lead, results.size() - 1)],
+                     calibrators, own.values, &own.channels, audit);
     for (PointResult& result : results) {
       move_off_grid(point->spec, calibrators, result);
     }
@@ -82,16 +115,20 @@ void decide(const SimulatedGraph& simulated, const Level& level,
       draft.means.emplace(point->name, seen.at(point->simulated).channels.means());
     }
   }
+  // Steps first make room for biases; then integers are chosen, and then what they lose.
+  derive_accumulators(simulated, level.accumulators, {}, draft.table);
+  for (const auto& [point, rows] : layers) {
+    round_weights(simulated, *point, rows, threads, draft.table);
+  }
   derive_accumulators(simulated, level.accumulators, draft.means, draft.table);
 }
 
-}  // namespace
-
-QuantTable calibrate_sequentially(const SimulatedGraph& simulated, const Dataset& data,
-                                  std::span<const CalibratorInfo> calibrators,
-                                  const CalibrateOptions& options, CalibrationAudit* audit) {
-  require_calibrators(simulated, calibrators);
+/// All levels, one after another.
+TableDraft decide_levels(const SimulatedGraph& simulated, const Dataset& data,
+                         std::span<const CalibratorInfo> calibrators, std::size_t lead,
+                         const CalibrateOptions& options, CalibrationAudit* audit) {
   TableDraft draft;
+  draft.lead = lead;
   for (const QuantPoint& point : simulated.points) {
     if (point.role == Role::kWeight) {
       draft.table.emplace(point.name, choose_weight(simulated, point, calibrators));
@@ -107,12 +144,27 @@ QuantTable calibrate_sequentially(const SimulatedGraph& simulated, const Dataset
       };
     }
     const auto kept = i == 0 ? std::span<const ValueId>() : levels[i - 1].frontier;
+    RowsOfLayers layers = rows_of(simulated, levels[i], walk.runs());
     const auto seen =
-        observe(walk, tare::bind(simulated, draft.table), levels[i], kept, calibrators);
-    decide(simulated, levels[i], seen, calibrators, draft, audit);
+        observe(walk, tare::bind(simulated, draft.table), levels[i], kept, calibrators, layers);
+    decide(simulated, levels[i], seen, layers, walk.threads(), calibrators, draft, audit);
   }
   audit_samples(samples, audit);
-  return settle(simulated, std::move(draft), data, options);
+  return draft;
+}
+
+}  // namespace
+
+QuantTable calibrate_sequentially(const SimulatedGraph& simulated, const Dataset& data,
+                                  std::span<const CalibratorInfo> calibrators,
+                                  const CalibrateOptions& options, CalibrationAudit* audit) {
+  require_calibrators(simulated, calibrators);
+  // Later ranges and the rounding of weights depend on the candidates before them, so each
+  // leads a walk of its own.
+  return settle(simulated, calibrators, data, options, audit,
+                [&](std::size_t lead, const CalibrateOptions& part, CalibrationAudit* own) {
+                  return decide_levels(simulated, data, calibrators, lead, part, own);
+                });
 }
 
 }  // namespace tare

@@ -1,32 +1,38 @@
 #pragma once
 
 #include "tare/calibrator.h"
+#include "tare/execute.h"
 
-#include "calibrate/accumulators.h"
-
-#include <map>
-#include <string>
+#include <cstddef>
+#include <span>
 #include <vector>
 
 namespace tare {
 
-/// A table in the making.
-struct TableDraft {
-  QuantTable table;
-  /// By name of the point, where its calibrator is one that tries others: what each of these
-  /// made of it. The table holds the first.
-  std::map<std::string, std::vector<PointResult>> candidates;
-  InputMeans means;
+/// Parameters of all points of a SwitchableGraph.
+using Setting = std::vector<Tensor>;
 
-  /// `results` of one point, which must not be empty.
-  void add(const std::string& point, std::vector<PointResult> results);
+/// Up to 128 samples spread over the data, and what the float network makes of them.
+class Trial {
+ public:
+  Trial(const Graph& source, const Dataset&, const CalibrateOptions&);
+
+  std::size_t runs() const { return inputs_.size(); }
+
+  /// For each setting and each of the runs [first, end): the squared error of the results of a
+  /// switchable graph, each over the squared magnitude of that result in all runs. Any number
+  /// of first runs are spread over the data.
+  std::vector<std::vector<double>> errors(const Executable& switchable,
+                                          std::span<const Setting> settings, std::size_t first,
+                                          std::size_t end) const;
+
+ private:
+  void weigh_results();
+
+  int threads_;
+  std::vector<std::vector<Tensor>> inputs_;
+  std::vector<std::vector<Tensor>> exact_;
+  std::vector<double> weights_;  ///< of each result
 };
-
-/// The table with those candidates that together serve the results of the network best, on up
-/// to 128 samples spread over the data. Starts with the one calibrator that is best for all
-/// points, then exchanges candidates point by point (in large networks, a few neighbours at
-/// once) as long as the squared error of the results falls. A Softmax that ends the network is
-/// left out: where it saturates it would hide errors, and few undecided samples would decide.
-QuantTable settle(const SimulatedGraph&, TableDraft, const Dataset&, const CalibrateOptions&);
 
 }  // namespace tare

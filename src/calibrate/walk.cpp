@@ -117,7 +117,7 @@ void SampleWalk::step(const Graph& graph, std::span<const ValueId> results,
       (void)executable.run(*worker.workspace, worker.inputs,
                            [&](std::size_t index, const TensorView& view) {
                              if (index < results.size()) {
-                               take(w, index, view);
+                               take(w, run, index, view);
                              } else {
                                next.write(run, index - results.size(), view);
                              }

@@ -16,8 +16,8 @@ namespace tare {
 class SampleWalk {
  public:
   /// Gets results of one run, from one thread at a time for each `worker`.
-  using Take =
-      std::function<void(std::size_t worker, std::size_t index, const TensorView& result)>;
+  using Take = std::function<void(std::size_t worker, std::size_t run, std::size_t index,
+                                  const TensorView& result)>;
 
   SampleWalk(const Graph& source, const Dataset&, const CalibrateOptions&);
 
@@ -29,6 +29,7 @@ class SampleWalk {
 
   int threads() const { return threads_; }
   std::size_t batch() const { return feed_.batch(); }
+  std::size_t runs() const { return feed_.runs(); }
   std::size_t samples() const { return feed_.samples(); }
   /// Called with the samples done of each step.
   std::function<void(std::size_t done)> progress;

@@ -108,6 +108,10 @@ void describe(Visitor& visit, Config& config, const KnownNames& known) {
               "how much time it is worth");
     inner.key("bias_correction", config.bias_correction, truth(),
               "let biases undo the mean error of rounded weights");
+    inner.key("rounding", config.rounding,
+              one_of<Rounding>({{"auto", Rounding::kAuto}, {"nearest", Rounding::kNearest}}),
+              "how weights become integers; auto: for the least error of their layer's results "
+              "on the data where the schedule is sequential, else the nearest");
   });
   visit.numbers("dims", config.dims, integer(1),
                 "extent of each symbolic dimension of the model");

@@ -42,6 +42,11 @@ class IntegerBuilder final : public RegionBuilder {
   }
 
   ValueId add_quantize(ValueId expressed, const TensorType& type, std::string name) override {
+    const PointResult& result = table_.at(type.point);
+    if (const Tensor* exact = working().constant(expressed)) {
+      return working().add_constant(working().unique_name(name),
+                                    quantized_weight(*exact, result), type);
+    }
     return tare::add_quantize(working(), expressed, type, name);
   }
 

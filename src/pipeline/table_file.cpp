@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "calibrate/accumulators.h"
 #include "io/config_reader.h"
+#include "pipeline/rounding_text.h"
 #include "pipeline/table_names.h"
 
 #include <algorithm>
@@ -212,8 +213,35 @@ class Judge {
     reader.values("widened_channels", result.widened_channels,
                   integer(0, std::numeric_limits<int>::max()));
     require_keys(reader, {"storage", "scale", "zero_point"});
+    std::vector<std::string> letters;
+    reader.values("rounding", letters, any_text());
     if (point != nullptr && faults_.size() == faults) {
       set_axis(reader, axis, *point, params);
+      set_rounding(reader, letters, *point, result);
+    }
+  }
+
+  void set_rounding(const ConfigReader& reader, const std::vector<std::string>& letters,
+                    const QuantPoint& point, PointResult& result) {
+    if (letters.empty()) {
+      return;
+    }
+    if (point.role != Role::kWeight) {
+      faults_.add(reader.where("rounding"), "'rounding' is given for what is no weight", {});
+      return;
+    }
+    std::string all;
+    for (const std::string& part : letters) {
+      all += part;
+    }
+    const auto count =
+        static_cast<std::size_t>(element_count(simulated_.source.type(point.value).shape));
+    const auto rounding = parse_rounding(all, count);
+    if (rounding) {
+      result.rounding = *rounding;
+    } else {
+      faults_.add(reader.where("rounding"), "'rounding' does not say how to round",
+                  "letters for " + std::to_string(count) + " weights");
     }
   }
 

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "graph/literal.h"
 #include "io/yaml_document.h"
+#include "pipeline/rounding_text.h"
 #include "pipeline/table_names.h"
 
 #include <algorithm>
@@ -51,6 +52,18 @@ std::string text_of(std::int64_t value) {
 }
 std::string text_of(const Range& range) {
   return pair(range.low, range.high);
+}
+
+std::string text_of(const std::string& text) {
+  return yaml_scalar(text);
+}
+
+std::vector<std::string> in_lines(const std::string& text) {
+  std::vector<std::string> lines;
+  for (std::size_t first = 0; first < text.size(); first += kWidth - 10) {
+    lines.push_back(text.substr(first, kWidth - 10));
+  }
+  return lines;
 }
 
 /// The lines of a file, one key after another.
@@ -129,6 +142,9 @@ void add_parameters(const PointResult& result, Lines& lines) {
   }
   if (!result.widened_channels.empty()) {
     lines.list("widened_channels", result.widened_channels);
+  }
+  if (!result.rounding.empty()) {
+    lines.list("rounding", in_lines(rounding_letters(result.rounding)));
   }
 }
 

@@ -120,14 +120,22 @@ class Binder {
     } else if (quantizes) {
       type.quant = params;
       graph_.set_type(storage, type);
-      if (const PointResult& result = table_.at(type.point); !result.bias_correction.empty()) {
-        const ValueId bias = node.inputs[0];
-        graph_.set_input(
-            id, 0,
-            graph_.add_constant(graph_.unique_name(graph_.name(bias) + "_corrected"),
-                                corrected_bias(*graph_.constant(bias), result)));
+      const PointResult& result = table_.at(type.point);
+      if (!result.rounding.empty()) {
+        const Tensor& exact = *graph_.constant(node.inputs[0]);
+        replace_constant(id, "_rounded",
+                         dequantize(quantized_weight(exact, result), result.params));
+      } else if (!result.bias_correction.empty()) {
+        replace_constant(id, "_corrected",
+                         corrected_bias(*graph_.constant(node.inputs[0]), result));
       }
     }
+  }
+
+  /// Gives the conversion of a constant another one.
+  void replace_constant(NodeId id, const char* suffix, const Tensor& values) {
+    const std::string& before = graph_.name(graph_.node(id).inputs[0]);
+    graph_.set_input(id, 0, graph_.add_constant(graph_.unique_name(before + suffix), values));
   }
 
   /// Decided parameters of a point, or nothing while it is disabled. An accumulator counts

@@ -4,6 +4,23 @@
 
 namespace tare {
 
+Tensor quantized_weight(const Tensor& exact, const PointResult& weight) {
+  Tensor nearest = quantize(exact, weight.params);
+  if (weight.rounding.empty()) {
+    return nearest;
+  }
+  check(weight.rounding.size() == static_cast<std::size_t>(exact.size()),
+        "a weight and its rounding have different sizes");
+  std::vector<float> integers = nearest.to_float();
+  for (std::size_t i = 0; i < integers.size(); ++i) {
+    integers[i] += static_cast<float>(weight.rounding[i]);
+  }
+  QuantParams unit;
+  unit.storage = weight.params.storage;
+  unit.narrow_range = weight.params.narrow_range;
+  return quantize(Tensor::of<float>(exact.shape(), integers), unit);
+}
+
 Tensor corrected_bias(const Tensor& bias, const PointResult& accumulator) {
   Tensor result = bias;
   if (!accumulator.bias_correction.empty()) {

@@ -18,6 +18,7 @@ class Settings {
   const LayerRule* rule(const Node&) const;
   bool keeps_float(const Node&) const;
   bool corrects_bias() const { return config_->bias_correction; }
+  bool rounds_weights() const { return config_->rounding != Rounding::kNearest; }
 
   /// Spec and calibrator of an activation. The node that computes the value has the first word,
   /// then its readers in order.

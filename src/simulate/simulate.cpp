@@ -183,6 +183,7 @@ class SimulatedBuilder final : public RegionBuilder {
     if (bias) {
       added.corrects_bias = settings_.corrects_bias();
     }
+    added.rounds_weight = settings_.rounds_weights();
     if (bias && *bias) {
       added.biases.push_back(*bias);
     }

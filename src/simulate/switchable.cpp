@@ -64,7 +64,7 @@ class Switcher {
     const PointResult& result = found->second;
     return simulated_.find(point)->role == Role::kAccumulator
                ? corrected_bias(constant, result)
-               : dequantize(tare::quantize(constant, result.params), result.params);
+               : dequantize(quantized_weight(constant, result), result.params);
   }
 
   /// The input that holds the parameters of a point.

@@ -76,8 +76,7 @@ std::optional<Warning> full_range_of(const std::string& calibrator, Range chosen
 }
 
 TEST(FullRange, IsAWarningWhereACalibratorThatClipsKeptAll) {
-  for (const char* name :
-       {"percentile", "kl", "mse", "aciq", "percent_of_max", "average_max"}) {
+  for (const char* name : {"percentile", "kl", "aciq", "percent_of_max", "average_max"}) {
     const auto warning = full_range_of(name, {-1, 3.001});
     ASSERT_TRUE(warning) << name;
     EXPECT_EQ(warning->where, "value 'v'");
@@ -89,6 +88,7 @@ TEST(FullRange, IsAWarningWhereACalibratorThatClipsKeptAll) {
 
 TEST(FullRange, IsWhatTheOthersAreFor) {
   EXPECT_FALSE(full_range_of("max", {-1, 3}));
+  EXPECT_FALSE(full_range_of("mse", {-1, 3}));  // it clips where that is better
   EXPECT_FALSE(full_range_of("fixed", {-10, 10}));
   EXPECT_FALSE(full_range_of("auto", {-1, 3}));
   EXPECT_FALSE(full_range_of("of a plug-in that is gone", {-1, 3}));

@@ -2,6 +2,8 @@
 
 #include "calibrate/accumulators.h"
 #include "calibrate/choose.h"
+#include "calibrate/layer_rows.h"
+#include "calibrate/round_weights.h"
 #include "calibrate/samples_in_memory.h"
 #include "execute/random_graph.h"
 
@@ -56,7 +58,8 @@ struct Seen {
   ChannelSummary channels;
 };
 
-Seen observe(const Graph& bound, const Dataset& data, ValueId value) {
+Seen observe(const Graph& bound, const Dataset& data, ValueId value,
+             LayerRows* rows = nullptr) {
   const Executable executable(bound, {.observe = {value}});
   Executable::Workspace workspace(executable);
   Seen seen;
@@ -71,9 +74,18 @@ Seen observe(const Graph& bound, const Dataset& data, ValueId value) {
       if (tensor.shape().size() >= 2) {
         seen.channels.observe(view);
       }
+      if (rows != nullptr) {
+        rows->observe(sample, view);
+      }
     });
   }
   return seen;
+}
+
+std::size_t readers(const SimulatedGraph& simulated, const std::string& weight) {
+  return static_cast<std::size_t>(
+      std::count_if(simulated.points.begin(), simulated.points.end(),
+                    [&](const QuantPoint& point) { return point.weight == weight; }));
 }
 
 /// The schedule by its definition: one point after another, in the order of the graph, each
@@ -112,6 +124,7 @@ QuantTable naive(const Case& c) {
     move_off_grid(point->spec, Toolkit::builtin().calibrators, result);
     std::vector<const QuantPoint*> accumulators;
     std::map<std::string, std::vector<double>> means;
+    std::map<const QuantPoint*, LayerRows> layers;
     for (const QuantPoint& other : simulated.points) {
       const bool both = other.role == Role::kAccumulator &&
                         (other.input == point->name || table.contains(other.input)) &&
@@ -121,9 +134,20 @@ QuantTable naive(const Case& c) {
         if (other.corrects_bias) {
           means[other.name] = observe(bound, c.data, other.simulated).channels.means();
         }
+        const Node& layer = simulated.source.node(*other.reader);
+        if (other.rounds_weight && layer_matrix(simulated.source, layer) &&
+            readers(simulated, other.weight) == 1) {
+          LayerRows rows(simulated.source, layer, c.data.size());
+          (void)observe(bound, c.data, other.simulated, &rows);
+          layers.emplace(&other, std::move(rows));
+        }
       }
     }
     table[point->name] = result;
+    derive_accumulators(simulated, accumulators, {}, table);
+    for (const auto& [accumulator, rows] : layers) {
+      round_weights(simulated, *accumulator, rows, 1, table);
+    }
     derive_accumulators(simulated, accumulators, means, table);
   }
   return table;
@@ -135,6 +159,7 @@ void expect_same_decisions(const QuantTable& table, const QuantTable& expected) 
     ASSERT_TRUE(table.contains(name)) << name;
     EXPECT_EQ(table.at(name).params, result.params) << name;
     EXPECT_EQ(table.at(name).bias_correction, result.bias_correction) << name;
+    EXPECT_EQ(table.at(name).rounding, result.rounding) << name;
   }
 }
 

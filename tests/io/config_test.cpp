@@ -9,7 +9,7 @@
 namespace tare {
 namespace {
 
-const std::vector<std::string> kCalibrators{"max", "percentile"};
+const std::vector<std::string> kCalibrators{"max", "mse", "percentile"};
 
 class Configuration : public InFolder {
  protected:
@@ -146,7 +146,7 @@ TEST(ConfigKeys, AreThoseOfTheSchemaWithTheirValues) {
   };
   EXPECT_EQ(find("activations.storage"), "auto, int8 or uint8");
   EXPECT_EQ(find("layers[].activations.storage"), "int8 or uint8");
-  EXPECT_EQ(find("weights.calibrator"), "max or percentile");
+  EXPECT_EQ(find("weights.calibrator"), "max, mse or percentile");
   EXPECT_EQ(find("calibration.samples"), "all, or an integer of at least 1");
   EXPECT_EQ(find("dims.NAME"), "an integer of at least 1");
 }

@@ -66,7 +66,7 @@ class Damaged : public InFolder {
   bool read_configuration(const std::string& bytes) const {
     write_bytes(path("c.yaml"), bytes);
     try {
-      read_config(path("c.yaml"), {}, {"max", "percentile"});
+      read_config(path("c.yaml"), {}, {"max", "mse"});
       return true;
     } catch (const Error& error) {
       EXPECT_NE(error.code(), ErrorCode::kInternal) << error.what();

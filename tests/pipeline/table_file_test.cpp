@@ -59,6 +59,12 @@ QuantTable random_table(const SimulatedGraph& simulated, std::uint32_t seed) {
       result.clipped = Clipped{static_cast<double>(real() * 0x1p-12F), 0};
       result.widened_channels = {0, below(100)};
     }
+    if (point.role == Role::kWeight && below(2) == 0) {
+      result.rounding.resize(
+          static_cast<std::size_t>(element_count(simulated.source.type(point.value).shape)));
+      std::generate(result.rounding.begin(), result.rounding.end(),
+                    [&] { return static_cast<std::int8_t>(below(3) - 1); });
+    }
     result.calibrator = below(2) == 0 ? "max" : "mine: \"#1\"";
     result.elements = random();
   }

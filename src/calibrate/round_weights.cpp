@@ -1,0 +1,106 @@
+#include "calibrate/round_weights.h"
+
+#include "calibrate/rounding.h"
+#include "calibrate/weights.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace tare {
+namespace {
+
+/// The rows in storage steps from the zero point, of 8 bits at most: finer storage does not
+/// change how errors of the weights act.
+std::vector<float> storage_steps(std::span<const float> values, const QuantParams& params) {
+  const StorageRange range = params.range();
+  const auto zero = static_cast<float>(params.zero_point[0]);
+  const float low = static_cast<float>(range.low) - zero;
+  const float high = static_cast<float>(range.high) - zero;
+  const float coarser = std::max(1.0F, (high - low) / 255);
+  std::vector<float> result(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const float steps = std::clamp(std::nearbyint(values[i] / params.scale[0]), low, high);
+    result[i] = std::nearbyint(steps / coarser);
+  }
+  return result;
+}
+
+/// For each column the one whose product an integer kernel adds first.
+std::vector<std::size_t> partners(const LayerMatrix& matrix, const Shape& weights,
+                                  const KernelOrder& order) {
+  std::vector<std::size_t> sequence(matrix.columns);
+  std::iota(sequence.begin(), sequence.end(), std::size_t{0});
+  if (order.convolution) {
+    const auto channels = static_cast<std::size_t>(weights[1]);
+    const std::size_t taps = matrix.columns / channels;
+    for (std::size_t i = 0; i < sequence.size(); ++i) {
+      sequence[i] = i % channels * taps + i / channels;
+    }
+  }
+  std::vector<std::size_t> result(matrix.columns);
+  for (std::size_t i = 0; i < sequence.size(); ++i) {
+    const std::size_t other = i ^ 1U;
+    result[sequence[i]] = sequence[other < sequence.size() ? other : i];
+  }
+  return result;
+}
+
+std::vector<bool> held_back(const LayerRows& rows) {
+  constexpr std::size_t kEvery = 4;
+  const bool by_run = rows.run_of(rows.rows() - 1) + 1 >= kEvery;
+  std::vector<bool> result(rows.rows());
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    result[i] = (by_run ? rows.run_of(i) : i) % kEvery == kEvery - 1;
+  }
+  return result;
+}
+
+}  // namespace
+
+void round_weights(const SimulatedGraph& simulated, const QuantPoint& accumulator,
+                   const LayerRows& rows, int threads, QuantTable& table) {
+  const Node& node = simulated.source.node(*accumulator.reader);
+  const Tensor& exact = *simulated.source.constant(node.inputs[1]);
+  PointResult& weight = table.at(accumulator.weight);
+  const QuantParams& params = weight.params;
+  const StorageRange range = params.range();
+  const LayerMatrix& matrix = rows.matrix();
+
+  RoundingTask task;
+  task.columns = matrix.columns;
+  task.held_back = held_back(rows);
+  task.centred = accumulator.corrects_bias;
+  task.low = static_cast<float>(range.low);
+  task.high = static_cast<float>(range.high);
+  task.pair_limit = static_cast<float>(simulated.target.weight_pair_limit);
+  const auto order = kernel_order(simulated.source, node);
+  if (task.pair_limit > 0 && order && params.storage == DType::kInt8 &&
+      params.zero_point[0] == 0) {
+    task.partner = partners(matrix, exact.shape(), *order);
+  }
+
+  weight.rounding.assign(static_cast<std::size_t>(exact.size()), 0);
+  std::vector<float> steps(matrix.outputs * matrix.columns);
+  for (std::size_t group = 0; group < matrix.groups; ++group) {
+    const std::vector<float> inputs =
+        storage_steps(rows.values(group), table.at(accumulator.input).params);
+    task.rows = inputs;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const std::size_t output = i / matrix.columns;
+      const std::size_t channel = params.per_axis() ? group * matrix.outputs + output : 0;
+      steps[i] = exact.view<float>()[matrix.at(group, output, i % matrix.columns)] /
+                     params.scale[channel] +
+                 static_cast<float>(params.zero_point[channel]);
+    }
+    const std::vector<float> real = steps;
+    round_for_outputs(task, steps, threads);
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      weight.rounding[matrix.at(group, i / matrix.columns, i % matrix.columns)] =
+          static_cast<std::int8_t>(steps[i] -
+                                   std::clamp(std::nearbyint(real[i]), task.low, task.high));
+    }
+  }
+}
+
+}  // namespace tare

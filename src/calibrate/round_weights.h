@@ -1,0 +1,15 @@
+#pragma once
+
+#include "tare/quant_table.h"
+#include "tare/simulate.h"
+
+#include "calibrate/layer_rows.h"
+
+namespace tare {
+
+/// Chooses the integers of the weights of an accumulator, whose parameters and those of its
+/// input are decided, for the least error of its results on the rows.
+void round_weights(const SimulatedGraph&, const QuantPoint& accumulator, const LayerRows&,
+                   int threads, QuantTable&);
+
+}  // namespace tare

@@ -1,0 +1,225 @@
+#include "calibrate/rounding.h"
+
+#include "base/parallel.h"
+#include "execute/one_thread.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <Eigen/Cholesky>
+#include <Eigen/Core>
+
+namespace tare {
+namespace {
+
+using Eigen::Index;
+using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic>;
+using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+/// Columns whose interplay is looked at together; of more, blocks.
+constexpr std::size_t kBlock = 1024;
+/// Outputs that are rounded together.
+constexpr std::size_t kOutputs = 32;
+
+/// Second moments of the rows in some columns.
+Matrix second_moments(const RowMajor& rows, bool centred) {
+  // Integers up to 255: sums of that many products are exact in float32.
+  constexpr Index kExact = 256;
+  const Index columns = rows.cols();
+  Eigen::MatrixXd sums = Eigen::MatrixXd::Zero(columns, columns);
+  Matrix part(columns, columns);
+  for (Index first = 0; first < rows.rows(); first += kExact) {
+    const auto some = rows.middleRows(first, std::min(kExact, rows.rows() - first));
+    part.setZero();
+    part.selfadjointView<Eigen::Lower>().rankUpdate(some.transpose());
+    sums += part.cast<double>();
+  }
+  const auto count = static_cast<double>(rows.rows());
+  if (centred) {
+    const Eigen::VectorXd means = rows.cast<double>().colwise().sum().transpose() / count;
+    sums -= count * means * means.transpose();
+  }
+  return (sums / count).cast<float>();
+}
+
+/// How errors of the weights in some columns act on the squared error of an output.
+class ErrorModel {
+ public:
+  ErrorModel(const RowMajor& rows, bool centred) {
+    moments_ = second_moments(rows, centred);
+    // The more a column counts, the earlier it is rounded: the last one first.
+    order_.resize(static_cast<std::size_t>(moments_.cols()));
+    std::iota(order_.begin(), order_.end(), Index{0});
+    std::stable_sort(order_.begin(), order_.end(),
+                     [&](Index a, Index b) { return moments_(a, a) < moments_(b, b); });
+    const float damping = std::max(0.01F * moments_.diagonal().mean(), 1e-6F);
+    moments_.diagonal().array() += damping;
+    moments_.triangularView<Eigen::StrictlyUpper>() = moments_.transpose();
+    moments_ = Matrix(moments_(order_, order_));
+    factor_ = moments_.llt().matrixL();
+  }
+
+  const std::vector<Index>& order() const { return order_; }
+  /// Of columns in order().
+  const Matrix& moments() const { return moments_; }
+  const Matrix& factor() const { return factor_; }
+
+ private:
+  std::vector<Index> order_;
+  Matrix moments_;
+  Matrix factor_;
+};
+
+struct Bounds {
+  float low;
+  float high;
+};
+
+class Rounder {
+ public:
+  Rounder(const RoundingTask& task, const ErrorModel& model, std::size_t first)
+      : task_(task), model_(model), first_(first) {}
+
+  /// `weights` and `integers`: of some outputs, each with all columns. The integers hold a
+  /// permitted choice.
+  void run(std::span<const float> weights, std::span<float> integers) const {
+    nearest_plane(weights, integers);
+    for (std::size_t i = 0; i < weights.size(); i += task_.columns) {
+      descend(weights.subspan(i, task_.columns), integers.subspan(i, task_.columns));
+    }
+  }
+
+ private:
+  std::size_t column(Index k) const {
+    return first_ + static_cast<std::size_t>(model_.order()[static_cast<std::size_t>(k)]);
+  }
+
+  Bounds bounds(std::size_t column, float weight, std::span<const float> integers) const {
+    const float nearest = std::clamp(std::nearbyint(weight), task_.low, task_.high);
+    Bounds result{std::max(task_.low, nearest - 1), std::min(task_.high, nearest + 1)};
+    if (!task_.partner.empty() && task_.partner[column] != column) {
+      const float other = integers[task_.partner[column]];
+      result.low = std::max(result.low, -task_.pair_limit - other);
+      result.high = std::min(result.high, task_.pair_limit - other);
+    }
+    return result;
+  }
+
+  /// Rounds one column after the other and lets those that are left make up for the error.
+  void nearest_plane(std::span<const float> weights, std::span<float> integers) const {
+    const Matrix& factor = model_.factor();
+    const Index columns = factor.cols();
+    const auto outputs = static_cast<Index>(weights.size() / task_.columns);
+    RowMajor errors(columns, outputs);
+    Eigen::RowVectorXf carried(outputs);
+    for (Index k = columns; k-- > 0;) {
+      const Index behind = columns - 1 - k;
+      carried.noalias() = factor.col(k).tail(behind).transpose() * errors.bottomRows(behind);
+      carried /= factor(k, k);
+      for (Index o = 0; o < outputs; ++o) {
+        const std::size_t at = static_cast<std::size_t>(o) * task_.columns;
+        const std::size_t c = column(k);
+        const auto own = integers.subspan(at, task_.columns);
+        const Bounds limits = bounds(c, weights[at + c], own);
+        own[c] =
+            std::clamp(std::nearbyint(weights[at + c] + carried[o]), limits.low, limits.high);
+        errors(k, o) = weights[at + c] - own[c];
+      }
+    }
+  }
+
+  /// Moves single integers of one output while its error falls.
+  void descend(std::span<const float> weights, std::span<float> integers) const {
+    constexpr int kSweeps = 8;
+    const Matrix& moments = model_.moments();
+    const Index columns = moments.cols();
+    Eigen::VectorXf errors(columns);
+    for (Index k = 0; k < columns; ++k) {
+      errors[k] = weights[column(k)] - integers[column(k)];
+    }
+    Eigen::VectorXf slope = moments.selfadjointView<Eigen::Lower>() * errors;
+    bool moved = true;
+    for (int sweep = 0; sweep < kSweeps && moved; ++sweep) {
+      moved = false;
+      for (Index k = 0; k < columns; ++k) {
+        const std::size_t c = column(k);
+        const Bounds limits = bounds(c, weights[c], integers);
+        const float best = std::clamp(integers[c] + std::nearbyint(slope[k] / moments(k, k)),
+                                      limits.low, limits.high);
+        const float step = best - integers[c];
+        if (step != 0 && step * (slope[k] - 0.5F * step * moments(k, k)) > 0) {
+          integers[c] = best;
+          slope -= step * moments.col(k);
+          moved = true;
+        }
+      }
+    }
+  }
+
+  const RoundingTask& task_;
+  const ErrorModel& model_;
+  std::size_t first_;
+};
+
+/// Squared error of one output over some rows.
+double error_over(const RowMajor& rows, std::span<const float> weights,
+                  std::span<const float> integers, bool centred) {
+  const Eigen::Map<const Eigen::VectorXf> exact(weights.data(), rows.cols());
+  const Eigen::Map<const Eigen::VectorXf> rounded(integers.data(), rows.cols());
+  const Eigen::VectorXd errors = (rows * (exact - rounded)).cast<double>();
+  const double mean = centred ? errors.mean() : 0;
+  return (errors.array() - mean).square().sum();
+}
+
+RowMajor select_rows(const RoundingTask& task, bool held_back) {
+  const std::size_t count = static_cast<std::size_t>(
+      std::count(task.held_back.begin(), task.held_back.end(), held_back));
+  RowMajor result(static_cast<Index>(count), static_cast<Index>(task.columns));
+  Index to = 0;
+  for (std::size_t i = 0; i < task.held_back.size(); ++i) {
+    if (task.held_back[i] == held_back) {
+      result.row(to++) = Eigen::Map<const Eigen::RowVectorXf>(
+          task.rows.data() + i * task.columns, static_cast<Index>(task.columns));
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+void round_for_outputs(const RoundingTask& task, std::span<float> weights, int threads) {
+  const RowMajor leading = select_rows(task, false);
+  const RowMajor judging = select_rows(task, true);
+  std::vector<float> integers(weights.begin(), weights.end());
+  for (float& integer : integers) {
+    integer = std::clamp(std::nearbyint(integer), task.low, task.high);
+  }
+  const std::vector<float> nearest = integers;
+  const std::size_t outputs = weights.size() / task.columns;
+  for (std::size_t first = 0; first < task.columns; first += kBlock) {
+    const std::size_t width = std::min(kBlock, task.columns - first);
+    const ErrorModel model(
+        leading.middleCols(static_cast<Index>(first), static_cast<Index>(width)), task.centred);
+    const Rounder rounder(task, model, first);
+    parallel_for(
+        (outputs + kOutputs - 1) / kOutputs, threads, [&](std::size_t, std::size_t chunk) {
+          const OneThread one_thread;
+          const std::size_t from = chunk * kOutputs * task.columns;
+          const std::size_t size = std::min(kOutputs * task.columns, weights.size() - from);
+          rounder.run(weights.subspan(from, size), std::span(integers).subspan(from, size));
+        });
+  }
+  parallel_for(outputs, threads, [&](std::size_t, std::size_t output) {
+    const OneThread one_thread;
+    const std::size_t from = output * task.columns;
+    const auto exact = weights.subspan(from, task.columns);
+    const auto chosen = std::span<const float>(integers).subspan(from, task.columns);
+    const auto plain = std::span<const float>(nearest).subspan(from, task.columns);
+    const bool better = error_over(judging, exact, chosen, task.centred) <
+                        error_over(judging, exact, plain, task.centred);
+    std::copy_n(better ? chosen.begin() : plain.begin(), task.columns, exact.begin());
+  });
+}
+
+}  // namespace tare

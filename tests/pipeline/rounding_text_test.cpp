@@ -1,0 +1,35 @@
+#include "pipeline/rounding_text.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+namespace tare {
+namespace {
+
+using Rounding = std::vector<std::int8_t>;
+
+TEST(RoundingText, SpellsThreeWeightsWithOneLetter) {
+  EXPECT_EQ(rounding_letters({}), "");
+  EXPECT_EQ(rounding_letters({0, 0, 0}), "N");
+  EXPECT_EQ(rounding_letters({-1, -1, -1, 1, 1, 1}), "A+");
+  // 2 + 3 * 1 + 9 * 0 = 5, then 1 + 3 * 0 + 9 * 1 = 10.
+  EXPECT_EQ(rounding_letters({1, 0, -1, 0, -1}), "FK");
+}
+
+RC_GTEST_PROP(RoundingText, IsReadBackAsItWasWritten, ()) {
+  const auto steps = *rc::gen::container<std::vector<int>>(rc::gen::inRange(-1, 2));
+  const Rounding rounding(steps.begin(), steps.end());
+  RC_ASSERT(parse_rounding(rounding_letters(rounding), rounding.size()) == rounding);
+}
+
+TEST(RoundingText, IsRefusedWhereItDoesNotFitTheWeights) {
+  EXPECT_FALSE(parse_rounding("NN", 3));
+  EXPECT_FALSE(parse_rounding("N", 4));
+  EXPECT_FALSE(parse_rounding("n", 3));
+  EXPECT_FALSE(parse_rounding("N N", 9));
+  EXPECT_FALSE(parse_rounding("A", 2)) << "says something of a third weight";
+  EXPECT_EQ(parse_rounding("", 0), Rounding{});
+}
+
+}  // namespace
+}  // namespace tare
