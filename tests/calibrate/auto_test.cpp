@@ -127,20 +127,6 @@ TEST(AutoCalibrator, IsItsFirstCandidateWhereThereIsNoData) {
   }
 }
 
-TEST(AutoCalibrator, LooksAtWhatTheLastSoftmaxReads) {
-  Graph graph;
-  Random random(5);
-  const ValueId x = graph.add_input("x", testing::f32({1, 16}));
-  const ValueId w = graph.add_constant("w", random.tensor({16, 6}));
-  const ValueId y = testing::add(graph, "MatMul", {x, w}, {1, 6});
-  Graph with_softmax = graph;
-  graph.set_outputs({y});
-  with_softmax.set_outputs({testing::add(with_softmax, "Softmax", {y}, {1, 6})});
-  const SamplesInMemory data = heavy_samples(graph, 6, 40);
-  EXPECT_EQ(calibrated(graph, "auto", data).at("x").params,
-            calibrated(with_softmax, "auto", data).at("x").params);
-}
-
 TEST(Switchable, GivesWhatTheBoundGraphGivesAndTheFloatGraphWhenSwitchedOff) {
   const Graph graph = random_network(4);
   const SamplesInMemory data = heavy_samples(graph, 4, 1);
