@@ -172,7 +172,10 @@ QuantTable calibrate(const SimulatedGraph&, const Dataset&, std::span<const Cali
 /// the points before it. All samples advance through the simulated graph level by level; what
 /// later levels need of them waits in its quantized form. Each level is run twice, once to see
 /// its values and once more when they can be quantized, so it takes about two passes over the
-/// data in all. options.progress counts the samples of every level.
+/// data in all. Weights are rounded for the least error of their layer's results where points
+/// ask for it. Where calibrators try others, each of these leads a walk of its own, and their
+/// ranges are then combined on a trial with some samples. options.progress counts the samples
+/// of every level.
 QuantTable calibrate_sequentially(const SimulatedGraph&, const Dataset&,
                                   std::span<const CalibratorInfo>, const CalibrateOptions& = {},
                                   CalibrationAudit* = nullptr);

@@ -46,12 +46,18 @@ std::vector<std::size_t> partners(const LayerMatrix& matrix, const Shape& weight
   return result;
 }
 
+/// The rows of every fourth run that has some: rows of one run are alike. Of few runs, every
+/// fourth row.
 std::vector<bool> held_back(const LayerRows& rows) {
   constexpr std::size_t kEvery = 4;
-  const bool by_run = rows.run_of(rows.rows() - 1) + 1 >= kEvery;
+  std::vector<std::size_t> place(rows.rows());  // of a row's run among those that have rows
+  for (std::size_t i = 1; i < place.size(); ++i) {
+    place[i] = place[i - 1] + (rows.run_of(i) != rows.run_of(i - 1) ? 1 : 0);
+  }
+  const bool by_run = place.back() + 1 >= kEvery;
   std::vector<bool> result(rows.rows());
   for (std::size_t i = 0; i < result.size(); ++i) {
-    result[i] = (by_run ? rows.run_of(i) : i) % kEvery == kEvery - 1;
+    result[i] = (by_run ? place[i] : i) % kEvery == kEvery - 1;
   }
   return result;
 }
@@ -100,6 +106,10 @@ void round_weights(const SimulatedGraph& simulated, const QuantPoint& accumulato
           static_cast<std::int8_t>(steps[i] -
                                    std::clamp(std::nearbyint(real[i]), task.low, task.high));
     }
+  }
+  if (std::all_of(weight.rounding.begin(), weight.rounding.end(),
+                  [](std::int8_t step) { return step == 0; })) {
+    weight.rounding.clear();
   }
 }
 

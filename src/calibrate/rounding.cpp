@@ -195,6 +195,10 @@ void round_for_outputs(const RoundingTask& task, std::span<float> weights, int t
   for (float& integer : integers) {
     integer = std::clamp(std::nearbyint(integer), task.low, task.high);
   }
+  if (leading.rows() == 0 || judging.rows() == 0) {
+    std::copy(integers.begin(), integers.end(), weights.begin());
+    return;
+  }
   const std::vector<float> nearest = integers;
   const std::size_t outputs = weights.size() / task.columns;
   for (std::size_t first = 0; first < task.columns; first += kBlock) {

@@ -12,7 +12,8 @@ struct RoundingTask {
   std::size_t columns = 0;  ///< weights of one output
   /// [rows, columns], integers of at most 255.
   std::span<const float> rows;
-  /// For each row: true where it judges the result instead of leading to it.
+  /// For each row: true where it judges the result instead of leading to it. Without rows of
+  /// either kind all weights go to the nearest integer.
   std::vector<bool> held_back;
   bool centred = false;  ///< the mean error of each output does not count
   float low = 0;         ///< of the integers

@@ -1,0 +1,79 @@
+#include "calibrate/round_weights.h"
+
+#include "tare/pipeline.h"
+
+#include "execute/random_graph.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+namespace tare {
+namespace {
+
+using testing::Random;
+
+constexpr std::int64_t kColumns = 16;
+
+/// A dense layer with the parameters of its input and weights decided.
+struct Layer {
+  SimulatedGraph simulated;
+  QuantTable table;
+  const QuantPoint* accumulator = nullptr;
+
+  Layer() {
+    Random random(1);
+    Graph graph;
+    const ValueId x = graph.add_input("x", testing::f32({1, kColumns}));
+    const ValueId w = graph.add_constant("w", random.tensor({kColumns, 8}));
+    graph.set_outputs({testing::add(graph, "Gemm", {x, w}, {1, 8})});
+    simulated = simulate(graph, {}, read_target("ort-cpu"), Toolkit::builtin().patterns);
+    for (const QuantPoint& point : simulated.points) {
+      if (point.role == Role::kAccumulator) {
+        accumulator = &point;
+        continue;
+      }
+      const std::size_t ranges = point.spec.granularity == Granularity::kPerAxis ? 8 : 1;
+      table[point.name].params =
+          to_quant_params(std::vector<Range>(ranges, Range{-2, 2}), point.spec);
+    }
+  }
+
+  /// What becomes of the weights where each run has one row of `values`.
+  std::vector<std::int8_t> rounding(std::size_t runs,
+                                    const std::function<float(Random&, float before)>& values) {
+    LayerRows rows(simulated.source, simulated.source.node(*accumulator->reader), runs);
+    Random random(2);
+    const TensorType type = testing::f32({1, kColumns});
+    for (std::size_t run = 0; run < runs; ++run) {
+      std::vector<float> row{values(random, 0)};
+      while (row.size() < kColumns) {
+        row.push_back(values(random, row.back()));
+      }
+      const Tensor input = Tensor::of<float>(type.shape, row);
+      rows.observe(run, {.type = &type, .data = input.data()});
+    }
+    round_weights(simulated, *accumulator, rows, 1, table);
+    return table.at(accumulator->weight).rounding;
+  }
+};
+
+float like_the_one_before(Random& random, float before) {
+  return 0.9F * before + 0.2F * random.tensor({1}).view<float>()[0];
+}
+
+TEST(RoundWeights, IsForTheInputsOfAnyNumberOfRuns) {
+  // From 1024 runs on there is one row of every so many; those must lead and judge alike.
+  for (const std::size_t runs : {50U, 1024U, 2048U, 4096U, 5000U, 8192U}) {
+    const auto rounding = Layer().rounding(runs, like_the_one_before);
+    EXPECT_FALSE(rounding.empty()) << runs;
+  }
+}
+
+TEST(RoundWeights, SaysNothingWhereAllAreTheNearest) {
+  EXPECT_TRUE(Layer().rounding(100, [](Random&, float) { return 0.0F; }).empty());
+  EXPECT_TRUE(Layer().rounding(1, like_the_one_before).empty()) << "nothing is held back";
+}
+
+}  // namespace
+}  // namespace tare
