@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <optional>
 
 namespace tare {
 namespace {
@@ -220,6 +219,10 @@ struct Attempt {
   double error = 0;
 };
 
+bool less_error(const Attempt& a, const Attempt& b) {
+  return a.error < b.error;
+}
+
 }  // namespace
 
 void TableDraft::add(const std::string& point, std::vector<PointResult> results) {
@@ -236,25 +239,28 @@ QuantTable settle(const SimulatedGraph& simulated, std::span<const CalibratorInf
   if (leads == 1) {
     return make(0, options, audit).table;
   }
-  const Trial trial(simulated.source, data, options);
-  const auto judge = [&](Attempt& attempt) {
-    const Contest contest(switchable(simulated, attempt.draft.table), attempt.draft, trial);
-    attempt.error = expected_error(contest.errors(contest.as_drafted()));
+  Trial trial(simulated.source, data, options);
+  const auto errors_of = [&](const TableDraft& draft) {
+    const Contest contest(switchable(simulated, draft.table), draft, trial);
+    return contest.errors(contest.as_drafted());
   };
-  std::optional<Attempt> best;
+  std::vector<Attempt> attempts(leads);
+  std::vector<std::vector<double>> errors;
   for (std::size_t lead = 0; lead < leads; ++lead) {
-    Attempt attempt;
+    Attempt& attempt = attempts[lead];
     attempt.draft = make(lead, part_of(options, lead, leads), &attempt.audit);
-    judge(attempt);
-    if (!best || attempt.error < best->error) {
-      best = std::move(attempt);
-    }
+    errors.push_back(errors_of(attempt.draft));
   }
+  trial.level_runs(errors);
+  for (Attempt& attempt : attempts) {
+    attempt.error = expected_error(errors_of(attempt.draft));
+  }
+  auto best = std::min_element(attempts.begin(), attempts.end(), less_error);
   Attempt mixed = *best;
   put_least_harmful(simulated, mixed.draft, trial);
-  judge(mixed);
-  if (mixed.error < best->error) {
-    best = std::move(mixed);
+  mixed.error = expected_error(errors_of(mixed.draft));
+  if (less_error(mixed, *best)) {
+    *best = std::move(mixed);
   }
   exchange_candidates(simulated, best->draft, trial);
   derive_all_accumulators(simulated, best->draft);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <optional>
 
 namespace tare {
@@ -49,12 +50,26 @@ Trial::Trial(const Graph& source, const Dataset& data, const CalibrateOptions& o
   const std::vector<std::size_t> order = spread_order(count);
   inputs_.resize(count);
   exact_.resize(count);
+  run_weights_.assign(count, 1);
   const Executable executable(source);
   parallel_for(count, threads_, [&](std::size_t, std::size_t i) {
     inputs_[i] = feed.read(order[i] * feed.runs() / count);
     exact_[i] = executable.run(inputs_[i]);
   });
   weigh_results();
+}
+
+void Trial::level_runs(std::span<const std::vector<double>> errors) {
+  std::vector<double> shares(runs());
+  for (const std::vector<double>& of_setting : errors) {
+    const double total = std::accumulate(of_setting.begin(), of_setting.end(), 0.0);
+    for (std::size_t run = 0; run < shares.size() && total > 0; ++run) {
+      shares[run] += of_setting[run] / total;
+    }
+  }
+  for (std::size_t run = 0; run < shares.size(); ++run) {
+    run_weights_[run] = shares[run] > 0 ? 1 / shares[run] : 0;
+  }
 }
 
 std::vector<std::vector<double>> Trial::errors(const Executable& switchable,
@@ -77,7 +92,7 @@ std::vector<std::vector<double>> Trial::errors(const Executable& switchable,
     for (std::size_t k = 0; k < results.size(); ++k) {
       if (weights_[k] > 0) {
         result[i / count][i % count] +=
-            weights_[k] * squared_distance(results[k], exact_[run][k]);
+            run_weights_[run] * weights_[k] * squared_distance(results[k], exact_[run][k]);
       }
     }
   });

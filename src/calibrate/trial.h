@@ -19,6 +19,11 @@ class Trial {
 
   std::size_t runs() const { return inputs_.size(); }
 
+  /// Lets all runs count alike: later errors are relative to the mean of these `errors`, of
+  /// some settings, in their run. Where a few runs are much more sensitive than the others,
+  /// these alone would decide, and by chance.
+  void level_runs(std::span<const std::vector<double>> errors);
+
   /// For each setting and each of the runs [first, end): the squared error of the results of a
   /// switchable graph, each over the squared magnitude of that result in all runs. Any number
   /// of first runs are spread over the data.
@@ -32,7 +37,8 @@ class Trial {
   int threads_;
   std::vector<std::vector<Tensor>> inputs_;
   std::vector<std::vector<Tensor>> exact_;
-  std::vector<double> weights_;  ///< of each result
+  std::vector<double> weights_;      ///< of each result
+  std::vector<double> run_weights_;  ///< of each run
 };
 
 }  // namespace tare
