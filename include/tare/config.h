@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tare/quant_params.h"
+#include "tare/requantize.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -88,6 +89,16 @@ enum class Rounding : std::uint8_t {
   kNearest,  ///< each to the integer nearest to it
 };
 
+/// How the integer graph goes from accumulators to storage values.
+struct RequantizeConfig {
+  RequantizeRounding rounding = RequantizeRounding::kHalfEven;
+  std::optional<RequantizeArithmetic> arithmetic;  ///< absent: the usual one for the rounding
+
+  RequantizeMode mode() const { return requantize_mode(rounding, arithmetic); }
+
+  friend bool operator==(const RequantizeConfig&, const RequantizeConfig&) = default;
+};
+
 struct Config {
   int version = 1;
   std::string target = "ort-cpu";
@@ -109,6 +120,7 @@ struct Config {
   Effort effort = Effort::kDefault;
   bool bias_correction = true;
   Rounding rounding = Rounding::kAuto;
+  RequantizeConfig requantize;
   std::vector<std::string> plugins;  ///< shared objects; see load_plugins()
   std::map<std::string, std::int64_t> dims;
   std::vector<LayerRule> layers;

@@ -107,6 +107,7 @@ struct SimulatedGraph {
   std::vector<Region> regions;     ///< matches in `source`, topological order
   std::vector<KeptFloat> kept_float;
   Target target;
+  RequantizeMode requantize;  ///< of the integer graph
 
   /// Null when no point has that name.
   const QuantPoint* find(std::string_view point) const;

@@ -11,4 +11,9 @@ inline double power_of_two_from(double x) {
   return std::ldexp(1.0, fraction == 0.5 ? exponent - 1 : exponent);
 }
 
+inline bool is_power_of_two(double x) {
+  int exponent = 0;
+  return std::frexp(x, &exponent) == 0.5;
+}
+
 }  // namespace tare

@@ -52,6 +52,24 @@ void apply(const YamlNode& root, Config& config, const KnownNames& known,
   reader.finish();
 }
 
+/// Rules over keys that may come from the file and from overrides, in any order.
+void check_together(const Config& config, const std::string& where, ConfigFaults& faults) {
+  if (!is_defined(config.requantize.mode())) {
+    faults.add(where, "'requantize.rounding' is not defined in that 'requantize.arithmetic'",
+               "float for half_even, fixed_point for tflite_double, tflite_single and shift");
+  }
+  const bool powers_of_two =
+      config.activations.power_of_two && config.weights.power_of_two &&
+      std::all_of(config.layers.begin(), config.layers.end(), [](const LayerRule& rule) {
+        return rule.activations.power_of_two.value_or(true) &&
+               rule.weights.power_of_two.value_or(true);
+      });
+  if (config.requantize.rounding == RequantizeRounding::kShift && !powers_of_two) {
+    faults.add(where, "'requantize.rounding' is shift between scales that may be anything",
+               "'power_of_two: true' for activations and weights");
+  }
+}
+
 /// Adds what the tree lists under `plugins`; a faulty tree adds nothing.
 void add_plugins(const YamlNode& root, const std::filesystem::path& folder,
                  std::vector<std::filesystem::path>& plugins) {
@@ -101,6 +119,7 @@ Config read_config(const std::filesystem::path& path, const std::vector<std::str
       faults.add(error);
     }
   }
+  check_together(config, path.empty() ? "configuration" : path.string(), faults);
   faults.raise();
   return config;
 }

@@ -113,6 +113,26 @@ void describe(Visitor& visit, Config& config, const KnownNames& known) {
               "how weights become integers; auto: for the least error of their layer's results "
               "on the data where the schedule is sequential, else the nearest");
   });
+  visit.section("requantize", "how the integer graph rescales", [&](auto& inner) {
+    using enum RequantizeRounding;
+    inner.key(
+        "rounding", config.requantize.rounding,
+        one_of<RequantizeRounding>({{"half_even", kHalfEven},
+                                    {"upward", kUpward},
+                                    {"to_nearest", kToNearest},
+                                    {"tflite_double", kTfliteDouble},
+                                    {"tflite_single", kTfliteSingle},
+                                    {"shift", kShift}}),
+        "where halves go: as in ONNX, in TVM (two kinds), in TensorFlow Lite (two kinds), "
+        "or by shifts alone");
+    inner.key(
+        "arithmetic", config.requantize.arithmetic,
+        one_of<std::optional<RequantizeArithmetic>>(
+            {{"auto", {}},
+             {"float", RequantizeArithmetic::kFloat},
+             {"fixed_point", RequantizeArithmetic::kFixedPoint}}),
+        "float32, or int32 products in int64; auto: fixed point unless halves go to even");
+  });
   visit.numbers("dims", config.dims, integer(1),
                 "extent of each symbolic dimension of the model");
   visit.texts("plugins", config.plugins, "shared objects with calibrators of your own");

@@ -59,7 +59,7 @@ bool is_redundant(const Graph& graph, const Node& node) {
 }
 
 /// What the readers of the node's result may read instead.
-std::optional<ValueId> replacement(Graph& graph, const Node& node) {
+std::optional<ValueId> replacement(Graph& graph, const Node& node, const RequantizeMode& mode) {
   if (is_redundant(graph, node)) {
     return node.inputs[0];
   }
@@ -77,22 +77,22 @@ std::optional<ValueId> replacement(Graph& graph, const Node& node) {
   if (graph.type(storage).quant == type.quant) {
     return storage;
   }
-  Attributes attributes{{"rounding", std::string("half_even")}};
-  const NodeId id = graph.add_node(
-      "", "Requantize", {storage},
-      {{graph.unique_name(graph.name(node.outputs[0]) + "_requantized"), type}}, attributes);
+  const NodeId id =
+      graph.add_node("", "Requantize", {storage},
+                     {{graph.unique_name(graph.name(node.outputs[0]) + "_requantized"), type}},
+                     to_attributes(mode));
   return graph.node(id).outputs[0];
 }
 
 }  // namespace
 
-void fold_conversions(Graph& graph) {
+void fold_conversions(Graph& graph, const RequantizeMode& mode) {
   for (bool changed = true; changed;) {
     changed = false;
     graph.erase_unused();
     for (const NodeId id : graph.topological_order()) {
       const Node node = graph.node(id);
-      if (const auto instead = replacement(graph, node)) {
+      if (const auto instead = replacement(graph, node, mode)) {
         graph.replace_uses(node.outputs[0], *instead);
         changed = true;
       }

@@ -1,6 +1,7 @@
 #include "tare/lower.h"
 
 #include "base/check.h"
+#include "graph/power_of_two.h"
 #include "lower/affine_rewrites.h"
 #include "lower/conversions.h"
 #include "simulate/region_builder.h"
@@ -75,6 +76,32 @@ bool is_enabled(const Region& region, const QuantTable& table) {
   });
 }
 
+namespace {
+
+/// Scales of a table may have been edited.
+void require_powers_of_two(const Graph& graph) {
+  Faults faults;
+  for (const NodeId id : graph.topological_order()) {
+    const Node& node = graph.node(id);
+    if (node.op != "Requantize") {
+      continue;
+    }
+    const auto& from = graph.type(node.inputs[0]).quant->scale;
+    const auto to = static_cast<double>(graph.type(node.outputs[0]).quant->scale[0]);
+    if (!std::all_of(from.begin(), from.end(), [&](float scale) {
+          return is_power_of_two(static_cast<double>(scale) / to);
+        })) {
+      faults.add(
+          "value '" + graph.name(node.outputs[0]) + "'",
+          "is to be rescaled by a shift, between scales that are not a power of two apart",
+          "scales that are powers of two, or another 'requantize.rounding'");
+    }
+  }
+  faults.raise(ErrorCode::kInvalidConfig);
+}
+
+}  // namespace
+
 Graph lower(const SimulatedGraph& simulated, const QuantTable& table) {
   IntegerBuilder builder(simulated, table);
   for (const Region& region : simulated.regions) {
@@ -89,7 +116,10 @@ Graph lower(const SimulatedGraph& simulated, const QuantTable& table) {
   }
   Graph graph = builder.take();
   expand_affine_regions(graph);
-  fold_conversions(graph);
+  fold_conversions(graph, simulated.requantize);
+  if (simulated.requantize.rounding == RequantizeRounding::kShift) {
+    require_powers_of_two(graph);
+  }
   verify(graph);
   return graph;
 }

@@ -247,6 +247,7 @@ SimulatedGraph simulate(const Graph& graph, const Config& config, const Target& 
   SimulatedGraph result;
   result.source = graph;
   result.target = target;
+  result.requantize = config.requantize.mode();
   const Settings settings(result.source, config, target);
   Matcher matcher(result.source, settings);
   matcher.run(patterns, target);

@@ -27,6 +27,22 @@ TEST_F(ConfigFaults, SayWhereAnUnknownKeyIsAndWhatWasMeant) {
             "  hint: did you mean 'calibrator'?");
 }
 
+TEST_F(ConfigFaults, SayWhichKeysDoNotGoTogether) {
+  const std::string undefined =
+      "c.yaml: 'requantize.rounding' is not defined in that 'requantize.arithmetic', expected "
+      "float for half_even, fixed_point for tflite_double, tflite_single and shift";
+  EXPECT_EQ(message("", {"requantize.arithmetic=fixed_point"}), undefined);
+  EXPECT_EQ(message("requantize: {rounding: tflite_double, arithmetic: float}\n"), undefined);
+  const std::string shift =
+      "c.yaml: 'requantize.rounding' is shift between scales that may be anything, expected "
+      "'power_of_two: true' for activations and weights";
+  EXPECT_EQ(message("weights: {power_of_two: true}\nrequantize: {rounding: shift}\n"), shift);
+  EXPECT_EQ(message("weights: {power_of_two: true}\nactivations: {power_of_two: true}\n"
+                    "requantize: {rounding: shift}\n"
+                    "layers: [{match: {op: Conv}, weights: {power_of_two: false}}]\n"),
+            shift);
+}
+
 TEST_F(ConfigFaults, AreReportedTogether) {
   EXPECT_EQ(
       message("version: 2\n"
@@ -55,7 +71,7 @@ TEST_F(ConfigFaults, AreReportedTogether) {
       "c.yaml:9:81: 'percentile' is 'a', expected a number\n"
       "c.yaml:10:5: an entry of 'layers' is 'Conv', expected a map\n"
       "c.yaml:11:1: unknown key 'plugin', expected version, target, activations, weights, "
-      "calibration, accuracy, dims, plugins or layers\n"
+      "calibration, accuracy, requantize, dims, plugins or layers\n"
       "  hint: did you mean 'ort-cpu', 'int8', 'sequential', 'percentile', 'plugins'?");
 }
 

@@ -53,6 +53,7 @@ calibration:
   samples: 64
   memory: 3MiB
 accuracy: {effort: fast, bias_correction: false}
+requantize: {rounding: to_nearest, arithmetic: float}
 dims: {batch: 1, "sequence.length": 48}
 layers:
   - {match: {op: Conv, name: "features.0.*"}, activations: {power_of_two: false, calibrator: {name: percentile, percentile: 99.99}}}
@@ -78,6 +79,7 @@ layers:
   expected.memory = 3U << 20U;
   expected.effort = Effort::kFast;
   expected.bias_correction = false;
+  expected.requantize = {RequantizeRounding::kToNearest, RequantizeArithmetic::kFloat};
   expected.dims = {{"batch", 1}, {"sequence.length", 48}};
   expected.layers.resize(2);
   expected.layers[0].op = "Conv";
@@ -112,6 +114,14 @@ TEST_F(Configuration, TakesOverridesInOrderOnTopOfTheFile) {
   EXPECT_EQ(config.samples, 7);
   EXPECT_EQ(config.dims, (std::map<std::string, std::int64_t>{{"a", 1}, {"b", 3}}));
   EXPECT_EQ(config.weights.calibrator, (CalibratorChoice{"percentile", {{"percentile", 99}}}));
+}
+
+TEST_F(Configuration, LooksAtKeysThatGoTogetherOnceAllAreRead) {
+  const Config config = read("requantize: {arithmetic: fixed_point}\n",
+                             {"requantize.rounding=shift", "weights.power_of_two=true",
+                              "activations.power_of_two=true"});
+  EXPECT_EQ(config.requantize.mode(),
+            (RequantizeMode{RequantizeRounding::kShift, RequantizeArithmetic::kFixedPoint}));
 }
 
 TEST_F(Configuration, GoesBackToAutomaticByOverride) {

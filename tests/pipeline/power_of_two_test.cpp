@@ -1,3 +1,5 @@
+#include "tare/error.h"
+
 #include "calibrate/samples_in_memory.h"
 #include "pipeline/digits.h"
 
@@ -50,6 +52,48 @@ TEST_F(PowerOfTwo, IsEveryScaleOfTheIntegerGraphWhereBothKeysAskForIt) {
     }
     EXPECT_GT(quantized, result.table.size() / 2) << "the graph does not say its parameters";
   }
+}
+
+TEST_F(PowerOfTwo, LetsTheIntegerGraphRescaleByShifts) {
+  const auto integer = [&](const char* rounding) {
+    return quantized({"activations.power_of_two=true", "weights.power_of_two=true",
+                      std::string("requantize.rounding=") + rounding})
+        .integer;
+  };
+  const Graph shifts = integer("shift");
+  std::size_t rescaled = 0;
+  for (const NodeId id : shifts.nodes()) {
+    if (shifts.node(id).op == "Requantize") {
+      EXPECT_EQ(shifts.node(id).attributes.text("rounding"), "shift");
+      ++rescaled;
+    }
+  }
+  EXPECT_GT(rescaled, 0U);
+  const auto results = [&](const Graph& graph) {
+    std::vector<std::vector<Tensor>> all;
+    run_dataset(graph, *digits_.data, 1, 20,
+                [&](std::size_t, std::vector<Tensor> outputs) { all.push_back(outputs); });
+    return all;
+  };
+  EXPECT_EQ(results(shifts), results(integer("upward")));
+}
+
+TEST_F(PowerOfTwo, IsRequiredOfEditedScalesThatAreToBeShifted) {
+  QuantizeResult result = quantized({"activations.power_of_two=true",
+                                     "weights.power_of_two=true", "requantize.rounding=shift"});
+  std::string edited;
+  for (const QuantPoint& point : result.simulated.points) {
+    if (point.role == Role::kWeight && edited.empty()) {
+      edited = point.name;
+    }
+  }
+  result.table.at(edited).params.scale[0] *= 1.5F;
+  for (const QuantPoint& point : result.simulated.points) {
+    if (point.weight == edited) {
+      result.table.at(point.name).params.scale[0] *= 1.5F;
+    }
+  }
+  EXPECT_THROW(lower(result.simulated, result.table), Error);
 }
 
 TEST(PowerOfTwoScale, OfValuesThatFillTheGridBeforeIsNoWider) {

@@ -28,7 +28,7 @@ ARROWS = {  # stage -> stages it may include, bottom up
 # configuration and the samples are plain types that stages use and only io reads from files.
 OWNER = {
     "error.h": "base",
-    "tensor.h": "graph", "quant_params.h": "graph", "graph.h": "graph",
+    "tensor.h": "graph", "quant_params.h": "graph", "requantize.h": "graph", "graph.h": "graph",
     "config.h": "graph", "dataset.h": "graph",
     "onnx.h": "onnx", "pattern.h": "pattern", "execute.h": "execute",
     "simulate.h": "simulate", "quant_table.h": "simulate",

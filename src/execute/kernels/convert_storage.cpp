@@ -1,5 +1,5 @@
-// Quantize, Dequantize and Requantize of the canonical integer graph, and their simulated
-// forms, which keep storage values in float32. Parameters come from the types.
+// Quantize and Dequantize of the canonical integer graph, and their simulated forms, which keep
+// storage values in float32. Parameters come from the types.
 #include "execute/kernel.h"
 #include "execute/rounding.h"
 #include "graph/storage_type.h"
@@ -52,24 +52,6 @@ std::unique_ptr<Kernel> dequantizer(Conversion c) {
   });
 }
 
-/// rounding = half_even: the multiplier input_scale / output_scale is rounded to float once.
-template <class In, class Out>
-std::unique_ptr<Kernel> requantizer(Conversion from, const QuantParams& to) {
-  for (float& scale : from.scale) {
-    scale = static_cast<float>(static_cast<double>(scale) / static_cast<double>(to.scale[0]));
-  }
-  const auto zero = static_cast<float>(to.zero_point[0]);
-  const auto low = static_cast<float>(to.range().low);
-  const auto high = static_cast<float>(to.range().high);
-  return make_kernel([c = std::move(from), zero, low, high](const Buffers& buffers) {
-    map_channels(c.shape, c.axis, reinterpret_cast<const In*>(buffers.inputs[0]),
-                 reinterpret_cast<Out*>(buffers.outputs[0]), [&](In q, std::size_t channel) {
-                   const float x = (static_cast<float>(q) - c.zero[channel]) * c.scale[channel];
-                   return static_cast<Out>(storage_value(x, zero, low, high));
-                 });
-  });
-}
-
 std::unique_ptr<Kernel> make(const KernelRequest& request) {
   const std::string& op = request.node->op;
   const Operand& input = request.inputs[0];
@@ -92,15 +74,6 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
       return dequantizer<decltype(in)>(conversion(input, *from));
     });
   }
-  const bool half_even = request.attributes().text("rounding", "half_even") == "half_even";
-  if (op == "Requantize" && from != nullptr && to != nullptr && half_even && !to->per_axis() &&
-      to->storage != DType::kInt32) {
-    return with_storage(from->storage, [&](auto in) {
-      return with_storage(to->storage, [&](auto out) {
-        return requantizer<decltype(in), decltype(out)>(conversion(input, *from), *to);
-      });
-    });
-  }
   return nullptr;
 }
 
@@ -109,8 +82,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 
 TARE_KERNEL(convert_storage) {
   using namespace tare;
-  return {.ops = {"Quantize", "Dequantize", "Requantize", "SimulatedQuantize",
-                  "SimulatedDequantize"},
+  return {.ops = {"Quantize", "Dequantize", "SimulatedQuantize", "SimulatedDequantize"},
           .layout = [](const KernelRequest&) { return LayoutRule::kFollow; },
           .make = make,
           .for_storage = true};

@@ -1,0 +1,56 @@
+#pragma once
+
+#include "tare/requantize.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+namespace tare {
+
+inline std::int32_t saturated(std::int64_t value) {
+  constexpr std::int64_t kLow = std::numeric_limits<std::int32_t>::min();
+  constexpr std::int64_t kHigh = std::numeric_limits<std::int32_t>::max();
+  return static_cast<std::int32_t>(std::clamp(value, kLow, kHigh));
+}
+
+/// round(value * 2^left), saturated; for left >= 0.
+inline std::int32_t shifted_left(std::int64_t value, int left) {
+  // Beyond 31 places everything but 0 saturates, and up to there nothing leaves int64.
+  return saturated(value * (std::int64_t{1} << std::min(left, 31)));
+}
+
+/// One product, one rounding.
+template <bool kAwayFromZero>
+std::int32_t rescale_once(std::int32_t value, FixedPointFactor factor) {
+  const std::int64_t product = std::int64_t{value} * factor.significand;
+  const int right = 31 - factor.exponent;
+  if (right <= 0) {
+    // The factor is at least 2^30: only the last bit can be inside int32.
+    return right == 0 ? saturated(product) : shifted_left(saturated(product), -right);
+  }
+  if (right > 62) {
+    return 0;  // less than a half
+  }
+  const std::int64_t half = std::int64_t{1} << (right - 1);
+  const bool down = kAwayFromZero && product < 0;
+  return saturated((product + (down ? half - 1 : half)) >> right);
+}
+
+/// The high half of the doubled product, then a shift to the right; both round.
+/// (SaturatingRoundingDoublingHighMul and RoundingDivideByPOT of gemmlowp.)
+inline std::int32_t rescale_twice(std::int32_t value, FixedPointFactor factor) {
+  constexpr std::int64_t kHalf = std::int64_t{1} << 30;
+  if (factor.exponent < -31) {
+    return 0;
+  }
+  const std::int64_t left = shifted_left(value, std::max(factor.exponent, 0));
+  const std::int64_t product = left * factor.significand;
+  const std::int64_t high = (product + (product >= 0 ? kHalf : 1 - kHalf)) / (2 * kHalf);
+  const int right = std::max(-factor.exponent, 0);
+  const std::int64_t mask = (std::int64_t{1} << right) - 1;
+  const std::int64_t threshold = (mask >> 1) + (high < 0 ? 1 : 0);
+  return saturated((high >> right) + ((high & mask) > threshold ? 1 : 0));
+}
+
+}  // namespace tare
