@@ -72,6 +72,9 @@ struct Target {
   /// Operators whose integer kernel needs a quantized output too (a Conv whose result stays
   /// float would run in float).
   std::vector<std::string> quantized_output;
+  /// Operators, beside those of the patterns, that it runs on integers where their operands and
+  /// results are: what comes from them costs no conversion.
+  std::vector<std::string> integer_operators;
 };
 
 /// In which order activations are decided: see calibrate() and calibrate_sequentially().

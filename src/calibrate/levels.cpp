@@ -110,7 +110,7 @@ class Planner {
   }
 
   bool moves_operand(const Node& node) const {
-    const AffineOp* row = find_affine_op(node.op);
+    const AffineOp* row = find_affine_op(graph_, node);
     return row != nullptr && row->rule == AffineRule::kMoves &&
            std::all_of(node.inputs.begin() + 1, node.inputs.end(), [this](ValueId other) {
              return !other || graph_.constant(other) != nullptr;

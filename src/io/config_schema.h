@@ -153,6 +153,8 @@ void describe(Visitor& visit, Target& target) {
             "largest sum of two neighbouring weights; 0: any");
   visit.texts("quantized_output", target.quantized_output,
               "operators that run on integers only when their result is quantized too");
+  visit.texts("integer_operators", target.integer_operators,
+              "operators, beside those of the patterns, that run on integers");
 }
 
 }  // namespace tare

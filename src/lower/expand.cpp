@@ -3,15 +3,17 @@
 #include "lower/conversions.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <optional>
 
 namespace tare {
 namespace {
 
-/// 8-bit activations move; int32 accumulators stay next to the operator that made them, where
+/// Activations move; int32 accumulators stay next to the operator that made them, where
 /// hardware requantizes them.
 bool is_activation_storage(const TensorType& type) {
-  return type.quant && !type.quant->per_axis() && type.quant->storage != DType::kInt32;
+  return type.quant && type.quant->storage != DType::kInt32;
 }
 
 /// Storage values behind a Dequantize, or absent.
@@ -29,18 +31,38 @@ class Expander {
 
   bool try_at(NodeId id) {
     const Node& node = graph_.node(id);
-    const AffineOp* row = find_affine_op(node.op);
-    if (row == nullptr || graph_.type(node.outputs[0]).dtype != DType::kFloat32) {
+    const AffineOp* row = find_affine_op(graph_, node);
+    if (row == nullptr) {
       return false;
     }
-    return row->rule == AffineRule::kRounds ? absorb(id, *row) : move(id, row->rule);
+    if (row->rule == AffineRule::kCompares) {
+      return compare(id);
+    }
+    if (!is_expressed(node.outputs[0])) {
+      return false;
+    }
+    const bool own_parameters =
+        row->rule == AffineRule::kRounds || row->rule == AffineRule::kTabulates;
+    return own_parameters ? absorb(id, *row) : move(id, row->rule);
   }
 
  private:
+  /// A real value that may be quantized, unlike the positions that a TopK gives beside values.
+  bool is_expressed(ValueId value) const {
+    return graph_.type(value).dtype == DType::kFloat32 && !graph_.type(value).quant;
+  }
+
   /// The parameters that every reader of every result asks for, when all of them agree.
   std::optional<TensorType> demanded(const Node& node) const {
     std::optional<TensorType> wanted;
     for (const ValueId output : node.outputs) {
+      if (!is_expressed(output)) {
+        // Rounding would make equal what was not, and so change positions.
+        if (graph_.is_output(output) || !graph_.users(output).empty()) {
+          return std::nullopt;
+        }
+        continue;
+      }
       if (graph_.is_output(output) || graph_.users(output).empty()) {
         return std::nullopt;
       }
@@ -56,52 +78,119 @@ class Expander {
     return wanted;
   }
 
+  /// Only reads the order of values, so storage values serve.
+  bool compare(NodeId id) {
+    const ValueId storage = stored(graph_, graph_.node(id).inputs[0]);
+    if (!storage || graph_.type(storage).quant->per_axis()) {
+      return false;
+    }
+    graph_.set_input(id, 0, storage);
+    return true;
+  }
+
   bool move(NodeId id, AffineRule rule) {
     const Node node = graph_.node(id);
     if (const auto type = demanded(node)) {
+      const auto before = with_axis(*type, axis_of_operand, node);
+      if (!before) {
+        return false;
+      }
       std::vector<ValueId> operands = node.inputs;
-      operands[0] = quantized(operands[0], *type);
+      operands[0] = quantized(operands[0], *before);
       const Node moved = on_storage(node, operands, *type);
       for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-        replace_quantizers(node.outputs[i], moved.outputs[i]);
+        if (is_expressed(node.outputs[i])) {
+          replace_quantizers(node.outputs[i], moved.outputs[i]);
+        }
       }
       return true;
     }
     const ValueId storage = stored(graph_, node.inputs[0]);
-    if (storage && rule != AffineRule::kClamps) {
-      std::vector<ValueId> operands = node.inputs;
-      operands[0] = storage;
-      const Node moved = on_storage(node, operands, graph_.type(storage));
-      for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-        const ValueId expressed = add_dequantize(
-            graph_, moved.outputs[i], graph_.name(moved.outputs[i]) + "_dequantized");
-        graph_.replace_uses(node.outputs[i], expressed);
-      }
-      return true;
+    if (!storage || rule == AffineRule::kClamps) {
+      return false;
     }
-    return false;
+    const auto after = with_axis(graph_.type(storage), axis_of_result, node);
+    if (!after) {
+      return false;
+    }
+    std::vector<ValueId> operands = node.inputs;
+    operands[0] = storage;
+    const Node moved = on_storage(node, operands, *after);
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      const ValueId result = moved.outputs[i];
+      graph_.replace_uses(
+          node.outputs[i],
+          is_expressed(node.outputs[i])
+              ? add_dequantize(graph_, result, graph_.name(result) + "_dequantized")
+              : result);
+    }
+    return true;
+  }
+
+  using AxisMap = std::optional<int> (*)(const Graph&, const Node&, int);
+
+  /// The type on the other side of a node that moves elements; nothing when channels do not
+  /// stay together there.
+  std::optional<TensorType> with_axis(TensorType type, AxisMap map, const Node& node) const {
+    if (type.quant->axis) {
+      const auto axis = map(graph_, node, *type.quant->axis);
+      if (!axis) {
+        return std::nullopt;
+      }
+      type.quant->axis = axis;
+    }
+    return type;
   }
 
   bool absorb(NodeId id, const AffineOp& row) {
     const Node node = graph_.node(id);
     const auto type = demanded(node);
-    if (!type) {
+    if (!type || type->quant->per_axis()) {
       return false;
     }
     std::vector<ValueId> operands = node.inputs;
     const std::size_t data = row.all_operands ? operands.size() : 1;
     for (std::size_t i = 0; i < data; ++i) {
-      operands[i] = stored(graph_, operands[i]);
-      // A Concat only moves elements once its operands have the result's parameters.
-      if (!operands[i] && node.op == "Concat" && !is_op(graph_, node.inputs[i], "Dequantize")) {
-        operands[i] = quantized(node.inputs[i], *type);
-      }
+      operands[i] = absorbed(node, i, *type);
       if (!operands[i]) {
         return false;
       }
     }
     replace_quantizers(node.outputs[0], on_storage(node, operands, *type).outputs[0]);
     return true;
+  }
+
+  /// Operand i as storage values, or absent when that would take a conversion.
+  ValueId absorbed(const Node& node, std::size_t i, const TensorType& result) {
+    const ValueId operand = node.inputs[i];
+    if (const ValueId storage = stored(graph_, operand)) {
+      return storage;
+    }
+    const Tensor* constant = graph_.constant(operand);
+    if (i > 0 && constant != nullptr && constant->size() == 1 && node.op != "Concat") {
+      return exact_scalar(operand, *constant, result.quant->storage);
+    }
+    // A Concat only moves elements once its operands have the result's parameters.
+    return node.op == "Concat" && !is_op(graph_, operand, "Dequantize")
+               ? quantized(operand, result)
+               : ValueId{};
+  }
+
+  /// One number, exactly: 1 step from the zero point, or none.
+  ValueId exact_scalar(ValueId value, const Tensor& constant, DType storage) {
+    const double number = constant.to_double()[0];
+    const auto magnitude = static_cast<float>(std::abs(number));
+    if (!(magnitude < std::numeric_limits<float>::infinity())) {
+      return {};
+    }
+    TensorType type = graph_.type(value);
+    type.dtype = storage;
+    type.quant = QuantParams{.storage = storage,
+                             .scale = {magnitude > 0 ? magnitude : 1},
+                             .zero_point = {1},
+                             .axis = {},
+                             .narrow_range = false};
+    return add_quantize(graph_, value, type, graph_.name(value) + "_quantized");
   }
 
   ValueId quantized(ValueId expressed, TensorType like) {
@@ -114,7 +203,7 @@ class Expander {
                   const TensorType& like) {
     std::vector<Graph::Result> results;
     for (const ValueId output : node.outputs) {
-      TensorType type = like;
+      TensorType type = is_expressed(output) ? like : graph_.type(output);
       type.shape = graph_.type(output).shape;
       results.push_back({graph_.unique_name(graph_.name(output) + "_storage"), type});
     }

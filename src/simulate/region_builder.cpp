@@ -20,7 +20,7 @@ ValueId point_root(const Graph& graph, ValueId value) {
       return value;
     }
     const Node& node = graph.node(*producer);
-    const AffineOp* row = find_affine_op(node.op);
+    const AffineOp* row = find_affine_op(graph, node);
     if (row == nullptr || row->rule != AffineRule::kMoves ||
         graph.constant(node.inputs[0]) != nullptr) {
       return value;
@@ -29,15 +29,16 @@ ValueId point_root(const Graph& graph, ValueId value) {
   }
 }
 
-bool is_fused_activation(const Node& node) {
-  const AffineOp* row = find_affine_op(node.op);
+bool is_fused_activation(const Graph& graph, const Node& node) {
+  const AffineOp* row = find_affine_op(graph, node);
   return row != nullptr &&
          (row->rule == AffineRule::kRectifies || row->rule == AffineRule::kClamps);
 }
 
 ValueId fused_result(const Graph& graph, const Region& region) {
   ValueId value = graph.node(region.match.root()).outputs[0];
-  while (graph.single_use(value) && is_fused_activation(graph.node(graph.users(value)[0]))) {
+  while (graph.single_use(value) &&
+         is_fused_activation(graph, graph.node(graph.users(value)[0]))) {
     value = graph.node(graph.users(value)[0]).outputs[0];
   }
   return value;

@@ -16,7 +16,7 @@ namespace tare {
 ValueId point_root(const Graph&, ValueId);
 
 /// True when `node` may disappear into the rounding of a Quantize that follows it (Relu, Clip).
-bool is_fused_activation(const Node&);
+bool is_fused_activation(const Graph&, const Node&);
 
 /// The result of a region, followed through the activations that fuse with it.
 ValueId fused_result(const Graph&, const Region&);

@@ -1,5 +1,7 @@
 #include "simulate/settings.h"
 
+#include <algorithm>
+
 namespace tare {
 
 const LayerRule* Settings::rule(const Node& node) const {
@@ -10,6 +12,11 @@ const LayerRule* Settings::rule(const Node& node) const {
     }
   }
   return nullptr;
+}
+
+bool Settings::runs_on_integers(const Node& node) const {
+  const auto& known = target_->integer_operators;
+  return std::find(known.begin(), known.end(), node.op) != known.end();
 }
 
 bool Settings::keeps_float(const Node& node) const {

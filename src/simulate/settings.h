@@ -17,6 +17,8 @@ class Settings {
   /// The first layer rule whose conditions hold for the node, or null.
   const LayerRule* rule(const Node&) const;
   bool keeps_float(const Node&) const;
+  /// Whether the target has an integer kernel for an operator of the affine allow-list.
+  bool runs_on_integers(const Node&) const;
   bool corrects_bias() const { return config_->bias_correction; }
   bool rounds_weights() const { return config_->rounding != Rounding::kNearest; }
 

@@ -105,8 +105,8 @@ class Matcher {
       return true;
     }
     const Node& node = graph_.node(*producer);
-    const AffineOp* row = find_affine_op(node.op);
-    if (row == nullptr || settings_.keeps_float(node)) {
+    const AffineOp* row = find_affine_op(graph_, node);
+    if (row == nullptr || !settings_.runs_on_integers(node) || settings_.keeps_float(node)) {
       return false;
     }
     const std::size_t operands = row->all_operands ? node.inputs.size() : 1;

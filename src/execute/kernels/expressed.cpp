@@ -1,11 +1,13 @@
-// Operators of the allow-list that round once: storage operands are expressed in float32, the
-// float kernel runs, its result is quantized. Relu, Clip and Pad go the same way; on them it is
-// exact.
+// Operators of the allow-list that compute: storage operands are expressed in float32, the
+// float kernel runs, its result is quantized. Of those that merely move elements Pad goes the
+// same way, as what it puts around is a real number; on it, Relu and Clip this is exact.
 #include "execute/float_kernel.h"
 #include "execute/rounding.h"
+#include "graph/affine_ops.h"
 #include "graph/storage_type.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace tare {
 namespace {
@@ -20,16 +22,30 @@ std::size_t float_bytes(const Operand& operand) {
   return aligned(static_cast<std::size_t>(element_count(operand.shape())) * sizeof(float));
 }
 
+/// Storage values in memory order, with what they stand for.
+struct Stored {
+  Shape shape;
+  std::optional<std::size_t> axis;
+  QuantParams params;
+
+  explicit Stored(const Operand& operand)
+      : shape(operand.physical_shape()), params(*operand.type->quant) {
+    if (params.axis) {
+      axis = operand.physical_axis(static_cast<std::size_t>(*params.axis));
+    }
+  }
+};
+
 class Expressed final : public Kernel {
  public:
   Expressed(const KernelRequest& request, std::unique_ptr<Kernel> kernel)
       : kernel_(std::move(kernel)),
-        result_(*request.outputs[0].type),
+        result_(request.outputs[0]),
         inputs_(request.inputs.size()) {
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       const Operand& operand = request.inputs[i];
       if (operand && operand.type->quant) {
-        inputs_[i] = *operand.type;
+        inputs_[i].emplace(operand);
         scratch_bytes_ += float_bytes(operand);
       }
     }
@@ -40,7 +56,7 @@ class Expressed final : public Kernel {
 
   std::size_t scratch_bytes() const override { return scratch_bytes_; }
   bool packs(std::size_t operand) const override {
-    return !inputs_[operand].quant && kernel_->packs(operand);
+    return !inputs_[operand] && kernel_->packs(operand);
   }
   std::size_t packed_bytes() const override { return kernel_->packed_bytes(); }
   std::unique_ptr<KernelState> make_state() const override { return kernel_->make_state(); }
@@ -49,11 +65,11 @@ class Expressed final : public Kernel {
     std::vector<const std::byte*> inputs(buffers.inputs.begin(), buffers.inputs.end());
     std::byte* free = buffers.scratch;
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      if (inputs_[i].quant) {
-        express(inputs_[i], inputs[i], reinterpret_cast<float*>(free));
+      if (inputs_[i]) {
+        express(*inputs_[i], inputs[i], reinterpret_cast<float*>(free));
         inputs[i] = free;
         free +=
-            aligned(static_cast<std::size_t>(element_count(inputs_[i].shape)) * sizeof(float));
+            aligned(static_cast<std::size_t>(element_count(inputs_[i]->shape)) * sizeof(float));
       }
     }
     std::byte* result = buffers.scratch + result_offset_;
@@ -62,37 +78,36 @@ class Expressed final : public Kernel {
   }
 
  private:
-  static void express(const TensorType& type, const std::byte* from, float* to) {
-    const float scale = type.quant->scale[0];
-    const auto zero = static_cast<float>(type.quant->zero_point[0]);
-    const auto count = static_cast<std::size_t>(element_count(type.shape));
-    with_storage(type.quant->storage, [&](auto tag) {
-      const auto* q = reinterpret_cast<const decltype(tag)*>(from);
-      for (std::size_t i = 0; i < count; ++i) {
-        to[i] = (static_cast<float>(q[i]) - zero) * scale;
-      }
+  static void express(const Stored& stored, const std::byte* from, float* to) {
+    const QuantParams& params = stored.params;
+    with_storage(params.storage, [&](auto tag) {
+      map_channels(
+          stored.shape, stored.axis, reinterpret_cast<const decltype(tag)*>(from), to,
+          [&](auto q, std::size_t channel) {
+            return (static_cast<float>(q) - static_cast<float>(params.zero_point[channel])) *
+                   params.scale[channel];
+          });
     });
   }
 
   void store(const float* from, std::byte* to) const {
-    const QuantParams& params = *result_.quant;
-    const float scale = params.scale[0];
-    const auto zero = static_cast<float>(params.zero_point[0]);
+    const QuantParams& params = result_.params;
     const auto low = static_cast<float>(params.range().low);
     const auto high = static_cast<float>(params.range().high);
-    const auto count = static_cast<std::size_t>(element_count(result_.shape));
     with_storage(params.storage, [&](auto tag) {
       using Out = decltype(tag);
-      auto* q = reinterpret_cast<Out*>(to);
-      for (std::size_t i = 0; i < count; ++i) {
-        q[i] = static_cast<Out>(storage_value(from[i] / scale, zero, low, high));
-      }
+      map_channels(result_.shape, result_.axis, from, reinterpret_cast<Out*>(to),
+                   [&](float x, std::size_t channel) {
+                     return static_cast<Out>(storage_value(
+                         x / params.scale[channel],
+                         static_cast<float>(params.zero_point[channel]), low, high));
+                   });
     });
   }
 
   std::unique_ptr<Kernel> kernel_;
-  TensorType result_;
-  std::vector<TensorType> inputs_;  // those without quant pass as they are
+  Stored result_;
+  std::vector<std::optional<Stored>> inputs_;  // absent where an operand passes as it is
   std::size_t scratch_bytes_ = 0;
   std::size_t result_offset_ = 0;
   std::size_t kernel_offset_ = 0;
@@ -108,16 +123,22 @@ bool only_moves(const KernelRequest& request) {
 
 std::unique_ptr<Kernel> make(const KernelRequest& request) {
   const auto& params = request.outputs[0].type->quant;
-  if (!params || params->per_axis() || params->storage == DType::kInt32 ||
-      only_moves(request)) {
+  if (!params || params->storage == DType::kInt32 || only_moves(request)) {
     return nullptr;
   }
-  const bool per_tensor =
-      std::none_of(request.inputs.begin(), request.inputs.end(), [](const Operand& operand) {
-        return operand && operand.type->quant && operand.type->quant->per_axis();
-      });
-  auto kernel = per_tensor ? FloatRequest(request).make() : nullptr;
+  auto kernel = FloatRequest(request).make();
   return kernel ? std::make_unique<Expressed>(request, std::move(kernel)) : nullptr;
+}
+
+std::vector<std::string> computing_ops() {
+  std::vector<std::string> result{"Pad"};
+  for (const AffineOp& row : affine_ops()) {
+    const bool moves = row.rule == AffineRule::kMoves || row.rule == AffineRule::kCompares;
+    if (!moves && row.op != "Pad") {
+      result.emplace_back(row.op);
+    }
+  }
+  return result;
 }
 
 }  // namespace
@@ -125,8 +146,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 
 TARE_KERNEL(expressed) {
   using namespace tare;
-  return {.ops = {"Add", "AveragePool", "Clip", "Concat", "GlobalAveragePool", "Mul", "Pad",
-                  "Relu", "Sigmoid", "Sub"},
+  return {.ops = computing_ops(),
           .layout = [](const KernelRequest& request) { return FloatRequest(request).layout(); },
           .make = make,
           .for_storage = true};
