@@ -2,6 +2,7 @@
 
 #include "tare/graph.h"
 #include "tare/quant_table.h"
+#include "tare/requantize.h"
 #include "tare/simulate.h"
 
 namespace tare {
@@ -16,6 +17,11 @@ bool is_enabled(const Region&, const QuantTable&);
 ///   fold      adjacent Dequantize and Quantize become Requantize, equal ones vanish.
 /// Every integer value carries its QuantParams.
 Graph lower(const SimulatedGraph&, const QuantTable&);
+
+/// The canonical integer graph of one that says with Quantize and Dequantize around float
+/// operators how it is to be run: sums of products between them run on integers, then `expand`
+/// and `fold` as above.
+Graph lower(Graph, const RequantizeMode& = {});
 
 /// The integer graph as ordinary ONNX: every operator on integers becomes DequantizeLinear ->
 /// operator -> QuantizeLinear; Requantize disappears into the latter.

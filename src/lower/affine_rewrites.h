@@ -5,6 +5,11 @@
 
 namespace tare {
 
+/// Sums of products of dequantized 8-bit values become sums of products of storage values, in
+/// int32 at the product of both scales; a constant bias is rounded to that scale. A sum stays
+/// as it is where its bias does not fit, or scales vary along what is summed over.
+void accumulate_products(Graph&);
+
 /// Moves Quantize up and Dequantize down through operators of the affine allow-list until
 /// nothing moves any more; those operators then run on storage values.
 void expand_affine_regions(Graph&);

@@ -100,6 +100,16 @@ void require_powers_of_two(const Graph& graph) {
   faults.raise(ErrorCode::kInvalidConfig);
 }
 
+Graph finish(Graph graph, const RequantizeMode& mode) {
+  expand_affine_regions(graph);
+  fold_conversions(graph, mode);
+  if (mode.rounding == RequantizeRounding::kShift) {
+    require_powers_of_two(graph);
+  }
+  verify(graph);
+  return graph;
+}
+
 }  // namespace
 
 Graph lower(const SimulatedGraph& simulated, const QuantTable& table) {
@@ -114,14 +124,13 @@ Graph lower(const SimulatedGraph& simulated, const QuantTable& table) {
       builder.quantize_for_all(region.quantized_result);
     }
   }
-  Graph graph = builder.take();
-  expand_affine_regions(graph);
-  fold_conversions(graph, simulated.requantize);
-  if (simulated.requantize.rounding == RequantizeRounding::kShift) {
-    require_powers_of_two(graph);
-  }
-  verify(graph);
-  return graph;
+  return finish(builder.take(), simulated.requantize);
+}
+
+Graph lower(Graph graph, const RequantizeMode& mode) {
+  expand_affine_regions(graph);  // brings storage values to the factors
+  accumulate_products(graph);
+  return finish(std::move(graph), mode);
 }
 
 }  // namespace tare

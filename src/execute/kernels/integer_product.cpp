@@ -1,4 +1,4 @@
-// Conv, Gemm and MatMul on storage values with exact int32 accumulators.
+// Conv, ConvTranspose, Gemm and MatMul on storage values with exact int32 accumulators.
 //
 // The products are computed by the float kernel on integer values: a float32 sum of integers is
 // exact while every partial sum stays below 2^24. Where the weights allow larger sums they are
@@ -65,6 +65,9 @@ double reach(const QuantParams& params) {
 std::size_t output_axis(const KernelRequest& request) {
   if (request.node->op == "Conv") {
     return 0;
+  }
+  if (request.node->op == "ConvTranspose") {
+    return 1;
   }
   const bool transposed = request.attributes().integer("transB", 0) != 0;
   return transposed ? 0 : request.inputs[1].shape().size() - 1;
@@ -255,7 +258,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 
 TARE_KERNEL(integer_product) {
   using namespace tare;
-  return {.ops = {"Conv", "Gemm", "MatMul"},
+  return {.ops = {"Conv", "ConvTranspose", "Gemm", "MatMul"},
           .layout = [](const KernelRequest& request) { return FloatRequest(request).layout(); },
           .make = make,
           .for_storage = true};

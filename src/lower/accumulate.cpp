@@ -1,0 +1,168 @@
+#include "lower/affine_rewrites.h"
+#include "lower/conversions.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+
+namespace tare {
+namespace {
+
+/// Where the parts of a sum of products have their channels.
+struct ProductOp {
+  std::string_view op;
+  int weight_axis;  ///< of the second operand, along which results vary; -1: the last
+  int result_axis;  ///< of the result
+};
+
+constexpr std::array kProductOps{
+    ProductOp{"Conv", 0, 1},
+    ProductOp{"ConvTranspose", 1, 1},
+    ProductOp{"Gemm", -1, -1},
+    ProductOp{"MatMul", -1, -1},
+};
+
+int at(int axis, const Shape& shape) {
+  return axis < 0 ? axis + static_cast<int>(shape.size()) : axis;
+}
+
+class Accumulator {
+ public:
+  Accumulator(Graph& graph, NodeId id, const ProductOp& product)
+      : graph_(graph), node_(graph.node(id)), product_(product) {}
+
+  bool try_it() {
+    if (node_.inputs.size() > 2 && node_.inputs[2] && !graph_.constant(node_.inputs[2]) &&
+        !is_op(graph_, node_.inputs[2], "Dequantize")) {
+      return false;
+    }
+    const ValueId x = factor(0);
+    const ValueId w = factor(1);
+    if (!x || !w || !is_canonical()) {
+      return false;
+    }
+    TensorType type = graph_.type(node_.outputs[0]);
+    const auto params = accumulator(*graph_.type(x).quant, *graph_.type(w).quant);
+    if (!params) {
+      return false;
+    }
+    type.dtype = DType::kInt32;
+    type.quant = params;
+    std::vector<ValueId> operands{x, w};
+    if (node_.inputs.size() > 2 && node_.inputs[2]) {
+      const ValueId bias = accumulated_bias(node_.inputs[2], *params);
+      if (!bias) {
+        return false;
+      }
+      operands.push_back(bias);
+    }
+    const NodeId sum = graph_.add_node(
+        graph_.unique_name(node_.name + "_accumulated"), node_.op, operands,
+        {{graph_.unique_name(graph_.name(node_.outputs[0]) + "_accumulated"), type}},
+        node_.attributes);
+    graph_.replace_uses(node_.outputs[0],
+                        add_dequantize(graph_, graph_.node(sum).outputs[0],
+                                       graph_.name(node_.outputs[0]) + "_dequantized"));
+    return true;
+  }
+
+ private:
+  /// 8-bit storage values of operand i, or absent.
+  ValueId factor(std::size_t i) const {
+    if (!is_op(graph_, node_.inputs[i], "Dequantize")) {
+      return {};
+    }
+    const ValueId storage = operand_of(graph_, node_.inputs[i]);
+    const DType dtype = graph_.type(storage).quant->storage;
+    return dtype == DType::kInt8 || dtype == DType::kUint8 ? storage : ValueId{};
+  }
+
+  /// Factors and transposition that preparing would have taken out stay in float.
+  bool is_canonical() const {
+    const Attributes& attributes = node_.attributes;
+    return node_.op != "Gemm" ||
+           (attributes.real("alpha", 1) == 1 && attributes.real("beta", 1) == 1 &&
+            attributes.integer("transA", 0) == 0 && attributes.integer("transB", 0) == 0);
+  }
+
+  /// Scales are the products; nothing when the weights' channels are not the result's.
+  std::optional<QuantParams> accumulator(const QuantParams& x, const QuantParams& w) const {
+    const Shape& weights = graph_.type(node_.inputs[1]).shape;
+    const Shape& result = graph_.type(node_.outputs[0]).shape;
+    const bool grouped = node_.attributes.integer("group", 1) != 1;
+    if (x.per_axis() || (w.axis && (*w.axis != at(product_.weight_axis, weights) ||
+                                    (node_.op == "ConvTranspose" && grouped)))) {
+      return std::nullopt;
+    }
+    QuantParams params{.storage = DType::kInt32,
+                       .scale = w.scale,
+                       .zero_point = std::vector<std::int32_t>(w.scale.size()),
+                       .axis = {},
+                       .narrow_range = false};
+    for (float& scale : params.scale) {
+      scale *= x.scale[0];
+    }
+    if (w.axis) {
+      params.axis = at(product_.result_axis, result);
+    }
+    return params;
+  }
+
+  /// The bias at the scale of the accumulator, or absent where it is computed or does not fit.
+  ValueId accumulated_bias(ValueId bias, QuantParams params) {
+    if (params.axis) {
+      params.axis = 0;
+    }
+    TensorType type = graph_.type(bias);
+    type.dtype = DType::kInt32;
+    type.quant = params;
+    if (const Tensor* real = graph_.constant(bias)) {
+      return fitting(*real, type, graph_.name(bias));
+    }
+    const ValueId storage = operand_of(graph_, bias);
+    const Tensor* constant = graph_.constant(storage);
+    if (graph_.type(storage).quant == params) {
+      return storage;
+    }
+    return constant == nullptr ? ValueId{}
+                               : fitting(dequantize(*constant, *graph_.type(storage).quant),
+                                         type, graph_.name(bias));
+  }
+
+  ValueId fitting(const Tensor& real, const TensorType& type, const std::string& name) {
+    if (type.shape.size() != 1 ||
+        (type.quant->axis &&
+         type.shape[0] != static_cast<std::int64_t>(type.quant->scale.size()))) {
+      return {};
+    }
+    const Tensor storage = quantize(real, *type.quant);
+    constexpr double kMost = 2147483647;
+    const auto integers = storage.to_double();
+    if (std::any_of(integers.begin(), integers.end(),
+                    [](double q) { return std::abs(q) >= kMost; })) {
+      return {};
+    }
+    return graph_.add_constant(graph_.unique_name(name + "_quantized"), storage, type);
+  }
+
+  Graph& graph_;
+  const Node node_;
+  const ProductOp& product_;
+};
+
+}  // namespace
+
+void accumulate_products(Graph& graph) {
+  for (const NodeId id : graph.topological_order()) {
+    const auto* product =
+        std::find_if(kProductOps.begin(), kProductOps.end(),
+                     [&](const ProductOp& p) { return p.op == graph.node(id).op; });
+    if (product != kProductOps.end()) {
+      Accumulator(graph, id, *product).try_it();
+    }
+  }
+  graph.erase_unused();
+}
+
+}  // namespace tare
