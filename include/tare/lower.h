@@ -23,6 +23,12 @@ Graph lower(const SimulatedGraph&, const QuantTable&);
 /// and `fold` as above.
 Graph lower(Graph, const RequantizeMode& = {});
 
+/// A graph of QuantizeLinear and DequantizeLinear, ours or another tool's, with Quantize and
+/// Dequantize in their place, so that lower() makes the same integer graph of it as of a float
+/// graph with a table. Those whose parameters are computed, or are of other types than i8 u8
+/// i16 u16 i32, stay as they are.
+Graph from_qdq(Graph);
+
 /// The integer graph as ordinary ONNX: every operator on integers becomes DequantizeLinear ->
 /// operator -> QuantizeLinear; Requantize disappears into the latter.
 Graph to_qdq(const Graph& integer);

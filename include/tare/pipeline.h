@@ -68,6 +68,12 @@ QuantizeResult quantize(const Graph& model, const Statistics&, const Config&, co
 /// The same with a table that was decided before.
 QuantizeResult quantize(const Graph& model, const TableFile&, const Config&, const Toolkit&);
 
+/// True for a model with QuantizeLinear or DequantizeLinear: one that is quantized already.
+bool is_qdq(const Graph& model);
+/// The canonical integer graph of such a model, whoever quantized it. Of our own files it is
+/// the graph they were made of.
+Graph lower_qdq(Graph model, const Config&, const Toolkit&);
+
 /// The simulated graph whose statistics serve every configuration of this target: nothing is
 /// kept in float.
 SimulatedGraph simulate_all(const Graph& model, Config, const Toolkit&);

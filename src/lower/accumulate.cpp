@@ -78,12 +78,17 @@ class Accumulator {
     return dtype == DType::kInt8 || dtype == DType::kUint8 ? storage : ValueId{};
   }
 
-  /// Factors and transposition that preparing would have taken out stay in float.
+  /// Factors and a transposed operand that preparing would have taken out stay in float.
   bool is_canonical() const {
     const Attributes& attributes = node_.attributes;
     return node_.op != "Gemm" ||
            (attributes.real("alpha", 1) == 1 && attributes.real("beta", 1) == 1 &&
-            attributes.integer("transA", 0) == 0 && attributes.integer("transB", 0) == 0);
+            attributes.integer("transA", 0) == 0);
+  }
+
+  int weight_axis(const Shape& weights) const {
+    const bool transposed = node_.op == "Gemm" && node_.attributes.integer("transB", 0) != 0;
+    return transposed ? 0 : at(product_.weight_axis, weights);
   }
 
   /// Scales are the products; nothing when the weights' channels are not the result's.
@@ -91,7 +96,7 @@ class Accumulator {
     const Shape& weights = graph_.type(node_.inputs[1]).shape;
     const Shape& result = graph_.type(node_.outputs[0]).shape;
     const bool grouped = node_.attributes.integer("group", 1) != 1;
-    if (x.per_axis() || (w.axis && (*w.axis != at(product_.weight_axis, weights) ||
+    if (x.per_axis() || (w.axis && (*w.axis != weight_axis(weights) ||
                                     (node_.op == "ConvTranspose" && grouped)))) {
       return std::nullopt;
     }

@@ -100,7 +100,23 @@ void require_powers_of_two(const Graph& graph) {
   faults.raise(ErrorCode::kInvalidConfig);
 }
 
+/// One way to say the same: only what is still to be quantized can saturate at a narrowed
+/// range, and one channel is all of them.
+void unify_parameters(Graph& graph) {
+  for (const ValueId value : graph.values()) {
+    TensorType type = graph.type(value);
+    if (type.quant) {
+      type.quant->narrow_range &= graph.constant(value) == nullptr;
+      if (type.quant->scale.size() == 1) {
+        type.quant->axis.reset();
+      }
+      graph.set_type(value, type);
+    }
+  }
+}
+
 Graph finish(Graph graph, const RequantizeMode& mode) {
+  unify_parameters(graph);
   expand_affine_regions(graph);
   fold_conversions(graph, mode);
   if (mode.rounding == RequantizeRounding::kShift) {

@@ -1,6 +1,7 @@
 #include "tare/error.h"
 #include "tare/pipeline.h"
 
+#include <algorithm>
 #include <functional>
 
 namespace tare {
@@ -62,6 +63,21 @@ QuantizeResult quantize(const Graph& model, const TableFile& file, const Config&
   return run_stages(
       model, config, toolkit, "reading the table",
       [&](auto& simulated, auto& audit) { return file.table(simulated, &audit); });
+}
+
+bool is_qdq(const Graph& model) {
+  const std::vector<NodeId> nodes = model.topological_order();
+  return std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) {
+    const std::string& op = model.node(id).op;
+    return op == "QuantizeLinear" || op == "DequantizeLinear";
+  });
+}
+
+Graph lower_qdq(Graph model, const Config& config, const Toolkit& toolkit) {
+  Graph prepared =
+      during("preparing the graph", [&] { return prepare(std::move(model), toolkit); });
+  return during("lowering",
+                [&] { return lower(from_qdq(std::move(prepared)), config.requantize.mode()); });
 }
 
 SimulatedGraph simulate_all(const Graph& model, Config config, const Toolkit& toolkit) {

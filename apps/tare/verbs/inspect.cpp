@@ -19,10 +19,15 @@ Graph graph_at(const std::string& stage, const Options& options, const Console& 
   std::unique_ptr<Dataset> data;
   if (options.has("data")) {
     data = open_dataset(options.text("data"));
-  } else if (stage == "integer") {
-    throw Error(ErrorCode::kInvalidConfig, "inspect", "stage 'integer' needs --data");
   }
   Graph graph = load_model(options.text("MODEL"), config.dims, data.get());
+  if (stage == "integer" && !data) {
+    if (!is_qdq(graph)) {
+      throw Error(ErrorCode::kInvalidConfig, "inspect",
+                  "stage 'integer' of a float model needs --data");
+    }
+    return lower_qdq(std::move(graph), config, toolkit);
+  }
   if (stage == "float") {
     return graph;
   }
@@ -82,12 +87,13 @@ int inspect(const Options& options, const Console& console) {
 
 TARE_VERB(inspect) {
   using namespace tare::cli;
-  std::vector<Flag> flags{{.name = "stage",
-                           .value = "NAME",
-                           .summary = "after which stage; integer needs --data",
-                           .fallback = "float",
-                           .choices = {"float", "prepared", "simulated", "integer"}},
-                          data_flag(false)};
+  std::vector<Flag> flags{
+      {.name = "stage",
+       .value = "NAME",
+       .summary = "after which stage; integer needs --data, or a quantized model",
+       .fallback = "float",
+       .choices = {"float", "prepared", "simulated", "integer"}},
+      data_flag(false)};
   for (Flag& flag : config_flags()) {
     flags.push_back(std::move(flag));
   }
@@ -97,6 +103,7 @@ TARE_VERB(inspect) {
           .arguments = {{"MODEL", "model: ONNX"}},
           .flags = std::move(flags),
           .examples = {"tare inspect model.onnx --stage prepared",
-                       "tare inspect model.onnx --stage integer --data samples.h5"},
+                       "tare inspect model.onnx --stage integer --data samples.h5",
+                       "tare inspect model.int8.onnx --stage integer"},
           .run = inspect};
 }

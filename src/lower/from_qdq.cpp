@@ -1,0 +1,126 @@
+#include "tare/error.h"
+#include "tare/lower.h"
+
+#include "graph/verify.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace tare {
+namespace {
+
+bool is_storage(DType dtype) {
+  return dtype == DType::kInt8 || dtype == DType::kUint8 || dtype == DType::kInt16 ||
+         dtype == DType::kUint16 || dtype == DType::kInt32;
+}
+
+class QdqReader {
+ public:
+  explicit QdqReader(Graph graph) : graph_(std::move(graph)) {}
+
+  Graph read() {
+    for (const NodeId id : graph_.topological_order()) {
+      const Node node = graph_.node(id);
+      if (node.op == "QuantizeLinear") {
+        read_quantize(node);
+      } else if (node.op == "DequantizeLinear") {
+        read_dequantize(node);
+      }
+    }
+    graph_.erase_unused();
+    verify(graph_);
+    return std::move(graph_);
+  }
+
+ private:
+  void read_quantize(const Node& node) {
+    TensorType type = graph_.type(node.outputs[0]);
+    const auto params = parameters(node, type);
+    if (!params || params->storage == DType::kInt32) {
+      return;
+    }
+    type.quant = params;
+    replace(node, node.inputs[0], "Quantize", type);
+  }
+
+  void read_dequantize(const Node& node) {
+    const ValueId storage = node.inputs[0];
+    TensorType type = graph_.type(storage);
+    const auto params = parameters(node, type);
+    const TensorType& result = graph_.type(node.outputs[0]);
+    if (!params || result.dtype != DType::kFloat32) {
+      return;
+    }
+    const auto known = type.quant;
+    type.quant = params;
+    if (!known) {
+      graph_.set_type(storage, type);
+      replace(node, storage, "Dequantize", result);
+    } else if (known == params) {
+      replace(node, storage, "Dequantize", result);
+    } else if (const Tensor* constant = graph_.constant(storage)) {
+      const ValueId own = graph_.add_constant(graph_.unique_name(graph_.name(storage)),
+                                              Tensor(*constant), type);
+      replace(node, own, "Dequantize", result);
+    }
+  }
+
+  /// What the operands say about the storage values of that type; nothing when they are
+  /// computed, or are no parameters of ours.
+  std::optional<QuantParams> parameters(const Node& node, const TensorType& storage) const {
+    const Tensor* scale = graph_.constant(node.inputs[1]);
+    const bool has_zero = node.inputs.size() > 2 && node.inputs[2];
+    const Tensor* zero = has_zero ? graph_.constant(node.inputs[2]) : nullptr;
+    if (scale == nullptr || scale->dtype() != DType::kFloat32 ||
+        (has_zero && zero == nullptr) || !is_storage(storage.dtype) ||
+        scale->shape().size() > 1) {
+      return std::nullopt;
+    }
+    QuantParams params{.storage = storage.dtype,
+                       .scale = {},
+                       .zero_point = {},
+                       .axis = {},
+                       .narrow_range = false};
+    const auto scales = scale->view<float>();
+    params.scale.assign(scales.begin(), scales.end());
+    params.zero_point.resize(params.scale.size());
+    if (zero != nullptr) {
+      const auto zeros = zero->to_int64();
+      if (zeros.size() != params.scale.size()) {
+        return std::nullopt;
+      }
+      std::transform(zeros.begin(), zeros.end(), params.zero_point.begin(),
+                     [](std::int64_t z) { return static_cast<std::int32_t>(z); });
+    }
+    if (params.scale.size() != 1) {
+      const auto axis = node.attributes.integer("axis", 1);
+      const auto rank = static_cast<std::int64_t>(storage.shape.size());
+      params.axis = static_cast<int>(axis < 0 ? axis + rank : axis);
+    }
+    Faults faults;
+    TensorType typed = storage;
+    typed.quant = params;
+    verify_type("", typed, faults);
+    return faults.empty() ? std::optional(params) : std::nullopt;
+  }
+
+  void replace(const Node& node, ValueId operand, const char* op, const TensorType& type) {
+    const ValueId before = node.outputs[0];
+    const std::string name = graph_.name(before);
+    const NodeId added = graph_.add_node(graph_.unique_name(node.name), op, {operand},
+                                         {{graph_.unique_name(name), type}});
+    const ValueId after = graph_.node(added).outputs[0];
+    graph_.replace_uses(before, after);
+    graph_.rename(after, name);
+  }
+
+  Graph graph_;
+};
+
+}  // namespace
+
+Graph from_qdq(Graph graph) {
+  return QdqReader(std::move(graph)).read();
+}
+
+}  // namespace tare
