@@ -101,6 +101,14 @@ class FakeQuantizedBuilder {
     graph.set_outputs({graph.node(id).outputs[0]});
   }
 
+  /// What is left of a real value after Quantize and Dequantize.
+  ValueId quantized_and_back(ValueId value, const QuantParams& q) {
+    const std::string name = graph.unique_name("q");
+    const NodeId id = graph.add_node(name, "Quantize", {value},
+                                     {{name, storage_type(graph.type(value).shape, q)}});
+    return dequantized(graph.node(id).outputs[0]);
+  }
+
   float scale() { return 0.001F + 0.001F * static_cast<float>(random.integer(0, 998)); }
   std::vector<float> scales(std::size_t count, float low, float high) {
     std::vector<float> result(count);
