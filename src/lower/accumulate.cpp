@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 namespace tare {
@@ -32,20 +33,17 @@ class Accumulator {
   Accumulator(Graph& graph, NodeId id, const ProductOp& product)
       : graph_(graph), node_(graph.node(id)), product_(product) {}
 
-  bool try_it() {
-    if (node_.inputs.size() > 2 && node_.inputs[2] && !graph_.constant(node_.inputs[2]) &&
-        !is_op(graph_, node_.inputs[2], "Dequantize")) {
-      return false;
-    }
+  /// Leaves the graph as it is where the sum cannot run on integers.
+  void run() {
     const ValueId x = factor(0);
     const ValueId w = factor(1);
     if (!x || !w || !is_canonical()) {
-      return false;
+      return;
     }
     TensorType type = graph_.type(node_.outputs[0]);
     const auto params = accumulator(*graph_.type(x).quant, *graph_.type(w).quant);
     if (!params) {
-      return false;
+      return;
     }
     type.dtype = DType::kInt32;
     type.quant = params;
@@ -53,7 +51,7 @@ class Accumulator {
     if (node_.inputs.size() > 2 && node_.inputs[2]) {
       const ValueId bias = accumulated_bias(node_.inputs[2], *params);
       if (!bias) {
-        return false;
+        return;
       }
       operands.push_back(bias);
     }
@@ -64,7 +62,6 @@ class Accumulator {
     graph_.replace_uses(node_.outputs[0],
                         add_dequantize(graph_, graph_.node(sum).outputs[0],
                                        graph_.name(node_.outputs[0]) + "_dequantized"));
-    return true;
   }
 
  private:
@@ -114,41 +111,45 @@ class Accumulator {
     return params;
   }
 
-  /// The bias at the scale of the accumulator, or absent where it is computed or does not fit.
+  /// The bias at the scale of the accumulator; absent where it is computed, does not fit, or is
+  /// no row of one number for each channel.
   ValueId accumulated_bias(ValueId bias, QuantParams params) {
+    const Shape& result = graph_.type(node_.outputs[0]).shape;
+    const auto channels = static_cast<std::size_t>(at(product_.result_axis, result));
+    if (graph_.type(bias).shape != Shape{result[channels]}) {
+      return {};
+    }
     if (params.axis) {
       params.axis = 0;
     }
-    TensorType type = graph_.type(bias);
-    type.dtype = DType::kInt32;
-    type.quant = params;
     if (const Tensor* real = graph_.constant(bias)) {
-      return fitting(*real, type, graph_.name(bias));
+      return fitting(*real, params, graph_.name(bias));
     }
-    const ValueId storage = operand_of(graph_, bias);
-    const Tensor* constant = graph_.constant(storage);
-    if (graph_.type(storage).quant == params) {
-      return storage;
-    }
-    return constant == nullptr ? ValueId{}
-                               : fitting(dequantize(*constant, *graph_.type(storage).quant),
-                                         type, graph_.name(bias));
-  }
-
-  ValueId fitting(const Tensor& real, const TensorType& type, const std::string& name) {
-    if (type.shape.size() != 1 ||
-        (type.quant->axis &&
-         type.shape[0] != static_cast<std::int64_t>(type.quant->scale.size()))) {
+    if (!is_op(graph_, bias, "Dequantize")) {
       return {};
     }
-    const Tensor storage = quantize(real, *type.quant);
-    constexpr double kMost = 2147483647;
+    const ValueId storage = operand_of(graph_, bias);
+    const TensorType& type = graph_.type(storage);
+    if (type.quant == params) {
+      return storage;
+    }
+    const Tensor* constant = graph_.constant(storage);
+    return constant == nullptr
+               ? ValueId{}
+               : fitting(dequantize(*constant, *type.quant), params, graph_.name(bias));
+  }
+
+  ValueId fitting(const Tensor& real, const QuantParams& params, const std::string& name) {
+    constexpr double kMost = std::numeric_limits<std::int32_t>::max();
+    const Tensor storage = quantize(real, params);
     const auto integers = storage.to_double();
     if (std::any_of(integers.begin(), integers.end(),
                     [](double q) { return std::abs(q) >= kMost; })) {
       return {};
     }
-    return graph_.add_constant(graph_.unique_name(name + "_quantized"), storage, type);
+    return graph_.add_constant(
+        graph_.unique_name(name + "_quantized"), storage,
+        {.dtype = DType::kInt32, .shape = real.shape(), .quant = params, .point = {}});
   }
 
   Graph& graph_;
@@ -164,7 +165,7 @@ void accumulate_products(Graph& graph) {
         std::find_if(kProductOps.begin(), kProductOps.end(),
                      [&](const ProductOp& p) { return p.op == graph.node(id).op; });
     if (product != kProductOps.end()) {
-      Accumulator(graph, id, *product).try_it();
+      Accumulator(graph, id, *product).run();
     }
   }
   graph.erase_unused();
