@@ -13,8 +13,8 @@ enum class RequantizeRounding : std::uint8_t {
   kHalfEven,      ///< halves to the even neighbour: ONNX
   kUpward,        ///< halves towards +infinity: TVM "UPWARD"
   kToNearest,     ///< halves away from zero: TVM "TONEAREST"
-  kTfliteDouble,  ///< twice: a high product whose halves go up or away, then a shift whose
-                  ///< halves go away from zero: TensorFlow Lite, gemmlowp
+  kTfliteDouble,  ///< twice: a high product whose halves go up, then a shift whose halves go
+                  ///< away from zero: TensorFlow Lite, gemmlowp
   kTfliteSingle,  ///< once, halves towards +infinity: TensorFlow Lite with single rounding
   kShift,  ///< halves towards +infinity, by a shift alone; scales differ by a power of two
 };

@@ -252,8 +252,8 @@ QuantTable settle(const SimulatedGraph& simulated, std::span<const CalibratorInf
     errors.push_back(errors_of(attempt.draft));
   }
   trial.level_runs(errors);
-  for (Attempt& attempt : attempts) {
-    attempt.error = expected_error(errors_of(attempt.draft));
+  for (std::size_t lead = 0; lead < leads; ++lead) {
+    attempts[lead].error = expected_error(errors[lead]);
   }
   auto best = std::min_element(attempts.begin(), attempts.end(), less_error);
   Attempt mixed = *best;

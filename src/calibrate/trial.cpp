@@ -59,7 +59,7 @@ Trial::Trial(const Graph& source, const Dataset& data, const CalibrateOptions& o
   weigh_results();
 }
 
-void Trial::level_runs(std::span<const std::vector<double>> errors) {
+void Trial::level_runs(std::span<std::vector<double>> errors) {
   std::vector<double> shares(runs());
   for (const std::vector<double>& of_setting : errors) {
     const double total = std::accumulate(of_setting.begin(), of_setting.end(), 0.0);
@@ -69,6 +69,9 @@ void Trial::level_runs(std::span<const std::vector<double>> errors) {
   }
   for (std::size_t run = 0; run < shares.size(); ++run) {
     run_weights_[run] = shares[run] > 0 ? 1 / shares[run] : 0;
+    for (std::vector<double>& of_setting : errors) {
+      of_setting[run] *= run_weights_[run];
+    }
   }
 }
 

@@ -19,10 +19,10 @@ class Trial {
 
   std::size_t runs() const { return inputs_.size(); }
 
-  /// Lets all runs count alike: later errors are relative to the mean of these `errors`, of
-  /// some settings, in their run. Where a few runs are much more sensitive than the others,
-  /// these alone would decide, and by chance.
-  void level_runs(std::span<const std::vector<double>> errors);
+  /// Lets all runs count alike: these `errors`, of some settings, become relative to their mean
+  /// in each run, and so do all later ones. Where a few runs are much more sensitive than the
+  /// others, these alone would decide, and by chance.
+  void level_runs(std::span<std::vector<double>> errors);
 
   /// For each setting and each of the runs [first, end): the squared error of the results of a
   /// switchable graph, each over the squared magnitude of that result in all runs. Any number

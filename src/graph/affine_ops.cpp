@@ -12,7 +12,9 @@ constexpr auto kTabulates = AffineRule::kTabulates;
 constexpr std::string_view kFunction = "one result for each storage value";
 
 bool picks_nearest(const Graph&, const Node& node) {
-  return node.attributes.text("mode", "nearest") == "nearest";
+  return node.attributes.text("mode", "nearest") == "nearest" &&
+         node.attributes.text("coordinate_transformation_mode", "half_pixel") !=
+             "tf_crop_and_resize";
 }
 
 /// What a Pad puts around is real 0, which every storage type holds, or what was there.
@@ -143,6 +145,16 @@ bool keeps_places(const Node& node) {
 
 std::span<const AffineOp> affine_ops() {
   return kAffineOps;
+}
+
+std::vector<std::string> affine_ops(std::initializer_list<AffineRule> rules) {
+  std::vector<std::string> result;
+  for (const AffineOp& row : kAffineOps) {
+    if (std::find(rules.begin(), rules.end(), row.rule) != rules.end()) {
+      result.emplace_back(row.op);
+    }
+  }
+  return result;
 }
 
 const AffineOp* find_affine_op(const Graph& graph, const Node& node) {

@@ -3,9 +3,12 @@
 #include "tare/graph.h"
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace tare {
 
@@ -33,6 +36,8 @@ struct AffineOp {
 /// The allow-list: the only operators that Quantize and Dequantize move through. Sorted by
 /// name; of several rows of one name the first that applies counts.
 std::span<const AffineOp> affine_ops();
+/// Operators with a row of one of these rules, sorted.
+std::vector<std::string> affine_ops(std::initializer_list<AffineRule>);
 /// Null when the operator is not on the list.
 const AffineOp* find_affine_op(const Graph&, const Node&);
 

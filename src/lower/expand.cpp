@@ -167,7 +167,7 @@ class Expander {
       return storage;
     }
     const Tensor* constant = graph_.constant(operand);
-    if (i > 0 && constant != nullptr && constant->size() == 1 && node.op != "Concat") {
+    if (constant != nullptr && constant->size() == 1 && node.op != "Concat") {
       return exact_scalar(operand, *constant, result.quant->storage);
     }
     // A Concat only moves elements once its operands have the result's parameters.

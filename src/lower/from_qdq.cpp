@@ -36,7 +36,8 @@ class QdqReader {
   void read_quantize(const Node& node) {
     TensorType type = graph_.type(node.outputs[0]);
     const auto params = parameters(node, type);
-    if (!params || params->storage == DType::kInt32) {
+    if (!params || params->storage == DType::kInt32 ||
+        graph_.type(node.inputs[0]).dtype != DType::kFloat32) {
       return;
     }
     type.quant = params;
@@ -95,6 +96,9 @@ class QdqReader {
     if (params.scale.size() != 1) {
       const auto axis = node.attributes.integer("axis", 1);
       const auto rank = static_cast<std::int64_t>(storage.shape.size());
+      if (axis < -rank || axis >= rank) {
+        return std::nullopt;
+      }
       params.axis = static_cast<int>(axis < 0 ? axis + rank : axis);
     }
     Faults faults;

@@ -5,6 +5,7 @@
 #include "tare/graph.h"
 
 #include "lower/affine_rewrites.h"
+#include "lower/fake_quantized.h"
 
 #include <array>
 #include <cmath>
@@ -166,19 +167,6 @@ Graph fake_quantized(const AffineOp& row, const Params& p, bool quantize_result)
   return parse(text);
 }
 
-std::vector<Tensor> random_storage(const Graph& graph, unsigned seed) {
-  std::mt19937 random(seed);
-  std::vector<Tensor> inputs;
-  for (const ValueId id : graph.inputs()) {
-    Tensor tensor(graph.type(id).dtype, graph.type(id).shape);
-    for (std::size_t i = 0; i < tensor.byte_size(); ++i) {
-      tensor.mutable_data()[i] = static_cast<std::byte>(random() & 0xFFU);
-    }
-    inputs.push_back(std::move(tensor));
-  }
-  return inputs;
-}
-
 bool runs_on_storage(const Graph& graph, const AffineOp& row) {
   for (const NodeId id : graph.nodes()) {
     const Node& node = graph.node(id);
@@ -190,7 +178,7 @@ bool runs_on_storage(const Graph& graph, const AffineOp& row) {
   return false;
 }
 
-class AffineRow : public testing::TestWithParam<AffineOp> {
+class AffineRow : public ::testing::TestWithParam<AffineOp> {
  protected:
   /// Both forms of the graph give results that are `most` steps apart, or the same bytes.
   static void expect_equal(const Graph& before, double most = 0) {
@@ -198,7 +186,7 @@ class AffineRow : public testing::TestWithParam<AffineOp> {
     expand_affine_regions(after);
     ASSERT_TRUE(runs_on_storage(after, GetParam())) << print(after);
     for (unsigned seed = 0; seed < 5; ++seed) {
-      const std::vector<Tensor> inputs = random_storage(before, seed);
+      const std::vector<Tensor> inputs = testing::random_storage(before, seed);
       const Tensor expected = Executable(before).run(inputs)[0];
       const Tensor actual = Executable(after).run(inputs)[0];
       if (most == 0) {
@@ -269,12 +257,12 @@ TEST_P(AffineRow, MovesDownOnlyWhereItKeepsItsParameters) {
   expand_affine_regions(after);
   const bool moves = !has_own_parameters() && GetParam().rule != AffineRule::kClamps;
   EXPECT_EQ(runs_on_storage(after, GetParam()), moves) << print(after);
-  const std::vector<Tensor> inputs = random_storage(before, 9);
+  const std::vector<Tensor> inputs = testing::random_storage(before, 9);
   EXPECT_EQ(Executable(after).run(inputs), Executable(before).run(inputs));
 }
 
 INSTANTIATE_TEST_SUITE_P(AllowList, AffineRow,
-                         testing::ValuesIn(affine_ops().begin(), affine_ops().end()),
+                         ::testing::ValuesIn(affine_ops().begin(), affine_ops().end()),
                          [](const auto& info) { return name_of(info.param); });
 
 TEST(AffineOps, AreSortedAndExecutable) {

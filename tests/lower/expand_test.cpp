@@ -2,26 +2,12 @@
 #include "tare/graph.h"
 
 #include "lower/affine_rewrites.h"
-
-#include <random>
+#include "lower/fake_quantized.h"
 
 #include <gtest/gtest.h>
 
 namespace tare {
 namespace {
-
-std::vector<Tensor> random_inputs(const Graph& graph, unsigned seed) {
-  std::mt19937 random(seed);
-  std::vector<Tensor> inputs;
-  for (const ValueId id : graph.inputs()) {
-    Tensor tensor(graph.type(id).dtype, graph.type(id).shape);
-    for (std::size_t i = 0; i < tensor.byte_size(); ++i) {
-      tensor.mutable_data()[i] = static_cast<std::byte>(random() & 0xFFU);
-    }
-    inputs.push_back(std::move(tensor));
-  }
-  return inputs;
-}
 
 /// Expands the body of a graph over %q, checks that it gives the same bytes, and returns it.
 Graph expanded(const std::string& input, const std::string& body) {
@@ -30,7 +16,7 @@ Graph expanded(const std::string& input, const std::string& body) {
   Graph after = before;
   expand_affine_regions(after);
   for (unsigned seed = 0; seed < 5; ++seed) {
-    const std::vector<Tensor> inputs = random_inputs(before, seed);
+    const std::vector<Tensor> inputs = testing::random_storage(before, seed);
     EXPECT_EQ(Executable(after).run(inputs), Executable(before).run(inputs)) << print(after);
   }
   return after;
@@ -128,13 +114,16 @@ TEST(Expand, TakesOperandsPerChannel) {
 TEST(Expand, MakesScalarsExactIntegers) {
   for (const char* number : {"0.3", "-1.7", "0", "1e30"}) {
     for (const char* op : {"Add", "Sub", "Mul", "Min", "Max"}) {
-      const Graph graph =
-          expanded("u8[2,8] q(0.125, 10)", "const %c : f32[] = [" + std::string(number) +
-                                               "]\n%x = Dequantize(%q) : f32[2,8]\n%y = " + op +
-                                               "(%x, %c) : f32[2,8]\n"
-                                               "%z = Quantize(%y) : u8[2,8] q(0.0625, 20)\n"
-                                               "%out = Dequantize(%z) : f32[2,8]");
-      EXPECT_TRUE(type_of(graph, op).quant.has_value()) << print(graph);
+      for (const char* operands : {"(%x, %c)", "(%c, %x)"}) {
+        const Graph graph =
+            expanded("u8[2,8] q(0.125, 10)",
+                     "const %c : f32[] = [" + std::string(number) +
+                         "]\n%x = Dequantize(%q) : f32[2,8]\n%y = " + op + operands +
+                         " : f32[2,8]\n"
+                         "%z = Quantize(%y) : u8[2,8] q(0.0625, 20)\n"
+                         "%out = Dequantize(%z) : f32[2,8]");
+        EXPECT_TRUE(type_of(graph, op).quant.has_value()) << print(graph);
+      }
     }
   }
 }

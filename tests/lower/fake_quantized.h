@@ -55,6 +55,20 @@ inline Tensor integers(DType dtype, const Shape& shape, std::int64_t low, std::i
   return result;
 }
 
+/// Any bytes for inputs of storage types.
+inline std::vector<Tensor> random_storage(const Graph& graph, std::uint32_t seed) {
+  Random random(seed);
+  std::vector<Tensor> inputs;
+  for (const ValueId id : graph.inputs()) {
+    Tensor tensor(graph.type(id).dtype, graph.type(id).shape);
+    for (std::size_t i = 0; i < tensor.byte_size(); ++i) {
+      tensor.mutable_data()[i] = static_cast<std::byte>(random.integer(0, 255));
+    }
+    inputs.push_back(std::move(tensor));
+  }
+  return inputs;
+}
+
 /// A graph in the making, and samples for its inputs.
 class FakeQuantizedBuilder {
  public:

@@ -70,6 +70,26 @@ TEST(FromQdq, LeavesWhatItCannotSayInTypes) {
   EXPECT_EQ(operators(twice), (Names{"Add", "Dequantize", "DequantizeLinear"}));
 }
 
+TEST(FromQdq, LeavesIntegersThatAreQuantized) {
+  const Graph graph =
+      from_qdq(parse("graph \"g\" opset 17 (%x : i32[4]) -> (%y) {\n"
+                     "const %s : f32[] = [0.5]\nconst %z : u8[] = [7]\n"
+                     "%q = QuantizeLinear(%x, %s, %z) : u8[4]\n"
+                     "%y = DequantizeLinear(%q, %s, %z) : f32[4]\n}"));
+  EXPECT_EQ(operators(graph), (Names{"Dequantize", "QuantizeLinear"}));
+}
+
+TEST(FromQdq, LeavesAxesThatTheValueDoesNotHave) {
+  // The first one is 1 in 32 bits.
+  for (const char* axis : {"4294967297", "2", "-3"}) {
+    const Graph graph =
+        from_qdq(parse("graph \"g\" opset 17 (%q : i8[3,3]) -> (%y) {\n"
+                       "const %s : f32[3] = [1, 2, 3]\n%y = DequantizeLinear(%q, %s) {axis=" +
+                       std::string(axis) + "} : f32[3,3]\n}"));
+    EXPECT_EQ(operators(graph), Names{"DequantizeLinear"}) << axis;
+  }
+}
+
 TEST(AccumulateProducts, LeavesBiasesThatAreNoRow) {
   const Graph graph = lower(
       parse("graph \"g\" opset 17 (%q : u8[2,3] q(0.5, 7)) -> (%z) {\n"

@@ -64,22 +64,12 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
   });
 }
 
-std::vector<std::string> functions() {
-  std::vector<std::string> result;
-  for (const AffineOp& row : affine_ops()) {
-    if (row.rule == AffineRule::kTabulates) {
-      result.emplace_back(row.op);
-    }
-  }
-  return result;
-}
-
 }  // namespace
 }  // namespace tare
 
 TARE_KERNEL(by_table) {
   using namespace tare;
-  return {.ops = functions(),
+  return {.ops = affine_ops({AffineRule::kTabulates}),
           .layout = [](const KernelRequest&) { return LayoutRule::kFollow; },
           .make = make,
           .in_place = true,

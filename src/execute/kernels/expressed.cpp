@@ -2,6 +2,7 @@
 // float kernel runs, its result is quantized. Of those that merely move elements Pad goes the
 // same way, as what it puts around is a real number; on it, Relu and Clip this is exact.
 #include "execute/float_kernel.h"
+#include "execute/resample.h"
 #include "execute/rounding.h"
 #include "graph/affine_ops.h"
 #include "graph/storage_type.h"
@@ -113,11 +114,19 @@ class Expressed final : public Kernel {
   std::size_t kernel_offset_ = 0;
 };
 
-/// A Concat whose operands have the result's parameters only moves elements.
+bool has_parameters_of(const Operand& operand, const Operand& result) {
+  return operand.type->quant == result.type->quant;
+}
+
+/// With the result's parameters these merely move elements.
 bool only_moves(const KernelRequest& request) {
+  const Operand& result = request.outputs[0];
+  if (request.node->op == "Resize") {
+    return resample_rule(request).only_moves() && has_parameters_of(request.inputs[0], result);
+  }
   return request.node->op == "Concat" &&
          std::all_of(request.inputs.begin(), request.inputs.end(), [&](const Operand& operand) {
-           return operand.type->quant == request.outputs[0].type->quant;
+           return has_parameters_of(operand, result);
          });
 }
 
@@ -130,23 +139,13 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
   return kernel ? std::make_unique<Expressed>(request, std::move(kernel)) : nullptr;
 }
 
-std::vector<std::string> computing_ops() {
-  std::vector<std::string> result{"Pad"};
-  for (const AffineOp& row : affine_ops()) {
-    const bool moves = row.rule == AffineRule::kMoves || row.rule == AffineRule::kCompares;
-    if (!moves && row.op != "Pad") {
-      result.emplace_back(row.op);
-    }
-  }
-  return result;
-}
-
 }  // namespace
 }  // namespace tare
 
 TARE_KERNEL(expressed) {
   using namespace tare;
-  return {.ops = computing_ops(),
+  return {.ops = affine_ops({AffineRule::kRectifies, AffineRule::kClamps, AffineRule::kRounds,
+                             AffineRule::kTabulates}),
           .layout = [](const KernelRequest& request) { return FloatRequest(request).layout(); },
           .make = make,
           .for_storage = true};

@@ -178,9 +178,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
   for (const ResampleAxis& axis : make_axes(request, rule)) {
     taps.push_back(make_taps(rule, axis));
   }
-  if (!uniform(request, 1) ||
-      (x.dtype() != DType::kFloat32 &&
-       (rule.mode != "nearest" || rule.coordinate == "tf_crop_and_resize"))) {
+  if (!uniform(request, 1) || (x.dtype() != DType::kFloat32 && !rule.only_moves())) {
     return nullptr;
   }
   const Extrapolation extrapolation(y, taps,
