@@ -5,6 +5,8 @@
 #include "tare/requantize.h"
 #include "tare/simulate.h"
 
+#include <cstdint>
+
 namespace tare {
 
 /// True when the table decides every point of the region and disables none.
@@ -29,8 +31,23 @@ Graph lower(Graph, const RequantizeMode& = {});
 /// i16 u16 i32, stay as they are.
 Graph from_qdq(Graph);
 
-/// The integer graph as ordinary ONNX: every operator on integers becomes DequantizeLinear ->
-/// operator -> QuantizeLinear; Requantize disappears into the latter.
+/// How an integer graph is spelled in ONNX. All forms say the same and read back to the same
+/// integer graph. Requantize disappears into what follows it.
+enum class Form : std::uint8_t {
+  kQdq,        ///< every operator on integers as DequantizeLinear -> operator -> QuantizeLinear
+  kQoperator,  ///< QLinear operators of ONNX and ONNX Runtime
+};
+
+/// The graph in that form, to be written: the operators of ONNX Runtime's domain have no
+/// kernels here, reading a file spells them with those of ONNX.
+Graph export_form(const Graph& integer, Form);
+
 Graph to_qdq(const Graph& integer);
+/// Products and elementwise arithmetic between 8-bit storage values become QLinearConv,
+/// QLinearMatMul, QGemm, QLinearAdd, ...; operators that move elements act on storage values. A
+/// product whose sums stay real becomes QGemm without result parameters or
+/// MatMulIntegerToFloat. What has no such operator, or not for these storage types, is written
+/// as in to_qdq().
+Graph to_qoperator(const Graph& integer);
 
 }  // namespace tare

@@ -56,11 +56,10 @@ struct QuantizeResult {
   SimulatedGraph simulated;
   QuantTable table;
   CalibrationAudit audit;
-  Graph integer;
-  Graph qdq;
+  Graph integer;  ///< to be written in one of its forms: export_form()
 };
 
-/// prepare, simulate, calibrate, lower, export form: the stages in their order.
+/// prepare, simulate, calibrate, lower: the stages in their order.
 QuantizeResult quantize(const Graph& model, const Dataset&, const Config&, const Toolkit&,
                         const CalibrateOptions& = {});
 /// The same with statistics of an earlier pass in place of the data.
@@ -68,11 +67,11 @@ QuantizeResult quantize(const Graph& model, const Statistics&, const Config&, co
 /// The same with a table that was decided before.
 QuantizeResult quantize(const Graph& model, const TableFile&, const Config&, const Toolkit&);
 
-/// True for a model with QuantizeLinear or DequantizeLinear: one that is quantized already.
-bool is_qdq(const Graph& model);
+/// True for a model that is quantized already, in whichever form.
+bool is_quantized(const Graph& model);
 /// The canonical integer graph of such a model, whoever quantized it. Of our own files it is
 /// the graph they were made of.
-Graph lower_qdq(Graph model, const Config&, const Toolkit&);
+Graph lower_quantized(Graph model, const Config&, const Toolkit&);
 
 /// The simulated graph whose statistics serve every configuration of this target: nothing is
 /// kept in float.

@@ -14,6 +14,10 @@ void accumulate_products(Graph&);
 /// nothing moves any more; those operators then run on storage values.
 void expand_affine_regions(Graph&);
 
+/// One form for equal computations on storage values, whatever the operators were that they
+/// came from: products of plain matrices, bounds and pads on the grid of the values.
+void spell_one_way(Graph&);
+
 /// Adjacent Dequantize and Quantize become Requantize of that mode, or vanish when their
 /// parameters are equal. Equal Quantize nodes on one value become one. Relu and Clip that
 /// storage already saturates at vanish.

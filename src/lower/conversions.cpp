@@ -20,4 +20,22 @@ ValueId add_dequantize(Graph& graph, ValueId storage, const std::string& name) {
   return graph.node(id).outputs[0];
 }
 
+void replace_node(Graph& graph, const Node& before, const std::string& op,
+                  std::vector<ValueId> operands, Attributes attributes) {
+  while (!operands.empty() && !operands.back()) {
+    operands.pop_back();
+  }
+  const ValueId old = before.outputs[0];
+  const NodeId old_node = *graph.producer(old);
+  const std::string name = before.name;
+  const std::string result_name = graph.name(old);
+  const NodeId node = graph.add_node(graph.unique_name(name), op, std::move(operands),
+                                     {{graph.unique_name(result_name), graph.type(old)}},
+                                     std::move(attributes));
+  graph.replace_uses(old, graph.node(node).outputs[0]);
+  graph.erase(old_node);
+  graph.rename(node, name);
+  graph.rename(graph.node(node).outputs[0], result_name);
+}
+
 }  // namespace tare

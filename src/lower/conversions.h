@@ -3,6 +3,8 @@
 #include "tare/graph.h"
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace tare {
 
@@ -21,5 +23,10 @@ ValueId add_quantize(Graph&, ValueId expressed, const TensorType& type,
                      const std::string& name);
 /// Adds Dequantize(storage) : f32.
 ValueId add_dequantize(Graph&, ValueId storage, const std::string& name);
+
+/// A node with the name and the one result of `before`, in its place. Absent operands at the
+/// end are left out.
+void replace_node(Graph&, const Node& before, const std::string& op,
+                  std::vector<ValueId> operands, Attributes);
 
 }  // namespace tare

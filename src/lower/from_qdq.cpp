@@ -2,6 +2,7 @@
 #include "tare/lower.h"
 
 #include "graph/verify.h"
+#include "lower/raw_storage.h"
 
 #include <algorithm>
 #include <optional>
@@ -25,6 +26,8 @@ class QdqReader {
         read_quantize(node);
       } else if (node.op == "DequantizeLinear") {
         read_dequantize(node);
+      } else {
+        follow_parameters(graph_, id);
       }
     }
     graph_.erase_unused();
@@ -52,14 +55,10 @@ class QdqReader {
     if (!params || result.dtype != DType::kFloat32) {
       return;
     }
-    const auto known = type.quant;
-    type.quant = params;
-    if (!known) {
-      graph_.set_type(storage, type);
-      replace(node, storage, "Dequantize", result);
-    } else if (known == params) {
+    if (assign_parameters(graph_, storage, *params)) {
       replace(node, storage, "Dequantize", result);
     } else if (const Tensor* constant = graph_.constant(storage)) {
+      type.quant = params;
       const ValueId own = graph_.add_constant(graph_.unique_name(graph_.name(storage)),
                                               Tensor(*constant), type);
       replace(node, own, "Dequantize", result);

@@ -118,6 +118,7 @@ void unify_parameters(Graph& graph) {
 Graph finish(Graph graph, const RequantizeMode& mode) {
   unify_parameters(graph);
   expand_affine_regions(graph);
+  spell_one_way(graph);
   fold_conversions(graph, mode);
   if (mode.rounding == RequantizeRounding::kShift) {
     require_powers_of_two(graph);

@@ -3,6 +3,7 @@
 #include "tare/error.h"
 
 #include "onnx/constants.h"
+#include "onnx/domains.h"
 #include "onnx/names.h"
 #include "onnx/node_proto.h"
 #include "onnx/tensor_proto.h"
@@ -27,6 +28,9 @@ constexpr int kGelu = 20;
 /// The node as it stands in the graph.
 onnx::NodeProto spelled(const Graph& graph, const Node& node) {
   onnx::NodeProto proto = to_node_proto(node.name, node.op, node.attributes);
+  if (const std::string_view domain = domain_of(node.op); !domain.empty()) {
+    proto.set_domain(std::string(domain));
+  }
   for (const ValueId input : node.inputs) {
     proto.add_input(input ? graph.name(input) : std::string());
   }
@@ -65,8 +69,8 @@ bool is_reduction_with_attribute(const Node& node) {
 }  // namespace
 
 int oldest_opset(const Graph& graph, const Node& node) {
-  if (node.op == "Gelu") {
-    return kOldest;  // spelled out where it does not exist
+  if (node.op == "Gelu" || !domain_of(node.op).empty()) {
+    return kOldest;  // spelled out where it does not exist; not one of ONNX
   }
   if (quantizes_to_16_bits(graph, node)) {
     return 21;

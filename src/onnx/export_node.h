@@ -19,7 +19,7 @@ struct ExportedModel {
 };
 
 /// The oldest opset, from 13 on, that has this node's operator with its attributes. Throws
-/// Error(kInternal) when none has: the operator is not one of ONNX.
+/// Error(kInternal) when none has: the operator is neither one of ONNX nor of ONNX Runtime.
 int oldest_opset(const Graph&, const Node&);
 
 /// Writes nodes in the forms of one opset; what has another form there becomes constants and

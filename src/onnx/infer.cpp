@@ -147,14 +147,13 @@ void check_indices_and_ranks(const InferenceRequest& request) {
     check_within("batch_dims", request.attributes.integer("batch_dims", 0), 0,
                  std::min(ranks[0], ranks[1]) - 1);
   }
-  constexpr std::array kConvolutions{"Conv", "ConvInteger", "ConvTranspose", "QLinearConv"};
+  constexpr std::array kConvolutions{"Conv", "ConvInteger", "ConvTranspose"};
   const bool convolves =
       std::find(kConvolutions.begin(), kConvolutions.end(), request.op) != kConvolutions.end();
-  const std::size_t weight = request.op == "QLinearConv" ? 3 : 1;
-  if (convolves && ranks.size() > weight && (ranks[0] < 3 || ranks[0] != ranks[weight])) {
+  if (convolves && ranks.size() > 1 && (ranks[0] < 3 || ranks[0] != ranks[1])) {
     throw Error(ErrorCode::kInvalidModel, "",
                 "data of rank " + std::to_string(ranks[0]) + " and weight of rank " +
-                    std::to_string(ranks[weight]))
+                    std::to_string(ranks[1]))
         .expected("the same rank of 3 or more");
   }
 }

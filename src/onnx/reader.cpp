@@ -7,6 +7,7 @@
 #include "onnx/interface.h"
 #include "onnx/node_proto.h"
 #include "onnx/normalize.h"
+#include "onnx/normalize_quantized.h"
 #include "onnx/source.h"
 #include "onnx/tensor_proto.h"
 
@@ -139,13 +140,17 @@ class Importer {
   void add_node(const onnx::NodeProto& node) {
     const std::string& name = source_.node_names.at(&node);
     try {
-      if (!in_default_domain(node.domain())) {
+      const bool is_onnx = in_default_domain(node.domain());
+      const bool is_quantized =
+          is_quantized_operator(is_onnx ? std::string() : node.domain(), node.op_type());
+      if (!is_onnx && !is_quantized) {
         throw unsupported_operator(node);
       }
       std::optional<std::vector<ValueId>> inputs = operands_of(node);
       if (!inputs) {
         // An operand has no type. Say what else is wrong with this node, then leave it out.
-        if (!replaces_operator(node.op_type(), opset_) && !builder_.supports(node.op_type())) {
+        if (!is_quantized && !replaces_operator(node.op_type(), opset_) &&
+            !builder_.supports(node.op_type())) {
           throw unsupported_operator(node);
         }
         return;
@@ -153,7 +158,11 @@ class Importer {
       Draft draft{name, node.op_type(), *std::move(inputs), results_of(node),
                   to_attributes(node, folder_)};
       draft.drop_trailing_absent_inputs();
-      normalize(draft, opset_, builder_);
+      if (is_quantized) {
+        normalize_quantized(draft, builder_);
+      } else {
+        normalize(draft, opset_, builder_);
+      }
       builder_.emit(std::move(draft));
     } catch (Error& error) {
       if (error.code() != ErrorCode::kUnsupported) {

@@ -1,5 +1,6 @@
 #include "tare/onnx.h"
 
+#include "onnx/domains.h"
 #include "onnx/export_model.h"
 #include "onnx/model_file.h"
 #include "onnx/tensor_proto.h"
@@ -20,6 +21,12 @@ int ir_version_of(int opset) {
 std::vector<std::string> symbols_of(const Graph& graph, ValueId id) {
   const auto found = graph.dimension_names.find(graph.name(id));
   return found == graph.dimension_names.end() ? std::vector<std::string>{} : found->second;
+}
+
+void add_domain(std::string_view domain, int version, onnx::ModelProto& proto) {
+  auto& entry = *proto.add_opset_import();
+  entry.set_domain(std::string(domain));
+  entry.set_version(version);
 }
 
 void fill_interface(const Graph& graph, onnx::GraphProto& proto) {
@@ -64,8 +71,13 @@ ExportedModel export_model(const Graph& graph,
   model.proto.set_ir_version(ir_version_of(opset));
   model.proto.set_producer_name("tare");
   model.proto.set_producer_version(TARE_VERSION);
-  model.proto.add_opset_import()->set_version(opset);
-  model.proto.mutable_opset_import(0)->set_domain("");
+  add_domain("", opset, model.proto);
+  const bool needs_runtime = std::any_of(order.begin(), order.end(), [&](NodeId id) {
+    return domain_of(graph.node(id).op) == kRuntimeDomain;
+  });
+  if (needs_runtime) {
+    add_domain(kRuntimeDomain, 1, model.proto);
+  }
   for (const auto& [key, value] : metadata) {
     auto& entry = *model.proto.add_metadata_props();
     entry.set_key(key);

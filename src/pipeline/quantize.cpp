@@ -36,7 +36,6 @@ QuantizeResult run_stages(const Graph& model, const Config& config, const Toolki
   });
   result.table = during(activity, [&] { return decide(result.simulated, result.audit); });
   result.integer = during("lowering", [&] { return lower(result.simulated, result.table); });
-  result.qdq = during("exporting", [&] { return to_qdq(result.integer); });
   return result;
 }
 
@@ -65,7 +64,7 @@ QuantizeResult quantize(const Graph& model, const TableFile& file, const Config&
       [&](auto& simulated, auto& audit) { return file.table(simulated, &audit); });
 }
 
-bool is_qdq(const Graph& model) {
+bool is_quantized(const Graph& model) {
   const std::vector<NodeId> nodes = model.topological_order();
   return std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) {
     const std::string& op = model.node(id).op;
@@ -73,7 +72,7 @@ bool is_qdq(const Graph& model) {
   });
 }
 
-Graph lower_qdq(Graph model, const Config& config, const Toolkit& toolkit) {
+Graph lower_quantized(Graph model, const Config& config, const Toolkit& toolkit) {
   Graph prepared =
       during("preparing the graph", [&] { return prepare(std::move(model), toolkit); });
   return during("lowering",

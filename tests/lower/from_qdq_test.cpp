@@ -79,6 +79,46 @@ TEST(FromQdq, LeavesIntegersThatAreQuantized) {
   EXPECT_EQ(operators(graph), (Names{"Dequantize", "QuantizeLinear"}));
 }
 
+TEST(FromQdq, LetsParametersFollowRawStorageValues) {
+  // Bounds and pads are integers here, and the pad that goes without saying is the integer 0.
+  const std::string text =
+      "graph \"g\" opset 17 (%x : f32[1,4]) -> (%y) {\n"
+      "const %s : f32[] = [0.5]\nconst %z : u8[] = [7]\nconst %low : u8[] = [9]\n"
+      "const %pads : i64[4] = [0, 1, 0, 1]\n"
+      "%q = QuantizeLinear(%x, %s, %z) : u8[1,4]\n"
+      "%t = Transpose(%q) {perm=[1, 0]} : u8[4,1]\n%c = Clip(%t, %low) : u8[4,1]\n"
+      "%p = Pad(%c, %pads) : u8[4,3]\n"
+      "%y = DequantizeLinear(%p, %s, %z) : f32[4,3]\n}";
+  const Graph graph = from_qdq(parse(text));
+  EXPECT_EQ(operators(graph), (Names{"Clip", "Dequantize", "Pad", "Quantize", "Transpose"}));
+  const std::vector<Tensor> inputs{Tensor::of<float>({1, 4}, {-1, 0, 1.5F, 100})};
+  EXPECT_EQ(Executable(graph).run(inputs), Executable(parse(text)).run(inputs));
+}
+
+TEST(FromQdq, FindsParametersBehindWhatMovedRawStorageValues) {
+  const Graph graph =
+      from_qdq(parse("graph \"g\" opset 17 (%i : i64[2]) -> (%y) {\n"
+                     "const %s : f32[] = [0.5]\nconst %table : i8[3,2] = [1,2,3,4,5,6]\n"
+                     "%r = Gather(%table, %i) : i8[2,2]\n"
+                     "%y = DequantizeLinear(%r, %s) : f32[2,2]\n}"));
+  EXPECT_EQ(operators(graph), (Names{"Dequantize", "Gather"}));
+  EXPECT_EQ(graph.type(*graph.find_value("table")).quant,
+            graph.type(*graph.find_value("r")).quant);
+}
+
+TEST(FromQdq, LeavesArithmeticOnRawStorageValues) {
+  // As an Add of what the integers stand for it would give something else.
+  const std::string text =
+      "graph \"g\" opset 17 (%x : f32[2]) -> (%y) {\n"
+      "const %s : f32[] = [0.5]\nconst %z : u8[] = [7]\nconst %one : u8[] = [1]\n"
+      "%q = QuantizeLinear(%x, %s, %z) : u8[2]\n%a = Add(%q, %one) : u8[2]\n"
+      "%y = DequantizeLinear(%a, %s, %z) : f32[2]\n}";
+  const Graph graph = from_qdq(parse(text));
+  EXPECT_EQ(operators(graph), (Names{"Add", "DequantizeLinear", "Quantize"}));
+  const std::vector<Tensor> inputs{Tensor::of<float>({2}, {-1, 3})};
+  EXPECT_EQ(Executable(graph).run(inputs), Executable(parse(text)).run(inputs));
+}
+
 TEST(FromQdq, LeavesAxesThatTheValueDoesNotHave) {
   // The first one is 1 in 32 bits.
   for (const char* axis : {"4294967297", "2", "-3"}) {

@@ -225,9 +225,9 @@ TEST(Lower, ADisabledPointReturnsItsRegionToFloat) {
 TEST(ToQdq, ComputesWhatTheIntegerGraphComputesUpToOneRounding) {
   const Quantized q;
   // The two round the same sums once each, from factors that differ by one float rounding.
-  EXPECT_GT(sqnr(q.result.integer, q.result.qdq, q.data),
+  EXPECT_GT(sqnr(q.result.integer, to_qdq(q.result.integer), q.data),
             sqnr(q.result.prepared, q.result.integer, q.data) + 10);
-  const auto counts = histogram(q.result.qdq);
+  const auto counts = histogram(to_qdq(q.result.integer));
   EXPECT_EQ(counts.at("Conv"), 2);
   EXPECT_FALSE(counts.contains("Relu")) << "storage saturates at real 0 already";
 }

@@ -154,7 +154,7 @@ TEST_P(Judged, EveryQuantizedOperatorRunsAsAnIntegerKernel) {
   const QuantizeResult q =
       quantize(model_, *calibration, {}, Toolkit::builtin(), {.samples = 16});
   const fs::path file = folder_ / "model.int8.onnx";
-  write_onnx(q.qdq, file);
+  write_onnx(to_qdq(q.integer), file);
   const std::map<std::string, int> kernels = judge_->kernels(file);
   int products = 0;
   for (const Region& region : q.simulated.regions) {

@@ -11,10 +11,10 @@ namespace {
 
 class QuantizedAgain : public InFolder {
  protected:
-  /// The integer graph of the file that holds `qdq`.
-  Graph integer_of(const Graph& qdq) const {
-    write_onnx(qdq, path("q.onnx"));
-    return lower_qdq(load_model(path("q.onnx"), {}, nullptr), {}, Toolkit::builtin());
+  /// The integer graph of the file that holds `quantized`.
+  Graph integer_of(const Graph& quantized) const {
+    write_onnx(quantized, path("q.onnx"));
+    return lower_quantized(load_model(path("q.onnx"), {}, nullptr), {}, Toolkit::builtin());
   }
 };
 
@@ -25,9 +25,11 @@ TEST_F(QuantizedAgain, OurFilesGiveTheIntegerGraphTheyCameFrom) {
     const Config config = read_config({}, {setting}, Toolkit::builtin().calibrator_names());
     const QuantizeResult result =
         quantize(digits.model, *digits.data, config, Toolkit::builtin(), {.samples = 20});
-    const Graph again = integer_of(result.qdq);
-    EXPECT_EQ(testing::SameStructure(result.integer, again).difference(), "")
-        << print(result.integer, 8) << print(again, 8);
+    for (const Form form : {Form::kQdq, Form::kQoperator}) {
+      const Graph again = integer_of(export_form(result.integer, form));
+      EXPECT_EQ(testing::SameStructure(result.integer, again).difference(), "")
+          << setting << print(result.integer, 8) << print(again, 8);
+    }
   }
 }
 

@@ -120,8 +120,8 @@ TEST_F(Table, GivesTheSameModelToTheLastByte) {
       const TableFile file(path("t.yaml"));
       EXPECT_EQ(file.inputs(), (std::map<std::string, Shape>{{"image", {1, 16, 16}}}));
       const QuantizeResult second = quantize(digits.model, file, config, Toolkit::builtin());
-      write_onnx(first.qdq, path("first.onnx"));
-      write_onnx(second.qdq, path("second.onnx"));
+      write_onnx(to_qdq(first.integer), path("first.onnx"));
+      write_onnx(to_qdq(second.integer), path("second.onnx"));
       EXPECT_TRUE(bytes_of(path("first.onnx")) == bytes_of(path("second.onnx"))) << calibrator;
       EXPECT_EQ(second.audit.samples, 20U);
       EXPECT_EQ(second.audit.data, first.audit.data);

@@ -22,11 +22,11 @@ Graph graph_at(const std::string& stage, const Options& options, const Console& 
   }
   Graph graph = load_model(options.text("MODEL"), config.dims, data.get());
   if (stage == "integer" && !data) {
-    if (!is_qdq(graph)) {
+    if (!is_quantized(graph)) {
       throw Error(ErrorCode::kInvalidConfig, "inspect",
                   "stage 'integer' of a float model needs --data");
     }
-    return lower_qdq(std::move(graph), config, toolkit);
+    return lower_quantized(std::move(graph), config, toolkit);
   }
   if (stage == "float") {
     return graph;

@@ -11,6 +11,7 @@
 #include "warnings.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -128,6 +129,20 @@ Json as_json(const Job& job, const Summary& summary) {
   return json;
 }
 
+struct NamedForm {
+  const char* name;
+  Form form;
+};
+constexpr std::array kForms{NamedForm{"qdq", Form::kQdq},
+                            NamedForm{"qoperator", Form::kQoperator}};
+
+Form form_of(const Options& options) {
+  const std::string name = options.text("form");
+  return std::find_if(kForms.begin(), kForms.end(),
+                      [&](const NamedForm& form) { return form.name == name; })
+      ->form;
+}
+
 void require_source(const Options& options) {
   if (!options.has("data") && !options.has("stats") && !options.has("table")) {
     throw Error(ErrorCode::kInvalidConfig, "quantize", "option '--data' is missing")
@@ -228,7 +243,7 @@ int run(const Options& options, const Console& console) {
     if (writes_table(options)) {
       write_table(options.text("table"), result.simulated, result.table, result.audit);
     }
-    write_onnx(result.qdq, job.output);
+    write_onnx(export_form(result.integer, form_of(options)), job.output);
     job.target = configuration.config.target;
     job.audit = result.audit;
     job.model_bytes = std::filesystem::file_size(job.model);
@@ -253,7 +268,12 @@ TARE_VERB(quantize) {
       {.name = "table",
        .value = "FILE",
        .summary = "parameters: with --data or --stats written there, otherwise used instead"},
-      output_flag("quantized model: ONNX")};
+      output_flag("quantized model: ONNX"),
+      {.name = "form",
+       .value = "NAME",
+       .summary = "how its operators are spelled",
+       .fallback = kForms[0].name,
+       .choices = {kForms[0].name, kForms[1].name}}};
   for (Flag& flag : config_flags()) {
     flags.push_back(std::move(flag));
   }

@@ -6,7 +6,6 @@
 #include "execute/window.h"
 
 #include <algorithm>
-#include <optional>
 
 namespace tare {
 namespace {
@@ -112,10 +111,10 @@ void convolve_channel(const Geometry& g, const std::int32_t* x, const std::int32
 }
 
 void convolve(const Geometry& g, const std::int32_t* x, const std::int32_t* weight,
-              const std::int32_t* bias, std::int32_t* y) {
+              std::int32_t* y) {
   for (std::size_t n = 0; n < g.batch; ++n) {
     for (std::size_t k = 0; k < g.groups * g.outputs; ++k, y += g.output_area) {
-      std::fill_n(y, g.output_area, bias != nullptr ? bias[k] : 0);
+      std::fill_n(y, g.output_area, 0);
       const std::size_t group = n * g.groups + k / g.outputs;
       convolve_channel(g, x + group * g.inputs * g.input_area, weight + k * g.inputs * g.taps,
                        y);
@@ -123,57 +122,30 @@ void convolve(const Geometry& g, const std::int32_t* x, const std::int32_t* weig
   }
 }
 
-/// The operands' positions differ between the two operators.
-struct Roles {
-  std::size_t x, x_zero, w, w_zero;
-};
-
 std::unique_ptr<Kernel> make(const KernelRequest& request) {
-  const bool requantizes = request.node->op == "QLinearConv";
-  const Roles roles = requantizes ? Roles{0, 2, 3, 5} : Roles{0, 2, 1, 3};
-  const Requantization::Operands scales{1, 4, 6, 7};
-  constexpr std::size_t kBias = 8;
-  const bool has_bias = requantizes && request.has_input(kBias);
-  const Operand& w = required(request, roles.w);
-  if (!Centered::takes(request, roles.x, roles.x_zero) ||
-      !Centered::takes(request, roles.w, roles.w_zero) ||
-      (requantizes && !Requantization::takes(request, scales)) ||
-      (!requantizes && request.outputs[0].dtype() != DType::kInt32) ||
-      (has_bias && request.inputs[kBias].dtype() != DType::kInt32)) {
+  const Operand& w = required(request, 1);
+  if (!Centered::takes(request, 0, 2) || !Centered::takes(request, 1, 3) ||
+      request.outputs[0].dtype() != DType::kInt32) {
     return nullptr;
   }
-  const Geometry geometry = make_geometry(request, request.inputs[roles.x], w);
-  const std::size_t outputs = geometry.groups * geometry.outputs;
-  const Centered x(request, roles.x, roles.x_zero, {});
-  const Centered weight(request, roles.w, roles.w_zero,
-                        {outputs, geometry.inputs * geometry.taps});
-  std::optional<Requantization> requantize;
-  if (requantizes) {
-    requantize.emplace(request, scales, Channels{}, Channels{outputs, geometry.output_area});
-  }
-  if (has_bias) {
-    expect_count(request.inputs[kBias], outputs);
-  }
-  const std::size_t sums = requantizes ? count_of(request.outputs[0]) : 0;
+  const Geometry geometry = make_geometry(request, request.inputs[0], w);
+  const Centered x(request, 0, 2, {});
+  const Centered weight(request, 1, 3,
+                        {geometry.groups * geometry.outputs, geometry.inputs * geometry.taps});
   return make_kernel(
       [=](const Buffers& b) {
         auto* x_values = reinterpret_cast<std::int32_t*>(b.scratch);
         auto* weights = x_values + x.count();
         x(b, x_values);
         weight(b, weights);
-        auto* y = requantizes ? weights + weight.count() : output<std::int32_t>(b, 0);
-        convolve(geometry, x_values, weights,
-                 has_bias ? input<std::int32_t>(b, kBias) : nullptr, y);
-        if (requantize) {
-          (*requantize)(b, y);
-        }
+        convolve(geometry, x_values, weights, output<std::int32_t>(b, 0));
       },
-      (x.count() + weight.count() + sums) * sizeof(std::int32_t));
+      (x.count() + weight.count()) * sizeof(std::int32_t));
 }
 
 }  // namespace
 }  // namespace tare
 
 TARE_KERNEL(conv_integer) {
-  return {.ops = {"ConvInteger", "QLinearConv"}, .make = tare::make};
+  return {.ops = {"ConvInteger"}, .make = tare::make};
 }

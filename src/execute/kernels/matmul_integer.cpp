@@ -3,7 +3,6 @@
 #include "execute/operands.h"
 
 #include <algorithm>
-#include <optional>
 
 namespace tare {
 namespace {
@@ -28,55 +27,33 @@ void multiply(const MatrixBatches& batches, const std::int32_t* a, const std::in
   }
 }
 
-/// The operands' positions differ between the two operators.
-struct Roles {
-  std::size_t a, a_zero, b, b_zero;
-};
-
 std::unique_ptr<Kernel> make(const KernelRequest& request) {
-  const bool requantizes = request.node->op == "QLinearMatMul";
-  const Roles roles = requantizes ? Roles{0, 2, 3, 5} : Roles{0, 2, 1, 3};
-  const Requantization::Operands scales{1, 4, 6, 7};
-  if (!Centered::takes(request, roles.a, roles.a_zero) ||
-      !Centered::takes(request, roles.b, roles.b_zero) ||
-      (requantizes ? !Requantization::takes(request, scales)
-                   : request.outputs[0].dtype() != DType::kInt32)) {
+  if (!Centered::takes(request, 0, 2) || !Centered::takes(request, 1, 3) ||
+      request.outputs[0].dtype() != DType::kInt32) {
     return nullptr;
   }
   const MatrixBatches batches =
-      make_matrix_batches(request.inputs[roles.a].shape(), request.inputs[roles.b].shape());
+      make_matrix_batches(request.inputs[0].shape(), request.inputs[1].shape());
   const auto rows = static_cast<std::size_t>(batches.rows);
   const auto columns = static_cast<std::size_t>(batches.columns);
-  const std::size_t count = batches.pairs.size() * rows * columns;
-  expect_count(request.outputs[0], count);
-  // Parameters may be one per row of a and one per column of b.
-  const Centered a(request, roles.a, roles.a_zero,
-                   {rows, static_cast<std::size_t>(batches.depth)});
-  const Centered b(request, roles.b, roles.b_zero, {columns, 1});
-  std::optional<Requantization> requantize;
-  if (requantizes) {
-    requantize.emplace(request, scales, Channels{rows, columns}, Channels{columns, 1});
-  }
-  const std::size_t sums = requantizes ? count : 0;
+  expect_count(request.outputs[0], batches.pairs.size() * rows * columns);
+  // Zero points may be one per row of a and one per column of b.
+  const Centered a(request, 0, 2, {rows, static_cast<std::size_t>(batches.depth)});
+  const Centered b(request, 1, 3, {columns, 1});
   return make_kernel(
       [=](const Buffers& buffers) {
         auto* left = reinterpret_cast<std::int32_t*>(buffers.scratch);
         auto* right = left + a.count();
         a(buffers, left);
         b(buffers, right);
-        auto* y = requantizes ? right + b.count()
-                              : reinterpret_cast<std::int32_t*>(buffers.outputs[0]);
-        multiply(batches, left, right, y);
-        if (requantize) {
-          (*requantize)(buffers, y);
-        }
+        multiply(batches, left, right, reinterpret_cast<std::int32_t*>(buffers.outputs[0]));
       },
-      (a.count() + b.count() + sums) * sizeof(std::int32_t));
+      (a.count() + b.count()) * sizeof(std::int32_t));
 }
 
 }  // namespace
 }  // namespace tare
 
 TARE_KERNEL(matmul_integer) {
-  return {.ops = {"MatMulInteger", "QLinearMatMul"}, .make = tare::make};
+  return {.ops = {"MatMulInteger"}, .make = tare::make};
 }

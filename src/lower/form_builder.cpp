@@ -1,0 +1,170 @@
+#include "lower/form_builder.h"
+
+#include <algorithm>
+
+namespace tare {
+namespace {
+
+Shape shape_of(const QuantParams& params) {
+  return params.axis ? Shape{static_cast<std::int64_t>(params.scale.size())} : Shape{};
+}
+
+/// Zero points in the storage type.
+Tensor zero_points(const QuantParams& params) {
+  QuantParams unit;
+  unit.storage = params.storage;
+  const std::vector<float> values(params.zero_point.begin(), params.zero_point.end());
+  return quantize(Tensor::of<float>(shape_of(params), values), unit);
+}
+
+Attributes axis_of(const QuantParams& params) {
+  return params.axis ? Attributes{{"axis", static_cast<std::int64_t>(*params.axis)}}
+                     : Attributes{};
+}
+
+}  // namespace
+
+bool is_accumulator(const TensorType& type) {
+  return type.quant && type.quant->storage == DType::kInt32;
+}
+
+FormBuilder::FormBuilder(const Graph& integer) : from_(integer) {
+  to_.graph_name = integer.graph_name;
+  to_.opset = integer.opset;
+  to_.dimension_names = integer.dimension_names;
+}
+
+Graph FormBuilder::build() {
+  for (const ValueId input : from_.inputs()) {
+    add_input(input);
+  }
+  for (const NodeId id : from_.topological_order()) {
+    visit(from_.node(id));
+  }
+  std::vector<ValueId> outputs;
+  for (const ValueId output : from_.outputs()) {
+    outputs.push_back(named_output(output));
+  }
+  to_.set_outputs(outputs);
+  to_.erase_unused();
+  verify(to_);
+  return std::move(to_);
+}
+
+void FormBuilder::add_input(ValueId input) {
+  const TensorType& type = from_.type(input);
+  const ValueId added = to_.add_input(from_.name(input), plain(type, type.dtype));
+  (type.quant ? storage_ : expressed_)[input] = added;
+}
+
+void FormBuilder::visit(const Node& node) {
+  const ValueId result = node.outputs[0];
+  if (storage_.contains(result)) {
+    return;  // made together with its operand
+  }
+  if (node.op == "Quantize" || node.op == "Requantize") {
+    set_storage(result,
+                quantized(expressed(node.inputs[0]), from_.type(result), from_.name(result)));
+  } else if (node.op == "Dequantize") {
+    set_expressed(result, expressed(node.inputs[0]));
+  } else if (!on_storage(node)) {
+    on_expressed(node);
+  }
+}
+
+void FormBuilder::on_expressed(const Node& node) {
+  std::vector<ValueId> operands;
+  for (const ValueId input : node.inputs) {
+    operands.push_back(input ? expressed(input) : ValueId{});
+  }
+  std::vector<Graph::Result> results;
+  for (const ValueId output : node.outputs) {
+    const TensorType& type = from_.type(output);
+    results.push_back({to_.unique_name(from_.name(output)),
+                       plain(type, type.quant ? DType::kFloat32 : type.dtype)});
+  }
+  const NodeId id = to_.add_node(to_.unique_name(node.name), node.op, operands,
+                                 std::move(results), node.attributes);
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    const ValueId result = to_.node(id).outputs[i];
+    const TensorType& type = from_.type(node.outputs[i]);
+    if (type.quant && !is_accumulator(type)) {
+      set_storage(node.outputs[i], quantized(result, type, to_.name(result) + "_quantized"));
+    } else {
+      set_expressed(node.outputs[i], result);
+    }
+  }
+}
+
+/// Graph outputs keep their names, whatever computes them now. One that holds storage values
+/// stays an integer.
+ValueId FormBuilder::named_output(ValueId output) {
+  const auto stored = storage_.find(output);
+  const ValueId value = stored != storage_.end() ? stored->second : expressed(output);
+  to_.rename(value, from_.name(output));
+  return value;
+}
+
+ValueId FormBuilder::storage(ValueId value) {
+  if (const auto found = storage_.find(value); found != storage_.end()) {
+    return found->second;
+  }
+  const TensorType& type = from_.type(value);
+  return storage_[value] = to_.add_constant(from_.name(value), *from_.constant(value),
+                                            plain(type, type.dtype));
+}
+
+ValueId FormBuilder::expressed(ValueId value) {
+  if (const auto found = expressed_.find(value); found != expressed_.end()) {
+    return found->second;
+  }
+  return expressed_[value] = from_.type(value).quant
+                                 ? dequantized(value)
+                                 : to_.add_constant(from_.name(value), *from_.constant(value));
+}
+
+ValueId FormBuilder::quantized(ValueId expressed, const TensorType& type,
+                               const std::string& name) {
+  const auto [scale, zero_point] = parameters(type);
+  return add("QuantizeLinear", {expressed, scale, zero_point}, plain(type, type.quant->storage),
+             name, axis_of(*type.quant));
+}
+
+ValueId FormBuilder::dequantized(ValueId value) {
+  const TensorType& type = from_.type(value);
+  const auto [scale, zero_point] = parameters(type);
+  return add("DequantizeLinear", {storage(value), scale, zero_point},
+             plain(type, DType::kFloat32), from_.name(value) + "_dequantized",
+             axis_of(*type.quant));
+}
+
+ValueId FormBuilder::add(const std::string& op, std::vector<ValueId> inputs,
+                         const TensorType& type, const std::string& name,
+                         const Attributes& attributes) {
+  const NodeId id =
+      to_.add_node("", op, std::move(inputs), {{to_.unique_name(name), type}}, attributes);
+  return to_.node(id).outputs[0];
+}
+
+ValueId FormBuilder::shared_constant(const std::string& name, const Tensor& tensor) {
+  const auto same = std::find_if(shared_.begin(), shared_.end(),
+                                 [&](ValueId id) { return *to_.constant(id) == tensor; });
+  if (same != shared_.end()) {
+    return *same;
+  }
+  shared_.push_back(to_.add_constant(to_.unique_name(name), tensor));
+  return shared_.back();
+}
+
+std::pair<ValueId, ValueId> FormBuilder::parameters(const TensorType& type) {
+  const QuantParams& params = *type.quant;
+  const std::string name = type.point.empty() ? "quantization" : type.point;
+  return {shared_constant(name + "_scale", Tensor::of<float>(shape_of(params), params.scale)),
+          shared_constant(name + "_zero_point", zero_points(params))};
+}
+
+TensorType FormBuilder::plain(const TensorType& type, DType dtype) {
+  return {.dtype = dtype, .shape = type.shape, .quant = {}, .point = {}};
+}
+
+}  // namespace tare

@@ -1,0 +1,67 @@
+#pragma once
+
+#include "tare/graph.h"
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tare {
+
+/// Rebuilds an integer graph with the operators of ONNX, node by node. A value of the integer
+/// graph gets a storage value, a real one, or both, whichever its readers ask for; conversions
+/// between them are QuantizeLinear and DequantizeLinear. A node that the form has no operator
+/// on storage values for runs on real ones.
+class FormBuilder {
+ public:
+  explicit FormBuilder(const Graph& integer);
+  virtual ~FormBuilder() = default;
+
+  Graph build();
+
+ protected:
+  /// Gives results of the node, or of what follows it, and says true; or leaves all as it is.
+  virtual bool on_storage(const Node&) { return false; }
+  /// Storage values of that type, by way of real ones.
+  virtual ValueId quantized(ValueId expressed, const TensorType&, const std::string& name);
+  /// Real values of a value of the integer graph, by way of its storage values.
+  virtual ValueId dequantized(ValueId value);
+
+  const Graph& from() const { return from_; }
+  Graph& to() { return to_; }
+  const QuantParams& params(ValueId value) const { return *from_.type(value).quant; }
+
+  /// What stands for a value of the integer graph.
+  ValueId storage(ValueId value);
+  ValueId expressed(ValueId value);
+  void set_storage(ValueId value, ValueId storage) { storage_[value] = storage; }
+  void set_expressed(ValueId value, ValueId expressed) { expressed_[value] = expressed; }
+
+  /// A node with one result, both named after `name`.
+  ValueId add(const std::string& op, std::vector<ValueId> inputs, const TensorType&,
+              const std::string& name, const Attributes& = {});
+  /// A constant; one value for all that are equal.
+  ValueId shared_constant(const std::string& name, const Tensor&);
+  /// Scale and zero point as QuantizeLinear has them.
+  std::pair<ValueId, ValueId> parameters(const TensorType&);
+
+  static TensorType plain(const TensorType&, DType);
+
+ private:
+  void add_input(ValueId);
+  void visit(const Node&);
+  void on_expressed(const Node&);
+  ValueId named_output(ValueId);
+
+  const Graph& from_;
+  Graph to_;
+  std::map<ValueId, ValueId> storage_;
+  std::map<ValueId, ValueId> expressed_;
+  std::vector<ValueId> shared_;
+};
+
+/// A value in int32: what a product of storage values sums up in.
+bool is_accumulator(const TensorType&);
+
+}  // namespace tare

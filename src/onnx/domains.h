@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string_view>
+
+namespace tare {
+
+/// Where ONNX Runtime keeps operators of its own.
+inline constexpr std::string_view kRuntimeDomain = "com.microsoft";
+
+/// Operators of that domain that the toolkit writes; empty for those of ONNX itself.
+std::string_view domain_of(std::string_view op);
+
+}  // namespace tare

@@ -1,0 +1,192 @@
+#include "tare/execute.h"
+
+#include "onnx/model_builder.h"
+
+#include <cmath>
+#include <random>
+
+#include <gtest/gtest.h>
+
+namespace tare {
+namespace {
+
+using test::call;
+using test::complaint;
+using test::ModelBuilder;
+using test::only;
+using test::operators;
+using Names = std::vector<std::string>;
+
+/// A model with an input x of bytes and the constants "s", "z" and "t", "u": two pairs of
+/// parameters.
+ModelBuilder with_bytes(const test::Dims& dims) {
+  ModelBuilder model(13);
+  model.input("x", dims, DType::kUint8)
+      .constant("s", Tensor::scalar(0.5F))
+      .constant("z", Tensor::scalar<std::uint8_t>(3))
+      .constant("t", Tensor::scalar(0.25F))
+      .constant("u", Tensor::scalar<std::uint8_t>(7));
+  return model;
+}
+
+ModelBuilder& of_runtime(ModelBuilder& model) {
+  model.last().set_domain("com.microsoft");
+  return model;
+}
+
+Names constants_of(const Graph& graph, const std::string& op) {
+  Names names;
+  for (const ValueId input : only(graph, op).inputs) {
+    if (graph.constant(input) != nullptr) {
+      names.push_back(graph.name(input));
+    }
+  }
+  return names;
+}
+
+TEST(QuantizedForms, BecomeTheOperatorBetweenConversions) {
+  auto model = with_bytes({1, 4});
+  model.node("QLinearSigmoid", {"x", "s", "z", "t", "u"}, {"y"}).output("y");
+  const Graph graph = of_runtime(model).read();
+  EXPECT_EQ(operators(graph), (Names{"DequantizeLinear", "Sigmoid", "QuantizeLinear"}));
+  EXPECT_EQ(call(graph, "DequantizeLinear"), "DequantizeLinear(x,s,z)");
+  EXPECT_EQ(constants_of(graph, "QuantizeLinear"), (Names{"t", "u"}));
+  EXPECT_EQ(graph.type(*graph.find_value("y")).dtype, DType::kUint8);
+  // The node's name is the user's handle on the operator.
+  EXPECT_EQ(only(graph, "Sigmoid").name, "QLinearSigmoid_y");
+}
+
+TEST(QuantizedForms, WeightsOfConvolutionsHaveTheirScalesAlongTheResults) {
+  auto model = with_bytes({1, 2, 4, 4});
+  model.constant("w", Tensor(DType::kInt8, {3, 2, 1, 1}))
+      .constant("ws", Tensor::of<float>({3}, {1, 2, 4}))
+      .constant("wz", Tensor(DType::kInt8, {3}))
+      .constant("b", Tensor(DType::kInt32, {3}))
+      .node("QLinearConv", {"x", "s", "z", "w", "ws", "wz", "t", "u", "b"}, {"y"})
+      .output("y");
+  const Graph graph = model.read();
+  const Node& conv = only(graph, "Conv");
+  ASSERT_EQ(conv.inputs.size(), 3U);
+  const auto dequantize = [&](std::size_t i) {
+    return graph.node(*graph.producer(conv.inputs[i]));
+  };
+  EXPECT_EQ(dequantize(1).attributes.integer("axis"), 0);
+  // A bias has one step where the products of both operands have one.
+  EXPECT_EQ(*graph.constant(dequantize(2).inputs[1]), Tensor::of<float>({3}, {0.5F, 1, 2}));
+}
+
+TEST(QuantizedForms, ColumnsOfATransposedMatrixAreItsFirstAxis) {
+  for (const std::int64_t turned : {0, 1}) {
+    auto model = with_bytes({2, 4});
+    model.constant("w", Tensor(DType::kInt8, turned != 0 ? Shape{3, 4} : Shape{4, 3}))
+        .constant("ws", Tensor::of<float>({3}, {1, 2, 4}))
+        .constant("wz", Tensor(DType::kInt8, {3}))
+        .node("QGemm", {"x", "s", "z", "w", "ws", "wz"}, {"y"}, {{"transB", turned}})
+        .output("y");
+    const Graph graph = of_runtime(model).read();
+    const Node& gemm = only(graph, "Gemm");
+    const std::int64_t axis =
+        graph.node(*graph.producer(gemm.inputs[1])).attributes.integer("axis");
+    EXPECT_EQ(axis, turned != 0 ? -2 : -1);
+    EXPECT_EQ(graph.type(*graph.find_value("y")).dtype, DType::kFloat32);
+  }
+}
+
+TEST(QuantizedForms, ComputeWhatIntegersDo) {
+  std::mt19937 random(1);
+  const auto bytes = [&](const Shape& shape) {
+    Tensor tensor(DType::kUint8, shape);
+    for (std::uint8_t& byte : tensor.mutable_view<std::uint8_t>()) {
+      byte = static_cast<std::uint8_t>(random());
+    }
+    return tensor;
+  };
+  const Tensor w = bytes({4, 3});
+  const std::vector<std::int32_t> bias{-300, 0, 7000};
+  for (const float alpha : {1.0F, 2.0F}) {
+    auto model = with_bytes({2, 4});
+    model.constant("w", w)
+        .constant("b", Tensor::of<std::int32_t>({3}, bias))
+        .constant("r", Tensor::scalar(512.0F))
+        .node("QGemm", {"x", "s", "z", "w", "t", "u", "b", "r", "z"}, {"y"}, {{"alpha", alpha}})
+        .output("y");
+    const std::vector<Tensor> x{bytes({2, 4})};
+    const Tensor y = Executable(of_runtime(model).read()).run(x)[0];
+    for (std::size_t row = 0; row < 2; ++row) {
+      for (std::size_t column = 0; column < 3; ++column) {
+        int sum = bias[column];
+        for (std::size_t k = 0; k < 4; ++k) {
+          sum += (x[0].view<std::uint8_t>()[row * 4 + k] - 3) *
+                 (w.view<std::uint8_t>()[k * 3 + column] - 7);
+        }
+        // All factors are powers of two, so that floats are exact.
+        const double real = alpha * 0.5 * 0.25 * sum;
+        const double expected = std::clamp(std::nearbyint(real / 512) + 3, 0.0, 255.0);
+        EXPECT_EQ(y.view<std::uint8_t>()[row * 3 + column], expected);
+      }
+    }
+  }
+}
+
+TEST(QuantizedForms, ConcatHasTheParametersOfItsResultInFront) {
+  auto model = with_bytes({1, 4});
+  model
+      .node("QLinearConcat", {"t", "u", "x", "s", "z", "x", "t", "u"}, {"y"},
+            {{"axis", std::int64_t{1}}})
+      .output("y");
+  const Graph graph = of_runtime(model).read();
+  EXPECT_EQ(constants_of(graph, "QuantizeLinear"), (Names{"t", "u"}));
+  EXPECT_EQ(only(graph, "Concat").inputs.size(), 2U);
+  EXPECT_EQ(graph.type(*graph.find_value("y")).shape, (Shape{1, 8}));
+}
+
+TEST(QuantizedForms, SoftmaxSaysItselfWhichOpsetItIsOf) {
+  for (const std::int64_t opset : {11, 13}) {
+    auto model = with_bytes({1, 4, 5});
+    model
+        .node("QLinearSoftmax", {"x", "s", "z", "t", "u"}, {"y"},
+              {{"axis", std::int64_t{1}}, {"opset", opset}})
+        .output("y");
+    const Graph graph = of_runtime(model).read();
+    EXPECT_EQ(only(graph, "Softmax").attributes.integer("axis"), opset == 13 ? 1 : -1);
+    EXPECT_EQ(operators(graph).size(), opset == 13 ? 3U : 5U);
+  }
+}
+
+TEST(QuantizedForms, WithoutAZeroPointHaveTheRaw0) {
+  auto model = with_bytes({1, 4});
+  model.node("QLinearSigmoid", {"x", "s", "", "t"}, {"y"}).output("y");
+  const Graph graph = of_runtime(model).read();
+  EXPECT_EQ(graph.type(*graph.find_value("y")).dtype, DType::kUint8);
+}
+
+TEST(QuantizedForms, ThatAreBrokenAreRefused) {
+  const auto sigmoid = [](const Names& operands, const Attributes& attributes = {}) {
+    auto model = with_bytes({1, 4});
+    model.constant("row", Tensor::of<float>({1, 2}, {1, 2}))
+        .node("QLinearSigmoid", operands, {"y"}, attributes)
+        .output("y");
+    return complaint(of_runtime(model));
+  };
+  const std::string place = "node 'QLinearSigmoid_y' (com.microsoft.QLinearSigmoid)";
+  EXPECT_EQ(sigmoid({}), place + ": operand 0 is missing");
+  EXPECT_EQ(sigmoid({"x"}), place + ": operand 1 is missing");
+  EXPECT_EQ(sigmoid({"x", "s", "z"}), place + ": operand 3 is missing");
+  EXPECT_EQ(sigmoid({"s", "s", "z", "t", "u"}),
+            place + ": operand 2 'x_zero_point' is u8, expected f32");
+  EXPECT_EQ(sigmoid({"x", "row", "z", "t", "u"}),
+            "com.microsoft.QLinearSigmoid: scales of shape [1,2] (node 'QLinearSigmoid_y')");
+  auto pool = with_bytes({1, 4, 4, 2});
+  pool.node("QLinearGlobalAveragePool", {"x", "s", "z", "t", "u"}, {"y"},
+            {{"channels_last", std::int64_t{1}}})
+      .output("y");
+  EXPECT_EQ(complaint(of_runtime(pool)),
+            "com.microsoft.QLinearGlobalAveragePool: attribute 'channels_last' is 1, which is "
+            "not supported (node 'QLinearGlobalAveragePool_y')");
+  auto concat = with_bytes({1, 4});
+  concat.node("QLinearConcat", {"t"}, {"y"}).output("y");
+  EXPECT_NE(complaint(of_runtime(concat)), "");
+}
+
+}  // namespace
+}  // namespace tare
