@@ -31,11 +31,16 @@ Graph lower(Graph, const RequantizeMode& = {});
 /// i16 u16 i32, stay as they are.
 Graph from_qdq(Graph);
 
+/// A graph of to_integer_operators() with QuantizeLinear, DequantizeLinear, Conv, Gemm and
+/// MatMul in their place. What only resembles them stays as it is.
+Graph from_integer_operators(Graph);
+
 /// How an integer graph is spelled in ONNX. All forms say the same and read back to the same
 /// integer graph. Requantize disappears into what follows it.
 enum class Form : std::uint8_t {
   kQdq,        ///< every operator on integers as DequantizeLinear -> operator -> QuantizeLinear
   kQoperator,  ///< QLinear operators of ONNX and ONNX Runtime
+  kInteger,    ///< core operators only: ConvInteger, MatMulInteger and arithmetic
 };
 
 /// The graph in that form, to be written: the operators of ONNX Runtime's domain have no
@@ -49,5 +54,10 @@ Graph to_qdq(const Graph& integer);
 /// MatMulIntegerToFloat. What has no such operator, or not for these storage types, is written
 /// as in to_qdq().
 Graph to_qoperator(const Graph& integer);
+/// Sums of products become ConvInteger and MatMulInteger with an Add for the bias; storage
+/// values are made with Div, Round, Add, Clip and Cast, and read with Cast, Sub and Mul. There
+/// are no operators of quantization and none outside of ONNX. Sums have each scale multiplied
+/// on by itself, so that both can be read back.
+Graph to_integer_operators(const Graph& integer);
 
 }  // namespace tare

@@ -10,6 +10,8 @@ Graph export_form(const Graph& integer, Form form) {
       return to_qdq(integer);
     case Form::kQoperator:
       return to_qoperator(integer);
+    case Form::kInteger:
+      return to_integer_operators(integer);
   }
   check(false, "a form that is none");
   return {};

@@ -64,17 +64,26 @@ QuantizeResult quantize(const Graph& model, const TableFile& file, const Config&
       [&](auto& simulated, auto& audit) { return file.table(simulated, &audit); });
 }
 
+namespace {
+
+bool has_operator(const Graph& graph, std::string_view op) {
+  const std::vector<NodeId> nodes = graph.nodes();
+  return std::any_of(nodes.begin(), nodes.end(),
+                     [&](NodeId id) { return graph.node(id).op == op; });
+}
+
+}  // namespace
+
 bool is_quantized(const Graph& model) {
-  const std::vector<NodeId> nodes = model.topological_order();
-  return std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) {
-    const std::string& op = model.node(id).op;
-    return op == "QuantizeLinear" || op == "DequantizeLinear";
-  });
+  return has_operator(model, "DequantizeLinear") ||
+         has_operator(from_integer_operators(model), "QuantizeLinear");
 }
 
 Graph lower_quantized(Graph model, const Config& config, const Toolkit& toolkit) {
-  Graph prepared =
-      during("preparing the graph", [&] { return prepare(std::move(model), toolkit); });
+  // Preparing would compute with constants that say how weights are stored.
+  Graph prepared = during("preparing the graph", [&] {
+    return prepare(from_integer_operators(std::move(model)), toolkit);
+  });
   return during("lowering",
                 [&] { return lower(from_qdq(std::move(prepared)), config.requantize.mode()); });
 }

@@ -134,7 +134,8 @@ struct NamedForm {
   Form form;
 };
 constexpr std::array kForms{NamedForm{"qdq", Form::kQdq},
-                            NamedForm{"qoperator", Form::kQoperator}};
+                            NamedForm{"qoperator", Form::kQoperator},
+                            NamedForm{"integer", Form::kInteger}};
 
 Form form_of(const Options& options) {
   const std::string name = options.text("form");
@@ -273,7 +274,7 @@ TARE_VERB(quantize) {
        .value = "NAME",
        .summary = "how its operators are spelled",
        .fallback = kForms[0].name,
-       .choices = {kForms[0].name, kForms[1].name}}};
+       .choices = {kForms[0].name, kForms[1].name, kForms[2].name}}};
   for (Flag& flag : config_flags()) {
     flags.push_back(std::move(flag));
   }
