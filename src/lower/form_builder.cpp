@@ -59,15 +59,15 @@ void FormBuilder::add_input(ValueId input) {
 
 void FormBuilder::visit(const Node& node) {
   const ValueId result = node.outputs[0];
-  if (storage_.contains(result)) {
-    return;  // made together with its operand
+  if (storage_.contains(result) || on_storage(node)) {
+    return;  // what is there already was made together with its operand
   }
   if (node.op == "Quantize" || node.op == "Requantize") {
     set_storage(result,
                 quantized(expressed(node.inputs[0]), from_.type(result), from_.name(result)));
   } else if (node.op == "Dequantize") {
     set_expressed(result, expressed(node.inputs[0]));
-  } else if (!on_storage(node)) {
+  } else {
     on_expressed(node);
   }
 }

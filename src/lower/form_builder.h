@@ -33,6 +33,7 @@ class FormBuilder {
   const QuantParams& params(ValueId value) const { return *from_.type(value).quant; }
 
   /// What stands for a value of the integer graph.
+  bool has_storage(ValueId value) const { return storage_.contains(value); }
   ValueId storage(ValueId value);
   ValueId expressed(ValueId value);
   void set_storage(ValueId value, ValueId storage) { storage_[value] = storage; }

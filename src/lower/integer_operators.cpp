@@ -4,6 +4,8 @@
 
 #include "lower/storage_form.h"
 
+#include <array>
+
 namespace tare {
 namespace {
 
@@ -22,6 +24,13 @@ class IntegerOperatorBuilder final : public StorageFormBuilder {
   };
 
   bool on_storage(const Node& node) override {
+    if (node.op == "Requantize") {
+      return requantize(node);
+    }
+    if (runs_elementwise(node)) {
+      (node.op == "Add" ? add_values(node) : multiply_values(node));
+      return true;
+    }
     const auto product = product_of(from(), node);
     if (!product) {
       return move(node);
@@ -33,38 +42,130 @@ class IntegerOperatorBuilder final : public StorageFormBuilder {
     return true;
   }
 
+  std::optional<ProductNode> product_behind(ValueId sum) const {
+    const auto producer = from().producer(sum);
+    return producer ? product_of(from(), from().node(*producer)) : std::nullopt;
+  }
+
+  /// The scale of a sum, computed from those of both factors.
+  ValueId product_of_scales(const ProductNode& product) {
+    const TensorType& sum = from().type(product.node.outputs[0]);
+    return multiplied(scale(product.x, sum), scale_along(product.w, sum));
+  }
+
+  /// One factor from sum to result, so that rounding meets the number that it meets in the
+  /// integer graph.
+  bool requantize(const Node& node) {
+    const auto product = product_behind(node.inputs[0]);
+    if (!product || !has_storage(node.inputs[0])) {
+      return false;
+    }
+    const TensorType& type = from().type(node.outputs[0]);
+    const std::string& name = from().name(node.outputs[0]);
+    const ValueId sum = cast(storage(node.inputs[0]), type, DType::kFloat32, name + "_sum");
+    const ValueId steps =
+        on_reals("Mul", {sum, divided(product_of_scales(*product), scale(type, type))}, type,
+                 name + "_steps");
+    const ValueId rounded = on_reals("Round", {steps}, type, name + "_rounded");
+    const ValueId shifted =
+        on_reals("Add", {rounded, zero_point(type)}, type, name + "_shifted");
+    set_storage(node.outputs[0], clipped(shifted, type, name));
+    return true;
+  }
+
+  /// Two values of one type and shape, as the integer kernels of Add and Mul take them.
+  bool runs_elementwise(const Node& node) const {
+    if (node.op != "Add" && node.op != "Mul") {
+      return false;
+    }
+    const TensorType& result = from().type(node.outputs[0]);
+    const auto alike = [&](const TensorType& type) {
+      return is_byte(type) && !type.quant->per_axis() && type.dtype == result.dtype &&
+             type.shape == result.shape;
+    };
+    return alike(result) && alike(from().type(node.inputs[0])) &&
+           alike(from().type(node.inputs[1]));
+  }
+
+  /// The zero point is added before rounding, as engines do it.
+  void multiply_values(const Node& node) {
+    const TensorType& a = from().type(node.inputs[0]);
+    const TensorType& b = from().type(node.inputs[1]);
+    const TensorType& type = from().type(node.outputs[0]);
+    const std::string& name = from().name(node.outputs[0]);
+    const ValueId product = on_reals("Mul", {centred(node.inputs[0]), centred(node.inputs[1])},
+                                     type, name + "_product");
+    const ValueId factor =
+        divided(multiplied(scale(a, type), scale(b, type)), scale(type, type));
+    const ValueId steps = on_reals("Mul", {product, factor}, type, name + "_steps");
+    const ValueId shifted = on_reals("Add", {steps, zero_point(type)}, type, name + "_shifted");
+    const ValueId rounded = on_reals("Round", {shifted}, type, name + "_rounded");
+    set_storage(node.outputs[0], clipped(rounded, type, name));
+  }
+
+  /// u * ratio + (v * ratio + constant), rounded to float once after each addition as fused
+  /// multiply-add does it: on a coarse grid many sums lie halfway, and the last bit decides.
+  /// Products of a byte and a float are exact in f64.
+  void add_values(const Node& node) {
+    const TensorType& type = from().type(node.outputs[0]);
+    const std::string& name = from().name(node.outputs[0]);
+    const ValueId result_scale = scale(type, type);
+    std::array<ValueId, 2> ratios;
+    std::array<ValueId, 2> offsets;
+    for (std::size_t i = 0; i < 2; ++i) {
+      const TensorType& operand = from().type(node.inputs[i]);
+      ratios[i] = divided(scale(operand, type), result_scale);
+      offsets[i] = multiplied(ratios[i], zero_point(operand));
+    }
+    ValueId sum =
+        constant_node("Sub", zero_point(type), constant_node("Add", offsets[0], offsets[1]));
+    for (const std::size_t i : {1U, 0U}) {
+      const ValueId wide = cast(storage(node.inputs[i]), type, DType::kFloat64, name + "_wide");
+      const ValueId scaled = add("Mul", {wide, widened(ratios[i])},
+                                 plain(type, DType::kFloat64), name + "_scaled");
+      const ValueId fused =
+          add("Add", {scaled, widened(sum)}, plain(type, DType::kFloat64), name + "_fused");
+      sum = cast(fused, type, DType::kFloat32, name + "_sum");
+    }
+    const ValueId rounded = on_reals("Round", {sum}, type, name + "_rounded");
+    set_storage(node.outputs[0], clipped(rounded, type, name));
+  }
+
   ValueId quantized(ValueId expressed, const TensorType& type,
                     const std::string& name) override {
-    const QuantParams& params = *type.quant;
-    const TensorType real = plain(type, DType::kFloat32);
-    const StorageRange range = params.range();
-    const ValueId steps = add("Div", {expressed, row("scale", params.scale, type, params.axis)},
-                              real, name + "_steps");
-    const ValueId rounded = add("Round", {steps}, real, name + "_rounded");
-    const ValueId shifted = add("Add", {rounded, zero_point(type)}, real, name + "_shifted");
+    const ValueId steps =
+        on_reals("Div", {expressed, scale_along(type, type)}, type, name + "_steps");
+    const ValueId rounded = on_reals("Round", {steps}, type, name + "_rounded");
+    const ValueId shifted =
+        on_reals("Add", {rounded, zero_point(type)}, type, name + "_shifted");
+    return clipped(shifted, type, name);
+  }
+
+  ValueId clipped(ValueId steps, const TensorType& type, const std::string& name) {
+    const StorageRange range = type.quant->range();
     const ValueId clipped =
-        add("Clip", {shifted, number("low", range.low), number("high", range.high)}, real,
-            name + "_clipped");
-    return cast(clipped, type, params.storage, name);
+        on_reals("Clip", {steps, number("low", range.low), number("high", range.high)}, type,
+                 name + "_clipped");
+    return cast(clipped, type, type.quant->storage, name);
   }
 
   ValueId dequantized(ValueId value) override {
     const TensorType& type = from().type(value);
     const std::string& name = from().name(value);
-    const TensorType real = plain(type, DType::kFloat32);
-    const ValueId number = cast(storage(value), type, DType::kFloat32, name + "_cast");
-    const auto producer = from().producer(value);
-    const auto product = producer ? product_of(from(), from().node(*producer)) : std::nullopt;
-    if (product) {
-      // One after the other, as neither scale could be told from the product of both.
-      const ValueId half = add("Mul", {number, row("scale", product->x.quant->scale, type, {})},
-                               real, name + "_scaled");
-      return add("Mul", {half, row("scale", product->w.quant->scale, type, type.quant->axis)},
-                 real, name + "_dequantized");
+    if (const auto product = product_behind(value)) {
+      const ValueId sum = cast(storage(value), type, DType::kFloat32, name + "_cast");
+      return on_reals("Mul", {sum, product_of_scales(*product)}, type, name + "_dequantized");
     }
-    const ValueId centred = add("Sub", {number, zero_point(type)}, real, name + "_centred");
-    return add("Mul", {centred, row("scale", type.quant->scale, type, type.quant->axis)}, real,
-               name + "_dequantized");
+    return on_reals("Mul", {centred(value), scale_along(type, type)}, type,
+                    name + "_dequantized");
+  }
+
+  /// Storage values less their zero point.
+  ValueId centred(ValueId value) {
+    const TensorType& type = from().type(value);
+    const std::string& name = from().name(value);
+    const ValueId number = cast(storage(value), type, DType::kFloat32, name + "_cast");
+    return on_reals("Sub", {number, zero_point(type)}, type, name + "_centred");
   }
 
   void multiply(const ProductNode& product) {
@@ -122,11 +223,30 @@ class IntegerOperatorBuilder final : public StorageFormBuilder {
     return add("Cast", {value}, plain(like, dtype), name, {{"to", onnx_number(dtype)}});
   }
 
+  ValueId on_reals(const std::string& op, std::vector<ValueId> operands, const TensorType& like,
+                   const std::string& name) {
+    return add(op, std::move(operands), plain(like, DType::kFloat32), name);
+  }
+
+  /// A node between constants, of which one is a single number: engines compute it once, and
+  /// readers find both.
+  ValueId constant_node(const std::string& op, ValueId a, ValueId b) {
+    const TensorType& longer = to().type(a).shape.empty() ? to().type(b) : to().type(a);
+    return on_reals(op, {a, b}, longer, "factor");
+  }
+  ValueId multiplied(ValueId a, ValueId b) { return constant_node("Mul", a, b); }
+  ValueId divided(ValueId a, ValueId b) { return constant_node("Div", a, b); }
+  ValueId widened(ValueId value) {
+    return cast(value, to().type(value), DType::kFloat64, "wide");
+  }
+
   /// How ONNX numbers the types that occur here.
   static std::int64_t onnx_number(DType dtype) {
     switch (dtype) {
       case DType::kFloat32:
         return 1;
+      case DType::kFloat64:
+        return 11;
       case DType::kUint8:
         return 2;
       case DType::kInt8:
@@ -153,12 +273,20 @@ class IntegerOperatorBuilder final : public StorageFormBuilder {
 
   ValueId zero_point(const TensorType& type) {
     const auto& zeros = type.quant->zero_point;
-    return row("zero_point", {zeros.begin(), zeros.end()}, type, type.quant->axis);
+    return row("zero_point", {zeros.begin(), zeros.end()}, type.quant->axis, type);
+  }
+  /// Per tensor.
+  ValueId scale(const TensorType& type, const TensorType& like) {
+    return row("scale", type.quant->scale, {}, like);
+  }
+  /// Along the channels of `like`.
+  ValueId scale_along(const TensorType& type, const TensorType& like) {
+    return row("scale", type.quant->scale, like.quant->axis, like);
   }
 
   /// One number, or one for each channel of `axis` in a shape that broadcasts.
-  ValueId row(const std::string& name, const std::vector<float>& values, const TensorType& like,
-              std::optional<int> axis) {
+  ValueId row(const std::string& name, const std::vector<float>& values,
+              std::optional<int> axis, const TensorType& like) {
     Shape shape;
     if (axis) {
       shape.assign(like.shape.size() - static_cast<std::size_t>(*axis), 1);

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "tare/pattern.h"
+
+namespace tare {
+
+/// ConvInteger or MatMulInteger, perhaps with a bias, as real numbers still to be multiplied by
+/// product_scale_pattern(). Captures for add_real_product().
+Pattern integer_sum_pattern();
+Pattern product_scale_pattern();
+
+/// Adds the Conv, Gemm or MatMul of dequantized factors that the match computes with integers.
+/// Absent when zero points, scales or bias are none of factors and channels.
+ValueId add_real_product(Patch&, const Graph&, const Match&);
+
+}  // namespace tare
