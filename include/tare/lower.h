@@ -25,10 +25,10 @@ Graph lower(const SimulatedGraph&, const QuantTable&);
 /// and `fold` as above.
 Graph lower(Graph, const RequantizeMode& = {});
 
-/// A graph of QuantizeLinear and DequantizeLinear, ours or another tool's, with Quantize and
-/// Dequantize in their place, so that lower() makes the same integer graph of it as of a float
-/// graph with a table. Those whose parameters are computed, or are of other types than i8 u8
-/// i16 u16 i32, stay as they are.
+/// A graph of QuantizeLinear and DequantizeLinear, ours or another tool's, without parameters
+/// in its types so far, with Quantize and Dequantize in their place, so that lower() makes the
+/// same integer graph of it as of a float graph with a table. Those whose parameters are
+/// computed, or are of other types than i8 u8 i16 u16 i32, stay as they are.
 Graph from_qdq(Graph);
 
 /// A graph of to_integer_operators() with QuantizeLinear, DequantizeLinear, Conv, Gemm and

@@ -20,49 +20,57 @@ class QdqReader {
   explicit QdqReader(Graph graph) : graph_(std::move(graph)) {}
 
   Graph read() {
-    for (const NodeId id : graph_.topological_order()) {
-      const Node node = graph_.node(id);
-      if (node.op == "QuantizeLinear") {
-        read_quantize(node);
-      } else if (node.op == "DequantizeLinear") {
-        read_dequantize(node);
-      } else {
-        follow_parameters(graph_, id);
+    // A value may get its parameters from a reader, and others from that value.
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const NodeId id : graph_.topological_order()) {
+        const Node node = graph_.node(id);
+        changed = (node.op == "QuantizeLinear"     ? read_quantize(node)
+                   : node.op == "DequantizeLinear" ? read_dequantize(node)
+                                                   : follow_parameters(graph_, node)) ||
+                  changed;
       }
+      graph_.erase_unused();
     }
-    graph_.erase_unused();
+    express_constants(graph_);
     verify(graph_);
     return std::move(graph_);
   }
 
  private:
-  void read_quantize(const Node& node) {
+  bool read_quantize(const Node& node) {
     TensorType type = graph_.type(node.outputs[0]);
     const auto params = parameters(node, type);
     if (!params || params->storage == DType::kInt32 ||
         graph_.type(node.inputs[0]).dtype != DType::kFloat32) {
-      return;
+      return false;
     }
     type.quant = params;
     replace(node, node.inputs[0], "Quantize", type);
+    return true;
   }
 
-  void read_dequantize(const Node& node) {
+  bool read_dequantize(const Node& node) {
     const ValueId storage = node.inputs[0];
     TensorType type = graph_.type(storage);
     const auto params = parameters(node, type);
     const TensorType& result = graph_.type(node.outputs[0]);
     if (!params || result.dtype != DType::kFloat32) {
-      return;
+      return false;
     }
     if (assign_parameters(graph_, storage, *params)) {
       replace(node, storage, "Dequantize", result);
-    } else if (const Tensor* constant = graph_.constant(storage)) {
-      type.quant = params;
-      const ValueId own = graph_.add_constant(graph_.unique_name(graph_.name(storage)),
-                                              Tensor(*constant), type);
-      replace(node, own, "Dequantize", result);
+      return true;
     }
+    const Tensor* constant = graph_.constant(storage);
+    if (constant == nullptr) {
+      return false;
+    }
+    type.quant = params;
+    const ValueId own =
+        graph_.add_constant(graph_.unique_name(graph_.name(storage)), Tensor(*constant), type);
+    replace(node, own, "Dequantize", result);
+    return true;
   }
 
   /// What the operands say about the storage values of that type; nothing when they are

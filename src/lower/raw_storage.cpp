@@ -11,10 +11,36 @@
 namespace tare {
 namespace {
 
-/// Means the same on raw integers as on what they stand for, whatever the parameters.
-bool moves_raw(const Graph& graph, const Node& node) {
+constexpr std::size_t kPadValue = 2;
+
+bool pads_constant(const Node& node) {
+  return node.op == "Pad" && node.attributes.text("mode", "constant") == "constant";
+}
+
+/// The operands that hold raw integers beside the first one: bounds, or what is put around.
+std::pair<std::size_t, std::size_t> constants_of(const Node& node) {
+  const std::size_t first = node.op == "Clip" ? 1 : kPadValue;
+  const std::size_t last = node.op == "Clip" ? 2 : pads_constant(node) ? kPadValue : 0;
+  return {first, std::min(last + 1, node.inputs.size())};
+}
+
+bool holds_raw_constants(const Node& node) {
+  return node.op == "Clip" || node.op == "Relu" || pads_constant(node);
+}
+
+/// The first operand and the results have the same parameters, whatever they are.
+bool moves_raw(const Graph& graph, const Node& node, const QuantParams& params) {
+  if (holds_raw_constants(node)) {
+    const auto [first, end] = constants_of(node);
+    for (std::size_t i = first; i < end; ++i) {
+      if (node.inputs[i] && graph.constant(node.inputs[i]) == nullptr) {
+        return false;
+      }
+    }
+    return !params.per_axis();
+  }
   const AffineOp* row = find_affine_op(graph, node);
-  return row != nullptr && row->rule == AffineRule::kMoves && node.op != "Pad";
+  return row != nullptr && row->rule == AffineRule::kMoves;
 }
 
 void set_parameters(Graph& graph, ValueId value, const QuantParams& params) {
@@ -35,85 +61,63 @@ std::optional<QuantParams> with_axis(QuantParams params, AxisMap map, const Grap
   return params;
 }
 
-/// What a constant of raw storage values stands for; absent when it is computed.
-ValueId expressed_constant(Graph& graph, ValueId raw, const QuantParams& params) {
-  const Tensor* constant = graph.constant(raw);
-  return constant == nullptr
-             ? ValueId{}
-             : graph.add_constant(graph.unique_name(graph.name(raw) + "_expressed"),
-                                  dequantize(*constant, params));
-}
-
-/// The raw integer 0.
+/// The raw integer 0, as what it stands for.
 ValueId expressed_zero(Graph& graph, const Node& node, const QuantParams& params) {
   return graph.add_constant(graph.unique_name(node.name + "_zero"),
                             dequantize(Tensor(params.storage, {}), params));
 }
 
-/// Bounds between raw integers, and their absence, as those of real numbers.
-void express_clip(Graph& graph, const Node& node, const QuantParams& params) {
-  std::vector<ValueId> operands{node.inputs[0]};
-  if (node.op == "Relu") {
-    operands.push_back(expressed_zero(graph, node, params));
-  }
-  for (std::size_t i = 1; i < node.inputs.size(); ++i) {
-    operands.push_back(node.inputs[i] ? expressed_constant(graph, node.inputs[i], params)
-                                      : ValueId{});
-    if (node.inputs[i] && !operands.back()) {
-      return;
-    }
-  }
-  set_parameters(graph, node.outputs[0], params);
-  replace_node(graph, node, "Clip", std::move(operands), {});
-}
-
-/// What goes without saying is the raw 0 here, and real 0 once there are parameters.
-void express_pad(Graph& graph, const Node& node, const QuantParams& params) {
-  constexpr std::size_t kValue = 2;
-  std::vector<ValueId> operands = node.inputs;
-  if (node.attributes.text("mode", "constant") == "constant") {
-    operands.resize(std::max(operands.size(), kValue + 1));
-    operands[kValue] = operands[kValue] ? expressed_constant(graph, operands[kValue], params)
-                                        : expressed_zero(graph, node, params);
-    if (!operands[kValue]) {
-      return;
-    }
-  }
-  set_parameters(graph, node.outputs[0], params);
-  replace_node(graph, node, "Pad", std::move(operands), node.attributes);
-}
-
 }  // namespace
 
-void follow_parameters(Graph& graph, NodeId id) {
-  const Node node = graph.node(id);
-  if (node.inputs.empty() || !node.inputs[0]) {
-    return;
+bool follow_parameters(Graph& graph, const Node& node) {
+  if (node.inputs.empty() || !node.inputs[0] || graph.type(node.outputs[0]).quant ||
+      !graph.type(node.inputs[0]).quant) {
+    return false;
   }
   const TensorType type = graph.type(node.inputs[0]);
-  if (!type.quant || graph.type(node.outputs[0]).quant) {
-    return;
+  const bool alike = node.op == "Concat" && !type.quant->per_axis() &&
+                     std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
+                       return graph.type(input).quant == type.quant;
+                     });
+  if (!alike && !moves_raw(graph, node, *type.quant)) {
+    return false;
   }
-  if (moves_raw(graph, node)) {
-    for (const ValueId output : node.outputs) {
-      const auto params = with_axis(*type.quant, axis_of_result, graph, node);
-      if (params && graph.type(output).dtype == type.dtype) {
-        set_parameters(graph, output, *params);
+  bool changed = false;
+  for (const ValueId output : node.outputs) {
+    const auto params = with_axis(*type.quant, axis_of_result, graph, node);
+    if (params && graph.type(output).dtype == type.dtype) {
+      set_parameters(graph, output, *params);
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+void express_constants(Graph& graph) {
+  for (const NodeId id : graph.topological_order()) {
+    const Node node = graph.node(id);
+    if (!holds_raw_constants(node) || !graph.type(node.outputs[0]).quant) {
+      continue;
+    }
+    const QuantParams params = *graph.type(node.outputs[0]).quant;
+    std::vector<ValueId> operands = node.inputs;
+    const auto [first, end] = constants_of(node);
+    for (std::size_t i = first; i < end; ++i) {
+      if (const Tensor* raw = operands[i] ? graph.constant(operands[i]) : nullptr) {
+        operands[i] =
+            graph.add_constant(graph.unique_name(graph.name(operands[i]) + "_expressed"),
+                               dequantize(*raw, params));
       }
     }
-  } else if (type.quant->per_axis()) {
-    return;
-  } else if (node.op == "Concat") {
-    const bool alike = std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
-      return graph.type(input).quant == type.quant;
-    });
-    if (alike) {
-      set_parameters(graph, node.outputs[0], *type.quant);
+    // What goes without saying is the raw 0, and would be the real one.
+    if (node.op == "Relu") {
+      operands.push_back(expressed_zero(graph, node, params));
+    } else if (pads_constant(node) && (operands.size() <= kPadValue || !operands[kPadValue])) {
+      operands.resize(std::max(operands.size(), kPadValue + 1));
+      operands[kPadValue] = expressed_zero(graph, node, params);
     }
-  } else if (node.op == "Clip" || node.op == "Relu") {
-    express_clip(graph, node, *type.quant);
-  } else if (node.op == "Pad") {
-    express_pad(graph, node, *type.quant);
+    replace_node(graph, node, node.op == "Relu" ? "Clip" : node.op, std::move(operands),
+                 node.attributes);
   }
 }
 
@@ -138,8 +142,9 @@ bool assign_parameters(Graph& graph, ValueId storage, const QuantParams& params)
     if (find_affine_op(graph, node) == nullptr) {
       break;  // a QuantizeLinear that cannot be read, for one
     }
-    const auto before =
-        moves_raw(graph, node) ? with_axis(here, axis_of_operand, graph, node) : std::nullopt;
+    const auto before = moves_raw(graph, node, here)
+                            ? with_axis(here, axis_of_operand, graph, node)
+                            : std::nullopt;
     if (!before) {
       return false;
     }
