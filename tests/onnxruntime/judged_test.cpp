@@ -3,6 +3,7 @@
 #include "tare/pipeline.h"
 
 #include "judge.h"
+#include "lower/same_structure.h"
 #include "raw_samples.h"
 
 #include <algorithm>
@@ -58,7 +59,7 @@ std::vector<Model> models() {
   return result;
 }
 
-class Judged : public testing::TestWithParam<Model> {
+class Judged : public ::testing::TestWithParam<Model> {
  protected:
   void SetUp() override {
     std::string why;
@@ -66,9 +67,9 @@ class Judged : public testing::TestWithParam<Model> {
     if (!judge_) {
       GTEST_SKIP() << why;
     }
-    folder_ = fs::path(testing::TempDir()) /
+    folder_ = fs::path(::testing::TempDir()) /
               ("tare_judged_" + GetParam().name + "_" +
-               testing::UnitTest::GetInstance()->current_test_info()->test_suite_name()[0] +
+               ::testing::UnitTest::GetInstance()->current_test_info()->test_suite_name()[0] +
                std::to_string(::getpid()));
     fs::create_directories(folder_);
     evaluation_ = open_dataset(GetParam().evaluation);
@@ -130,23 +131,38 @@ ValueId last_storage(const Graph& graph) {
   return last;
 }
 
-TEST_P(Judged, RunsTheIntegerGraphAsOurExecutorDoes) {
+TEST_P(Judged, RunsTheIntegerGraphAsOurExecutorDoesInEveryForm) {
   const auto calibration = open_dataset(GetParam().calibration);
   QuantizeResult q = quantize(model_, *calibration, {}, Toolkit::builtin(), {.samples = 64});
   Graph& integer = q.integer;
   integer.set_outputs({last_storage(integer)});
   integer.erase_unused();
-  const fs::path file = folder_ / "storage.onnx";
-  write_onnx(to_qdq(integer), file);
   const auto a = ours(integer);
-  const auto b = theirs(file);
-  ASSERT_EQ(a[0].size(), b[0].size());
-  std::size_t beyond = 0;
-  for (std::size_t k = 0; k < a[0].size(); ++k) {
-    beyond += std::abs(a[0][k] - b[0][k]) > 1 ? 1 : 0;
+  for (const Form form : {Form::kQdq, Form::kQoperator, Form::kInteger}) {
+    const fs::path file = folder_ / "storage.onnx";
+    write_onnx(export_form(integer, form), file);
+    const auto b = theirs(file);
+    ASSERT_EQ(a[0].size(), b[0].size());
+    std::size_t beyond = 0;
+    for (std::size_t k = 0; k < a[0].size(); ++k) {
+      beyond += std::abs(a[0][k] - b[0][k]) > 1 ? 1 : 0;
+    }
+    EXPECT_LE(static_cast<double>(beyond), 0.001 * static_cast<double>(a[0].size()))
+        << integer.name(integer.outputs()[0]) << " in form " << static_cast<int>(form);
   }
-  EXPECT_LE(static_cast<double>(beyond), 0.001 * static_cast<double>(a[0].size()))
-      << integer.name(integer.outputs()[0]);
+}
+
+TEST_P(Judged, EveryFormReadsBackToTheIntegerGraph) {
+  const auto calibration = open_dataset(GetParam().calibration);
+  const QuantizeResult q =
+      quantize(model_, *calibration, {}, Toolkit::builtin(), {.samples = 4});
+  for (const Form form : {Form::kQdq, Form::kQoperator, Form::kInteger}) {
+    const fs::path file = folder_ / "model.int8.onnx";
+    write_onnx(export_form(q.integer, form), file);
+    const Graph again = lower_quantized(load_model(file, {}, nullptr), {}, Toolkit::builtin());
+    EXPECT_EQ(testing::SameStructure(q.integer, again).difference(), "")
+        << "in form " << static_cast<int>(form);
+  }
 }
 
 TEST_P(Judged, EveryQuantizedOperatorRunsAsAnIntegerKernel) {
@@ -175,7 +191,7 @@ TEST_P(Judged, EveryQuantizedOperatorRunsAsAnIntegerKernel) {
   EXPECT_EQ(count({"Conv", "FusedConv", "Gemm", "FusedGemm", "MatMul", "FusedMatMul"}), 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, Judged, testing::ValuesIn(models()),
+INSTANTIATE_TEST_SUITE_P(Models, Judged, ::testing::ValuesIn(models()),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace
