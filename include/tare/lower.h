@@ -5,6 +5,9 @@
 #include "tare/requantize.h"
 #include "tare/simulate.h"
 
+#include <string>
+#include <vector>
+
 namespace tare {
 
 /// True when the table decides every point of the region and disables none.
@@ -22,6 +25,10 @@ Graph lower(const SimulatedGraph&, const QuantTable&);
 /// operators how it is to be run: sums of products between them run on integers, then `expand`
 /// and `fold` as above.
 Graph lower(Graph, const RequantizeMode& = {});
+
+/// Names of the nodes of an integer graph that compute on real values: they have a float32
+/// operand or result, and are no conversion.
+std::vector<std::string> float_operators(const Graph& integer);
 
 /// A graph of QuantizeLinear and DequantizeLinear, ours or another tool's, with Quantize and
 /// Dequantize in their place, so that lower() makes the same integer graph of it as of a float

@@ -74,8 +74,8 @@ bool is_qdq(const Graph& model);
 /// the graph they were made of.
 Graph lower_qdq(Graph model, const Config&, const Toolkit&);
 
-/// The simulated graph whose statistics serve every configuration of this target: nothing is
-/// kept in float.
+/// The simulated graph whose statistics serve every configuration and objective of this target:
+/// nothing is kept in float.
 SimulatedGraph simulate_all(const Graph& model, Config, const Toolkit&);
 
 /// collect(), with what was seen so far kept in the file `checkpoint` after every interval and

@@ -72,8 +72,8 @@ struct QuantPattern {
   std::string_view name;
   std::string_view summary;
   int benefit = 0;  ///< larger first, then by name
-  /// True: quantized only where every computed operand comes from an integer region already,
-  /// since on its own it would cost more conversions than it saves.
+  /// True: it gains nothing on its own, so it is quantized only where that saves conversions
+  /// for its neighbours.
   bool follows_neighbours = false;
   std::function<Pattern()> pattern;
   AffineForm simulate;

@@ -71,9 +71,12 @@ void describe(Visitor& visit, LayerRule& rule, const KnownNames& known) {
     match.key("op", rule.op, any_text(), "operator type, such as Conv");
     match.key("name", rule.name, any_text(),
               "node name; * is any run of characters, ? any one");
+    match.key("pattern", rule.pattern, pattern_text(),
+              "part of what looks like this, such as MatMul(Softmax, any)");
   });
-  visit.require(!rule.op.empty() || !rule.name.empty(), "an entry of 'layers' matches nothing",
-                "'match' with 'op' or 'name'");
+  visit.require(!rule.op.empty() || !rule.name.empty() || !rule.pattern.empty(),
+                "an entry of 'layers' matches nothing",
+                "'match' with 'op', 'name' or 'pattern'");
   visit.key("keep_float", rule.keep_float, truth(), "do not quantize these nodes");
   visit.section("activations", "as above, for these nodes",
                 [&](auto& inner) { describe_activations(inner, rule.activations, known); });
@@ -86,6 +89,13 @@ void describe(Visitor& visit, Config& config, const KnownNames& known) {
   visit.key("version", config.version, integer(1, 1), "version of this format");
   visit.key("target", config.target, known_name("target", known.targets),
             "the engine that shall run the result");
+  visit.key("objective", config.objective,
+            one_of<std::optional<Objective>>({{"auto", {}},
+                                              {"latency", Objective::kLatency},
+                                              {"coverage", Objective::kCoverage},
+                                              {"size", Objective::kSize}}),
+            "quantize where that saves the target time, or everything that can be, or every "
+            "layer with weights; auto: as the target says");
   visit.section("activations", "values computed from the inputs",
                 [&](auto& inner) { describe_activations(inner, config.activations, known); });
   visit.section("weights", "constants of convolutions and products",
@@ -141,6 +151,24 @@ void describe(Visitor& visit, Config& config, const KnownNames& known) {
 }
 
 template <class Visitor>
+void describe(Visitor& visit, TargetOperator& row) {
+  visit.key("op", row.op, any_text(), "operator type");
+  visit.key("only", row.only,
+            one_of<NodeKind>({{"any", NodeKind::kAny},
+                              {"depthwise", NodeKind::kDepthwise},
+                              {"few_channels", NodeKind::kFewChannels},
+                              {"activations", NodeKind::kActivations}}),
+            "which nodes of it");
+  visit.key("runs_as", row.runs_as, any_text(), "the engine's integer kernel");
+  visit.key("quantized_result", row.quantized_result, truth(),
+            "it runs on integers only when its result is quantized too");
+  visit.key("float", row.float_cost, number(), "nanoseconds per multiplication or element");
+  visit.key("integer", row.integer_cost, number(), "the same on integers");
+  visit.key("window", row.window_cost, number(),
+            "on integers, more for each result position and position of the window");
+}
+
+template <class Visitor>
 void describe(Visitor& visit, Target& target) {
   const auto storage = one_of<DType>({{"int8", DType::kInt8}, {"uint8", DType::kUint8}});
   visit.key("summary", target.summary, any_text(), "one line for people");
@@ -151,10 +179,26 @@ void describe(Visitor& visit, Target& target) {
   visit.key("weight_storage", target.weight_storage, storage, "integer type");
   visit.key("weight_pair_limit", target.weight_pair_limit, integer(0),
             "largest sum of two neighbouring weights; 0: any");
-  visit.texts("quantized_output", target.quantized_output,
-              "operators that run on integers only when their result is quantized too");
-  visit.texts("integer_operators", target.integer_operators,
-              "operators, beside those of the patterns, that run on integers");
+  visit.key("objective", target.objective,
+            one_of<Objective>({{"latency", Objective::kLatency},
+                               {"coverage", Objective::kCoverage},
+                               {"size", Objective::kSize}}),
+            "what quantization is for");
+  visit.list("operators", target.operators, "what runs on integers",
+             [](auto& entry, TargetOperator& row) { describe(entry, row); });
+  visit.list("keep_float", target.keep_float, "what stays in float",
+             [](auto& entry, FloatRule& rule) {
+               entry.key("pattern", rule.pattern, pattern_text(), "what it looks like");
+               entry.key("because", rule.because, any_text(), "why");
+             });
+  visit.section("conversion", "of a Quantize or Dequantize", [&](auto& inner) {
+    inner.key("call", target.conversion.call, number(), "nanoseconds, however small");
+    inner.key("element", target.conversion.element, number(), "nanoseconds per element");
+    inner.key("layout", target.conversion.layout, number(),
+              "more per element and reader of values of rank 4, which change layout too");
+  });
+  visit.key("least_gain", target.least_gain, number(),
+            "nanoseconds that a layer must save to stay in float");
 }
 
 }  // namespace tare

@@ -84,6 +84,7 @@ SimulatedGraph simulate_all(const Graph& model, Config config, const Toolkit& to
   for (LayerRule& rule : config.layers) {
     rule.keep_float = false;
   }
+  config.objective = Objective::kCoverage;
   const Target target = read_target(config.target);
   return simulate(prepare(model, toolkit), config, target, toolkit.patterns);
 }

@@ -35,13 +35,21 @@ bool is_fused_activation(const Graph& graph, const Node& node) {
          (row->rule == AffineRule::kRectifies || row->rule == AffineRule::kClamps);
 }
 
-ValueId fused_result(const Graph& graph, const Region& region) {
+std::vector<NodeId> fused_activations(const Graph& graph, const Region& region) {
+  std::vector<NodeId> result;
   ValueId value = graph.node(region.match.root()).outputs[0];
   while (graph.single_use(value) &&
          is_fused_activation(graph, graph.node(graph.users(value)[0]))) {
-    value = graph.node(graph.users(value)[0]).outputs[0];
+    result.push_back(graph.users(value)[0]);
+    value = graph.node(result.back()).outputs[0];
   }
-  return value;
+  return result;
+}
+
+ValueId fused_result(const Graph& graph, const Region& region) {
+  const std::vector<NodeId> activations = fused_activations(graph, region);
+  const NodeId last = activations.empty() ? region.match.root() : activations.back();
+  return graph.node(last).outputs[0];
 }
 
 ValueId RegionBuilder::current(ValueId value) const {
@@ -99,7 +107,9 @@ ValueId RegionBuilder::accumulate(const Node& node, std::vector<ValueId> operand
 
 ValueId RegionBuilder::apply(const Node& node, std::vector<ValueId> operands) {
   for (ValueId& operand : operands) {
-    operand = dequantized(operand);
+    if (operand) {
+      operand = dequantized(operand);
+    }
   }
   return add_node(node, std::move(operands), source_->type(node.outputs[0]), "_expressed");
 }

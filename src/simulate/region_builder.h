@@ -18,6 +18,9 @@ ValueId point_root(const Graph&, ValueId);
 /// True when `node` may disappear into the rounding of a Quantize that follows it (Relu, Clip).
 bool is_fused_activation(const Graph&, const Node&);
 
+/// The activations that fuse with a region, in order.
+std::vector<NodeId> fused_activations(const Graph&, const Region&);
+
 /// The result of a region, followed through the activations that fuse with it.
 ValueId fused_result(const Graph&, const Region&);
 

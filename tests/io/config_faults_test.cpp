@@ -65,12 +65,14 @@ TEST_F(ConfigFaults, AreReportedTogether) {
       "c.yaml:5:37: 'schedule' is 'sequentially', expected auto, sequential or independent\n"
       "c.yaml:5:24: 'samples' is '0', expected all, or an integer of at least 1\n"
       "c.yaml:6:15: 'batch' is 'many', expected an integer of at least 1\n"
-      "c.yaml:8:5: an entry of 'layers' matches nothing, expected 'match' with 'op' or 'name'\n"
+      "c.yaml:8:5: an entry of 'layers' matches nothing, expected 'match' with 'op', 'name' or "
+      "'pattern'\n"
       "c.yaml:8:17: 'keep_float' is 'true', expected true or false\n"
       "c.yaml:9:58: unknown calibrator 'percentil', expected max or percentile\n"
       "c.yaml:9:81: 'percentile' is 'a', expected a number\n"
       "c.yaml:10:5: an entry of 'layers' is 'Conv', expected a map\n"
-      "c.yaml:11:1: unknown key 'plugin', expected version, target, activations, weights, "
+      "c.yaml:11:1: unknown key 'plugin', expected version, target, objective, activations, "
+      "weights, "
       "calibration, accuracy, requantize, dims, plugins or layers\n"
       "  hint: did you mean 'ort-cpu', 'int8', 'sequential', 'percentile', 'plugins'?");
 }

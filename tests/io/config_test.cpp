@@ -172,7 +172,7 @@ TEST(Targets, AreReadByNameWithoutFiles) {
   EXPECT_EQ(target.activation_storage, DType::kUint8);
   EXPECT_EQ(target.weight_storage, DType::kInt8);
   EXPECT_FALSE(target.activation_symmetric);
-  EXPECT_EQ(target.quantized_output.front(), "Conv");
+  EXPECT_TRUE(target.operators.front().quantized_result);
 }
 
 TEST(Globs, MatchRunsAndSingleCharacters) {

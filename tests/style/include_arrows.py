@@ -13,9 +13,9 @@ import sys
 ARROWS = {  # stage -> stages it may include, bottom up
     "base": [],
     "graph": ["base"],
-    "io": ["base", "graph"],
-    "onnx": ["base", "graph"],
     "pattern": ["base", "graph"],
+    "io": ["base", "graph", "pattern"],
+    "onnx": ["base", "graph"],
     "execute": ["base", "graph"],
     "prepare": ["base", "graph", "pattern", "execute"],
     "simulate": ["base", "graph", "pattern"],
