@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tare/accumulator.h"
 #include "tare/quant_params.h"
 #include "tare/requantize.h"
 
@@ -170,6 +171,8 @@ struct Config {
   bool bias_correction = true;
   Rounding rounding = Rounding::kAuto;
   RequantizeConfig requantize;
+  Accumulator accumulator;
+  bool avoid_overflow = false;  ///< widen weight scales until no sum can leave the accumulator
   std::vector<std::string> plugins;  ///< shared objects; see load_plugins()
   std::map<std::string, std::int64_t> dims;
   std::vector<LayerRule> layers;

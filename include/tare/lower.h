@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tare/accumulator.h"
 #include "tare/graph.h"
 #include "tare/quant_table.h"
 #include "tare/requantize.h"
@@ -15,7 +16,7 @@ bool is_enabled(const Region&, const QuantTable&);
 
 /// The canonical integer graph, in three steps:
 ///   quantize  each region's `quantize` callback: integer operators between Quantize and
-///             Dequantize, accumulation in int32;
+///             Dequantize, accumulation in the graph's Accumulator;
 ///   expand    Quantize moves up, Dequantize down, through the affine allow-list;
 ///   fold      adjacent Dequantize and Quantize become Requantize, equal ones vanish.
 /// Every integer value carries its QuantParams.
@@ -24,7 +25,7 @@ Graph lower(const SimulatedGraph&, const QuantTable&);
 /// The canonical integer graph of one that says with Quantize and Dequantize around float
 /// operators how it is to be run: sums of products between them run on integers, then `expand`
 /// and `fold` as above.
-Graph lower(Graph, const RequantizeMode& = {});
+Graph lower(Graph, const RequantizeMode& = {}, const Accumulator& = {});
 
 /// Names of the nodes of an integer graph that compute on real values: they have a float32
 /// operand or result, and are no conversion.
@@ -37,7 +38,8 @@ std::vector<std::string> float_operators(const Graph& integer);
 Graph from_qdq(Graph);
 
 /// The integer graph as ordinary ONNX: every operator on integers becomes DequantizeLinear ->
-/// operator -> QuantizeLinear; Requantize disappears into the latter.
+/// operator -> QuantizeLinear; Requantize disappears into the latter. Nothing of it says in
+/// what accumulators engines add up; they take int32.
 Graph to_qdq(const Graph& integer);
 
 }  // namespace tare

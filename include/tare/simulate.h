@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tare/accumulator.h"
 #include "tare/config.h"
 #include "tare/graph.h"
 #include "tare/pattern.h"
@@ -107,7 +108,9 @@ struct SimulatedGraph {
   std::vector<Region> regions;     ///< matches in `source`, topological order
   std::vector<KeptFloat> kept_float;
   Target target;
-  RequantizeMode requantize;  ///< of the integer graph
+  RequantizeMode requantize;     ///< of the integer graph
+  Accumulator accumulator;       ///< of every sum of products
+  bool avoids_overflow = false;  ///< weight scales are to be such that no sum leaves it
 
   /// Null when no point has that name.
   const QuantPoint* find(std::string_view point) const;
@@ -120,7 +123,8 @@ SimulatedGraph simulate(const Graph&, const Config&, const Target&,
 
 /// The simulated graph with the table's parameters bound: what quantization does, in float32.
 /// Points that are disabled (or absent) pass values through. The simulated graph's own values
-/// keep their handles, but for those of conversions that are passed through.
+/// keep their handles, but for those of conversions that are passed through. Only sums that may
+/// leave their accumulator still state it; the others are fast.
 Graph bind(const SimulatedGraph&, const QuantTable&);
 
 /// The simulated graph in real values, for trying parameters of activations without building

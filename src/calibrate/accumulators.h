@@ -15,7 +15,7 @@ using InputMeans = std::map<std::string, std::vector<double>>;
 
 /// Decides accumulator points whose factors are decided: scales are the products of those of
 /// input and weight, and biases are corrected where the point asks for it and its input's means
-/// are known. Weights make room for the biases first.
+/// are known. Weights make room first; see make_room().
 void derive_accumulators(const SimulatedGraph&, std::span<const QuantPoint* const> accumulators,
                          const InputMeans&, QuantTable&);
 

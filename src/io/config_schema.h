@@ -143,6 +143,15 @@ void describe(Visitor& visit, Config& config, const KnownNames& known) {
              {"fixed_point", RequantizeArithmetic::kFixedPoint}}),
         "float32, or int32 products in int64; auto: fixed point unless halves go to even");
   });
+  visit.section("accumulator", "in what sums of products are added up", [&](auto& inner) {
+    inner.key("bits", config.accumulator.bits, integer(8, 32),
+              "its width; files for engines cannot say it, these take 32");
+    inner.key("overflow", config.accumulator.overflow,
+              one_of<Overflow>({{"saturate", Overflow::kSaturate}, {"wrap", Overflow::kWrap}}),
+              "what becomes of a sum that does not fit");
+    inner.key("avoid_overflow", config.avoid_overflow, truth(),
+              "widen weight scales until no sum can leave it, whatever the input");
+  });
   visit.numbers("dims", config.dims, integer(1),
                 "extent of each symbolic dimension of the model");
   visit.texts("plugins", config.plugins, "shared objects with calibrators of your own");

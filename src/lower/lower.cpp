@@ -15,7 +15,9 @@ namespace {
 class IntegerBuilder final : public RegionBuilder {
  public:
   IntegerBuilder(const SimulatedGraph& simulated, const QuantTable& table)
-      : RegionBuilder(simulated.source), simulated_(simulated), table_(table) {}
+      : RegionBuilder(simulated.source, simulated.accumulator),
+        simulated_(simulated),
+        table_(table) {}
 
   ValueId weight(const Node& reader, ValueId constant, int axis) override {
     for (const QuantPoint& point : simulated_.points) {
@@ -160,9 +162,9 @@ std::vector<std::string> float_operators(const Graph& integer) {
   return names;
 }
 
-Graph lower(Graph graph, const RequantizeMode& mode) {
+Graph lower(Graph graph, const RequantizeMode& mode, const Accumulator& accumulator) {
   expand_affine_regions(graph);  // brings storage values to the factors
-  accumulate_products(graph);
+  accumulate_products(graph, accumulator);
   return finish(std::move(graph), mode);
 }
 

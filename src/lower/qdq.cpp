@@ -1,3 +1,4 @@
+#include "tare/accumulator.h"
 #include "tare/error.h"
 #include "tare/lower.h"
 
@@ -79,8 +80,10 @@ class QdqBuilder {
       }
       results.push_back({to_.unique_name(from_.name(output)), type});
     }
+    Attributes attributes = node.attributes;
+    set_accumulator(attributes, {});
     const NodeId id = to_.add_node(to_.unique_name(node.name), node.op, operands,
-                                   std::move(results), node.attributes);
+                                   std::move(results), std::move(attributes));
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       const ValueId result = to_.node(id).outputs[i];
       const TensorType& type = from_.type(node.outputs[i]);

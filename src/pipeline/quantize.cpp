@@ -76,8 +76,9 @@ bool is_qdq(const Graph& model) {
 Graph lower_qdq(Graph model, const Config& config, const Toolkit& toolkit) {
   Graph prepared =
       during("preparing the graph", [&] { return prepare(std::move(model), toolkit); });
-  return during("lowering",
-                [&] { return lower(from_qdq(std::move(prepared)), config.requantize.mode()); });
+  return during("lowering", [&] {
+    return lower(from_qdq(std::move(prepared)), config.requantize.mode(), config.accumulator);
+  });
 }
 
 SimulatedGraph simulate_all(const Graph& model, Config config, const Toolkit& toolkit) {

@@ -102,7 +102,10 @@ ValueId RegionBuilder::accumulate(const Node& node, std::vector<ValueId> operand
   if (type.quant && type.quant->axis) {
     type.quant->axis = channel_axis(node, expressed.shape);
   }
-  return dequantized(add_node(node, std::move(operands), type, "_accumulated"));
+  Attributes attributes = node.attributes;
+  set_accumulator(attributes, accumulator_);
+  return dequantized(
+      add_node(node, std::move(operands), type, "_accumulated", std::move(attributes)));
 }
 
 ValueId RegionBuilder::apply(const Node& node, std::vector<ValueId> operands) {
@@ -111,7 +114,8 @@ ValueId RegionBuilder::apply(const Node& node, std::vector<ValueId> operands) {
       operand = dequantized(operand);
     }
   }
-  return add_node(node, std::move(operands), source_->type(node.outputs[0]), "_expressed");
+  return add_node(node, std::move(operands), source_->type(node.outputs[0]), "_expressed",
+                  node.attributes);
 }
 
 ValueId RegionBuilder::dequantized(ValueId storage) {
@@ -133,11 +137,12 @@ ValueId RegionBuilder::dequantized(ValueId storage) {
 }
 
 ValueId RegionBuilder::add_node(const Node& like, std::vector<ValueId> operands,
-                                TensorType type, const std::string& suffix) {
+                                TensorType type, const std::string& suffix,
+                                Attributes attributes) {
   const std::string name = working_.unique_name(source_->name(like.outputs[0]) + suffix);
   const NodeId id =
       working_.add_node(working_.unique_name(like.name + suffix), like.op, std::move(operands),
-                        {{name, std::move(type)}}, like.attributes);
+                        {{name, std::move(type)}}, std::move(attributes));
   return working_.node(id).outputs[0];
 }
 

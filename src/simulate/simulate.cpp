@@ -16,8 +16,9 @@ namespace {
 /// Builds the simulated form and collects the points on the way.
 class SimulatedBuilder final : public RegionBuilder {
  public:
-  SimulatedBuilder(const Graph& source, const Settings& settings)
-      : RegionBuilder(source), settings_(settings) {}
+  SimulatedBuilder(const Graph& source, const Accumulator& accumulator,
+                   const Settings& settings)
+      : RegionBuilder(source, accumulator), settings_(settings) {}
 
   ValueId weight(const Node& reader, ValueId constant, int axis) override {
     QuantPoint point = settings_.weight(reader, constant, axis);
@@ -120,11 +121,13 @@ SimulatedGraph simulate(const Graph& graph, const Config& config, const Target& 
   result.source = graph;
   result.target = target;
   result.requantize = config.requantize.mode();
+  result.accumulator = config.accumulator;
+  result.avoids_overflow = config.avoid_overflow;
   const Settings settings(result.source, config, target);
   std::tie(result.regions, result.kept_float) =
       match_regions(result.source, settings, patterns);
 
-  SimulatedBuilder builder(result.source, settings);
+  SimulatedBuilder builder(result.source, result.accumulator, settings);
   for (Region& region : result.regions) {
     builder.replace(region, region.pattern->simulate(builder, region.match));
     region.points = builder.take_names();

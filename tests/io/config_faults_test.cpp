@@ -73,7 +73,7 @@ TEST_F(ConfigFaults, AreReportedTogether) {
       "c.yaml:10:5: an entry of 'layers' is 'Conv', expected a map\n"
       "c.yaml:11:1: unknown key 'plugin', expected version, target, objective, activations, "
       "weights, "
-      "calibration, accuracy, requantize, dims, plugins or layers\n"
+      "calibration, accuracy, requantize, accumulator, dims, plugins or layers\n"
       "  hint: did you mean 'ort-cpu', 'int8', 'sequential', 'percentile', 'plugins'?");
 }
 

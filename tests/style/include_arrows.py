@@ -29,7 +29,7 @@ ARROWS = {  # stage -> stages it may include, bottom up
 OWNER = {
     "error.h": "base",
     "tensor.h": "graph", "quant_params.h": "graph", "requantize.h": "graph", "graph.h": "graph",
-    "config.h": "graph", "dataset.h": "graph",
+    "accumulator.h": "graph", "config.h": "graph", "dataset.h": "graph",
     "onnx.h": "onnx", "pattern.h": "pattern", "execute.h": "execute",
     "simulate.h": "simulate", "quant_table.h": "simulate",
     "calibrator.h": "calibrate", "exact_sum.h": "calibrate", "bins.h": "calibrate",
