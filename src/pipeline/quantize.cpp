@@ -23,6 +23,26 @@ auto during(const char* activity, Stage stage) {
   }
 }
 
+/// What the configured accumulator means for files, and where it may still overflow although it
+/// was not to.
+void audit_accumulators(const Config& config, const Graph& integer,
+                        std::vector<Warning>& warnings) {
+  if (config.accumulator == Accumulator{}) {
+    return;
+  }
+  warnings.push_back({"accumulator_of_file", "accumulator",
+                      "files cannot say that sums have " +
+                          std::to_string(config.accumulator.bits) +
+                          " bits; what reads them adds up in 32"});
+  for (const ProductSums& sums : guaranteed_sums(integer)) {
+    if (config.avoid_overflow && !sums.range.fits(config.accumulator)) {
+      warnings.push_back({"accumulator_overflow", "node '" + integer.node(sums.node).name + "'",
+                          "may need " + std::to_string(sums.range.bits()) +
+                              " bits, as both of its factors are computed"});
+    }
+  }
+}
+
 using Decide = std::function<QuantTable(const SimulatedGraph&, CalibrationAudit&)>;
 
 /// The stages, with `decide` making a table of the simulated graph and filling the audit.
@@ -36,6 +56,7 @@ QuantizeResult run_stages(const Graph& model, const Config& config, const Toolki
   });
   result.table = during(activity, [&] { return decide(result.simulated, result.audit); });
   result.integer = during("lowering", [&] { return lower(result.simulated, result.table); });
+  audit_accumulators(config, result.integer, result.audit.warnings);
   result.qdq = during("exporting", [&] { return to_qdq(result.integer); });
   return result;
 }

@@ -43,6 +43,18 @@ TEST_F(ConfigFaults, SayWhichKeysDoNotGoTogether) {
             shift);
 }
 
+TEST_F(ConfigFaults, SayWhichAccumulatorsThereAre) {
+  for (const std::string bits : {"7", "33", "-14", "14.5", "wide"}) {
+    EXPECT_EQ(message("accumulator: {bits: " + bits + "}\n"),
+              "c.yaml:1:21: 'bits' is '" + bits + "', expected an integer in [8,32]");
+  }
+  EXPECT_EQ(message("accumulator: {overflow: avoid}\n"),
+            "c.yaml:1:25: 'overflow' is 'avoid', expected saturate or wrap");
+  EXPECT_EQ(message("", {"accumulator.avoid_overflow=7"}),
+            "--set accumulator.avoid_overflow=7: 'avoid_overflow' is '7', expected true or "
+            "false");
+}
+
 TEST_F(ConfigFaults, AreReportedTogether) {
   EXPECT_EQ(
       message("version: 2\n"
