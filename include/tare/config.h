@@ -101,6 +101,13 @@ struct FloatRule {
   std::string because;
 };
 
+/// Results of an operator that have the same range whatever the samples say.
+struct FixedRange {
+  std::string op;
+  double low = 0;
+  double high = 0;
+};
+
 /// What an engine wants of a quantized graph; data in configs/targets/<name>.yaml.
 struct Target {
   std::string name;
@@ -117,6 +124,10 @@ struct Target {
   /// What it runs on integers; of several rows for a node the first counts. An engine of which
   /// nothing is listed is taken to run everything.
   std::vector<TargetOperator> operators;
+  bool merges_activations = false;   ///< a Relu or Clip with what computes its operand
+  bool float_bias = false;           ///< biases stay real, instead of int32
+  std::vector<std::string> unified;  ///< operators whose operands and result share parameters
+  std::vector<FixedRange> fixed_ranges;
   std::vector<FloatRule> keep_float;  ///< but not where coverage is the objective
   ConversionCost conversion;
   /// Nanoseconds that a layer must save to stay in float: its weights stay large.

@@ -37,6 +37,14 @@ std::vector<std::string> float_operators(const Graph& integer);
 /// i16 u16 i32, stay as they are.
 Graph from_qdq(Graph);
 
+/// A graph of to_qdq() with biases in float32, for engines that quantize them by themselves.
+Graph with_real_biases(Graph qdq);
+
+/// A graph of to_qdq() where a Relu or Clip between equal conversions comes before both, as
+/// one, for engines that merge it with what computes its operand. Rounding keeps order, so
+/// results are the same.
+Graph merge_activations(Graph qdq);
+
 /// The integer graph as ordinary ONNX: every operator on integers becomes DequantizeLinear ->
 /// operator -> QuantizeLinear; Requantize disappears into the latter. Nothing of it says in
 /// what accumulators engines add up; they take int32.

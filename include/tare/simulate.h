@@ -107,6 +107,9 @@ struct SimulatedGraph {
   std::vector<QuantPoint> points;  ///< in the order in which regions use them
   std::vector<Region> regions;     ///< matches in `source`, topological order
   std::vector<KeptFloat> kept_float;
+  /// Names of activations that get the same parameters, see Target::unified. No name is in two
+  /// of these lists.
+  std::vector<std::vector<std::string>> unified;
   Target target;
   RequantizeMode requantize;     ///< of the integer graph
   Accumulator accumulator;       ///< of every sum of products

@@ -89,4 +89,15 @@ void derive_accumulators(const SimulatedGraph& simulated,
   }
 }
 
+void derive_all_accumulators(const SimulatedGraph& simulated, const InputMeans& means,
+                             QuantTable& table) {
+  std::vector<const QuantPoint*> accumulators;
+  for (const QuantPoint& point : simulated.points) {
+    if (point.role == Role::kAccumulator) {
+      accumulators.push_back(&point);
+    }
+  }
+  derive_accumulators(simulated, accumulators, means, table);
+}
+
 }  // namespace tare

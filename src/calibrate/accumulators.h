@@ -18,5 +18,7 @@ using InputMeans = std::map<std::string, std::vector<double>>;
 /// are known. Weights make room first; see make_room().
 void derive_accumulators(const SimulatedGraph&, std::span<const QuantPoint* const> accumulators,
                          const InputMeans&, QuantTable&);
+/// All of them, of a table whose activations were changed.
+void derive_all_accumulators(const SimulatedGraph&, const InputMeans&, QuantTable&);
 
 }  // namespace tare

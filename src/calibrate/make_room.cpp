@@ -70,10 +70,13 @@ void widen(std::size_t channel, double factor, const QuantSpec& spec, PointResul
   }
 }
 
-/// Two computed factors have no scale that could be widened without loss elsewhere.
+/// What runs the graph takes for granted that 32 bits are enough; narrower accumulators
+/// overflow on purpose. Two computed factors have no scale that could be widened without loss
+/// elsewhere.
 bool fit_sums(const SimulatedGraph& simulated, const QuantPoint& point, QuantTable& table) {
   const QuantPoint& factor = *simulated.find(point.weight);
-  if (!simulated.avoids_overflow || factor.role != Role::kWeight) {
+  const bool may_overflow = !simulated.avoids_overflow && simulated.accumulator.bits < 32;
+  if (may_overflow || factor.role != Role::kWeight) {
     return false;
   }
   PointResult& weight = table.at(point.weight);

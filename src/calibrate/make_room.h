@@ -6,7 +6,7 @@
 namespace tare {
 
 /// Widens the scales of an accumulator's weight, channel by channel, until its biases fit int32
-/// and, where the graph is to avoid overflow, no input can make a sum leave the accumulator.
+/// and no input can make a sum leave the accumulator, unless that is narrow and may overflow.
 /// True when that changed the integers of the weight.
 bool make_room(const SimulatedGraph&, const QuantPoint& accumulator, QuantTable&);
 

@@ -195,6 +195,17 @@ void describe(Visitor& visit, Target& target) {
             "what quantization is for");
   visit.list("operators", target.operators, "what runs on integers",
              [](auto& entry, TargetOperator& row) { describe(entry, row); });
+  visit.key("merges_activations", target.merges_activations, truth(),
+            "Relu and Clip come before the rounding of what they read");
+  visit.key("float_bias", target.float_bias, truth(), "biases stay real");
+  visit.texts("unified", target.unified,
+              "operators whose operands and result share parameters");
+  visit.list("fixed_ranges", target.fixed_ranges, "results whose range does not depend on data",
+             [](auto& entry, FixedRange& fixed) {
+               entry.key("op", fixed.op, any_text(), "operator type");
+               entry.key("low", fixed.low, number(), "lowest value");
+               entry.key("high", fixed.high, number(), "highest value");
+             });
   visit.list("keep_float", target.keep_float, "what stays in float",
              [](auto& entry, FloatRule& rule) {
                entry.key("pattern", rule.pattern, pattern_text(), "what it looks like");

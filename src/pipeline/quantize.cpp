@@ -57,7 +57,13 @@ QuantizeResult run_stages(const Graph& model, const Config& config, const Toolki
   result.table = during(activity, [&] { return decide(result.simulated, result.audit); });
   result.integer = during("lowering", [&] { return lower(result.simulated, result.table); });
   audit_accumulators(config, result.integer, result.audit.warnings);
-  result.qdq = during("exporting", [&] { return to_qdq(result.integer); });
+  result.qdq = during("exporting", [&] {
+    Graph qdq = to_qdq(result.integer);
+    if (target.merges_activations) {
+      qdq = merge_activations(std::move(qdq));
+    }
+    return target.float_bias ? with_real_biases(std::move(qdq)) : qdq;
+  });
   return result;
 }
 

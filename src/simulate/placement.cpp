@@ -2,6 +2,7 @@
 
 #include "base/min_cut.h"
 #include "graph/affine_ops.h"
+#include "graph/product.h"
 #include "simulate/region_builder.h"
 
 #include <algorithm>
@@ -11,11 +12,6 @@
 
 namespace tare {
 namespace {
-
-bool is_product(const Node& node) {
-  return node.op == "Conv" || node.op == "ConvTranspose" || node.op == "Gemm" ||
-         node.op == "MatMul";
-}
 
 double elements(const Shape& shape) {
   return static_cast<double>(element_count(shape));

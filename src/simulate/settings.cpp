@@ -1,25 +1,11 @@
 #include "simulate/settings.h"
 
+#include "simulate/target_operator.h"
+
 #include <algorithm>
 
 namespace tare {
 namespace {
-
-bool is_kind(const Graph& graph, const Node& node, NodeKind kind) {
-  constexpr std::int64_t kFewChannels = 8;
-  switch (kind) {
-    case NodeKind::kAny:
-      return true;
-    case NodeKind::kDepthwise:
-      return graph.type(node.inputs[1]).shape[1] == 1 &&
-             node.attributes.integer("group", 1) > 1;
-    case NodeKind::kFewChannels:
-      return graph.type(node.inputs[1]).shape[1] < kFewChannels;
-    case NodeKind::kActivations:
-      return graph.constant(node.inputs[1]) == nullptr;
-  }
-  return false;
-}
 
 /// Names of the nodes of all matches.
 std::set<std::string> matched_nodes(const Graph& graph, const std::string& text) {
@@ -65,11 +51,7 @@ const LayerRule* Settings::rule(const Node& node) const {
 }
 
 const TargetOperator* Settings::target_operator(const Graph& graph, const Node& node) const {
-  const auto& rows = target_->operators;
-  const auto found = std::find_if(rows.begin(), rows.end(), [&](const TargetOperator& row) {
-    return row.op == node.op && is_kind(graph, node, row.only);
-  });
-  return found == rows.end() ? nullptr : &*found;
+  return find_operator(*target_, graph, node);
 }
 
 bool Settings::runs_on_integers(const Graph& graph, const Node& node) const {
@@ -115,6 +97,15 @@ QuantPoint Settings::activation(ValueId value) const {
   QuantPoint result = point(value, Role::kActivation, config_->activations, chosen,
                             target_->activation_storage);
   result.spec.symmetric = result.spec.symmetric || target_->activation_symmetric;
+  const bool is_chosen = chosen != nullptr && chosen->calibrator;
+  if (const auto producer = graph_->producer(value); producer && !is_chosen) {
+    for (const FixedRange& fixed : target_->fixed_ranges) {
+      if (fixed.op == graph_->node(*producer).op) {
+        result.calibrator = {.name = "fixed",
+                             .options = {{"low", fixed.low}, {"high", fixed.high}}};
+      }
+    }
+  }
   return result;
 }
 

@@ -107,6 +107,42 @@ class SimulatedBuilder final : public RegionBuilder {
   std::vector<std::string> used_;
 };
 
+bool is_activation(const SimulatedGraph& simulated, const std::string& name) {
+  const QuantPoint* point = simulated.find(name);
+  return point != nullptr && point->role == Role::kActivation;
+}
+
+/// What the operators that the target unifies read and compute, merged where they meet.
+std::vector<std::vector<std::string>> unified_points(const SimulatedGraph& simulated) {
+  const Graph& graph = simulated.source;
+  const auto& ops = simulated.target.unified;
+  std::vector<std::vector<std::string>> groups;
+  for (const NodeId id : graph.topological_order()) {
+    const Node& node = graph.node(id);
+    if (std::find(ops.begin(), ops.end(), node.op) == ops.end() ||
+        !is_activation(simulated, graph.name(node.outputs[0]))) {
+      continue;
+    }
+    std::vector<std::string> group{graph.name(node.outputs[0])};
+    for (const ValueId operand : node.inputs) {
+      if (const std::string name = graph.name(point_root(graph, operand));
+          is_activation(simulated, name)) {
+        group.push_back(name);
+      }
+    }
+    std::erase_if(groups, [&](const std::vector<std::string>& other) {
+      const bool meets = std::find_first_of(other.begin(), other.end(), group.begin(),
+                                            group.end()) != other.end();
+      group.insert(group.end(), other.begin(), meets ? other.end() : other.begin());
+      return meets;
+    });
+    std::sort(group.begin(), group.end());
+    group.erase(std::unique(group.begin(), group.end()), group.end());
+    groups.push_back(std::move(group));
+  }
+  return groups;
+}
+
 }  // namespace
 
 const QuantPoint* SimulatedGraph::find(std::string_view point) const {
@@ -141,6 +177,7 @@ SimulatedGraph simulate(const Graph& graph, const Config& config, const Target& 
     }
   }
   result.points = std::move(builder.points);
+  result.unified = unified_points(result);
   result.graph = builder.take();
   return result;
 }

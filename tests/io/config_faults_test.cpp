@@ -70,7 +70,7 @@ TEST_F(ConfigFaults, AreReportedTogether) {
               "  - Conv\n"
               "plugin: []\n"),
       "c.yaml:1:10: 'version' is '2', expected 1\n"
-      "c.yaml:2:9: unknown target 'ortcpu', expected ort-cpu\n"
+      "c.yaml:2:9: unknown target 'ortcpu', expected openvino, ort-cpu, qnn or tensorrt\n"
       "c.yaml:3:24: 'storage' is 'int4', expected auto, int8 or uint8\n"
       "c.yaml:3:41: 'symmetric' is 'maybe', expected true or false\n"
       "c.yaml:4:10: 'weights' is a list, expected a map\n"
@@ -134,7 +134,8 @@ TEST(Targets, ThatAreUnknownAreErrorsWithTheKnownOnes) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kInvalidConfig);
     EXPECT_STREQ(error.what(),
-                 "unknown target 'ort_cpu', expected ort-cpu\n  hint: did you mean 'ort-cpu'?");
+                 "unknown target 'ort_cpu', expected openvino, ort-cpu, qnn or tensorrt\n  "
+                 "hint: did you mean 'ort-cpu'?");
   }
 }
 
