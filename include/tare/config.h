@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tare/accumulator.h"
 #include "tare/quant_params.h"
 #include "tare/requantize.h"
 
@@ -48,19 +49,70 @@ struct ValueOverride {
 
 /// One entry of `layers:`. The first entry whose conditions all hold decides, for a node.
 struct LayerRule {
-  std::string op;    ///< operator type; empty: any
-  std::string name;  ///< glob over the node name (* and ?); empty: any
-  bool keep_float = false;
+  std::string op;       ///< operator type; empty: any
+  std::string name;     ///< glob over the node name (* and ?); empty: any
+  std::string pattern;  ///< the node is part of a match of it, see parse_pattern(); empty: any
+  std::optional<bool> keep_float;  ///< absent: as the target says
   ValueOverride activations;
   ValueOverride weights;
 
   friend bool operator==(const LayerRule&, const LayerRule&) = default;
 };
 
+/// What quantization is for; it decides what stays in float.
+enum class Objective : std::uint8_t {
+  kLatency,   ///< quantized where that saves the target time, conversions included
+  kCoverage,  ///< everything that can be: no float operator between integers
+  kSize,      ///< every layer with weights
+};
+
+/// Kinds of nodes of one operator that an engine runs at different speed.
+enum class NodeKind : std::uint8_t {
+  kAny,
+  kDepthwise,    ///< Conv: one input channel per group
+  kFewChannels,  ///< Conv: fewer than 8 input channels per group
+  kActivations,  ///< products: neither factor is constant
+};
+
+/// An operator that an engine runs on integers, and what that costs on one thread.
+struct TargetOperator {
+  std::string op;
+  NodeKind only = NodeKind::kAny;
+  std::string runs_as;  ///< the engine's integer kernel
+  /// The kernel needs a quantized result (a Conv whose result stays float would run in float).
+  bool quantized_result = false;
+  /// Nanoseconds per multiplication of a sum of products, per element of other results.
+  double float_cost = 0;
+  double integer_cost = 0;
+  /// Nanoseconds, on integers only, per result position and position of the window.
+  double window_cost = 0;
+};
+
+/// Nanoseconds of a Quantize or Dequantize that an engine does not merge with its neighbours.
+struct ConversionCost {
+  double call = 0;
+  double element = 0;
+  double layout = 0;  ///< per element and reader of values of rank 4, which change layout too
+};
+
+/// Nodes that a target leaves in float unless a layer rule or the objective says otherwise.
+struct FloatRule {
+  std::string pattern;  ///< see parse_pattern()
+  std::string because;
+};
+
+/// Results of an operator that have the same range whatever the samples say.
+struct FixedRange {
+  std::string op;
+  double low = 0;
+  double high = 0;
+};
+
 /// What an engine wants of a quantized graph; data in configs/targets/<name>.yaml.
 struct Target {
   std::string name;
   std::string summary;
+  Objective objective = Objective::kLatency;  ///< unless the configuration says
   /// Quantization patterns to use, by name.
   std::vector<std::string> patterns;
   DType activation_storage = DType::kUint8;
@@ -69,12 +121,17 @@ struct Target {
   /// Largest |q[i] + q[i+1]| over neighbouring weights of one output, in the order in which the
   /// engine's kernel reads them; 0: no limit. 128 keeps u8 * i8 pair sums inside int16.
   int weight_pair_limit = 0;
-  /// Operators whose integer kernel needs a quantized output too (a Conv whose result stays
-  /// float would run in float).
-  std::vector<std::string> quantized_output;
-  /// Operators, beside those of the patterns, that it runs on integers where their operands and
-  /// results are: what comes from them costs no conversion.
-  std::vector<std::string> integer_operators;
+  /// What it runs on integers; of several rows for a node the first counts. An engine of which
+  /// nothing is listed is taken to run everything.
+  std::vector<TargetOperator> operators;
+  bool merges_activations = false;   ///< a Relu or Clip with what computes its operand
+  bool float_bias = false;           ///< biases stay real, instead of int32
+  std::vector<std::string> unified;  ///< operators whose operands and result share parameters
+  std::vector<FixedRange> fixed_ranges;
+  std::vector<FloatRule> keep_float;  ///< but not where coverage is the objective
+  ConversionCost conversion;
+  /// Nanoseconds that a layer must save to stay in float: its weights stay large.
+  double least_gain = 0;
 };
 
 /// In which order activations are decided: see calibrate() and calibrate_sequentially().
@@ -105,6 +162,7 @@ struct RequantizeConfig {
 struct Config {
   int version = 1;
   std::string target = "ort-cpu";
+  std::optional<Objective> objective;  ///< absent: as the target says
   ValueConfig activations{.storage = {},
                           .symmetric = false,
                           .narrow = false,
@@ -124,6 +182,8 @@ struct Config {
   bool bias_correction = true;
   Rounding rounding = Rounding::kAuto;
   RequantizeConfig requantize;
+  Accumulator accumulator;
+  bool avoid_overflow = false;  ///< widen weight scales until no sum can leave the accumulator
   std::vector<std::string> plugins;  ///< shared objects; see load_plugins()
   std::map<std::string, std::int64_t> dims;
   std::vector<LayerRule> layers;

@@ -1,11 +1,14 @@
 #pragma once
 
+#include "tare/accumulator.h"
 #include "tare/graph.h"
 #include "tare/quant_table.h"
 #include "tare/requantize.h"
 #include "tare/simulate.h"
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 namespace tare {
 
@@ -14,7 +17,7 @@ bool is_enabled(const Region&, const QuantTable&);
 
 /// The canonical integer graph, in three steps:
 ///   quantize  each region's `quantize` callback: integer operators between Quantize and
-///             Dequantize, accumulation in int32;
+///             Dequantize, accumulation in the graph's Accumulator;
 ///   expand    Quantize moves up, Dequantize down, through the affine allow-list;
 ///   fold      adjacent Dequantize and Quantize become Requantize, equal ones vanish.
 /// Every integer value carries its QuantParams.
@@ -23,7 +26,11 @@ Graph lower(const SimulatedGraph&, const QuantTable&);
 /// The canonical integer graph of one that says with Quantize and Dequantize around float
 /// operators how it is to be run: sums of products between them run on integers, then `expand`
 /// and `fold` as above.
-Graph lower(Graph, const RequantizeMode& = {});
+Graph lower(Graph, const RequantizeMode& = {}, const Accumulator& = {});
+
+/// Names of the nodes of an integer graph that compute on real values: they have a float32
+/// operand or result, and are no conversion.
+std::vector<std::string> float_operators(const Graph& integer);
 
 /// A graph of QuantizeLinear and DequantizeLinear, ours or another tool's, without parameters
 /// in its types so far, with Quantize and Dequantize in their place, so that lower() makes the
@@ -43,9 +50,18 @@ enum class Form : std::uint8_t {
   kInteger,    ///< core operators only: ConvInteger, MatMulInteger and arithmetic
 };
 
-/// The graph in that form, to be written: the operators of ONNX Runtime's domain have no
-/// kernels here, reading a file spells them with those of ONNX.
-Graph export_form(const Graph& integer, Form);
+/// The graph in that form, as the target wants it, to be written: the operators of ONNX
+/// Runtime's domain have no kernels here, reading a file spells them with those of ONNX. No
+/// form says in what accumulators engines add up; they take int32.
+Graph export_form(const Graph& integer, Form, const Target& = {});
+
+/// A graph of to_qdq() with biases in float32, for engines that quantize them by themselves.
+Graph with_real_biases(Graph qdq);
+
+/// A graph of to_qdq() where a Relu or Clip between equal conversions comes before both, as
+/// one, for engines that merge it with what computes its operand. Rounding keeps order, so
+/// results are the same.
+Graph merge_activations(Graph qdq);
 
 Graph to_qdq(const Graph& integer);
 /// Products and elementwise arithmetic between 8-bit storage values become QLinearConv,

@@ -58,12 +58,17 @@ class Pattern {
   /// `with_more()` is given. Without any with(), operands are not looked at.
   template <class... Operands>
   Pattern with(Operands... operands) const {
-    return with_operands({std::move(operands)...}, false);
+    return with_operands({std::move(operands)...});
   }
+  /// The same for a list of any length; `any_order` only of two.
+  Pattern with_operands(std::vector<Pattern> operands, bool any_order = false) const;
   /// Two operands, tried in both orders.
   Pattern with_any_order(Pattern a, Pattern b) const;
   /// Further operands may follow the listed ones.
   Pattern with_more() const;
+  /// The node has to be there, and does not belong to what is matched: Match::nodes() leaves it
+  /// out. Not of the outermost op().
+  Pattern context() const;
   /// The value has exactly one reader and is no graph output.
   Pattern single_use() const;
   /// `condition` completes "Conv 'x' does not meet: ..." where the predicate is false.
@@ -87,7 +92,6 @@ class Pattern {
   explicit Pattern(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
 
  private:
-  Pattern with_operands(std::vector<Pattern> operands, bool any_order) const;
   std::shared_ptr<const Impl> impl_;
 };
 
@@ -103,6 +107,16 @@ Pattern constant();
 Pattern scalar(double value, double tolerance = 0);
 /// The operand may be absent; when present it must match. Only as an operand of with().
 Pattern optional(const Pattern&);
+
+/// A pattern as text, for configuration files:
+///
+///     MatMul(Softmax, any)                       operands that are not listed may be anything
+///     Softmax(Add?(MatMul(computed, computed)))  an Add, or its first operand in its place
+///     Sigmoid(Conv(Relu|Clip(Conv(@ReduceMean))))  one of two; @ is context()
+///
+/// Operands are patterns, `any`, `constant` or `computed`; those of Add and Mul match in both
+/// orders. Throws Error(kInvalidConfig) where a text is none.
+Pattern parse_pattern(std::string_view text);
 
 /// A change, described and not yet made: new nodes and constants over the values of `graph`,
 /// then replacements. The rewriter applies it and verifies the graph, so a rule cannot leave a

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tare/accumulator.h"
 #include "tare/calibrator.h"
 #include "tare/config.h"
 #include "tare/dataset.h"
@@ -73,8 +74,8 @@ bool is_quantized(const Graph& model);
 /// the graph they were made of.
 Graph lower_quantized(Graph model, const Config&, const Toolkit&);
 
-/// The simulated graph whose statistics serve every configuration of this target: nothing is
-/// kept in float.
+/// The simulated graph whose statistics serve every configuration and objective of this target:
+/// nothing is kept in float.
 SimulatedGraph simulate_all(const Graph& model, Config, const Toolkit&);
 
 /// collect(), with what was seen so far kept in the file `checkpoint` after every interval and
@@ -93,5 +94,13 @@ Statistics collect_resumably(const SimulatedGraph&, const Dataset&, const Calibr
 void run_dataset(const Graph&, const Dataset&, int threads, std::size_t samples,
                  const std::function<void(std::size_t run, std::vector<Tensor> outputs)>& take,
                  const std::function<void(std::size_t done, std::size_t total)>& progress = {});
+
+/// As guaranteed_sums(), what the partial sums were on the samples (0: all): in whatever order
+/// products and bias are added, and if no accumulator ever overflowed in that node. Factors of
+/// 8 bits only; throws Error(kUnsupported) for others. Runs the graph in parallel; the result
+/// does not depend on the number of threads.
+std::vector<ProductSums> seen_sums(
+    const Graph& integer, const Dataset&, int threads, std::size_t samples,
+    const std::function<void(std::size_t done, std::size_t total)>& progress = {});
 
 }  // namespace tare

@@ -30,7 +30,8 @@ struct PointResult {
   std::optional<Clipped> clipped;
   std::string calibrator;
   std::uint64_t elements = 0;
-  std::vector<int> widened_channels;  ///< weights: scale widened so that the bias fits int32
+  /// Weights: channels whose scale is wider than the range needs, for the kernel or the sums.
+  std::vector<int> widened_channels;
   /// Weights: how far each integer is from the nearest one, -1, 0 or 1, in the order of the
   /// constant; empty where all are the nearest.
   std::vector<std::int8_t> rounding;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tare/accumulator.h"
 #include "tare/config.h"
 #include "tare/graph.h"
 #include "tare/pattern.h"
@@ -72,8 +73,8 @@ struct QuantPattern {
   std::string_view name;
   std::string_view summary;
   int benefit = 0;  ///< larger first, then by name
-  /// True: quantized only where every computed operand comes from an integer region already,
-  /// since on its own it would cost more conversions than it saves.
+  /// True: it gains nothing on its own, so it is quantized only where that saves conversions
+  /// for its neighbours.
   bool follows_neighbours = false;
   std::function<Pattern()> pattern;
   AffineForm simulate;
@@ -106,8 +107,13 @@ struct SimulatedGraph {
   std::vector<QuantPoint> points;  ///< in the order in which regions use them
   std::vector<Region> regions;     ///< matches in `source`, topological order
   std::vector<KeptFloat> kept_float;
+  /// Names of activations that get the same parameters, see Target::unified. No name is in two
+  /// of these lists.
+  std::vector<std::vector<std::string>> unified;
   Target target;
-  RequantizeMode requantize;  ///< of the integer graph
+  RequantizeMode requantize;     ///< of the integer graph
+  Accumulator accumulator;       ///< of every sum of products
+  bool avoids_overflow = false;  ///< weight scales are to be such that no sum leaves it
 
   /// Null when no point has that name.
   const QuantPoint* find(std::string_view point) const;
@@ -120,7 +126,8 @@ SimulatedGraph simulate(const Graph&, const Config&, const Target&,
 
 /// The simulated graph with the table's parameters bound: what quantization does, in float32.
 /// Points that are disabled (or absent) pass values through. The simulated graph's own values
-/// keep their handles, but for those of conversions that are passed through.
+/// keep their handles, but for those of conversions that are passed through. Only sums that may
+/// leave their accumulator still state it; the others are fast.
 Graph bind(const SimulatedGraph&, const QuantTable&);
 
 /// The simulated graph in real values, for trying parameters of activations without building

@@ -2,8 +2,9 @@
 
 #include "tare/execute.h"
 
-#include "calibrate/weights.h"
+#include "calibrate/make_room.h"
 #include "graph/per_axis.h"
+#include "simulate/accumulated.h"
 
 #include <algorithm>
 
@@ -62,47 +63,6 @@ std::vector<float> bias_correction(const Graph& graph, const Node& node,
   return channel_means(evaluate(node, operands, {&result, 1}).front());
 }
 
-/// True when a weight had to be widened so that a bias of the accumulator fits int32.
-bool make_room(const SimulatedGraph& simulated, const QuantPoint& point, QuantTable& table) {
-  PointResult& weight = table.at(point.weight);
-  const PointResult& accumulator = table.at(point.name);
-  bool widened = false;
-  const auto fit = [&](const Tensor& bias) {
-    const std::vector<int> channels =
-        fit_bias(corrected_bias(bias, accumulator), table.at(point.input).params.scale[0],
-                 simulated.find(point.weight)->spec, weight.params);
-    weight.widened_channels.insert(weight.widened_channels.end(), channels.begin(),
-                                   channels.end());
-    if (!channels.empty()) {
-      weight.rounding.clear();  // of narrower steps
-      widened = true;
-    }
-  };
-  for (const ValueId bias : point.biases) {
-    const Tensor& values = *simulated.source.constant(bias);
-    fit(values.reshaped({values.size()}));
-  }
-  if (point.biases.empty() && !accumulator.bias_correction.empty()) {
-    fit(Tensor(DType::kFloat32,
-               {static_cast<std::int64_t>(accumulator.bias_correction.size())}));
-  }
-  return widened;
-}
-
-void set_scales(const QuantPoint& point, QuantTable& table) {
-  const QuantParams& weight = table.at(point.weight).params;
-  QuantParams& params = table.at(point.name).params;
-  params.storage = DType::kInt32;
-  params.scale = weight.scale;
-  for (float& scale : params.scale) {
-    scale *= table.at(point.input).params.scale[0];
-  }
-  params.zero_point.assign(weight.scale.size(), 0);
-  if (weight.per_axis()) {
-    params.axis = 0;
-  }
-}
-
 }  // namespace
 
 void derive_accumulators(const SimulatedGraph& simulated,
@@ -124,8 +84,20 @@ void derive_accumulators(const SimulatedGraph& simulated,
     }
   }
   for (const QuantPoint* point : accumulators) {
-    set_scales(*point, table);
+    table.at(point->name).params =
+        accumulated_params(table.at(point->input).params, table.at(point->weight).params);
   }
+}
+
+void derive_all_accumulators(const SimulatedGraph& simulated, const InputMeans& means,
+                             QuantTable& table) {
+  std::vector<const QuantPoint*> accumulators;
+  for (const QuantPoint& point : simulated.points) {
+    if (point.role == Role::kAccumulator) {
+      accumulators.push_back(&point);
+    }
+  }
+  derive_accumulators(simulated, accumulators, means, table);
 }
 
 }  // namespace tare

@@ -15,8 +15,10 @@ using InputMeans = std::map<std::string, std::vector<double>>;
 
 /// Decides accumulator points whose factors are decided: scales are the products of those of
 /// input and weight, and biases are corrected where the point asks for it and its input's means
-/// are known. Weights make room for the biases first.
+/// are known. Weights make room first; see make_room().
 void derive_accumulators(const SimulatedGraph&, std::span<const QuantPoint* const> accumulators,
                          const InputMeans&, QuantTable&);
+/// All of them, of a table whose activations were changed.
+void derive_all_accumulators(const SimulatedGraph&, const InputMeans&, QuantTable&);
 
 }  // namespace tare

@@ -8,6 +8,7 @@
 #include "calibrate/collect.h"
 #include "calibrate/model_digest.h"
 #include "calibrate/settle.h"
+#include "calibrate/unify.h"
 #include "calibrate/weights.h"
 
 #include <algorithm>
@@ -201,6 +202,7 @@ TableDraft draft_table(const SimulatedGraph& simulated, const Collected& collect
     }
   }
   derive_accumulators(simulated, accumulators, draft.means, draft.table);
+  unify_activations(simulated, draft.means, draft.table);
   return draft;
 }
 

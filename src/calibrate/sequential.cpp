@@ -7,6 +7,7 @@
 #include "calibrate/round_weights.h"
 #include "calibrate/sample_digests.h"
 #include "calibrate/settle.h"
+#include "calibrate/unify.h"
 #include "calibrate/walk.h"
 
 #include <algorithm>
@@ -149,6 +150,7 @@ TableDraft decide_levels(const SimulatedGraph& simulated, const Dataset& data,
         observe(walk, tare::bind(simulated, draft.table), levels[i], kept, calibrators, layers);
     decide(simulated, levels[i], seen, layers, walk.threads(), calibrators, draft, audit);
   }
+  unify_activations(simulated, draft.means, draft.table);
   audit_samples(samples, audit);
   return draft;
 }

@@ -2,6 +2,7 @@
 
 #include "calibrate/choose.h"
 #include "calibrate/trial.h"
+#include "calibrate/unify.h"
 
 #include <algorithm>
 #include <cmath>
@@ -115,17 +116,6 @@ class Contest {
 void put(TableDraft& draft, const std::string& point, std::size_t index) {
   const auto& all = draft.candidates.at(point);
   draft.table.at(point) = all[std::min(index, all.size() - 1)];
-}
-
-/// Accumulators of a table whose activations were changed.
-void derive_all_accumulators(const SimulatedGraph& simulated, TableDraft& draft) {
-  std::vector<const QuantPoint*> accumulators;
-  for (const QuantPoint& point : simulated.points) {
-    if (point.role == Role::kAccumulator) {
-      accumulators.push_back(&point);
-    }
-  }
-  derive_accumulators(simulated, accumulators, draft.means, draft.table);
 }
 
 /// The error of the results, with what another set of samples may have in addition: a range
@@ -263,7 +253,8 @@ QuantTable settle(const SimulatedGraph& simulated, std::span<const CalibratorInf
     *best = std::move(mixed);
   }
   exchange_candidates(simulated, best->draft, trial);
-  derive_all_accumulators(simulated, best->draft);
+  derive_all_accumulators(simulated, best->draft.means, best->draft.table);
+  unify_activations(simulated, best->draft.means, best->draft.table);
   if (audit != nullptr) {
     *audit = std::move(best->audit);
   }

@@ -1,5 +1,7 @@
 #include "execute/float_kernel.h"
 
+#include "tare/accumulator.h"
+
 #include <algorithm>
 
 namespace tare {
@@ -7,6 +9,7 @@ namespace tare {
 FloatRequest::FloatRequest(const KernelRequest& storage)
     : request_(storage), node_(*storage.node) {
   request_.node = &node_;
+  set_accumulator(node_.attributes, {});
   request_.precise = false;  // sums of integers are exact already
   const auto to_float = [this](Operand& operand) {
     if (operand && operand.type->quant) {

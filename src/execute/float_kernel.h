@@ -7,7 +7,7 @@
 namespace tare {
 
 /// The float form of a request on storage values: the same node with every storage operand and
-/// result typed f32. Owns what the request points to.
+/// result typed f32, in sums of any size. Owns what the request points to.
 class FloatRequest {
  public:
   explicit FloatRequest(const KernelRequest& storage);

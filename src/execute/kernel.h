@@ -120,6 +120,8 @@ struct KernelInfo {
   /// Understands TensorType::quant. Asked before the others where an operand or result holds
   /// storage values, and only there; what it leaves goes to kernels that merely move elements.
   bool for_storage = false;
+  /// Adds up as the node's tare::Accumulator says. Others are not asked where it says anything.
+  bool takes_accumulators = false;
 };
 
 /// A kernel that is one function of its buffers.

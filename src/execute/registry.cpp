@@ -1,3 +1,5 @@
+#include "tare/accumulator.h"
+
 #include "execute/kernel.h"
 
 #include <algorithm>
@@ -21,6 +23,7 @@ std::vector<const KernelInfo*> kernels_for(const KernelRequest& request) {
   const auto holds_storage = [](const Operand& operand) {
     return operand && operand.type->quant.has_value();
   };
+  const bool states = states_accumulator(request.node->attributes);
   std::vector<const KernelInfo*> result;
   for (const bool for_storage : {true, false}) {
     if (for_storage &&
@@ -29,7 +32,7 @@ std::vector<const KernelInfo*> kernels_for(const KernelRequest& request) {
       continue;
     }
     for (const KernelInfo& info : kernel_registry()) {
-      if (info.for_storage == for_storage &&
+      if (info.for_storage == for_storage && (info.takes_accumulators || !states) &&
           std::find(info.ops.begin(), info.ops.end(), request.node->op) != info.ops.end()) {
         result.push_back(&info);
       }

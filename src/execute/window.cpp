@@ -3,6 +3,7 @@
 #include "tare/error.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace tare {
 namespace {
@@ -78,6 +79,40 @@ Window make_window(const Attributes& attributes, const Shape& input, const Shape
                       " on spatial axis " + std::to_string(i))
           .expected(room < 0 ? "none, the window is larger than the input"
                              : std::to_string(steps + 1));
+    }
+  }
+  return window;
+}
+
+Window make_transposed_window(const Attributes& attributes, const Shape& input,
+                              const Shape& output, std::vector<std::int64_t> kernel) {
+  const std::size_t axes = kernel.size();
+  constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::min();
+  const auto pads = per_axis(attributes, "pads", 2 * axes, 0, kAny);
+  const auto middle = pads.begin() + static_cast<std::ptrdiff_t>(axes);
+  Window window{.input = spatial(output),
+                .output = spatial(input),
+                .kernel = std::move(kernel),
+                .strides = per_axis(attributes, "strides", axes, 1, 1),
+                .dilations = per_axis(attributes, "dilations", axes, 1, 1),
+                .pads_begin = {pads.begin(), middle},
+                .pads_end = {middle, pads.end()}};
+  const auto more = per_axis(attributes, "output_padding", axes, 0, 0);
+  const std::string auto_pad = attributes.text("auto_pad", "NOTSET");
+  const bool derived = auto_pad.starts_with("SAME") || attributes.has("output_shape");
+  for (std::size_t i = 0; i < axes; ++i) {
+    const std::int64_t whole =
+        (window.output[i] - 1) * window.strides[i] + window.reach(i) + more[i];
+    const std::int64_t rest = whole - window.pads_begin[i] - window.pads_end[i];
+    if (derived) {
+      const std::int64_t cut = std::max<std::int64_t>(0, whole - window.input[i]);
+      window.pads_begin[i] = auto_pad == "SAME_UPPER" ? cut / 2 : cut - cut / 2;
+      window.pads_end[i] = cut - window.pads_begin[i];
+    } else if (rest != window.input[i]) {
+      throw Error(ErrorCode::kInvalidModel, "",
+                  "result has extent " + std::to_string(window.input[i]) + " on spatial axis " +
+                      std::to_string(i))
+          .expected(std::to_string(rest));
     }
   }
   return window;

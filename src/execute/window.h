@@ -29,6 +29,12 @@ struct Window {
 Window make_window(const Attributes&, const Shape& input, const Shape& output,
                    std::vector<std::int64_t> kernel);
 
+/// The window of the convolution that a ConvTranspose is the transpose of: its results are the
+/// operand's elements, its input is the result. What the transpose cuts off is padding. Reads
+/// output_padding and output_shape besides.
+Window make_transposed_window(const Attributes&, const Shape& input, const Shape& output,
+                              std::vector<std::int64_t> kernel);
+
 /// Extents behind batch and channels.
 std::vector<std::int64_t> spatial(const Shape&);
 

@@ -1,5 +1,7 @@
 #include "graph/verify.h"
 
+#include "tare/accumulator.h"
+
 #include "graph/literal.h"
 
 #include <algorithm>
@@ -84,6 +86,21 @@ void verify_type(const std::string& where, const TensorType& type, Faults& fault
   }
 }
 
+namespace {
+
+void check_node(const Node& node, Faults& faults) try {
+  if (node.op.empty()) {
+    faults.add("node '" + node.name + "'", "has no operator");
+  }
+  (void)accumulator(node.attributes);
+} catch (const Error& error) {
+  for (const Fault& fault : error.faults()) {
+    faults.add("node '" + node.name + "'", fault.what, fault.expected);
+  }
+}
+
+}  // namespace
+
 void verify(const Graph& graph) {
   Faults faults;
   for (const ValueId id : graph.values()) {
@@ -100,10 +117,7 @@ void verify(const Graph& graph) {
     }
   }
   for (const NodeId id : graph.nodes()) {
-    const Node& node = graph.node(id);
-    if (node.op.empty()) {
-      faults.add("node '" + node.name + "'", "has no operator");
-    }
+    check_node(graph.node(id), faults);
   }
   if (graph.outputs().empty()) {
     faults.add("", "the graph has no outputs");

@@ -1,5 +1,8 @@
 #include "io/config_rules.h"
 
+#include "tare/error.h"
+#include "tare/pattern.h"
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -41,6 +44,22 @@ Rule<std::string> any_text() {
   return {.expected = "a text", .read = [](const YamlNode& node, std::string& value) {
             value = node.text;
             return node.kind == YamlNode::Kind::kScalar && !value.empty();
+          }};
+}
+
+Rule<std::string> pattern_text() {
+  return {.expected = "a pattern such as MatMul(Softmax, any)",
+          .read = [](const YamlNode& node, std::string& value) {
+            value = node.text;
+            if (node.kind != YamlNode::Kind::kScalar) {
+              return false;
+            }
+            try {
+              static_cast<void>(parse_pattern(value));
+              return true;
+            } catch (const Error&) {
+              return false;
+            }
           }};
 }
 

@@ -28,6 +28,7 @@ std::string alternatives(const std::vector<std::string>& names);
 
 Rule<bool> truth();
 Rule<std::string> any_text();
+Rule<std::string> pattern_text();
 Rule<std::string> known_name(std::string noun, std::vector<std::string> names);
 Rule<double> number();
 /// Rounded to the nearest float; not one that would round to infinity or, unlike it, to 0.

@@ -71,9 +71,12 @@ void describe(Visitor& visit, LayerRule& rule, const KnownNames& known) {
     match.key("op", rule.op, any_text(), "operator type, such as Conv");
     match.key("name", rule.name, any_text(),
               "node name; * is any run of characters, ? any one");
+    match.key("pattern", rule.pattern, pattern_text(),
+              "part of what looks like this, such as MatMul(Softmax, any)");
   });
-  visit.require(!rule.op.empty() || !rule.name.empty(), "an entry of 'layers' matches nothing",
-                "'match' with 'op' or 'name'");
+  visit.require(!rule.op.empty() || !rule.name.empty() || !rule.pattern.empty(),
+                "an entry of 'layers' matches nothing",
+                "'match' with 'op', 'name' or 'pattern'");
   visit.key("keep_float", rule.keep_float, truth(), "do not quantize these nodes");
   visit.section("activations", "as above, for these nodes",
                 [&](auto& inner) { describe_activations(inner, rule.activations, known); });
@@ -86,6 +89,13 @@ void describe(Visitor& visit, Config& config, const KnownNames& known) {
   visit.key("version", config.version, integer(1, 1), "version of this format");
   visit.key("target", config.target, known_name("target", known.targets),
             "the engine that shall run the result");
+  visit.key("objective", config.objective,
+            one_of<std::optional<Objective>>({{"auto", {}},
+                                              {"latency", Objective::kLatency},
+                                              {"coverage", Objective::kCoverage},
+                                              {"size", Objective::kSize}}),
+            "quantize where that saves the target time, or everything that can be, or every "
+            "layer with weights; auto: as the target says");
   visit.section("activations", "values computed from the inputs",
                 [&](auto& inner) { describe_activations(inner, config.activations, known); });
   visit.section("weights", "constants of convolutions and products",
@@ -133,11 +143,38 @@ void describe(Visitor& visit, Config& config, const KnownNames& known) {
              {"fixed_point", RequantizeArithmetic::kFixedPoint}}),
         "float32, or int32 products in int64; auto: fixed point unless halves go to even");
   });
+  visit.section("accumulator", "in what sums of products are added up", [&](auto& inner) {
+    inner.key("bits", config.accumulator.bits, integer(8, 32),
+              "its width; files for engines cannot say it, these take 32");
+    inner.key("overflow", config.accumulator.overflow,
+              one_of<Overflow>({{"saturate", Overflow::kSaturate}, {"wrap", Overflow::kWrap}}),
+              "what becomes of a sum that does not fit");
+    inner.key("avoid_overflow", config.avoid_overflow, truth(),
+              "widen weight scales until no sum can leave it, whatever the input");
+  });
   visit.numbers("dims", config.dims, integer(1),
                 "extent of each symbolic dimension of the model");
   visit.texts("plugins", config.plugins, "shared objects with calibrators of your own");
   visit.list("layers", config.layers, "exceptions; the first entry that matches a node decides",
              [&](auto& entry, LayerRule& rule) { describe(entry, rule, known); });
+}
+
+template <class Visitor>
+void describe(Visitor& visit, TargetOperator& row) {
+  visit.key("op", row.op, any_text(), "operator type");
+  visit.key("only", row.only,
+            one_of<NodeKind>({{"any", NodeKind::kAny},
+                              {"depthwise", NodeKind::kDepthwise},
+                              {"few_channels", NodeKind::kFewChannels},
+                              {"activations", NodeKind::kActivations}}),
+            "which nodes of it");
+  visit.key("runs_as", row.runs_as, any_text(), "the engine's integer kernel");
+  visit.key("quantized_result", row.quantized_result, truth(),
+            "it runs on integers only when its result is quantized too");
+  visit.key("float", row.float_cost, number(), "nanoseconds per multiplication or element");
+  visit.key("integer", row.integer_cost, number(), "the same on integers");
+  visit.key("window", row.window_cost, number(),
+            "on integers, more for each result position and position of the window");
 }
 
 template <class Visitor>
@@ -151,10 +188,37 @@ void describe(Visitor& visit, Target& target) {
   visit.key("weight_storage", target.weight_storage, storage, "integer type");
   visit.key("weight_pair_limit", target.weight_pair_limit, integer(0),
             "largest sum of two neighbouring weights; 0: any");
-  visit.texts("quantized_output", target.quantized_output,
-              "operators that run on integers only when their result is quantized too");
-  visit.texts("integer_operators", target.integer_operators,
-              "operators, beside those of the patterns, that run on integers");
+  visit.key("objective", target.objective,
+            one_of<Objective>({{"latency", Objective::kLatency},
+                               {"coverage", Objective::kCoverage},
+                               {"size", Objective::kSize}}),
+            "what quantization is for");
+  visit.list("operators", target.operators, "what runs on integers",
+             [](auto& entry, TargetOperator& row) { describe(entry, row); });
+  visit.key("merges_activations", target.merges_activations, truth(),
+            "Relu and Clip come before the rounding of what they read");
+  visit.key("float_bias", target.float_bias, truth(), "biases stay real");
+  visit.texts("unified", target.unified,
+              "operators whose operands and result share parameters");
+  visit.list("fixed_ranges", target.fixed_ranges, "results whose range does not depend on data",
+             [](auto& entry, FixedRange& fixed) {
+               entry.key("op", fixed.op, any_text(), "operator type");
+               entry.key("low", fixed.low, number(), "lowest value");
+               entry.key("high", fixed.high, number(), "highest value");
+             });
+  visit.list("keep_float", target.keep_float, "what stays in float",
+             [](auto& entry, FloatRule& rule) {
+               entry.key("pattern", rule.pattern, pattern_text(), "what it looks like");
+               entry.key("because", rule.because, any_text(), "why");
+             });
+  visit.section("conversion", "of a Quantize or Dequantize", [&](auto& inner) {
+    inner.key("call", target.conversion.call, number(), "nanoseconds, however small");
+    inner.key("element", target.conversion.element, number(), "nanoseconds per element");
+    inner.key("layout", target.conversion.layout, number(),
+              "more per element and reader of values of rank 4, which change layout too");
+  });
+  visit.key("least_gain", target.least_gain, number(),
+            "nanoseconds that a layer must save to stay in float");
 }
 
 }  // namespace tare

@@ -28,10 +28,10 @@ int at(int axis, const Shape& shape) {
   return axis < 0 ? axis + static_cast<int>(shape.size()) : axis;
 }
 
-class Accumulator {
+class IntegerSum {
  public:
-  Accumulator(Graph& graph, NodeId id, const ProductOp& product)
-      : graph_(graph), node_(graph.node(id)), product_(product) {}
+  IntegerSum(Graph& graph, NodeId id, const ProductOp& product, const Accumulator& held)
+      : graph_(graph), node_(graph.node(id)), product_(product), held_(held) {}
 
   /// Leaves the graph as it is where the sum cannot run on integers.
   void run() {
@@ -55,10 +55,12 @@ class Accumulator {
       }
       operands.push_back(bias);
     }
+    Attributes attributes = node_.attributes;
+    set_accumulator(attributes, held_);
     const NodeId sum = graph_.add_node(
         graph_.unique_name(node_.name + "_accumulated"), node_.op, operands,
         {{graph_.unique_name(graph_.name(node_.outputs[0]) + "_accumulated"), type}},
-        node_.attributes);
+        attributes);
     graph_.replace_uses(node_.outputs[0],
                         add_dequantize(graph_, graph_.node(sum).outputs[0],
                                        graph_.name(node_.outputs[0]) + "_dequantized"));
@@ -155,17 +157,18 @@ class Accumulator {
   Graph& graph_;
   const Node node_;
   const ProductOp& product_;
+  const Accumulator held_;
 };
 
 }  // namespace
 
-void accumulate_products(Graph& graph) {
+void accumulate_products(Graph& graph, const Accumulator& held) {
   for (const NodeId id : graph.topological_order()) {
     const auto* product =
         std::find_if(kProductOps.begin(), kProductOps.end(),
                      [&](const ProductOp& p) { return p.op == graph.node(id).op; });
     if (product != kProductOps.end()) {
-      Accumulator(graph, id, *product).run();
+      IntegerSum(graph, id, *product, held).run();
     }
   }
   graph.erase_unused();

@@ -1,14 +1,16 @@
 #pragma once
 
+#include "tare/accumulator.h"
 #include "tare/graph.h"
 #include "tare/requantize.h"
 
 namespace tare {
 
 /// Sums of products of dequantized 8-bit values become sums of products of storage values, in
-/// int32 at the product of both scales; a constant bias is rounded to that scale. A sum stays
-/// as it is where its bias does not fit, or scales vary along what is summed over.
-void accumulate_products(Graph&);
+/// such accumulators at the product of both scales; a constant bias is rounded to that scale. A
+/// sum stays as it is where its bias does not fit int32, or scales vary along what is summed
+/// over.
+void accumulate_products(Graph&, const Accumulator&);
 
 /// Moves Quantize up and Dequantize down through operators of the affine allow-list until
 /// nothing moves any more; those operators then run on storage values.

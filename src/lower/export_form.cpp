@@ -4,10 +4,22 @@
 
 namespace tare {
 
-Graph export_form(const Graph& integer, Form form) {
+namespace {
+
+Graph qdq_for(const Graph& integer, const Target& target) {
+  Graph qdq = to_qdq(integer);
+  if (target.merges_activations) {
+    qdq = merge_activations(std::move(qdq));
+  }
+  return target.float_bias ? with_real_biases(std::move(qdq)) : qdq;
+}
+
+}  // namespace
+
+Graph export_form(const Graph& integer, Form form, const Target& target) {
   switch (form) {
     case Form::kQdq:
-      return to_qdq(integer);
+      return qdq_for(integer, target);
     case Form::kQoperator:
       return to_qoperator(integer);
     case Form::kInteger:

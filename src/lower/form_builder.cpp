@@ -1,5 +1,7 @@
 #include "lower/form_builder.h"
 
+#include "tare/accumulator.h"
+
 #include <algorithm>
 
 namespace tare {
@@ -26,6 +28,11 @@ Attributes axis_of(const QuantParams& params) {
 
 bool is_accumulator(const TensorType& type) {
   return type.quant && type.quant->storage == DType::kInt32;
+}
+
+Attributes FormBuilder::plain(Attributes attributes) {
+  set_accumulator(attributes, {});
+  return attributes;
 }
 
 FormBuilder::FormBuilder(const Graph& integer) : from_(integer) {
@@ -84,7 +91,7 @@ void FormBuilder::on_expressed(const Node& node) {
                        plain(type, type.quant ? DType::kFloat32 : type.dtype)});
   }
   const NodeId id = to_.add_node(to_.unique_name(node.name), node.op, operands,
-                                 std::move(results), node.attributes);
+                                 std::move(results), plain(node.attributes));
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     const ValueId result = to_.node(id).outputs[i];
     const TensorType& type = from_.type(node.outputs[i]);

@@ -48,6 +48,8 @@ class FormBuilder {
   std::pair<ValueId, ValueId> parameters(const TensorType&);
 
   static TensorType plain(const TensorType&, DType);
+  /// Those of ONNX, without the accumulator.
+  static Attributes plain(Attributes);
 
  private:
   void add_input(ValueId);

@@ -186,7 +186,7 @@ class IntegerOperatorBuilder final : public StorageFormBuilder {
         to().add_node(to().unique_name(node.name), convolves ? "ConvInteger" : "MatMulInteger",
                       {x.values, w.values, zero_point(x), zero_point(w)},
                       {{to().unique_name(from().name(result)), type}},
-                      convolves ? node.attributes : Attributes{});
+                      convolves ? plain(node.attributes) : Attributes{});
     ValueId sum = to().node(id).outputs[0];
     if (product.bias) {
       Tensor bias = *from().constant(product.bias);

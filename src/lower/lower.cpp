@@ -15,7 +15,9 @@ namespace {
 class IntegerBuilder final : public RegionBuilder {
  public:
   IntegerBuilder(const SimulatedGraph& simulated, const QuantTable& table)
-      : RegionBuilder(simulated.source), simulated_(simulated), table_(table) {}
+      : RegionBuilder(simulated.source, simulated.accumulator),
+        simulated_(simulated),
+        table_(table) {}
 
   ValueId weight(const Node& reader, ValueId constant, int axis) override {
     for (const QuantPoint& point : simulated_.points) {
@@ -144,9 +146,26 @@ Graph lower(const SimulatedGraph& simulated, const QuantTable& table) {
   return finish(builder.take(), simulated.requantize);
 }
 
-Graph lower(Graph graph, const RequantizeMode& mode) {
+std::vector<std::string> float_operators(const Graph& integer) {
+  const auto is_real = [&](ValueId value) {
+    return value && integer.constant(value) == nullptr &&
+           integer.type(value).dtype == DType::kFloat32;
+  };
+  std::vector<std::string> names;
+  for (const NodeId id : integer.topological_order()) {
+    const Node& node = integer.node(id);
+    if (node.op != "Quantize" && node.op != "Dequantize" &&
+        (std::any_of(node.inputs.begin(), node.inputs.end(), is_real) ||
+         std::any_of(node.outputs.begin(), node.outputs.end(), is_real))) {
+      names.push_back(node.name);
+    }
+  }
+  return names;
+}
+
+Graph lower(Graph graph, const RequantizeMode& mode, const Accumulator& accumulator) {
   expand_affine_regions(graph);  // brings storage values to the factors
-  accumulate_products(graph);
+  accumulate_products(graph, accumulator);
   return finish(std::move(graph), mode);
 }
 

@@ -47,14 +47,18 @@ void unify_gemm(Graph& graph, const Node& gemm) {
     operands.pop_back();
   }
   const bool turns = gemm.attributes.integer("transB", 0) != 0;
-  if (!turns && operands.size() > 2 && gemm.attributes.items().empty()) {
+  Attributes attributes = gemm.attributes;
+  for (const char* name : {"alpha", "beta", "transA", "transB"}) {
+    attributes.erase(name);
+  }
+  if (!turns && operands.size() > 2 && attributes == gemm.attributes) {
     return;
   }
   if (turns) {
     operands[1] = transpose(graph, operands[1]);
   }
   const std::string op = operands.size() > 2 ? "Gemm" : "MatMul";
-  replace_node(graph, gemm, op, std::move(operands), {});
+  replace_node(graph, gemm, op, std::move(operands), std::move(attributes));
 }
 
 /// The parameters that the first operand and the result share, when they are storage values

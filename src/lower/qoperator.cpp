@@ -144,7 +144,7 @@ class QOperatorBuilder final : public StorageFormBuilder {
 
   ValueId add_as(const Node& node, const std::string& op, std::vector<ValueId> operands,
                  const TensorType& type, const std::string& name) {
-    Attributes attributes = node.attributes;
+    Attributes attributes = plain(node.attributes);
     if (op == "QLinearSoftmax") {
       constexpr std::int64_t kOneAxis = 13;  // the opset from which Softmax is along one axis
       attributes.set("axis", attributes.integer("axis", -1));

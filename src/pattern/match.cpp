@@ -152,7 +152,9 @@ class Search {
         return says(titled(node) + " does not meet: " + condition.text);
       }
     }
-    nodes.push_back(id);
+    if (!part.is_context) {
+      nodes.push_back(id);
+    }
     return part.operands ? solve_operands(goal, node) : solve(goal.next);
   }
 

@@ -47,6 +47,10 @@ Pattern Pattern::with_more() const {
   return changed_node(*this, [](Impl& impl) { impl.more_operands = true; });
 }
 
+Pattern Pattern::context() const {
+  return changed_node(*this, [](Impl& impl) { impl.is_context = true; });
+}
+
 Pattern Pattern::single_use() const {
   return changed(*this, [](Impl& impl) { impl.single_use = true; });
 }

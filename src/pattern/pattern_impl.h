@@ -29,6 +29,7 @@ struct Pattern::Impl {
   std::optional<std::vector<Pattern>> operands;
   bool any_order = false;
   bool more_operands = false;
+  bool is_context = false;
   std::vector<WantedAttribute> attributes;
   std::vector<Condition<NodePredicate>> node_conditions;
 

@@ -23,6 +23,26 @@ auto during(const char* activity, Stage stage) {
   }
 }
 
+/// What the configured accumulator means for files, and where it may still overflow although it
+/// was not to.
+void audit_accumulators(const Config& config, const Graph& integer,
+                        std::vector<Warning>& warnings) {
+  if (config.accumulator == Accumulator{}) {
+    return;
+  }
+  warnings.push_back({"accumulator_of_file", "accumulator",
+                      "files cannot say that sums have " +
+                          std::to_string(config.accumulator.bits) +
+                          " bits; what reads them adds up in 32"});
+  for (const ProductSums& sums : guaranteed_sums(integer)) {
+    if (config.avoid_overflow && !sums.range.fits(config.accumulator)) {
+      warnings.push_back({"accumulator_overflow", "node '" + integer.node(sums.node).name + "'",
+                          "may need " + std::to_string(sums.range.bits()) +
+                              " bits, as both of its factors are computed"});
+    }
+  }
+}
+
 using Decide = std::function<QuantTable(const SimulatedGraph&, CalibrationAudit&)>;
 
 /// The stages, with `decide` making a table of the simulated graph and filling the audit.
@@ -36,6 +56,7 @@ QuantizeResult run_stages(const Graph& model, const Config& config, const Toolki
   });
   result.table = during(activity, [&] { return decide(result.simulated, result.audit); });
   result.integer = during("lowering", [&] { return lower(result.simulated, result.table); });
+  audit_accumulators(config, result.integer, result.audit.warnings);
   return result;
 }
 
@@ -84,14 +105,16 @@ Graph lower_quantized(Graph model, const Config& config, const Toolkit& toolkit)
   Graph prepared = during("preparing the graph", [&] {
     return prepare(from_integer_operators(std::move(model)), toolkit);
   });
-  return during("lowering",
-                [&] { return lower(from_qdq(std::move(prepared)), config.requantize.mode()); });
+  return during("lowering", [&] {
+    return lower(from_qdq(std::move(prepared)), config.requantize.mode(), config.accumulator);
+  });
 }
 
 SimulatedGraph simulate_all(const Graph& model, Config config, const Toolkit& toolkit) {
   for (LayerRule& rule : config.layers) {
     rule.keep_float = false;
   }
+  config.objective = Objective::kCoverage;
   const Target target = read_target(config.target);
   return simulate(prepare(model, toolkit), config, target, toolkit.patterns);
 }

@@ -1,5 +1,7 @@
 #include "tare/simulate.h"
 
+#include "simulate/accumulated.h"
+
 #include <algorithm>
 #include <optional>
 
@@ -52,6 +54,11 @@ class Binder {
     const ValueId result = node.outputs[0];
     const auto params = decided(point);
     TensorType type = graph_.type(result);
+    if (!params || !may_overflow(node, point)) {
+      Attributes attributes = node.attributes;
+      set_accumulator(attributes, {});
+      graph_.set_attributes(id, std::move(attributes));
+    }
     if (!params) {
       for (std::size_t i = 0; i < node.inputs.size(); ++i) {
         if (node.inputs[i]) {
@@ -70,6 +77,17 @@ class Binder {
       type.quant->axis = node.op == "Conv" ? 1 : static_cast<int>(type.shape.size()) - 1;
     }
     graph_.set_type(result, type);
+  }
+
+  /// For some storage values, where the points of an accumulating node are decided.
+  bool may_overflow(const Node& node, const std::string& point) const {
+    if (!states_accumulator(node.attributes)) {
+      return false;
+    }
+    const Accumulator held = accumulator(node.attributes);
+    const auto sums = guaranteed_sums(simulated_, *simulated_.find(point), table_);
+    return std::any_of(sums.begin(), sums.end(),
+                       [&](const SumRange& sum) { return !sum.fits(held); });
   }
 
   /// storage - zero_point, as the accumulator wants it.

@@ -35,13 +35,21 @@ bool is_fused_activation(const Graph& graph, const Node& node) {
          (row->rule == AffineRule::kRectifies || row->rule == AffineRule::kClamps);
 }
 
-ValueId fused_result(const Graph& graph, const Region& region) {
+std::vector<NodeId> fused_activations(const Graph& graph, const Region& region) {
+  std::vector<NodeId> result;
   ValueId value = graph.node(region.match.root()).outputs[0];
   while (graph.single_use(value) &&
          is_fused_activation(graph, graph.node(graph.users(value)[0]))) {
-    value = graph.node(graph.users(value)[0]).outputs[0];
+    result.push_back(graph.users(value)[0]);
+    value = graph.node(result.back()).outputs[0];
   }
-  return value;
+  return result;
+}
+
+ValueId fused_result(const Graph& graph, const Region& region) {
+  const std::vector<NodeId> activations = fused_activations(graph, region);
+  const NodeId last = activations.empty() ? region.match.root() : activations.back();
+  return graph.node(last).outputs[0];
 }
 
 ValueId RegionBuilder::current(ValueId value) const {
@@ -94,14 +102,20 @@ ValueId RegionBuilder::accumulate(const Node& node, std::vector<ValueId> operand
   if (type.quant && type.quant->axis) {
     type.quant->axis = channel_axis(node, expressed.shape);
   }
-  return dequantized(add_node(node, std::move(operands), type, "_accumulated"));
+  Attributes attributes = node.attributes;
+  set_accumulator(attributes, accumulator_);
+  return dequantized(
+      add_node(node, std::move(operands), type, "_accumulated", std::move(attributes)));
 }
 
 ValueId RegionBuilder::apply(const Node& node, std::vector<ValueId> operands) {
   for (ValueId& operand : operands) {
-    operand = dequantized(operand);
+    if (operand) {
+      operand = dequantized(operand);
+    }
   }
-  return add_node(node, std::move(operands), source_->type(node.outputs[0]), "_expressed");
+  return add_node(node, std::move(operands), source_->type(node.outputs[0]), "_expressed",
+                  node.attributes);
 }
 
 ValueId RegionBuilder::dequantized(ValueId storage) {
@@ -123,11 +137,12 @@ ValueId RegionBuilder::dequantized(ValueId storage) {
 }
 
 ValueId RegionBuilder::add_node(const Node& like, std::vector<ValueId> operands,
-                                TensorType type, const std::string& suffix) {
+                                TensorType type, const std::string& suffix,
+                                Attributes attributes) {
   const std::string name = working_.unique_name(source_->name(like.outputs[0]) + suffix);
   const NodeId id =
       working_.add_node(working_.unique_name(like.name + suffix), like.op, std::move(operands),
-                        {{name, std::move(type)}}, like.attributes);
+                        {{name, std::move(type)}}, std::move(attributes));
   return working_.node(id).outputs[0];
 }
 

@@ -18,6 +18,9 @@ ValueId point_root(const Graph&, ValueId);
 /// True when `node` may disappear into the rounding of a Quantize that follows it (Relu, Clip).
 bool is_fused_activation(const Graph&, const Node&);
 
+/// The activations that fuse with a region, in order.
+std::vector<NodeId> fused_activations(const Graph&, const Region&);
+
 /// The result of a region, followed through the activations that fuse with it.
 ValueId fused_result(const Graph&, const Region&);
 
@@ -26,7 +29,8 @@ ValueId fused_result(const Graph&, const Region&);
 /// copy.
 class RegionBuilder : public AffineBuilder {
  public:
-  explicit RegionBuilder(const Graph& source) : source_(&source), working_(source) {}
+  RegionBuilder(const Graph& source, const Accumulator& accumulator)
+      : source_(&source), working_(source), accumulator_(accumulator) {}
 
   const Graph& graph() const final { return *source_; }
   ValueId activation(ValueId) final;
@@ -67,10 +71,11 @@ class RegionBuilder : public AffineBuilder {
  private:
   ValueId dequantized(ValueId storage);
   ValueId add_node(const Node& like, std::vector<ValueId> operands, TensorType type,
-                   const std::string& suffix);
+                   const std::string& suffix, Attributes);
 
   const Graph* source_;
   Graph working_;
+  Accumulator accumulator_;
   std::map<ValueId, ValueId> current_;
   std::map<std::pair<ValueId, std::string>, ValueId> storage_;
   std::map<ValueId, ValueId> dequantized_;

@@ -1,27 +1,84 @@
 #include "simulate/settings.h"
 
+#include "simulate/target_operator.h"
+
 #include <algorithm>
 
 namespace tare {
+namespace {
+
+/// Names of the nodes of all matches.
+std::set<std::string> matched_nodes(const Graph& graph, const std::string& text) {
+  std::set<std::string> result;
+  const Pattern pattern = parse_pattern(text);
+  for (const NodeId id : graph.topological_order()) {
+    if (const auto match = pattern.match(graph, id)) {
+      for (const NodeId node : match->nodes()) {
+        result.insert(graph.node(node).name);
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+Settings::Settings(const Graph& graph, const Config& config, const Target& target)
+    : graph_(&graph), config_(&config), target_(&target) {
+  for (const LayerRule& rule : config.layers) {
+    layer_nodes_.push_back(rule.pattern.empty() ? std::set<std::string>{}
+                                                : matched_nodes(graph, rule.pattern));
+  }
+  if (objective() != Objective::kCoverage) {
+    for (const FloatRule& rule : target.keep_float) {
+      for (const std::string& name : matched_nodes(graph, rule.pattern)) {
+        target_float_.emplace(name, rule.because);
+      }
+    }
+  }
+}
 
 const LayerRule* Settings::rule(const Node& node) const {
-  for (const LayerRule& candidate : config_->layers) {
-    const bool op_fits = candidate.op.empty() || candidate.op == node.op;
-    if (op_fits && (candidate.name.empty() || glob_match(candidate.name, node.name))) {
+  for (std::size_t i = 0; i < config_->layers.size(); ++i) {
+    const LayerRule& candidate = config_->layers[i];
+    if ((candidate.op.empty() || candidate.op == node.op) &&
+        (candidate.name.empty() || glob_match(candidate.name, node.name)) &&
+        (candidate.pattern.empty() || layer_nodes_[i].contains(node.name))) {
       return &candidate;
     }
   }
   return nullptr;
 }
 
-bool Settings::runs_on_integers(const Node& node) const {
-  const auto& known = target_->integer_operators;
-  return std::find(known.begin(), known.end(), node.op) != known.end();
+const TargetOperator* Settings::target_operator(const Graph& graph, const Node& node) const {
+  return find_operator(*target_, graph, node);
+}
+
+bool Settings::runs_on_integers(const Graph& graph, const Node& node) const {
+  return target_->operators.empty() || target_operator(graph, node) != nullptr;
+}
+
+bool Settings::needs_quantized_result(const Graph& graph, const Match& match) const {
+  if (objective() == Objective::kCoverage) {
+    return true;
+  }
+  return std::any_of(match.nodes().begin(), match.nodes().end(), [&](NodeId id) {
+    const TargetOperator* row = target_operator(graph, graph.node(id));
+    return row != nullptr && row->quantized_result;
+  });
 }
 
 bool Settings::keeps_float(const Node& node) const {
+  return !float_reason(node).empty();
+}
+
+std::string Settings::float_reason(const Node& node) const {
   const LayerRule* found = rule(node);
-  return found != nullptr && found->keep_float;
+  if (found != nullptr && found->keep_float) {
+    return *found->keep_float ? "the configuration keeps it in float" : "";
+  }
+  const auto of_target = target_float_.find(node.name);
+  return of_target == target_float_.end() ? "" : of_target->second;
 }
 
 QuantPoint Settings::activation(ValueId value) const {
@@ -40,6 +97,15 @@ QuantPoint Settings::activation(ValueId value) const {
   QuantPoint result = point(value, Role::kActivation, config_->activations, chosen,
                             target_->activation_storage);
   result.spec.symmetric = result.spec.symmetric || target_->activation_symmetric;
+  const bool is_chosen = chosen != nullptr && chosen->calibrator;
+  if (const auto producer = graph_->producer(value); producer && !is_chosen) {
+    for (const FixedRange& fixed : target_->fixed_ranges) {
+      if (fixed.op == graph_->node(*producer).op) {
+        result.calibrator = {.name = "fixed",
+                             .options = {{"low", fixed.low}, {"high", fixed.high}}};
+      }
+    }
+  }
   return result;
 }
 

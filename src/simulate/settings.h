@@ -4,21 +4,30 @@
 #include "tare/simulate.h"
 
 #include <map>
+#include <set>
 #include <string>
+#include <vector>
 
 namespace tare {
 
 /// What the configuration and the target say about single nodes and values.
 class Settings {
  public:
-  Settings(const Graph& graph, const Config& config, const Target& target)
-      : graph_(&graph), config_(&config), target_(&target) {}
+  Settings(const Graph& graph, const Config& config, const Target& target);
 
   /// The first layer rule whose conditions hold for the node, or null.
   const LayerRule* rule(const Node&) const;
   bool keeps_float(const Node&) const;
+  /// Who keeps the node in float, for people.
+  std::string float_reason(const Node&) const;
+  const Target& target() const { return *target_; }
+  Objective objective() const { return config_->objective.value_or(target_->objective); }
+  /// What the target says of running that node on integers; null when it says nothing.
+  const TargetOperator* target_operator(const Graph&, const Node&) const;
   /// Whether the target has an integer kernel for an operator of the affine allow-list.
-  bool runs_on_integers(const Node&) const;
+  bool runs_on_integers(const Graph&, const Node&) const;
+  /// Whether a match runs on integers only when what it computes is quantized.
+  bool needs_quantized_result(const Graph&, const Match&) const;
   bool corrects_bias() const { return config_->bias_correction; }
   bool rounds_weights() const { return config_->rounding != Rounding::kNearest; }
 
@@ -35,6 +44,8 @@ class Settings {
   const Graph* graph_;
   const Config* config_;
   const Target* target_;
+  std::vector<std::set<std::string>> layer_nodes_;   ///< per rule: nodes its pattern matches
+  std::map<std::string, std::string> target_float_;  ///< node and why the target keeps it float
 };
 
 }  // namespace tare

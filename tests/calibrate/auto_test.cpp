@@ -4,6 +4,7 @@
 #include "execute/random_graph.h"
 
 #include <cmath>
+#include <numeric>
 
 #include <gtest/gtest.h>
 
@@ -44,12 +45,15 @@ Graph random_network(std::uint32_t seed) {
   return prepare(testing::random_graph(random, 15), Toolkit::builtin());
 }
 
-/// Squared error of the results of the quantized network, each relative to its magnitude.
-double error(const SimulatedGraph& simulated, const QuantTable& table, const Dataset& data) {
+/// For each sample the squared error of the results of the quantized network, each relative to
+/// its magnitude in all samples.
+std::vector<double> errors(const SimulatedGraph& simulated, const QuantTable& table,
+                           const Dataset& data) {
   const Executable exact(simulated.source);
   const Executable quantized(tare::bind(simulated, table));
-  std::vector<double> errors(simulated.source.outputs().size());
-  std::vector<double> magnitudes(errors.size());
+  const std::size_t results = simulated.source.outputs().size();
+  std::vector<std::vector<double>> squared(data.size(), std::vector<double>(results));
+  std::vector<double> magnitudes(results);
   for (std::size_t sample = 0; sample < data.size(); ++sample) {
     std::vector<Tensor> inputs;
     for (const ValueId input : simulated.source.inputs()) {
@@ -57,19 +61,36 @@ double error(const SimulatedGraph& simulated, const QuantTable& table, const Dat
     }
     const auto a = exact.run(inputs);
     const auto b = quantized.run(inputs);
-    for (std::size_t k = 0; k < errors.size(); ++k) {
+    for (std::size_t k = 0; k < results; ++k) {
       for (std::size_t i = 0; i < a[k].view<float>().size(); ++i) {
         const double x = a[k].view<float>()[i];
-        errors[k] += std::pow(x - static_cast<double>(b[k].view<float>()[i]), 2);
+        squared[sample][k] += std::pow(x - static_cast<double>(b[k].view<float>()[i]), 2);
         magnitudes[k] += x * x;
       }
     }
   }
-  double sum = 0;
-  for (std::size_t k = 0; k < errors.size(); ++k) {
-    sum += magnitudes[k] > 0 ? errors[k] / magnitudes[k] : 0;
+  std::vector<double> sums(data.size());
+  for (std::size_t sample = 0; sample < data.size(); ++sample) {
+    for (std::size_t k = 0; k < results; ++k) {
+      sums[sample] += magnitudes[k] > 0 ? squared[sample][k] / magnitudes[k] : 0;
+    }
   }
-  return sum;
+  return sums;
+}
+
+/// Weights with which all samples count alike: the reciprocal of what is usual in each.
+std::vector<double> level(const std::vector<std::vector<double>>& of_candidates) {
+  std::vector<double> usual(of_candidates.front().size());
+  for (const std::vector<double>& each : of_candidates) {
+    const double total = std::accumulate(each.begin(), each.end(), 0.0);
+    for (std::size_t sample = 0; sample < usual.size() && total > 0; ++sample) {
+      usual[sample] += each[sample] / total;
+    }
+  }
+  for (double& value : usual) {
+    value = value > 0 ? 1 / value : 0;
+  }
+  return usual;
 }
 
 QuantTable calibrated(const Graph& graph, const std::string& calibrator, const Dataset& data,
@@ -93,13 +114,23 @@ TEST_P(Auto, LeavesNoMoreErrorInTheResultsThanAnyCalibratorThatItTries) {
   const Graph graph = random_network(GetParam());
   const SamplesInMemory data = heavy_samples(graph, GetParam(), 20);
   const SimulatedGraph simulated = simulated_of(graph, "auto");
-  const double least = error(simulated, calibrated(graph, "auto", data), data);
-  ASSERT_FALSE(candidates().empty());
+  const auto errors_of = [&](const std::string& calibrator) {
+    return errors(simulated, calibrated(graph, calibrator, data), data);
+  };
+  std::vector<std::vector<double>> tried;
   for (const CalibratorChoice& choice : candidates()) {
+    tried.push_back(errors_of(choice.name));
+  }
+  ASSERT_FALSE(tried.empty());
+  const std::vector<double> weights = level(tried);
+  const auto total = [&](const std::vector<double>& each) {
+    return std::inner_product(each.begin(), each.end(), weights.begin(), 0.0);
+  };
+  const double least = total(errors_of("auto"));
+  for (std::size_t i = 0; i < tried.size(); ++i) {
     // Trials run in real values, so that single values on the edge between two steps may fall
     // to the other side.
-    EXPECT_LE(least, 1.01 * error(simulated, calibrated(graph, choice.name, data), data))
-        << choice.name;
+    EXPECT_LE(least, 1.01 * total(tried[i])) << candidates()[i].name;
   }
 }
 

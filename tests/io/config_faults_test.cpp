@@ -43,6 +43,18 @@ TEST_F(ConfigFaults, SayWhichKeysDoNotGoTogether) {
             shift);
 }
 
+TEST_F(ConfigFaults, SayWhichAccumulatorsThereAre) {
+  for (const std::string bits : {"7", "33", "-14", "14.5", "wide"}) {
+    EXPECT_EQ(message("accumulator: {bits: " + bits + "}\n"),
+              "c.yaml:1:21: 'bits' is '" + bits + "', expected an integer in [8,32]");
+  }
+  EXPECT_EQ(message("accumulator: {overflow: avoid}\n"),
+            "c.yaml:1:25: 'overflow' is 'avoid', expected saturate or wrap");
+  EXPECT_EQ(message("", {"accumulator.avoid_overflow=7"}),
+            "--set accumulator.avoid_overflow=7: 'avoid_overflow' is '7', expected true or "
+            "false");
+}
+
 TEST_F(ConfigFaults, AreReportedTogether) {
   EXPECT_EQ(
       message("version: 2\n"
@@ -58,20 +70,22 @@ TEST_F(ConfigFaults, AreReportedTogether) {
               "  - Conv\n"
               "plugin: []\n"),
       "c.yaml:1:10: 'version' is '2', expected 1\n"
-      "c.yaml:2:9: unknown target 'ortcpu', expected ort-cpu\n"
+      "c.yaml:2:9: unknown target 'ortcpu', expected openvino, ort-cpu, qnn or tensorrt\n"
       "c.yaml:3:24: 'storage' is 'int4', expected auto, int8 or uint8\n"
       "c.yaml:3:41: 'symmetric' is 'maybe', expected true or false\n"
       "c.yaml:4:10: 'weights' is a list, expected a map\n"
       "c.yaml:5:37: 'schedule' is 'sequentially', expected auto, sequential or independent\n"
       "c.yaml:5:24: 'samples' is '0', expected all, or an integer of at least 1\n"
       "c.yaml:6:15: 'batch' is 'many', expected an integer of at least 1\n"
-      "c.yaml:8:5: an entry of 'layers' matches nothing, expected 'match' with 'op' or 'name'\n"
+      "c.yaml:8:5: an entry of 'layers' matches nothing, expected 'match' with 'op', 'name' or "
+      "'pattern'\n"
       "c.yaml:8:17: 'keep_float' is 'true', expected true or false\n"
       "c.yaml:9:58: unknown calibrator 'percentil', expected max or percentile\n"
       "c.yaml:9:81: 'percentile' is 'a', expected a number\n"
       "c.yaml:10:5: an entry of 'layers' is 'Conv', expected a map\n"
-      "c.yaml:11:1: unknown key 'plugin', expected version, target, activations, weights, "
-      "calibration, accuracy, requantize, dims, plugins or layers\n"
+      "c.yaml:11:1: unknown key 'plugin', expected version, target, objective, activations, "
+      "weights, "
+      "calibration, accuracy, requantize, accumulator, dims, plugins or layers\n"
       "  hint: did you mean 'ort-cpu', 'int8', 'sequential', 'percentile', 'plugins'?");
 }
 
@@ -120,7 +134,8 @@ TEST(Targets, ThatAreUnknownAreErrorsWithTheKnownOnes) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kInvalidConfig);
     EXPECT_STREQ(error.what(),
-                 "unknown target 'ort_cpu', expected ort-cpu\n  hint: did you mean 'ort-cpu'?");
+                 "unknown target 'ort_cpu', expected openvino, ort-cpu, qnn or tensorrt\n  "
+                 "hint: did you mean 'ort-cpu'?");
   }
 }
 

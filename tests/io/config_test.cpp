@@ -54,6 +54,7 @@ calibration:
   memory: 3MiB
 accuracy: {effort: fast, bias_correction: false}
 requantize: {rounding: to_nearest, arithmetic: float}
+accumulator: {bits: 14, overflow: wrap, avoid_overflow: true}
 dims: {batch: 1, "sequence.length": 48}
 layers:
   - {match: {op: Conv, name: "features.0.*"}, activations: {power_of_two: false, calibrator: {name: percentile, percentile: 99.99}}}
@@ -80,6 +81,8 @@ layers:
   expected.effort = Effort::kFast;
   expected.bias_correction = false;
   expected.requantize = {RequantizeRounding::kToNearest, RequantizeArithmetic::kFloat};
+  expected.accumulator = {14, Overflow::kWrap};
+  expected.avoid_overflow = true;
   expected.dims = {{"batch", 1}, {"sequence.length", 48}};
   expected.layers.resize(2);
   expected.layers[0].op = "Conv";
@@ -172,7 +175,7 @@ TEST(Targets, AreReadByNameWithoutFiles) {
   EXPECT_EQ(target.activation_storage, DType::kUint8);
   EXPECT_EQ(target.weight_storage, DType::kInt8);
   EXPECT_FALSE(target.activation_symmetric);
-  EXPECT_EQ(target.quantized_output.front(), "Conv");
+  EXPECT_TRUE(target.operators.front().quantized_result);
 }
 
 TEST(Globs, MatchRunsAndSingleCharacters) {

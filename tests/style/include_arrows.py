@@ -13,27 +13,29 @@ import sys
 ARROWS = {  # stage -> stages it may include, bottom up
     "base": [],
     "graph": ["base"],
-    "io": ["base", "graph"],
-    "onnx": ["base", "graph"],
     "pattern": ["base", "graph"],
+    "io": ["base", "graph", "pattern"],
+    "onnx": ["base", "graph"],
     "execute": ["base", "graph"],
     "prepare": ["base", "graph", "pattern", "execute"],
     "simulate": ["base", "graph", "pattern"],
     "calibrate": ["base", "graph", "simulate", "execute"],
     "lower": ["base", "graph", "pattern", "simulate"],
+    "explain": ["base", "graph", "simulate", "lower"],
     "pipeline": ["base", "graph", "io", "onnx", "pattern", "execute", "prepare", "simulate",
-                 "calibrate", "lower"],
+                 "calibrate", "lower", "explain"],
 }
 # Public header -> the lowest stage that may include it. Usually that is the stage behind it; the
 # configuration and the samples are plain types that stages use and only io reads from files.
 OWNER = {
     "error.h": "base",
     "tensor.h": "graph", "quant_params.h": "graph", "requantize.h": "graph", "graph.h": "graph",
-    "config.h": "graph", "dataset.h": "graph",
+    "accumulator.h": "graph", "config.h": "graph", "dataset.h": "graph",
     "onnx.h": "onnx", "pattern.h": "pattern", "execute.h": "execute",
     "simulate.h": "simulate", "quant_table.h": "simulate",
     "calibrator.h": "calibrate", "exact_sum.h": "calibrate", "bins.h": "calibrate",
     "range_search.h": "calibrate", "statistics.h": "calibrate", "lower.h": "lower",
+    "lint.h": "explain",
     "pipeline.h": "pipeline", "table_file.h": "pipeline",
 }
 CONFINED = {  # start of a third-party header -> the places that may name it

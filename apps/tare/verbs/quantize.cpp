@@ -4,6 +4,7 @@
 
 #include "activity.h"
 #include "configuration.h"
+#include "layer_name.h"
 #include "outputs.h"
 #include "progress.h"
 #include "text.h"
@@ -29,6 +30,11 @@ struct Summary {
   std::vector<Quantized> quantized;
   std::vector<KeptFloat> kept_float;
   std::size_t points = 0;
+  struct Sums {
+    std::string node;
+    int bits = 0;  ///< that hold any of them
+  };
+  std::vector<Sums> sums;
 };
 
 /// A table switches regions off by their points.
@@ -60,7 +66,21 @@ Summary summarize(const QuantizeResult& result) {
       }
     }
   }
+  for (const ProductSums& sums : guaranteed_sums(result.integer)) {
+    summary.sums.push_back({layer_name(result.integer.node(sums.node)), sums.range.bits()});
+  }
   return summary;
+}
+
+/// "22 bits hold every sum; the widest are those of stem"
+std::string widest_sums(const Summary& summary) {
+  const auto widest = std::max_element(
+      summary.sums.begin(), summary.sums.end(),
+      [](const Summary::Sums& a, const Summary::Sums& b) { return a.bits < b.bits; });
+  return widest == summary.sums.end()
+             ? "none"
+             : fmt::format("{} bits hold any sum; the widest are those of {}", widest->bits,
+                           widest->node);
 }
 
 /// "22: Conv 17, Add 4, Gemm 1"
@@ -97,6 +117,7 @@ std::string as_text(const Job& job, const Summary& summary) {
   row("samples", std::to_string(job.samples));
   row("points", std::to_string(summary.points));
   row("quantized", by_operator(summary));
+  row("accumulator", widest_sums(summary));
   row("kept float", std::to_string(summary.kept_float.size()));
   for (const KeptFloat& kept : summary.kept_float) {
     text += fmt::format("    {}: {}\n", kept.node, kept.reason);
@@ -114,6 +135,7 @@ Json as_json(const Job& job, const Summary& summary) {
             {"points", summary.points},
             {"quantized", Json::array()},
             {"kept_float", Json::array()},
+            {"accumulators", Json::array()},
             {"calibration",
              {{"samples", job.audit.samples},
               {"data", fmt::format("{:x}", job.audit.data)},
@@ -125,6 +147,9 @@ Json as_json(const Job& job, const Summary& summary) {
   }
   for (const KeptFloat& kept : summary.kept_float) {
     json["kept_float"].push_back({{"node", kept.node}, {"reason", kept.reason}});
+  }
+  for (const Summary::Sums& sums : summary.sums) {
+    json["accumulators"].push_back({{"node", sums.node}, {"bits", sums.bits}});
   }
   return json;
 }
@@ -244,7 +269,8 @@ int run(const Options& options, const Console& console) {
     if (writes_table(options)) {
       write_table(options.text("table"), result.simulated, result.table, result.audit);
     }
-    write_onnx(export_form(result.integer, form_of(options)), job.output);
+    write_onnx(export_form(result.integer, form_of(options), result.simulated.target),
+               job.output);
     job.target = configuration.config.target;
     job.audit = result.audit;
     job.model_bytes = std::filesystem::file_size(job.model);

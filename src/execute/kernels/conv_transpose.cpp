@@ -105,46 +105,15 @@ void run(const ConvTranspose& conv, const float* x, const float* weights, const 
   }
 }
 
-std::vector<std::int64_t> entries(const Attributes& attributes, std::string_view name,
-                                  std::size_t count, std::int64_t fallback) {
-  auto values = attributes.integers(name, std::vector<std::int64_t>(count, fallback));
-  if (values.size() != count) {
-    throw Error(ErrorCode::kInvalidModel, "",
-                "attribute '" + std::string(name) + "' has " + std::to_string(values.size()) +
-                    " entries")
-        .expected(std::to_string(count));
-  }
-  return values;
-}
-
-/// Reads the attributes; the shape of the result says how much is cut off where they do not.
 std::array<Axis, 3> make_axes(const KernelRequest& request) {
-  const Attributes& attributes = request.attributes();
-  const auto input = spatial(request.inputs[0].shape());
-  const auto kernel = spatial(request.inputs[1].shape());
-  const auto output = spatial(request.outputs[0].shape());
-  const std::size_t count = input.size();
-  const auto strides = entries(attributes, "strides", count, 1);
-  const auto dilations = entries(attributes, "dilations", count, 1);
-  const auto more = entries(attributes, "output_padding", count, 0);
-  const auto pads = entries(attributes, "pads", 2 * count, 0);
-  const std::string auto_pad = attributes.text("auto_pad", "NOTSET");
-  const bool derived = auto_pad.starts_with("SAME") || attributes.has("output_shape");
+  const Window window =
+      make_transposed_window(request.attributes(), request.inputs[0].shape(),
+                             request.outputs[0].shape(), spatial(request.inputs[1].shape()));
   std::array<Axis, 3> axes;
-  for (std::size_t i = 0; i < count; ++i) {
-    Axis& axis = axes[i + 3 - count];
-    axis = {input[i], output[i], kernel[i], strides[i], dilations[i], pads[i]};
-    const std::int64_t whole =
-        (input[i] - 1) * strides[i] + (kernel[i] - 1) * dilations[i] + 1 + more[i];
-    if (derived) {
-      const std::int64_t cut = std::max<std::int64_t>(0, whole - output[i]);
-      axis.pad = auto_pad == "SAME_UPPER" ? cut / 2 : cut - cut / 2;
-    } else if (whole - pads[i] - pads[i + count] != output[i]) {
-      throw Error(ErrorCode::kInvalidModel, "",
-                  "result has extent " + std::to_string(output[i]) + " on spatial axis " +
-                      std::to_string(i))
-          .expected(std::to_string(whole - pads[i] - pads[i + count]));
-    }
+  for (std::size_t i = 0; i < window.axes(); ++i) {
+    axes[i + 3 - window.axes()] = {window.output[i],    window.input[i],
+                                   window.kernel[i],    window.strides[i],
+                                   window.dilations[i], window.pads_begin[i]};
   }
   return axes;
 }

@@ -1,11 +1,14 @@
-// Conv, ConvTranspose, Gemm and MatMul on storage values with exact int32 accumulators.
+// Conv, ConvTranspose, Gemm and MatMul on storage values with exact int32 accumulators;
+// narrower ones where these give the same results.
 //
 // The products are computed by the float kernel on integer values: a float32 sum of integers is
 // exact while every partial sum stays below 2^24. Where the weights allow larger sums they are
 // split, w = 16 * high + low, and the two exact results are combined in int32. Integer kernels
 // of x86 without VNNI would saturate instead.
+#include "tare/accumulator.h"
+
 #include "execute/float_kernel.h"
-#include "graph/per_axis.h"
+#include "graph/product.h"
 #include "graph/storage_type.h"
 
 #include <algorithm>
@@ -61,39 +64,51 @@ double reach(const QuantParams& params) {
                   zero - static_cast<double>(range.low));
 }
 
-/// Axis of the weights along which results vary.
-std::size_t output_axis(const KernelRequest& request) {
-  if (request.node->op == "Conv") {
-    return 0;
-  }
-  if (request.node->op == "ConvTranspose") {
-    return 1;
-  }
-  const bool transposed = request.attributes().integer("transB", 0) != 0;
-  return transposed ? 0 : request.inputs[1].shape().size() - 1;
-}
-
 bool sums_are_exact(const KernelRequest& request, const std::optional<Tensor>& weights) {
   const double input = reach(*request.inputs[0].type->quant);
+  const WeightResults results(*request.node, request.inputs[1].shape());
   if (!weights) {
-    const auto depth = static_cast<double>(request.inputs[0].shape().back());
+    const auto depth = static_cast<double>(results.weights());
     return input * reach(*request.inputs[1].type->quant) * depth < kExactFloat;
   }
-  std::vector<double> sums(static_cast<std::size_t>(weights->shape()[output_axis(request)]), 0);
+  std::vector<double> sums(results.count());
   const auto values = weights->view<float>();
-  for_each_slice(weights->shape(), static_cast<int>(output_axis(request)),
-                 [&](std::size_t channel, std::size_t first, std::size_t count) {
-                   for (std::size_t i = first; i < first + count; ++i) {
-                     sums[channel] += std::abs(static_cast<double>(values[i]));
-                   }
-                 });
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    sums[results.of(i)] += std::abs(static_cast<double>(values[i]));
+  }
   return input * *std::max_element(sums.begin(), sums.end()) < kExactFloat;
+}
+
+/// Of two's complement: sums that leave int32 keep their lowest bits.
+std::int32_t sum_of(std::int32_t a, std::int32_t b) {
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(a) +
+                                   static_cast<std::uint32_t>(b));
+}
+
+/// The accumulator that some sum may leave, if there is one.
+std::optional<Accumulator> narrow_accumulator(const KernelRequest& request) {
+  if (!states_accumulator(request.attributes())) {
+    return std::nullopt;
+  }
+  const Accumulator held = accumulator(request.attributes());
+  const auto sums = guaranteed_sums(
+      ProductOperands{.node = request.node,
+                      .x = request.inputs[0].type,
+                      .w = request.inputs[1].type,
+                      .weights = request.inputs[1].constant,
+                      .bias = request.has_input(2) ? request.inputs[2].constant : nullptr});
+  const bool fits = std::all_of(sums.begin(), sums.end(),
+                                [&](const SumRange& sum) { return sum.fits(held); });
+  return fits ? std::nullopt : std::optional(held);
 }
 
 class IntegerProduct final : public Kernel {
  public:
-  explicit IntegerProduct(const KernelRequest& request)
-      : input_(*request.inputs[0].type), result_shape_(request.outputs[0].physical_shape()) {
+  /// `wraps` is what all sums are brought back into.
+  IntegerProduct(const KernelRequest& request, std::optional<Accumulator> wraps)
+      : input_(*request.inputs[0].type),
+        result_shape_(request.outputs[0].physical_shape()),
+        wraps_(wraps) {
     if (request.inputs[1].constant != nullptr) {
       constant_weights_ = centred(*request.inputs[1].constant, *request.inputs[1].type->quant);
     } else {
@@ -159,6 +174,11 @@ class IntegerProduct final : public Kernel {
           {operands, {&out, 1}, buffers.scratch + part_offset_, state.parts[part].get()});
       accumulate(part, result, sums);
     }
+    if (wraps_) {
+      std::transform(sums, sums + element_count(result_shape_), sums, [this](std::int32_t sum) {
+        return static_cast<std::int32_t>(wraps_->hold(sum));
+      });
+    }
   }
 
  private:
@@ -203,7 +223,8 @@ class IntegerProduct final : public Kernel {
     const auto count = static_cast<std::size_t>(element_count(result_shape_));
     if (part == 1) {
       for (std::size_t i = 0; i < count; ++i) {
-        sums[i] += static_cast<std::int32_t>(kSplit) * static_cast<std::int32_t>(result[i]);
+        sums[i] = sum_of(
+            sums[i], static_cast<std::int32_t>(kSplit) * static_cast<std::int32_t>(result[i]));
       }
       return;
     }
@@ -214,14 +235,15 @@ class IntegerProduct final : public Kernel {
     }
     for (std::size_t row = 0; row < count; row += channels_) {
       for (std::size_t channel = 0; channel < channels_; ++channel) {
-        sums[row + channel] =
-            static_cast<std::int32_t>(result[row + channel]) + bias_[channel % bias_.size()];
+        sums[row + channel] = sum_of(static_cast<std::int32_t>(result[row + channel]),
+                                     bias_[channel % bias_.size()]);
       }
     }
   }
 
   TensorType input_;
   Shape result_shape_;
+  std::optional<Accumulator> wraps_;
   std::optional<Tensor> constant_weights_;
   std::optional<TensorType> computed_weights_;
   std::vector<std::int32_t> bias_;
@@ -249,7 +271,11 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
   if (!has_integer_operands(request)) {
     return nullptr;
   }
-  auto kernel = std::make_unique<IntegerProduct>(request);
+  const auto narrow = narrow_accumulator(request);
+  if (narrow && narrow->overflow == Overflow::kSaturate) {
+    return nullptr;
+  }
+  auto kernel = std::make_unique<IntegerProduct>(request, narrow);
   return kernel->valid() ? std::move(kernel) : nullptr;
 }
 
@@ -261,5 +287,6 @@ TARE_KERNEL(integer_product) {
   return {.ops = {"Conv", "ConvTranspose", "Gemm", "MatMul"},
           .layout = [](const KernelRequest& request) { return FloatRequest(request).layout(); },
           .make = make,
-          .for_storage = true};
+          .for_storage = true,
+          .takes_accumulators = true};
 }

@@ -1,0 +1,100 @@
+// Says how many bits the sums of products of a quantized model need.
+#include "tare/error.h"
+#include "tare/pipeline.h"
+
+#include "activity.h"
+#include "configuration.h"
+#include "layer_name.h"
+#include "progress.h"
+#include "text.h"
+#include "verb.h"
+
+#include <memory>
+#include <optional>
+
+namespace tare::cli {
+namespace {
+
+struct Need {
+  std::string node;
+  std::string op;
+  int guaranteed = 0;
+  std::optional<int> seen;  ///< absent without samples
+};
+
+std::vector<Need> needs(const Options& options, const Console& console) {
+  const auto [config, toolkit] = read_configuration(options);
+  std::unique_ptr<Dataset> data;
+  if (options.has("data")) {
+    data = open_dataset(options.text("data"));
+  }
+  Graph model = load_model(options.text("MODEL"), config.dims, data.get());
+  if (!is_quantized(model)) {
+    throw Error(ErrorCode::kInvalidModel, "accumulators", "the model is not quantized")
+        .hint("'tare quantize' makes a quantized one");
+  }
+  const Graph integer = lower_quantized(std::move(model), config, toolkit);
+  std::vector<Need> result;
+  for (const ProductSums& sums : guaranteed_sums(integer)) {
+    const Node& node = integer.node(sums.node);
+    result.push_back({layer_name(node), node.op, sums.range.bits(), {}});
+  }
+  if (data) {
+    Progress progress(console, "watching sums");
+    const std::vector<ProductSums> seen =
+        seen_sums(integer, *data, static_cast<int>(options.count("threads")),
+                  static_cast<std::size_t>(config.samples.value_or(0)), progress.callback());
+    for (std::size_t i = 0; i < seen.size(); ++i) {
+      result[i].seen = seen[i].range.bits();
+    }
+  }
+  return result;
+}
+
+std::string as_text(const std::vector<Need>& needs) {
+  std::string text = fmt::format("{:>10}  {:>4}  node\n", "guaranteed", "seen");
+  for (const Need& need : needs) {
+    text += fmt::format("{:>10}  {:>4}  {}\n", need.guaranteed,
+                        need.seen ? std::to_string(*need.seen) : "-", need.node);
+  }
+  return text;
+}
+
+Json as_json(const std::string& model, const std::vector<Need>& needs) {
+  Json json{{"model", model}, {"bits", Json::array()}};
+  for (const Need& need : needs) {
+    Json& entry = json["bits"].emplace_back(
+        Json{{"node", need.node}, {"op", need.op}, {"guaranteed", need.guaranteed}});
+    if (need.seen) {
+      entry["seen"] = *need.seen;
+    }
+  }
+  return json;
+}
+
+int run(const Options& options, const Console& console) {
+  const std::string model = options.text("MODEL");
+  const std::vector<Need> all =
+      during("looking at the sums of '" + model + "'", [&] { return needs(options, console); });
+  console.print(options.has("json") ? to_text(as_json(model, all)) : as_text(all));
+  return 0;
+}
+
+}  // namespace
+}  // namespace tare::cli
+
+TARE_VERB(accumulators) {
+  using namespace tare::cli;
+  std::vector<Flag> flags{data_flag(false)};
+  for (Flag& flag : config_flags()) {
+    flags.push_back(std::move(flag));
+  }
+  flags.push_back(threads_flag());
+  flags.push_back(samples_flag());
+  return {.summary = "say how many bits the sums of a quantized model need",
+          .arguments = {{"MODEL", "quantized model: ONNX"}},
+          .flags = std::move(flags),
+          .examples = {"tare accumulators model.int8.onnx",
+                       "tare accumulators model.int8.onnx --data samples.h5"},
+          .run = run};
+}

@@ -1,0 +1,108 @@
+#include "tare/lint.h"
+#include "tare/lower.h"
+
+#include "explain/qdq_view.h"
+#include "graph/affine_ops.h"
+#include "graph/product.h"
+#include "simulate/target_operator.h"
+
+#include <algorithm>
+
+namespace tare {
+namespace {
+
+class Judge {
+ public:
+  Judge(const Graph& graph, const Target& target) : view_(graph), target_(target) {}
+
+  std::vector<Verdict> run() const {
+    const Graph& graph = view_.graph();
+    std::vector<Verdict> result;
+    for (const NodeId id : graph.topological_order()) {
+      const Node& node = graph.node(id);
+      if (!view_.is_conversion(node) && computes_on_reals(node)) {
+        const std::string because = obstacle(node);
+        const TargetOperator* row = find_operator(target_, graph, node);
+        const std::string& kernel = row != nullptr ? row->runs_as : node.op;
+        result.push_back({node.name, node.op, because.empty() ? kernel : "", because});
+      }
+    }
+    return result;
+  }
+
+ private:
+  bool computes_on_reals(const Node& node) const {
+    const Graph& graph = view_.graph();
+    return std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId value) {
+      return value && graph.constant(value) == nullptr &&
+             graph.type(value).dtype == DType::kFloat32;
+    });
+  }
+
+  /// Why a node runs on floats; empty when it does not.
+  std::string obstacle(const Node& node) const {
+    const Graph& graph = view_.graph();
+    const TargetOperator* row = find_operator(target_, graph, node);
+    if (row == nullptr && !target_.operators.empty()) {
+      return "the target has no integer kernel for it";
+    }
+    if (!is_product(node) && find_affine_op(graph, node) == nullptr) {
+      return "it has no form on integers";
+    }
+    if (is_fused(node)) {
+      return "";
+    }
+    for (const ValueId operand : view_.data_operands(node)) {
+      if (view_.dequantized(operand) == nullptr) {
+        return "operand '" + graph.name(operand) + "' is real";
+      }
+    }
+    if (is_product(node)) {
+      return obstacle_of_product(node, row);
+    }
+    return view_.quantize_after(node.outputs[0]) != nullptr || reads_only_order(node)
+               ? ""
+               : "its result '" + graph.name(node.outputs[0]) + "' is read as real values";
+  }
+
+  std::string obstacle_of_product(const Node& node, const TargetOperator* row) const {
+    constexpr std::size_t kBias = 2;
+    const bool has_bias = node.inputs.size() > kBias && node.inputs[kBias];
+    if (has_bias && !target_.float_bias && view_.dequantized(node.inputs[kBias]) == nullptr) {
+      return "its bias is real";
+    }
+    if (row != nullptr && row->quantized_result &&
+        view_.quantize_after(node.outputs[0]) == nullptr) {
+      return "its result '" + view_.graph().name(node.outputs[0]) + "' is read as real values";
+    }
+    return "";
+  }
+
+  bool reads_only_order(const Node& node) const {
+    const AffineOp* row = find_affine_op(view_.graph(), node);
+    return row != nullptr && row->rule == AffineRule::kCompares;
+  }
+
+  /// A Relu or Clip whose effect the Quantize after it has, or the kernel before it.
+  bool is_fused(const Node& node) const {
+    const Graph& graph = view_.graph();
+    if (node.op != "Relu" && node.op != "Clip") {
+      return false;
+    }
+    const auto producer = graph.producer(node.inputs[0]);
+    return producer && graph.single_use(node.inputs[0]) &&
+           view_.quantize_after(node.outputs[0]) != nullptr &&
+           obstacle(graph.node(*producer)).empty();
+  }
+
+  QdqView view_;
+  const Target& target_;
+};
+
+}  // namespace
+
+std::vector<Verdict> verdicts(const Graph& qdq, const Target& target) {
+  return Judge(from_qdq(qdq), target).run();
+}
+
+}  // namespace tare

@@ -1,0 +1,138 @@
+#include "graph/product.h"
+
+#include "graph/per_axis.h"
+#include "graph/storage_type.h"
+
+#include <algorithm>
+#include <array>
+
+namespace tare {
+namespace {
+
+std::size_t extent(const Shape& shape, std::size_t axis) {
+  return static_cast<std::size_t>(shape.at(axis));
+}
+
+/// What a storage value less its zero point can be; holds 0.
+struct Reach {
+  std::int64_t low;
+  std::int64_t high;
+};
+
+Reach reach(const QuantParams& params, std::size_t channel) {
+  const StorageRange range = params.range();
+  return {range.low - params.zero_point[channel], range.high - params.zero_point[channel]};
+}
+
+/// Of all channels.
+Reach reach(const QuantParams& params) {
+  Reach all{0, 0};
+  for (std::size_t channel = 0; channel < params.zero_point.size(); ++channel) {
+    const Reach own = reach(params, channel);
+    all = {std::min(all.low, own.low), std::max(all.high, own.high)};
+  }
+  return all;
+}
+
+void add_products(Reach x, Reach w, std::int64_t count, SumRange& sum) {
+  const std::int64_t least = std::min(x.low * w.high, x.high * w.low);
+  const std::int64_t most = std::max(x.low * w.low, x.high * w.high);
+  sum.add(count * least, count * most);
+}
+
+}  // namespace
+
+bool is_product(const Node& node) {
+  static constexpr std::array<std::string_view, 4> kProducts{"Conv", "ConvTranspose", "Gemm",
+                                                             "MatMul"};
+  return std::find(kProducts.begin(), kProducts.end(), node.op) != kProducts.end();
+}
+
+bool is_integer_product(const Graph& graph, const Node& node) {
+  const TensorType& result = graph.type(node.outputs[0]);
+  return is_product(node) && result.quant && result.dtype == DType::kInt32;
+}
+
+WeightResults::WeightResults(const Node& node, const Shape& shape) {
+  const auto size = static_cast<std::size_t>(std::max<std::int64_t>(element_count(shape), 1));
+  outer_ = size;
+  if (node.op == "Conv" || (node.op == "Gemm" && node.attributes.integer("transB", 0) != 0)) {
+    count_ = extent(shape, 0);  // [result, ...]
+    outer_ = size / std::max<std::size_t>(count_, 1);
+    results_of_outer_ = 1;
+  } else if (node.op == "ConvTranspose") {
+    // [group, input, result, position]
+    const auto groups = static_cast<std::size_t>(node.attributes.integer("group", 1));
+    cycle_ = extent(shape, 1);
+    count_ = groups * cycle_;
+    outer_ = size / groups;
+    results_of_outer_ = cycle_;
+    inner_ = size / (extent(shape, 0) * cycle_);
+  } else if (shape.size() >= 2) {
+    // [..., depth, result]
+    cycle_ = shape.empty() ? 1 : extent(shape, shape.size() - 1);
+    outer_ = extent(shape, shape.size() - 2) * cycle_;
+    count_ = size / outer_ * cycle_;
+    results_of_outer_ = cycle_;
+  }
+  weights_ = size / std::max<std::size_t>(count_, 1);
+}
+
+std::vector<SumRange> guaranteed_sums(const ProductOperands& operands) {
+  const WeightResults results(*operands.node, operands.w->shape);
+  const Reach x = reach(*operands.x->quant);
+  const QuantParams& w = *operands.w->quant;
+  std::vector<SumRange> sums(operands.weights == nullptr ? 1 : results.count());
+  if (operands.weights == nullptr) {
+    add_products(x, reach(w), static_cast<std::int64_t>(results.weights()), sums[0]);
+  } else {
+    with_storage(w.storage, [&](auto tag) {
+      const auto values = operands.weights->view<decltype(tag)>();
+      for_each_slice(operands.w->shape, w.axis,
+                     [&](std::size_t channel, std::size_t first, std::size_t count) {
+                       const std::int64_t zero = w.zero_point[channel];
+                       for (std::size_t i = first; i < first + count; ++i) {
+                         const std::int64_t weight = std::int64_t{values[i]} - zero;
+                         add_products(x, {weight, weight}, 1, sums[results.of(i)]);
+                       }
+                     });
+    });
+  }
+  if (operands.bias == nullptr) {
+    return sums;
+  }
+  const auto bias = operands.bias->view<std::int32_t>();
+  if (operands.weights == nullptr) {
+    const auto [least, most] = std::minmax_element(bias.begin(), bias.end());
+    sums[0].add(*least, *most);
+    return sums;
+  }
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    sums[i].add(bias[i % bias.size()], bias[i % bias.size()]);
+  }
+  return sums;
+}
+
+std::vector<ProductSums> guaranteed_sums(const Graph& integer) {
+  std::vector<ProductSums> result;
+  for (const NodeId id : integer.topological_order()) {
+    const Node& node = integer.node(id);
+    if (!is_integer_product(integer, node)) {
+      continue;
+    }
+    const bool has_bias = node.inputs.size() > 2 && node.inputs[2];
+    SumRange all;
+    for (const SumRange& sum :
+         guaranteed_sums(ProductOperands{.node = &node,
+         .x = &integer.type(node.inputs[0]),
+         .w = &integer.type(node.inputs[1]),
+         .weights = integer.constant(node.inputs[1]),
+         .bias = has_bias ? integer.constant(node.inputs[2]) : nullptr})) {
+      all = {std::min(all.low, sum.low), std::max(all.high, sum.high)};
+    }
+    result.push_back({id, all});
+  }
+  return result;
+}
+
+}  // namespace tare

@@ -1,0 +1,50 @@
+#pragma once
+
+#include "tare/accumulator.h"
+#include "tare/graph.h"
+
+#include <cstddef>
+#include <vector>
+
+namespace tare {
+
+/// Operators whose results are sums of products: Conv, ConvTranspose, Gemm, MatMul.
+bool is_product(const Node&);
+/// One whose result is the accumulators of an integer graph.
+bool is_integer_product(const Graph&, const Node&);
+
+/// To which result of a product (channel or column, of any position or row) each weight
+/// belongs. Scales, zero points and biases of results repeat: those of result r are at r
+/// modulo their number.
+class WeightResults {
+ public:
+  WeightResults(const Node&, const Shape& weights);
+
+  std::size_t count() const { return count_; }      ///< results
+  std::size_t weights() const { return weights_; }  ///< of one result
+  std::size_t of(std::size_t weight) const {
+    return weight / outer_ * results_of_outer_ + weight / inner_ % cycle_;
+  }
+
+ private:
+  std::size_t count_ = 1;
+  std::size_t weights_ = 0;
+  std::size_t outer_ = 1;  ///< weights that have results of their own
+  std::size_t results_of_outer_ = 0;
+  std::size_t inner_ = 1;  ///< neighbours of one result; those of `cycle_` results alternate
+  std::size_t cycle_ = 1;
+};
+
+/// The operands of a product on storage values.
+struct ProductOperands {
+  const Node* node = nullptr;
+  const TensorType* x = nullptr;  ///< with parameters
+  const TensorType* w = nullptr;
+  const Tensor* weights = nullptr;  ///< storage values; null where they are computed
+  const Tensor* bias = nullptr;     ///< int32; null where there is none
+};
+
+/// As tare::guaranteed_sums, for each result; one for all where weights are computed.
+std::vector<SumRange> guaranteed_sums(const ProductOperands&);
+
+}  // namespace tare

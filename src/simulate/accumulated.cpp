@@ -1,0 +1,77 @@
+#include "simulate/accumulated.h"
+
+#include "graph/product.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace tare {
+namespace {
+
+/// The rows that are added to the accumulators of a point, as integers; nothing where there are
+/// none.
+std::vector<Tensor> bias_rows(const SimulatedGraph& simulated, const QuantPoint& point,
+                              const PointResult& accumulator, const QuantParams& params) {
+  std::vector<Tensor> rows;
+  for (const ValueId bias : point.biases) {
+    const Tensor& real = *simulated.source.constant(bias);
+    rows.push_back(real.reshaped({real.size()}));
+  }
+  if (rows.empty() && !accumulator.bias_correction.empty()) {
+    rows.emplace_back(DType::kFloat32,
+                      Shape{static_cast<std::int64_t>(accumulator.bias_correction.size())});
+  }
+  for (Tensor& row : rows) {
+    row = quantize(corrected_bias(row, accumulator), params);
+  }
+  return rows;
+}
+
+}  // namespace
+
+QuantParams accumulated_params(const QuantParams& input, const QuantParams& weight) {
+  QuantParams params{.storage = DType::kInt32,
+                     .scale = weight.scale,
+                     .zero_point = std::vector<std::int32_t>(weight.scale.size()),
+                     .axis = {},
+                     .narrow_range = false};
+  for (float& scale : params.scale) {
+    scale *= input.scale[0];
+  }
+  if (weight.per_axis()) {
+    params.axis = 0;
+  }
+  return params;
+}
+
+std::vector<SumRange> guaranteed_sums(const SimulatedGraph& simulated, const QuantPoint& point,
+                                      const QuantTable& table) {
+  const Node& node = simulated.source.node(*point.reader);
+  const PointResult& weight = table.at(point.weight);
+  const auto factor = [&](std::size_t operand, const QuantParams& params) {
+    return TensorType{.dtype = params.storage,
+                      .shape = simulated.source.type(node.inputs[operand]).shape,
+                      .quant = params,
+                      .point = {}};
+  };
+  const TensorType x = factor(0, table.at(point.input).params);
+  const TensorType w = factor(1, weight.params);
+  const Tensor* exact = simulated.source.constant(node.inputs[1]);
+  const auto weights =
+      exact == nullptr ? std::nullopt : std::optional(quantized_weight(*exact, weight));
+  ProductOperands operands{
+      .node = &node, .x = &x, .w = &w, .weights = weights ? &*weights : nullptr};
+  std::vector<SumRange> all = guaranteed_sums(operands);
+  for (const Tensor& row : bias_rows(simulated, point, table.at(point.name),
+                                     accumulated_params(*x.quant, *w.quant))) {
+    operands.bias = &row;
+    const std::vector<SumRange> with_bias = guaranteed_sums(operands);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      all[i] = {std::min(all[i].low, with_bias[i].low),
+                std::max(all[i].high, with_bias[i].high)};
+    }
+  }
+  return all;
+}
+
+}  // namespace tare

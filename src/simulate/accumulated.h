@@ -1,0 +1,18 @@
+#pragma once
+
+#include "tare/simulate.h"
+
+#include <vector>
+
+namespace tare {
+
+/// Parameters of sums of products: scales multiply, zero points are 0. Per-axis ones are those
+/// of a row.
+QuantParams accumulated_params(const QuantParams& input, const QuantParams& weight);
+
+/// As guaranteed_sums() of an integer graph, for each result of an accumulator point whose
+/// factors are decided, with any of its biases.
+std::vector<SumRange> guaranteed_sums(const SimulatedGraph&, const QuantPoint& accumulator,
+                                      const QuantTable&);
+
+}  // namespace tare

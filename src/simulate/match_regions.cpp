@@ -1,0 +1,129 @@
+#include "simulate/match_regions.h"
+
+#include "simulate/affine_pattern.h"
+#include "simulate/placement.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace tare {
+namespace {
+
+class Matcher {
+ public:
+  Matcher(const Graph& graph, const Settings& settings)
+      : graph_(graph), settings_(settings), order_(graph.topological_order()) {}
+
+  void run(std::span<const QuantPattern> patterns) {
+    for (const QuantPattern* pattern : wanted(patterns)) {
+      const Pattern shape = pattern->pattern();
+      for (const NodeId id : order_) {
+        try_at(*pattern, shape, id);
+      }
+    }
+    sort_regions();
+    if (settings_.objective() != Objective::kCoverage) {
+      keep_what_pays();
+    }
+    // A refused pattern may still have been accepted as part of another one.
+    std::erase_if(kept_float, [this](const KeptFloat& kept) {
+      return claimed_.contains(*graph_.find_node(kept.node));
+    });
+  }
+
+  std::vector<Region> regions;
+  std::vector<KeptFloat> kept_float;
+
+ private:
+  /// Those that the target names, the more specific ones first; for coverage every operator of
+  /// the affine allow-list besides.
+  std::vector<const QuantPattern*> wanted(std::span<const QuantPattern> patterns) const {
+    const auto& names = settings_.target().patterns;
+    std::vector<const QuantPattern*> result;
+    for (const QuantPattern& pattern : patterns) {
+      if (std::find(names.begin(), names.end(), pattern.name) != names.end()) {
+        result.push_back(&pattern);
+      }
+    }
+    std::stable_sort(result.begin(), result.end(),
+                     [](const QuantPattern* a, const QuantPattern* b) {
+                       return std::tuple(a->follows_neighbours, -a->benefit, a->name) <
+                              std::tuple(b->follows_neighbours, -b->benefit, b->name);
+                     });
+    if (settings_.objective() == Objective::kCoverage) {
+      result.push_back(&affine_pattern());
+    }
+    return result;
+  }
+
+  void try_at(const QuantPattern& pattern, const Pattern& shape, NodeId id) {
+    const auto match = shape.match(graph_, id);
+    if (!match || std::any_of(match->nodes().begin(), match->nodes().end(),
+                              [this](NodeId node) { return claimed_.contains(node); })) {
+      return;
+    }
+    if (std::string reason = objection(*match); !reason.empty()) {
+      kept_float.push_back({graph_.node(id).name, std::move(reason)});
+      return;
+    }
+    claimed_.insert(match->nodes().begin(), match->nodes().end());
+    regions.push_back({&pattern, *match, {}, {}});
+  }
+
+  /// Why the match stays float; empty when it does not.
+  std::string objection(const Match& match) const {
+    for (const NodeId id : match.nodes()) {
+      if (std::string reason = settings_.float_reason(graph_.node(id)); !reason.empty()) {
+        return reason;
+      }
+    }
+    const Node& root = graph_.node(match.root());
+    return graph_.type(root.outputs[0]).dtype == DType::kFloat32 ? ""
+                                                                 : "its result is not float32";
+  }
+
+  void sort_regions() {
+    std::map<NodeId, std::size_t> position;
+    for (const NodeId id : order_) {
+      position.emplace(id, position.size());
+    }
+    std::sort(regions.begin(), regions.end(), [&](const Region& a, const Region& b) {
+      return position.at(a.match.root()) < position.at(b.match.root());
+    });
+  }
+
+  void keep_what_pays() {
+    const std::vector<Placement> placements = place(graph_, settings_, regions);
+    std::vector<Region> kept;
+    for (std::size_t i = 0; i < regions.size(); ++i) {
+      if (placements[i].on_integers) {
+        kept.push_back(std::move(regions[i]));
+        continue;
+      }
+      const Match& match = regions[i].match;
+      kept_float.push_back({graph_.node(match.root()).name, placements[i].reason});
+      for (const NodeId id : match.nodes()) {
+        claimed_.erase(id);
+      }
+    }
+    regions = std::move(kept);
+  }
+
+  const Graph& graph_;
+  const Settings& settings_;
+  std::vector<NodeId> order_;
+  std::set<NodeId> claimed_;
+};
+
+}  // namespace
+
+std::pair<std::vector<Region>, std::vector<KeptFloat>> match_regions(
+    const Graph& graph, const Settings& settings, std::span<const QuantPattern> patterns) {
+  Matcher matcher(graph, settings);
+  matcher.run(patterns);
+  return {std::move(matcher.regions), std::move(matcher.kept_float)};
+}
+
+}  // namespace tare

@@ -1,0 +1,243 @@
+#include "simulate/placement.h"
+
+#include "base/min_cut.h"
+#include "graph/affine_ops.h"
+#include "graph/product.h"
+#include "simulate/region_builder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <sstream>
+
+namespace tare {
+namespace {
+
+double elements(const Shape& shape) {
+  return static_cast<double>(element_count(shape));
+}
+
+/// Positions of the window of a convolution's kernel [M, C/groups, ...].
+double window(const Shape& kernel) {
+  return elements(Shape(kernel.begin() + 2, kernel.end()));
+}
+
+/// Multiplications of a sum of products, elements of other results.
+double work(const Graph& graph, const Node& node) {
+  const double results = elements(graph.type(node.outputs[0]).shape);
+  if (!is_product(node)) {
+    return results;
+  }
+  const Shape& x = graph.type(node.inputs[0]).shape;
+  const Shape& w = graph.type(node.inputs[1]).shape;
+  if (node.op == "Conv") {
+    return results * static_cast<double>(w[1]) * window(w);
+  }
+  if (node.op == "ConvTranspose") {
+    return elements(x) * static_cast<double>(w[1]) * window(w);
+  }
+  return results * static_cast<double>(x.back());
+}
+
+/// Positions of the window that are read for all results of a convolution, of one channel.
+double window_reads(const Graph& graph, const Node& node) {
+  if (node.op != "Conv") {
+    return 0;
+  }
+  const double read = window(graph.type(node.inputs[1]).shape);
+  const Shape& result = graph.type(node.outputs[0]).shape;
+  return read == 1 ? 0 : read * elements(result) / static_cast<double>(result[1]);
+}
+
+/// Nanoseconds on either side.
+struct Cost {
+  double integers = 0;
+  double floats = 0;
+  bool known = false;
+};
+
+class Placer {
+ public:
+  Placer(const Graph& graph, const Settings& settings, std::span<const Region> regions)
+      : graph_(graph), settings_(settings), regions_(regions) {}
+
+  std::vector<Placement> run() {
+    for (std::size_t i = 0; i < regions_.size(); ++i) {
+      place_region(i);
+    }
+    for (const NodeId id : graph_.topological_order()) {
+      const AffineOp* row = find_affine_op(graph_, graph_.node(id));
+      if (!side_.contains(id) && row != nullptr &&
+          settings_.runs_on_integers(graph_, graph_.node(id)) &&
+          !settings_.keeps_float(graph_.node(id))) {
+        side_[id] = cut_.add_node();
+        stores_.insert(id);
+        add_cost(side_[id], cost_of(id));
+      }
+    }
+    for (const ValueId value : graph_.values()) {
+      convert(value);
+    }
+    const std::vector<bool> on_integers = cut_.solve();
+    std::vector<Placement> result(regions_.size());
+    for (std::size_t i = 0; i < regions_.size(); ++i) {
+      result[i].on_integers = on_integers[side_.at(regions_[i].match.root())];
+      if (!result[i].on_integers) {
+        result[i].reason = reason(regions_[i]);
+      }
+    }
+    return result;
+  }
+
+ private:
+  void place_region(std::size_t index) {
+    const Region& region = regions_[index];
+    const std::size_t side = cut_.add_node();
+    for (const NodeId id : region.match.nodes()) {
+      side_[id] = side;
+    }
+    NodeId last = region.match.root();
+    for (const NodeId id : fused_activations(graph_, region)) {
+      side_[id] = side;
+      last = id;
+    }
+    if (settings_.needs_quantized_result(graph_, region.match)) {
+      stores_.insert(last);
+    }
+    const Cost cost = cost_of(region);
+    if (region.pattern->follows_neighbours || cost.known) {
+      add_cost(side, cost);
+    } else {
+      cut_.add_arc(cut_.source(), side, MinCut::kNever);
+    }
+  }
+
+  Cost cost_of(NodeId id) const {
+    const Node& node = graph_.node(id);
+    const TargetOperator* row = settings_.target_operator(graph_, node);
+    if (row == nullptr) {
+      return {};
+    }
+    const double amount = work(graph_, node);
+    return {
+        .integers = row->integer_cost * amount + row->window_cost * window_reads(graph_, node),
+        .floats = row->float_cost * amount,
+        .known = row->float_cost > 0 || row->integer_cost > 0};
+  }
+
+  /// Known where the objective is latency and the target gives costs for its products.
+  Cost cost_of(const Region& region) const {
+    Cost sum;
+    sum.known = settings_.objective() == Objective::kLatency;
+    for (const NodeId id : region.match.nodes()) {
+      const Cost cost = cost_of(id);
+      sum.integers += cost.integers;
+      sum.floats += cost.floats;
+      sum.known &= cost.known || !is_product(graph_.node(id));
+    }
+    if (!region.pattern->follows_neighbours) {
+      sum.floats += settings_.target().least_gain;
+    }
+    return sum;
+  }
+
+  static std::int64_t picoseconds(double nanoseconds) {
+    constexpr double kLongest = 1e15;
+    return std::llround(std::clamp(nanoseconds * 1e3, 0.0, kLongest));
+  }
+
+  void add_cost(std::size_t side, const Cost& cost) {
+    cut_.add_arc(cut_.source(), side, picoseconds(cost.floats));
+    cut_.add_arc(side, cut_.sink(), picoseconds(cost.integers));
+  }
+
+  std::size_t side_of(std::optional<NodeId> id) const {
+    const auto found = id ? side_.find(*id) : side_.end();
+    return found == side_.end() ? cut_.sink() : found->second;
+  }
+
+  /// Without costs the fewest converted elements are best.
+  std::int64_t conversion_cost(const Shape& shape) const {
+    const ConversionCost& cost = settings_.target().conversion;
+    const bool known = cost.call > 0 || cost.element > 0;
+    return picoseconds(known ? cost.call + elements(shape) * cost.element
+                             : 1 + elements(shape));
+  }
+
+  std::int64_t layout_cost(const Shape& shape) const {
+    constexpr std::size_t kImageRank = 4;
+    return shape.size() == kImageRank
+               ? picoseconds(elements(shape) * settings_.target().conversion.layout)
+               : 0;
+  }
+
+  /// What it costs when a value is computed on one side and read on the other: the conversion
+  /// once for all readers, a change of layout for each.
+  void convert(ValueId value) {
+    const TensorType& type = graph_.type(value);
+    if (type.dtype != DType::kFloat32 || graph_.constant(value) != nullptr) {
+      return;
+    }
+    const std::size_t from = side_of(graph_.producer(value));
+    std::set<std::size_t> readers;
+    for (const NodeId user : graph_.users(value)) {
+      readers.insert(side_of(user));
+    }
+    const auto& outputs = graph_.outputs();
+    if (std::find(outputs.begin(), outputs.end(), value) != outputs.end()) {
+      readers.insert(cut_.sink());
+    }
+    readers.erase(from);
+    if (readers.empty()) {
+      return;
+    }
+    const std::int64_t cost = conversion_cost(type.shape);
+    const std::int64_t layout = layout_cost(type.shape);
+    const std::size_t quantized = cut_.add_node();
+    cut_.add_arc(quantized, from, cost);
+    for (const std::size_t reader : readers) {
+      if (reader != cut_.sink()) {
+        cut_.add_arc(reader, quantized, MinCut::kNever);
+        cut_.add_arc(reader, from, layout);
+      }
+    }
+    if (from != cut_.sink() && stores_.contains(*graph_.producer(value))) {
+      const std::size_t dequantized = cut_.add_node();
+      cut_.add_arc(from, dequantized, cost);
+      for (const std::size_t reader : readers) {
+        cut_.add_arc(dequantized, reader, MinCut::kNever);
+        cut_.add_arc(from, reader, layout);
+      }
+    }
+  }
+
+  std::string reason(const Region& region) const {
+    if (region.pattern->follows_neighbours) {
+      return "what it reads or what reads it is float, so converting would cost more than it "
+             "saves";
+    }
+    const Cost cost = cost_of(region);
+    std::ostringstream text;
+    text.precision(3);
+    text << "integers would not pay: about " << cost.integers / 1e3
+         << " us and conversions, against "
+         << (cost.floats - settings_.target().least_gain) / 1e3 << " us in float";
+    return text.str();
+  }
+
+  const Graph& graph_;
+  const Settings& settings_;
+  std::span<const Region> regions_;
+  MinCut cut_;
+  std::map<NodeId, std::size_t> side_;  ///< other nodes are float
+  std::set<NodeId> stores_;             ///< on integers these give storage values
+};
+
+}  // namespace
+
+std::vector<Placement> place(const Graph& graph, const Settings& settings,
+                             std::span<const Region> regions) {
+  return Placer(graph, settings, regions).run();
+}
+
+}  // namespace tare

@@ -1,0 +1,35 @@
+#include "simulate/target_operator.h"
+
+#include <algorithm>
+
+namespace tare {
+namespace {
+
+bool is_kind(const Graph& graph, const Node& node, NodeKind kind) {
+  constexpr std::int64_t kFewChannels = 8;
+  switch (kind) {
+    case NodeKind::kAny:
+      return true;
+    case NodeKind::kDepthwise:
+      return graph.type(node.inputs[1]).shape[1] == 1 &&
+             node.attributes.integer("group", 1) > 1;
+    case NodeKind::kFewChannels:
+      return graph.type(node.inputs[1]).shape[1] < kFewChannels;
+    case NodeKind::kActivations:
+      return graph.constant(node.inputs[1]) == nullptr;
+  }
+  return false;
+}
+
+}  // namespace
+
+const TargetOperator* find_operator(const Target& target, const Graph& graph,
+                                    const Node& node) {
+  const auto found = std::find_if(target.operators.begin(), target.operators.end(),
+                                  [&](const TargetOperator& row) {
+                                    return row.op == node.op && is_kind(graph, node, row.only);
+                                  });
+  return found == target.operators.end() ? nullptr : &*found;
+}
+
+}  // namespace tare

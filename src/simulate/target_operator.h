@@ -1,0 +1,11 @@
+#pragma once
+
+#include "tare/config.h"
+#include "tare/graph.h"
+
+namespace tare {
+
+/// What a target says of running that node on integers; null when it says nothing.
+const TargetOperator* find_operator(const Target&, const Graph&, const Node&);
+
+}  // namespace tare
