@@ -218,7 +218,9 @@ class Parser {
       }
     }
     for (std::size_t i = arguments_.size(); i < known.size(); ++i) {
-      fault("argument " + known[i].name + " is missing", known[i].summary);
+      if (!known[i].optional) {
+        fault("argument " + known[i].name + " is missing", known[i].summary);
+      }
     }
   }
 

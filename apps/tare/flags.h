@@ -27,12 +27,13 @@ struct Argument {
   std::string name;  ///< "MODEL"
   std::string summary;
   bool repeated = false;  ///< takes all that follow; the last one only
+  bool optional = false;  ///< the last ones only
 };
 
 /// What a verb understands: parsing, help and defaults all come from it.
 struct Syntax {
   std::string verb;
-  std::vector<Argument> arguments;  ///< all required
+  std::vector<Argument> arguments;
   std::vector<Flag> flags;
 };
 

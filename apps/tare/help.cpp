@@ -56,7 +56,7 @@ Row flag_row(const Flag& flag) {
 std::string usage(const Syntax& syntax) {
   std::string text = "usage: tare " + syntax.verb;
   for (const Argument& argument : syntax.arguments) {
-    text += fmt::format(" {}", argument.name);
+    text += argument.optional ? " [" + argument.name + "]" : " " + argument.name;
   }
   for (const Flag& flag : syntax.flags) {
     if (flag.required) {

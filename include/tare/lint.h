@@ -2,8 +2,10 @@
 
 #include "tare/config.h"
 #include "tare/graph.h"
+#include "tare/simulate.h"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tare {
@@ -32,5 +34,10 @@ struct Verdict {
 
 /// One for each node that computes on real values, conversions aside, in topological order.
 std::vector<Verdict> verdicts(const Graph& qdq, const Target&);
+/// The same for the nodes of a float graph that is going to be quantized, whatever the data.
+std::vector<Verdict> verdicts(const SimulatedGraph&);
+
+/// What the node of a float graph is called of which this one of an integer graph is made.
+std::string layer_name(std::string_view node);
 
 }  // namespace tare

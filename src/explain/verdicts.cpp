@@ -54,7 +54,7 @@ class Judge {
     }
     for (const ValueId operand : view_.data_operands(node)) {
       if (view_.dequantized(operand) == nullptr) {
-        return "operand '" + graph.name(operand) + "' is real";
+        return "operand '" + layer_name(graph.name(operand)) + "' is real";
       }
     }
     if (is_product(node)) {
@@ -62,7 +62,7 @@ class Judge {
     }
     return view_.quantize_after(node.outputs[0]) != nullptr || reads_only_order(node)
                ? ""
-               : "its result '" + graph.name(node.outputs[0]) + "' is read as real values";
+               : read_as_real(node);
   }
 
   std::string obstacle_of_product(const Node& node, const TargetOperator* row) const {
@@ -73,9 +73,14 @@ class Judge {
     }
     if (row != nullptr && row->quantized_result &&
         view_.quantize_after(node.outputs[0]) == nullptr) {
-      return "its result '" + view_.graph().name(node.outputs[0]) + "' is read as real values";
+      return read_as_real(node);
     }
     return "";
+  }
+
+  std::string read_as_real(const Node& node) const {
+    return "its result '" + layer_name(view_.graph().name(node.outputs[0])) +
+           "' is read as real values";
   }
 
   bool reads_only_order(const Node& node) const {

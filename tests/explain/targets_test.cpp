@@ -3,6 +3,9 @@
 
 #include "models.h"
 
+#include <algorithm>
+#include <map>
+
 #include <gtest/gtest.h>
 
 namespace tare {
@@ -55,6 +58,22 @@ TEST_P(Targets, RunEveryQuantizedProductOnIntegers) {
   }
   EXPECT_EQ(on_integers, regions);
   EXPECT_GT(regions, 0U);
+}
+
+TEST_P(Targets, AreExplainedForFloatGraphsAsForTheFilesThatTheyBecome) {
+  const QuantizeResult result = quantized({});
+  const Target target = read_target(std::get<1>(GetParam()));
+  std::map<std::string, bool> in_file;
+  for (const Verdict& verdict : verdicts(file(result, target), target)) {
+    in_file.emplace(layer_name(verdict.node), verdict.because.empty());
+  }
+  for (const Verdict& verdict : verdicts(result.simulated)) {
+    const bool is_part = verdict.runs_as.starts_with("part of");
+    if (const auto found = in_file.find(verdict.node); found != in_file.end() && !is_part) {
+      EXPECT_EQ(verdict.because.empty(), found->second)
+          << verdict.node << ": " << verdict.because;
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Targets,

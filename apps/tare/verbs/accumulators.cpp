@@ -1,10 +1,10 @@
 // Says how many bits the sums of products of a quantized model need.
 #include "tare/error.h"
+#include "tare/lint.h"
 #include "tare/pipeline.h"
 
 #include "activity.h"
 #include "configuration.h"
-#include "layer_name.h"
 #include "progress.h"
 #include "text.h"
 #include "verb.h"
@@ -37,7 +37,7 @@ std::vector<Need> needs(const Options& options, const Console& console) {
   std::vector<Need> result;
   for (const ProductSums& sums : guaranteed_sums(integer)) {
     const Node& node = integer.node(sums.node);
-    result.push_back({layer_name(node), node.op, sums.range.bits(), {}});
+    result.push_back({layer_name(node.name), node.op, sums.range.bits(), {}});
   }
   if (data) {
     Progress progress(console, "watching sums");

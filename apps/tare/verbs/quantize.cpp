@@ -1,10 +1,10 @@
 // Quantizes a model: calibrates it on samples and writes it with integer operators.
 #include "tare/error.h"
+#include "tare/lint.h"
 #include "tare/pipeline.h"
 
 #include "activity.h"
 #include "configuration.h"
-#include "layer_name.h"
 #include "outputs.h"
 #include "progress.h"
 #include "text.h"
@@ -67,7 +67,8 @@ Summary summarize(const QuantizeResult& result) {
     }
   }
   for (const ProductSums& sums : guaranteed_sums(result.integer)) {
-    summary.sums.push_back({layer_name(result.integer.node(sums.node)), sums.range.bits()});
+    summary.sums.push_back(
+        {layer_name(result.integer.node(sums.node).name), sums.range.bits()});
   }
   return summary;
 }

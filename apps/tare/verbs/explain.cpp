@@ -1,0 +1,158 @@
+// Says of every operator what it runs as on a target, or why it stays in float.
+#include "tare/error.h"
+#include "tare/lint.h"
+#include "tare/pipeline.h"
+
+#include "activity.h"
+#include "configuration.h"
+#include "text.h"
+#include "verb.h"
+
+#include <algorithm>
+#include <memory>
+
+namespace tare::cli {
+namespace {
+
+struct Explanation {
+  std::vector<Verdict> verdicts;
+  std::vector<LintFinding> findings;  ///< of a quantized model
+  std::vector<RewriteEvent> events;   ///< of a float one: what preparing it did
+};
+
+Explanation explain(const Options& options) {
+  const auto [config, toolkit] = read_configuration(options);
+  const Target target = read_target(config.target);
+  std::unique_ptr<Dataset> data;
+  if (options.has("data")) {
+    data = open_dataset(options.text("data"));
+  }
+  Graph model = load_model(options.text("MODEL"), config.dims, data.get());
+  Explanation result;
+  if (is_quantized(model)) {
+    result.verdicts = verdicts(model, target);
+    result.findings = lint(model, target);
+    return result;
+  }
+  Graph prepared = prepare(std::move(model), toolkit, &result.events);
+  result.verdicts = verdicts(simulate(prepared, config, target, toolkit.patterns));
+  return result;
+}
+
+/// Leaves what is about the nodes that the user named.
+void select(const std::string& glob, Explanation& explanation) {
+  const auto other = [&](const auto& about) { return !glob_match(glob, about.node); };
+  const bool known =
+      !std::all_of(explanation.verdicts.begin(), explanation.verdicts.end(), other) ||
+      !std::all_of(explanation.events.begin(), explanation.events.end(), other);
+  if (!known) {
+    std::vector<std::string> names;
+    for (const Verdict& verdict : explanation.verdicts) {
+      names.push_back(verdict.node);
+    }
+    Error error(ErrorCode::kInvalidConfig, "argument NAME",
+                "no operator is called '" + glob + "'");
+    if (const std::string near = nearest(glob, names); !near.empty()) {
+      error.hint("did you mean '" + near + "'?");
+    }
+    throw error;
+  }
+  std::erase_if(explanation.verdicts, other);
+  std::erase_if(explanation.findings, other);
+  std::erase_if(explanation.events, other);
+}
+
+/// Without a name what preparing refused is left out: most of it is about nodes that need it
+/// not.
+std::string as_text(const std::string& target, const Explanation& explanation,
+                    bool is_selected) {
+  const auto& all = explanation.verdicts;
+  const auto on_integers = std::count_if(
+      all.begin(), all.end(), [](const Verdict& verdict) { return verdict.because.empty(); });
+  std::string text = fmt::format("{} of {} operators run on integers on {}\n", on_integers,
+                                 all.size(), target);
+  constexpr std::size_t kWidest = 48;
+  std::size_t name_width = 0;
+  std::size_t op_width = 0;
+  for (const Verdict& verdict : all) {
+    name_width = std::max(name_width, std::min(kWidest, verdict.node.size()));
+    op_width = std::max(op_width, verdict.op.size());
+  }
+  for (const Verdict& verdict : all) {
+    text += fmt::format(
+        "  {:<{}}  {:<{}}  {}\n", printable(verdict.node), name_width, verdict.op, op_width,
+        verdict.because.empty() ? verdict.runs_as : "float: " + verdict.because);
+  }
+  for (const LintFinding& finding : explanation.findings) {
+    text += fmt::format("{} wants: {}; {}: {}\n", target, finding.rule, printable(finding.node),
+                        finding.what);
+  }
+  for (const RewriteEvent& event : explanation.events) {
+    if (event.reason.empty() || is_selected) {
+      text += fmt::format("rule {} at {}: {}\n", event.rule, printable(event.node),
+                          event.reason.empty() ? "applied" : event.reason);
+    }
+  }
+  return text;
+}
+
+Json as_json(const std::string& model, const std::string& target,
+             const Explanation& explanation) {
+  Json json{{"model", model},
+            {"target", target},
+            {"operators", Json::array()},
+            {"findings", Json::array()},
+            {"rules", Json::array()}};
+  for (const Verdict& verdict : explanation.verdicts) {
+    Json& entry =
+        json["operators"].emplace_back(Json{{"node", verdict.node}, {"op", verdict.op}});
+    if (verdict.because.empty()) {
+      entry["runs_as"] = verdict.runs_as;
+    } else {
+      entry["float_because"] = verdict.because;
+    }
+  }
+  for (const LintFinding& finding : explanation.findings) {
+    json["findings"].push_back(
+        {{"node", finding.node}, {"wanted", finding.rule}, {"found", finding.what}});
+  }
+  for (const RewriteEvent& event : explanation.events) {
+    Json& entry = json["rules"].emplace_back(Json{{"rule", event.rule}, {"node", event.node}});
+    if (!event.reason.empty()) {
+      entry["refused"] = event.reason;
+    }
+  }
+  return json;
+}
+
+int run(const Options& options, const Console& console) {
+  const std::string model = options.text("MODEL");
+  const std::string target = read_configuration(options).config.target;
+  Explanation explanation =
+      during("explaining '" + model + "'", [&] { return explain(options); });
+  if (options.has("NAME")) {
+    select(options.text("NAME"), explanation);
+  }
+  console.print(options.has("json") ? to_text(as_json(model, target, explanation))
+                                    : as_text(target, explanation, options.has("NAME")));
+  return 0;
+}
+
+}  // namespace
+}  // namespace tare::cli
+
+TARE_VERB(explain) {
+  using namespace tare::cli;
+  std::vector<Flag> flags{data_flag(false)};
+  for (Flag& flag : config_flags()) {
+    flags.push_back(std::move(flag));
+  }
+  return {.summary = "say what each operator runs as on a target, or why it stays in float",
+          .arguments = {{"MODEL", "float or quantized model: ONNX"},
+                        {"NAME", "operators of that name only; * is any run of characters",
+                         false, true}},
+          .flags = std::move(flags),
+          .examples = {"tare explain model.onnx --target tensorrt",
+                       "tare explain model.onnx 'layer1/*'", "tare explain model.int8.onnx"},
+          .run = run};
+}
