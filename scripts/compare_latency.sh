@@ -1,7 +1,8 @@
 #!/bin/sh
 # Milliseconds for one sample in ONNX Runtime, one thread: the float model, the file that Tare makes of it, and others.
 # usage: scripts/compare_latency.sh MODEL.onnx SAMPLES.h5 [OTHER.onnx ...]
-# OTHER: the same model quantized by another tool. All samples pass through each file five times, in turn; the fastest
+# Where python3 has onnxruntime, onnx and h5py, the file of ONNX Runtime's own quantizer is measured as well. OTHER: the
+# same model quantized by another tool. All samples pass through each file five times, in turn; the fastest
 # pass counts. Needs a build with tests (scripts/test.sh makes one, and installs ONNX Runtime for Node.js).
 set -eu
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -15,6 +16,12 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$bin/samples_to_raw" "$model" "$samples" "$work" >"$work/words"
 "$bin/tare" quantize "$model" --data "$samples" -o "$work/tare.onnx" --quiet >"$work/words"
+
+if python3 "$here/scripts/quantize_with_onnxruntime.py" "$model" "$samples" "$work/onnxruntime.onnx" >"$work/words" 2>&1; then
+  set -- "$work/onnxruntime.onnx" "$@"
+else
+  echo "no file of ONNX Runtime's quantizer: $(tail -n 1 "$work/words")" >&2
+fi
 
 round=0
 while [ "$round" -lt 5 ]; do
