@@ -48,6 +48,10 @@ bool is_product(const Node& node) {
   return std::find(kProducts.begin(), kProducts.end(), node.op) != kProducts.end();
 }
 
+int channel_axis(const Node& node, const Shape& result) {
+  return node.op == "MatMul" || node.op == "Gemm" ? static_cast<int>(result.size()) - 1 : 1;
+}
+
 bool is_integer_product(const Graph& graph, const Node& node) {
   const TensorType& result = graph.type(node.outputs[0]);
   return is_product(node) && result.quant && result.dtype == DType::kInt32;

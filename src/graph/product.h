@@ -13,6 +13,9 @@ bool is_product(const Node&);
 /// One whose result is the accumulators of an integer graph.
 bool is_integer_product(const Graph&, const Node&);
 
+/// Axis of its result along which the scales of a per-axis weight vary.
+int channel_axis(const Node&, const Shape& result);
+
 /// To which result of a product (channel or column, of any position or row) each weight
 /// belongs. Scales, zero points and biases of results repeat: those of result r are at r
 /// modulo their number.

@@ -1,5 +1,6 @@
 #include "tare/simulate.h"
 
+#include "graph/product.h"
 #include "simulate/accumulated.h"
 
 #include <algorithm>
@@ -74,7 +75,7 @@ class Binder {
     }
     type.quant = params;
     if (type.quant->axis) {
-      type.quant->axis = node.op == "Conv" ? 1 : static_cast<int>(type.shape.size()) - 1;
+      type.quant->axis = channel_axis(node, type.shape);
     }
     graph_.set_type(result, type);
   }

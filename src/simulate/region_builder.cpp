@@ -2,17 +2,9 @@
 
 #include "base/check.h"
 #include "graph/affine_ops.h"
+#include "graph/product.h"
 
 namespace tare {
-namespace {
-
-/// Axis of the result along which the scales of a per-axis weight vary.
-int channel_axis(const Node& node, const Shape& result) {
-  return node.op == "MatMul" || node.op == "Gemm" ? static_cast<int>(result.size()) - 1 : 1;
-}
-
-}  // namespace
-
 ValueId point_root(const Graph& graph, ValueId value) {
   for (;;) {
     const auto producer = graph.producer(value);

@@ -2,7 +2,10 @@
 #include "tare/pipeline.h"
 
 #include "calibrate/samples_in_memory.h"
+#include "execute/support.h"
 #include "pipeline/digits.h"
+
+#include <cmath>
 
 #include <gtest/gtest.h>
 
@@ -59,6 +62,35 @@ TEST(TargetFiles, HaveOneSetOfParametersForAllThatAConcatJoins) {
     const Target target = read_target("openvino");
     const auto findings = lint(export_form(result.integer, Form::kQdq, target), target);
     EXPECT_TRUE(findings.empty()) << findings.front().node << ": " << findings.front().what;
+  }
+}
+
+TEST(TargetFiles, RunTransposedConvolutionsOnIntegers) {
+  testing::Random random(1);
+  Graph graph;
+  const ValueId x = graph.add_input("x", testing::f32({1, 3, 5, 5}));
+  const ValueId w = graph.add_constant("w", random.tensor({3, 4, 3, 3}));
+  const ValueId b = graph.add_constant("b", random.tensor({4}));
+  const ValueId y = testing::add(graph, "ConvTranspose", {x, w, b}, {1, 4, 11, 11},
+                                 {{"strides", std::vector<std::int64_t>{2, 2}}});
+  graph.set_outputs({testing::add(graph, "Relu", {y}, {1, 4, 11, 11})});
+  const SamplesInMemory data({{"x", random.tensor({20, 3, 5, 5})}});
+  for (const char* target : {"openvino", "qnn"}) {
+    const QuantizeResult result = quantize(graph, data, config_for(target), Toolkit::builtin());
+    EXPECT_EQ(result.simulated.regions.size(), 1U);
+    const Graph file = export_form(result.integer, Form::kQdq, read_target(target));
+    EXPECT_TRUE(lint(file, read_target(target)).empty());
+    const std::vector<Tensor> inputs{data.read("x", 0, 1)};
+    const auto exact = Executable(graph).run(inputs)[0].to_double();
+    const auto rounded = Executable(file).run(inputs)[0].to_double();
+    double error = 0;
+    double signal = 0;
+    for (std::size_t i = 0; i < exact.size(); ++i) {
+      error += std::pow(exact[i] - rounded[i], 2);
+      signal += std::pow(exact[i], 2);
+    }
+    // Three roundings to 8 bits, each of about 1/(12 * 60^2) of the signal.
+    EXPECT_LT(error, signal * 3 / 12 / 3600) << target;
   }
 }
 
