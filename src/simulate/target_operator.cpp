@@ -5,6 +5,14 @@
 namespace tare {
 namespace {
 
+/// A constant, in a quantized graph behind its conversion.
+bool is_weight(const Graph& graph, ValueId value) {
+  const auto producer = graph.producer(value);
+  const bool is_converted = producer && (graph.node(*producer).op == "Dequantize" ||
+                                         graph.node(*producer).op == "DequantizeLinear");
+  return graph.constant(is_converted ? graph.node(*producer).inputs[0] : value) != nullptr;
+}
+
 bool is_kind(const Graph& graph, const Node& node, NodeKind kind) {
   constexpr std::int64_t kFewChannels = 8;
   switch (kind) {
@@ -16,7 +24,7 @@ bool is_kind(const Graph& graph, const Node& node, NodeKind kind) {
     case NodeKind::kFewChannels:
       return graph.type(node.inputs[1]).shape[1] < kFewChannels;
     case NodeKind::kActivations:
-      return graph.constant(node.inputs[1]) == nullptr;
+      return !is_weight(graph, node.inputs[1]);
   }
   return false;
 }

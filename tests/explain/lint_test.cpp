@@ -205,5 +205,21 @@ TEST(Verdicts, SayWhatAnOperatorRunsAsOrWhyItDoesNot) {
   EXPECT_EQ(verdict(kClean, "conv", read_target("tensorrt")), "runs as Conv");
 }
 
+TEST(Verdicts, TellWeightsFromActivationsInQuantizedGraphs) {
+  const auto product = [](const std::string& right) {
+    return "const %s : f32[] = [0.5]\nconst %z : u8[] = [0]\n"
+           "const %k : i8[4,4] = [1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4]\n"
+           "%w = DequantizeLinear(%k, %s) : f32[4,4]\n"
+           "%q = QuantizeLinear(%x, %s, %z) : u8[1,1,4,4]\n"
+           "%d = DequantizeLinear(%q, %s, %z) : f32[1,1,4,4]\n"
+           "product: %y = MatMul(%d, %" +
+           right + ") : f32[1,1,4,4]";
+  };
+  const Target ort = read_target("ort-cpu");
+  EXPECT_EQ(verdict(product("w"), "product", ort),
+            "runs as QLinearMatMul or MatMulIntegerToFloat");
+  EXPECT_EQ(verdict(product("d"), "product", ort), "runs as QLinearMatMul");
+}
+
 }  // namespace
 }  // namespace tare
