@@ -2,6 +2,10 @@
 
 #include "tare/accumulator.h"
 
+#include "base/check.h"
+#include "graph/affine_ops.h"
+#include "graph/product.h"
+
 #include <algorithm>
 
 namespace tare {
@@ -22,6 +26,21 @@ Tensor zero_points(const QuantParams& params) {
 Attributes axis_of(const QuantParams& params) {
   return params.axis ? Attributes{{"axis", static_cast<std::int64_t>(*params.axis)}}
                      : Attributes{};
+}
+
+bool is_conversion(const Node& node) {
+  return node.op == "Quantize" || node.op == "Dequantize" || node.op == "Requantize";
+}
+
+/// Computes with integers whatever parameters they have, as files may, or with real values
+/// only.
+bool is_raw(const Graph& graph, const Node& node) {
+  if (is_conversion(node) || is_integer_product(graph, node)) {
+    return false;
+  }
+  const AffineOp* row = find_affine_op(graph, node);
+  return row == nullptr ||
+         (!graph.type(node.outputs[0]).quant && row->rule != AffineRule::kCompares);
 }
 
 }  // namespace
@@ -66,6 +85,10 @@ void FormBuilder::add_input(ValueId input) {
 
 void FormBuilder::visit(const Node& node) {
   const ValueId result = node.outputs[0];
+  if (is_raw(from_, node)) {
+    as_it_is(node);
+    return;
+  }
   if (storage_.contains(result) || on_storage(node)) {
     return;  // what is there already was made together with its operand
   }
@@ -79,19 +102,37 @@ void FormBuilder::visit(const Node& node) {
   }
 }
 
+NodeId FormBuilder::copy(const Node& node, std::vector<ValueId> operands, bool on_storage) {
+  std::vector<Graph::Result> results;
+  for (const ValueId output : node.outputs) {
+    const TensorType& type = from_.type(output);
+    const bool is_real = type.quant && !on_storage;
+    results.push_back({to_.unique_name(from_.name(output)),
+                       plain(type, is_real ? DType::kFloat32 : type.dtype)});
+  }
+  return to_.add_node(to_.unique_name(node.name), node.op, std::move(operands),
+                      std::move(results), plain(node.attributes));
+}
+
+void FormBuilder::as_it_is(const Node& node) {
+  std::vector<ValueId> operands;
+  for (const ValueId input : node.inputs) {
+    const bool is_stored = input && from_.type(input).quant;
+    operands.push_back(is_stored ? storage(input) : input ? expressed(input) : ValueId{});
+  }
+  const NodeId id = copy(node, std::move(operands), true);
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    const ValueId output = node.outputs[i];
+    (from_.type(output).quant ? storage_ : expressed_)[output] = to_.node(id).outputs[i];
+  }
+}
+
 void FormBuilder::on_expressed(const Node& node) {
   std::vector<ValueId> operands;
   for (const ValueId input : node.inputs) {
     operands.push_back(input ? expressed(input) : ValueId{});
   }
-  std::vector<Graph::Result> results;
-  for (const ValueId output : node.outputs) {
-    const TensorType& type = from_.type(output);
-    results.push_back({to_.unique_name(from_.name(output)),
-                       plain(type, type.quant ? DType::kFloat32 : type.dtype)});
-  }
-  const NodeId id = to_.add_node(to_.unique_name(node.name), node.op, operands,
-                                 std::move(results), plain(node.attributes));
+  const NodeId id = copy(node, std::move(operands), false);
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     const ValueId result = to_.node(id).outputs[i];
     const TensorType& type = from_.type(node.outputs[i]);
@@ -117,7 +158,9 @@ ValueId FormBuilder::storage(ValueId value) {
     return found->second;
   }
   const TensorType& type = from_.type(value);
-  return storage_[value] = to_.add_constant(from_.name(value), *from_.constant(value),
+  const Tensor* constant = from_.constant(value);
+  check(constant != nullptr, "a form asks for storage values that nothing gives");
+  return storage_[value] = to_.add_constant(to_.unique_name(from_.name(value)), *constant,
                                             plain(type, type.dtype));
 }
 
@@ -125,9 +168,10 @@ ValueId FormBuilder::expressed(ValueId value) {
   if (const auto found = expressed_.find(value); found != expressed_.end()) {
     return found->second;
   }
-  return expressed_[value] = from_.type(value).quant
-                                 ? dequantized(value)
-                                 : to_.add_constant(from_.name(value), *from_.constant(value));
+  return expressed_[value] =
+             from_.type(value).quant
+                 ? dequantized(value)
+                 : to_.add_constant(to_.unique_name(from_.name(value)), *from_.constant(value));
 }
 
 ValueId FormBuilder::quantized(ValueId expressed, const TensorType& type,

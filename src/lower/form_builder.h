@@ -12,7 +12,8 @@ namespace tare {
 /// Rebuilds an integer graph with the operators of ONNX, node by node. A value of the integer
 /// graph gets a storage value, a real one, or both, whichever its readers ask for; conversions
 /// between them are QuantizeLinear and DequantizeLinear. A node that the form has no operator
-/// on storage values for runs on real ones.
+/// on storage values for runs on real ones. One that takes them for plain integers, a Cast for
+/// one, goes on doing so.
 class FormBuilder {
  public:
   explicit FormBuilder(const Graph& integer);
@@ -54,7 +55,9 @@ class FormBuilder {
  private:
   void add_input(ValueId);
   void visit(const Node&);
+  void as_it_is(const Node&);
   void on_expressed(const Node&);
+  NodeId copy(const Node&, std::vector<ValueId> operands, bool on_storage);
   ValueId named_output(ValueId);
 
   const Graph& from_;

@@ -29,7 +29,11 @@ bool holds_raw_constants(const Node& node) {
 }
 
 /// The first operand and the results have the same parameters, whatever they are.
+/// Not so for i32: it would make accumulators of them, which every form has its own way with.
 bool moves_raw(const Graph& graph, const Node& node, const QuantParams& params) {
+  if (params.storage == DType::kInt32) {
+    return false;
+  }
   if (holds_raw_constants(node)) {
     const auto [first, end] = constants_of(node);
     for (std::size_t i = first; i < end; ++i) {
@@ -75,10 +79,10 @@ bool follow_parameters(Graph& graph, const Node& node) {
     return false;
   }
   const TensorType type = graph.type(node.inputs[0]);
-  const bool alike = node.op == "Concat" && !type.quant->per_axis() &&
-                     std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
-                       return graph.type(input).quant == type.quant;
-                     });
+  const bool alike =
+      node.op == "Concat" && !type.quant->per_axis() && type.dtype != DType::kInt32 &&
+      std::all_of(node.inputs.begin(), node.inputs.end(),
+                  [&](ValueId input) { return graph.type(input).quant == type.quant; });
   if (!alike && !moves_raw(graph, node, *type.quant)) {
     return false;
   }
