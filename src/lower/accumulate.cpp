@@ -131,13 +131,13 @@ class IntegerSum {
       return {};
     }
     const ValueId storage = operand_of(graph_, bias);
-    const TensorType& type = graph_.type(storage);
-    if (type.quant == params) {
-      return storage;
-    }
     const Tensor* constant = graph_.constant(storage);
-    return constant == nullptr
-               ? ValueId{}
+    if (constant == nullptr) {
+      return {};
+    }
+    const TensorType& type = graph_.type(storage);
+    return type.quant == params
+               ? storage
                : fitting(dequantize(*constant, *type.quant), params, graph_.name(bias));
   }
 

@@ -78,5 +78,23 @@ TEST(ExportedForms, GiveOwnConstantsNamesThatNoOtherHas) {
                        kFour);
 }
 
+/// A Gemm or MatMul of quantized factors named d and dw.
+const std::string kFactors =
+    "const %zi : i8[] = [0]\nconst %w : i8[2,2] = [1, 2, 3, -4]\n"
+    "%q = QuantizeLinear(%x, %s, %z) : u8[1,2]\n"
+    "%d = DequantizeLinear(%q, %s, %z) : f32[1,2]\n"
+    "%dw = DequantizeLinear(%w, %s, %zi) : f32[2,2]\n";
+
+TEST(ExportedForms, LeaveProductsWithAComputedBiasToFloat) {
+  const std::string text = model("(%x : f32[1,2], %b : i32[2]) -> (%y)",
+                                 kFactors +
+                                     "const %t : f32[] = [0.25]\n"
+                                     "%db = DequantizeLinear(%b, %t) : f32[2]\n"
+                                     "%y = Gemm(%d, %dw, %db) : f32[1,2]");
+  expect_forms_compute(
+      text, {Tensor::of<float>({1, 2}, {1, 2}), Tensor::of<std::int32_t>({2}, {1, 2})});
+  EXPECT_TRUE(guaranteed_sums(lower(from_qdq(parse(text)))).empty());
+}
+
 }  // namespace
 }  // namespace tare
