@@ -77,6 +77,9 @@ std::optional<ValueId> replacement(Graph& graph, const Node& node, const Requant
   if (graph.type(storage).quant == type.quant) {
     return storage;
   }
+  if (type.quant->per_axis()) {
+    return std::nullopt;
+  }
   const NodeId id =
       graph.add_node("", "Requantize", {storage},
                      {{graph.unique_name(graph.name(node.outputs[0]) + "_requantized"), type}},

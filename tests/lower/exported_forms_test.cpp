@@ -96,5 +96,23 @@ TEST(ExportedForms, LeaveProductsWithAComputedBiasToFloat) {
   EXPECT_TRUE(guaranteed_sums(lower(from_qdq(parse(text)))).empty());
 }
 
+TEST(ExportedForms, RoundResultsWithSeveralScalesFromRealSums) {
+  const Graph file =
+      parse(model("(%x : f32[1,2]) -> (%y)",
+                  kFactors + "const %t : f32[2] = [0.25, 0.5]\n"
+                             "const %tz : u8[2] = [1, 2]\n"
+                             "%m = MatMul(%d, %dw) : f32[1,2]\n"
+                             "%p = QuantizeLinear(%m, %t, %tz) {axis=1} : u8[1,2]\n"
+                             "%y = DequantizeLinear(%p, %t, %tz) {axis=1} : f32[1,2]"));
+  const std::vector<Tensor> inputs{Tensor::of<float>({1, 2}, {1, 2})};
+  const std::vector<Tensor> expected = Executable(file).run(inputs);
+  const Graph integer = lower(from_qdq(file));
+  EXPECT_EQ(Executable(integer).run(inputs), expected) << print(integer);
+  for (const Form form : {Form::kQdq, Form::kInteger}) {
+    EXPECT_EQ(Executable(export_form(integer, form)).run(inputs), expected);
+  }
+  EXPECT_NO_THROW((void)export_form(integer, Form::kQoperator));
+}
+
 }  // namespace
 }  // namespace tare
