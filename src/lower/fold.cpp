@@ -20,7 +20,7 @@ std::optional<ValueId> equal_conversion(const Graph& graph, const Node& node) {
 }
 
 /// The bounds that a Relu or Clip of expressed values sets; infinite where it sets none,
-/// nothing when they are not constant.
+/// nothing when they are not constant numbers.
 std::optional<Range> bounds_of(const Graph& graph, const Node& node) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (node.op == "Relu") {
@@ -30,7 +30,7 @@ std::optional<Range> bounds_of(const Graph& graph, const Node& node) {
   for (const std::size_t i : {1U, 2U}) {
     if (i < node.inputs.size() && node.inputs[i]) {
       const Tensor* bound = graph.constant(node.inputs[i]);
-      if (bound == nullptr) {
+      if (bound == nullptr || bound->size() != 1) {
         return std::nullopt;
       }
       (i == 1 ? bounds.low : bounds.high) = bound->to_double().at(0);

@@ -85,7 +85,7 @@ void unify_clip(Graph& graph, const Node& clip) {
       continue;
     }
     const Tensor* real = graph.constant(bound);
-    if (real == nullptr) {
+    if (real == nullptr || real->size() != 1) {
       return;
     }
     const Tensor rounded = quantize(*real, *params);

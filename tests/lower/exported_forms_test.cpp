@@ -114,5 +114,17 @@ TEST(ExportedForms, RoundResultsWithSeveralScalesFromRealSums) {
   EXPECT_NO_THROW((void)export_form(integer, Form::kQoperator));
 }
 
+TEST(Lower, LeavesBoundsThatAreNoNumbersToTheirOperator) {
+  const Graph integer =
+      lower(from_qdq(parse(model("(%x : f32[4]) -> (%y)",
+                                 "const %none : f32[0] = []\n"
+                                 "%q = QuantizeLinear(%x, %s, %z) : u8[4]\n"
+                                 "%d = DequantizeLinear(%q, %s, %z) : f32[4]\n"
+                                 "%c = Clip(%d, %none) : f32[4]\n"
+                                 "%p = QuantizeLinear(%c, %s, %z) : u8[4]\n"
+                                 "%y = DequantizeLinear(%p, %s, %z) : f32[4]"))));
+  EXPECT_TRUE(integer.find_value("c").has_value() || integer.find_value("none").has_value());
+}
+
 }  // namespace
 }  // namespace tare
