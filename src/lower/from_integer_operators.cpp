@@ -50,12 +50,13 @@ bool saturates(const Graph& graph, const Match& match) {
 
 using Rewritten = std::variant<Patch, Refusal>;
 
-/// Puts QuantizeLinear of `real` in the place of the match; a refusal without `real`.
+/// Puts QuantizeLinear of `real` in the place of the match; a refusal without `real`, or where
+/// constants broadcast it to another shape.
 Rewritten quantized(Patch patch, const Graph& graph, const Match& match, ValueId real) {
   const ValueId root = graph.node(match.root()).outputs[0];
   const TensorType& type = graph.type(root);
   const auto parameters =
-      real && saturates(graph, match)
+      real && patch.type(real).shape == type.shape && saturates(graph, match)
           ? parameters_of(graph, match, "scale", "zero", type.shape.size(), type.dtype)
           : std::nullopt;
   if (!parameters) {
@@ -90,8 +91,7 @@ RewriteRule quantize_linear() {
           },
       .rewrite = [](const Graph& graph, const Match& match) -> Rewritten {
         const ValueId x = match.value("x");
-        const bool is_real = graph.type(x).dtype == DType::kFloat32 &&
-                             graph.type(x).shape == result_of(graph, match).shape;
+        const bool is_real = graph.type(x).dtype == DType::kFloat32;
         return quantized(Patch(graph), graph, match, is_real ? x : ValueId{});
       }};
 }

@@ -55,8 +55,8 @@ class ProductReader {
   }
 
   ValueId read() {
-    if (rank_ < 2) {
-      return {};
+    if (rank_ < 2 || graph_.type(product_.inputs[1]).shape.size() < 2) {
+      return {};  // a vector has no channels
     }
     const auto x_scale = row_of(graph_, match_.value("x_scale"), rank_);
     const auto w_scale = row_of(graph_, match_.value("w_scale"), rank_);

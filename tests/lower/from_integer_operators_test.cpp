@@ -1,0 +1,40 @@
+#include "tare/execute.h"
+#include "tare/lower.h"
+
+#include <gtest/gtest.h>
+
+namespace tare {
+namespace {
+
+std::string model(const std::string& body) {
+  return "graph \"g\" opset 17 (%x : u8[1,2,2]) -> (%y) {\nconst %half : f32[] = [0.5]\n" +
+         body + "\n}";
+}
+
+void expect_unchanged(const std::string& text) {
+  const Graph before = parse(text);
+  const Graph after = from_integer_operators(before);
+  EXPECT_EQ(print(after), print(before));
+}
+
+TEST(FromIntegerOperators, LeavesScalesAlongRowsOfAProductWithAVector) {
+  expect_unchanged(
+      model("const %w : i8[2] = [1, 2]\nconst %b : f32[2] = [1, 2]\n"
+            "%p = MatMulInteger(%x, %w) : i32[1,2]\n%c = Cast(%p) {to=1} : f32[1,2]\n"
+            "%f = Mul(%half, %b) : f32[2]\n%y = Mul(%c, %f) : f32[1,2]"));
+}
+
+TEST(FromIntegerOperators, LeavesConstantsThatBroadcastTheResult) {
+  expect_unchanged(
+      model("const %w : i8[2,2] = [1, 2, 3, 4]\nconst %b : f32[] = [1]\n"
+            "const %z : f32[1,1,1,1] = [1]\nconst %low : f32[] = [0]\n"
+            "const %high : f32[] = [255]\n"
+            "%p = MatMulInteger(%x, %w) : i32[1,2,2]\n%c = Cast(%p) {to=1} : f32[1,2,2]\n"
+            "%f = Mul(%half, %b) : f32[]\n%g = Div(%f, %half) : f32[]\n"
+            "%m = Mul(%c, %g) : f32[1,2,2]\n%r = Round(%m) : f32[1,2,2]\n"
+            "%t = Add(%r, %z) : f32[1,1,2,2]\n%k = Clip(%t, %low, %high) : f32[1,1,2,2]\n"
+            "%y = Cast(%k) {to=2} : u8[1,1,2,2]"));
+}
+
+}  // namespace
+}  // namespace tare
