@@ -119,6 +119,10 @@ class Expansion {
     return is_second == is_turned ? -2 : -1;
   }
 
+  static Error unsupported_scales(const Shape& shape) {
+    return {ErrorCode::kUnsupported, "", "scales of shape " + to_string(shape)};
+  }
+
   ValueId expressed(const Positions& at, std::int64_t axis) {
     const ValueId values = required(at.values);
     return dequantize(values, required(at.scale), optional(at.zero_point), axis);
@@ -127,7 +131,7 @@ class Expansion {
   ValueId dequantize(ValueId values, ValueId scale, ValueId zero_point, std::int64_t axis) {
     const Shape& shape = builder_.shape(scale);
     if (shape.size() > 1) {
-      throw Error(ErrorCode::kUnsupported, "", "scales of shape " + to_string(shape));
+      throw unsupported_scales(shape);
     }
     const bool is_row = element_count(shape) != 1;
     return builder_.emit_helper(draft_.name + "_dequantized", "DequantizeLinear",
@@ -196,6 +200,9 @@ class Expansion {
       return;
     }
     const ValueId scale = required(result.scale);
+    if (element_count(builder_.shape(scale)) != 1) {
+      throw unsupported_scales(builder_.shape(scale));
+    }
     ValueId zero_point = optional(result.zero_point);
     if (!zero_point) {
       const ValueId values = required(result.scale == 0 ? 2 : 0);

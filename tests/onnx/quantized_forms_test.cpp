@@ -56,6 +56,15 @@ TEST(QuantizedForms, BecomeTheOperatorBetweenConversions) {
   EXPECT_EQ(only(graph, "Sigmoid").name, "QLinearSigmoid_y");
 }
 
+TEST(QuantizedForms, ResultsHaveOneScale) {
+  auto model = with_bytes({1, 4});
+  model.input("many", {std::int64_t{1} << 40}, DType::kFloat32)
+      .node("QLinearSigmoid", {"x", "s", "z", "many"}, {"y"})
+      .output("y");
+  EXPECT_NE(complaint(of_runtime(model)).find("scales of shape"), std::string::npos)
+      << complaint(model);
+}
+
 TEST(QuantizedForms, WeightsOfConvolutionsHaveTheirScalesAlongTheResults) {
   auto model = with_bytes({1, 2, 4, 4});
   model.constant("w", Tensor(DType::kInt8, {3, 2, 1, 1}))
