@@ -1,5 +1,7 @@
 #include "graph/product.h"
 
+#include "tare/error.h"
+
 #include "graph/per_axis.h"
 #include "graph/storage_type.h"
 
@@ -9,8 +11,20 @@
 namespace tare {
 namespace {
 
+/// At least 1: without weights there is nothing to divide among results.
 std::size_t extent(const Shape& shape, std::size_t axis) {
-  return static_cast<std::size_t>(shape.at(axis));
+  return static_cast<std::size_t>(std::max<std::int64_t>(shape.at(axis), 1));
+}
+
+/// Of the kernel [input, result, ...] of a ConvTranspose.
+std::size_t groups_of(const Node& node, const Shape& shape) {
+  const std::int64_t groups = node.attributes.integer("group", 1);
+  if (groups < 1 || shape.at(0) % groups != 0) {
+    throw Error(ErrorCode::kInvalidModel, "node '" + node.name + "'",
+                "weight " + to_string(shape) + " does not fall into " + std::to_string(groups) +
+                    " groups");
+  }
+  return static_cast<std::size_t>(groups);
 }
 
 /// What a storage value less its zero point can be; holds 0.
@@ -58,15 +72,18 @@ bool is_integer_product(const Graph& graph, const Node& node) {
 }
 
 WeightResults::WeightResults(const Node& node, const Shape& shape) {
-  const auto size = static_cast<std::size_t>(std::max<std::int64_t>(element_count(shape), 1));
+  std::size_t size = 1;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    size *= extent(shape, axis);
+  }
   outer_ = size;
   if (node.op == "Conv" || (node.op == "Gemm" && node.attributes.integer("transB", 0) != 0)) {
     count_ = extent(shape, 0);  // [result, ...]
-    outer_ = size / std::max<std::size_t>(count_, 1);
+    outer_ = size / count_;
     results_of_outer_ = 1;
   } else if (node.op == "ConvTranspose") {
     // [group, input, result, position]
-    const auto groups = static_cast<std::size_t>(node.attributes.integer("group", 1));
+    const std::size_t groups = groups_of(node, shape);
     cycle_ = extent(shape, 1);
     count_ = groups * cycle_;
     outer_ = size / groups;
@@ -74,12 +91,12 @@ WeightResults::WeightResults(const Node& node, const Shape& shape) {
     inner_ = size / (extent(shape, 0) * cycle_);
   } else if (shape.size() >= 2) {
     // [..., depth, result]
-    cycle_ = shape.empty() ? 1 : extent(shape, shape.size() - 1);
+    cycle_ = extent(shape, shape.size() - 1);
     outer_ = extent(shape, shape.size() - 2) * cycle_;
     count_ = size / outer_ * cycle_;
     results_of_outer_ = cycle_;
   }
-  weights_ = size / std::max<std::size_t>(count_, 1);
+  weights_ = static_cast<std::size_t>(element_count(shape)) / count_;
 }
 
 std::vector<SumRange> guaranteed_sums(const ProductOperands& operands) {

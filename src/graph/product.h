@@ -21,6 +21,7 @@ int channel_axis(const Node&, const Shape& result);
 /// modulo their number.
 class WeightResults {
  public:
+  /// Throws Error(kInvalidModel) for weights that do not fall into the node's groups.
   WeightResults(const Node&, const Shape& weights);
 
   std::size_t count() const { return count_; }      ///< results
