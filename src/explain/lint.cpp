@@ -164,10 +164,21 @@ class Linter {
     }
     const float input = view_.dequantized(node.inputs[0])->scale[0];
     const QuantParams* weight = view_.dequantized(node.inputs[1]);
-    for (std::size_t i = 0; weight != nullptr && i < bias->scale.size(); ++i) {
-      const float expected = input * weight->scale[weight->scale.size() == 1 ? 0 : i];
+    if (weight == nullptr) {
+      return;
+    }
+    const std::string rule =
+        "the scale of a bias is that of the input times that of the weight";
+    if (weight->per_axis() && weight->scale.size() != bias->scale.size()) {
+      report(node, rule,
+             "it has " + std::to_string(bias->scale.size()) + " scales, the weight " +
+                 std::to_string(weight->scale.size()));
+      return;
+    }
+    for (std::size_t i = 0; i < bias->scale.size(); ++i) {
+      const float expected = input * weight->scale[weight->per_axis() ? i : 0];
       if (bias->scale[i] != expected) {
-        report(node, "the scale of a bias is that of the input times that of the weight",
+        report(node, rule,
                "channel " + std::to_string(i) + " has " + std::to_string(bias->scale[i]));
         return;
       }

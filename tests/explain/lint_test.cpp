@@ -94,6 +94,29 @@ TEST(Lint, SeesBiasesOfAnotherKind) {
             "0.500000\n");
 }
 
+TEST(Lint, SeesBiasesAndWeightsWithOtherNumbersOfScales) {
+  const std::string text = R"(
+  const %s : f32[] = [0.5]
+  const %z : i8[] = [0]
+  const %k : i8[5,4] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20]
+  const %ks : f32[4] = [0.25, 0.5, 1, 1]
+  const %bq : i32[5] = [1, 2, 3, 4, 5]
+  const %bs : f32[5] = [0.125, 0.25, 0.5, 0.5, 0.5]
+  const %shape : i64[2] = [4, 4]
+  %r = Reshape(%x, %shape) : f32[4,4]
+  %q = QuantizeLinear(%r, %s, %z) : i8[4,4]
+  %d = DequantizeLinear(%q, %s, %z) : f32[4,4]
+  %w = DequantizeLinear(%k, %ks) {axis=1} : f32[5,4]
+  %b = DequantizeLinear(%bq, %bs) {axis=0} : f32[5]
+  %y = Gemm(%d, %w, %b) {transB=1} : f32[4,5])";
+  Target target = read_target("tensorrt");
+  target.float_bias = false;
+  EXPECT_EQ(findings(text, target),
+            "scales of weights go along axis 0: they go along axis 1\n"
+            "the scale of a bias is that of the input times that of the weight: it has 5 "
+            "scales, the weight 4\n");
+}
+
 TEST(Lint, SeesConversionsBeforeAnActivationAndBeforeAnOutput) {
   const std::string rounded = with("%y = Relu(%c) : f32[1,2,4,4]",
                                    "%cq = QuantizeLinear(%c, %s, %z) : i8[1,2,4,4]\n"
