@@ -13,6 +13,9 @@ class PatternParser {
   explicit PatternParser(std::string_view text) : text_(text) {}
 
   Pattern parse() {
+    if (take('@')) {
+      fail("an operator that is matched, not only context");
+    }
     Pattern result = operand();
     if (at_ < text_.size()) {
       fail("end of the pattern, ',' or ')'");

@@ -73,6 +73,7 @@ TEST(ParsePattern, SaysWhereATextIsNone) {
   EXPECT_NE(fault("Add(").find("at character 5"), std::string::npos) << fault("Add(");
   EXPECT_NE(fault("Add(any").find("expected ',' or ')'"), std::string::npos);
   EXPECT_NE(fault("Add(any))").find("at character 9"), std::string::npos);
+  EXPECT_NE(fault("@Add").find("not only context"), std::string::npos);
   EXPECT_NE(fault("Add?").find("may be missing"), std::string::npos);
   std::string deep;
   for (int i = 0; i < 100'000; ++i) {
