@@ -54,7 +54,7 @@ class QdqReader {
     const ValueId storage = node.inputs[0];
     TensorType type = graph_.type(storage);
     const auto params = parameters(node, type);
-    const TensorType& result = graph_.type(node.outputs[0]);
+    const TensorType result = graph_.type(node.outputs[0]);
     if (!params || result.dtype != DType::kFloat32) {
       return false;
     }
