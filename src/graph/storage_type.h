@@ -8,6 +8,11 @@
 
 namespace tare {
 
+/// i8, u8, i16, u16 or i32.
+inline bool is_storage_type(DType dtype) {
+  return is_integer(dtype) && size_of(dtype) <= 4 && dtype != DType::kUint32;
+}
+
 /// Calls f with a value of the storage type, so that a lambda can name it.
 template <class F>
 auto with_storage(DType storage, F&& f) {

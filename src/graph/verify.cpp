@@ -3,16 +3,13 @@
 #include "tare/accumulator.h"
 
 #include "graph/literal.h"
+#include "graph/storage_type.h"
 
 #include <algorithm>
 #include <cmath>
 
 namespace tare {
 namespace {
-
-bool is_storage_type(DType dtype) {
-  return is_integer(dtype) && size_of(dtype) <= 4 && dtype != DType::kUint32;
-}
 
 void check_params(const std::string& where, const TensorType& type, Faults& faults) {
   const QuantParams& params = *type.quant;

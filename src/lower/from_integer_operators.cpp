@@ -2,6 +2,7 @@
 #include "tare/lower.h"
 #include "tare/pattern.h"
 
+#include "graph/storage_type.h"
 #include "lower/spelled_parameters.h"
 #include "lower/spelled_product.h"
 
@@ -10,11 +11,6 @@
 
 namespace tare {
 namespace {
-
-bool is_storage(DType dtype) {
-  return dtype == DType::kInt8 || dtype == DType::kUint8 || dtype == DType::kInt16 ||
-         dtype == DType::kUint16 || dtype == DType::kInt32;
-}
 
 const TensorType& result_of(const Graph& graph, const Match& match) {
   return graph.type(graph.node(match.root()).outputs[0]);
@@ -37,7 +33,7 @@ Pattern rounded_then_shifted(const Pattern& steps) {
 /// Whether stored() matched what saturates at the ends of the storage type.
 bool saturates(const Graph& graph, const Match& match) {
   const DType storage = result_of(graph, match).dtype;
-  if (!is_storage(storage) || storage == DType::kInt32) {
+  if (!is_storage_type(storage) || storage == DType::kInt32) {
     return false;
   }
   const StorageRange range = storage_range(storage, false);
@@ -71,7 +67,7 @@ Rewritten quantized(Patch patch, const Graph& graph, const Match& match, ValueId
 ValueId dequantized(Patch& patch, const Graph& graph, const Match& match, const char* x,
                     const char* scale, const char* zero) {
   const TensorType& type = graph.type(match.value(x));
-  if (!is_storage(type.dtype)) {
+  if (!is_storage_type(type.dtype)) {
     return {};
   }
   const auto parameters =

@@ -1,6 +1,7 @@
 #include "tare/error.h"
 #include "tare/lower.h"
 
+#include "graph/storage_type.h"
 #include "graph/verify.h"
 #include "lower/raw_storage.h"
 
@@ -9,11 +10,6 @@
 
 namespace tare {
 namespace {
-
-bool is_storage(DType dtype) {
-  return dtype == DType::kInt8 || dtype == DType::kUint8 || dtype == DType::kInt16 ||
-         dtype == DType::kUint16 || dtype == DType::kInt32;
-}
 
 class QdqReader {
  public:
@@ -80,7 +76,7 @@ class QdqReader {
     const bool has_zero = node.inputs.size() > 2 && node.inputs[2];
     const Tensor* zero = has_zero ? graph_.constant(node.inputs[2]) : nullptr;
     if (scale == nullptr || scale->dtype() != DType::kFloat32 ||
-        (has_zero && zero == nullptr) || !is_storage(storage.dtype) ||
+        (has_zero && zero == nullptr) || !is_storage_type(storage.dtype) ||
         scale->shape().size() > 1) {
       return std::nullopt;
     }
