@@ -185,10 +185,16 @@ RewriteRule added_values() {
             const auto offset = [&](const char* scale, const char* zero) {
               return op("Mul").with(ratio(scale), constant().as(zero));
             };
+            const auto to = [](DType type, const Pattern& value) {
+              return op("Cast").with(value).where([type](const Graph& graph, const Node& node) {
+                return graph.type(node.outputs[0]).dtype == type;
+              });
+            };
+            const auto wide = [&](const Pattern& value) { return to(DType::kFloat64, value); };
             const auto fused = [&](const char* x, const char* scale, const Pattern& rest) {
-              return op("Cast").with(op("Add").with(
-                  op("Mul").with(op("Cast").with(any().as(x)), op("Cast").with(ratio(scale))),
-                  op("Cast").with(rest)));
+              return to(DType::kFloat32,
+                        op("Add").with(op("Mul").with(wide(any().as(x)), wide(ratio(scale))),
+                                       wide(rest)));
             };
             const Pattern fixed = op("Sub").with(
                 constant().as("zero"),

@@ -36,5 +36,33 @@ TEST(FromIntegerOperators, LeavesConstantsThatBroadcastTheResult) {
             "%y = Cast(%k) {to=2} : u8[1,1,2,2]"));
 }
 
+/// A sum of x with itself, as to_integer_operators() spells it but for the type in its middle.
+std::string sum_in(const std::string& type, const std::string& number) {
+  const std::string cast = ") {to=" + number + "} : " + type;
+  return model(
+      "const %z : f32[] = [3]\nconst %low : f32[] = [0]\nconst %high : f32[] = [255]\n"
+      "%r = Div(%half, %half) : f32[]\n%o = Mul(%r, %z) : f32[]\n"
+      "%oo = Add(%o, %o) : f32[]\n%fixed = Sub(%z, %oo) : f32[]\n"
+      "%x1 = Cast(%x" +
+      cast + "[1,2,2]\n%r1 = Cast(%r" + cast +
+      "[]\n"
+      "%f1 = Cast(%fixed" +
+      cast +
+      "[]\n"
+      "%m1 = Mul(%x1, %r1) : " +
+      type + "[1,2,2]\n%a1 = Add(%m1, %f1) : " + type +
+      "[1,2,2]\n%s1 = Cast(%a1) {to=1} : f32[1,2,2]\n%s2 = Cast(%s1" + cast +
+      "[1,2,2]\n%a2 = Add(%m1, %s2) : " + type +
+      "[1,2,2]\n"
+      "%s = Cast(%a2) {to=1} : f32[1,2,2]\n%n = Round(%s) : f32[1,2,2]\n"
+      "%k = Clip(%n, %low, %high) : f32[1,2,2]\n"
+      "%y = Cast(%k) {to=2} : u8[1,2,2]");
+}
+
+TEST(FromIntegerOperators, LeavesSumsThatAreRoundedOnTheWay) {
+  EXPECT_TRUE(from_integer_operators(parse(sum_in("f64", "11"))).find_value("y_real"));
+  expect_unchanged(sum_in("i32", "6"));
+}
+
 }  // namespace
 }  // namespace tare
