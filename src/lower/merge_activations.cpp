@@ -1,5 +1,7 @@
 #include "tare/lower.h"
 
+#include <algorithm>
+
 namespace tare {
 namespace {
 
@@ -9,8 +11,9 @@ const Node* only_reader(const Graph& graph, ValueId value) {
 }
 
 bool is_conversion(const Node* node, const char* op, const Node& like) {
-  return node != nullptr && node->op == op && node->inputs[1] == like.inputs[1] &&
-         node->inputs[2] == like.inputs[2];
+  return node != nullptr && node->op == op && node->attributes == like.attributes &&
+         std::equal(node->inputs.begin() + 1, node->inputs.end(), like.inputs.begin() + 1,
+                    like.inputs.end());
 }
 
 /// The Relu or Clip that alone reads what `quantize` rounded, and is rounded the same way.

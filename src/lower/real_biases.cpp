@@ -1,12 +1,32 @@
 #include "tare/lower.h"
 
 namespace tare {
+namespace {
+
+/// A row of i32 with parameters that are known. Others, which no product of storage values has,
+/// stay as they are.
+bool is_bias(const Graph& graph, const Node& node) {
+  if (node.op != "DequantizeLinear") {
+    return false;
+  }
+  const Tensor* bias = graph.constant(node.inputs[0]);
+  const Tensor* scale = graph.constant(node.inputs[1]);
+  const bool is_row = bias != nullptr && scale != nullptr && bias->dtype() == DType::kInt32 &&
+                      bias->shape().size() == 1 &&
+                      (scale->size() == 1 || scale->size() == bias->size());
+  if (!is_row || node.inputs.size() < 3) {
+    return is_row;
+  }
+  const Tensor* zero = graph.constant(node.inputs[2]);
+  return zero != nullptr && *zero == Tensor(DType::kInt32, zero->shape());
+}
+
+}  // namespace
 
 Graph with_real_biases(Graph qdq) {
   for (const NodeId id : qdq.topological_order()) {
     const Node node = qdq.node(id);
-    const Tensor* bias = node.op == "DequantizeLinear" ? qdq.constant(node.inputs[0]) : nullptr;
-    if (bias == nullptr || bias->dtype() != DType::kInt32) {
+    if (!is_bias(qdq, node)) {
       continue;
     }
     const Tensor& scale = *qdq.constant(node.inputs[1]);
@@ -17,7 +37,7 @@ Graph with_real_biases(Graph qdq) {
                              .axis = scale.size() == 1 ? std::nullopt : std::optional(0),
                              .narrow_range = false};
     const ValueId real = qdq.add_constant(qdq.unique_name(qdq.name(node.inputs[0]) + "_real"),
-                                          dequantize(*bias, params));
+                                          dequantize(*qdq.constant(node.inputs[0]), params));
     qdq.replace_uses(node.outputs[0], real);
   }
   qdq.erase_unused();

@@ -114,6 +114,30 @@ TEST(ExportedForms, RoundResultsWithSeveralScalesFromRealSums) {
   EXPECT_NO_THROW((void)export_form(integer, Form::kQoperator));
 }
 
+TEST(ExportedForms, LeaveOtherConversionsThanOursToTargets) {
+  // A computed scale; two axes; a zero point; conversions without zero points.
+  const std::string computed = model("(%t : f32[]) -> (%y)",
+                                     "const %b : i32[2] = [4, 8]\n"
+                                     "%y = DequantizeLinear(%b, %t) : f32[2]");
+  const std::string matrix = model("() -> (%y)",
+                                   "const %b : i32[1,2] = [4, 8]\n"
+                                   "const %t : f32[2] = [1, 2]\n"
+                                   "%y = DequantizeLinear(%b, %t) {axis=1} : f32[1,2]");
+  const std::string shifted = model("() -> (%y)",
+                                    "const %b : i32[2] = [4, 8]\nconst %i : i32[] = [1]\n"
+                                    "%y = DequantizeLinear(%b, %s, %i) : f32[2]");
+  for (const std::string& text : {computed, matrix, shifted}) {
+    EXPECT_TRUE(with_real_biases(parse(text)).find_node("y")) << text;
+  }
+  const Graph merged =
+      merge_activations(parse(model("(%x : f32[4]) -> (%y)",
+                                    "%q = QuantizeLinear(%x, %s) : u8[4]\n"
+                                    "%d = DequantizeLinear(%q, %s, %z) : f32[4]\n"
+                                    "%r = Relu(%d) : f32[4]\n"
+                                    "%y = QuantizeLinear(%r, %s) : u8[4]")));
+  EXPECT_TRUE(merged.find_node("d"));
+}
+
 TEST(Lower, LeavesBoundsThatAreNoNumbersToTheirOperator) {
   const Graph integer =
       lower(from_qdq(parse(model("(%x : f32[4]) -> (%y)",
