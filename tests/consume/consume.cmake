@@ -1,24 +1,55 @@
-# Installs the library, then configures, builds and runs the project with either package.
+# Installs the library, then configures, builds and runs the project and the examples with either
+# package.
 function(run)
   execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+function(build folder project package)
+  run("${CMAKE_COMMAND}" -G "${GENERATOR}" -S "${project}" -B "${folder}" "-Dtare_DIR=${package}"
+      "-DCMAKE_CXX_COMPILER=${CXX}" "-DCMAKE_CXX_FLAGS=${CXX_FLAGS}"
+      "-DCMAKE_BUILD_TYPE=${BUILD_TYPE}")
+  run("${CMAKE_COMMAND}" --build "${folder}")
+endfunction()
+
+# The last bits of calibrated numbers depend on the processor.
+function(without_numbers text result)
+  string(REGEX REPLACE "q\\([^)]*\\)" "q()" text "${text}")
+  string(REGEX REPLACE "[*] [0-9]+ >> [0-9]+" "* >>" text "${text}")
+  set(${result} "${text}" PARENT_SCOPE)
 endfunction()
 
 file(REMOVE_RECURSE "${WORK}")
 run("${CMAKE_COMMAND}" --install "${TARE_BUILD}" --prefix "${WORK}/prefix")
 file(GLOB_RECURSE in_prefix "${WORK}/prefix/*/tareConfig.cmake")
+file(GLOB written RELATIVE "${HEADERS}" "${HEADERS}/tare/*.h")
+file(GLOB installed RELATIVE "${WORK}/prefix/include" "${WORK}/prefix/include/tare/*.h")
+if(NOT installed STREQUAL written)
+  message(FATAL_ERROR "installed are the headers ${installed}, of ${written}")
+endif()
 foreach(config IN ITEMS "${in_prefix}" "${TARE_BUILD}/cmake/tareConfig.cmake")
   cmake_path(GET config PARENT_PATH package)
   string(MD5 name "${package}")
-  run("${CMAKE_COMMAND}" -G "${GENERATOR}" -S "${PROJECT}" -B "${WORK}/${name}"
-      "-Dtare_DIR=${package}" "-DCMAKE_CXX_COMPILER=${CXX}" "-DCMAKE_CXX_FLAGS=${CXX_FLAGS}"
-      "-DCMAKE_BUILD_TYPE=${BUILD_TYPE}")
-  run("${CMAKE_COMMAND}" --build "${WORK}/${name}")
+  build("${WORK}/${name}" "${PROJECT}" "${package}")
   execute_process(COMMAND "${WORK}/${name}/consumer" OUTPUT_VARIABLE said
                   COMMAND_ERROR_IS_FATAL ANY)
   if(NOT said STREQUAL "q(0.025, 0)\n")
     message(FATAL_ERROR "the program said '${said}'")
   endif()
+  build("${WORK}/${name}/offload" "${EXAMPLES}/offload" "${package}")
+  execute_process(COMMAND "${WORK}/${name}/offload/offload" "${DATA}/digits.onnx"
+                          "${DATA}/digits_calibration.h5"
+                  OUTPUT_VARIABLE said COMMAND_ERROR_IS_FATAL ANY)
+  without_numbers("${said}" said_of)
+  file(READ "${EXAMPLES}/offload/digits.txt" expected)
+  without_numbers("${expected}" expected_of)
+  if(NOT said_of STREQUAL expected_of)
+    message(FATAL_ERROR "docs/examples/offload said '${said}'")
+  endif()
   if(EXISTS "${WORK}/prefix/bin/tare")
+    run("${WORK}/prefix/bin/tare" quantize "${DATA}/digits.onnx" --quiet
+        --data "${DATA}/digits_calibration.h5" -o "${WORK}/digits.int8.onnx"
+        --set requantize.rounding=upward)
+    run("${WORK}/${name}/offload/offload" "${WORK}/digits.int8.onnx")
     foreach(plugin IN ITEMS half_of_max mean_of_quantiles)
       run("${WORK}/prefix/bin/tare" quantize "${DATA}/digits.onnx" --samples 5 --quiet
           --data "${DATA}/digits_calibration.h5" -o "${WORK}/digits.int8.onnx"
