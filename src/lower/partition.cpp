@@ -94,6 +94,7 @@ std::vector<OffloadRegion> partition(const Graph& graph,
   }
   // All that a region reads is there before its root runs, and what it computes is the root's.
   std::vector<OffloadRegion> regions;
+  regions.reserve(by_root.size());
   for (auto& [_, region] : by_root) {
     regions.push_back(std::move(region));
   }

@@ -1,8 +1,11 @@
 // Results that TVM's tests of its quantized operators give (test_op_qnn_dense.py, _add.py,
-// _subtract.py, _mul.py, _unary_elementwise.py), in the integer graph.
+// _subtract.py, _mul.py, _unary_elementwise.py), and cases of those of its conversion of fake
+// quantization, in the integer graph.
 #include "tare/execute.h"
 #include "tare/lower.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <numeric>
@@ -172,6 +175,58 @@ INSTANTIATE_TEST_SUITE_P(
                       Function{"Log", [](double x) { return std::log(x); }, 1},
                       Function{"Abs", [](double x) { return std::abs(x); }}),
     [](const auto& info) { return info.param.op; });
+
+struct Top {
+  std::int64_t k;
+  std::int64_t axis;
+  bool largest;
+};
+
+/// The values that a stable sort along the axis puts first.
+Values sorted_first(const Values& x, const Shape& shape, const Top& top) {
+  const bool along_rows = top.axis == 0;
+  const std::int64_t lines = along_rows ? shape[1] : shape[0];
+  const std::int64_t length = along_rows ? shape[0] : shape[1];
+  Values result(static_cast<std::size_t>(lines * top.k));
+  for (std::int64_t line = 0; line < lines; ++line) {
+    Values sorted;
+    for (std::int64_t i = 0; i < length; ++i) {
+      sorted.push_back(
+          x[static_cast<std::size_t>(along_rows ? i * lines + line : line * length + i)]);
+    }
+    std::sort(sorted.begin(), sorted.end(),
+              [&](auto a, auto b) { return top.largest ? a > b : a < b; });
+    for (std::int64_t i = 0; i < top.k; ++i) {
+      result[static_cast<std::size_t>(along_rows ? i * lines + line : line * top.k + i)] =
+          sorted[static_cast<std::size_t>(i)];
+    }
+  }
+  return result;
+}
+
+TEST(GoldenVectors, OfTopKIncludingNone) {
+  const Shape shape{20, 100};
+  Values x(2000);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    x[i] = static_cast<std::int64_t>(i * 7919 % 127);
+  }
+  for (const std::int64_t axis : {0, 1}) {
+    for (const std::int64_t k : {std::int64_t{0}, std::int64_t{1}, std::int64_t{5},
+                                 shape[static_cast<std::size_t>(axis)]}) {
+      for (const bool largest : {false, true}) {
+        const std::string type = to_string(axis == 0 ? Shape{k, 100} : Shape{20, k});
+        const Values actual = lowered(
+            "%q : u8[20,100] q(2, 0)",
+            "const %k : i64[1] = [" + std::to_string(k) +
+                "]\n%x = Dequantize(%q) : f32[20,100]\n%y, %i = TopK(%x, %k) {axis=" +
+                std::to_string(axis) + ", largest=" + (largest ? "1" : "0") + "} : f32" + type +
+                ", i64" + type + "\n%z = Quantize(%y) : u8" + type + " q(2, 0)",
+            {tensor<std::uint8_t>(shape, x)});
+        EXPECT_EQ(actual, sorted_first(x, shape, {k, axis, largest})) << type;
+      }
+    }
+  }
+}
 
 }  // namespace
 }  // namespace tare

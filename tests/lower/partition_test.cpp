@@ -181,6 +181,7 @@ Graph chain(const std::string& outputs) {
 
 std::vector<std::string> names(const Graph& graph, const std::vector<ValueId>& values) {
   std::vector<std::string> result;
+  result.reserve(values.size());
   for (const ValueId value : values) {
     result.push_back(graph.name(value));
   }

@@ -33,9 +33,11 @@ Graph integer_graph(const std::vector<std::string>& arguments) {
 
 /// Of parameters for each channel the first ones, and how many there are.
 std::string parameters(const QuantParams& quant) {
-  const std::string first =
-      to_string(QuantParams{.scale = {quant.scale[0]}, .zero_point = {quant.zero_point[0]}});
-  return quant.per_axis() ? first + " x" + std::to_string(quant.scale.size()) : first;
+  QuantParams first = quant;
+  first.axis.reset();
+  first.scale.resize(1);
+  first.zero_point.resize(1);
+  return to_string(first) + (quant.per_axis() ? " x" + std::to_string(quant.scale.size()) : "");
 }
 
 std::string described(const Graph& graph, ValueId value, const Buffers& buffers) {
