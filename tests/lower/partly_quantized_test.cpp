@@ -1,0 +1,100 @@
+// The cases of TVM's fake-quantization tests in which only a part can become integer, as in
+// graphs of quantization-aware training: what stands between conversions does, the rest stays.
+#include "tare/execute.h"
+#include "tare/lower.h"
+
+#include "lower/fake_quantized.h"
+
+#include <gtest/gtest.h>
+
+namespace tare {
+namespace {
+
+using testing::i8;
+using Builder = testing::FakeQuantizedBuilder;
+
+const Shape kLeft{1, 4, 2};
+const Shape kRight{1, 2, 4};
+const Shape kProduct{1, 4, 4};
+
+/// The integer graph, which gives the same results.
+Graph lowered(const Builder& b) {
+  Graph integer = lower(b.graph);
+  EXPECT_EQ(Executable(integer).run(b.samples), Executable(b.graph).run(b.samples));
+  return integer;
+}
+
+/// Nodes that compute on real values, by operator.
+std::vector<std::string> float_operators_of(const Graph& graph) {
+  std::vector<std::string> ops;
+  for (const std::string& name : float_operators(graph)) {
+    ops.push_back(graph.node(*graph.find_node(name)).op);
+  }
+  return ops;
+}
+
+/// The scale of the sums that a product is on integers, or 0.
+float sum_scale(const Graph& graph) {
+  for (const NodeId id : graph.nodes()) {
+    const TensorType& type = graph.type(graph.node(id).outputs[0]);
+    if (graph.node(id).op == "MatMul" && type.quant && type.dtype == DType::kInt32) {
+      return type.quant->scale[0];
+    }
+  }
+  return 0;
+}
+
+ValueId product(Builder& b) {
+  const ValueId x = b.input(kLeft, i8(2, 0));
+  return b.op("MatMul", {x, b.input(kRight, i8(6, 0))}, kProduct);
+}
+
+using Ops = std::vector<std::string>;
+
+TEST(PartlyQuantized, AProductBecomesIntegerAndTheSumAfterItDoesNot) {
+  Builder b(1);
+  const ValueId sum = b.op("Add", {product(b), b.real(b.random.tensor({4}))}, kProduct);
+  b.graph.set_outputs({sum});
+  const Graph integer = lowered(b);
+  EXPECT_EQ(float_operators_of(integer), Ops{"Add"});
+  EXPECT_EQ(sum_scale(integer), 12);
+}
+
+TEST(PartlyQuantized, AProductAloneBecomesInteger) {
+  Builder b(2);
+  b.graph.set_outputs({product(b)});
+  const Graph integer = lowered(b);
+  EXPECT_EQ(float_operators_of(integer), Ops{});
+  EXPECT_EQ(sum_scale(integer), 12);
+}
+
+TEST(PartlyQuantized, AProductWithOneRealFactorDoesNot) {
+  Builder b(3);
+  const ValueId x = b.input(kLeft, i8(2, 0));
+  const ValueId w = b.real(b.random.tensor(kRight));
+  b.graph.set_outputs({b.op("MatMul", {x, w}, kProduct)});
+  EXPECT_EQ(float_operators_of(lowered(b)), Ops{"MatMul"});
+}
+
+TEST(PartlyQuantized, WhatMovesElementsBeforeAProductBecomesIntegerWithIt) {
+  Builder b(4);
+  const ValueId x = b.input({4, 2}, i8(2, 0));
+  const ValueId reshaped = b.op("Reshape", {x, b.indices({1, 4, 2})}, kLeft);
+  const ValueId w = b.input({1, 2, 1}, i8(6, 0));
+  const ValueId wide = b.op("Expand", {w, b.indices({1, 2, 4})}, kRight);
+  b.graph.set_outputs({b.op("MatMul", {reshaped, wide}, kProduct)});
+  const Graph integer = lowered(b);
+  EXPECT_EQ(float_operators_of(integer), Ops{});
+  EXPECT_EQ(sum_scale(integer), 12);
+}
+
+TEST(PartlyQuantized, NothingChangesWhereNothingIsQuantized) {
+  Builder b(6);
+  const ValueId x = b.graph.add_input("x", testing::f32(kLeft));
+  b.samples.push_back(b.random.tensor(kLeft));
+  b.graph.set_outputs({b.op("MatMul", {x, b.real(b.random.tensor(kRight))}, kProduct)});
+  EXPECT_EQ(print(lowered(b)), print(b.graph));
+}
+
+}  // namespace
+}  // namespace tare
