@@ -20,6 +20,10 @@ class PatternParser {
     if (at_ < text_.size()) {
       fail("end of the pattern, ',' or ')'");
     }
+    if (result.root_ops().empty()) {
+      at_ = 0;
+      fail("the name of an operator");
+    }
     return result;
   }
 

@@ -75,6 +75,10 @@ TEST(ParsePattern, SaysWhereATextIsNone) {
   EXPECT_NE(fault("Add(any))").find("at character 9"), std::string::npos);
   EXPECT_NE(fault("@Add").find("not only context"), std::string::npos);
   EXPECT_NE(fault("Add?").find("may be missing"), std::string::npos);
+  for (const char* any : {"any", "constant", "computed", "Relu?(any)"}) {
+    EXPECT_NE(fault(any).find("at character 1, expected the name"), std::string::npos)
+        << fault(any);
+  }
   std::string deep;
   for (int i = 0; i < 100'000; ++i) {
     deep += "Relu(";

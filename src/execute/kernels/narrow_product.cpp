@@ -139,7 +139,8 @@ class NarrowProduct final : public Kernel {
 
   std::size_t scratch_bytes() const override {
     const std::int64_t count = element_count(result_.shape) + element_count(x_.shape) +
-                               element_count(w_.shape) + (bias_ ? bias_->shape[0] : 0);
+                               element_count(w_.shape) +
+                               (bias_ ? element_count(bias_->shape) : 0);
     return static_cast<std::size_t>(count) * sizeof(std::int32_t);
   }
 
@@ -153,7 +154,7 @@ class NarrowProduct final : public Kernel {
     if (bias_) {
       (bias_->dtype == DType::kInt32
            ? read_bias<std::int32_t>
-           : read_bias<float>)(held_, bias_->shape[0], buffers.inputs[2], bias);
+           : read_bias<float>)(held_, element_count(bias_->shape), buffers.inputs[2], bias);
     }
     if (held_.overflow == Overflow::kWrap) {
       multiply(loops_, x, w, bias, sums, wrapping);
