@@ -3,7 +3,6 @@
 #include "base/check.h"
 
 namespace tare {
-
 namespace {
 
 Graph qdq_for(const Graph& integer, const Target& target) {

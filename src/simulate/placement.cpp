@@ -68,7 +68,7 @@ class Placer {
     for (const NodeId id : graph_.topological_order()) {
       const AffineOp* row = find_affine_op(graph_, graph_.node(id));
       if (!side_.contains(id) && row != nullptr &&
-          settings_.runs_on_integers(graph_, graph_.node(id)) &&
+          settings_.runs_on_integers(graph_.node(id)) &&
           !settings_.keeps_float(graph_.node(id))) {
         side_[id] = cut_.add_node();
         stores_.insert(id);
@@ -101,7 +101,7 @@ class Placer {
       side_[id] = side;
       last = id;
     }
-    if (settings_.needs_quantized_result(graph_, region.match)) {
+    if (settings_.needs_quantized_result(region.match)) {
       stores_.insert(last);
     }
     const Cost cost = cost_of(region);
@@ -114,7 +114,7 @@ class Placer {
 
   Cost cost_of(NodeId id) const {
     const Node& node = graph_.node(id);
-    const TargetOperator* row = settings_.target_operator(graph_, node);
+    const TargetOperator* row = settings_.target_operator(node);
     if (row == nullptr) {
       return {};
     }

@@ -50,20 +50,20 @@ const LayerRule* Settings::rule(const Node& node) const {
   return nullptr;
 }
 
-const TargetOperator* Settings::target_operator(const Graph& graph, const Node& node) const {
-  return find_operator(*target_, graph, node);
+const TargetOperator* Settings::target_operator(const Node& node) const {
+  return find_operator(*target_, *graph_, node);
 }
 
-bool Settings::runs_on_integers(const Graph& graph, const Node& node) const {
-  return target_->operators.empty() || target_operator(graph, node) != nullptr;
+bool Settings::runs_on_integers(const Node& node) const {
+  return target_->operators.empty() || target_operator(node) != nullptr;
 }
 
-bool Settings::needs_quantized_result(const Graph& graph, const Match& match) const {
+bool Settings::needs_quantized_result(const Match& match) const {
   if (objective() == Objective::kCoverage) {
     return true;
   }
   return std::any_of(match.nodes().begin(), match.nodes().end(), [&](NodeId id) {
-    const TargetOperator* row = target_operator(graph, graph.node(id));
+    const TargetOperator* row = target_operator(graph_->node(id));
     return row != nullptr && row->quantized_result;
   });
 }

@@ -23,11 +23,11 @@ class Settings {
   const Target& target() const { return *target_; }
   Objective objective() const { return config_->objective.value_or(target_->objective); }
   /// What the target says of running that node on integers; null when it says nothing.
-  const TargetOperator* target_operator(const Graph&, const Node&) const;
+  const TargetOperator* target_operator(const Node&) const;
   /// Whether the target has an integer kernel for an operator of the affine allow-list.
-  bool runs_on_integers(const Graph&, const Node&) const;
+  bool runs_on_integers(const Node&) const;
   /// Whether a match runs on integers only when what it computes is quantized.
-  bool needs_quantized_result(const Graph&, const Match&) const;
+  bool needs_quantized_result(const Match&) const;
   bool corrects_bias() const { return config_->bias_correction; }
   bool rounds_weights() const { return config_->rounding != Rounding::kNearest; }
 

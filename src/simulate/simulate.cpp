@@ -169,7 +169,7 @@ SimulatedGraph simulate(const Graph& graph, const Config& config, const Target& 
     region.points = builder.take_names();
   }
   for (Region& region : result.regions) {
-    if (settings.needs_quantized_result(result.source, region.match)) {
+    if (settings.needs_quantized_result(region.match)) {
       region.quantized_result = fused_result(result.source, region);
       builder.quantize_for_all(region.quantized_result);
       const std::vector<std::string> names = builder.take_names();

@@ -15,6 +15,7 @@ namespace tare::cli {
 namespace {
 
 struct Explanation {
+  std::string target;
   std::vector<Verdict> verdicts;
   std::vector<LintFinding> findings;  ///< of a quantized model
   std::vector<RewriteEvent> events;   ///< of a float one: what preparing it did
@@ -29,6 +30,7 @@ Explanation explain(const Options& options) {
   }
   Graph model = load_model(options.text("MODEL"), config.dims, data.get());
   Explanation result;
+  result.target = config.target;
   if (is_quantized(model)) {
     result.verdicts = verdicts(model, target);
     result.findings = lint(model, target);
@@ -64,8 +66,8 @@ void select(const std::string& glob, Explanation& explanation) {
 
 /// Without a name what preparing refused is left out: most of it is about nodes that need it
 /// not.
-std::string as_text(const std::string& target, const Explanation& explanation,
-                    bool is_selected) {
+std::string as_text(const Explanation& explanation, bool is_selected) {
+  const std::string& target = explanation.target;
   const auto& all = explanation.verdicts;
   const auto on_integers = std::count_if(
       all.begin(), all.end(), [](const Verdict& verdict) { return verdict.because.empty(); });
@@ -96,10 +98,9 @@ std::string as_text(const std::string& target, const Explanation& explanation,
   return text;
 }
 
-Json as_json(const std::string& model, const std::string& target,
-             const Explanation& explanation) {
+Json as_json(const std::string& model, const Explanation& explanation) {
   Json json{{"model", model},
-            {"target", target},
+            {"target", explanation.target},
             {"operators", Json::array()},
             {"findings", Json::array()},
             {"rules", Json::array()}};
@@ -127,14 +128,13 @@ Json as_json(const std::string& model, const std::string& target,
 
 int run(const Options& options, const Console& console) {
   const std::string model = options.text("MODEL");
-  const std::string target = read_configuration(options).config.target;
   Explanation explanation =
       during("explaining '" + model + "'", [&] { return explain(options); });
   if (options.has("NAME")) {
     select(options.text("NAME"), explanation);
   }
-  console.print(options.has("json") ? to_text(as_json(model, target, explanation))
-                                    : as_text(target, explanation, options.has("NAME")));
+  console.print(options.has("json") ? to_text(as_json(model, explanation))
+                                    : as_text(explanation, options.has("NAME")));
   return 0;
 }
 
