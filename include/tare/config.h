@@ -163,6 +163,7 @@ struct Config {
   int version = 1;
   std::string target = "ort-cpu";
   std::optional<Objective> objective;  ///< absent: as the target says
+  bool may_fall_back = true;           ///< operators may stay in float
   ValueConfig activations{.storage = {},
                           .symmetric = false,
                           .narrow = false,

@@ -28,6 +28,11 @@ Graph lower(const SimulatedGraph&, const QuantTable&);
 /// and `fold` as above.
 Graph lower(Graph, const RequantizeMode& = {}, const Accumulator& = {});
 
+/// A graph of from_qdq() in which averages of storage values that only products read, and that
+/// nothing rounds, are rounded to the parameters of their operand, whose range holds theirs. So
+/// those products can run on integers.
+Graph with_rounded_averages(Graph);
+
 /// Names of the nodes of an integer graph that compute on real values: they have a float32
 /// operand or result, and are no conversion.
 std::vector<std::string> float_operators(const Graph& integer);

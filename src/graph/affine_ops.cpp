@@ -84,6 +84,7 @@ constexpr std::array kAffineOps{
     AffineOp{"Resize", kMoves, false, "picks the nearest element", picks_nearest},
     AffineOp{"Resize", kRounds, false, "weighs neighbours and rounds once"},
     AffineOp{"Round", kTabulates, false, kFunction},
+    AffineOp{"Rsqrt", kTabulates, false, kFunction},
     AffineOp{"Selu", kTabulates, false, kFunction},
     AffineOp{"Sigmoid", kTabulates, false, kFunction},
     AffineOp{"Sign", kTabulates, false, kFunction},

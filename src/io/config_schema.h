@@ -96,6 +96,9 @@ void describe(Visitor& visit, Config& config, const KnownNames& known) {
                                               {"size", Objective::kSize}}),
             "quantize where that saves the target time, or everything that can be, or every "
             "layer with weights; auto: as the target says");
+  visit.key("fallback", config.may_fall_back,
+            one_of<bool>({{"allow", true}, {"forbid", false}}),
+            "what cannot be quantized stays in float, or is an error that names all of it");
   visit.section("activations", "values computed from the inputs",
                 [&](auto& inner) { describe_activations(inner, config.activations, known); });
   visit.section("weights", "constants of convolutions and products",

@@ -160,6 +160,40 @@ class IntegerSum {
   const Accumulator held_;
 };
 
+/// The parameters of int32 sums, or of a constant like them, behind a Dequantize.
+const std::optional<QuantParams>& sum_parameters(const Graph& graph, ValueId value) {
+  static const std::optional<QuantParams> kNone;
+  if (!is_op(graph, value, "Dequantize")) {
+    return kNone;
+  }
+  const auto& params = graph.type(operand_of(graph, value)).quant;
+  return params->storage == DType::kInt32 ? params : kNone;
+}
+
+/// A constant with the parameters of the sums that it is added to is added on integers.
+void add_to_sums(Graph& graph, const Node& add) {
+  const auto& params = sum_parameters(graph, add.inputs[0]);
+  const bool alike = params && !params->per_axis() && params->zero_point[0] == 0 &&
+                     params == sum_parameters(graph, add.inputs[1]);
+  if (!alike) {
+    return;
+  }
+  std::vector<ValueId> operands{operand_of(graph, add.inputs[0]),
+                                operand_of(graph, add.inputs[1])};
+  if ((graph.constant(operands[0]) == nullptr) == (graph.constant(operands[1]) == nullptr)) {
+    return;
+  }
+  TensorType type = graph.type(add.outputs[0]);
+  type.dtype = DType::kInt32;
+  type.quant = params;
+  const std::string name = graph.name(add.outputs[0]);
+  const NodeId sum =
+      graph.add_node(graph.unique_name(add.name + "_accumulated"), "Add", std::move(operands),
+                     {{graph.unique_name(name + "_accumulated"), type}});
+  graph.replace_uses(add.outputs[0],
+                     add_dequantize(graph, graph.node(sum).outputs[0], name + "_dequantized"));
+}
+
 }  // namespace
 
 void accumulate_products(Graph& graph, const Accumulator& held) {
@@ -169,6 +203,8 @@ void accumulate_products(Graph& graph, const Accumulator& held) {
                      [&](const ProductOp& p) { return p.op == graph.node(id).op; });
     if (product != kProductOps.end()) {
       IntegerSum(graph, id, *product, held).run();
+    } else if (graph.node(id).op == "Add") {
+      add_to_sums(graph, Node(graph.node(id)));
     }
   }
   graph.erase_unused();

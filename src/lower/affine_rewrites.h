@@ -9,7 +9,7 @@ namespace tare {
 /// Sums of products of dequantized 8-bit values become sums of products of storage values, in
 /// such accumulators at the product of both scales; a constant bias is rounded to that scale. A
 /// sum stays as it is where its bias does not fit int32, or scales vary along what is summed
-/// over.
+/// over. A dequantized constant of the same scale that is added after it joins the sum.
 void accumulate_products(Graph&, const Accumulator&);
 
 /// Moves Quantize up and Dequantize down through operators of the affine allow-list until

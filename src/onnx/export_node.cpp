@@ -69,7 +69,7 @@ bool is_reduction_with_attribute(const Node& node) {
 }  // namespace
 
 int oldest_opset(const Graph& graph, const Node& node) {
-  if (node.op == "Gelu" || !domain_of(node.op).empty()) {
+  if (node.op == "Gelu" || node.op == "Rsqrt" || !domain_of(node.op).empty()) {
     return kOldest;  // spelled out where it does not exist; not one of ONNX
   }
   if (quantizes_to_16_bits(graph, node)) {
@@ -101,6 +101,8 @@ NodeExporter::NodeExporter(const Graph& graph, int opset, ExportedModel& model)
 void NodeExporter::add(const Node& node) {
   if (node.op == "Gelu" && opset_ < kGelu) {
     add_gelu(node);
+  } else if (node.op == "Rsqrt") {
+    add_rsqrt(node);
   } else if (is_reduction_with_attribute(node) && opset_ >= kAxesAreOperands) {
     add_reduce(node);
   } else if (node.op == "Split" && node.inputs.size() == 1 && opset_ >= kAxesAreOperands) {
@@ -146,6 +148,23 @@ onnx::NodeProto& NodeExporter::append(onnx::NodeProto proto) {
   return *model_.proto.mutable_graph()->add_node() = std::move(proto);
 }
 
+std::string NodeExporter::add_step(const Node& whole, const char* op,
+                                   std::vector<std::string> inputs, const char* name) {
+  std::string own = name != nullptr ? take_name(names_, whole.name + "_" + name)
+                                    : graph_.name(whole.outputs[0]);
+  onnx::NodeProto& proto = append(to_node_proto(name != nullptr ? own : whole.name, op, {}));
+  for (std::string& input : inputs) {
+    proto.add_input(std::move(input));
+  }
+  proto.add_output(own);
+  return own;
+}
+
+void NodeExporter::add_rsqrt(const Node& node) {
+  const std::string root = add_step(node, "Sqrt", {graph_.name(node.inputs[0])}, "root");
+  (void)add_step(node, "Reciprocal", {root}, nullptr);
+}
+
 void NodeExporter::add_gelu(const Node& node) {
   const TensorType& type = graph_.type(node.outputs[0]);
   const std::string x = graph_.name(node.inputs[0]);
@@ -154,16 +173,8 @@ void NodeExporter::add_gelu(const Node& node) {
     add_initializer(name, filled(type.dtype, {}, value));
     return name;
   };
-  // No name stands for the result of the whole.
   const auto step = [&](const char* op, std::vector<std::string> inputs, const char* name) {
-    std::string own = name != nullptr ? take_name(names_, node.name + "_" + name)
-                                      : graph_.name(node.outputs[0]);
-    onnx::NodeProto& proto = append(to_node_proto(name != nullptr ? own : node.name, op, {}));
-    for (std::string& input : inputs) {
-      proto.add_input(std::move(input));
-    }
-    proto.add_output(own);
-    return own;
+    return add_step(node, op, std::move(inputs), name);
   };
   std::string gate;
   if (node.attributes.text("approximate", "none") == "tanh") {

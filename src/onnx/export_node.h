@@ -35,6 +35,11 @@ class NodeExporter {
   void add_reduce(const Node&);
   void add_split(const Node&);
   void add_gelu(const Node&);
+  void add_rsqrt(const Node&);
+  /// One of the nodes that spell `whole`; returns its result, which is that of the whole where
+  /// no name is given.
+  std::string add_step(const Node& whole, const char* op, std::vector<std::string> inputs,
+                       const char* name);
   onnx::NodeProto& append(onnx::NodeProto);
 
   const Graph& graph_;

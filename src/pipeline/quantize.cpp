@@ -43,6 +43,25 @@ void audit_accumulators(const Config& config, const Graph& integer,
   }
 }
 
+/// Where no operator may stay in float, every one that did is a fault; `kept` says why.
+void check_fallback(const Config& config, const Graph& integer,
+                    const std::vector<KeptFloat>& kept) {
+  if (config.may_fall_back) {
+    return;
+  }
+  Faults faults;
+  for (const std::string& name : float_operators(integer)) {
+    const auto known = std::find_if(kept.begin(), kept.end(),
+                                    [&](const KeptFloat& k) { return k.node == name; });
+    const std::string& op = integer.node(*integer.find_node(name)).op;
+    faults.add("node '" + name + "' (" + op + ")",
+               "stays in float, which 'fallback' forbids: " +
+                   (known != kept.end() ? known->reason
+                                        : "not all of its operands and results are quantized"));
+  }
+  faults.raise(ErrorCode::kUnsupported);
+}
+
 using Decide = std::function<QuantTable(const SimulatedGraph&, CalibrationAudit&)>;
 
 /// The stages, with `decide` making a table of the simulated graph and filling the audit.
@@ -56,6 +75,7 @@ QuantizeResult run_stages(const Graph& model, const Config& config, const Toolki
   });
   result.table = during(activity, [&] { return decide(result.simulated, result.audit); });
   result.integer = during("lowering", [&] { return lower(result.simulated, result.table); });
+  check_fallback(config, result.integer, result.simulated.kept_float);
   audit_accumulators(config, result.integer, result.audit.warnings);
   return result;
 }
@@ -106,7 +126,14 @@ Graph lower_quantized(Graph model, const Config& config, const Toolkit& toolkit)
     return prepare(from_integer_operators(std::move(model)), toolkit);
   });
   return during("lowering", [&] {
-    return lower(from_qdq(std::move(prepared)), config.requantize.mode(), config.accumulator);
+    Graph quantized = from_qdq(std::move(prepared));
+    const Objective objective = config.objective.value_or(read_target(config.target).objective);
+    if (objective == Objective::kCoverage) {
+      quantized = with_rounded_averages(std::move(quantized));
+    }
+    Graph integer = lower(std::move(quantized), config.requantize.mode(), config.accumulator);
+    check_fallback(config, integer, {});
+    return integer;
   });
 }
 

@@ -30,6 +30,20 @@ class SimulatedBuilder final : public RegionBuilder {
     return storage(constant, add(std::move(point)));
   }
 
+  /// Replaces the region, or leaves it and says why where its pattern throws an Error.
+  std::optional<std::string> simulate(Region& region) {
+    const std::vector<QuantPoint> before = points;
+    try {
+      replace(region, region.pattern->simulate(*this, region.match));
+      region.points = take_names();
+      return std::nullopt;
+    } catch (const Error& error) {
+      points = before;
+      used_.clear();
+      return "pattern '" + std::string(region.pattern->name) + "': " + error.what();
+    }
+  }
+
   /// Names of the points used since the last call.
   std::vector<std::string> take_names() { return std::exchange(used_, {}); }
 
@@ -164,10 +178,14 @@ SimulatedGraph simulate(const Graph& graph, const Config& config, const Target& 
       match_regions(result.source, settings, patterns);
 
   SimulatedBuilder builder(result.source, result.accumulator, settings);
-  for (Region& region : result.regions) {
-    builder.replace(region, region.pattern->simulate(builder, region.match));
-    region.points = builder.take_names();
-  }
+  std::erase_if(result.regions, [&](Region& region) {
+    const auto reason = builder.simulate(region);
+    if (reason) {
+      const Node& root = result.source.node(region.match.root());
+      result.kept_float.push_back({root.name, *reason});
+    }
+    return reason.has_value();
+  });
   for (Region& region : result.regions) {
     if (settings.needs_quantized_result(region.match)) {
       region.quantized_result = fused_result(result.source, region);

@@ -83,7 +83,8 @@ TEST_F(ConfigFaults, AreReportedTogether) {
       "c.yaml:9:58: unknown calibrator 'percentil', expected max or percentile\n"
       "c.yaml:9:81: 'percentile' is 'a', expected a number\n"
       "c.yaml:10:5: an entry of 'layers' is 'Conv', expected a map\n"
-      "c.yaml:11:1: unknown key 'plugin', expected version, target, objective, activations, "
+      "c.yaml:11:1: unknown key 'plugin', expected version, target, objective, fallback, "
+      "activations, "
       "weights, "
       "calibration, accuracy, requantize, accumulator, dims, plugins or layers\n"
       "  hint: did you mean 'ort-cpu', 'int8', 'sequential', 'percentile', 'plugins'?");

@@ -41,6 +41,8 @@ TEST_F(Configuration, ReadsEveryKey) {
   const Config config = read(R"(
 version: 1
 target: ort-cpu
+objective: size
+fallback: forbid
 activations:
   storage: int8
   symmetric: true
@@ -75,6 +77,8 @@ layers:
                       .power_of_two = true,
                       .granularity = Granularity::kPerTensor,
                       .calibrator = {"percentile", {}}};
+  expected.objective = Objective::kSize;
+  expected.may_fall_back = false;
   expected.schedule = Schedule::kIndependent;
   expected.samples = 64;
   expected.memory = 3U << 20U;

@@ -76,6 +76,7 @@ const std::map<std::string, Sample>& samples() {
       {"Sin", {"", "Sin(%x)", "[2,4,4,4]"}},
       {"Softplus", {"", "Softplus(%x)", "[2,4,4,4]"}},
       {"Softsign", {"", "Softsign(%x)", "[2,4,4,4]"}},
+      {"Rsqrt", {"", "Rsqrt(%x)", "[2,4,4,4]"}},
       {"Sqrt", {"", "Sqrt(%x)", "[2,4,4,4]"}},
       {"Tanh", {"", "Tanh(%x)", "[2,4,4,4]"}},
       {"ThresholdedRelu", {"", "ThresholdedRelu(%x)", "[2,4,4,4]"}},

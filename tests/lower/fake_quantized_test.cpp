@@ -307,12 +307,13 @@ std::vector<Case> roundings() {
                   u8(0.2F, 128));
        }},
   };
-  for (const char* function : {"Sqrt", "Exp", "Erf", "Sigmoid", "Tanh", "Log", "HardSwish"}) {
+  for (const char* function :
+       {"Sqrt", "Rsqrt", "Exp", "Erf", "Sigmoid", "Tanh", "Log", "HardSwish"}) {
     for (const DType storage : {DType::kInt8, DType::kUint8}) {
       const std::string op(function);
       cases.push_back(
           {op + (storage == DType::kInt8 ? "_of_i8" : "_of_u8"), 1, [=](Builder& b, DType z) {
-             const bool positive = op == "Sqrt" || op == "Log";
+             const bool positive = op == "Sqrt" || op == "Rsqrt" || op == "Log";
              const auto low = static_cast<std::int32_t>(storage_range(storage, false).low);
              const auto zero =
                  positive ? low : low + static_cast<std::int32_t>(b.random.integer(0, 255));

@@ -168,6 +168,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(Function{"Tanh", [](double x) { return std::tanh(x); }},
                       Function{"Exp", [](double x) { return std::exp(x); }},
                       Function{"Sqrt", [](double x) { return std::sqrt(x); }, 1},
+                      Function{"Rsqrt", [](double x) { return 1 / std::sqrt(x); }, 1},
                       Function{"Erf", [](double x) { return std::erf(x); }},
                       Function{"Sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }},
                       Function{"HardSwish",

@@ -60,6 +60,41 @@ TEST(PartlyQuantized, AProductBecomesIntegerAndTheSumAfterItDoesNot) {
   EXPECT_EQ(sum_scale(integer), 12);
 }
 
+TEST(PartlyQuantized, AConstantOnTheGridOfTheSumsIsAddedToThem) {
+  Builder b(7);
+  const ValueId sum = b.op(
+      "Add", {product(b), b.weight({4, 1}, testing::params(DType::kInt32, 12, 0))}, kProduct);
+  b.result(sum, i8(40, 3));
+  const Graph integer = lowered(b);
+  EXPECT_EQ(float_operators_of(integer), Ops{});
+  for (const NodeId id : integer.nodes()) {
+    EXPECT_NE(integer.node(id).op, "Dequantize");
+    EXPECT_NE(integer.node(id).op, "Quantize");
+  }
+}
+
+TEST(PartlyQuantized, AConstantOnAnotherGridIsNot) {
+  Builder b(8);
+  const ValueId sum =
+      b.op("Add", {product(b), b.weight({4}, testing::params(DType::kInt32, 11, 0))}, kProduct);
+  b.graph.set_outputs({sum});
+  EXPECT_EQ(float_operators_of(lowered(b)), Ops{"Add"});
+}
+
+TEST(PartlyQuantized, AnAverageBeforeAProductIsRoundedOnDemand) {
+  Builder b(9);
+  const ValueId x = b.input({1, 4, 24, 24}, testing::u8(0.64F, 2));
+  const ValueId average = b.op("AveragePool", {x}, {1, 4, 22, 22},
+                               {{"kernel_shape", std::vector<std::int64_t>{3, 3}}});
+  const ValueId w = b.weight({8, 4, 1, 1}, testing::u8(0.5F, 10));
+  b.result(b.op("Conv", {average, w}, {1, 8, 22, 22}), testing::u8(1, 0));
+  EXPECT_EQ(float_operators_of(lowered(b)), (Ops{"AveragePool", "Conv"}));
+
+  const Graph integer = lower(with_rounded_averages(b.graph));
+  EXPECT_EQ(float_operators_of(integer), Ops{});
+  EXPECT_EQ(Executable(integer).run(b.samples), Executable(b.graph).run(b.samples));
+}
+
 TEST(PartlyQuantized, AProductAloneBecomesInteger) {
   Builder b(2);
   b.graph.set_outputs({product(b)});

@@ -115,6 +115,7 @@ std::vector<NamedMaker> functions() {
       unary("Abs", Numbers{}, fixed(kAbs)),
       unary("Neg", Numbers{}, fixed([](auto x) { return negated(x); })),
       unary("Sign", Numbers{}, fixed(kSign)),
+      unary("Rsqrt", Floats{}, fixed([](auto x) { return 1 / std::sqrt(x); })),
       unary("Floor", Floats{}, fixed([](auto x) { return std::floor(x); })),
       unary("Ceil", Floats{}, fixed([](auto x) { return std::ceil(x); })),
       unary("Round", Floats{}, fixed([](auto x) { return std::nearbyint(x); })),
