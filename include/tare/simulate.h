@@ -120,8 +120,8 @@ struct SimulatedGraph {
 };
 
 /// Matches the target's patterns on a clean float graph and rewrites each accepted match with
-/// its `simulate` callback. Where that throws an Error the nodes stay float, with its message as
-/// the reason.
+/// its `simulate` callback. Where that throws an Error the nodes stay float, with its message
+/// as the reason.
 SimulatedGraph simulate(const Graph&, const Config&, const Target&,
                         std::span<const QuantPattern> patterns);
 
