@@ -47,12 +47,21 @@ struct ValueOverride {
   friend bool operator==(const ValueOverride&, const ValueOverride&) = default;
 };
 
+/// How weights become integers.
+enum class Rounding : std::uint8_t {
+  kAuto,     ///< for the least error of the layer, where the schedule sees its inputs
+  kNearest,  ///< each to the integer nearest to it
+};
+
 /// One entry of `layers:`. The first entry whose conditions all hold decides, for a node.
 struct LayerRule {
   std::string op;       ///< operator type; empty: any
   std::string name;     ///< glob over the node name (* and ?); empty: any
   std::string pattern;  ///< the node is part of a match of it, see parse_pattern(); empty: any
-  std::optional<bool> keep_float;  ///< absent: as the target says
+  std::optional<bool> keep_float;    ///< absent: as the target says
+  std::optional<bool> equalization;  ///< this and the next two, absent: as for all
+  std::optional<bool> bias_correction;
+  std::optional<Rounding> rounding;
   ValueOverride activations;
   ValueOverride weights;
 
@@ -143,12 +152,6 @@ enum class Effort : std::uint8_t {
   kDefault,  ///< about two
 };
 
-/// How weights become integers.
-enum class Rounding : std::uint8_t {
-  kAuto,     ///< for the least error of the layer, where the schedule sees its inputs
-  kNearest,  ///< each to the integer nearest to it
-};
-
 /// How the integer graph goes from accumulators to storage values.
 struct RequantizeConfig {
   RequantizeRounding rounding = RequantizeRounding::kHalfEven;
@@ -180,6 +183,9 @@ struct Config {
   std::size_t memory = 0;               ///< as CalibrateOptions::memory
   std::optional<std::int64_t> samples;  ///< absent: all
   Effort effort = Effort::kDefault;
+  /// Spread channels over the range of their largest neighbour, where the schedule is
+  /// sequential and that helps.
+  bool equalization = true;
   bool bias_correction = true;
   Rounding rounding = Rounding::kAuto;
   RequantizeConfig requantize;

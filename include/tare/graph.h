@@ -80,8 +80,7 @@ class Attributes {
 /// One operator application. Operators are those of ONNX opset 17 in that opset's form
 /// (importers normalize older and newer ones), plus the toolkit's own, listed in
 /// docs/textual_ir.md: Quantize Dequantize Requantize SimulatedQuantize SimulatedDequantize
-/// FakeQuantize
-/// Gelu.
+/// FakeQuantize Gelu Rsqrt.
 struct Node {
   std::string name;  ///< unique in the graph, stable from import to report
   std::string op;    ///< "Conv"

@@ -4,6 +4,7 @@
 #include "tare/calibrator.h"
 #include "tare/config.h"
 #include "tare/dataset.h"
+#include "tare/equalize.h"
 #include "tare/execute.h"
 #include "tare/graph.h"
 #include "tare/lower.h"
@@ -54,13 +55,14 @@ Graph prepare(Graph, const Toolkit&, std::vector<RewriteEvent>* log = nullptr);
 
 struct QuantizeResult {
   Graph prepared;
+  ChannelFactors factors;  ///< of the channels of `prepared`, applied in what follows
   SimulatedGraph simulated;
   QuantTable table;
   CalibrationAudit audit;
   Graph integer;  ///< to be written in one of its forms: export_form()
 };
 
-/// prepare, simulate, calibrate, lower: the stages in their order.
+/// prepare, equalize, simulate, calibrate, lower: the stages in their order.
 QuantizeResult quantize(const Graph& model, const Dataset&, const Config&, const Toolkit&,
                         const CalibrateOptions& = {});
 /// The same with statistics of an earlier pass in place of the data.

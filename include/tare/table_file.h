@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tare/equalize.h"
 #include "tare/quant_table.h"
 #include "tare/simulate.h"
 
@@ -14,8 +15,8 @@ struct YamlNode;
 
 /// Writes what was decided for each point of the graph: YAML for people to read and change;
 /// docs/table.md says what is in it. Equal tables give equal bytes. Throws Error(kIo).
-void write_table(const std::filesystem::path&, const SimulatedGraph&, const QuantTable&,
-                 const CalibrationAudit&);
+void write_table(const std::filesystem::path&, const ChannelFactors&, const SimulatedGraph&,
+                 const QuantTable&, const CalibrationAudit&);
 
 /// A table as a file has it. It is judged when the graph is there that it is for.
 class TableFile {
@@ -24,6 +25,10 @@ class TableFile {
   /// Error(kInvalidConfig) when it is no YAML.
   explicit TableFile(const std::filesystem::path&);
 
+  /// What channels of the prepared graph are divided by. Throws Error(kInvalidConfig) with
+  /// every value that the graph does not have, and where there is not one positive number for
+  /// each channel.
+  ChannelFactors factors(const Graph& prepared) const;
   /// Shape of one sample of each input, to load the model with; what is wrong with them is left
   /// to table().
   std::map<std::string, Shape> inputs() const;

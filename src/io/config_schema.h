@@ -65,6 +65,21 @@ void describe_weights(Visitor& visit, Values& values, const KnownNames& known) {
                    "what chooses the range; or {name: NAME, OPTION: NUMBER}");
 }
 
+/// `Methods` is Config or LayerRule.
+template <class Visitor, class Methods>
+void describe_methods(Visitor& visit, Methods& methods) {
+  visit.key("equalization", methods.equalization,
+            one_of<bool>({{"auto", true}, {"none", false}}),
+            "spread channels over the range of their largest neighbour; auto: where that helps "
+            "and the schedule is sequential");
+  visit.key("bias_correction", methods.bias_correction, truth(),
+            "let biases undo the mean error of rounded weights");
+  visit.key("rounding", methods.rounding,
+            one_of<Rounding>({{"auto", Rounding::kAuto}, {"nearest", Rounding::kNearest}}),
+            "how weights become integers; auto: for the least error of their layer's results "
+            "on the data where the schedule is sequential, else the nearest");
+}
+
 template <class Visitor>
 void describe(Visitor& visit, LayerRule& rule, const KnownNames& known) {
   visit.section("match", "which nodes; all conditions must hold", [&](auto& match) {
@@ -82,6 +97,8 @@ void describe(Visitor& visit, LayerRule& rule, const KnownNames& known) {
                 [&](auto& inner) { describe_activations(inner, rule.activations, known); });
   visit.section("weights", "as above, for these nodes",
                 [&](auto& inner) { describe_weights(inner, rule.weights, known); });
+  visit.section("accuracy", "as below, for these nodes",
+                [&](auto& inner) { describe_methods(inner, rule); });
 }
 
 template <class Visitor>
@@ -119,12 +136,7 @@ void describe(Visitor& visit, Config& config, const KnownNames& known) {
     inner.key("effort", config.effort,
               one_of<Effort>({{"fast", Effort::kFast}, {"default", Effort::kDefault}}),
               "how much time it is worth");
-    inner.key("bias_correction", config.bias_correction, truth(),
-              "let biases undo the mean error of rounded weights");
-    inner.key("rounding", config.rounding,
-              one_of<Rounding>({{"auto", Rounding::kAuto}, {"nearest", Rounding::kNearest}}),
-              "how weights become integers; auto: for the least error of their layer's results "
-              "on the data where the schedule is sequential, else the nearest");
+    describe_methods(inner, config);
   });
   visit.section("requantize", "how the integer graph rescales", [&](auto& inner) {
     using enum RequantizeRounding;

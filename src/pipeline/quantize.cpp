@@ -64,14 +64,17 @@ void check_fallback(const Config& config, const Graph& integer,
 
 using Decide = std::function<QuantTable(const SimulatedGraph&, CalibrationAudit&)>;
 
-/// The stages, with `decide` making a table of the simulated graph and filling the audit.
-QuantizeResult run_stages(const Graph& model, const Config& config, const Toolkit& toolkit,
-                          const char* activity, const Decide& decide) {
+/// The stages from simulation on, with `decide` making a table of the simulated graph and
+/// filling the audit.
+QuantizeResult run_stages(Graph prepared, ChannelFactors factors, const Target& target,
+                          const Config& config, const Toolkit& toolkit, const char* activity,
+                          const Decide& decide) {
   QuantizeResult result;
-  const Target target = read_target(config.target);
-  result.prepared = during("preparing the graph", [&] { return prepare(model, toolkit); });
+  result.prepared = std::move(prepared);
+  result.factors = std::move(factors);
   result.simulated = during("simulating", [&] {
-    return simulate(result.prepared, config, target, toolkit.patterns);
+    return simulate(equalize(result.prepared, result.factors), config, target,
+                    toolkit.patterns);
   });
   result.table = during(activity, [&] { return decide(result.simulated, result.audit); });
   result.integer = during("lowering", [&] { return lower(result.simulated, result.table); });
@@ -80,29 +83,46 @@ QuantizeResult run_stages(const Graph& model, const Config& config, const Toolki
   return result;
 }
 
+Graph prepared(const Graph& model, const Toolkit& toolkit) {
+  return during("preparing the graph", [&] { return prepare(model, toolkit); });
+}
+
 }  // namespace
 
 QuantizeResult quantize(const Graph& model, const Dataset& data, const Config& config,
                         const Toolkit& toolkit, const CalibrateOptions& options) {
-  const auto schedule =
-      schedule_of(config) == Schedule::kSequential ? calibrate_sequentially : tare::calibrate;
-  return run_stages(model, config, toolkit, "calibrating", [&](auto& simulated, auto& audit) {
-    return schedule(simulated, data, toolkit.calibrators, options, &audit);
+  const Target target = read_target(config.target);
+  Graph clean = prepared(model, toolkit);
+  const bool sequential = schedule_of(config) == Schedule::kSequential;
+  ChannelFactors factors = during("equalizing", [&] {
+    return sequential ? equalizing_factors(clean, data, config, target, toolkit.patterns,
+                                           toolkit.calibrators, options)
+                      : ChannelFactors{};
   });
+  return run_stages(std::move(clean), std::move(factors), target, config, toolkit,
+                    "calibrating", [&](auto& simulated, auto& audit) {
+                      const auto schedule =
+                          sequential ? calibrate_sequentially : tare::calibrate;
+                      return schedule(simulated, data, toolkit.calibrators, options, &audit);
+                    });
 }
 
 QuantizeResult quantize(const Graph& model, const Statistics& statistics, const Config& config,
                         const Toolkit& toolkit) {
-  return run_stages(model, config, toolkit, "calibrating", [&](auto& simulated, auto& audit) {
-    return choose(simulated, statistics, toolkit.calibrators, &audit);
-  });
+  return run_stages(prepared(model, toolkit), {}, read_target(config.target), config, toolkit,
+                    "calibrating", [&](auto& simulated, auto& audit) {
+                      return choose(simulated, statistics, toolkit.calibrators, &audit);
+                    });
 }
 
 QuantizeResult quantize(const Graph& model, const TableFile& file, const Config& config,
                         const Toolkit& toolkit) {
-  return run_stages(
-      model, config, toolkit, "reading the table",
-      [&](auto& simulated, auto& audit) { return file.table(simulated, &audit); });
+  Graph clean = prepared(model, toolkit);
+  ChannelFactors factors = file.factors(clean);
+  return run_stages(std::move(clean), std::move(factors), read_target(config.target), config,
+                    toolkit, "reading the table", [&](auto& simulated, auto& audit) {
+                      return file.table(simulated, &audit);
+                    });
 }
 
 namespace {

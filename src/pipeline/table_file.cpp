@@ -103,6 +103,8 @@ class Judge {
     }
     ConfigReader reader(root, faults_);
     read_header(reader, audit);
+    std::map<std::string, std::vector<float>> factors;
+    reader.values("equalization", factors, positive());  // judged by factors()
     std::vector<Entry> entries;
     reader.list("points", entries, "",
                 [&](ConfigReader& inner, Entry& entry) { read_entry(inner, entry); });
@@ -332,6 +334,40 @@ std::map<std::string, Shape> TableFile::inputs() const {
   std::map<std::string, Shape> shapes;
   ConfigReader(*root_, faults).values("inputs", shapes, integer(1));
   return shapes;
+}
+
+ChannelFactors TableFile::factors(const Graph& prepared) const {
+  std::map<std::string, ValueId> known;  // by the name that a file has
+  std::vector<std::string> names;
+  for (const ValueId value : prepared.values()) {
+    if (prepared.producer(value)) {
+      names.push_back(as_characters(prepared.name(value)));
+      known.emplace(names.back(), value);
+    }
+  }
+  ConfigFaults faults;
+  ConfigReader reader(*root_, faults);
+  std::map<std::string, std::vector<float>> written;
+  reader.values("equalization", written, positive());
+  ChannelFactors result;
+  for (auto& [name, factors] : written) {
+    const auto found = known.find(name);
+    if (found == known.end()) {
+      faults.add(reader.where("equalization"), "the model has no value '" + name + "'", {});
+      faults.suggest(name, names);
+      continue;
+    }
+    const Shape& shape = prepared.type(found->second).shape;
+    const std::size_t channels = shape.size() < 2 ? 0 : static_cast<std::size_t>(shape[1]);
+    if (factors.size() != channels) {
+      faults.add(reader.where("equalization"),
+                 "there are " + std::to_string(factors.size()) + " factors for '" + name + "'",
+                 std::to_string(channels));
+    }
+    result.emplace(prepared.name(found->second), std::move(factors));
+  }
+  faults.raise();
+  return result;
 }
 
 QuantTable TableFile::table(const SimulatedGraph& simulated, CalibrationAudit* audit) const {

@@ -161,8 +161,8 @@ void add_point(const QuantPoint& point, const PointResult& result, Lines& lines)
   lines.close();
 }
 
-std::string text_of(const SimulatedGraph& simulated, const QuantTable& table,
-                    const CalibrationAudit& audit) {
+std::string text_of(const ChannelFactors& factors, const SimulatedGraph& simulated,
+                    const QuantTable& table, const CalibrationAudit& audit) {
   Lines lines;
   lines.key("version", "1");
   lines.key("tool", yaml_scalar("tare " TARE_VERSION));
@@ -177,6 +177,13 @@ std::string text_of(const SimulatedGraph& simulated, const QuantTable& table,
                Shape(shape.begin() + 1, shape.end()));
   }
   lines.close();
+  if (!factors.empty()) {
+    lines.open_map("equalization");
+    for (const auto& [value, factor] : factors) {
+      lines.list(yaml_scalar(value), factor);
+    }
+    lines.close();
+  }
   lines.open_map("points");
   for (const QuantPoint& point : simulated.points) {
     add_point(point, table.at(point.name), lines);
@@ -187,11 +194,12 @@ std::string text_of(const SimulatedGraph& simulated, const QuantTable& table,
 
 }  // namespace
 
-void write_table(const std::filesystem::path& path, const SimulatedGraph& simulated,
-                 const QuantTable& table, const CalibrationAudit& audit) {
+void write_table(const std::filesystem::path& path, const ChannelFactors& factors,
+                 const SimulatedGraph& simulated, const QuantTable& table,
+                 const CalibrationAudit& audit) {
   OutputFile output(path);
   std::ofstream file(output.temporary(), std::ios::binary);
-  file << text_of(simulated, table, audit);
+  file << text_of(factors, simulated, table, audit);
   file.close();
   if (!file) {
     throw Error(ErrorCode::kIo, path.string(), "cannot be written");

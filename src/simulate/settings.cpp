@@ -81,6 +81,23 @@ std::string Settings::float_reason(const Node& node) const {
   return of_target == target_float_.end() ? "" : of_target->second;
 }
 
+bool Settings::corrects_bias(const Node& node) const {
+  const LayerRule* found = rule(node);
+  return found != nullptr && found->bias_correction ? *found->bias_correction
+                                                    : config_->bias_correction;
+}
+
+bool Settings::rounds_weights(const Node& node) const {
+  const LayerRule* found = rule(node);
+  return (found != nullptr && found->rounding ? *found->rounding : config_->rounding) !=
+         Rounding::kNearest;
+}
+
+bool Settings::equalizes(const Node& node) const {
+  const LayerRule* found = rule(node);
+  return found != nullptr && found->equalization ? *found->equalization : config_->equalization;
+}
+
 QuantPoint Settings::activation(ValueId value) const {
   const auto overrides = [this](NodeId id) -> const ValueOverride* {
     const LayerRule* found = rule(graph_->node(id));

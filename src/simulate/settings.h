@@ -28,8 +28,10 @@ class Settings {
   bool runs_on_integers(const Node&) const;
   /// Whether a match runs on integers only when what it computes is quantized.
   bool needs_quantized_result(const Match&) const;
-  bool corrects_bias() const { return config_->bias_correction; }
-  bool rounds_weights() const { return config_->rounding != Rounding::kNearest; }
+  bool corrects_bias(const Node&) const;
+  bool rounds_weights(const Node&) const;
+  /// Whether weights and channels of the node may be scaled against each other.
+  bool equalizes(const Node&) const;
 
   /// Spec and calibrator of an activation. The node that computes the value has the first word,
   /// then its readers in order.

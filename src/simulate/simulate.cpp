@@ -75,9 +75,9 @@ class SimulatedBuilder final : public RegionBuilder {
     point.reader = source().find_node(reader.name);
     QuantPoint& added = *find(add(std::move(point)));
     if (bias) {
-      added.corrects_bias = settings_.corrects_bias();
+      added.corrects_bias = settings_.corrects_bias(reader);
     }
-    added.rounds_weight = settings_.rounds_weights();
+    added.rounds_weight = settings_.rounds_weights(reader);
     if (bias && *bias) {
       added.biases.push_back(*bias);
     }

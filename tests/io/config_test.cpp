@@ -54,7 +54,7 @@ calibration:
   schedule: independent
   samples: 64
   memory: 3MiB
-accuracy: {effort: fast, bias_correction: false}
+accuracy: {effort: fast, equalization: none, bias_correction: false}
 requantize: {rounding: to_nearest, arithmetic: float}
 accumulator: {bits: 14, overflow: wrap, avoid_overflow: true}
 dims: {batch: 1, "sequence.length": 48}
@@ -63,6 +63,7 @@ layers:
   - match: {name: "*/attention/*"}
     keep_float: true
     weights: {narrow: false, power_of_two: true, storage: int8, granularity: per_axis}
+    accuracy: {equalization: none, bias_correction: true, rounding: nearest}
 )");
   Config expected;
   expected.activations = {.storage = DType::kInt8,
@@ -83,6 +84,7 @@ layers:
   expected.samples = 64;
   expected.memory = 3U << 20U;
   expected.effort = Effort::kFast;
+  expected.equalization = false;
   expected.bias_correction = false;
   expected.requantize = {RequantizeRounding::kToNearest, RequantizeArithmetic::kFloat};
   expected.accumulator = {14, Overflow::kWrap};
@@ -95,6 +97,9 @@ layers:
   expected.layers[0].activations.power_of_two = false;
   expected.layers[1].name = "*/attention/*";
   expected.layers[1].keep_float = true;
+  expected.layers[1].equalization = false;
+  expected.layers[1].bias_correction = true;
+  expected.layers[1].rounding = Rounding::kNearest;
   expected.layers[1].weights.narrow = false;
   expected.layers[1].weights.power_of_two = true;
   expected.layers[1].weights.storage = DType::kInt8;

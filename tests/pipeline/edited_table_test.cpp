@@ -56,7 +56,7 @@ class EditedTable : public InFolder {
  protected:
   /// The file with the first of each text replaced, one after another.
   std::string edited(const Replacements& replacements = {}) const {
-    write_table(path("t.yaml"), conv_.simulated, conv_.table,
+    write_table(path("t.yaml"), {}, conv_.simulated, conv_.table,
                 {.samples = 5, .data = 10, .warnings = {}});
     std::string text = bytes_of(path("t.yaml"));
     for (const auto& [from, to] : replacements) {

@@ -20,10 +20,11 @@ ARROWS = {  # stage -> stages it may include, bottom up
     "prepare": ["base", "graph", "pattern", "execute"],
     "simulate": ["base", "graph", "pattern"],
     "calibrate": ["base", "graph", "simulate", "execute"],
+    "equalize": ["base", "graph", "simulate", "execute", "calibrate"],
     "lower": ["base", "graph", "pattern", "simulate"],
     "explain": ["base", "graph", "simulate", "lower"],
     "pipeline": ["base", "graph", "io", "onnx", "pattern", "execute", "prepare", "simulate",
-                 "calibrate", "lower", "explain"],
+                 "calibrate", "equalize", "lower", "explain"],
 }
 # Public header -> the lowest stage that may include it. Usually that is the stage behind it; the
 # configuration and the samples are plain types that stages use and only io reads from files.
@@ -34,7 +35,8 @@ OWNER = {
     "onnx.h": "onnx", "pattern.h": "pattern", "execute.h": "execute",
     "simulate.h": "simulate", "quant_table.h": "simulate",
     "calibrator.h": "calibrate", "exact_sum.h": "calibrate", "bins.h": "calibrate",
-    "range_search.h": "calibrate", "statistics.h": "calibrate", "lower.h": "lower",
+    "range_search.h": "calibrate", "statistics.h": "calibrate", "equalize.h": "equalize",
+    "lower.h": "lower",
     "partition.h": "lower",
     "lint.h": "explain",
     "pipeline.h": "pipeline", "table_file.h": "pipeline",

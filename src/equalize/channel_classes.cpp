@@ -1,0 +1,254 @@
+#include "equalize/channel_classes.h"
+
+#include "tare/execute.h"
+
+#include "graph/affine_ops.h"
+#include "graph/product.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace tare {
+namespace {
+
+/// Operators each of whose channels depends on the same channel of the first operand, in
+/// proportion for positive factors.
+constexpr std::array<std::string_view, 8> kProportional{
+    "AveragePool",   "GlobalAveragePool",
+    "GlobalMaxPool", "LeakyRelu",
+    "MaxPool",       "PRelu",
+    "Relu",          "Resize",
+};
+
+bool is_one_of(std::span<const std::string_view> ops, const std::string& op) {
+  return std::find(ops.begin(), ops.end(), op) != ops.end();
+}
+
+bool is_number(const Graph& graph, ValueId value, auto condition) {
+  const Tensor* constant = value ? graph.constant(value) : nullptr;
+  return !value || (constant != nullptr && constant->size() == 1 &&
+                    condition(constant->to_double().at(0)));
+}
+
+/// Bounds on both sides of 0 hold for smaller values all the more.
+bool clips_around_zero(const Graph& graph, const Node& node) {
+  const auto operand = [&](std::size_t i) {
+    return i < node.inputs.size() ? node.inputs[i] : ValueId{};
+  };
+  return node.op == "Clip" &&
+         is_number(graph, operand(1), [](double low) { return low <= 0; }) &&
+         is_number(graph, operand(2), [](double high) { return high >= 0; });
+}
+
+bool means_over_positions(const Graph& graph, const Node& node) {
+  if (node.op != "ReduceMean" || node.inputs.size() != 1) {
+    return false;
+  }
+  const auto rank = static_cast<std::int64_t>(graph.type(node.inputs[0]).shape.size());
+  const auto axes = node.attributes.integers("axes", {0});
+  return std::none_of(axes.begin(), axes.end(), [&](std::int64_t axis) {
+    const std::int64_t at = axis < 0 ? axis + rank : axis;
+    return at < 2;
+  });
+}
+
+/// Operators that move elements, wherever these go. Those that pick by order do not count.
+bool moves_elements(const Graph& graph, const Node& node) {
+  constexpr std::array<std::string_view, 5> kByOrder{"GlobalMaxPool", "MaxPool", "ReduceMax",
+                                                     "ReduceMin", "TopK"};
+  const AffineOp* row = find_affine_op(graph, node);
+  return row != nullptr && (row->rule == AffineRule::kMoves || node.op == "Concat") &&
+         !is_one_of(kByOrder, node.op);
+}
+
+}  // namespace
+
+ChannelClasses::ChannelClasses(const Graph& graph, Predicate take)
+    : graph_(graph), take_(std::move(take)) {
+  for (const ValueId value : graph.values()) {
+    add(value);
+  }
+  for (const ValueId input : graph.inputs()) {
+    fix(input);
+  }
+  for (const ValueId output : graph.outputs()) {
+    fix(output);
+  }
+  for (const NodeId id : graph.topological_order()) {
+    visit(graph.node(id));
+  }
+}
+
+bool ChannelClasses::takes_factors(const Node& node) const {
+  if (!is_product(node) || channels(node.inputs[0]) == 0 || !take_(node)) {
+    return false;
+  }
+  const auto is_own = [&](ValueId constant) {
+    return graph_.constant(constant) != nullptr && graph_.single_use(constant);
+  };
+  const bool is_matrix = node.op == "Gemm" || node.op == "MatMul";
+  const auto is_plain_matrix = [&](ValueId value) {
+    return graph_.type(value).shape.size() == 2;
+  };
+  return is_own(node.inputs[1]) &&
+         (!is_matrix || (is_plain_matrix(node.inputs[0]) && is_plain_matrix(node.inputs[1]) &&
+                         node.attributes.integer("transA", 0) == 0)) &&
+         (node.inputs.size() < 3 || !node.inputs[2] || is_own(node.inputs[2]));
+}
+
+std::vector<std::optional<std::size_t>> ChannelClasses::of(ValueId value) const {
+  std::vector<std::optional<std::size_t>> result(channels(value));
+  for (std::size_t c = 0; c < result.size(); ++c) {
+    const std::size_t own = root(first_.at(value) + c);
+    if (!fixed_[own]) {
+      result[c] = own;
+    }
+  }
+  return result;
+}
+
+void ChannelClasses::add(ValueId value) {
+  const TensorType& type = graph_.type(value);
+  if (graph_.constant(value) != nullptr || type.dtype != DType::kFloat32 ||
+      type.shape.size() < 2) {
+    return;
+  }
+  first_.emplace(value, parents_.size());
+  for (std::int64_t c = 0; c < type.shape[1]; ++c) {
+    parents_.push_back(parents_.size());
+    fixed_.push_back(false);
+  }
+}
+
+void ChannelClasses::visit(const Node& node) {
+  if (takes_factors(node) || hand_on(node)) {
+    return;
+  }
+  for (const auto& values : {node.inputs, node.outputs}) {
+    for (const ValueId value : values) {
+      fix(value);
+    }
+  }
+}
+
+/// Whether the node scales what it computes as its operands are scaled.
+bool ChannelClasses::hand_on(const Node& node) {
+  const ValueId x = node.inputs.empty() ? ValueId{} : node.inputs[0];
+  const ValueId y = node.outputs[0];
+  if (channels(x) == 0 || channels(y) == 0) {
+    return false;
+  }
+  const auto is_constant = [&](ValueId value) { return graph_.constant(value) != nullptr; };
+  const auto has_channels = [&](ValueId value) { return channels(value) == channels(y); };
+  if (node.op == "Add" || node.op == "Sub" || node.op == "Sum") {
+    if (!std::all_of(node.inputs.begin(), node.inputs.end(), has_channels)) {
+      return false;
+    }
+    for (const ValueId operand : node.inputs) {
+      join(operand, y);
+    }
+    return true;
+  }
+  if (node.op == "Mul" || node.op == "Div") {
+    const bool by_constant = is_constant(node.inputs[1]) && has_channels(x) &&
+                             graph_.type(x).shape == graph_.type(y).shape;
+    if (by_constant) {
+      join(x, y);
+    }
+    return by_constant;
+  }
+  if ((is_one_of(kProportional, node.op) || clips_around_zero(graph_, node) ||
+       means_over_positions(graph_, node)) &&
+      has_channels(x)) {
+    join(x, y);
+    return true;
+  }
+  return moves_elements(graph_, node) && follow(node);
+}
+
+/// Runs the node on the numbers of channels, and sees where they go. What it puts around is 0,
+/// which any factor leaves alone.
+bool ChannelClasses::follow(const Node& node) {
+  std::vector<Tensor> numbered(node.inputs.size());
+  std::vector<const Tensor*> operands(node.inputs.size());
+  std::vector<std::size_t> channel_of{0};  // by number; 0 is put around
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const ValueId input = node.inputs[i];
+    if (!input) {
+      continue;
+    }
+    operands[i] = graph_.constant(input);
+    if (operands[i] != nullptr) {
+      continue;
+    }
+    if (channels(input) == 0) {
+      return false;
+    }
+    const Shape& shape = graph_.type(input).shape;
+    numbered[i] = Tensor(DType::kFloat32, shape);
+    const auto values = numbered[i].mutable_view<float>();
+    const std::size_t length =
+        values.size() / channels(input) / static_cast<std::size_t>(shape[0]);
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      values[k] = static_cast<float>(channel_of.size() + k / length % channels(input));
+    }
+    for (std::size_t c = 0; c < channels(input); ++c) {
+      channel_of.push_back(first_.at(input) + c);
+    }
+    operands[i] = &numbered[i];
+  }
+  std::vector<TensorType> types;
+  for (const ValueId output : node.outputs) {
+    if (channels(output) == 0) {
+      return false;
+    }
+    types.push_back(graph_.type(output));
+  }
+  const std::vector<Tensor> moved = evaluate(node, operands, types);
+  for (std::size_t o = 0; o < moved.size(); ++o) {
+    const ValueId output = node.outputs[o];
+    const auto values = moved[o].view<float>();
+    const std::size_t length =
+        values.size() / channels(output) / static_cast<std::size_t>(types[o].shape[0]);
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      if (values[k] != 0) {
+        join(channel_of[static_cast<std::size_t>(values[k])],
+             first_.at(output) + k / length % channels(output));
+      }
+    }
+  }
+  return true;
+}
+
+void ChannelClasses::join(ValueId a, ValueId b) {
+  for (std::size_t c = 0; c < channels(a); ++c) {
+    join(first_.at(a) + c, first_.at(b) + c);
+  }
+}
+
+void ChannelClasses::join(std::size_t a, std::size_t b) {
+  const std::size_t kept = std::min(root(a), root(b));
+  const std::size_t other = std::max(root(a), root(b));
+  fixed_[kept] = fixed_[kept] || fixed_[other];
+  parents_[other] = kept;
+}
+
+void ChannelClasses::fix(ValueId value) {
+  for (std::size_t c = 0; c < channels(value); ++c) {
+    fixed_[root(first_.at(value) + c)] = true;
+  }
+}
+
+std::size_t ChannelClasses::root(std::size_t channel) const {
+  while (parents_[channel] != channel) {
+    channel = parents_[channel];
+  }
+  return channel;
+}
+
+std::size_t ChannelClasses::channels(ValueId value) const {
+  return first_.contains(value) ? static_cast<std::size_t>(graph_.type(value).shape[1]) : 0;
+}
+
+}  // namespace tare

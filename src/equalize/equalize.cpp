@@ -1,0 +1,130 @@
+#include "tare/equalize.h"
+
+#include "equalize/channel_classes.h"
+#include "graph/product.h"
+
+namespace tare {
+namespace {
+
+/// The operand's channel that each weight of a product multiplies.
+class WeightOperands {
+ public:
+  WeightOperands(const Node& node, const Shape& weights) {
+    const auto extent = [&](std::size_t axis) {
+      return static_cast<std::size_t>(weights[axis]);
+    };
+    const auto positions =
+        static_cast<std::size_t>(element_count(weights)) / extent(0) / extent(1);
+    const auto groups = static_cast<std::size_t>(node.attributes.integer("group", 1));
+    if (node.op == "Conv") {
+      inner_ = positions;
+      cycle_ = extent(1);
+      outer_ = extent(0) / groups * cycle_ * positions;  // weights of one group
+    } else if (node.attributes.integer("transB", 0) != 0) {
+      inner_ = 1;
+      cycle_ = extent(1);
+      outer_ = extent(0) * cycle_;
+    } else {
+      // ConvTranspose and matrices have the operand's channels first.
+      inner_ = extent(1) * positions;
+      cycle_ = extent(0);
+      outer_ = cycle_ * inner_;
+    }
+  }
+
+  std::size_t of(std::size_t weight) const {
+    return weight / outer_ * cycle_ + weight / inner_ % cycle_;
+  }
+
+ private:
+  std::size_t inner_ = 1;
+  std::size_t cycle_ = 1;
+  std::size_t outer_ = 1;
+};
+
+class Equalizer {
+ public:
+  Equalizer(Graph& graph, const ChannelFactors& factors)
+      : graph_(graph), classes_(graph), factors_(classes_.count(), 1.0F) {
+    for (const auto& [name, values] : factors) {
+      const auto value = graph.find_value(name);
+      const auto own = value ? classes_.of(*value) : std::vector<std::optional<std::size_t>>();
+      for (std::size_t c = 0; c < std::min(own.size(), values.size()); ++c) {
+        if (own[c]) {
+          factors_[*own[c]] = values[c];
+        }
+      }
+    }
+  }
+
+  void run() {
+    for (const NodeId id : graph_.topological_order()) {
+      if (classes_.takes_factors(graph_.node(id))) {
+        scale(id);
+      }
+    }
+  }
+
+ private:
+  std::vector<float> factors(ValueId value) const {
+    std::vector<float> result;
+    for (const auto& own : classes_.of(value)) {
+      result.push_back(own ? factors_[*own] : 1.0F);
+    }
+    return result;
+  }
+
+  void scale(NodeId id) {
+    const Node node = graph_.node(id);
+    const std::vector<float> before = factors(node.inputs[0]);
+    const std::vector<float> after = factors(node.outputs[0]);
+    const Tensor& weights = *graph_.constant(node.inputs[1]);
+    const WeightOperands operands(node, weights.shape());
+    const WeightResults results(node, weights.shape());
+    Tensor scaled = weights;
+    const auto values = scaled.mutable_view<float>();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i] *= before[operands.of(i)] / after[results.of(i)];
+    }
+    replace(id, 1, std::move(scaled));
+    if (node.inputs.size() > 2 && node.inputs[2]) {
+      const Tensor& bias = *graph_.constant(node.inputs[2]);
+      const auto from = bias.view<float>();
+      std::vector<float> row(after.size());
+      for (std::size_t c = 0; c < row.size(); ++c) {
+        row[c] = from[from.size() == 1 ? 0 : c] / after[c];
+      }
+      replace(id, 2,
+              from.size() == 1 ? Tensor::of<float>({static_cast<std::int64_t>(row.size())}, row)
+                               : Tensor::of<float>(bias.shape(), row));
+    }
+  }
+
+  /// The new constant takes over the name.
+  void replace(NodeId id, std::size_t operand, Tensor tensor) {
+    if (tensor == *graph_.constant(graph_.node(id).inputs[operand])) {
+      return;
+    }
+    const ValueId old = graph_.node(id).inputs[operand];
+    const std::string name = graph_.name(old);
+    const ValueId scaled = graph_.add_constant(graph_.unique_name(name), std::move(tensor));
+    graph_.set_input(id, operand, scaled);
+    if (graph_.users(old).empty()) {
+      graph_.erase(old);
+      graph_.rename(scaled, name);
+    }
+  }
+
+  Graph& graph_;
+  ChannelClasses classes_;
+  std::vector<float> factors_;  ///< by class
+};
+
+}  // namespace
+
+Graph equalize(Graph graph, const ChannelFactors& factors) {
+  Equalizer(graph, factors).run();
+  return graph;
+}
+
+}  // namespace tare

@@ -1,0 +1,164 @@
+#include "tare/equalize.h"
+#include "tare/statistics.h"
+
+#include "calibrate/trial.h"
+#include "equalize/channel_classes.h"
+#include "simulate/settings.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+namespace tare {
+namespace {
+
+/// Samples whose channels are looked at, and on which factors are tried: others would tell how
+/// well so few show the ranges, while the final ones come from all.
+constexpr std::size_t kSeen = 32;
+/// Part of the error that has to be left at most: what the trial shows is not exactly what
+/// comes of it, with ranges and integers chosen more carefully.
+constexpr double kClearlyLess = 0.8;
+
+/// The part of its logarithm that a channel makes up for. The rest stays with the weights,
+/// which channels of unlike ranges make coarser.
+constexpr double kPart = 0.75;
+/// Channels that hardly live are not blown up further.
+constexpr double kLeast = 1.0 / 64;
+
+/// The largest share of a point's range that each class needs in any of its values; 0 for those
+/// that no point has.
+std::vector<double> needed_shares(const SimulatedGraph& simulated, const Statistics& statistics,
+                                  const ChannelClasses& classes) {
+  std::vector<double> result(classes.count());
+  for (const QuantPoint& point : simulated.points) {
+    const auto seen = statistics.channels.find(point.name);
+    const auto own = classes.of(point.value);
+    if (point.role != Role::kActivation || seen == statistics.channels.end() ||
+        seen->second.channels() != own.size()) {
+      continue;
+    }
+    const std::vector<float>& lows = seen->second.lows();
+    const std::vector<float>& highs = seen->second.highs();
+    double low = std::min(0.0F, *std::min_element(lows.begin(), lows.end()));
+    double high = std::max(0.0F, *std::max_element(highs.begin(), highs.end()));
+    if (point.spec.symmetric) {
+      high = std::max(high, -low);
+      low = -high;
+    }
+    for (std::size_t c = 0; c < own.size(); ++c) {
+      if (own[c]) {
+        const double share = std::max(low < 0 ? static_cast<double>(lows[c]) / low : 0,
+                                      high > 0 ? static_cast<double>(highs[c]) / high : 0);
+        result[*own[c]] = std::max(result[*own[c]], share);
+      }
+    }
+  }
+  return result;
+}
+
+ChannelFactors factors_for(const SimulatedGraph& simulated, const Statistics& statistics,
+                           const Settings& settings) {
+  const Graph& graph = simulated.source;
+  const ChannelClasses classes(graph,
+                               [&](const Node& node) { return settings.equalizes(node); });
+  const std::vector<double> shares = needed_shares(simulated, statistics, classes);
+  ChannelFactors result;
+  for (const NodeId id : graph.topological_order()) {
+    const Node& node = graph.node(id);
+    if (!classes.takes_factors(node)) {
+      continue;
+    }
+    std::vector<float> factors;
+    for (const auto& own : classes.of(node.outputs[0])) {
+      const double share = own ? shares[*own] : 0;
+      factors.push_back(share > 0 ? static_cast<float>(std::pow(std::max(share, kLeast), kPart))
+                                  : 1.0F);
+    }
+    if (std::any_of(factors.begin(), factors.end(), [](float f) { return f != 1; })) {
+      result.emplace(graph.name(node.outputs[0]), std::move(factors));
+    }
+  }
+  return result;
+}
+
+class WholeRange final : public Calibrator {
+ public:
+  Range choose(const Summary& seen, const QuantSpec&) const override {
+    return {seen.low(), seen.high()};
+  }
+};
+
+/// The same names, all of which keep everything: the quickest that say which network is the
+/// easier one to quantize.
+std::vector<CalibratorInfo> that_keep_everything(std::span<const CalibratorInfo> calibrators) {
+  std::vector<CalibratorInfo> result(calibrators.begin(), calibrators.end());
+  for (CalibratorInfo& info : result) {
+    info.candidates.clear();
+    info.make = [](const CalibratorOptions&) { return std::make_unique<WholeRange>(); };
+  }
+  return result;
+}
+
+/// The network up to the scores of which it computes probabilities: these are nearly the same
+/// whatever happens, but for the few samples that the network is unsure of.
+Graph up_to_scores(Graph graph) {
+  std::vector<ValueId> outputs(graph.outputs().begin(), graph.outputs().end());
+  for (ValueId& output : outputs) {
+    const auto producer = graph.producer(output);
+    if (producer &&
+        (graph.node(*producer).op == "Softmax" || graph.node(*producer).op == "LogSoftmax" ||
+         graph.node(*producer).op == "Sigmoid")) {
+      output = graph.node(*producer).inputs[0];
+    }
+  }
+  graph.set_outputs(outputs);
+  graph.erase_unused();
+  return graph;
+}
+
+/// The geometric mean: few samples with large errors are not to decide alone.
+double typical(std::span<const double> errors) {
+  double logarithms = 0;
+  for (const double error : errors) {
+    logarithms += std::log(std::max(error, std::numeric_limits<double>::min()));
+  }
+  return std::exp(logarithms / static_cast<double>(errors.size()));
+}
+
+}  // namespace
+
+ChannelFactors equalizing_factors(const Graph& whole, const Dataset& data, const Config& config,
+                                  const Target& target, std::span<const QuantPattern> patterns,
+                                  std::span<const CalibratorInfo> calibrators,
+                                  const CalibrateOptions& options) {
+  CalibrateOptions some{.threads = options.threads, .samples = kSeen};
+  if (options.samples != 0) {
+    some.samples = std::min(some.samples, options.samples);
+  }
+  const Graph graph = up_to_scores(whole);
+  const std::vector<CalibratorInfo> quick = that_keep_everything(calibrators);
+  const SimulatedGraph plain = simulate(graph, config, target, patterns);
+  const Statistics seen = collect(plain, data, some);
+  ChannelFactors factors = factors_for(plain, seen, Settings(graph, config, target));
+  if (factors.empty()) {
+    return factors;
+  }
+  const Trial trial(graph, data, some);
+  const auto error = [&](const SimulatedGraph& simulated, const Statistics& statistics) {
+    const QuantTable table = choose(simulated, statistics, quick);
+    const SwitchableGraph tried = switchable(simulated, table);
+    Setting setting;
+    for (const std::string& point : tried.points) {
+      setting.push_back(switch_on(table.at(point).params));
+    }
+    const auto errors = trial.errors(Executable(tried.graph), {&setting, 1}, 0, trial.runs());
+    return typical(errors[0]);
+  };
+  const SimulatedGraph equal = simulate(equalize(graph, factors), config, target, patterns);
+  const bool helps =
+      error(equal, collect(equal, data, some)) < kClearlyLess * error(plain, seen);
+  return helps ? factors : ChannelFactors{};
+}
+
+}  // namespace tare
