@@ -35,7 +35,10 @@ Configuration read_configuration(const Options& options) {
     config.samples = static_cast<std::int64_t>(options.count("samples"));
   }
   if (options.has("effort")) {
-    config.effort = options.text("effort") == "fast" ? Effort::kFast : Effort::kDefault;
+    const std::string effort = options.text("effort");
+    config.effort = effort == "fast"   ? Effort::kFast
+                    : effort == "best" ? Effort::kBest
+                                       : Effort::kDefault;
   }
   if (options.has("memory")) {
     config.memory = *parse_bytes(options.text("memory"));

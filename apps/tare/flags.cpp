@@ -62,7 +62,7 @@ Flag effort_flag() {
   return {.name = "effort",
           .value = "LEVEL",
           .summary = "how much time accuracy is worth",
-          .choices = {"fast", "default"}};
+          .choices = {"fast", "default", "best"}};
 }
 
 Flag memory_flag() {

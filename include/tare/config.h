@@ -149,7 +149,8 @@ enum class Schedule : std::uint8_t { kSequential, kIndependent };
 /// How much time accuracy is worth.
 enum class Effort : std::uint8_t {
   kFast,     ///< one pass over the data
-  kDefault,  ///< about two
+  kDefault,  ///< about three
+  kBest,     ///< a dozen: every calibrator is tried, and all is decided again in the end
 };
 
 /// How the integer graph goes from accumulators to storage values.
@@ -183,6 +184,9 @@ struct Config {
   std::size_t memory = 0;               ///< as CalibrateOptions::memory
   std::optional<std::int64_t> samples;  ///< absent: all
   Effort effort = Effort::kDefault;
+  /// How much longer, at most, the target may take for the sake of accuracy: 0.01 is 1 %.
+  /// Absent: as the effort says.
+  std::optional<double> slowdown;
   /// Spread channels over the range of their largest neighbour, where the schedule is
   /// sequential and that helps.
   bool equalization = true;
@@ -200,6 +204,10 @@ struct Config {
 
 /// The configured schedule, or that of the effort.
 Schedule schedule_of(const Config&);
+
+/// The configured slowdown, or that of the effort: 0 if it is fast, 1 % by default, 10 % for
+/// the best.
+double slowdown_of(const Config&);
 
 /// Reads a configuration file; `overrides` are "key.sub=value" texts applied on top, in order.
 /// An empty path means the defaults. `calibrators` are the known names. Throws

@@ -20,6 +20,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -55,14 +56,21 @@ Graph prepare(Graph, const Toolkit&, std::vector<RewriteEvent>* log = nullptr);
 
 struct QuantizeResult {
   Graph prepared;
-  ChannelFactors factors;  ///< of the channels of `prepared`, applied in what follows
+  ChannelFactors factors;             ///< of channels of `prepared`, applied in what follows
+  std::set<std::string> float_nodes;  ///< that stay float for the sake of accuracy
   SimulatedGraph simulated;
   QuantTable table;
   CalibrationAudit audit;
   Graph integer;  ///< to be written in one of its forms: export_form()
 };
 
-/// prepare, equalize, simulate, calibrate, lower: the stages in their order.
+/// Writes what was decided for each point of the graph: YAML for people to read and change;
+/// docs/table.md says what is in it. Equal tables give equal bytes. Throws Error(kIo).
+void write_table(const std::filesystem::path&, const QuantizeResult&);
+
+/// prepare, equalize, simulate, calibrate, lower: the stages in their order. With layers that
+/// stay float within the configured slowdown, for which points are decided twice where the
+/// effort is the best.
 QuantizeResult quantize(const Graph& model, const Dataset&, const Config&, const Toolkit&,
                         const CalibrateOptions& = {});
 /// The same with statistics of an earlier pass in place of the data.

@@ -8,7 +8,9 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -122,8 +124,25 @@ struct SimulatedGraph {
 /// Matches the target's patterns on a clean float graph and rewrites each accepted match with
 /// its `simulate` callback. Where that throws an Error the nodes stay float, with its message
 /// as the reason.
+/// Nodes whose names are in `float_nodes` stay float as well.
 SimulatedGraph simulate(const Graph&, const Config&, const Target&,
-                        std::span<const QuantPattern> patterns);
+                        std::span<const QuantPattern> patterns,
+                        const std::set<std::string>& float_nodes = {});
+
+/// What of a graph is to run on integers.
+struct Assignment {
+  std::set<std::string> on_integers;  ///< nodes that patterns start from
+  /// What the target then takes for all that may be either, conversions included; 0 where the
+  /// objective is coverage.
+  double nanoseconds = 0;
+};
+
+/// What simulate() would quantize if that cost the target more, without being slower: for each
+/// value or weight that is quantized so many nanoseconds, by name. The least time with its
+/// price: a minimum cut.
+Assignment assign(const Graph&, const Config&, const Target&,
+                  std::span<const QuantPattern> patterns,
+                  const std::map<std::string, double>& prices);
 
 /// The simulated graph with the table's parameters bound: what quantization does, in float32.
 /// Points that are disabled (or absent) pass values through. The simulated graph's own values

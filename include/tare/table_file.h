@@ -7,16 +7,12 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 namespace tare {
 
 struct YamlNode;
-
-/// Writes what was decided for each point of the graph: YAML for people to read and change;
-/// docs/table.md says what is in it. Equal tables give equal bytes. Throws Error(kIo).
-void write_table(const std::filesystem::path&, const ChannelFactors&, const SimulatedGraph&,
-                 const QuantTable&, const CalibrationAudit&);
 
 /// A table as a file has it. It is judged when the graph is there that it is for.
 class TableFile {
@@ -29,6 +25,9 @@ class TableFile {
   /// every value that the graph does not have, and where there is not one positive number for
   /// each channel.
   ChannelFactors factors(const Graph& prepared) const;
+  /// Nodes of the prepared graph that stay float. Throws Error(kInvalidConfig) with all that it
+  /// does not have.
+  std::set<std::string> float_nodes(const Graph& prepared) const;
   /// Shape of one sample of each input, to load the model with; what is wrong with them is left
   /// to table().
   std::map<std::string, Shape> inputs() const;

@@ -11,8 +11,6 @@
 namespace tare {
 namespace {
 
-constexpr std::size_t kRuns = 128;
-
 double squared_distance(const Tensor& a, const Tensor& b) {
   double sum = 0;
   const auto x = a.view<float>();
@@ -43,10 +41,11 @@ std::vector<std::size_t> spread_order(std::size_t count) {
 
 }  // namespace
 
-Trial::Trial(const Graph& source, const Dataset& data, const CalibrateOptions& options)
+Trial::Trial(const Graph& source, const Dataset& data, const CalibrateOptions& options,
+             std::size_t at_most)
     : threads_(thread_count(options.threads)) {
   const Feed feed(source, data, options.samples);
-  const std::size_t count = std::min(kRuns, feed.runs());
+  const std::size_t count = std::min(at_most, feed.runs());
   const std::vector<std::size_t> order = spread_order(count);
   inputs_.resize(count);
   exact_.resize(count);

@@ -12,10 +12,11 @@ namespace tare {
 /// Parameters of all points of a SwitchableGraph.
 using Setting = std::vector<Tensor>;
 
-/// Up to 128 samples spread over the data, and what the float network makes of them.
+/// Some samples spread over the data, and what the float network makes of them.
 class Trial {
  public:
-  Trial(const Graph& source, const Dataset&, const CalibrateOptions&);
+  Trial(const Graph& source, const Dataset&, const CalibrateOptions&,
+        std::size_t at_most = 128);
 
   std::size_t runs() const { return inputs_.size(); }
 

@@ -104,6 +104,15 @@ Schedule schedule_of(const Config& config) {
                                                                  : Schedule::kSequential);
 }
 
+double slowdown_of(const Config& config) {
+  constexpr double kDefault = 0.01;
+  constexpr double kBest = 0.1;
+  const double usual = config.effort == Effort::kFast   ? 0
+                       : config.effort == Effort::kBest ? kBest
+                                                        : kDefault;
+  return config.slowdown.value_or(usual);
+}
+
 Config read_config(const std::filesystem::path& path, const std::vector<std::string>& overrides,
                    const std::vector<std::string>& calibrators) {
   const KnownNames known{.calibrators = calibrators, .targets = target_names()};

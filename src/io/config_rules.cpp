@@ -80,6 +80,20 @@ Rule<double> number() {
           }};
 }
 
+Rule<std::optional<double>> share_or_auto() {
+  return {.expected = "auto, or a number of at least 0",
+          .read = [](const YamlNode& node, std::optional<double>& value) {
+            double share = 0;
+            if (node.kind == YamlNode::Kind::kScalar && node.text == "auto") {
+              value.reset();
+              return true;
+            }
+            const bool fits = read_number(node, share) && std::isfinite(share) && share >= 0;
+            value = share;
+            return fits;
+          }};
+}
+
 Rule<float> real() {
   return {.expected = "a number", .read = [](const YamlNode& node, float& value) {
             return read_number(node, value) && std::isfinite(value);

@@ -40,6 +40,9 @@ Rule<std::int64_t> integer(std::int64_t low,
 /// An integer from 1 up, or "all", which is nothing.
 Rule<std::optional<std::int64_t>> count_or_all();
 
+/// A number from 0 up, or "auto", which is nothing.
+Rule<std::optional<double>> share_or_auto();
+
 /// A number of bytes with the unit B, KiB, MiB or GiB (KB, MB, GB count in thousands), or 0.
 Rule<std::size_t> byte_size();
 

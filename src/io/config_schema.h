@@ -133,9 +133,15 @@ void describe(Visitor& visit, Config& config, const KnownNames& known) {
     inner.key("samples", config.samples, count_or_all(), "how many samples to use");
   });
   visit.section("accuracy", "what is done against the loss", [&](auto& inner) {
-    inner.key("effort", config.effort,
-              one_of<Effort>({{"fast", Effort::kFast}, {"default", Effort::kDefault}}),
-              "how much time it is worth");
+    inner.key(
+        "effort", config.effort,
+        one_of<Effort>(
+            {{"fast", Effort::kFast}, {"default", Effort::kDefault}, {"best", Effort::kBest}}),
+        "how much time it is worth");
+    inner.key(
+        "slowdown", config.slowdown, share_or_auto(),
+        "how much longer the network may take with layers in float that lose most: 0.01 is "
+        "1 %; auto: 0, 0.01 or 0.1 by effort");
     describe_methods(inner, config);
   });
   visit.section("requantize", "how the integer graph rescales", [&](auto& inner) {

@@ -1,8 +1,10 @@
 #include "tare/error.h"
 #include "tare/pipeline.h"
+#include "tare/search.h"
 
 #include <algorithm>
-#include <functional>
+#include <set>
+#include <string>
 
 namespace tare {
 
@@ -62,67 +64,143 @@ void check_fallback(const Config& config, const Graph& integer,
   faults.raise(ErrorCode::kUnsupported);
 }
 
-using Decide = std::function<QuantTable(const SimulatedGraph&, CalibrationAudit&)>;
-
-/// The stages from simulation on, with `decide` making a table of the simulated graph and
-/// filling the audit.
-QuantizeResult run_stages(Graph prepared, ChannelFactors factors, const Target& target,
-                          const Config& config, const Toolkit& toolkit, const char* activity,
-                          const Decide& decide) {
-  QuantizeResult result;
-  result.prepared = std::move(prepared);
-  result.factors = std::move(factors);
-  result.simulated = during("simulating", [&] {
-    return simulate(equalize(result.prepared, result.factors), config, target,
-                    toolkit.patterns);
-  });
-  result.table = during(activity, [&] { return decide(result.simulated, result.audit); });
-  result.integer = during("lowering", [&] { return lower(result.simulated, result.table); });
-  check_fallback(config, result.integer, result.simulated.kept_float);
-  audit_accumulators(config, result.integer, result.audit.warnings);
-  return result;
+/// How many samples each of so many points is tried on: all trials together are not to take
+/// longer than a pass over the samples, if that leaves some.
+std::size_t tried_samples(std::size_t used, std::size_t points) {
+  constexpr std::size_t kLeast = 2;
+  constexpr std::size_t kEnough = 16;
+  return std::clamp(used / std::max<std::size_t>(points, 1), kLeast, kEnough);
 }
 
-Graph prepared(const Graph& model, const Toolkit& toolkit) {
-  return during("preparing the graph", [&] { return prepare(model, toolkit); });
+/// Stages on their way to a result.
+class Pipeline {
+ public:
+  Pipeline(const Graph& model, const Config& config, const Toolkit& toolkit)
+      : config_(config), toolkit_(toolkit), target_(read_target(config.target)) {
+    result_.prepared = during("preparing the graph", [&] { return prepare(model, toolkit); });
+  }
+
+  const Graph& prepared() const { return result_.prepared; }
+
+  void use(ChannelFactors factors) { result_.factors = std::move(factors); }
+  void keep_float(std::set<std::string> nodes) { result_.float_nodes = std::move(nodes); }
+
+  void equalize(const Dataset& data, const CalibrateOptions& options) {
+    use(during("equalizing", [&] {
+      return equalizing_factors(result_.prepared, data, config_, target_, toolkit_.patterns,
+                                toolkit_.calibrators, options);
+    }));
+  }
+
+  void simulate() {
+    result_.simulated = during("simulating", [&] {
+      return tare::simulate(tare::equalize(result_.prepared, result_.factors), config_, target_,
+                            toolkit_.patterns, result_.float_nodes);
+    });
+  }
+
+  /// `decide` makes a table of the simulated graph and fills the audit.
+  template <class Decide>
+  void decide(const char* activity, Decide decide) {
+    result_.audit = {};
+    result_.table = during(activity, [&] { return decide(result_.simulated, result_.audit); });
+  }
+
+  /// Leaves in float what loses more than its speed is worth; what was decided stays for the
+  /// other points. Whether there is any.
+  bool trade_speed(const Dataset& data, const CalibrateOptions& options) {
+    const double slowdown = slowdown_of(config_);
+    keep_float(during("trying layers in float", [&] {
+      const SimulatedGraph& simulated = result_.simulated;
+      const auto points = affordable_points(simulated, config_, toolkit_.patterns, slowdown);
+      const std::size_t used = options.samples == 0 ? data.size() : options.samples;
+      const auto errors = point_errors(simulated, result_.table, points, data,
+                                       {.threads = options.threads, .samples = options.samples},
+                                       tried_samples(used, points.size()));
+      return nodes_for_accuracy(simulated, config_, toolkit_.patterns, errors, slowdown);
+    }));
+    if (result_.float_nodes.empty()) {
+      return false;
+    }
+    simulate();
+    QuantTable left;
+    for (const QuantPoint& point : result_.simulated.points) {
+      left.emplace(point.name, std::move(result_.table.at(point.name)));
+    }
+    result_.table = std::move(left);
+    return true;
+  }
+
+  QuantizeResult finish() {
+    result_.integer =
+        during("lowering", [&] { return lower(result_.simulated, result_.table); });
+    check_fallback(config_, result_.integer, result_.simulated.kept_float);
+    audit_accumulators(config_, result_.integer, result_.audit.warnings);
+    return std::move(result_);
+  }
+
+ private:
+  const Config& config_;
+  const Toolkit& toolkit_;
+  Target target_;
+  QuantizeResult result_;
+};
+
+/// With the best effort all calibrators are tried where none was asked for.
+Config with_effort(Config config, const Toolkit& toolkit) {
+  const auto names = toolkit.calibrator_names();
+  if (config.effort == Effort::kBest &&
+      config.activations.calibrator == Config().activations.calibrator &&
+      std::find(names.begin(), names.end(), "auto") != names.end()) {
+    config.activations.calibrator = {.name = "auto", .options = {}};
+  }
+  return config;
 }
 
 }  // namespace
 
-QuantizeResult quantize(const Graph& model, const Dataset& data, const Config& config,
+QuantizeResult quantize(const Graph& model, const Dataset& data, const Config& wanted,
                         const Toolkit& toolkit, const CalibrateOptions& options) {
-  const Target target = read_target(config.target);
-  Graph clean = prepared(model, toolkit);
+  const Config config = with_effort(wanted, toolkit);
   const bool sequential = schedule_of(config) == Schedule::kSequential;
-  ChannelFactors factors = during("equalizing", [&] {
-    return sequential ? equalizing_factors(clean, data, config, target, toolkit.patterns,
-                                           toolkit.calibrators, options)
-                      : ChannelFactors{};
-  });
-  return run_stages(std::move(clean), std::move(factors), target, config, toolkit,
-                    "calibrating", [&](auto& simulated, auto& audit) {
-                      const auto schedule =
-                          sequential ? calibrate_sequentially : tare::calibrate;
-                      return schedule(simulated, data, toolkit.calibrators, options, &audit);
-                    });
+  const auto calibrate = [&](const SimulatedGraph& simulated, CalibrationAudit& audit) {
+    const auto schedule = sequential ? calibrate_sequentially : tare::calibrate;
+    return schedule(simulated, data, toolkit.calibrators, options, &audit);
+  };
+  Pipeline pipeline(model, config, toolkit);
+  if (sequential) {
+    pipeline.equalize(data, options);
+  }
+  pipeline.simulate();
+  pipeline.decide("calibrating", calibrate);
+  if (slowdown_of(config) > 0 && pipeline.trade_speed(data, options) &&
+      config.effort == Effort::kBest) {
+    pipeline.decide("calibrating", calibrate);
+  }
+  return pipeline.finish();
 }
 
 QuantizeResult quantize(const Graph& model, const Statistics& statistics, const Config& config,
                         const Toolkit& toolkit) {
-  return run_stages(prepared(model, toolkit), {}, read_target(config.target), config, toolkit,
-                    "calibrating", [&](auto& simulated, auto& audit) {
-                      return choose(simulated, statistics, toolkit.calibrators, &audit);
-                    });
+  Pipeline pipeline(model, config, toolkit);
+  pipeline.simulate();
+  pipeline.decide("calibrating", [&](const SimulatedGraph& simulated, CalibrationAudit& audit) {
+    return choose(simulated, statistics, toolkit.calibrators, &audit);
+  });
+  return pipeline.finish();
 }
 
 QuantizeResult quantize(const Graph& model, const TableFile& file, const Config& config,
                         const Toolkit& toolkit) {
-  Graph clean = prepared(model, toolkit);
-  ChannelFactors factors = file.factors(clean);
-  return run_stages(std::move(clean), std::move(factors), read_target(config.target), config,
-                    toolkit, "reading the table", [&](auto& simulated, auto& audit) {
-                      return file.table(simulated, &audit);
-                    });
+  Pipeline pipeline(model, config, toolkit);
+  pipeline.use(file.factors(pipeline.prepared()));
+  pipeline.keep_float(file.float_nodes(pipeline.prepared()));
+  pipeline.simulate();
+  pipeline.decide("reading the table",
+                  [&](const SimulatedGraph& simulated, CalibrationAudit& audit) {
+                    return file.table(simulated, &audit);
+                  });
+  return pipeline.finish();
 }
 
 namespace {

@@ -103,8 +103,11 @@ class Judge {
     }
     ConfigReader reader(root, faults_);
     read_header(reader, audit);
+    // Judged by factors() and float_nodes().
     std::map<std::string, std::vector<float>> factors;
-    reader.values("equalization", factors, positive());  // judged by factors()
+    reader.values("equalization", factors, positive());
+    std::vector<std::string> float_nodes;
+    reader.values("keep_float", float_nodes, any_text());
     std::vector<Entry> entries;
     reader.list("points", entries, "",
                 [&](ConfigReader& inner, Entry& entry) { read_entry(inner, entry); });
@@ -365,6 +368,32 @@ ChannelFactors TableFile::factors(const Graph& prepared) const {
                  std::to_string(channels));
     }
     result.emplace(prepared.name(found->second), std::move(factors));
+  }
+  faults.raise();
+  return result;
+}
+
+std::set<std::string> TableFile::float_nodes(const Graph& prepared) const {
+  std::map<std::string, std::string> known;  // by the name that a file has
+  std::vector<std::string> names;
+  for (const NodeId id : prepared.nodes()) {
+    const std::string& name = prepared.node(id).name;
+    names.push_back(as_characters(name));
+    known.emplace(names.back(), name);
+  }
+  ConfigFaults faults;
+  ConfigReader reader(*root_, faults);
+  std::vector<std::string> written;
+  reader.values("keep_float", written, any_text());
+  std::set<std::string> result;
+  for (const std::string& name : written) {
+    const auto found = known.find(name);
+    if (found == known.end()) {
+      faults.add(reader.where("keep_float"), "the model has no node '" + name + "'", {});
+      faults.suggest(name, names);
+    } else {
+      result.insert(found->second);
+    }
   }
   faults.raise();
   return result;

@@ -1,6 +1,6 @@
 #include "tare/error.h"
+#include "tare/pipeline.h"
 #include "tare/statistics.h"
-#include "tare/table_file.h"
 
 #include "base/files.h"
 #include "base/hash.h"
@@ -161,15 +161,15 @@ void add_point(const QuantPoint& point, const PointResult& result, Lines& lines)
   lines.close();
 }
 
-std::string text_of(const ChannelFactors& factors, const SimulatedGraph& simulated,
-                    const QuantTable& table, const CalibrationAudit& audit) {
+std::string text_of(const QuantizeResult& result) {
+  const SimulatedGraph& simulated = result.simulated;
   Lines lines;
   lines.key("version", "1");
   lines.key("tool", yaml_scalar("tare " TARE_VERSION));
   lines.key("target", yaml_scalar(simulated.target.name));
   lines.key("model", yaml_scalar(hexadecimal(model_digest(simulated.source))));
-  lines.key("data", yaml_scalar(hexadecimal(audit.data)));
-  lines.key("samples", number(audit.samples));
+  lines.key("data", yaml_scalar(hexadecimal(result.audit.data)));
+  lines.key("samples", number(result.audit.samples));
   lines.open_map("inputs");
   for (const ValueId input : simulated.source.inputs()) {
     const Shape& shape = simulated.source.type(input).shape;
@@ -177,16 +177,19 @@ std::string text_of(const ChannelFactors& factors, const SimulatedGraph& simulat
                Shape(shape.begin() + 1, shape.end()));
   }
   lines.close();
-  if (!factors.empty()) {
+  if (!result.factors.empty()) {
     lines.open_map("equalization");
-    for (const auto& [value, factor] : factors) {
+    for (const auto& [value, factor] : result.factors) {
       lines.list(yaml_scalar(value), factor);
     }
     lines.close();
   }
+  if (!result.float_nodes.empty()) {
+    lines.list("keep_float", std::vector(result.float_nodes.begin(), result.float_nodes.end()));
+  }
   lines.open_map("points");
   for (const QuantPoint& point : simulated.points) {
-    add_point(point, table.at(point.name), lines);
+    add_point(point, result.table.at(point.name), lines);
   }
   return "# What stands for what. To use it: tare quantize MODEL --table FILE -o OUT.onnx\n" +
          lines.text();
@@ -194,12 +197,10 @@ std::string text_of(const ChannelFactors& factors, const SimulatedGraph& simulat
 
 }  // namespace
 
-void write_table(const std::filesystem::path& path, const ChannelFactors& factors,
-                 const SimulatedGraph& simulated, const QuantTable& table,
-                 const CalibrationAudit& audit) {
+void write_table(const std::filesystem::path& path, const QuantizeResult& result) {
   OutputFile output(path);
   std::ofstream file(output.temporary(), std::ios::binary);
-  file << text_of(factors, simulated, table, audit);
+  file << text_of(result);
   file.close();
   if (!file) {
     throw Error(ErrorCode::kIo, path.string(), "cannot be written");

@@ -13,10 +13,14 @@ namespace {
 
 class Matcher {
  public:
-  Matcher(const Graph& graph, const Settings& settings)
-      : graph_(graph), settings_(settings), order_(graph.topological_order()) {}
+  Matcher(const Graph& graph, const Settings& settings,
+          const std::map<std::string, double>& prices)
+      : graph_(graph),
+        settings_(settings),
+        prices_(prices),
+        order_(graph.topological_order()) {}
 
-  void run(std::span<const QuantPattern> patterns) {
+  MatchedRegions run(std::span<const QuantPattern> patterns) {
     for (const QuantPattern* pattern : wanted(patterns)) {
       const Pattern shape = pattern->pattern();
       for (const NodeId id : order_) {
@@ -28,13 +32,11 @@ class Matcher {
       keep_what_pays();
     }
     // A refused pattern may still have been accepted as part of another one.
-    std::erase_if(kept_float, [this](const KeptFloat& kept) {
+    std::erase_if(result_.kept_float, [this](const KeptFloat& kept) {
       return claimed_.contains(*graph_.find_node(kept.node));
     });
+    return std::move(result_);
   }
-
-  std::vector<Region> regions;
-  std::vector<KeptFloat> kept_float;
 
  private:
   /// Those that the target names, the more specific ones first; for coverage every operator of
@@ -65,11 +67,11 @@ class Matcher {
       return;
     }
     if (std::string reason = objection(*match); !reason.empty()) {
-      kept_float.push_back({graph_.node(id).name, std::move(reason)});
+      result_.kept_float.push_back({graph_.node(id).name, std::move(reason)});
       return;
     }
     claimed_.insert(match->nodes().begin(), match->nodes().end());
-    regions.push_back({&pattern, *match, {}, {}});
+    result_.regions.push_back({&pattern, *match, {}, {}});
   }
 
   /// Why the match stays float; empty when it does not.
@@ -89,13 +91,16 @@ class Matcher {
     for (const NodeId id : order_) {
       position.emplace(id, position.size());
     }
-    std::sort(regions.begin(), regions.end(), [&](const Region& a, const Region& b) {
-      return position.at(a.match.root()) < position.at(b.match.root());
-    });
+    std::sort(result_.regions.begin(), result_.regions.end(),
+              [&](const Region& a, const Region& b) {
+                return position.at(a.match.root()) < position.at(b.match.root());
+              });
   }
 
   void keep_what_pays() {
-    const std::vector<Placement> placements = place(graph_, settings_, regions);
+    std::vector<Region>& regions = result_.regions;
+    const auto [placements, nanoseconds] = place(graph_, settings_, regions, prices_);
+    result_.nanoseconds = nanoseconds;
     std::vector<Region> kept;
     for (std::size_t i = 0; i < regions.size(); ++i) {
       if (placements[i].on_integers) {
@@ -103,7 +108,7 @@ class Matcher {
         continue;
       }
       const Match& match = regions[i].match;
-      kept_float.push_back({graph_.node(match.root()).name, placements[i].reason});
+      result_.kept_float.push_back({graph_.node(match.root()).name, placements[i].reason});
       for (const NodeId id : match.nodes()) {
         claimed_.erase(id);
       }
@@ -113,17 +118,31 @@ class Matcher {
 
   const Graph& graph_;
   const Settings& settings_;
+  const std::map<std::string, double>& prices_;
+  MatchedRegions result_;
   std::vector<NodeId> order_;
   std::set<NodeId> claimed_;
 };
 
 }  // namespace
 
-std::pair<std::vector<Region>, std::vector<KeptFloat>> match_regions(
-    const Graph& graph, const Settings& settings, std::span<const QuantPattern> patterns) {
-  Matcher matcher(graph, settings);
-  matcher.run(patterns);
-  return {std::move(matcher.regions), std::move(matcher.kept_float)};
+MatchedRegions match_regions(const Graph& graph, const Settings& settings,
+                             std::span<const QuantPattern> patterns,
+                             const std::map<std::string, double>& prices) {
+  return Matcher(graph, settings, prices).run(patterns);
+}
+
+Assignment assign(const Graph& graph, const Config& config, const Target& target,
+                  std::span<const QuantPattern> patterns,
+                  const std::map<std::string, double>& prices) {
+  const Settings settings(graph, config, target);
+  const MatchedRegions matched = match_regions(graph, settings, patterns, prices);
+  Assignment result;
+  for (const Region& region : matched.regions) {
+    result.on_integers.insert(graph.node(region.match.root()).name);
+  }
+  result.nanoseconds = matched.nanoseconds;
+  return result;
 }
 
 }  // namespace tare

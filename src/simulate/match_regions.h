@@ -4,15 +4,23 @@
 
 #include "simulate/settings.h"
 
+#include <map>
 #include <span>
-#include <utility>
+#include <string>
 #include <vector>
 
 namespace tare {
 
 /// Where the target's patterns match and are accepted, in topological order, and what stays
 /// float although one matches. Regions have no points yet.
-std::pair<std::vector<Region>, std::vector<KeptFloat>> match_regions(
-    const Graph&, const Settings&, std::span<const QuantPattern>);
+struct MatchedRegions {
+  std::vector<Region> regions;
+  std::vector<KeptFloat> kept_float;
+  double nanoseconds = 0;  ///< as in Placements; 0 where the objective is coverage
+};
+
+/// `prices` as for place().
+MatchedRegions match_regions(const Graph&, const Settings&, std::span<const QuantPattern>,
+                             const std::map<std::string, double>& prices = {});
 
 }  // namespace tare

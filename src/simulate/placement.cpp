@@ -58,10 +58,11 @@ struct Cost {
 
 class Placer {
  public:
-  Placer(const Graph& graph, const Settings& settings, std::span<const Region> regions)
-      : graph_(graph), settings_(settings), regions_(regions) {}
+  Placer(const Graph& graph, const Settings& settings, std::span<const Region> regions,
+         const std::map<std::string, double>& prices)
+      : graph_(graph), settings_(settings), regions_(regions), prices_(prices) {}
 
-  std::vector<Placement> run() {
+  Placements run() {
     for (std::size_t i = 0; i < regions_.size(); ++i) {
       place_region(i);
     }
@@ -79,11 +80,18 @@ class Placer {
       convert(value);
     }
     const std::vector<bool> on_integers = cut_.solve();
-    std::vector<Placement> result(regions_.size());
+    Placements result;
+    result.regions.resize(regions_.size());
     for (std::size_t i = 0; i < regions_.size(); ++i) {
-      result[i].on_integers = on_integers[side_.at(regions_[i].match.root())];
-      if (!result[i].on_integers) {
-        result[i].reason = reason(regions_[i]);
+      Placement& own = result.regions[i];
+      own.on_integers = on_integers[side_.at(regions_[i].match.root())];
+      if (!own.on_integers) {
+        own.reason = reason(regions_[i]);
+      }
+    }
+    for (const Time& time : times_) {
+      if (on_integers[time.from] && !on_integers[time.to]) {
+        result.nanoseconds += static_cast<double>(time.picoseconds) / 1e3;
       }
     }
     return result;
@@ -107,9 +115,25 @@ class Placer {
     const Cost cost = cost_of(region);
     if (region.pattern->follows_neighbours || cost.known) {
       add_cost(side, cost);
+      cut_.add_arc(side, cut_.sink(), price_of_weights(region));
     } else {
       cut_.add_arc(cut_.source(), side, MinCut::kNever);
     }
+  }
+
+  std::int64_t price(ValueId value) const {
+    const auto found = prices_.find(graph_.name(value));
+    return found == prices_.end() ? 0 : picoseconds(found->second);
+  }
+
+  std::int64_t price_of_weights(const Region& region) const {
+    std::int64_t sum = 0;
+    for (const NodeId id : region.match.nodes()) {
+      for (const ValueId input : graph_.node(id).inputs) {
+        sum += input && graph_.constant(input) != nullptr ? price(input) : 0;
+      }
+    }
+    return sum;
   }
 
   Cost cost_of(NodeId id) const {
@@ -147,8 +171,13 @@ class Placer {
   }
 
   void add_cost(std::size_t side, const Cost& cost) {
-    cut_.add_arc(cut_.source(), side, picoseconds(cost.floats));
-    cut_.add_arc(side, cut_.sink(), picoseconds(cost.integers));
+    add_time(cut_.source(), side, picoseconds(cost.floats));
+    add_time(side, cut_.sink(), picoseconds(cost.integers));
+  }
+
+  void add_time(std::size_t from, std::size_t to, std::int64_t time) {
+    cut_.add_arc(from, to, time);
+    times_.push_back({from, to, time});
   }
 
   std::size_t side_of(std::optional<NodeId> id) const {
@@ -179,6 +208,9 @@ class Placer {
       return;
     }
     const std::size_t from = side_of(graph_.producer(value));
+    if (stores(value)) {
+      cut_.add_arc(from, cut_.sink(), price(value));
+    }
     std::set<std::size_t> readers;
     for (const NodeId user : graph_.users(value)) {
       readers.insert(side_of(user));
@@ -194,21 +226,28 @@ class Placer {
     const std::int64_t cost = conversion_cost(type.shape);
     const std::int64_t layout = layout_cost(type.shape);
     const std::size_t quantized = cut_.add_node();
-    cut_.add_arc(quantized, from, cost);
+    add_time(quantized, from, cost);
+    cut_.add_arc(quantized, from, price(value));
     for (const std::size_t reader : readers) {
       if (reader != cut_.sink()) {
         cut_.add_arc(reader, quantized, MinCut::kNever);
-        cut_.add_arc(reader, from, layout);
+        add_time(reader, from, layout);
       }
     }
-    if (from != cut_.sink() && stores_.contains(*graph_.producer(value))) {
+    if (stores(value)) {
       const std::size_t dequantized = cut_.add_node();
-      cut_.add_arc(from, dequantized, cost);
+      add_time(from, dequantized, cost);
       for (const std::size_t reader : readers) {
         cut_.add_arc(dequantized, reader, MinCut::kNever);
-        cut_.add_arc(from, reader, layout);
+        add_time(from, reader, layout);
       }
     }
+  }
+
+  /// Whether it is computed as storage values where that runs on integers.
+  bool stores(ValueId value) const {
+    const auto producer = graph_.producer(value);
+    return side_of(producer) != cut_.sink() && stores_.contains(*producer);
   }
 
   std::string reason(const Region& region) const {
@@ -228,16 +267,23 @@ class Placer {
   const Graph& graph_;
   const Settings& settings_;
   std::span<const Region> regions_;
+  const std::map<std::string, double>& prices_;
   MinCut cut_;
+  struct Time {
+    std::size_t from;
+    std::size_t to;
+    std::int64_t picoseconds;
+  };
+  std::vector<Time> times_;             ///< the arcs that are not prices
   std::map<NodeId, std::size_t> side_;  ///< other nodes are float
   std::set<NodeId> stores_;             ///< on integers these give storage values
 };
 
 }  // namespace
 
-std::vector<Placement> place(const Graph& graph, const Settings& settings,
-                             std::span<const Region> regions) {
-  return Placer(graph, settings, regions).run();
+Placements place(const Graph& graph, const Settings& settings, std::span<const Region> regions,
+                 const std::map<std::string, double>& prices) {
+  return Placer(graph, settings, regions, prices).run();
 }
 
 }  // namespace tare

@@ -4,6 +4,7 @@
 
 #include "simulate/settings.h"
 
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,9 +17,17 @@ struct Placement {
   std::string reason;  ///< empty on integers
 };
 
+struct Placements {
+  std::vector<Placement> regions;
+  double nanoseconds = 0;  ///< of what has a choice, conversions included, as the target says
+};
+
 /// For each region of a graph, so that the target takes the least time in all, conversions
 /// between integers and floats included: a minimum cut. Layers that the target gives no cost
-/// for, and all layers with weights under Objective::kSize, run on integers.
-std::vector<Placement> place(const Graph&, const Settings&, std::span<const Region>);
+/// for, and all layers with weights under Objective::kSize, run on integers. `prices`, by name
+/// of a value or weight, are nanoseconds that are paid in addition, but not counted, where it
+/// is quantized.
+Placements place(const Graph&, const Settings&, std::span<const Region>,
+                 const std::map<std::string, double>& prices = {});
 
 }  // namespace tare

@@ -23,8 +23,9 @@ std::set<std::string> matched_nodes(const Graph& graph, const std::string& text)
 
 }  // namespace
 
-Settings::Settings(const Graph& graph, const Config& config, const Target& target)
-    : graph_(&graph), config_(&config), target_(&target) {
+Settings::Settings(const Graph& graph, const Config& config, const Target& target,
+                   const std::set<std::string>& float_nodes)
+    : graph_(&graph), config_(&config), target_(&target), float_nodes_(float_nodes) {
   for (const LayerRule& rule : config.layers) {
     layer_nodes_.push_back(rule.pattern.empty() ? std::set<std::string>{}
                                                 : matched_nodes(graph, rule.pattern));
@@ -73,6 +74,9 @@ bool Settings::keeps_float(const Node& node) const {
 }
 
 std::string Settings::float_reason(const Node& node) const {
+  if (float_nodes_.contains(node.name)) {
+    return "the error of integers here is not worth the time that they save";
+  }
   const LayerRule* found = rule(node);
   if (found != nullptr && found->keep_float) {
     return *found->keep_float ? "the configuration keeps it in float" : "";

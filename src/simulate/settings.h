@@ -13,7 +13,9 @@ namespace tare {
 /// What the configuration and the target say about single nodes and values.
 class Settings {
  public:
-  Settings(const Graph& graph, const Config& config, const Target& target);
+  /// `float_nodes` stay float, whatever else is said.
+  Settings(const Graph& graph, const Config& config, const Target& target,
+           const std::set<std::string>& float_nodes = {});
 
   /// The first layer rule whose conditions hold for the node, or null.
   const LayerRule* rule(const Node&) const;
@@ -46,7 +48,8 @@ class Settings {
   const Graph* graph_;
   const Config* config_;
   const Target* target_;
-  std::vector<std::set<std::string>> layer_nodes_;   ///< per rule: nodes its pattern matches
+  std::vector<std::set<std::string>> layer_nodes_;  ///< per rule: nodes its pattern matches
+  std::set<std::string> float_nodes_;
   std::map<std::string, std::string> target_float_;  ///< node and why the target keeps it float
 };
 

@@ -8,7 +8,6 @@
 #include "simulate/settings.h"
 
 #include <algorithm>
-#include <tuple>
 
 namespace tare {
 namespace {
@@ -166,16 +165,18 @@ const QuantPoint* SimulatedGraph::find(std::string_view point) const {
 }
 
 SimulatedGraph simulate(const Graph& graph, const Config& config, const Target& target,
-                        std::span<const QuantPattern> patterns) {
+                        std::span<const QuantPattern> patterns,
+                        const std::set<std::string>& float_nodes) {
   SimulatedGraph result;
   result.source = graph;
   result.target = target;
   result.requantize = config.requantize.mode();
   result.accumulator = config.accumulator;
   result.avoids_overflow = config.avoid_overflow;
-  const Settings settings(result.source, config, target);
-  std::tie(result.regions, result.kept_float) =
-      match_regions(result.source, settings, patterns);
+  const Settings settings(result.source, config, target, float_nodes);
+  MatchedRegions matched = match_regions(result.source, settings, patterns);
+  result.regions = std::move(matched.regions);
+  result.kept_float = std::move(matched.kept_float);
 
   SimulatedBuilder builder(result.source, result.accumulator, settings);
   std::erase_if(result.regions, [&](Region& region) {

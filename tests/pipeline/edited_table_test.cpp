@@ -56,8 +56,11 @@ class EditedTable : public InFolder {
  protected:
   /// The file with the first of each text replaced, one after another.
   std::string edited(const Replacements& replacements = {}) const {
-    write_table(path("t.yaml"), {}, conv_.simulated, conv_.table,
-                {.samples = 5, .data = 10, .warnings = {}});
+    QuantizeResult result;
+    result.simulated = conv_.simulated;
+    result.table = conv_.table;
+    result.audit = {.samples = 5, .data = 10, .warnings = {}};
+    write_table(path("t.yaml"), result);
     std::string text = bytes_of(path("t.yaml"));
     for (const auto& [from, to] : replacements) {
       const std::size_t at = text.find(from);

@@ -21,10 +21,11 @@ ARROWS = {  # stage -> stages it may include, bottom up
     "simulate": ["base", "graph", "pattern"],
     "calibrate": ["base", "graph", "simulate", "execute"],
     "equalize": ["base", "graph", "simulate", "execute", "calibrate"],
+    "search": ["base", "graph", "simulate", "execute", "calibrate"],
     "lower": ["base", "graph", "pattern", "simulate"],
     "explain": ["base", "graph", "simulate", "lower"],
     "pipeline": ["base", "graph", "io", "onnx", "pattern", "execute", "prepare", "simulate",
-                 "calibrate", "equalize", "lower", "explain"],
+                 "calibrate", "equalize", "search", "lower", "explain"],
 }
 # Public header -> the lowest stage that may include it. Usually that is the stage behind it; the
 # configuration and the samples are plain types that stages use and only io reads from files.
@@ -36,6 +37,7 @@ OWNER = {
     "simulate.h": "simulate", "quant_table.h": "simulate",
     "calibrator.h": "calibrate", "exact_sum.h": "calibrate", "bins.h": "calibrate",
     "range_search.h": "calibrate", "statistics.h": "calibrate", "equalize.h": "equalize",
+    "search.h": "search",
     "lower.h": "lower",
     "partition.h": "lower",
     "lint.h": "explain",

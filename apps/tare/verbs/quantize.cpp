@@ -268,8 +268,7 @@ int run(const Options& options, const Console& console) {
         : options.has("stats") ? from_statistics(options, configuration, job)
                                : from_table(options, configuration, job);
     if (writes_table(options)) {
-      write_table(options.text("table"), result.factors, result.simulated, result.table,
-                  result.audit);
+      write_table(options.text("table"), result);
     }
     write_onnx(export_form(result.integer, form_of(options), result.simulated.target),
                job.output);
