@@ -1,0 +1,141 @@
+#include "tare/pipeline.h"
+#include "tare/search.h"
+
+#include "execute/support.h"
+
+#include <gtest/gtest.h>
+
+namespace tare {
+namespace {
+
+using testing::Random;
+
+/// Products take a nanosecond per multiplication in float and half of that on integers, and a
+/// conversion takes one per element.
+Target simple_target() {
+  Target target = read_target("ort-cpu");
+  target.name = "test";
+  target.patterns = {"conv", "add"};
+  target.operators = {
+      {.op = "Conv", .quantized_result = true, .float_cost = 1, .integer_cost = 0.5},
+      {.op = "Add", .quantized_result = true, .float_cost = 1, .integer_cost = 1}};
+  target.conversion = {.call = 0, .element = 1, .layout = 0};
+  target.least_gain = 0;
+  target.keep_float.clear();
+  return target;
+}
+
+/// Five convolutions, of 100 to 500 multiplications per position, with a branch.
+Graph branching() {
+  std::string constants;
+  const auto weight = [&](const char* name, int outputs, int inputs) {
+    constants += "const %" + std::string(name) + " : f32[" + std::to_string(outputs) + "," +
+                 std::to_string(inputs) + ",1,1] = [1";
+    for (int i = 1; i < outputs * inputs; ++i) {
+      constants += i % 7 == 0 ? ", -1" : ", 0.25";
+    }
+    constants += "]\n";
+  };
+  weight("wa", 10, 10);
+  weight("wb", 20, 10);
+  weight("wc", 20, 20);
+  weight("wd", 20, 10);
+  weight("we", 10, 20);
+  return parse("graph \"g\" opset 17 (%x : f32[1,10,2,2]) -> (%e) {\n" + constants +
+               "%a = Conv(%x, %wa) : f32[1,10,2,2]\n"
+               "%b = Conv(%a, %wb) : f32[1,20,2,2]\n"
+               "%c = Conv(%b, %wc) : f32[1,20,2,2]\n"
+               "%d = Conv(%a, %wd) : f32[1,20,2,2]\n"
+               "%s = Add(%c, %d) : f32[1,20,2,2]\n"
+               "%e = Conv(%s, %we) : f32[1,10,2,2]\n}");
+}
+
+class AnyErrors : public ::testing::TestWithParam<unsigned> {
+ protected:
+  /// What remains when those nodes stay float.
+  double error_without(const std::set<std::string>& nodes) const {
+    double sum = 0;
+    for (const QuantPoint& point : simulate(graph_, {}, target_, patterns_, nodes).points) {
+      const auto found = errors_.find(point.name);
+      sum += found == errors_.end() ? 0 : found->second;
+    }
+    return sum;
+  }
+  Assignment without(const std::set<std::string>& nodes) const {
+    Config config;
+    for (const std::string& node : nodes) {
+      LayerRule& rule = config.layers.emplace_back();
+      rule.name = node;
+      rule.keep_float = true;
+    }
+    return assign(graph_, config, target_, patterns_, {});
+  }
+
+  Graph graph_ = branching();
+  Target target_ = simple_target();
+  std::span<const QuantPattern> patterns_ = Toolkit::builtin().patterns;
+  SimulatedGraph simulated_ = simulate(graph_, {}, target_, patterns_);
+  std::map<std::string, double> errors_;
+};
+
+TEST_P(AnyErrors, LeaveNoWayThatIsNeitherSlowerNorLessExact) {
+  Random random(GetParam());
+  for (const QuantPoint& point : simulated_.points) {
+    if (point.role != Role::kAccumulator) {
+      errors_.emplace(point.name, 0.001 * static_cast<double>(random.integer(1, 1000)));
+    }
+  }
+  const double slowdown = 0.01 * static_cast<double>(random.integer(0, 60));
+  const double fastest = without({}).nanoseconds;
+  const auto chosen = nodes_for_accuracy(simulated_, {}, patterns_, errors_, slowdown);
+  const double time = without(chosen).nanoseconds;
+  const double error = error_without(chosen);
+  EXPECT_LE(time, (1 + slowdown) * fastest * (1 + 1e-9));
+  const std::vector<std::string> nodes{"a", "b", "c", "d", "s", "e"};
+  for (unsigned subset = 0; subset < 1U << nodes.size(); ++subset) {
+    std::set<std::string> kept;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if ((subset >> i & 1U) != 0) {
+        kept.insert(nodes[i]);
+      }
+    }
+    EXPECT_FALSE(without(kept).nanoseconds < time * (1 - 1e-9) &&
+                 error_without(kept) < error * (1 - 1e-9))
+        << subset;
+  }
+}
+
+TEST_P(AnyErrors, OfUnaffordablePointsNeedNotBeKnown) {
+  Random random(GetParam());
+  const double slowdown = 0.01 * static_cast<double>(random.integer(0, 60));
+  const auto points = affordable_points(simulated_, {}, patterns_, slowdown);
+  const double limit = (1 + slowdown) * without({}).nanoseconds;
+  for (const Region& region : simulated_.regions) {
+    const std::string name = graph_.node(region.match.root()).name;
+    const bool has_weight = region.pattern->name == "conv";
+    const bool all =
+        std::all_of(region.points.begin(), region.points.end(),
+                    [&](const std::string& point) { return points.contains(point); });
+    if (has_weight && without({name}).nanoseconds <= limit) {
+      EXPECT_TRUE(all) << name;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, AnyErrors, ::testing::Range(0U, 30U));
+
+TEST(NodesForAccuracy, AreNoneWhereNoTimeMayBeLostOrTheObjectiveIsAnother) {
+  const Graph graph = branching();
+  const auto& patterns = Toolkit::builtin().patterns;
+  const SimulatedGraph simulated = simulate(graph, {}, simple_target(), patterns);
+  const std::map<std::string, double> errors{{"a", 1}, {"wa", 1}};
+  EXPECT_TRUE(nodes_for_accuracy(simulated, {}, patterns, errors, 0).empty());
+  EXPECT_EQ(nodes_for_accuracy(simulated, {}, patterns, errors, 10).count("a"), 1U);
+  Config coverage;
+  coverage.objective = Objective::kCoverage;
+  const SimulatedGraph covered = simulate(graph, coverage, simple_target(), patterns);
+  EXPECT_TRUE(nodes_for_accuracy(covered, coverage, patterns, errors, 10).empty());
+}
+
+}  // namespace
+}  // namespace tare

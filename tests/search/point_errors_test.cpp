@@ -1,0 +1,94 @@
+#include "tare/pipeline.h"
+#include "tare/search.h"
+
+#include "pipeline/digits.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+namespace tare {
+namespace {
+
+constexpr std::size_t kSamples = 8;
+
+class PointErrors : public ::testing::Test {
+ protected:
+  PointErrors() {
+    Config config;
+    config.slowdown = 0;
+    result_ = quantize(digits_.model, *digits_.data, config, Toolkit::builtin(),
+                       {.samples = kSamples});
+    for (const QuantPoint& point : result_.simulated.points) {
+      if (point.role != Role::kAccumulator) {
+        names_.insert(point.name);
+      }
+    }
+  }
+
+  std::map<std::string, double> errors(int threads = 0) const {
+    return point_errors(result_.simulated, result_.table, names_, *digits_.data,
+                        {.threads = threads, .samples = kSamples}, kSamples);
+  }
+
+  /// Squared error of the results over their squared magnitude, with those points alone.
+  double error_of(const QuantTable& enabled) const {
+    double error = 0;
+    double magnitude = 0;
+    std::vector<std::vector<float>> exact;
+    run_dataset(result_.simulated.source, *digits_.data, 1, kSamples,
+                [&](std::size_t, std::vector<Tensor> outputs) {
+                  exact.push_back(outputs[0].to_float());
+                });
+    run_dataset(tare::bind(result_.simulated, enabled), *digits_.data, 1, kSamples,
+                [&](std::size_t run, std::vector<Tensor> outputs) {
+                  const std::vector<float> values = outputs[0].to_float();
+                  for (std::size_t i = 0; i < values.size(); ++i) {
+                    const auto real = static_cast<double>(exact[run][i]);
+                    error += std::pow(static_cast<double>(values[i]) - real, 2);
+                    magnitude += real * real;
+                  }
+                });
+    return error / magnitude;
+  }
+
+  Digits digits_;
+  QuantizeResult result_;
+  std::set<std::string> names_;
+};
+
+TEST_F(PointErrors, AreThoseOfTheSimulatedNetworkWithThatPointAlone) {
+  for (const auto& [name, error] : errors()) {
+    const QuantPoint& point = *result_.simulated.find(name);
+    if (point.role == Role::kActivation) {
+      // Float sums in another order: a millionth of the values, against errors of a thousandth.
+      EXPECT_NEAR(error, error_of({{name, result_.table.at(name)}}), 0.01 * error) << name;
+    }
+  }
+}
+
+TEST_F(PointErrors, NearlyAddUpToThatOfAllTogether) {
+  double sum = 0;
+  for (const auto& [name, error] : errors()) {
+    sum += error;
+  }
+  const double whole = error_of(result_.table);
+  EXPECT_GT(sum, whole / 2);
+  EXPECT_LT(sum, whole * 2);
+}
+
+TEST_F(PointErrors, DoNotDependOnTheNumberOfThreads) {
+  EXPECT_EQ(errors(1), errors(3));
+}
+
+TEST_F(PointErrors, AreMeasuredWhereAskedForOnly) {
+  const std::string one = *names_.begin();
+  const auto some = point_errors(result_.simulated, result_.table, {one}, *digits_.data,
+                                 {.samples = kSamples}, kSamples);
+  ASSERT_EQ(some.size(), 1U);
+  EXPECT_EQ(some.begin()->first, one);
+  EXPECT_EQ(some.begin()->second, errors().at(one));
+}
+
+}  // namespace
+}  // namespace tare
