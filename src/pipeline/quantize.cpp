@@ -86,7 +86,7 @@ class Pipeline {
   void keep_float(std::set<std::string> nodes) { result_.float_nodes = std::move(nodes); }
 
   void equalize(const Dataset& data, const CalibrateOptions& options) {
-    use(during("equalizing", [&] {
+    use(during("calibrating", [&] {
       return equalizing_factors(result_.prepared, data, config_, target_, toolkit_.patterns,
                                 toolkit_.calibrators, options);
     }));
@@ -110,7 +110,7 @@ class Pipeline {
   /// other points. Whether there is any.
   bool trade_speed(const Dataset& data, const CalibrateOptions& options) {
     const double slowdown = slowdown_of(config_);
-    keep_float(during("trying layers in float", [&] {
+    keep_float(during("calibrating", [&] {
       const SimulatedGraph& simulated = result_.simulated;
       const auto points = affordable_points(simulated, config_, toolkit_.patterns, slowdown);
       const std::size_t used = options.samples == 0 ? data.size() : options.samples;
