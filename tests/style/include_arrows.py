@@ -23,6 +23,7 @@ ARROWS = {  # stage -> stages it may include, bottom up
     "equalize": ["base", "graph", "simulate", "execute", "calibrate"],
     "lower": ["base", "graph", "pattern", "simulate"],
     "explain": ["base", "graph", "simulate", "lower"],
+    "report": ["base"],
     "pipeline": ["base", "graph", "io", "onnx", "pattern", "execute", "prepare", "simulate",
                  "calibrate", "equalize", "lower", "explain"],
 }

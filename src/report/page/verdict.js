@@ -1,0 +1,97 @@
+"use strict";
+// What a reader in a hurry wants to know.
+
+const kLevels = {
+  good: { mark: "●", word: "Good" },
+  fair: { mark: "▲", word: "Fair" },
+  poor: { mark: "■", word: "Poor" }
+};
+
+function keyFigure(label, value, note) {
+  return element("div", {}, element("dt", {}, label), element("dd", {}, value), element("dd", { class: "quiet" }, note));
+}
+
+function interval(proportion) {
+  return `95 % interval ${fixed(proportion.low, 1)} – ${fixed(proportion.high, 1)} %`;
+}
+
+function arrow(from, to) {
+  return [from, element("span", { class: "arrow", "aria-label": "to" }, " → "), to];
+}
+
+function keyFigures() {
+  const figures = [];
+  const output = report.output;
+  if (output) {
+    const name = report.outputs.length > 1 ? `worst output, ${output.name}` : `output ${output.name}`;
+    figures.push(keyFigure("Output SQNR", decibels(output), name));
+  }
+  const agreement = (report.outputs.find((candidate) => candidate.name === output?.name) ?? output)?.agreement;
+  if (agreement) {
+    figures.push(keyFigure("Same top class", percent(agreement.percent),
+      `${count(agreement.count)} of ${plural(agreement.of, "sample")}, ${interval(agreement)}`));
+  }
+  const top1 = report.top1;
+  if (top1) {
+    figures.push(keyFigure("Accuracy", arrow(fixed(top1.float.percent, 1), percent(top1.quantized.percent)),
+      `${changeInWords(top1.drop)}, ${interval(top1.quantized)}`));
+  }
+  const before = report.float_model;
+  const after = report.quantized_model;
+  if (isNumber(before?.bytes) && isNumber(after?.bytes)) {
+    figures.push(keyFigure("File", arrow(bytes(before.bytes), bytes(after.bytes)),
+      `${fixed(100 * after.bytes / before.bytes, 0)} % of the size`));
+  }
+  if (isNumber(after?.integer_operators)) {
+    figures.push(keyFigure("On integers", `${count(after.integer_operators)} of ${count(after.operators)}`,
+      "operators of the quantized model"));
+  }
+  return figures;
+}
+
+function changeInWords(drop) {
+  if (!isNumber(drop) || Math.abs(drop) < 0.005) {
+    return "no change";
+  }
+  return `${fixed(Math.abs(drop), 2)} points ${drop > 0 ? "lost" : "gained"}`;
+}
+
+function outputsTable() {
+  return smallTable("Outputs", [
+    { label: "Output" }, { label: "SQNR", number: true }, { label: "Cosine", number: true },
+    { label: "Relative L2", number: true }, { label: "Largest error", number: true }, { label: "Same top class", number: true }
+  ], report.outputs.map((output) => [
+    element("span", { class: "name" }, output.name), decibels(output), fixed(output.cosine, 5),
+    significant(output.relative_l2), significant(output.max_error?.value), percent(output.agreement?.percent)
+  ]));
+}
+
+function fileName(path) {
+  return String(path ?? "").split("/").pop();
+}
+
+function showVerdict() {
+  const title = `${fileName(report.float_model?.file)} → ${fileName(report.quantized_model?.file)}`;
+  document.title = `${fileName(report.quantized_model?.file)}: quantization report`;
+  byId("title").append(...arrow(fileName(report.float_model?.file), fileName(report.quantized_model?.file)));
+  byId("title").title = title;
+  byId("circumstances").textContent = [
+    isNumber(report.data?.samples) ? `${plural(report.data.samples, "sample")} of ${fileName(report.data.file)}` : null,
+    report.target ? `target ${report.target}` : null,
+    report.layers.length > 0 ? plural(report.layers.length, "layer") : null
+  ].filter(Boolean).join(" · ");
+
+  const level = kLevels[report.verdict?.level];
+  if (level) {
+    const badge = byId("verdict-level");
+    badge.className = report.verdict.level;
+    badge.append(element("span", { "aria-hidden": "true" }, level.mark), ` ${level.word}`);
+  }
+  byId("verdict-text").textContent = report.verdict?.text ?? "";
+  byId("key-figures").append(...keyFigures());
+  if (report.outputs.length > 1) {
+    byId("outputs").append(outputsTable());
+  }
+  byId("made-by").textContent =
+    `Made by ${report.tool?.name ?? "tare"} ${report.tool?.version ?? ""}, report format ${report.version ?? kNone}.`;
+}
