@@ -65,22 +65,14 @@ class DepthChart {
       svg("text", { x: kPlot.width - kPlot.right, y: kPlot.height - 4, "text-anchor": "end" }, "output"));
   }
 
-  /** Below the axis: which layers run on integers. Neighbours of a kind are one rectangle. */
+  /** Below the axis: which layers run on integers. */
   strip() {
     const y = kPlot.height - kPlot.bottom + 8;
     const half = this.x(0.5) - this.x(0);
-    const rectangles = [];
-    for (let first = 0; first < this.layers.length;) {
-      let end = first;
-      const integer = isInteger(this.layers[first]);
-      while (end < this.layers.length && isInteger(this.layers[end]) === integer) {
-        ++end;
-      }
-      const box = { x: this.x(first) - half, width: this.x(end) - this.x(first), y, height: 12 };
-      rectangles.push(svg("rect", { ...box, class: integer ? "on-integers" : "in-float" }),
-        integer ? null : svg("rect", { ...box, fill: "url(#hatch-float-strip)" }));
-      first = end;
-    }
+    const rectangles = regions(this.layers, isInteger).flatMap((region) => {
+      const box = { x: this.x(region.first) - half, width: this.x(region.end) - this.x(region.first), y, height: 12 };
+      return regionRectangles(region, box, "hatch-float-strip", box.width < 8);
+    });
     return svg("g", { class: "strip" }, rectangles);
   }
 

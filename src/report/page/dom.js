@@ -60,3 +60,27 @@ function hatching(id, className) {
     id, class: className, width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)"
   }, svg("line", { x1: 0, y1: 0, x2: 0, y2: 6 }));
 }
+
+/**
+ * Neighbouring entries of a kind, as {first, end, integer}; `isInteger(entry)` says which kind.
+ */
+function regions(entries, isInteger) {
+  const found = [];
+  entries.forEach((entry, index) => {
+    const integer = Boolean(isInteger(entry));
+    if (found.at(-1)?.integer === integer) {
+      found.at(-1).end = index + 1;
+    } else {
+      found.push({ first: index, end: index + 1, integer });
+    }
+  });
+  return found;
+}
+
+/** A region in a drawing: tinted on integers, hatched in float, or filled where hatches would not be seen. */
+function regionRectangles(region, box, hatch, isNarrow) {
+  if (region.integer || isNarrow) {
+    return [svg("rect", { ...box, class: region.integer ? "on-integers" : "in-float narrow" })];
+  }
+  return [svg("rect", { ...box, class: "in-float" }), svg("rect", { ...box, fill: `url(#${hatch})` })];
+}

@@ -39,11 +39,13 @@ class GraphView {
   constructor(nodes) {
     this.nodes = nodes;
     this.lanes = laneRows(nodes);
+    this.regions = regions(nodes, (node) => node.integer);
+    this.region = 0;  // the one that was jumped to
     const widest = Math.max(0, ...this.lanes.map((row) => Math.max(row.lane, ...row.past.map((line) => line.lane))));
     this.laneWidth = Math.min(kLane.width, kLane.most * kLane.width / (widest + 1));
     this.drawingWidth = Math.ceil((widest + 1) * this.laneWidth + 10);
     this.body = element("tbody");
-    this.scroller = element("div", { class: "scroller", tabindex: 0, role: "region", "aria-labelledby": "graph-title" },
+    this.scroller = element("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "Table of operators" },
       element("table", { class: "graph-table" },
         element("colgroup", {}, element("col", { class: "col-lanes" }), element("col", { class: "col-op" }), element("col"),
           element("col", { class: "col-runs" }), element("col", { class: "col-local" })),
@@ -55,35 +57,20 @@ class GraphView {
 
   show(place) {
     const floats = this.nodes.filter((node) => !node.integer).length;
-    const runs = this.runs();
     place.append(
       element("div", { class: "filters" },
         element("p", { class: "quiet" }, `${plural(this.nodes.length, "operator")}, ${count(this.nodes.length - floats)} on integers, `,
-          `${count(floats)} in float; ${plural(runs.length, "region")}.`),
+          `${count(floats)} in float; ${plural(this.regions.length, "region")}.`),
         floats > 0 && floats < this.nodes.length ? [
           element("button", { type: "button", click: () => this.jump(-1) }, "Previous region"),
           element("button", { type: "button", click: () => this.jump(1) }, "Next region")] : null),
-      element("div", { class: "graph" }, this.scroller, this.overview(runs)));
+      element("div", { class: "graph" }, this.scroller, this.overview()));
     this.rows = new WindowedRows(this.scroller, this.body, (row) => this.row(row));
     this.rows.show(this.lanes);
   }
 
-  /** Neighbouring operators of a kind: {first, end, integer}. */
-  runs() {
-    const runs = [];
-    this.nodes.forEach((node, index) => {
-      const last = runs.at(-1);
-      if (last && last.integer === Boolean(node.integer)) {
-        last.end = index + 1;
-      } else {
-        runs.push({ first: index, end: index + 1, integer: Boolean(node.integer) });
-      }
-    });
-    return runs;
-  }
-
   /** The whole graph in one narrow strip; a click shows what is there. */
-  overview(runs) {
+  overview() {
     const size = this.nodes.length;
     const drawing = svg("svg", {
       class: "overview", viewBox: `0 0 20 1000`, preserveAspectRatio: "none", "aria-hidden": "true",
@@ -92,11 +79,10 @@ class GraphView {
         const index = Math.floor((event.clientY - box.top) / box.height * size);
         this.scroller.scrollTop = index * this.rows.rowHeight - this.scroller.clientHeight / 2;
       }
-    }, svg("defs", {}, hatching("hatch-float-overview", "hatch-float")), runs.map((run) => {
-      const box = { x: 0, width: 20, y: 1000 * run.first / size, height: 1000 * (run.end - run.first) / size };
-      return [svg("rect", { ...box, class: run.integer ? "on-integers" : "in-float" }),
-        run.integer ? null : svg("rect", { ...box, fill: "url(#hatch-float-overview)" })];
-    }).flat());
+    }, svg("defs", {}, hatching("hatch-float-overview", "hatch-float")), this.regions.flatMap((region) => {
+      const box = { x: 0, width: 20, y: 1000 * region.first / size, height: 1000 * (region.end - region.first) / size };
+      return regionRectangles(region, box, "hatch-float-overview", box.height < 8);
+    }));
     const sight = svg("rect", { class: "sight", x: 1, width: 18, rx: 2 });
     drawing.append(sight);
     this.scroller.addEventListener("scroll", () => {
@@ -109,18 +95,14 @@ class GraphView {
 
   /** To the next or previous region of a kind. */
   jump(direction) {
-    const at = Number(document.activeElement.closest?.("tr")?.dataset.index ?? this.jumped ?? 0);
-    const starts = this.runs().map((run) => run.first);
-    const next = direction > 0 ? starts.find((start) => start > at) : starts.findLast((start) => start < at);
+    const next = this.regions[this.region + direction];
     if (next === undefined) {
       announce("No more regions");
       return;
     }
-    this.jumped = next;
-    const node = this.nodes[next];
-    this.rows.reveal(next);
-    this.scroller.scrollTop = next * this.rows.rowHeight;
-    announce(`Region ${node.integer ? "on integers" : "in float"} from ${node.name}`);
+    this.region += direction;
+    this.scroller.scrollTop = next.first * this.rows.rowHeight;
+    announce(`${plural(next.end - next.first, "operator")} ${next.integer ? "on integers" : "in float"} from ${this.nodes[next.first].name}`);
   }
 
   row(entry) {
@@ -130,9 +112,7 @@ class GraphView {
     return element("tr", { class: `${node.integer ? "on-integers" : "in-float"}${starts ? " starts" : ""}` },
       element("td", { class: "lanes" }, this.drawing(entry)),
       element("td", {}, node.op),
-      element("th", { scope: "row" }, layer
-        ? element("button", { type: "button", class: "link name", title: node.name, click: () => openLayer(node.layer) }, node.name)
-        : element("button", { type: "button", class: "link name", disabled: true }, node.name)),
+      element("th", { scope: "row" }, rowButton(node.name, layer ? node.layer : null)),
       element("td", {}, node.integer ? layer?.runs_as ?? "on integers" : "float"),
       element("td", { class: "number" }, layer ? decibels(layer.cumulative) : ""));
   }

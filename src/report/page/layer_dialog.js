@@ -52,7 +52,7 @@ function errorSection(layer) {
   const row = (label, text) => [label, ...errors.map((error) => error ? text(error) : kNone)];
   return element("section", {},
     element("h3", {}, "Error of the result"),
-    smallTable("Against the float network", [{ label: "" }, { label: "Local", number: true }, { label: "Cumulative", number: true }], [
+    smallTable("Against the float network", [{ label: "Figure" }, { label: "Local", number: true }, { label: "Cumulative", number: true }], [
       row("SQNR", decibels), row("Cosine", (error) => fixed(error.cosine, 6)),
       row("Relative L2", (error) => significant(error.relative_l2)), row("Mean squared error", (error) => significant(error.mse)),
       row("Largest error", (error) => significant(error.max_error?.value)),

@@ -26,7 +26,7 @@ class LayerTable {
     this.barLength = (value) => isNumber(value) ? Math.max(0, Math.min(1, value / best)) : value === Infinity ? 1 : 0;
     this.headers = kColumns.map((column) => this.header(column));
     this.body = element("tbody");
-    this.scroller = element("div", { class: "scroller", tabindex: 0, role: "region", "aria-labelledby": "layers-title" },
+    this.scroller = element("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "Table of layers" },
       element("table", { class: "layer-table" },
         element("colgroup", {}, kColumns.map((column) => element("col", { class: `col-${column.key}` }))),
         element("thead", {}, element("tr", { "aria-rowindex": 1 }, this.headers)), this.body));
@@ -36,7 +36,7 @@ class LayerTable {
   header(column) {
     return element("th", { scope: "col", class: column.words ? null : "number", "aria-sort": column.key === this.sorted.key ? "ascending" : "none" },
       element("button", { type: "button", title: column.title, click: () => this.sortBy(column.key) },
-        column.label, column.unit ? element("small", {}, ` ${column.unit}`) : null, element("span", { class: "direction", "aria-hidden": "true" })));
+        column.label, element("span", { class: "direction", "aria-hidden": "true" }), column.unit ? element("small", {}, ` ${column.unit}`) : null));
   }
 
   filters() {
@@ -104,9 +104,8 @@ class LayerTable {
     return element("tr", { class: isInteger(layer) ? null : "in-float" }, kColumns.map((column) => {
       if (column.key === "name") {
         const found = findings.get(layer.name);
-        return element("th", { scope: "row" },
-          element("button", { type: "button", class: "link name", title: layer.name, click: () => openLayer(index) }, layer.name),
-          found ? element("span", { class: "flag", title: found.map((finding) => kindInWords(finding.kind)).join("; ") }, "diagnosis") : null);
+        return element("th", { scope: "row" }, rowButton(layer.name, index),
+          found ? element("span", { class: "flag", role: "img", "aria-label": "in the diagnosis", title: found.map((finding) => kindInWords(finding.kind)).join("; ") }, "◆") : null);
       }
       const cell = element("td", { class: column.words ? null : "number" }, column.text(layer, index));
       if (column.bar) {

@@ -125,3 +125,11 @@ class WindowedRows {
     this.focus(Math.max(0, Math.min(this.items.length - 1, at + step)));
   }
 }
+
+/** The button of a row: opens a layer, or nothing for null. Long names lose their beginning, as their ends tell more. */
+function rowButton(name, layerIndex) {
+  const isLink = layerIndex !== null;
+  return element("button", {
+    type: "button", class: "link name", title: name, "aria-disabled": isLink ? null : "true", click: () => isLink && openLayer(layerIndex)
+  }, element("bdi", {}, name));
+}
