@@ -27,7 +27,7 @@ function point(name, sqnr, random) {
     name, storage: "u8", scale: top / 255, zero_point: 0, axis: null, granularity: "per_tensor",
     seen: [-0.2 * spread, 6 * spread], chosen: [0, top], calibrator: "mse",
     runners_up: [{ name: "max", low: 0, high: 6 * spread, error: 3.1e-4 }, { name: "percentile", low: 0, high: 0.55 * 6 * spread, error: 2.2e-4 }, { name: "kl", low: 0, high: 0.8 * 6 * spread, error: 1.9e-4 }],
-    saturated: { low: 0.0312, high: 0.00021 }, levels_used: 180 + Math.floor(76 * random()), levels: 256, effective_bits: 5.5 + 2 * random(),
+    saturated: { low: 0.0312, high: 0.00021 }, levels_used: 180 + Math.floor(76 * random()), levels: 256, effective_bits: 5.5 + 2 * random(), lost: 0.034, widest_channel: 3, channel_ratio: 2.29,
     histogram: { low: -0.5 * spread, high: 6 * spread, counts }, zeros: 0.42, error: error(sqnr + 3, random)
   };
 }
@@ -56,7 +56,7 @@ export function sampleReport({ layers: size = 24, rename = (name) => name } = {}
     const local = i === 5 ? 17.4 : 36 + 12 * random();
     cumulative += (Math.min(cumulative, local) - 4 - cumulative) * 0.35 + (28 - cumulative) * 0.25 + 3 * random();
     layers.push({
-      name, op: kind, depth: i, inputs, runs_as: inFloat ? null : kind === "Conv" ? "QLinearConv" : "QLinearAdd",
+      name, op: kind, result: name, depth: i, inputs, runs_as: inFloat ? null : kind === "Conv" ? "QLinearConv" : "QLinearAdd",
       float_because: inFloat ? "integers would not pay: about 25 us and conversions, against 14.4 us in float" : null,
       macs: kind === "Conv" ? Math.floor(1e6 + 9e6 * random()) : 0,
       local: inFloat ? kExact : error(local, random), cumulative: error(cumulative, random),

@@ -18,7 +18,7 @@ class DepthChart {
       svg("circle", { class: "local", r: 5 }), svg("circle", { class: "cumulative", r: 5 }));
     this.drawing = svg("svg", { viewBox: `0 0 ${kPlot.width} ${kPlot.height}`, "aria-hidden": "true" },
       svg("defs", {}, hatching("hatch-float-strip", "hatch-float")),
-      this.axes(), this.strip(), this.line(), this.dots(), this.labels(), this.cursor);
+      this.axes(), this.strip(), this.labels(), this.line(), this.dots(), this.cursor);
     this.slider = element("div", {
       class: "chart", tabindex: 0, role: "slider", "aria-label": "Layer on the chart of errors by depth",
       "aria-valuemin": 1, "aria-valuemax": layers.length, "aria-valuenow": 1, "aria-valuetext": this.textOf(0),
@@ -107,10 +107,10 @@ class DepthChart {
       const name = shortened(layer.name, 28);
       const x = this.x(index);
       const y = this.y(layer.local) + 18;
-      if (taken.every((other) => Math.abs(other.x - x) > 7 * name.length || Math.abs(other.y - y) > 16)) {
+      if (taken.every((other) => Math.abs(other.x - x) > 3.5 * (name.length + other.length) || Math.abs(other.y - y) > 18)) {
         const anchor = x < 120 ? "start" : x > kPlot.width - 120 ? "end" : "middle";
         texts.push(svg("text", { x, y, "text-anchor": anchor }, name));
-        taken.push({ x, y });
+        taken.push({ x, y, length: name.length });
       }
     }
     return svg("g", { class: "labels" }, texts);

@@ -59,14 +59,21 @@ class GraphView {
     const floats = this.nodes.filter((node) => !node.integer).length;
     place.append(
       element("div", { class: "filters" },
-        element("p", { class: "quiet" }, `${plural(this.nodes.length, "operator")}, ${count(this.nodes.length - floats)} on integers, `,
-          `${count(floats)} in float; ${plural(this.regions.length, "region")}.`),
+        element("p", { class: "quiet" }, this.summary(floats)),
         floats > 0 && floats < this.nodes.length ? [
           element("button", { type: "button", click: () => this.jump(-1) }, "Previous region"),
           element("button", { type: "button", click: () => this.jump(1) }, "Next region")] : null),
       element("div", { class: "graph" }, this.scroller, this.overview()));
     this.rows = new WindowedRows(this.scroller, this.body, (row) => this.row(row));
     this.rows.show(this.lanes);
+  }
+
+  summary(floats) {
+    const all = plural(this.nodes.length, "operator");
+    if (floats === 0 || floats === this.nodes.length) {
+      return `${all}, all ${floats === 0 ? "on integers" : "in float"}.`;
+    }
+    return `${all}, ${count(this.nodes.length - floats)} on integers, ${count(floats)} in float; ${plural(this.regions.length, "region")}.`;
   }
 
   /** The whole graph in one narrow strip; a click shows what is there. */

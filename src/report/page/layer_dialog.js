@@ -58,7 +58,8 @@ function errorSection(layer) {
       row("Largest error", (error) => significant(error.max_error?.value)),
       row("… float and quantized", (error) => pairOf(error.max_error)), row("… where", (error) => placeOf(error.max_error))
     ]),
-    isNumber(layer.macs) ? element("p", { class: "quiet" }, `${count(layer.macs)} multiplications for one sample`) : null);
+    layer.macs > 0 ? element("p", { class: "quiet" }, `${count(layer.macs)} multiplications for one sample`) : null,
+    layer.point ? null : element("p", { class: "quiet" }, "The result is not quantized."));
 }
 
 function pairOf(largest) {
@@ -81,7 +82,8 @@ function pointSection(point, title) {
       fact("Values seen", range(...(point.seen ?? []))), fact("Range chosen", range(...(point.chosen ?? []))),
       fact("Saturated", clipped ? `${share(clipped.low)} below, ${share(clipped.high)} above` : null),
       fact("Integers used", isNumber(point.levels_used) ? `${count(point.levels_used)} of ${count(point.levels)}` : null),
-      fact("Effective bits", fixed(point.effective_bits, 1)), fact("Zeros", share(point.zeros)),
+      fact("Effective bits", fixed(point.effective_bits, 1)), fact("Zeros", share(point.zeros)), fact("Others that become 0", share(point.lost)),
+      fact("Widest channel", count(point.widest_channel), isNumber(point.channel_ratio) ? `${significant(point.channel_ratio)} times the median one` : null),
       fact("Error of rounding alone", decibels(point.error))),
     point.runners_up?.length > 0 ? runnersUp(point) : null);
 }
@@ -105,7 +107,7 @@ function accumulatorSection(sums) {
       fact("Needed on the samples", isNumber(seen) ? plural(seen, "bit") : null),
       fact("Enough for any input", isNumber(guaranteed) ? plural(guaranteed, "bit") : null),
       fact("Left above the bias", isNumber(sums.bias_margin) ? `${fixed(sums.bias_margin, 1)} bits` : null),
-      fact("Channels widened for their bias", isNumber(sums.widened_channels) ? count(sums.widened_channels) : null)));
+      fact("Channels of weights with a widened scale", count(sums.widened_channels))));
 }
 
 function inputSection(layer) {

@@ -10,10 +10,10 @@ const kColumns = [
   { key: "cumulative", label: "Cumulative", unit: "SQNR", title: "Error of all layers so far", value: (layer) => sqnrOf(layer.cumulative), text: (layer) => decibels(layer.cumulative), bar: true },
   { key: "saturated", label: "Saturated", unit: "share", title: "Values outside the chosen range", value: (layer) => saturation(resultPoint(layer)), text: (layer) => share(saturation(resultPoint(layer))) },
   { key: "range_use", label: "Range use", unit: "share", title: "Integers that occur", value: (layer) => rangeUse(resultPoint(layer)), text: (layer) => share(rangeUse(resultPoint(layer))) },
-  { key: "bits", label: "Effective", unit: "bits", title: "What the error of rounding the result amounts to", value: (layer) => resultPoint(layer)?.effective_bits ?? null, text: (layer) => fixed(resultPoint(layer)?.effective_bits, 1) },
+  { key: "bits", label: "Effective", unit: "bits", title: "How many bits the integers of the result carry", value: (layer) => resultPoint(layer)?.effective_bits ?? null, text: (layer) => fixed(resultPoint(layer)?.effective_bits, 1) },
   { key: "weight", label: "Weights", unit: "SQNR", title: "Error of rounding the weights", value: (layer) => layer.weight?.sqnr ?? null, text: (layer) => isNumber(layer.weight?.sqnr) ? `${fixed(layer.weight.sqnr, 1)} dB` : kNone },
   { key: "accumulator", label: "Sums", unit: "bits", title: "Bits that sums needed on the samples", value: (layer) => layer.accumulator?.bits_seen ?? null, text: (layer) => count(layer.accumulator?.bits_seen) },
-  { key: "macs", label: "Work", unit: "MACs", title: "Multiplications for one sample", value: (layer) => layer.macs ?? null, text: (layer) => amount(layer.macs) }
+  { key: "macs", label: "Work", unit: "MACs", title: "Multiplications for one sample", value: (layer) => layer.macs || null, text: (layer) => amount(layer.macs || null) }
 ];
 
 class LayerTable {

@@ -38,13 +38,14 @@ function keyFigures() {
   }
   const before = report.float_model;
   const after = report.quantized_model;
-  if (isNumber(before?.bytes) && isNumber(after?.bytes)) {
+  if (before?.bytes > 0 && after?.bytes > 0) {
     figures.push(keyFigure("File", arrow(bytes(before.bytes), bytes(after.bytes)),
       `${fixed(100 * after.bytes / before.bytes, 0)} % of the size`));
   }
-  if (isNumber(after?.integer_operators)) {
-    figures.push(keyFigure("On integers", `${count(after.integer_operators)} of ${count(after.operators)}`,
-      "operators of the quantized model"));
+  const nodes = report.graph?.nodes ?? [];
+  if (nodes.length > 0) {
+    figures.push(keyFigure("On integers", `${count(nodes.filter((node) => node.integer).length)} of ${count(nodes.length)}`,
+      "operators of the network"));
   }
   return figures;
 }
@@ -67,7 +68,7 @@ function outputsTable() {
 }
 
 function fileName(path) {
-  return String(path ?? "").split("/").pop();
+  return String(path || kNone).split("/").pop();
 }
 
 function showVerdict() {
@@ -87,7 +88,7 @@ function showVerdict() {
     badge.className = report.verdict.level;
     badge.append(element("span", { "aria-hidden": "true" }, level.mark), ` ${level.word}`);
   }
-  byId("verdict-text").textContent = report.verdict?.text ?? "";
+  byId("verdict-text").textContent = report.verdict?.text || "What quantization changed";
   byId("key-figures").append(...keyFigures());
   if (report.outputs.length > 1) {
     byId("outputs").append(outputsTable());
