@@ -7,7 +7,13 @@ import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 
 /** Without the sandbox, which root cannot use; the page is our own. The others keep the browser itself from calling home. */
-const kArguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+const kArguments = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync"
+];
 
 export async function withBrowser(use) {
   const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: kArguments });
@@ -30,7 +36,11 @@ export async function openReport(browser, report, options = {}) {
   execFileSync(process.env.WRITE_PAGE, [json, html]);
   const url = pathToFileURL(html).href;
 
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, colorScheme: "light", ...options });
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 900 },
+    colorScheme: "light",
+    ...options
+  });
   const page = await context.newPage();
   const faults = [];
   page.on("console", (message) => faults.push(`console: ${message.text()}`));

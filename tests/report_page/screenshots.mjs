@@ -10,6 +10,9 @@ await withBrowser(async (browser) => {
   const { page } = await openReport(browser, report, { viewport: { width: 1180, height: 1000 } });
   await page.screenshot({ path: path.join(folder, "report.png") });
   const name = wanted ?? report.diagnosis[0]?.layer ?? report.layers[0].name;
-  await page.evaluate((index) => openLayer(index), report.layers.findIndex((layer) => layer.name === name));
+  await page.evaluate(
+    (index) => openLayer(index),
+    report.layers.findIndex((layer) => layer.name === name)
+  );
   await page.locator("#layer-dialog").screenshot({ path: path.join(folder, "report_layer.png") });
 });

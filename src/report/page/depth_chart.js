@@ -13,18 +13,42 @@ class DepthChart {
     this.high = 10 * Math.ceil(Math.max(...values, 10) / 10);
     this.hasExact = layers.some((layer) => layer.local?.exact || layer.cumulative?.exact);
     this.readout = element("p", { class: "readout" });
-    this.cursor = svg("g", { class: "cursor", visibility: "hidden" },
+    this.cursor = svg(
+      "g",
+      { class: "cursor", visibility: "hidden" },
       svg("line", { y1: kPlot.top, y2: kPlot.height - kPlot.bottom + 14 }),
-      svg("circle", { class: "local", r: 5 }), svg("circle", { class: "cumulative", r: 5 }));
-    this.drawing = svg("svg", { viewBox: `0 0 ${kPlot.width} ${kPlot.height}`, "aria-hidden": "true" },
+      svg("circle", { class: "local", r: 5 }),
+      svg("circle", { class: "cumulative", r: 5 })
+    );
+    this.drawing = svg(
+      "svg",
+      { viewBox: `0 0 ${kPlot.width} ${kPlot.height}`, "aria-hidden": "true" },
       svg("defs", {}, hatching("hatch-float-strip", "hatch-float")),
-      this.axes(), this.strip(), this.labels(), this.line(), this.dots(), this.cursor);
-    this.slider = element("div", {
-      class: "chart", tabindex: 0, role: "slider", "aria-label": "Layer on the chart of errors by depth",
-      "aria-valuemin": 1, "aria-valuemax": layers.length, "aria-valuenow": 1, "aria-valuetext": this.textOf(0),
-      keydown: (event) => this.key(event), focus: () => this.moveTo(Math.max(0, this.at)),
-      pointermove: (event) => this.moveTo(this.indexAt(event)), click: (event) => openLayer(this.indexAt(event))
-    }, this.drawing);
+      this.axes(),
+      this.strip(),
+      this.labels(),
+      this.line(),
+      this.dots(),
+      this.cursor
+    );
+    this.slider = element(
+      "div",
+      {
+        class: "chart",
+        tabindex: 0,
+        role: "slider",
+        "aria-label": "Layer on the chart of errors by depth",
+        "aria-valuemin": 1,
+        "aria-valuemax": layers.length,
+        "aria-valuenow": 1,
+        "aria-valuetext": this.textOf(0),
+        keydown: (event) => this.key(event),
+        focus: () => this.moveTo(Math.max(0, this.at)),
+        pointermove: (event) => this.moveTo(this.indexAt(event)),
+        click: (event) => openLayer(this.indexAt(event))
+      },
+      this.drawing
+    );
   }
 
   element() {
@@ -33,19 +57,23 @@ class DepthChart {
 
   x(index) {
     const room = kPlot.width - kPlot.left - kPlot.right;
-    return kPlot.left + room * (index + 0.5) / this.layers.length;
+    return kPlot.left + (room * (index + 0.5)) / this.layers.length;
   }
 
   y(error) {
     const value = sqnrOf(error);
     const room = kPlot.height - kPlot.top - kPlot.bottom;
-    return value === Infinity ? kPlot.top - 20 : kPlot.top + room * (this.high - value) / (this.high - this.low);
+    return value === Infinity
+      ? kPlot.top - 20
+      : kPlot.top + (room * (this.high - value)) / (this.high - this.low);
   }
 
   indexAt(event) {
     const box = this.drawing.getBoundingClientRect();
-    const x = (event.clientX - box.left) * kPlot.width / box.width;
-    const index = Math.floor((x - kPlot.left) / (kPlot.width - kPlot.left - kPlot.right) * this.layers.length);
+    const x = ((event.clientX - box.left) * kPlot.width) / box.width;
+    const index = Math.floor(
+      ((x - kPlot.left) / (kPlot.width - kPlot.left - kPlot.right)) * this.layers.length
+    );
     return Math.max(0, Math.min(this.layers.length - 1, index));
   }
 
@@ -54,15 +82,22 @@ class DepthChart {
     const marks = [];
     for (let value = this.low; value <= this.high; value += step) {
       const y = this.y({ sqnr: value });
-      marks.push(svg("line", { class: "grid", x1: kPlot.left, x2: kPlot.width - kPlot.right, y1: y, y2: y }),
-        svg("text", { x: kPlot.left - 8, y: y + 4, "text-anchor": "end" }, fixed(value, 0)));
+      marks.push(
+        svg("line", { class: "grid", x1: kPlot.left, x2: kPlot.width - kPlot.right, y1: y, y2: y }),
+        svg("text", { x: kPlot.left - 8, y: y + 4, "text-anchor": "end" }, fixed(value, 0))
+      );
     }
     if (this.hasExact) {
       marks.push(svg("text", { x: kPlot.left - 8, y: kPlot.top - 16, "text-anchor": "end" }, "exact"));
     }
-    return svg("g", { class: "axis" }, marks, svg("text", { x: 0, y: kPlot.height - kPlot.bottom + 4 }, "dB"),
+    return svg(
+      "g",
+      { class: "axis" },
+      marks,
+      svg("text", { x: 0, y: kPlot.height - kPlot.bottom + 4 }, "dB"),
       svg("text", { x: kPlot.left, y: kPlot.height - 4 }, "input"),
-      svg("text", { x: kPlot.width - kPlot.right, y: kPlot.height - 4, "text-anchor": "end" }, "output"));
+      svg("text", { x: kPlot.width - kPlot.right, y: kPlot.height - 4, "text-anchor": "end" }, "output")
+    );
   }
 
   /** Below the axis: which layers run on integers. */
@@ -70,7 +105,12 @@ class DepthChart {
     const y = kPlot.height - kPlot.bottom + 8;
     const half = this.x(0.5) - this.x(0);
     const rectangles = regions(this.layers, isInteger).flatMap((region) => {
-      const box = { x: this.x(region.first) - half, width: this.x(region.end) - this.x(region.first), y, height: 12 };
+      const box = {
+        x: this.x(region.first) - half,
+        width: this.x(region.end) - this.x(region.first),
+        y,
+        height: 12
+      };
       return regionRectangles(region, box, "hatch-float-strip", box.width < 8);
     });
     return svg("g", { class: "strip" }, rectangles);
@@ -91,23 +131,36 @@ class DepthChart {
 
   /** One path whatever the number of layers: strokes of no length end in round dots. */
   dots() {
-    const known = this.layers.map((layer, index) => ({ layer, index })).filter(({ layer }) => sqnrOf(layer.local) !== null);
-    const path = known.map(({ layer, index }) => `M${this.x(index).toFixed(1)} ${this.y(layer.local).toFixed(1)}h0`);
-    return svg("path", { class: this.layers.length > 300 ? "local-dots dense" : "local-dots", d: path.join("") });
+    const known = this.layers
+      .map((layer, index) => ({ layer, index }))
+      .filter(({ layer }) => sqnrOf(layer.local) !== null);
+    const path = known.map(
+      ({ layer, index }) => `M${this.x(index).toFixed(1)} ${this.y(layer.local).toFixed(1)}h0`
+    );
+    return svg("path", {
+      class: this.layers.length > 300 ? "local-dots dense" : "local-dots",
+      d: path.join("")
+    });
   }
 
   /** Names beside the layers that lose most by themselves, where they do not cover one another. */
   labels() {
-    const worst = this.layers.map((layer, index) => ({ layer, index }))
+    const worst = this.layers
+      .map((layer, index) => ({ layer, index }))
       .filter(({ layer }) => isNumber(layer.local?.sqnr))
-      .sort((a, b) => a.layer.local.sqnr - b.layer.local.sqnr).slice(0, 3);
+      .sort((a, b) => a.layer.local.sqnr - b.layer.local.sqnr)
+      .slice(0, 3);
     const taken = [];
     const texts = [];
     for (const { layer, index } of worst) {
       const name = shortened(layer.name, 28);
       const x = this.x(index);
       const y = this.y(layer.local) + 18;
-      if (taken.every((other) => Math.abs(other.x - x) > 3.5 * (name.length + other.length) || Math.abs(other.y - y) > 18)) {
+      if (
+        taken.every(
+          (other) => Math.abs(other.x - x) > 3.5 * (name.length + other.length) || Math.abs(other.y - y) > 18
+        )
+      ) {
         const anchor = x < 120 ? "start" : x > kPlot.width - 120 ? "end" : "middle";
         texts.push(svg("text", { x, y, "text-anchor": anchor }, name));
         taken.push({ x, y, length: name.length });
@@ -117,11 +170,14 @@ class DepthChart {
   }
 
   legend() {
-    return element("figcaption", { class: "legend" },
+    return element(
+      "figcaption",
+      { class: "legend" },
       element("span", {}, element("i", { class: "key-dot" }), "local"),
       element("span", {}, element("i", { class: "key-line" }), "cumulative"),
       element("span", {}, element("i", { class: "key-integer" }), "runs on integers"),
-      element("span", {}, element("i", { class: "key-float" }), "runs in float"));
+      element("span", {}, element("i", { class: "key-float" }), "runs in float")
+    );
   }
 
   textOf(index) {
@@ -136,7 +192,10 @@ class DepthChart {
     const [line, local, cumulative] = this.cursor.children;
     line.setAttribute("x1", this.x(index));
     line.setAttribute("x2", this.x(index));
-    for (const [mark, error] of [[local, layer.local], [cumulative, layer.cumulative]]) {
+    for (const [mark, error] of [
+      [local, layer.local],
+      [cumulative, layer.cumulative]
+    ]) {
       mark.setAttribute("visibility", sqnrOf(error) === null ? "hidden" : "inherit");
       if (sqnrOf(error) !== null) {
         mark.setAttribute("cx", this.x(index));
@@ -144,14 +203,27 @@ class DepthChart {
       }
     }
     this.readout.replaceChildren(
-      element("b", { class: "name" }, layer.name), ` ${layer.op}, ${runsAs(layer)} · local `,
-      element("b", {}, decibels(layer.local)), " · cumulative ", element("b", {}, decibels(layer.cumulative)));
+      element("b", { class: "name" }, layer.name),
+      ` ${layer.op}, ${runsAs(layer)} · local `,
+      element("b", {}, decibels(layer.local)),
+      " · cumulative ",
+      element("b", {}, decibels(layer.cumulative))
+    );
     this.slider.setAttribute("aria-valuenow", index + 1);
     this.slider.setAttribute("aria-valuetext", this.textOf(index));
   }
 
   key(event) {
-    const steps = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10, Home: -Infinity, End: Infinity };
+    const steps = {
+      ArrowRight: 1,
+      ArrowUp: 1,
+      ArrowLeft: -1,
+      ArrowDown: -1,
+      PageUp: 10,
+      PageDown: -10,
+      Home: -Infinity,
+      End: Infinity
+    };
     if (event.key === "Enter" || event.key === " ") {
       event.preventDefault();
       openLayer(Math.max(0, this.at));

@@ -37,28 +37,68 @@ function fact(term, value, note) {
   if (value === null || value === undefined || value === kNone) {
     return null;
   }
-  return element("div", {}, element("dt", {}, term),
-    element("dd", {}, value, note ? element("span", { class: "quiet" }, ` ${note}`) : null));
+  return element(
+    "div",
+    {},
+    element("dt", {}, term),
+    element("dd", {}, value, note ? element("span", { class: "quiet" }, `, ${note}`) : null)
+  );
 }
 
 /** A table of few rows. Each column: {label, number: whether it is one}; rows are lists of cells. */
 function smallTable(caption, columns, rows) {
-  return element("table", { class: "small-table" },
+  return element(
+    "table",
+    { class: "small-table" },
     element("caption", {}, caption),
-    element("thead", {}, element("tr", {}, columns.map((column) =>
-      element("th", { scope: "col", class: column.number ? "number" : null }, column.label)))),
-    element("tbody", {}, rows.map((cells) => element("tr", {}, cells.map((cell, i) =>
-      element(i === 0 ? "th" : "td", {
-        scope: i === 0 ? "row" : null,
-        class: columns[i].number ? "number" : null
-      }, cell))))));
+    element(
+      "thead",
+      {},
+      element(
+        "tr",
+        {},
+        columns.map((column) =>
+          element("th", { scope: "col", class: column.number ? "number" : null }, column.label)
+        )
+      )
+    ),
+    element(
+      "tbody",
+      {},
+      rows.map((cells) =>
+        element(
+          "tr",
+          {},
+          cells.map((cell, i) =>
+            element(
+              i === 0 ? "th" : "td",
+              {
+                scope: i === 0 ? "row" : null,
+                class: columns[i].number ? "number" : null
+              },
+              cell
+            )
+          )
+        )
+      )
+    )
+  );
 }
 
 /** A hatching that says float, or clipped, without colour; a drawing that uses it holds it. */
 function hatching(id, className) {
-  return svg("pattern", {
-    id, class: className, width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)"
-  }, svg("line", { x1: 0, y1: 0, x2: 0, y2: 6 }));
+  return svg(
+    "pattern",
+    {
+      id,
+      class: className,
+      width: 6,
+      height: 6,
+      patternUnits: "userSpaceOnUse",
+      patternTransform: "rotate(45)"
+    },
+    svg("line", { x1: 0, y1: 0, x2: 0, y2: 6 })
+  );
 }
 
 /**

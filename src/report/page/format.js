@@ -12,7 +12,10 @@ function fixed(value, digits) {
   if (!isNumber(value)) {
     return kNone;
   }
-  const text = value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  const text = value.toLocaleString("en-US", {
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits
+  });
   return /^-[0.,]*$/.test(text) ? text.slice(1) : text.replace("-", "−");
 }
 
@@ -35,7 +38,10 @@ function significant(value, digits = 3) {
   const exponent = Math.floor(Math.log10(Math.abs(value)));
   if (exponent < -4 || exponent > 6) {
     const [factor, power] = value.toExponential(digits - 1).split("e");
-    const raised = String(Number(power)).replace(/./g, (sign) => "⁰¹²³⁴⁵⁶⁷⁸⁹"["0123456789".indexOf(sign)] ?? "⁻");
+    const raised = String(Number(power)).replace(
+      /./g,
+      (sign) => "⁰¹²³⁴⁵⁶⁷⁸⁹"["0123456789".indexOf(sign)] ?? "⁻"
+    );
     return `${factor.replace("-", "−")} × 10${raised}`;
   }
   return fixed(value, Math.max(0, digits - 1 - exponent));

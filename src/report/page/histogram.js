@@ -20,7 +20,10 @@ class Histogram {
   }
 
   x(value) {
-    return kHistogram.left + (kHistogram.width - kHistogram.left - kHistogram.right) * (value - this.low) / (this.high - this.low);
+    return (
+      kHistogram.left +
+      ((kHistogram.width - kHistogram.left - kHistogram.right) * (value - this.low)) / (this.high - this.low)
+    );
   }
 
   /** Counts differ by powers of ten: heights are logarithms, so that tails can be seen. */
@@ -28,15 +31,17 @@ class Histogram {
     const { low, high, counts } = this.point.histogram;
     const tallest = Math.log1p(Math.max(...counts, 1));
     const step = (high - low) / counts.length;
-    return counts.map((number, i) => {
-      const from = low + i * step;
-      if (number === 0 || !isShown(from + step / 2)) {
-        return "";
-      }
-      const top = kHistogram.bars * (1 - Math.max(0.02, Math.log1p(number) / tallest)) + 10;
-      const right = Math.max(this.x(from + step), this.x(from) + 0.8);
-      return `M${this.x(from).toFixed(1)} ${kHistogram.bars + 10}V${top.toFixed(1)}H${right.toFixed(1)}V${kHistogram.bars + 10}z`;
-    }).join("");
+    return counts
+      .map((number, i) => {
+        const from = low + i * step;
+        if (number === 0 || !isShown(from + step / 2)) {
+          return "";
+        }
+        const top = kHistogram.bars * (1 - Math.max(0.02, Math.log1p(number) / tallest)) + 10;
+        const right = Math.max(this.x(from + step), this.x(from) + 0.8);
+        return `M${this.x(from).toFixed(1)} ${kHistogram.bars + 10}V${top.toFixed(1)}H${right.toFixed(1)}V${kHistogram.bars + 10}z`;
+      })
+      .join("");
   }
 
   element() {
@@ -46,23 +51,58 @@ class Histogram {
     const hatch = `hatch-${identifier()}`;
     const parts = [svg("defs", {}, hatching(hatch, "hatch-clipped"))];
     if (chosen) {
-      parts.push(svg("rect", { class: "chosen-range", x: this.x(chosen.low), width: this.x(chosen.high) - this.x(chosen.low), y: 10, height: kHistogram.bars }));
+      parts.push(
+        svg("rect", {
+          class: "chosen-range",
+          x: this.x(chosen.low),
+          width: this.x(chosen.high) - this.x(chosen.low),
+          y: 10,
+          height: kHistogram.bars
+        })
+      );
     }
     const clipped = this.bars((value) => !isInside(value));
-    parts.push(svg("path", { class: "bars", d: this.bars(isInside) }), svg("path", { class: "bars clipped", d: clipped }),
+    parts.push(
+      svg("path", { class: "bars", d: this.bars(isInside) }),
+      svg("path", { class: "bars clipped", d: clipped }),
       svg("path", { d: clipped, fill: `url(#${hatch})` }),
-      svg("line", { class: "base", x1: kHistogram.left, x2: kHistogram.width - kHistogram.right, y1: base, y2: base }),
-      svg("text", { x: kHistogram.left - 10, y: 20, "text-anchor": "end" }, "count (log)"));
-    this.ranges.forEach((candidate, i) => parts.push(...this.rangeRow(candidate, base + 36 + i * kHistogram.rowHeight)));
+      svg("line", {
+        class: "base",
+        x1: kHistogram.left,
+        x2: kHistogram.width - kHistogram.right,
+        y1: base,
+        y2: base
+      }),
+      svg("text", { x: kHistogram.left - 10, y: 20, "text-anchor": "end" }, "count (log)")
+    );
+    this.ranges.forEach((candidate, i) =>
+      parts.push(...this.rangeRow(candidate, base + 36 + i * kHistogram.rowHeight))
+    );
     const height = base + 32 + this.ranges.length * kHistogram.rowHeight;
-    return svg("svg", { class: "histogram", viewBox: `0 0 ${kHistogram.width} ${height}`, role: "img", "aria-label": this.inWords(chosen) },
-      parts, this.ticks(base));
+    return svg(
+      "svg",
+      {
+        class: "histogram",
+        viewBox: `0 0 ${kHistogram.width} ${height}`,
+        role: "img",
+        "aria-label": this.inWords(chosen)
+      },
+      parts,
+      this.ticks(base)
+    );
   }
 
   rangeRow({ name, low, high, chosen }, y) {
     return [
-      svg("text", { class: chosen ? "chosen" : null, x: kHistogram.left - 10, y: y + 4, "text-anchor": "end" }, shortened(name, 14)),
-      svg("path", { class: chosen ? "range chosen" : "range", d: `M${this.x(low)} ${y - 4}v8m0 -4H${this.x(high)}m0 -4v8` })
+      svg(
+        "text",
+        { class: chosen ? "chosen" : null, x: kHistogram.left - 10, y: y + 4, "text-anchor": "end" },
+        shortened(name, 14)
+      ),
+      svg("path", {
+        class: chosen ? "range chosen" : "range",
+        d: `M${this.x(low)} ${y - 4}v8m0 -4H${this.x(high)}m0 -4v8`
+      })
     ];
   }
 
@@ -76,8 +116,10 @@ class Histogram {
       }
       taken.push(x);
       const anchor = value === this.low ? "start" : value === this.high ? "end" : "middle";
-      texts.push(svg("line", { class: "base", x1: x, x2: x, y1: base, y2: base + 5 }),
-        svg("text", { x, y: base + 18, "text-anchor": anchor }, significant(value)));
+      texts.push(
+        svg("line", { class: "base", x1: x, x2: x, y1: base, y2: base + 5 }),
+        svg("text", { x, y: base + 18, "text-anchor": anchor }, significant(value))
+      );
     }
     return texts;
   }
@@ -85,9 +127,11 @@ class Histogram {
   inWords(chosen) {
     const { low, high } = this.point.histogram;
     const clipped = saturation(this.point);
-    return `Histogram of ${this.point.name} from ${range(low, high)}` +
+    return (
+      `Histogram of ${this.point.name} from ${range(low, high)}` +
       (chosen ? `; chosen range ${range(chosen.low, chosen.high)}` : "") +
-      (isNumber(clipped) ? `, ${share(clipped)} outside` : "");
+      (isNumber(clipped) ? `, ${share(clipped)} outside` : "")
+    );
   }
 }
 

@@ -11,4 +11,6 @@ showFloatOperators();
 setUpDialog();
 
 // Printed pages do not scroll: all rows are there as long as the printer looks.
-matchMedia("print").addEventListener("change", (event) => windowed.forEach((rows) => rows.showAll(event.matches)));
+matchMedia("print").addEventListener("change", (event) =>
+  windowed.forEach((rows) => rows.showAll(event.matches))
+);

@@ -8,7 +8,7 @@ for (const list of ["outputs", "layers", "points", "samples", "diagnosis", "floa
 
 const layerIndexes = new Map(report.layers.map((layer, index) => [layer.name, index]));
 const points = new Map(report.points.map((point) => [point.name, point]));
-const findings = new Map();  // name of a layer -> what the diagnosis says of it
+const findings = new Map(); // name of a layer -> what the diagnosis says of it
 for (const finding of report.diagnosis) {
   findings.set(finding.layer, [...(findings.get(finding.layer) ?? []), finding]);
 }

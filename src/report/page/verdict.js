@@ -8,7 +8,13 @@ const kLevels = {
 };
 
 function keyFigure(label, value, note) {
-  return element("div", {}, element("dt", {}, label), element("dd", {}, value), element("dd", { class: "quiet" }, note));
+  return element(
+    "div",
+    {},
+    element("dt", {}, label),
+    element("dd", {}, value),
+    element("dd", { class: "quiet" }, note)
+  );
 }
 
 function interval(proportion) {
@@ -26,26 +32,47 @@ function keyFigures() {
     const name = report.outputs.length > 1 ? `worst output, ${output.name}` : `output ${output.name}`;
     figures.push(keyFigure("Output SQNR", decibels(output), name));
   }
-  const agreement = (report.outputs.find((candidate) => candidate.name === output?.name) ?? output)?.agreement;
+  const agreement = (report.outputs.find((candidate) => candidate.name === output?.name) ?? output)
+    ?.agreement;
   if (agreement) {
-    figures.push(keyFigure("Same top class", percent(agreement.percent),
-      `${count(agreement.count)} of ${plural(agreement.of, "sample")}, ${interval(agreement)}`));
+    figures.push(
+      keyFigure(
+        "Same top class",
+        percent(agreement.percent),
+        `${count(agreement.count)} of ${plural(agreement.of, "sample")}, ${interval(agreement)}`
+      )
+    );
   }
   const top1 = report.top1;
   if (top1) {
-    figures.push(keyFigure("Accuracy", arrow(fixed(top1.float.percent, 1), percent(top1.quantized.percent)),
-      `${changeInWords(top1.drop)}, ${interval(top1.quantized)}`));
+    figures.push(
+      keyFigure(
+        "Accuracy",
+        arrow(fixed(top1.float.percent, 1), percent(top1.quantized.percent)),
+        `${changeInWords(top1.drop)}, ${interval(top1.quantized)}`
+      )
+    );
   }
   const before = report.float_model;
   const after = report.quantized_model;
   if (before?.bytes > 0 && after?.bytes > 0) {
-    figures.push(keyFigure("File", arrow(bytes(before.bytes), bytes(after.bytes)),
-      `${fixed(100 * after.bytes / before.bytes, 0)} % of the size`));
+    figures.push(
+      keyFigure(
+        "File",
+        arrow(bytes(before.bytes), bytes(after.bytes)),
+        `${fixed((100 * after.bytes) / before.bytes, 0)} % of the size`
+      )
+    );
   }
   const nodes = report.graph?.nodes ?? [];
   if (nodes.length > 0) {
-    figures.push(keyFigure("On integers", `${count(nodes.filter((node) => node.integer).length)} of ${count(nodes.length)}`,
-      "operators of the network"));
+    figures.push(
+      keyFigure(
+        "On integers",
+        `${count(nodes.filter((node) => node.integer).length)} of ${count(nodes.length)}`,
+        "operators of the network"
+      )
+    );
   }
   return figures;
 }
@@ -58,29 +85,45 @@ function changeInWords(drop) {
 }
 
 function outputsTable() {
-  return smallTable("Outputs", [
-    { label: "Output" }, { label: "SQNR", number: true }, { label: "Cosine", number: true },
-    { label: "Relative L2", number: true }, { label: "Largest error", number: true }, { label: "Same top class", number: true }
-  ], report.outputs.map((output) => [
-    element("span", { class: "name" }, output.name), decibels(output), fixed(output.cosine, 5),
-    significant(output.relative_l2), significant(output.max_error?.value), percent(output.agreement?.percent)
-  ]));
+  return smallTable(
+    "Outputs",
+    [
+      { label: "Output" },
+      { label: "SQNR", number: true },
+      { label: "Cosine", number: true },
+      { label: "Relative L2", number: true },
+      { label: "Largest error", number: true },
+      { label: "Same top class", number: true }
+    ],
+    report.outputs.map((output) => [
+      element("span", { class: "name" }, output.name),
+      decibels(output),
+      fixed(output.cosine, 5),
+      significant(output.relative_l2),
+      significant(output.max_error?.value),
+      percent(output.agreement?.percent)
+    ])
+  );
 }
 
 function fileName(path) {
-  return String(path || kNone).split("/").pop();
+  return String(path || kNone)
+    .split("/")
+    .pop();
 }
 
 function showVerdict() {
-  const title = `${fileName(report.float_model?.file)} → ${fileName(report.quantized_model?.file)}`;
   document.title = `${fileName(report.quantized_model?.file)}: quantization report`;
   byId("title").append(...arrow(fileName(report.float_model?.file), fileName(report.quantized_model?.file)));
-  byId("title").title = title;
   byId("circumstances").textContent = [
-    isNumber(report.data?.samples) ? `${plural(report.data.samples, "sample")} of ${fileName(report.data.file)}` : null,
+    isNumber(report.data?.samples)
+      ? `${plural(report.data.samples, "sample")} of ${fileName(report.data.file)}`
+      : null,
     report.target ? `target ${report.target}` : null,
     report.layers.length > 0 ? plural(report.layers.length, "layer") : null
-  ].filter(Boolean).join(" · ");
+  ]
+    .filter(Boolean)
+    .join(" · ");
 
   const level = kLevels[report.verdict?.level];
   if (level) {

@@ -56,7 +56,10 @@ class WindowedRows {
     const spare = 8;
     const first = Math.floor(this.scroller.scrollTop / this.rowHeight) - spare;
     const seen = Math.ceil(this.scroller.clientHeight / this.rowHeight) + 2 * spare;
-    return [Math.max(0, Math.min(first, this.items.length - seen)), Math.min(this.items.length, Math.max(0, first) + seen)];
+    return [
+      Math.max(0, Math.min(first, this.items.length - seen)),
+      Math.min(this.items.length, Math.max(0, first) + seen)
+    ];
   }
 
   update() {
@@ -115,7 +118,14 @@ class WindowedRows {
 
   move(event) {
     const page = Math.max(1, Math.floor(this.scroller.clientHeight / (this.rowHeight || 1)) - 2);
-    const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
+    const steps = {
+      ArrowDown: 1,
+      ArrowUp: -1,
+      PageDown: page,
+      PageUp: -page,
+      Home: -Infinity,
+      End: Infinity
+    };
     const step = steps[event.key];
     if (step === undefined || event.ctrlKey || event.altKey || event.metaKey) {
       return;
@@ -129,7 +139,15 @@ class WindowedRows {
 /** The button of a row: opens a layer, or nothing for null. Long names lose their beginning, as their ends tell more. */
 function rowButton(name, layerIndex) {
   const isLink = layerIndex !== null;
-  return element("button", {
-    type: "button", class: "link name", title: name, "aria-disabled": isLink ? null : "true", click: () => isLink && openLayer(layerIndex)
-  }, element("bdi", {}, name));
+  return element(
+    "button",
+    {
+      type: "button",
+      class: "link name",
+      title: name,
+      "aria-disabled": isLink ? null : "true",
+      click: () => isLink && openLayer(layerIndex)
+    },
+    element("bdi", {}, name)
+  );
 }
