@@ -290,6 +290,20 @@ test("PrintsAnOpenLayerAlone", {}, async (page) => {
   assert.ok(height > 900, `${height}`);
 });
 
+test("TellsOfTheSameFaultInSeveralLayersOnce", {}, async (page, report) => {
+  const alike = report.diagnosis.filter((finding) => finding.kind === "weight_range");
+  const card = page.locator(".finding", { hasText: "Channels of the weights differ widely" });
+  assert.equal(await card.count(), 1);
+  assert.equal(await page.locator(".finding").count(), report.diagnosis.length - alike.length + 1);
+  assert.deepEqual((await card.locator("code").textContent()).split("\n"), [
+    "layers:",
+    ...alike.map((finding) => finding.yaml.split("\n")[1])
+  ]);
+  await card.getByText("2 more").click();
+  await card.getByRole("button", { name: alike[4].layer }).click();
+  assert.equal(await page.locator("#layer-title").textContent(), alike[4].layer);
+});
+
 test("CopiesTheLinesToPaste", {}, async (page, report) => {
   await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
   await page.locator(".finding .copy").first().click();

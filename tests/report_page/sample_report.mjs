@@ -199,19 +199,19 @@ export function sampleReport({ layers: size = 24, rename = (name) => name } = {}
         advice: "A calibrator that clips gives them more.",
         yaml: `layers:\n  - {match: {name: "${layers[5].name}"}, activations: {calibrator: {name: percentile, percentile: 99.99}}}\n`
       },
-      {
+      ...[1, 2, 4, 6, 8].map((index, rank) => ({
         kind: "weight_range",
-        severity: 0.4,
-        layer: layers[1].name,
+        severity: 0.6 - 0.05 * rank,
+        layer: layers[index].name,
         point: null,
-        text: "The widest channel of the weights has 140 times the range of the narrowest, and all share one scale.",
-        advice: "Give each channel a scale of its own.",
-        yaml: `layers:\n  - {match: {name: "${layers[1].name}"}, weights: {granularity: per_axis}}\n`
-      },
+        text: `all weights share one scale, but those of channel 5 are ${90 - rank} times as large as those of the usual one`,
+        advice: "give each channel a scale of its own",
+        yaml: `layers:\n  - {match: {name: "${layers[index].name}"}, weights: {granularity: per_axis}}\n`
+      })),
       {
         kind: "an_unheard_kind",
         severity: 0.1,
-        layer: layers[2].name,
+        layer: layers[9].name,
         point: null,
         text: "Something that a later version knows.",
         advice: null,
@@ -226,7 +226,7 @@ export function sampleReport({ layers: size = 24, rename = (name) => name } = {}
 
 /** What a foreign file may leave open: no histograms, no calibrators, no labels, nothing defined. */
 export function bareReport() {
-  const report = sampleReport({ layers: 6 });
+  const report = sampleReport({ layers: 12 });
   report.top1 = null;
   report.outputs.forEach((output) => {
     output.agreement = null;

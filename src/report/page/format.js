@@ -112,3 +112,12 @@ function amount(value) {
 function shortened(name, longest) {
   return name.length <= longest ? name : `…${name.slice(name.length - longest + 1)}`;
 }
+
+function capitalized(text) {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
+}
+
+/** Reports hold their texts as messages are written: without a capital and a full stop. */
+function sentence(text) {
+  return text ? capitalized(text) + (/[.!?]$/.test(text) ? "" : ".") : "";
+}

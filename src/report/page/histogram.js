@@ -26,7 +26,7 @@ class Histogram {
     );
   }
 
-  /** Counts differ by powers of ten: heights are logarithms, so that tails can be seen. */
+  /** Counts differ by powers of ten: heights are logarithms, so that tails can be seen. isShown(from, to) picks bars. */
   bars(isShown) {
     const { low, high, counts } = this.point.histogram;
     const tallest = Math.log1p(Math.max(...counts, 1));
@@ -34,7 +34,7 @@ class Histogram {
     return counts
       .map((number, i) => {
         const from = low + i * step;
-        if (number === 0 || !isShown(from + step / 2)) {
+        if (number === 0 || !isShown(from, from + step)) {
           return "";
         }
         const top = kHistogram.bars * (1 - Math.max(0.02, Math.log1p(number) / tallest)) + 10;
@@ -47,7 +47,7 @@ class Histogram {
   element() {
     const base = kHistogram.bars + 10;
     const chosen = this.ranges.find((candidate) => candidate.chosen);
-    const isInside = (value) => !chosen || (value >= chosen.low && value <= chosen.high);
+    const isInside = (from, to) => !chosen || (to > chosen.low && from < chosen.high);
     const hatch = `hatch-${identifier()}`;
     const parts = [svg("defs", {}, hatching(hatch, "hatch-clipped"))];
     if (chosen) {
@@ -61,7 +61,7 @@ class Histogram {
         })
       );
     }
-    const clipped = this.bars((value) => !isInside(value));
+    const clipped = this.bars((from, to) => !isInside(from, to));
     parts.push(
       svg("path", { class: "bars", d: this.bars(isInside) }),
       svg("path", { class: "bars clipped", d: clipped }),

@@ -73,8 +73,8 @@ function layerParts(index) {
         "aside",
         { class: "finding-note" },
         element("h3", {}, kindInWords(finding.kind)),
-        element("p", {}, `${finding.text} ${finding.advice ?? ""}`),
-        finding.yaml ? yamlBlock(finding.yaml) : null
+        element("p", {}, `${sentence(finding.text)} ${sentence(finding.advice)}`),
+        finding.yaml ? yamlBlock(finding.yaml, `${kindInWords(finding.kind)} in ${layer.name}`) : null
       )
     ),
     errorSection(layer),

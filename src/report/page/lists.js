@@ -19,16 +19,6 @@ function showSamples() {
   );
 }
 
-/** Operators of one kind with one reason are one row. */
-function grouped(operators) {
-  const groups = new Map();
-  for (const operator of operators) {
-    const key = JSON.stringify([operator.op, operator.because]);
-    groups.set(key, [...(groups.get(key) ?? []), operator]);
-  }
-  return [...groups.values()];
-}
-
 function namesOf(operators) {
   const names = element(
     "ul",
@@ -42,13 +32,14 @@ function namesOf(operators) {
 
 function showFloatOperators() {
   const operators = report.float_operators;
+  const alike = Map.groupBy(operators, (operator) => JSON.stringify([operator.op, operator.because]));
   byId("float-body").append(
     operators.length === 0
       ? element("p", { class: "quiet" }, "None: every operator runs on integers.")
       : smallTable(
           `${plural(operators.length, "operator")} in float`,
           [{ label: "Operator" }, { label: "Because" }, { label: "Where" }],
-          grouped(operators).map((group) => [group[0].op, group[0].because ?? kNone, namesOf(group)])
+          [...alike.values()].map((group) => [group[0].op, group[0].because ?? kNone, namesOf(group)])
         )
   );
 }

@@ -8,10 +8,7 @@ for (const list of ["outputs", "layers", "points", "samples", "diagnosis", "floa
 
 const layerIndexes = new Map(report.layers.map((layer, index) => [layer.name, index]));
 const points = new Map(report.points.map((point) => [point.name, point]));
-const findings = new Map(); // name of a layer -> what the diagnosis says of it
-for (const finding of report.diagnosis) {
-  findings.set(finding.layer, [...(findings.get(finding.layer) ?? []), finding]);
-}
+const findings = Map.groupBy(report.diagnosis, (finding) => finding.layer); // by name of a layer
 
 /** The point of a layer's result; undefined where the result is not quantized. */
 function resultPoint(layer) {
