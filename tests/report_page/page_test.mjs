@@ -23,7 +23,7 @@ test("SaysTheVerdictAndItsNumbers", {}, async (page, report) => {
     "97.4 %",
     "117 of 120 samples",
     "95.1 – 98.5 %",
-    "91.7 → 91.2 %",
+    "91.70 → 91.20 %",
     "0.50 points lost",
     "1.08 MB → 301 kB",
     "22 of 24"

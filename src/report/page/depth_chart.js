@@ -143,30 +143,34 @@ class DepthChart {
     });
   }
 
-  /** Names beside the layers that lose most by themselves, where they do not cover one another. */
+  /** Names of the layers that lose most by themselves, at the foot of the chart, which is mostly free. */
   labels() {
     const worst = this.layers
       .map((layer, index) => ({ layer, index }))
       .filter(({ layer }) => isNumber(layer.local?.sqnr))
       .sort((a, b) => a.layer.local.sqnr - b.layer.local.sqnr)
       .slice(0, 3);
-    const taken = [];
-    const texts = [];
-    for (const { layer, index } of worst) {
-      const name = shortened(layer.name, 28);
-      const x = this.x(index);
-      const y = this.y(layer.local) + 18;
-      if (
-        taken.every(
-          (other) => Math.abs(other.x - x) > 3.5 * (name.length + other.length) || Math.abs(other.y - y) > 18
-        )
-      ) {
+    const placed = [];
+    return svg(
+      "g",
+      { class: "labels" },
+      worst.map(({ layer, index }) => {
+        const name = shortened(layer.name, 28);
+        const x = this.x(index);
+        const isNear = (other) => Math.abs(other.x - x) < 3.5 * (name.length + other.length);
+        const below = placed.filter(isNear).length;
+        placed.push({ x, length: name.length });
+        const y = kPlot.height - kPlot.bottom - 8 - 16 * below;
+        const dot = this.y(layer.local);
         const anchor = x < 120 ? "start" : x > kPlot.width - 120 ? "end" : "middle";
-        texts.push(svg("text", { x, y, "text-anchor": anchor }, name));
-        taken.push({ x, y, length: name.length });
-      }
-    }
-    return svg("g", { class: "labels" }, texts);
+        return dot + 18 < y
+          ? [
+              svg("line", { x1: x, x2: x, y1: dot + 6, y2: y - 13 }),
+              svg("text", { x, y, "text-anchor": anchor }, name)
+            ]
+          : [svg("text", { x, y: dot - 9, "text-anchor": anchor }, name)];
+      })
+    );
   }
 
   legend() {

@@ -8,7 +8,7 @@ class Histogram {
     this.point = point;
     this.ranges = [
       { name: point.calibrator ?? "chosen", low: point.chosen?.[0], high: point.chosen?.[1], chosen: true },
-      ...(point.runners_up ?? [])
+      ...(point.runners_up ?? []).filter((other) => other.name !== point.calibrator)
     ].filter((candidate) => isNumber(candidate.low) && isNumber(candidate.high));
     const { low, high } = point.histogram;
     const ends = [low, high, ...this.ranges.flatMap((candidate) => [candidate.low, candidate.high])];

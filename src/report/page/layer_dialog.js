@@ -144,7 +144,7 @@ function pointSection(point, title) {
       fact("Calibrator", point.calibrator),
       fact("Values seen", range(...(point.seen ?? []))),
       fact("Range chosen", range(...(point.chosen ?? []))),
-      fact("Saturated", clipped ? `${share(clipped.low)} below, ${share(clipped.high)} above` : null),
+      fact("Saturated", clipped ? clippedText(clipped) : null),
       fact(
         "Integers used",
         isNumber(point.levels_used) ? `${count(point.levels_used)} of ${count(point.levels)}` : null
@@ -163,15 +163,23 @@ function pointSection(point, title) {
   );
 }
 
+function clippedText({ low, high }) {
+  return low + high === 0 ? "none" : `${share(low)} below, ${share(high)} above`;
+}
+
 function runnersUp(point) {
   return smallTable(
-    "What other calibrators would have chosen",
+    "What each calibrator would choose",
     [
       { label: "Calibrator" },
       { label: "Range", number: true },
       { label: "Expected mean squared error", number: true }
     ],
-    point.runners_up.map((other) => [other.name, range(other.low, other.high), significant(other.error)])
+    point.runners_up.map((other) => [
+      other.name === point.calibrator ? `${other.name}, chosen` : other.name,
+      range(other.low, other.high),
+      significant(other.error)
+    ])
   );
 }
 

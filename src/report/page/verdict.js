@@ -25,6 +25,12 @@ function arrow(from, to) {
   return [from, element("span", { class: "arrow", "aria-label": "to" }, " → "), to];
 }
 
+/** A unit that both have is said once. */
+function sizes(from, to) {
+  const [number, unit] = from.split(" ");
+  return arrow(to.endsWith(` ${unit}`) ? number : from, to);
+}
+
 function keyFigures() {
   const figures = [];
   const output = report.output;
@@ -48,7 +54,7 @@ function keyFigures() {
     figures.push(
       keyFigure(
         "Accuracy",
-        arrow(fixed(top1.float.percent, 1), percent(top1.quantized.percent)),
+        arrow(fixed(top1.float.percent, 2), `${fixed(top1.quantized.percent, 2)} %`),
         `${changeInWords(top1.drop)}, ${interval(top1.quantized)}`
       )
     );
@@ -59,7 +65,7 @@ function keyFigures() {
     figures.push(
       keyFigure(
         "File",
-        arrow(bytes(before.bytes), bytes(after.bytes)),
+        sizes(bytes(before.bytes), bytes(after.bytes)),
         `${fixed((100 * after.bytes) / before.bytes, 0)} % of the size`
       )
     );
