@@ -124,6 +124,9 @@ struct HistogramReport {
 struct PointReport {
   std::string name;  ///< of the real value
   std::string layer;  ///< that computes it; empty: an input of the network
+  /// The operator whose `activations:` in a configuration count here: what computes it, or the
+  /// first that reads it.
+  std::string node;
   QuantParams params;
   Range seen;    ///< extremes of the real values
   Range chosen;  ///< what the storage type spans
@@ -136,6 +139,7 @@ struct PointReport {
   double zeros = 0;                  ///< real values that are 0
   /// Real values that are not 0 and become 0.
   double lost = 0;
+  double bulk = 0;  ///< magnitude that 99.9 % of the values do not exceed
   /// The channel (axis 1) of largest magnitude, and that over the median channel's; absent
   /// where there are no channels.
   std::optional<std::size_t> widest_channel;

@@ -77,6 +77,15 @@ std::string layer_of(ValueId value, const Graph& prepared, const Comparison& com
              : prepared.node(comparison.layers[layer->second].main).name;
 }
 
+/// The operator whose settings count for a value.
+std::string deciding_node(ValueId value, const Graph& prepared) {
+  if (const auto producer = prepared.producer(value)) {
+    return prepared.node(*producer).name;
+  }
+  const std::vector<NodeId>& users = prepared.users(value);
+  return users.empty() ? std::string() : prepared.node(users[0]).name;
+}
+
 /// Points that a table decided keep the name of the value there.
 std::string calibrator_of(const std::string& value, const QuantTable* table) {
   if (table == nullptr) {
@@ -129,6 +138,7 @@ Report compare(const Graph& prepared, const Graph& integer, const Dataset& data,
         point_facts(point.name, *integer.type(point.storage).quant, measured.points[i],
                     known.calibrators));
     entry.layer = layer_of(point.real, prepared, comparison);
+    entry.node = deciding_node(point.real, prepared);
     entry.calibrator = calibrator_of(prepared.name(point.real), known.table);
   }
   report.nodes = draw(prepared, integer, comparison);

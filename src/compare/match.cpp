@@ -1,12 +1,11 @@
 #include "compare/match.h"
 
+#include "compare/weight_facts.h"
 #include "graph/product.h"
-#include "lower/conversions.h"
 #include "lower/saturation.h"
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -177,7 +176,7 @@ class Matcher {
     return by_position(node);
   }
 
-  /// Of the operators of that kind that read what the node reads, the one with its constants.
+  /// Of the operators of that kind that read what the node reads, the one with its weights.
   std::optional<NodeId> by_position(const Node& node) const {
     const auto first = node.inputs.empty() ? result_.values.end()
                                            : result_.values.find(node.inputs[0]);
@@ -219,17 +218,18 @@ class Matcher {
         if (known->second != other) {
           return kOther;
         }
-      } else if (integer_.constant(own) != nullptr && real_.constant(other) != nullptr) {
-        if (!same_shape(other, own)) {
+      } else if (i == 1 && is_product(real) && integer_.constant(own) != nullptr) {
+        const auto weights = exact_weights(real_, real, integer_, integer);
+        if (!weights) {
           return kOther;
         }
-        distance += constant_distance(*real_.constant(other), own);
+        distance += weight_distance(*weights, own);
       }
     }
     return distance;
   }
 
-  double constant_distance(const Tensor& real, ValueId integer) const {
+  double weight_distance(const Tensor& real, ValueId integer) const {
     const auto& params = integer_.type(integer).quant;
     const Tensor& stored = *integer_.constant(integer);
     const auto own = (params ? dequantize(stored, *params) : stored).to_double();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace tare {
 namespace {
@@ -49,6 +50,21 @@ double entropy(const std::vector<std::uint64_t>& counts, std::uint64_t all) {
     }
   }
   return bits;
+}
+
+/// The magnitude that 99.9 % of the values do not exceed, up to the width of a bin.
+double bulk(const Summary& seen) {
+  std::vector<std::pair<double, std::uint64_t>> magnitudes;
+  for (const Stretch& part : stretches(seen)) {
+    magnitudes.emplace_back(std::max(-part.from, part.to), part.count);
+  }
+  std::sort(magnitudes.begin(), magnitudes.end());
+  auto beyond = seen.count() / 1000;
+  while (!magnitudes.empty() && magnitudes.back().second <= beyond) {
+    beyond -= magnitudes.back().second;
+    magnitudes.pop_back();
+  }
+  return magnitudes.empty() ? 0 : magnitudes.back().first;
 }
 
 void find_widest_channel(const ChannelSummary& channels, PointReport& report) {
@@ -126,6 +142,7 @@ PointReport point_facts(const std::string& name, const QuantParams& params,
   report.saturated = {share(values.below, all), share(values.above, all)};
   report.zeros = share(seen.zeros(), all);
   report.lost = share(values.lost, all);
+  report.bulk = bulk(seen);
   report.histogram = histogram(seen);
   report.error = values.error.deviation();
   find_widest_channel(values.seen.channels, report);

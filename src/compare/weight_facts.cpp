@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <utility>
 
 namespace tare {
 namespace {
@@ -18,6 +19,25 @@ const Tensor* constant_operand(const Graph& graph, const Node& node, std::size_t
   return operand < node.inputs.size() && node.inputs[operand]
              ? graph.constant(node.inputs[operand])
              : nullptr;
+}
+
+bool is_transposed(const Node& node) {
+  return node.op == "Gemm" && node.attributes.integer("transB", 0) != 0;
+}
+
+Tensor transposed(const Tensor& matrix) {
+  const std::int64_t rows = matrix.shape()[0];
+  const std::int64_t columns = matrix.shape()[1];
+  Tensor result(DType::kFloat32, {columns, rows});
+  const auto from = matrix.view<float>();
+  const auto to = result.mutable_view<float>();
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::int64_t column = 0; column < columns; ++column) {
+      to[static_cast<std::size_t>(column * rows + row)] =
+          from[static_cast<std::size_t>(row * columns + column)];
+    }
+  }
+  return result;
 }
 
 double magnitude(const ChannelReport& channel) {
@@ -50,19 +70,30 @@ std::span<const std::int32_t> bias_of(const Graph& integer, const Node& node) {
 
 }  // namespace
 
+std::optional<Tensor> exact_weights(const Graph& prepared, const Node& real,
+                                    const Graph& integer, const Node& quantized) {
+  const Tensor* exact = constant_operand(prepared, real, kWeight);
+  if (exact == nullptr || exact->dtype() != DType::kFloat32) {
+    return std::nullopt;
+  }
+  Tensor result = is_transposed(real) == is_transposed(quantized) ? *exact : transposed(*exact);
+  return result.shape() == integer.type(quantized.inputs[kWeight]).shape
+             ? std::optional(std::move(result))
+             : std::nullopt;
+}
+
 std::optional<WeightReport> weight_facts(const Graph& prepared, const Node& real,
                                          const Graph& integer, const Node& quantized) {
-  const Tensor* exact = constant_operand(prepared, real, kWeight);
+  const auto exact = exact_weights(prepared, real, integer, quantized);
   const Tensor* stored = constant_operand(integer, quantized, kWeight);
-  if (exact == nullptr || stored == nullptr || exact->shape() != stored->shape() ||
-      exact->dtype() != DType::kFloat32) {
+  if (!exact || stored == nullptr) {
     return std::nullopt;
   }
   const auto& params = integer.type(quantized.inputs[kWeight]).quant;
   if (!params) {
     return std::nullopt;
   }
-  const WeightResults results(real, exact->shape());
+  const WeightResults results(quantized, exact->shape());
   const Tensor expressed = dequantize(*stored, *params);
   const auto x = exact->view<float>();
   const auto y = expressed.view<float>();

@@ -7,8 +7,12 @@
 
 namespace tare {
 
-/// What became of the weights of a product: `real` of the float graph, `integer` of the
-/// quantized one. Nothing where either is computed, or one was transposed.
+/// The constant second factor of a product of the float graph, as one of the integer graph has
+/// it, which may be transposed; nothing when it is computed or of another shape.
+std::optional<Tensor> exact_weights(const Graph& prepared, const Node& real,
+                                    const Graph& integer, const Node& quantized);
+
+/// What became of it. Nothing where one of both is computed.
 std::optional<WeightReport> weight_facts(const Graph& prepared, const Node& real,
                                          const Graph& integer, const Node& quantized);
 

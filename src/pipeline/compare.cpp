@@ -1,3 +1,4 @@
+#include "tare/diagnose.h"
 #include "tare/error.h"
 #include "tare/pipeline.h"
 
@@ -33,6 +34,7 @@ Report compare(const Graph& prepared, const Graph& integer, const Dataset& data,
   facts.calibrators = toolkit.calibrators;
   Report report = compare(prepared, integer, data, facts, options);
   report.target = target.name;
+  diagnose(report);
   return report;
 }
 

@@ -1,5 +1,7 @@
 #include "tare/report_file.h"
 
+#include "report/figures.h"
+
 #include <cmath>
 
 #include <nlohmann/json.hpp>
@@ -72,23 +74,6 @@ Json output(const OutputReport& report) {
   return json;
 }
 
-/// The one of least SQNR. An exact one has none and is the best, one that is not finite the
-/// worst.
-Json worst_output(const Report& report) {
-  const OutputReport* worst = nullptr;
-  const auto rank = [](const Deviation& error) {
-    return error.exact  ? std::numeric_limits<double>::infinity()
-           : error.sqnr ? *error.sqnr
-                        : -std::numeric_limits<double>::infinity();
-  };
-  for (const OutputReport& each : report.outputs) {
-    if (worst == nullptr || rank(each.error) < rank(worst->error)) {
-      worst = &each;
-    }
-  }
-  return worst == nullptr ? Json() : output(*worst);
-}
-
 Json accuracy(const AccuracyReport& report) {
   return {{"float", proportion(report.real)},
           {"quantized", proportion(report.quantized)},
@@ -148,6 +133,7 @@ Json point(const PointReport& report) {
   return {
       {"name", report.name},
       {"layer", text_or_null(report.layer)},
+      {"node", report.node},
       {"storage", name_of(params.storage)},
       {"scale", per_axis ? Json(params.scale) : Json(params.scale[0])},
       {"zero_point", per_axis ? Json(params.zero_point) : Json(params.zero_point[0])},
@@ -164,6 +150,7 @@ Json point(const PointReport& report) {
       {"effective_bits", number(report.effective_bits)},
       {"zeros", report.zeros},
       {"lost", report.lost},
+      {"bulk", number(report.bulk)},
       {"widest_channel", optional(report.widest_channel)},
       {"channel_ratio", number(report.channel_ratio)},
       {"histogram",
@@ -220,6 +207,7 @@ const char* name_of_level(Level level) {
 std::string report_json(const Report& report) {
   Json quantized = model(report.quantized);
   quantized["integer_operators"] = report.quantized.integer_operators;
+  const OutputReport* worst = worst_output(report.outputs);
   Json nodes = Json::array();
   for (std::size_t id = 0; id < report.nodes.size(); ++id) {
     nodes.push_back(node(report.nodes[id], id));
@@ -233,7 +221,7 @@ std::string report_json(const Report& report) {
       {"target", report.target},
       {"data", {{"file", report.data}, {"samples", report.samples}}},
       {"verdict", {{"level", name_of_level(report.level)}, {"text", report.verdict}}},
-      {"output", worst_output(report)},
+      {"output", worst == nullptr ? Json() : output(*worst)},
       {"outputs", each(report.outputs, output)},
       {"top1", report.accuracy ? accuracy(*report.accuracy) : Json()},
       {"layers", each(report.layers, layer)},

@@ -1,0 +1,82 @@
+#include "report/findings.h"
+
+#include "report/figures.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace tare {
+namespace {
+
+/// 8-bit rounding of a range that is well used leaves about 40 dB; what leaves that does no
+/// harm.
+double severity(double sqnr) {
+  constexpr double kHarmless = 40;
+  return std::clamp(1 - sqnr / kHarmless, 0.05, 1.0);
+}
+
+}  // namespace
+
+Findings::Findings(const Report& report) : report_(report) {
+  for (const LayerReport& layer : report.layers) {
+    for (const std::string& input : layer.inputs) {
+      readers_.emplace(input, &layer);
+    }
+  }
+}
+
+std::vector<const LayerReport*> Findings::readers(const PointReport& point) const {
+  const std::size_t number = point.name.rfind(':');
+  const auto [first, last] = readers_.equal_range(
+      point.layer.empty() ? point.name.substr(0, number) : point.layer);
+  std::vector<const LayerReport*> result;
+  std::transform(first, last, std::back_inserter(result),
+                 [](const auto& entry) { return entry.second; });
+  return result;
+}
+
+double Findings::reader_sqnr(const PointReport& point) const {
+  double least = std::numeric_limits<double>::infinity();
+  for (const LayerReport* layer : readers(point)) {
+    if (layer->local) {
+      least = std::min(least, sqnr_of(*layer->local));
+    }
+  }
+  return least;
+}
+
+bool Findings::explained(const PointReport& point) const {
+  return points_.contains(point.name);
+}
+
+bool Findings::explained(const LayerReport& layer) const {
+  return layers_.contains(layer.name);
+}
+
+void Findings::add(const PointReport& point, Diagnosis diagnosis, double sqnr) {
+  points_.insert(point.name);
+  layers_.insert(point.layer);
+  for (const LayerReport* reader : readers(point)) {
+    layers_.insert(reader->name);
+  }
+  diagnosis.layer = point.layer.empty() ? point.node : point.layer;
+  diagnosis.point = point.name;
+  diagnosis.severity = severity(sqnr);
+  found_.push_back(std::move(diagnosis));
+}
+
+void Findings::add(const LayerReport& layer, Diagnosis diagnosis, double sqnr) {
+  layers_.insert(layer.name);
+  diagnosis.layer = layer.name;
+  diagnosis.severity = severity(sqnr);
+  found_.push_back(std::move(diagnosis));
+}
+
+std::vector<Diagnosis> Findings::take() {
+  std::stable_sort(
+      found_.begin(), found_.end(),
+      [](const Diagnosis& a, const Diagnosis& b) { return a.severity > b.severity; });
+  return std::move(found_);
+}
+
+}  // namespace tare
