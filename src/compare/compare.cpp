@@ -134,9 +134,8 @@ Report compare(const Graph& prepared, const Graph& integer, const Dataset& data,
   }
   for (std::size_t i = 0; i < comparison.points.size(); ++i) {
     const ComparedPoint& point = comparison.points[i];
-    PointReport& entry = report.points.emplace_back(
-        point_facts(point.name, *integer.type(point.storage).quant, measured.points[i],
-                    known.calibrators));
+    PointReport& entry = report.points.emplace_back(point_facts(
+        point.name, *integer.type(point.storage).quant, measured.points[i], known.calibrators));
     entry.layer = layer_of(point.real, prepared, comparison);
     entry.node = deciding_node(point.real, prepared);
     entry.calibrator = calibrator_of(prepared.name(point.real), known.table);

@@ -123,8 +123,8 @@ class Facts {
   std::map<std::string, const Verdict*> verdicts_;
   std::map<NodeId, SumRange> guaranteed_;
   std::map<NodeId, SumRange> seen_;
-  std::map<ValueId, std::string> points_;      ///< storage -> name
-  std::map<ValueId, std::size_t> index_of_;    ///< result -> layer
+  std::map<ValueId, std::string> points_;    ///< storage -> name
+  std::map<ValueId, std::size_t> index_of_;  ///< result -> layer
 };
 
 }  // namespace

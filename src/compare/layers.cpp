@@ -18,6 +18,10 @@ bool is_conversion(const std::string& op) {
   return op == "Quantize" || op == "Dequantize" || op == "Requantize";
 }
 
+bool is_activation(const Node& node) {
+  return node.op == "Relu" || node.op == "Clip";
+}
+
 class LayerFinder {
  public:
   LayerFinder(const Graph& real, const Graph& integer) : real_(real), integer_(integer) {
@@ -72,9 +76,8 @@ class LayerFinder {
       const TensorType& type = integer_.type(value);
       return is_rounded_activation(type) ? 0 : type.quant ? 2 : 1;
     };
-    return *std::min_element(
-        found->second.begin(), found->second.end(),
-        [&](ValueId a, ValueId b) { return rank(a) < rank(b); });
+    return *std::min_element(found->second.begin(), found->second.end(),
+                             [&](ValueId a, ValueId b) { return rank(a) < rank(b); });
   }
 
   bool moves_elements(const Graph& graph, const Node& node) const {
@@ -87,37 +90,22 @@ class LayerFinder {
       return false;
     }
     const Node& node = real_.node(*real_.producer(value));
-    return real_.is_output(value) || !(moves_elements(real_, node) || saturates_later(value));
+    const bool is_inside =
+        is_activated(real_, value) && as_read(real_.node(real_.users(value)[0]).outputs[0]);
+    return real_.is_output(value) || !(moves_elements(real_, node) || is_inside);
   }
 
-  /// Whether its only reader is a Relu or Clip that the integer graph has no operator for.
-  bool saturates_later(ValueId value) const {
-    if (!real_.single_use(value)) {
-      return false;
-    }
-    const Node& reader = real_.node(real_.users(value)[0]);
-    if (reader.op != "Relu" && reader.op != "Clip") {
-      return false;
-    }
-    const ValueId after = as_read(reader.outputs[0]);
-    const auto producer = after ? integer_.producer(after) : std::nullopt;
-    if (!producer) {
-      return false;
-    }
-    const Node& node = integer_.node(*producer);
-    const auto original = result_.same.nodes.find(*producer);
-    if (original != result_.same.nodes.end()) {
-      return original->second == real_.producer(value);
-    }
-    const auto before = result_.same.values.find(node.inputs[0]);
-    return is_conversion(node.op) && before != result_.same.values.end() &&
-           before->second == value;
+  /// Whether all that reads it is a Relu or Clip, which then says what is left of it.
+  bool is_activated(const Graph& graph, ValueId value) const {
+    return graph.single_use(value) && is_activation(graph.node(graph.users(value)[0]));
   }
 
   void add_layer(ValueId value) {
-    ComparedLayer layer{
-        .main = *real_.producer(value), .nodes = {}, .inputs = {}, .real = value,
-        .quantized = as_read(value)};
+    ComparedLayer layer{.main = *real_.producer(value),
+                        .nodes = {},
+                        .inputs = {},
+                        .real = value,
+                        .quantized = as_read(value)};
     std::set<NodeId> inside;
     collect(value, inside, layer.inputs);
     for (const NodeId id : order_) {
@@ -156,9 +144,7 @@ class LayerFinder {
     NodeId main = layer.main;
     const auto rank = [this](NodeId id) {
       const Node& node = real_.node(id);
-      return is_product(node)                                                          ? 0
-             : node.op == "Relu" || node.op == "Clip" || moves_elements(real_, node) ? 2
-                                                                                      : 1;
+      return is_product(node) ? 0 : is_activation(node) || moves_elements(real_, node) ? 2 : 1;
     };
     for (const NodeId id : layer.nodes) {
       if (rank(id) < rank(main) && !result_.layer_of.contains(id)) {
@@ -181,23 +167,29 @@ class LayerFinder {
         continue;
       }
       known.push_back(*type.quant);
-      const std::string number =
-          known.size() == 1 ? "" : ":" + std::to_string(known.size());
+      const std::string number = known.size() == 1 ? "" : ":" + std::to_string(known.size());
       result_.points.push_back({real_.name(real) + number, real, storage});
     }
   }
 
-  /// Whether it has parameters of its own, rather than those of what it was made of.
+  /// Whether it has parameters of its own, rather than those of what it was made of. What is
+  /// rounded before a Relu or Clip on storage values counts after it.
   bool rounds(ValueId storage) const {
     const auto producer = integer_.producer(storage);
-    if (!producer) {
+    if (!producer || is_activated(integer_, storage)) {
       return false;
     }
-    const Node& node = integer_.node(*producer);
-    const AffineOp* row = find_affine_op(integer_, node);
-    return is_conversion(node.op) ||
-           (row != nullptr &&
-            (row->rule == AffineRule::kRounds || row->rule == AffineRule::kTabulates));
+    const Node* node = &integer_.node(*producer);
+    while (is_activation(*node)) {
+      const auto before = integer_.producer(node->inputs[0]);
+      if (!before || !integer_.single_use(node->inputs[0])) {
+        return false;
+      }
+      node = &integer_.node(*before);
+    }
+    const AffineOp* row = find_affine_op(integer_, *node);
+    return is_conversion(node->op) || (row != nullptr && (row->rule == AffineRule::kRounds ||
+                                                          row->rule == AffineRule::kTabulates));
   }
 
   const Graph& real_;

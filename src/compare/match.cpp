@@ -118,7 +118,8 @@ class Matcher {
       taken_.insert(*original);
       const Node& real = real_.node(*original);
       for (std::size_t i = 0; i < std::min(node.outputs.size(), real.outputs.size()); ++i) {
-        result_.values.emplace(node.outputs[i], past_saturation(real.outputs[i], node.outputs[i]));
+        result_.values.emplace(node.outputs[i],
+                               past_saturation(real.outputs[i], node.outputs[i]));
       }
       return;
     }
@@ -178,8 +179,8 @@ class Matcher {
 
   /// Of the operators of that kind that read what the node reads, the one with its weights.
   std::optional<NodeId> by_position(const Node& node) const {
-    const auto first = node.inputs.empty() ? result_.values.end()
-                                           : result_.values.find(node.inputs[0]);
+    const auto first =
+        node.inputs.empty() ? result_.values.end() : result_.values.find(node.inputs[0]);
     if (first == result_.values.end()) {
       return std::nullopt;
     }

@@ -172,24 +172,24 @@ Measured measure(const SideBySide& graphs, const Dataset& data, const MeasureOpt
   std::vector<Share> shares(static_cast<std::size_t>(thread_count(options.threads)));
   std::mutex mutex;
   std::size_t done = 0;
-  parallel_for(
-      feed.chunks(), static_cast<int>(shares.size()), [&](std::size_t w, std::size_t chunk) {
-        Share& share = shares[w];
-        if (!share.worker) {
-          share.worker.emplace(executable, tasks, layers, points);
-          share.outputs.emplace(labels, feed.batch());
-        }
-        feed.for_each_run(chunk, [&](std::size_t run, std::span<const Tensor> inputs) {
-          const std::size_t first = run * feed.batch();
-          share.outputs->observe(share.worker->run(executable, inputs, first, feed.batch()),
-                                 first);
-        });
-        if (options.progress) {
-          const std::lock_guard lock(mutex);
-          done += feed.samples_in(chunk);
-          options.progress(done, feed.samples());
-        }
-      });
+  parallel_for(feed.chunks(), static_cast<int>(shares.size()),
+               [&](std::size_t w, std::size_t chunk) {
+                 Share& share = shares[w];
+                 if (!share.worker) {
+                   share.worker.emplace(executable, tasks, layers, points);
+                   share.outputs.emplace(labels, feed.batch());
+                 }
+                 feed.for_each_run(chunk, [&](std::size_t run, std::span<const Tensor> inputs) {
+                   const std::size_t first = run * feed.batch();
+                   share.outputs->observe(
+                       share.worker->run(executable, inputs, first, feed.batch()), first);
+                 });
+                 if (options.progress) {
+                   const std::lock_guard lock(mutex);
+                   done += feed.samples_in(chunk);
+                   options.progress(done, feed.samples());
+                 }
+               });
   Measured result;
   result.samples = feed.samples();
   result.layers.resize(layers);

@@ -111,9 +111,8 @@ void OutputSums::merge(const OutputSums& other) {
 void OutputSums::finish(Measured& measured) const {
   for (const Output& output : outputs_) {
     measured.outputs.push_back(
-        {output.error, output.has_scores
-                           ? std::optional(Proportion{output.agreeing, samples_})
-                           : std::nullopt});
+        {output.error, output.has_scores ? std::optional(Proportion{output.agreeing, samples_})
+                                         : std::nullopt});
   }
   if (*labels_ && !outputs_.empty() && outputs_[0].has_scores) {
     measured.accuracy = {{real_hits_, samples_}, {quantized_hits_, samples_}};

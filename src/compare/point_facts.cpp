@@ -26,15 +26,15 @@ HistogramReport histogram(const Summary& seen) {
   }
   const auto begin = static_cast<std::size_t>(first - bins.begin());
   const auto end =
-      bins.size() - static_cast<std::size_t>(
-                        std::find_if(bins.rbegin(), bins.rend(), is_used) - bins.rbegin());
+      bins.size() - static_cast<std::size_t>(std::find_if(bins.rbegin(), bins.rend(), is_used) -
+                                             bins.rbegin());
   const std::size_t each = (end - begin + kBars - 1) / kBars;
   const std::size_t bars = (end - begin + each - 1) / each;
   const auto edge = [&](std::size_t bin) {
     return (static_cast<double>(bin) - Summary::kBins / 2.0) * seen.bin_width();
   };
-  HistogramReport result{
-      edge(begin), edge(begin + bars * each), std::vector<std::uint64_t>(bars)};
+  HistogramReport result{edge(begin), edge(begin + bars * each),
+                         std::vector<std::uint64_t>(bars)};
   for (std::size_t bin = begin; bin < end; ++bin) {
     result.counts[(bin - begin) / each] += bins[bin];
   }
@@ -73,7 +73,8 @@ void find_widest_channel(const ChannelSummary& channels, PointReport& report) {
   }
   std::vector<double> magnitudes;
   for (std::size_t c = 0; c < channels.channels(); ++c) {
-    magnitudes.push_back(static_cast<double>(std::max(-channels.lows()[c], channels.highs()[c])));
+    magnitudes.push_back(
+        static_cast<double>(std::max(-channels.lows()[c], channels.highs()[c])));
   }
   const auto widest = std::max_element(magnitudes.begin(), magnitudes.end());
   report.widest_channel = static_cast<std::size_t>(widest - magnitudes.begin());
@@ -148,8 +149,8 @@ PointReport point_facts(const std::string& name, const QuantParams& params,
   find_widest_channel(values.seen.channels, report);
   for (std::size_t c = 0; c < params.scale.size(); ++c) {
     const auto scale = static_cast<double>(params.scale[c]);
-    report.chosen.low = std::min(
-        report.chosen.low, scale * static_cast<double>(range.low - params.zero_point[c]));
+    report.chosen.low = std::min(report.chosen.low,
+                                 scale * static_cast<double>(range.low - params.zero_point[c]));
     report.chosen.high = std::max(
         report.chosen.high, scale * static_cast<double>(range.high - params.zero_point[c]));
   }

@@ -180,9 +180,9 @@ class Builder {
     for (const ValueId output : node.outputs) {
       results.push_back({graph().unique_name(from.name(output)), from.type(output)});
     }
-    const NodeId id = graph().add_node(graph().unique_name(node.name), node.op,
-                                       std::move(operands), std::move(results),
-                                       node.attributes);
+    const NodeId id =
+        graph().add_node(graph().unique_name(node.name), node.op, std::move(operands),
+                         std::move(results), node.attributes);
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       copies.emplace(node.outputs[i], graph().node(id).outputs[i]);
     }

@@ -1,6 +1,5 @@
-#include "tare/report_condition.h"
-
 #include "tare/error.h"
+#include "tare/report_condition.h"
 
 #include "report/figures.h"
 #include "report/report_json.h"
@@ -93,7 +92,8 @@ class Walker {
     const std::string field(path.substr(0, end));
     const auto member = json.is_object() ? json.find(field) : json.end();
     if (!json.is_object() || member == json.end()) {
-      throw no_such("field", field, json.is_object() ? keys_of(json) : std::vector<std::string>{});
+      throw no_such("field", field,
+                    json.is_object() ? keys_of(json) : std::vector<std::string>{});
     }
     const std::string_view rest = path.substr(end);
     const bool is_exact = field == "sqnr" && member->is_null() && json.value("exact", false);
@@ -116,8 +116,8 @@ class Walker {
     std::size_t end = path.find(']');
     for (; end != std::string_view::npos; end = path.find(']', end + 1)) {
       const std::string name(path.substr(1, end - 1));
-      std::size_t index = static_cast<std::size_t>(
-          std::find(names.begin(), names.end(), name) - names.begin());
+      std::size_t index =
+          static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
       if (index == names.size()) {
         const auto [rest, error] =
             std::from_chars(name.data(), name.data() + name.size(), index);
@@ -178,8 +178,9 @@ class Walker {
 ReportCondition::ReportCondition(const std::string& text) : text_(text) {
   const auto fault = [&](const std::string& what) {
     return Error(ErrorCode::kInvalidConfig, "condition '" + text + "'", what)
-        .expected("a field of the report, one of < <= > >= == != and a number, as "
-                  "'output.sqnr<30'");
+        .expected(
+            "a field of the report, one of < <= > >= == != and a number, as "
+            "'output.sqnr<30'");
   };
   const std::size_t sign = find_comparison(text);
   if (sign == std::string::npos) {
@@ -196,12 +197,12 @@ ReportCondition::ReportCondition(const std::string& text) : text_(text) {
   const std::string_view number = trimmed(from_sign.substr(comparison->size()));
   const auto [rest, error] =
       std::from_chars(number.data(), number.data() + number.size(), bound_);
-  if (error != std::errc{} || rest != number.data() + number.size() ||
-      !std::isfinite(bound_)) {
+  if (error != std::errc{} || rest != number.data() + number.size() || !std::isfinite(bound_)) {
     throw fault("does not end in a number");
   }
   std::string_view value = trimmed(std::string_view(text).substr(0, sign));
-  for (const auto& [name, over] : {std::pair("min(", Over::kMin), std::pair("max(", Over::kMax)}) {
+  for (const auto& [name, over] :
+       {std::pair("min(", Over::kMin), std::pair("max(", Over::kMax)}) {
     if (value.starts_with(name) && value.ends_with(")")) {
       over_ = over;
       value = trimmed(value.substr(4, value.size() - 5));

@@ -48,9 +48,9 @@ double gain(const Json& from, const Json& to) {
   constexpr double kExact = 200;
   const auto level = [](const Json& error) {
     const Json& sqnr = member(error, "sqnr");
-    return sqnr.is_number()                     ? sqnr.get<double>()
+    return sqnr.is_number()                       ? sqnr.get<double>()
            : member(error, "exact") == Json(true) ? kExact
-                                                : 0;
+                                                  : 0;
   };
   return level(to) - level(from);
 }
@@ -103,11 +103,10 @@ class Difference {
     Json changed = Json::array();
     const Pairs all = pairs("outputs");
     for (const auto& [from, to] : all.both) {
-      changed.push_back(
-          {{"name", member(*to, "name")},
-           {"sqnr", change(member(*from, "sqnr"), member(*to, "sqnr"))},
-           {"agreement", change(at(*from, {"agreement", "percent"}),
-                                at(*to, {"agreement", "percent"}))}});
+      changed.push_back({{"name", member(*to, "name")},
+                         {"sqnr", change(member(*from, "sqnr"), member(*to, "sqnr"))},
+                         {"agreement", change(at(*from, {"agreement", "percent"}),
+                                              at(*to, {"agreement", "percent"}))}});
     }
     return {{"appeared", all.appeared}, {"vanished", all.vanished}, {"both", changed}};
   }

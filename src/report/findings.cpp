@@ -19,6 +19,7 @@ double severity(double sqnr) {
 
 Findings::Findings(const Report& report) : report_(report) {
   for (const LayerReport& layer : report.layers) {
+    by_name_.emplace(layer.name, &layer);
     for (const std::string& input : layer.inputs) {
       readers_.emplace(input, &layer);
     }
@@ -27,8 +28,8 @@ Findings::Findings(const Report& report) : report_(report) {
 
 std::vector<const LayerReport*> Findings::readers(const PointReport& point) const {
   const std::size_t number = point.name.rfind(':');
-  const auto [first, last] = readers_.equal_range(
-      point.layer.empty() ? point.name.substr(0, number) : point.layer);
+  const auto [first, last] =
+      readers_.equal_range(point.layer.empty() ? point.name.substr(0, number) : point.layer);
   std::vector<const LayerReport*> result;
   std::transform(first, last, std::back_inserter(result),
                  [](const auto& entry) { return entry.second; });
@@ -43,6 +44,19 @@ double Findings::reader_sqnr(const PointReport& point) const {
     }
   }
   return least;
+}
+
+const LayerReport* Findings::layer(const std::string& name) const {
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? nullptr : found->second;
+}
+
+bool Findings::follows_damage(const LayerReport& reader) const {
+  constexpr double kFarOff = 10;  // errors of a third
+  return std::any_of(reader.inputs.begin(), reader.inputs.end(), [&](const std::string& input) {
+    const LayerReport* before = layer(input);
+    return before != nullptr && before->cumulative && sqnr_of(*before->cumulative) < kFarOff;
+  });
 }
 
 bool Findings::explained(const PointReport& point) const {
@@ -73,9 +87,9 @@ void Findings::add(const LayerReport& layer, Diagnosis diagnosis, double sqnr) {
 }
 
 std::vector<Diagnosis> Findings::take() {
-  std::stable_sort(
-      found_.begin(), found_.end(),
-      [](const Diagnosis& a, const Diagnosis& b) { return a.severity > b.severity; });
+  std::stable_sort(found_.begin(), found_.end(), [](const Diagnosis& a, const Diagnosis& b) {
+    return a.severity > b.severity;
+  });
   return std::move(found_);
 }
 

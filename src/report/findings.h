@@ -21,6 +21,12 @@ class Findings {
   /// The least SQNR of those alone, in dB; infinite where nothing reads it.
   double reader_sqnr(const PointReport&) const;
 
+  /// The layer of that name; null when there is none.
+  const LayerReport* layer(const std::string& name) const;
+  /// Whether what the layer reads is far off in the quantized network. Parameters that were
+  /// chosen for such values look odd, and are chosen anew once that is mended.
+  bool follows_damage(const LayerReport&) const;
+
   bool explained(const PointReport&) const;
   bool explained(const LayerReport&) const;
   /// `sqnr` is what the trouble leaves, in dB: the less, the more severe.
@@ -32,6 +38,7 @@ class Findings {
 
  private:
   const Report& report_;
+  std::map<std::string, const LayerReport*> by_name_;
   std::multimap<std::string, const LayerReport*> readers_;  ///< by layer or input
   std::set<std::string> points_;
   std::set<std::string> layers_;

@@ -1,15 +1,12 @@
 #include "tare/report_file.h"
 
 #include "report/figures.h"
+#include "report/report_json.h"
 
 #include <cmath>
 
-#include <nlohmann/json.hpp>
-
 namespace tare {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json number(double value) {
   return std::isfinite(value) ? Json(value) : Json();
@@ -130,34 +127,32 @@ Json point(const PointReport& report) {
   }
   const QuantParams& params = report.params;
   const bool per_axis = params.per_axis();
-  return {
-      {"name", report.name},
-      {"layer", text_or_null(report.layer)},
-      {"node", report.node},
-      {"storage", name_of(params.storage)},
-      {"scale", per_axis ? Json(params.scale) : Json(params.scale[0])},
-      {"zero_point", per_axis ? Json(params.zero_point) : Json(params.zero_point[0])},
-      {"axis", optional(params.axis)},
-      {"granularity", per_axis ? "per_axis" : "per_tensor"},
-      {"seen", range(report.seen)},
-      {"chosen", range(report.chosen)},
-      {"calibrator", text_or_null(report.calibrator)},
-      {"runners_up", std::move(runners_up)},
-      {"saturated",
-       {{"low", report.saturated.low}, {"high", report.saturated.high}}},
-      {"levels_used", report.levels_used},
-      {"levels", report.levels},
-      {"effective_bits", number(report.effective_bits)},
-      {"zeros", report.zeros},
-      {"lost", report.lost},
-      {"bulk", number(report.bulk)},
-      {"widest_channel", optional(report.widest_channel)},
-      {"channel_ratio", number(report.channel_ratio)},
-      {"histogram",
-       {{"low", number(report.histogram.low)},
-        {"high", number(report.histogram.high)},
-        {"counts", report.histogram.counts}}},
-      {"error", with_error(Json::object(), report.error)}};
+  return {{"name", report.name},
+          {"layer", text_or_null(report.layer)},
+          {"node", report.node},
+          {"storage", name_of(params.storage)},
+          {"scale", per_axis ? Json(params.scale) : Json(params.scale[0])},
+          {"zero_point", per_axis ? Json(params.zero_point) : Json(params.zero_point[0])},
+          {"axis", optional(params.axis)},
+          {"granularity", per_axis ? "per_axis" : "per_tensor"},
+          {"seen", range(report.seen)},
+          {"chosen", range(report.chosen)},
+          {"calibrator", text_or_null(report.calibrator)},
+          {"runners_up", std::move(runners_up)},
+          {"saturated", {{"low", report.saturated.low}, {"high", report.saturated.high}}},
+          {"levels_used", report.levels_used},
+          {"levels", report.levels},
+          {"effective_bits", number(report.effective_bits)},
+          {"zeros", report.zeros},
+          {"lost", report.lost},
+          {"bulk", number(report.bulk)},
+          {"widest_channel", optional(report.widest_channel)},
+          {"channel_ratio", number(report.channel_ratio)},
+          {"histogram",
+           {{"low", number(report.histogram.low)},
+            {"high", number(report.histogram.high)},
+            {"counts", report.histogram.counts}}},
+          {"error", with_error(Json::object(), report.error)}};
 }
 
 Json node(const ReportNode& report, std::size_t id) {
@@ -232,8 +227,7 @@ std::string report_json(const Report& report) {
       {"float_operators", each(report.float_operators, [](const FloatOperator& entry) {
          return Json{{"name", entry.name}, {"op", entry.op}, {"because", entry.because}};
        })}};
-  // Names from files need not be valid UTF-8.
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return to_text(json);
 }
 
 }  // namespace tare

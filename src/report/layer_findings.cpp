@@ -17,8 +17,8 @@ double magnitude(const ChannelReport& channel) {
 
 struct ChannelSpread {
   std::size_t widest = 0;
-  double ratio = 0;        ///< of the widest to the median channel
-  std::size_t poor = 0;    ///< channels that keep less than `kPoorChannel`
+  double ratio = 0;          ///< of the widest to the median channel
+  std::size_t poor = 0;      ///< channels that keep less than `kPoorChannel`
   double least = kInfinity;  ///< their least SQNR
 };
 
@@ -68,7 +68,7 @@ Diagnosis keep_float(const std::string& kind, const LayerReport& layer, std::str
 
 void find_weight_ranges(Findings& findings) {
   for (const LayerReport& layer : findings.report().layers) {
-    if (!layer.weight || layer.weight->channels.size() < 2) {
+    if (!layer.weight || layer.weight->channels.size() < 2 || findings.explained(layer)) {
       continue;
     }
     const ChannelSpread spread = spread_of(layer.weight->channels);
@@ -108,13 +108,13 @@ void find_bias_overflow(Findings& findings) {
         findings.explained(layer)) {
       continue;
     }
-    findings.add(layer,
-                 keep_float("bias_overflow", layer,
-                            "the bias of " +
-                                counted(layer.accumulator->widened_channels, "channel") +
-                                " does not fit int32 at the scale of input times weight, so "
-                                "that these weights have wider steps than they need"),
-                 local_sqnr(layer));
+    findings.add(
+        layer,
+        keep_float("bias_overflow", layer,
+                   "the bias of " + counted(layer.accumulator->widened_channels, "channel") +
+                       " does not fit int32 at the scale of input times weight, so "
+                       "that these weights have wider steps than they need"),
+        local_sqnr(layer));
   }
 }
 
@@ -124,12 +124,12 @@ void find_narrow_accumulators(Findings& findings) {
     if (!layer.accumulator || layer.accumulator->bits_guaranteed <= kBits) {
       continue;
     }
-    findings.add(layer,
-                 keep_float("accumulator", layer,
-                            "some inputs need " +
-                                std::to_string(layer.accumulator->bits_guaranteed) +
-                                " bits to be added up; engines have 32"),
-                 layer.accumulator->bits_seen.value_or(kBits) > kBits ? 0 : 20);
+    findings.add(
+        layer,
+        keep_float("accumulator", layer,
+                   "some inputs need " + std::to_string(layer.accumulator->bits_guaranteed) +
+                       " bits to be added up; engines have 32"),
+        layer.accumulator->bits_seen.value_or(kBits) > kBits ? 0 : 20);
   }
 }
 
@@ -161,7 +161,8 @@ void find_lossy_layers(Findings& findings) {
   }
   std::vector<const LayerReport*> layers;
   for (const LayerReport& layer : findings.report().layers) {
-    if (local_sqnr(layer) < kLossy && !findings.explained(layer)) {
+    if (local_sqnr(layer) < kLossy && !findings.explained(layer) &&
+        !findings.follows_damage(layer)) {
       layers.push_back(&layer);
     }
   }

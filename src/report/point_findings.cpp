@@ -18,6 +18,21 @@ std::vector<std::string> names_of(const std::vector<const LayerReport*>& layers)
   return names;
 }
 
+/// The layers that read a point, and before them the one that computes it: with all of them in
+/// float nothing is rounded there.
+std::vector<std::string> around(const Findings& findings, const PointReport& point) {
+  std::vector<std::string> layers = names_of(findings.readers(point));
+  if (!point.layer.empty()) {
+    layers.insert(layers.begin(), point.layer);
+  }
+  return layers;
+}
+
+bool follows_damage(const Findings& findings, const PointReport& point) {
+  const LayerReport* layer = findings.layer(point.layer);
+  return layer != nullptr && findings.follows_damage(*layer);
+}
+
 double reach(const Range& range) {
   return std::max(-range.low, range.high);
 }
@@ -35,7 +50,8 @@ std::optional<Gap> gap_of(const HistogramReport& histogram) {
   const auto is_used = [](std::uint64_t count) { return count != 0; };
   const auto heap_end = std::find(counts.begin(), counts.end(), 0U);
   const auto rest = std::find_if(heap_end, counts.end(), is_used);
-  const std::ptrdiff_t widest_heap = std::max<std::ptrdiff_t>(counts.end() - counts.begin(), 32) / 32;
+  const std::ptrdiff_t widest_heap =
+      std::max<std::ptrdiff_t>(counts.end() - counts.begin(), 32) / 32;
   if (rest == counts.end() || heap_end - counts.begin() > widest_heap ||
       4 * (rest - heap_end) < 3 * (counts.end() - counts.begin())) {
     return std::nullopt;
@@ -46,8 +62,7 @@ std::optional<Gap> gap_of(const HistogramReport& histogram) {
     all += *count;
     below += count < heap_end ? *count : 0;
   }
-  const double bar =
-      (histogram.high - histogram.low) / static_cast<double>(counts.size());
+  const double bar = (histogram.high - histogram.low) / static_cast<double>(counts.size());
   const double from = histogram.low + bar * static_cast<double>(rest - counts.begin());
   return Gap{static_cast<double>(below) / static_cast<double>(all),
              std::max(-from, histogram.high)};
@@ -65,10 +80,6 @@ void find_masks(Findings& findings) {
     if (!gap || gap->below < kCommon || -point.seen.low < kFar * gap->near) {
       continue;
     }
-    std::vector<std::string> layers = names_of(findings.readers(point));
-    if (!point.layer.empty()) {
-      layers.insert(layers.begin(), point.layer);
-    }
     findings.add(
         point,
         {.kind = "mask",
@@ -82,7 +93,7 @@ void find_masks(Findings& findings) {
                        static_cast<double>(point.levels - 1)),
          .advice = "keep the layers around it in float, or use a mask of a few times the range "
                    "of the scores",
-         .yaml = layer_rules(layers, "keep_float: true")},
+         .yaml = layer_rules(around(findings, point), "keep_float: true")},
         std::min(findings.reader_sqnr(point), 10.0));
   }
 }
@@ -96,22 +107,22 @@ void find_outlier_channels(Findings& findings) {
         left > kWorthAChange || point.params.per_axis()) {
       continue;
     }
-    const auto readers = names_of(findings.readers(point));
-    findings.add(point,
-                 {.kind = "outlier_channel",
-                  .severity = 0,
-                  .layer = {},
-                  .point = {},
-                  .text = "channel " + std::to_string(*point.widest_channel) + " reaches " +
-                          brief(*point.channel_ratio) +
-                          " times as far as the usual one, which is left with " +
-                          brief(static_cast<double>(point.levels) / *point.channel_ratio) +
-                          " of " + std::to_string(point.levels) + " levels; what reads it has " +
-                          decibels(left) + " by itself",
-                  .advice = "keep what reads it in float, or scale that channel down in the "
-                            "model and its weights in the next layer up",
-                  .yaml = layer_rules(readers, "keep_float: true")},
-                 left);
+    findings.add(
+        point,
+        {.kind = "outlier_channel",
+         .severity = 0,
+         .layer = {},
+         .point = {},
+         .text = "channel " + std::to_string(*point.widest_channel) + " reaches " +
+                 brief(*point.channel_ratio) +
+                 " times as far as the usual one, which is left with " +
+                 brief(static_cast<double>(point.levels) / *point.channel_ratio) + " of " +
+                 std::to_string(point.levels) + " levels; what reads it has " + decibels(left) +
+                 " by itself",
+         .advice = "keep the layers around it in float, or scale that channel down in the "
+                   "model and its weights in the next layer up",
+         .yaml = layer_rules(around(findings, point), "keep_float: true")},
+        left);
   }
 }
 
@@ -143,16 +154,17 @@ void find_outliers(Findings& findings) {
 void find_saturation(Findings& findings) {
   // 3 dB: below that calibrators differ without one being wrong.
   constexpr double kFactor = 2;
-  constexpr double kMuch = 0.001;
-  constexpr double kHarmless = 40;
+  constexpr double kHarmless = 35;  // errors of 2 %
   for (const PointReport& point : findings.report().points) {
     if (findings.explained(point) || point.runners_up.empty() || !point.error.mse ||
-        sqnr_of(point.error) > kHarmless ||
+        sqnr_of(point.error) > kHarmless || follows_damage(findings, point) ||
         *point.error.mse < kFactor * point.runners_up[0].error) {
       continue;
     }
     const RunnerUp& better = point.runners_up[0];
     const double share = point.saturated.low + point.saturated.high;
+    const bool is_narrow =
+        better.range.high - better.range.low > point.chosen.high - point.chosen.low;
     const bool is_input = point.layer.empty();
     const std::string gain =
         "; '" + better.calibrator + "' would choose [" + brief(better.range.low) + ", " +
@@ -163,21 +175,21 @@ void find_saturation(Findings& findings) {
                                brief(point.seen.high) + "]";
     findings.add(
         point,
-        {.kind = share > kMuch ? "saturation" : "wide_range",
+        {.kind = is_narrow ? "saturation" : "wide_range",
          .severity = 0,
          .layer = {},
          .point = {},
-         .text = (share > kMuch ? percent(share) + " of the values saturate: the range is "
-                                : std::to_string(point.levels_used) + " of " +
-                                      std::to_string(point.levels) +
-                                      " levels are used: the range is ") +
+         .text = (is_narrow
+                      ? percent(share) + " of the values saturate: the range is "
+                      : std::to_string(point.levels_used) + " of " +
+                            std::to_string(point.levels) + " levels are used: the range is ") +
                  ranges + gain,
-         .advice = is_input && share > kMuch
+         .advice = is_input && is_narrow
                        ? "calibrate on samples that were prepared as these are, or with "
                          "another calibrator"
                        : "use that calibrator",
-         .yaml = layer_rules({point.node},
-                             "activations: {calibrator: " + better.calibrator + "}")},
+         .yaml =
+             layer_rules({point.node}, "activations: {calibrator: " + better.calibrator + "}")},
         sqnr_of(point.error));
   }
 }
@@ -200,8 +212,8 @@ void find_few_levels(Findings& findings) {
                           std::to_string(point.levels) + " levels occur, worth " +
                           brief(point.effective_bits) + " bits; rounding leaves " +
                           decibels(sqnr_of(point.error)),
-                  .advice = "keep what reads it in float",
-                  .yaml = layer_rules(names_of(findings.readers(point)), "keep_float: true")},
+                  .advice = "keep the layers around it in float",
+                  .yaml = layer_rules(around(findings, point), "keep_float: true")},
                  left);
   }
 }

@@ -1,13 +1,12 @@
-#include "tare/report_file.h"
-
 #include "tare/error.h"
+#include "tare/report_file.h"
 
 #include "base/files.h"
 #include "report/html.h"
 
 #include <cerrno>
-#include <cstring>
 #include <fstream>
+#include <system_error>
 
 namespace tare {
 
@@ -38,7 +37,7 @@ void write_report(const std::filesystem::path& path, const Report& report,
     stream.close();
     if (!stream) {
       throw Error(ErrorCode::kIo, path.string(),
-                  std::string("cannot be written: ") + std::strerror(errno));
+                  "cannot be written: " + std::generic_category().message(errno));
     }
   }
   file.commit();

@@ -41,7 +41,7 @@ OWNER = {
     "statistics.h": "calibrate", "equalize.h": "equalize", "lower.h": "lower",
     "partition.h": "lower",
     "lint.h": "explain", "report.h": "compare", "compare.h": "compare", "report_file.h": "report",
-    "diagnose.h": "report",
+    "diagnose.h": "report", "report_condition.h": "report",
     "pipeline.h": "pipeline", "table_file.h": "pipeline",
 }
 CONFINED = {  # start of a third-party header -> the places that may name it
