@@ -78,6 +78,10 @@ bool is_quantized(const Graph& model);
 /// the graph they were made of.
 Graph lower_quantized(Graph model, const Config&, const Toolkit&);
 
+/// The model as it is run: the canonical integer graph of a quantized one, whose results are
+/// those of engines with integer kernels, or the prepared graph of a float one.
+Graph ready_to_run(Graph model, const Config&, const Toolkit&);
+
 /// What quantization cost: compare() of two models as they were read, with verdicts of the
 /// configured target and the sums of the first samples. A quantized model that is no such is
 /// compared as it is. Throws Error(kInvalidModel) when the float model is quantized.

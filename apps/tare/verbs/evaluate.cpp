@@ -77,7 +77,7 @@ int evaluate(const Options& options, const Console& console) {
       throw Error(ErrorCode::kInvalidData, options.text("data"), "holds no labels")
           .expected("a dataset 'labels' with one integer per sample");
     }
-    const Graph graph = prepare(load_model(model, {}, data.get()), Toolkit::builtin());
+    const Graph graph = ready_to_run(load_model(model, {}, data.get()), {}, Toolkit::builtin());
     const std::vector<std::int64_t> predictions = predict(graph, *data, options, console);
     std::size_t hits = 0;
     for (std::size_t i = 0; i < predictions.size(); ++i) {
