@@ -22,9 +22,9 @@ struct CompareOptions {
 
 /// What is known of an integer graph before it runs.
 struct CompareFacts {
-  std::span<const Verdict> verdicts;    ///< of the same graph in any form of export_form()
-  std::span<const ProductSums> sums;    ///< seen_sums() of some samples; may be empty
-  const QuantTable* table = nullptr;    ///< what it was made from; may be null
+  std::span<const Verdict> verdicts;  ///< of the same graph in any form of export_form()
+  std::span<const ProductSums> sums;  ///< seen_sums() of some samples; may be empty
+  const QuantTable* table = nullptr;  ///< what it was made from; may be null
   /// Asked what they would have chosen; those that need more than statistics are not.
   std::span<const CalibratorInfo> calibrators;
 };
@@ -34,7 +34,7 @@ struct CompareFacts {
 /// of samples, nor the result on that of threads. Files, target, diagnoses and verdict of the
 /// report are left to others. Throws Error(kInvalidModel) when inputs or outputs of the graphs
 /// differ, Error(kInvalidData) when the data does not fit them.
-Report compare(const Graph& prepared, const Graph& integer, const Dataset&,
-               const CompareFacts&, const CompareOptions& = {});
+Report compare(const Graph& prepared, const Graph& integer, const Dataset&, const CompareFacts&,
+               const CompareOptions& = {});
 
 }  // namespace tare

@@ -12,9 +12,9 @@
 
 namespace tare {
 
-// What quantization cost, layer by layer: the result of compare(), and in this order the content
-// of a report file. docs/report.md says what each figure means. Absent figures are not defined,
-// or not finite.
+// What quantization cost, layer by layer: the result of compare(), and in this order the
+// content of a report file. docs/report.md says what each figure means. Absent figures are not
+// defined, or not finite.
 
 /// The element that is off by most.
 struct LargestError {
@@ -90,10 +90,10 @@ struct AccumulatorReport {
 
 /// What lies between quantized values: usually one operator and its activation.
 struct LayerReport {
-  std::string name;    ///< of its main operator, as `layers:` of a configuration matches it
-  std::string op;      ///< that operator
-  std::string result;  ///< name of the value it computes
-  std::size_t depth = 0;            ///< layers before it, on the longest way
+  std::string name;       ///< of its main operator, as `layers:` of a configuration matches it
+  std::string op;         ///< that operator
+  std::string result;     ///< name of the value it computes
+  std::size_t depth = 0;  ///< layers before it, on the longest way
   std::vector<std::string> inputs;  ///< names of layers and of network inputs
   std::string runs_as;              ///< integer kernel of the target; empty: runs on floats
   std::string float_because;        ///< why; empty when it does not or nobody knows
@@ -122,15 +122,15 @@ struct HistogramReport {
 
 /// One activation and its parameters. Shares are of all its values, in [0,1].
 struct PointReport {
-  std::string name;  ///< of the real value
+  std::string name;   ///< of the real value
   std::string layer;  ///< that computes it; empty: an input of the network
   /// The operator whose `activations:` in a configuration count here: what computes it, or the
   /// first that reads it.
   std::string node;
   QuantParams params;
-  Range seen;    ///< extremes of the real values
-  Range chosen;  ///< what the storage type spans
-  std::string calibrator;  ///< that chose it; empty: not known
+  Range seen;                        ///< extremes of the real values
+  Range chosen;                      ///< what the storage type spans
+  std::string calibrator;            ///< that chose it; empty: not known
   std::vector<RunnerUp> runners_up;  ///< the least error first
   Clipped saturated;                 ///< off by more than rounding at each end
   std::size_t levels_used = 0;       ///< storage values that occur
@@ -159,7 +159,7 @@ struct ReportNode {
 
 struct SampleReport {
   std::size_t index = 0;
-  double sqnr = 0;  ///< of all outputs together, in dB; may be negative infinity
+  double sqnr = 0;             ///< of all outputs together, in dB; may be negative infinity
   std::optional<bool> agrees;  ///< in its top class
 };
 
@@ -194,6 +194,9 @@ struct Report {
   std::string target;
   std::string data;
   std::size_t samples = 0;
+  /// Values of the float model whose channels were divided by factors before quantizing; all
+  /// figures are of what became of them.
+  std::vector<std::string> equalized;
   Level level = Level::kGood;
   std::string verdict;  ///< one sentence
   std::vector<OutputReport> outputs;

@@ -11,8 +11,8 @@ namespace tare {
 ///   value     = path | ("min" | "max") "(" path ")"
 ///   path      = field ("." field | "[" name or index "]")...
 ///
-/// An entry of a list is chosen by its name or its index; min and max go over all entries of the
-/// lists on the way that nothing is chosen of.
+/// An entry of a list is chosen by its name or its index; min and max go over all entries of
+/// the lists on the way that nothing is chosen of.
 class ReportCondition {
  public:
   /// Throws Error(kInvalidConfig) unless the text reads like that.

@@ -215,6 +215,7 @@ std::string report_json(const Report& report) {
       {"quantized_model", std::move(quantized)},
       {"target", report.target},
       {"data", {{"file", report.data}, {"samples", report.samples}}},
+      {"equalized", report.equalized},
       {"verdict", {{"level", name_of_level(report.level)}, {"text", report.verdict}}},
       {"output", worst == nullptr ? Json() : output(*worst)},
       {"outputs", each(report.outputs, output)},

@@ -113,7 +113,7 @@ std::map<std::string, ValueId> storage_values(const Graph& integer) {
 TEST_P(Compare, CumulativeErrorsAreThoseOfTheValuesOfBothGraphs) {
   const Compared compared(GetParam());
   const Report report = compared.report({.samples = kSamples});
-  const Graph& prepared = compared.result.prepared;
+  const Graph& prepared = compared.real();
   const Graph& integer = compared.result.integer;
   const auto storage = storage_values(integer);
   std::map<std::string, Definition> wanted;
@@ -182,7 +182,7 @@ Tensor local_result(const Graph& integer, const Node& product, const Node& requa
 TEST_P(Compare, LocalErrorsAreThoseOfEachProductAloneFromExactInputs) {
   const Compared compared(GetParam());
   const Report report = compared.report({.samples = kSamples});
-  const Graph& prepared = compared.result.prepared;
+  const Graph& prepared = compared.real();
   const Graph& integer = compared.result.integer;
   std::map<std::string, Definition> wanted;  // by layer
   for (std::size_t sample = 0; sample < kSamples; ++sample) {
@@ -228,10 +228,11 @@ TEST_P(Compare, ReadsTheExportedFileAsTheGraphThatItWasMadeOf) {
     const auto path =
         std::filesystem::path(::testing::TempDir()) / ("compared_" + GetParam().name + ".onnx");
     write_onnx(export_form(compared.result.integer, form, compared.result.simulated.target),
-               path);
-    const Report read = compare_models(
-        compared.model, load_model(path, {}, compared.data.get()), *compared.data,
-        compared.config, Toolkit::builtin(), {.samples = kSamples});
+               path, file_metadata(compared.result));
+    const Report read =
+        compare_models(compared.model, load_model(path, {}, compared.data.get()),
+                       metadata_factors(read_metadata(path)), *compared.data, compared.config,
+                       Toolkit::builtin(), {.samples = kSamples});
     std::filesystem::remove(path);
     ASSERT_EQ(read.layers.size(), made.layers.size());
     for (std::size_t i = 0; i < read.layers.size(); ++i) {
@@ -282,7 +283,7 @@ TEST(CompareDigits, CountsAgreementAndAccuracyAsTheClassesOfBothNetworksSay) {
     });
     return result;
   };
-  const auto real = classes(compared.result.prepared);
+  const auto real = classes(compared.real());
   const auto quantized = classes(compared.result.integer);
   const auto labels = *compared.data->labels();
   std::uint64_t agreeing = 0;
@@ -304,7 +305,7 @@ TEST(CompareDigits, RanksTheWorstSamples) {
   ASSERT_EQ(report.worst_samples.size(), 20U);
   std::vector<std::pair<double, std::size_t>> all;
   std::vector<std::vector<double>> real;
-  run_dataset(compared.result.prepared, *compared.data, 1, 100,
+  run_dataset(compared.real(), *compared.data, 1, 100,
               [&](std::size_t, std::vector<Tensor> outputs) {
                 real.push_back(outputs[0].to_double());
               });
@@ -332,7 +333,7 @@ TEST(CompareDigits, RefusesModelsThatDoNotBelongTogether) {
   TensorType type = other.type(other.outputs()[0]);
   type.shape = {1, 11};
   other.set_type(other.outputs()[0], type);
-  EXPECT_THROW((void)compare(compared.result.prepared, other, *compared.data, {}), Error);
+  EXPECT_THROW((void)compare(compared.real(), other, *compared.data, {}), Error);
 }
 
 }  // namespace

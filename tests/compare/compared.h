@@ -19,6 +19,9 @@ struct Compared {
     result = quantize(model, *calibration, config, Toolkit::builtin(), {.samples = 16});
   }
 
+  /// The float network that the quantized one is compared with.
+  const Graph& real() const { return result.simulated.source; }
+
   Report report(const CompareOptions& options) const {
     return compare_result(result, *data, Toolkit::builtin(), options);
   }

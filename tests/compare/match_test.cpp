@@ -26,7 +26,7 @@ TEST(OriginalNames, TakeOffWhatQuantizersAppend) {
 class Match : public ::testing::Test {
  protected:
   const Compared digits_{test_models()[0]};
-  const Graph& prepared_ = digits_.result.prepared;
+  const Graph& prepared_ = digits_.real();
   const Graph& integer_ = digits_.result.integer;
 };
 

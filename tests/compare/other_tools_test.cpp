@@ -15,7 +15,7 @@ Report report_on(const std::string& file) {
   const auto path =
       std::filesystem::path(TARE_SOURCE_DIR) / "tests" / "compare" / "data" / file;
   return compare_models(load_model(digits.model, {}, data.get()),
-                        load_model(path, {}, data.get()), *data, {}, Toolkit::builtin(),
+                        load_model(path, {}, data.get()), {}, *data, {}, Toolkit::builtin(),
                         {.samples = 50});
 }
 

@@ -24,8 +24,9 @@ Report compare(const Options& options, const Console& console) {
   const std::string quantized = options.text("QUANTIZED");
   const Graph model = load_model(real, config.dims, data.get());
   Graph other = load_model(quantized, config.dims, data.get());
+  const ChannelFactors factors = metadata_factors(read_metadata(quantized));
   Progress progress(console, "comparing");
-  Report report = compare_models(model, std::move(other), *data, config, toolkit,
+  Report report = compare_models(model, std::move(other), factors, *data, config, toolkit,
                                  {.threads = static_cast<int>(options.count("threads")),
                                   .samples = options.count("samples"),
                                   .progress = progress.callback()});

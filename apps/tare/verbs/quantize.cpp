@@ -292,7 +292,7 @@ int run(const Options& options, const Console& console) {
                   result.audit);
     }
     write_onnx(export_form(result.integer, form_of(options), result.simulated.target),
-               job.output);
+               job.output, file_metadata(result));
     if (!report_files.empty()) {
       report_files.write(report_on(result, options, console, configuration, job));
     }
