@@ -87,8 +87,8 @@ void find_masks(Findings& findings) {
          .layer = {},
          .point = {},
          .text = "a constant like that of a mask, near " + brief(point.seen.low) + ", is in " +
-                 percent(gap->below) + " of the values that are not 0; the others, up to " +
-                 brief(gap->near) + ", are left with steps of " +
+                 percent(gap->below) + " of the values that are not 0; the others, within " +
+                 brief(gap->near) + " of 0, are left with steps of " +
                  brief((point.chosen.high - point.chosen.low) /
                        static_cast<double>(point.levels - 1)),
          .advice = "keep the layers around it in float, or use a mask of a few times the range "
