@@ -122,7 +122,8 @@ struct HistogramReport {
 
 /// One activation and its parameters. Shares are of all its values, in [0,1].
 struct PointReport {
-  std::string name;   ///< of the real value
+  std::string name;   ///< of the value; a second point on it has a number behind
+  std::string value;  ///< the real value that is rounded
   std::string layer;  ///< that computes it; empty: an input of the network
   /// The operator whose `activations:` in a configuration count here: what computes it, or the
   /// first that reads it.

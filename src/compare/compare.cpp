@@ -3,6 +3,7 @@
 #include "compare/layer_facts.h"
 #include "compare/layers.h"
 #include "compare/measure.h"
+#include "compare/node_kinds.h"
 #include "compare/point_facts.h"
 #include "compare/side_by_side.h"
 
@@ -99,9 +100,7 @@ std::size_t integer_operators(const Graph& integer) {
   std::size_t count = 0;
   for (const NodeId id : integer.nodes()) {
     const Node& node = integer.node(id);
-    const bool converts =
-        node.op == "Quantize" || node.op == "Dequantize" || node.op == "Requantize";
-    count += !converts && integer.type(node.outputs[0]).quant ? 1U : 0U;
+    count += !is_conversion(node) && integer.type(node.outputs[0]).quant ? 1U : 0U;
   }
   return count;
 }
@@ -136,9 +135,10 @@ Report compare(const Graph& prepared, const Graph& integer, const Dataset& data,
     const ComparedPoint& point = comparison.points[i];
     PointReport& entry = report.points.emplace_back(point_facts(
         point.name, *integer.type(point.storage).quant, measured.points[i], known.calibrators));
+    entry.value = prepared.name(point.real);
     entry.layer = layer_of(point.real, prepared, comparison);
     entry.node = deciding_node(point.real, prepared);
-    entry.calibrator = calibrator_of(prepared.name(point.real), known.table);
+    entry.calibrator = calibrator_of(entry.value, known.table);
   }
   report.nodes = draw(prepared, integer, comparison);
   report.float_operators = float_operators(prepared, known);

@@ -1,5 +1,6 @@
 #include "compare/layers.h"
 
+#include "compare/node_kinds.h"
 #include "graph/affine_ops.h"
 #include "graph/product.h"
 
@@ -13,14 +14,6 @@ bool is_rounded_activation(const TensorType& type) {
 }
 
 namespace {
-
-bool is_conversion(const std::string& op) {
-  return op == "Quantize" || op == "Dequantize" || op == "Requantize";
-}
-
-bool is_activation(const Node& node) {
-  return node.op == "Relu" || node.op == "Clip";
-}
 
 class LayerFinder {
  public:
@@ -188,8 +181,8 @@ class LayerFinder {
       node = &integer_.node(*before);
     }
     const AffineOp* row = find_affine_op(integer_, *node);
-    return is_conversion(node->op) || (row != nullptr && (row->rule == AffineRule::kRounds ||
-                                                          row->rule == AffineRule::kTabulates));
+    return is_conversion(*node) || (row != nullptr && (row->rule == AffineRule::kRounds ||
+                                                       row->rule == AffineRule::kTabulates));
   }
 
   const Graph& real_;

@@ -16,11 +16,11 @@ namespace tare {
 /// other. Operators that only move or pick elements belong to what reads them, and a Relu or
 /// Clip to what alone it reads.
 struct ComparedLayer {
-  NodeId main;                 ///< of the float graph: the product, or else what computes most
-  std::vector<NodeId> nodes;   ///< of the float graph, in topological order
-  std::vector<ValueId> inputs; ///< of the float graph: results of layers and graph inputs
-  ValueId real;                ///< its result in the float graph
-  ValueId quantized;           ///< what the readers of it read in the integer graph
+  NodeId main;                  ///< of the float graph: the product, or else what computes most
+  std::vector<NodeId> nodes;    ///< of the float graph, in topological order
+  std::vector<ValueId> inputs;  ///< of the float graph: results of layers and graph inputs
+  ValueId real;                 ///< its result in the float graph
+  ValueId quantized;            ///< what the readers of it read in the integer graph
 };
 
 /// An activation that the integer graph rounds.
@@ -32,8 +32,8 @@ struct ComparedPoint {
 
 struct Comparison {
   Correspondence same;
-  std::vector<ComparedLayer> layers;  ///< in topological order of the float graph
-  std::vector<ComparedPoint> points;  ///< likewise
+  std::vector<ComparedLayer> layers;       ///< in topological order of the float graph
+  std::vector<ComparedPoint> points;       ///< likewise
   std::map<NodeId, std::size_t> layer_of;  ///< of the float graph; the first that has the node
 };
 

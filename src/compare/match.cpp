@@ -1,5 +1,6 @@
 #include "compare/match.h"
 
+#include "compare/node_kinds.h"
 #include "compare/weight_facts.h"
 #include "graph/product.h"
 #include "lower/saturation.h"
@@ -44,14 +45,6 @@ std::string_view shortened(std::string_view name) {
   const bool is_numbered =
       end != std::string_view::npos && end + 1 < name.size() && name[end] == '_';
   return is_numbered ? name.substr(0, end) : std::string_view{};
-}
-
-bool is_conversion(const Node& node) {
-  return node.op == "Quantize" || node.op == "Dequantize" || node.op == "Requantize";
-}
-
-bool is_activation(const Node& node) {
-  return node.op == "Relu" || node.op == "Clip";
 }
 
 class Matcher {

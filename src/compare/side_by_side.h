@@ -14,11 +14,11 @@ namespace tare {
 /// and soon.
 struct SideBySide {
   Graph graph;  ///< its outputs: those of the float network, then as many of the quantized one
-  std::vector<ValueId> layer_real;       ///< for each layer: its float result,
-  std::vector<ValueId> layer_local;      ///< its result from exact inputs,
-  std::vector<ValueId> layer_cumulative; ///< its result in the quantized network
-  std::vector<ValueId> point_real;       ///< for each point: the float value,
-  std::vector<ValueId> point_storage;    ///< and that value rounded
+  std::vector<ValueId> layer_real;        ///< for each layer: its float result,
+  std::vector<ValueId> layer_local;       ///< its result from exact inputs,
+  std::vector<ValueId> layer_cumulative;  ///< its result in the quantized network
+  std::vector<ValueId> point_real;        ///< for each point: the float value,
+  std::vector<ValueId> point_storage;     ///< and that value rounded
 };
 
 /// Throws Error(kInvalidModel) when inputs or outputs of the two networks differ.

@@ -27,9 +27,8 @@ Findings::Findings(const Report& report) : report_(report) {
 }
 
 std::vector<const LayerReport*> Findings::readers(const PointReport& point) const {
-  const std::size_t number = point.name.rfind(':');
   const auto [first, last] =
-      readers_.equal_range(point.layer.empty() ? point.name.substr(0, number) : point.layer);
+      readers_.equal_range(point.layer.empty() ? point.value : point.layer);
   std::vector<const LayerReport*> result;
   std::transform(first, last, std::back_inserter(result),
                  [](const auto& entry) { return entry.second; });

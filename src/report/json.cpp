@@ -128,6 +128,7 @@ Json point(const PointReport& report) {
   const QuantParams& params = report.params;
   const bool per_axis = params.per_axis();
   return {{"name", report.name},
+          {"value", report.value},
           {"layer", text_or_null(report.layer)},
           {"node", report.node},
           {"storage", name_of(params.storage)},
