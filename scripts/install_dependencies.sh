@@ -7,13 +7,13 @@ packages="cmake ninja-build g++ libdnnl-dev ocl-icd-opencl-dev libtbb-dev libhdf
   nlohmann-json3-dev libcxxopts-dev libxxhash-dev"
 if [ "${1:-}" = --tests ]; then
   packages="$packages libgtest-dev librapidcheck-dev libonnx-testdata libopenmpi-dev openmpi-bin
-    python3 nodejs npm"
+    python3 nodejs npm chromium"
 fi
 
 # The program that makes a package unnecessary when it came from somewhere else.
 program_of() {
   case $1 in
-    cmake | npm | python3) echo "$1" ;;
+    chromium | cmake | npm | python3) echo "$1" ;;
     ninja-build) echo ninja ;;
     nodejs) echo node ;;
   esac

@@ -1,7 +1,8 @@
 """Quantizes a model with ONNX Runtime's own quantizer, to compare with.
 
-usage: quantize_with_onnxruntime.py MODEL.onnx SAMPLES.h5 OUT.onnx
-Its recommended settings: pre-processing, QuantizeLinear and DequantizeLinear, weights per channel, the first 16 samples.
+usage: quantize_with_onnxruntime.py MODEL.onnx SAMPLES.h5 OUT.onnx [QDQ | QOperator]
+Its recommended settings: pre-processing, weights per channel, QuantizeLinear and DequantizeLinear unless the other form
+is asked for; the first 16 samples.
 """
 import os
 import sys
@@ -37,11 +38,11 @@ class Reader(CalibrationDataReader):
         return next(self.feeds, None)
 
 
-def main(model, samples, out):
+def main(model, samples, out, form="QDQ"):
     with tempfile.TemporaryDirectory() as folder:
         prepared = os.path.join(folder, "prepared.onnx")
         quant_pre_process(model, prepared, skip_symbolic_shape=True)
-        quantize_static(prepared, out, Reader(prepared, samples), quant_format=QuantFormat.QDQ, per_channel=True)
+        quantize_static(prepared, out, Reader(prepared, samples), quant_format=QuantFormat[form], per_channel=True)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,11 @@ std::vector<NamedVerb> verbs() {
 Syntax NamedVerb::syntax() const {
   Syntax result{.verb = name, .arguments = verb.arguments, .flags = verb.flags};
   for (Flag& flag : common_flags()) {
-    result.flags.push_back(std::move(flag));
+    const bool is_own = std::any_of(verb.flags.begin(), verb.flags.end(),
+                                    [&](const Flag& own) { return own.name == flag.name; });
+    if (!is_own) {
+      result.flags.push_back(std::move(flag));
+    }
   }
   return result;
 }

@@ -9,6 +9,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tare {
@@ -33,5 +34,11 @@ ChannelFactors equalizing_factors(const Graph&, const Dataset&, const Config&, c
 /// than in such layers share a factor, and keep 1 where a node between would not hand it on.
 /// Bounds of a Clip stay, so they may cut off what no sample reached.
 Graph equalize(Graph, const ChannelFactors&);
+
+/// The factors as text for the metadata of a model, exact to the last bit; empty for none.
+std::string text_of(const ChannelFactors&);
+/// Throws Error(kInvalidModel) for text that is none of text_of(), and for factors that are not
+/// above 0 and finite.
+ChannelFactors channel_factors(std::string_view text);
 
 }  // namespace tare

@@ -33,6 +33,9 @@ struct ReadOptions {
 /// Error(kUnsupported) (all unsupported operators, types and dynamic shapes at once).
 Graph read_onnx(const std::filesystem::path&, const ReadOptions& = {});
 
+/// The metadata_props of a model. Throws as read_onnx() for what is no ONNX model.
+std::map<std::string, std::string> read_metadata(const std::filesystem::path&);
+
 /// Writes `graph` as an ONNX model of its opset, raised where a feature needs it. The graph
 /// must hold operators of ONNX only (lower with an export form first), apart from those that
 /// have an exact ONNX spelling (Gelu below opset 20). Models above 2 GB get their constants in

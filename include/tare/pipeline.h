@@ -2,6 +2,7 @@
 
 #include "tare/accumulator.h"
 #include "tare/calibrator.h"
+#include "tare/compare.h"
 #include "tare/config.h"
 #include "tare/dataset.h"
 #include "tare/equalize.h"
@@ -10,6 +11,7 @@
 #include "tare/lower.h"
 #include "tare/onnx.h"
 #include "tare/pattern.h"
+#include "tare/report.h"
 #include "tare/simulate.h"
 #include "tare/statistics.h"
 #include "tare/table_file.h"
@@ -83,6 +85,27 @@ bool is_quantized(const Graph& model);
 /// The canonical integer graph of such a model, whoever quantized it. Of our own files it is
 /// the graph they were made of.
 Graph lower_quantized(Graph model, const Config&, const Toolkit&);
+
+/// The model as it is run: the canonical integer graph of a quantized one, whose results are
+/// those of engines with integer kernels, or the prepared graph of a float one.
+Graph ready_to_run(Graph model, const Config&, const Toolkit&);
+
+/// What a file of a quantized model is to say beside the model, for metadata_factors().
+std::map<std::string, std::string> file_metadata(const QuantizeResult&);
+/// The factors that equalized the float model before it was quantized; empty when the file says
+/// nothing about any. Throws Error(kInvalidModel) when they cannot be read.
+ChannelFactors metadata_factors(const std::map<std::string, std::string>&);
+
+/// What quantization cost: compare() of two models as they were read, with verdicts of the
+/// configured target and the sums of the first samples. Channels of the float model are divided
+/// by the factors first, as those of the quantized one were. A quantized model that is no such
+/// is compared as it is. Throws Error(kInvalidModel) when the float model is quantized.
+Report compare_models(const Graph& model, Graph quantized, const ChannelFactors&,
+                      const Dataset&, const Config&, const Toolkit&,
+                      const CompareOptions& = {});
+/// The same of a model that was just quantized, and what chose its parameters.
+Report compare_result(const QuantizeResult&, const Dataset&, const Toolkit&,
+                      const CompareOptions& = {});
 
 /// The simulated graph whose statistics serve every configuration and objective of this target:
 /// nothing is kept in float.

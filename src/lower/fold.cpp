@@ -1,9 +1,8 @@
 #include "lower/affine_rewrites.h"
 #include "lower/conversions.h"
+#include "lower/saturation.h"
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
+#include <optional>
 
 namespace tare {
 namespace {
@@ -19,48 +18,10 @@ std::optional<ValueId> equal_conversion(const Graph& graph, const Node& node) {
   return std::nullopt;
 }
 
-/// The bounds that a Relu or Clip of expressed values sets; infinite where it sets none,
-/// nothing when they are not constant numbers.
-std::optional<Range> bounds_of(const Graph& graph, const Node& node) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  if (node.op == "Relu") {
-    return Range{0, kInfinity};
-  }
-  Range bounds{-kInfinity, kInfinity};
-  for (const std::size_t i : {1U, 2U}) {
-    if (i < node.inputs.size() && node.inputs[i]) {
-      const Tensor* bound = graph.constant(node.inputs[i]);
-      if (bound == nullptr || bound->size() != 1) {
-        return std::nullopt;
-      }
-      (i == 1 ? bounds.low : bounds.high) = bound->to_double().at(0);
-    }
-  }
-  return bounds;
-}
-
-/// True when no storage value lies beyond the bounds: saturation has done their work already.
-bool is_redundant(const Graph& graph, const Node& node) {
-  const auto& params = graph.type(node.outputs[0]).quant;
-  if (!params || params->per_axis() || (node.op != "Relu" && node.op != "Clip")) {
-    return false;
-  }
-  const auto bounds = bounds_of(graph, node);
-  if (!bounds) {
-    return false;
-  }
-  const StorageRange range = params->range();
-  const auto storage = [&](double bound) {
-    return std::nearbyint(bound / static_cast<double>(params->scale[0])) +
-           params->zero_point[0];
-  };
-  return storage(bounds->low) <= static_cast<double>(range.low) &&
-         storage(bounds->high) >= static_cast<double>(range.high);
-}
-
 /// What the readers of the node's result may read instead.
 std::optional<ValueId> replacement(Graph& graph, const Node& node, const RequantizeMode& mode) {
-  if (is_redundant(graph, node)) {
+  const auto& params = graph.type(node.outputs[0]).quant;
+  if (params && saturates_like(graph, node, *params)) {
     return node.inputs[0];
   }
   if (node.op != "Quantize" && node.op != "Dequantize" && node.op != "Requantize") {

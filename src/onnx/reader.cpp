@@ -298,4 +298,18 @@ Graph read_onnx(const std::filesystem::path& path, const ReadOptions& options) {
   }
 }
 
+std::map<std::string, std::string> read_metadata(const std::filesystem::path& path) {
+  try {
+    const onnx::ModelProto model = parse_model(path);
+    std::map<std::string, std::string> metadata;
+    for (const auto& entry : model.metadata_props()) {
+      metadata[entry.key()] = entry.value();
+    }
+    return metadata;
+  } catch (Error& error) {
+    error.at(path.string());
+    throw;
+  }
+}
+
 }  // namespace tare

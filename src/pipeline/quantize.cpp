@@ -235,6 +235,11 @@ Graph lower_quantized(Graph model, const Config& config, const Toolkit& toolkit)
   });
 }
 
+Graph ready_to_run(Graph model, const Config& config, const Toolkit& toolkit) {
+  return is_quantized(model) ? lower_quantized(std::move(model), config, toolkit)
+                             : prepare(std::move(model), toolkit);
+}
+
 SimulatedGraph simulate_all(const Graph& model, Config config, const Toolkit& toolkit) {
   for (LayerRule& rule : config.layers) {
     rule.keep_float = false;

@@ -121,10 +121,18 @@ void include(const Watched& product, const Tensor& sums, const Tensor& magnitude
              SumRange& range) {
   const auto s = sums.view<std::int32_t>();
   const auto a = magnitudes.view<std::int32_t>();
-  for (std::size_t i = 0; i < s.size(); ++i) {
-    const std::int64_t bias = product.bias[i / product.elements_of_bias % product.bias.size()];
-    const std::int64_t sum = s[i] - bias;
-    SumRange own{(sum - a[i]) / 2, (sum + a[i]) / 2};
+  for (std::size_t first = 0; first < s.size(); first += product.elements_of_bias) {
+    // Twice the sums of the negative and of the positive terms.
+    std::int64_t low = 0;
+    std::int64_t high = 0;
+    const std::int64_t bias =
+        product.bias[first / product.elements_of_bias % product.bias.size()];
+    for (std::size_t i = first; i < first + product.elements_of_bias; ++i) {
+      const std::int64_t sum = s[i] - bias;
+      low = std::min(low, sum - a[i]);
+      high = std::max(high, sum + a[i]);
+    }
+    SumRange own{low / 2, high / 2};
     own.add(bias, bias);
     range = {std::min(range.low, own.low), std::max(range.high, own.high)};
   }

@@ -24,8 +24,10 @@ ARROWS = {  # stage -> stages it may include, bottom up
     "search": ["base", "graph", "simulate", "execute", "calibrate"],
     "lower": ["base", "graph", "pattern", "simulate"],
     "explain": ["base", "graph", "simulate", "lower"],
+    "compare": ["base", "graph", "simulate", "execute", "calibrate", "lower", "explain"],
+    "report": ["base", "graph", "simulate", "calibrate", "lower", "explain", "compare"],
     "pipeline": ["base", "graph", "io", "onnx", "pattern", "execute", "prepare", "simulate",
-                 "calibrate", "equalize", "search", "lower", "explain"],
+                 "calibrate", "equalize", "search", "lower", "explain", "compare", "report"],
 }
 # Public header -> the lowest stage that may include it. Usually that is the stage behind it; the
 # configuration and the samples are plain types that stages use and only io reads from files.
@@ -36,11 +38,12 @@ OWNER = {
     "onnx.h": "onnx", "pattern.h": "pattern", "execute.h": "execute",
     "simulate.h": "simulate", "quant_table.h": "simulate",
     "calibrator.h": "calibrate", "exact_sum.h": "calibrate", "bins.h": "calibrate",
-    "range_search.h": "calibrate", "statistics.h": "calibrate", "equalize.h": "equalize",
-    "search.h": "search",
+    "range_search.h": "calibrate", "expected_error.h": "calibrate",
+    "statistics.h": "calibrate", "equalize.h": "equalize", "search.h": "search",
     "lower.h": "lower",
     "partition.h": "lower",
-    "lint.h": "explain",
+    "lint.h": "explain", "report.h": "compare", "compare.h": "compare", "report_file.h": "report",
+    "diagnose.h": "report", "report_condition.h": "report",
     "pipeline.h": "pipeline", "table_file.h": "pipeline",
 }
 CONFINED = {  # start of a third-party header -> the places that may name it
@@ -49,7 +52,7 @@ CONFINED = {  # start of a third-party header -> the places that may name it
     "tbb/": "base", "oneapi/tbb": "base", "xxhash": "base",
     "Eigen/": "execute calibrate", "unsupported/Eigen/": "execute", "omp.h": "execute",
     "dnnl": "execute", "oneapi/dnnl": "execute",
-    "nlohmann/": "apps", "cxxopts.hpp": "apps", "fmt/": "apps",
+    "nlohmann/": "apps report", "cxxopts.hpp": "apps", "fmt/": "apps",
 }
 OUTSIDE = ("calibrators", "patterns", "apps", "docs")  # see public headers only, of any stage
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')

@@ -1,5 +1,6 @@
 // Compares what a model says of labelled samples with their labels.
 #include "tare/pipeline.h"
+#include "tare/report.h"
 
 #include "activity.h"
 #include "progress.h"
@@ -7,7 +8,6 @@
 #include "verb.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace tare::cli {
 namespace {
@@ -49,27 +49,11 @@ std::vector<std::int64_t> predict(const Graph& graph, const Dataset& data,
   return predictions;
 }
 
-struct Interval {
-  double low;
-  double high;
-};
-
-/// Wilson score interval: where the true share lies with 95 % confidence.
-Interval wilson(std::size_t hits, std::size_t total) {
-  constexpr double kZ = 1.959963984540054;  // 97.5 % quantile of the normal distribution
-  const auto n = static_cast<double>(total);
-  const double share = static_cast<double>(hits) / n;
-  const double denominator = 1 + kZ * kZ / n;
-  const double center = (share + kZ * kZ / (2 * n)) / denominator;
-  const double half =
-      kZ * std::sqrt(share * (1 - share) / n + kZ * kZ / (4 * n * n)) / denominator;
-  return {std::max(center - half, 0.0), std::min(center + half, 1.0)};
-}
-
 void report(const Options& options, const Console& console, std::size_t hits,
             std::size_t total) {
-  const double share = static_cast<double>(hits) / static_cast<double>(total);
-  const auto [low, high] = wilson(hits, total);
+  const Proportion correct{hits, total};
+  const double share = correct.share();
+  const auto [low, high] = correct.interval();
   if (options.has("json")) {
     console.print(to_text({{"model", options.text("MODEL")},
                            {"metric", options.text("metric")},
@@ -93,7 +77,7 @@ int evaluate(const Options& options, const Console& console) {
       throw Error(ErrorCode::kInvalidData, options.text("data"), "holds no labels")
           .expected("a dataset 'labels' with one integer per sample");
     }
-    const Graph graph = prepare(load_model(model, {}, data.get()), Toolkit::builtin());
+    const Graph graph = ready_to_run(load_model(model, {}, data.get()), {}, Toolkit::builtin());
     const std::vector<std::int64_t> predictions = predict(graph, *data, options, console);
     std::size_t hits = 0;
     for (std::size_t i = 0; i < predictions.size(); ++i) {

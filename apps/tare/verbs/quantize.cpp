@@ -7,6 +7,7 @@
 #include "configuration.h"
 #include "outputs.h"
 #include "progress.h"
+#include "report_files.h"
 #include "text.h"
 #include "verb.h"
 #include "warnings.h"
@@ -177,6 +178,10 @@ void require_source(const Options& options) {
             "samples with '--data', statistics of them with '--stats', or parameters with "
             "'--table'");
   }
+  if (!options.has("data") && options.has("report")) {
+    throw Error(ErrorCode::kInvalidConfig, "quantize", "option '--report' needs '--data'")
+        .hint("'tare compare' makes a report of a model that is quantized already");
+  }
   if (!options.has("data") && options.has("samples")) {
     throw Error(ErrorCode::kInvalidConfig, "quantize", "option '--samples' needs '--data'")
         .hint("statistics and tables are of all samples that they were made from");
@@ -190,8 +195,8 @@ bool writes_table(const Options& options) {
   return options.has("table") && (options.has("data") || options.has("stats"));
 }
 
-/// No output may be an input, nor another output.
-void require_outputs(const Options& options, const Job& job) {
+/// No output may be an input, nor another output. Returns what a report is to be written to.
+ReportFiles require_outputs(const Options& options, const Job& job) {
   std::vector<std::string> outputs{job.output};
   std::vector<std::filesystem::path> inputs{job.model, options.text("data"),
                                             options.text("config")};
@@ -209,6 +214,7 @@ void require_outputs(const Options& options, const Job& job) {
       throw Error(ErrorCode::kInvalidConfig, output, "is to hold two outputs");
     }
   }
+  return {options, inputs, {outputs.begin(), outputs.end()}};
 }
 
 QuantizeResult from_data(const Options& options, const Console& console,
@@ -255,13 +261,27 @@ QuantizeResult from_table(const Options& options, const Configuration& configura
   return result;
 }
 
+/// What it cost on the samples that it was calibrated on.
+Report report_on(const QuantizeResult& result, const Options& options, const Console& console,
+                 const Configuration& configuration, const Job& job) {
+  const auto data = open_dataset(options.text("data"));
+  Progress progress(console, "comparing");
+  Report report = compare_result(
+      result, *data, configuration.toolkit,
+      {.threads = static_cast<int>(options.count("threads")),
+       .samples = static_cast<std::size_t>(configuration.config.samples.value_or(0)),
+       .progress = progress.callback()});
+  name_files(job.model, job.output, options.text("data"), report);
+  return report;
+}
+
 int run(const Options& options, const Console& console) {
   Job job;
   job.model = options.text("MODEL");
   job.output = options.text("output");
   const Summary summary = during("quantizing '" + job.model + "'", [&] {
     require_source(options);
-    require_outputs(options, job);
+    const ReportFiles report_files = require_outputs(options, job);
     const Configuration configuration = read_configuration(options);
     const QuantizeResult result =
         options.has("data")    ? from_data(options, console, configuration, job)
@@ -271,7 +291,10 @@ int run(const Options& options, const Console& console) {
       write_table(options.text("table"), result);
     }
     write_onnx(export_form(result.integer, form_of(options), result.simulated.target),
-               job.output);
+               job.output, file_metadata(result));
+    if (!report_files.empty()) {
+      report_files.write(report_on(result, options, console, configuration, job));
+    }
     job.target = configuration.config.target;
     job.audit = result.audit;
     job.model_bytes = std::filesystem::file_size(job.model);
@@ -301,7 +324,8 @@ TARE_VERB(quantize) {
        .value = "NAME",
        .summary = "how its operators are spelled",
        .fallback = kForms[0].name,
-       .choices = {kForms[0].name, kForms[1].name, kForms[2].name}}};
+       .choices = {kForms[0].name, kForms[1].name, kForms[2].name}},
+      report_flag()};
   for (Flag& flag : config_flags()) {
     flags.push_back(std::move(flag));
   }
@@ -315,6 +339,8 @@ TARE_VERB(quantize) {
           .examples = {"tare quantize model.onnx --data samples.h5 -o model.int8.onnx",
                        "tare quantize model.onnx --data samples.h5 -o model.int8.onnx --config "
                        "my.yaml --set activations.calibrator=percentile",
+                       "tare quantize model.onnx --data samples.h5 -o model.int8.onnx --report "
+                       "report.html",
                        "tare quantize model.onnx --stats statistics.h5 -o model.int8.onnx",
                        "tare quantize model.onnx --table table.yaml -o model.int8.onnx"},
           .run = run};

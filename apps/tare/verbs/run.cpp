@@ -18,7 +18,7 @@ int run(const Options& options, const Console& console) {
   return during("running '" + model + "'", [&] {
     require_writable(output, {model, options.text("data")});
     const auto data = open_dataset(options.text("data"));
-    const Graph graph = prepare(load_model(model, {}, data.get()), Toolkit::builtin());
+    const Graph graph = ready_to_run(load_model(model, {}, data.get()), {}, Toolkit::builtin());
     DatasetWriter writer(output);
     std::size_t runs = 0;
     {

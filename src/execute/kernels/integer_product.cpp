@@ -114,11 +114,13 @@ class IntegerProduct final : public Kernel {
     } else {
       computed_weights_ = *request.inputs[1].type;
     }
+    channels_ = static_cast<std::size_t>(result_shape_.empty() ? 1 : result_shape_.back());
     if (request.has_input(2)) {
       const auto bias = request.inputs[2].constant->view<std::int32_t>();
-      bias_.assign(bias.begin(), bias.end());
+      for (std::size_t channel = 0; channel < channels_; ++channel) {
+        bias_.push_back(bias[channel % bias.size()]);
+      }
     }
-    channels_ = static_cast<std::size_t>(result_shape_.empty() ? 1 : result_shape_.back());
     split_ = !sums_are_exact(request, constant_weights_);
     add_part(
         request,
@@ -235,8 +237,8 @@ class IntegerProduct final : public Kernel {
     }
     for (std::size_t row = 0; row < count; row += channels_) {
       for (std::size_t channel = 0; channel < channels_; ++channel) {
-        sums[row + channel] = sum_of(static_cast<std::int32_t>(result[row + channel]),
-                                     bias_[channel % bias_.size()]);
+        sums[row + channel] =
+            sum_of(static_cast<std::int32_t>(result[row + channel]), bias_[channel]);
       }
     }
   }
@@ -246,7 +248,7 @@ class IntegerProduct final : public Kernel {
   std::optional<Accumulator> wraps_;
   std::optional<Tensor> constant_weights_;
   std::optional<TensorType> computed_weights_;
-  std::vector<std::int32_t> bias_;
+  std::vector<std::int32_t> bias_;  ///< one for each channel, or empty
   std::size_t channels_ = 1;
   bool split_ = false;
   std::vector<std::unique_ptr<Kernel>> parts_;

@@ -1,0 +1,58 @@
+#include "report_files.h"
+
+#include "tare/error.h"
+
+#include "outputs.h"
+
+#include <algorithm>
+
+namespace tare::cli {
+
+Flag report_flag() {
+  return {.name = "report",
+          .value = "FILE",
+          .summary = "what quantization cost, layer by layer: .html, .json or .csv",
+          .repeated = true};
+}
+
+ReportFiles::ReportFiles(const Options& options,
+                         const std::vector<std::filesystem::path>& inputs,
+                         const std::vector<std::filesystem::path>& outputs) {
+  for (const std::string& path : options.all("report")) {
+    files_.emplace_back(path, report_format(path));
+  }
+  const std::string& json = options.text("json");
+  if (!json.empty() && json != "-") {
+    files_.emplace_back(json, ReportFormat::kJson);
+  }
+  if (options.has("csv")) {
+    files_.emplace_back(options.text("csv"), ReportFormat::kCsv);
+  }
+  std::vector<std::filesystem::path> taken = outputs;
+  for (const auto& [path, format] : files_) {
+    require_writable(path, inputs);
+    if (std::find(taken.begin(), taken.end(), path) != taken.end()) {
+      throw Error(ErrorCode::kInvalidConfig, path, "is to hold two outputs");
+    }
+    taken.emplace_back(path);
+  }
+}
+
+void ReportFiles::write(const Report& report) const {
+  for (const auto& [path, format] : files_) {
+    write_report(path, report, format);
+  }
+}
+
+void name_files(const std::string& real, const std::string& quantized, const std::string& data,
+                Report& report) {
+  const auto name = [](const std::string& path, ModelFacts& facts) {
+    facts.file = path;
+    facts.bytes = std::filesystem::file_size(path);
+  };
+  name(real, report.real);
+  name(quantized, report.quantized);
+  report.data = data;
+}
+
+}  // namespace tare::cli

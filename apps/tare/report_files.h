@@ -1,0 +1,35 @@
+#pragma once
+
+#include "tare/report_file.h"
+
+#include "flags.h"
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tare::cli {
+
+/// --report FILE, by its suffix HTML, JSON or CSV.
+Flag report_flag();
+
+/// The files that a report goes to: --report, and --json and --csv where they take files.
+class ReportFiles {
+ public:
+  /// Throws Error unless each can be written and is none of the inputs and other outputs.
+  ReportFiles(const Options&, const std::vector<std::filesystem::path>& inputs,
+              const std::vector<std::filesystem::path>& outputs);
+
+  bool empty() const { return files_.empty(); }
+  void write(const Report&) const;
+
+ private:
+  std::vector<std::pair<std::string, ReportFormat>> files_;
+};
+
+/// Says in the report what was compared.
+void name_files(const std::string& real, const std::string& quantized, const std::string& data,
+                Report&);
+
+}  // namespace tare::cli

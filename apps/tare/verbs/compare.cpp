@@ -1,0 +1,103 @@
+// Says layer by layer how far a quantized model is from the float one.
+#include "tare/compare.h"
+
+#include "tare/error.h"
+#include "tare/pipeline.h"
+#include "tare/report_condition.h"
+#include "tare/report_file.h"
+
+#include "activity.h"
+#include "configuration.h"
+#include "progress.h"
+#include "report_files.h"
+#include "report_text.h"
+#include "text.h"
+#include "verb.h"
+
+namespace tare::cli {
+namespace {
+
+Report compare(const Options& options, const Console& console) {
+  const auto [config, toolkit] = read_configuration(options);
+  const auto data = open_dataset(options.text("data"));
+  const std::string real = options.text("FLOAT");
+  const std::string quantized = options.text("QUANTIZED");
+  const Graph model = load_model(real, config.dims, data.get());
+  Graph other = load_model(quantized, config.dims, data.get());
+  const ChannelFactors factors = metadata_factors(read_metadata(quantized));
+  Progress progress(console, "comparing");
+  Report report = compare_models(model, std::move(other), factors, *data, config, toolkit,
+                                 {.threads = static_cast<int>(options.count("threads")),
+                                  .samples = options.count("samples"),
+                                  .progress = progress.callback()});
+  name_files(real, quantized, options.text("data"), report);
+  return report;
+}
+
+/// Those that the report fails by.
+std::vector<std::string> failures(const std::vector<ReportCondition>& conditions,
+                                  const Report& report) {
+  std::vector<std::string> reasons;
+  const std::string json = conditions.empty() ? std::string() : report_json(report);
+  for (const ReportCondition& condition : conditions) {
+    if (const auto reason = condition.met_by(json)) {
+      reasons.push_back(*reason);
+    }
+  }
+  return reasons;
+}
+
+int run(const Options& options, const Console& console) {
+  return during("comparing '" + options.text("QUANTIZED") + "'", [&] {
+    const std::vector<std::string>& wanted = options.all("fail-if");
+    const std::vector<ReportCondition> conditions(wanted.begin(), wanted.end());
+    const ReportFiles files(options,
+                            {options.text("FLOAT"), options.text("QUANTIZED"),
+                             options.text("data"), options.text("config")},
+                            {});
+    const Report report = compare(options, console);
+    const std::vector<std::string> reasons = failures(conditions, report);
+    files.write(report);
+    if (options.text("json") == "-") {
+      console.print(report_json(report));
+    } else {
+      console.print(report_text(report));
+    }
+    for (const std::string& reason : reasons) {
+      console.say("tare: failed: " + printable(reason) + "\n");
+    }
+    return reasons.empty() ? 0 : 1;
+  });
+}
+
+}  // namespace
+}  // namespace tare::cli
+
+TARE_VERB(compare) {
+  using namespace tare::cli;
+  std::vector<Flag> flags{
+      data_flag(true),
+      report_flag(),
+      {.name = "json", .value = "FILE", .summary = "the report as JSON; - prints it"},
+      {.name = "csv", .value = "FILE", .summary = "the report as CSV, one row for each layer"},
+      {.name = "fail-if",
+       .value = "CONDITION",
+       .summary = "end with status 1 where it holds, as 'output.sqnr<30' or "
+                  "'min(layers.local.sqnr)<20'",
+       .repeated = true}};
+  for (Flag& flag : config_flags()) {
+    flags.push_back(std::move(flag));
+  }
+  flags.push_back(threads_flag());
+  flags.push_back(samples_flag());
+  return {.summary = "say layer by layer how far a quantized model is from the float one",
+          .arguments = {{"FLOAT", "float model: ONNX"},
+                        {"QUANTIZED", "quantized model of it, ours or another tool's: ONNX"}},
+          .flags = std::move(flags),
+          .examples = {"tare compare model.onnx model.int8.onnx --data samples.h5",
+                       "tare compare model.onnx model.int8.onnx --data samples.h5 --report "
+                       "report.html",
+                       "tare compare model.onnx model.int8.onnx --data samples.h5 --fail-if "
+                       "'output.sqnr<30'"},
+          .run = run};
+}

@@ -1,0 +1,40 @@
+#pragma once
+
+#include "tare/accumulator.h"
+#include "tare/calibrator.h"
+#include "tare/dataset.h"
+#include "tare/graph.h"
+#include "tare/lint.h"
+#include "tare/report.h"
+
+#include <cstddef>
+#include <functional>
+#include <span>
+
+namespace tare {
+
+struct CompareOptions {
+  int threads = 0;          ///< 0: one per core
+  std::size_t samples = 0;  ///< use the first ones only; 0: all
+  /// Told about every few samples, from any thread but one at a time; may be empty.
+  std::function<void(std::size_t done, std::size_t total)> progress;
+};
+
+/// What is known of an integer graph before it runs.
+struct CompareFacts {
+  std::span<const Verdict> verdicts;  ///< of the same graph in any form of export_form()
+  std::span<const ProductSums> sums;  ///< seen_sums() of some samples; may be empty
+  const QuantTable* table = nullptr;  ///< what it was made from; may be null
+  /// Asked what they would have chosen; those that need more than statistics are not.
+  std::span<const CalibratorInfo> calibrators;
+};
+
+/// Runs a prepared float graph and an integer graph of it, whoever quantized it, on samples and
+/// says layer by layer how far they are apart. One pass; memory does not depend on the number
+/// of samples, nor the result on that of threads. Files, target, diagnoses and verdict of the
+/// report are left to others. Throws Error(kInvalidModel) when inputs or outputs of the graphs
+/// differ, Error(kInvalidData) when the data does not fit them.
+Report compare(const Graph& prepared, const Graph& integer, const Dataset&, const CompareFacts&,
+               const CompareOptions& = {});
+
+}  // namespace tare

@@ -1,0 +1,213 @@
+#pragma once
+
+#include "tare/quant_params.h"
+#include "tare/quant_table.h"
+#include "tare/tensor.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tare {
+
+// What quantization cost, layer by layer: the result of compare(), and in this order the
+// content of a report file. docs/report.md says what each figure means. Absent figures are not
+// defined, or not finite.
+
+/// The element that is off by most.
+struct LargestError {
+  double value = 0;  ///< |quantized - real|
+  std::size_t sample = 0;
+  Shape index;  ///< in the tensor of one run
+  double real = 0;
+  double quantized = 0;
+};
+
+/// How far the values y of a quantized network are from the values x of the float one; sums run
+/// over all elements of all samples.
+struct Deviation {
+  std::optional<double> sqnr;  ///< 10 log10(sum x^2 / sum (y-x)^2), in dB
+  bool exact = false;          ///< y = x everywhere; then there is no SQNR
+  std::optional<double> cosine;
+  std::optional<double> mse;
+  std::optional<double> relative_l2;
+  std::optional<LargestError> largest;
+};
+
+/// So many of so many.
+struct Proportion {
+  std::uint64_t count = 0;
+  std::uint64_t of = 0;
+
+  double share() const;  ///< 0 when it is of nothing
+  /// Wilson score interval: where the true share lies with 95 % confidence.
+  Range interval() const;
+};
+
+/// One of the network's results.
+struct OutputReport {
+  std::string name;
+  Deviation error;
+  /// Samples whose largest element is at the same place; absent unless each has one row of
+  /// scores.
+  std::optional<Proportion> agreement;
+};
+
+/// How often the first output is right, where samples have labels.
+struct AccuracyReport {
+  Proportion real;
+  Proportion quantized;
+};
+
+struct ChannelReport {
+  double low = 0;
+  double high = 0;
+  double scale = 0;
+  std::int32_t zero_point = 0;
+  std::optional<double> sqnr;
+};
+
+struct WeightReport {
+  std::string name;
+  DType storage = DType::kInt8;
+  std::optional<int> axis;     ///< absent: one scale for all channels
+  std::optional<double> sqnr;  ///< of the weights themselves, in dB
+  /// Largest magnitude of the widest channel over that of the narrowest that is not 0.
+  std::optional<double> range_ratio;
+  std::vector<ChannelReport> channels;  ///< one for each result of the layer
+};
+
+/// Registers in which a layer adds up.
+struct AccumulatorReport {
+  std::optional<int> bits_seen;  ///< the fewest that held every partial sum of some samples
+  int bits_guaranteed = 0;       ///< that hold any partial sum there can be
+  /// Bits between the largest bias and the largest int32.
+  std::optional<double> bias_margin;
+  std::size_t widened_channels = 0;  ///< weights whose scale is twice what they need, or more
+};
+
+/// What lies between quantized values: usually one operator and its activation.
+struct LayerReport {
+  std::string name;       ///< of its main operator, as `layers:` of a configuration matches it
+  std::string op;         ///< that operator
+  std::string result;     ///< name of the value it computes
+  std::size_t depth = 0;  ///< layers before it, on the longest way
+  std::vector<std::string> inputs;  ///< names of layers and of network inputs
+  std::string runs_as;              ///< integer kernel of the target; empty: runs on floats
+  std::string float_because;        ///< why; empty when it does not or nobody knows
+  double macs = 0;                  ///< multiplications of one run
+  /// This layer quantized alone: exact inputs, rounded where the network rounds them.
+  std::optional<Deviation> local;
+  /// The quantized network as it runs.
+  std::optional<Deviation> cumulative;
+  std::string point;  ///< of its result; empty: stays real
+  std::optional<WeightReport> weight;
+  std::optional<AccumulatorReport> accumulator;
+};
+
+/// What a calibrator would choose, and the mean squared error to be expected of it.
+struct RunnerUp {
+  std::string calibrator;
+  Range range;
+  double error = 0;
+};
+
+struct HistogramReport {
+  double low = 0;  ///< where the first bar begins
+  double high = 0;
+  std::vector<std::uint64_t> counts;  ///< of bars of equal width; exact zeros are in none
+};
+
+/// One activation and its parameters. Shares are of all its values, in [0,1].
+struct PointReport {
+  std::string name;   ///< of the value; a second point on it has a number behind
+  std::string value;  ///< the real value that is rounded
+  std::string layer;  ///< that computes it; empty: an input of the network
+  /// The operator whose `activations:` in a configuration count here: what computes it, or the
+  /// first that reads it.
+  std::string node;
+  QuantParams params;
+  Range seen;                        ///< extremes of the real values
+  Range chosen;                      ///< what the storage type spans
+  std::string calibrator;            ///< that chose it; empty: not known
+  std::vector<RunnerUp> runners_up;  ///< the least error first
+  Clipped saturated;                 ///< off by more than rounding at each end
+  std::size_t levels_used = 0;       ///< storage values that occur
+  std::size_t levels = 0;            ///< that there are
+  double effective_bits = 0;         ///< entropy of the storage values
+  double zeros = 0;                  ///< real values that are 0
+  /// Real values that are not 0 and become 0.
+  double lost = 0;
+  double bulk = 0;  ///< magnitude that 99.9 % of the values do not exceed
+  /// The channel (axis 1) of largest magnitude, and that over the median channel's; absent
+  /// where there are no channels.
+  std::optional<std::size_t> widest_channel;
+  std::optional<double> channel_ratio;
+  HistogramReport histogram;
+  Deviation error;  ///< of rounding exact values at this point alone
+};
+
+/// The float network, for drawing it.
+struct ReportNode {
+  std::string name;
+  std::string op;
+  bool integer = false;
+  std::optional<std::size_t> layer;  ///< index into the layers
+  std::vector<std::size_t> inputs;   ///< indices of nodes
+};
+
+struct SampleReport {
+  std::size_t index = 0;
+  double sqnr = 0;             ///< of all outputs together, in dB; may be negative infinity
+  std::optional<bool> agrees;  ///< in its top class
+};
+
+struct Diagnosis {
+  std::string kind;
+  double severity = 0;  ///< 0 to 1
+  std::string layer;
+  std::string point;   ///< may be empty
+  std::string text;    ///< what is the matter, with numbers
+  std::string advice;  ///< what to do about it
+  std::string yaml;    ///< lines of a configuration that do it; may be empty
+};
+
+struct FloatOperator {
+  std::string name;
+  std::string op;
+  std::string because;
+};
+
+struct ModelFacts {
+  std::string file;
+  std::uint64_t bytes = 0;
+  std::size_t operators = 0;
+  std::size_t integer_operators = 0;
+};
+
+enum class Level : std::uint8_t { kGood, kFair, kPoor };
+
+struct Report {
+  ModelFacts real;
+  ModelFacts quantized;
+  std::string target;
+  std::string data;
+  std::size_t samples = 0;
+  /// Values of the float model whose channels were divided by factors before quantizing; all
+  /// figures are of what became of them.
+  std::vector<std::string> equalized;
+  Level level = Level::kGood;
+  std::string verdict;  ///< one sentence
+  std::vector<OutputReport> outputs;
+  std::optional<AccuracyReport> accuracy;
+  std::vector<LayerReport> layers;  ///< in topological order
+  std::vector<PointReport> points;  ///< likewise
+  std::vector<ReportNode> nodes;
+  std::vector<SampleReport> worst_samples;  ///< at most 20, the worst first
+  std::vector<Diagnosis> diagnoses;         ///< the most severe first
+  std::vector<FloatOperator> float_operators;
+};
+
+}  // namespace tare

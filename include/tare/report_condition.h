@@ -1,0 +1,37 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace tare {
+
+/// A condition on the fields of a report, such as 'output.sqnr<30':
+///
+///   condition = value ("<" | "<=" | ">" | ">=" | "==" | "!=") number
+///   value     = path | ("min" | "max") "(" path ")"
+///   path      = field ("." field | "[" name or index "]")...
+///
+/// An entry of a list is chosen by its name or its index; min and max go over all entries of
+/// the lists on the way that nothing is chosen of.
+class ReportCondition {
+ public:
+  /// Throws Error(kInvalidConfig) unless the text reads like that.
+  explicit ReportCondition(const std::string& text);
+
+  /// Why the condition holds for a report (as report_json() writes it); nothing when it does
+  /// not. An exact result has an infinite SQNR. A value that is not defined meets every
+  /// condition: what cannot be measured must not pass. Throws Error(kInvalidConfig), with the
+  /// nearest name there is, when the report has no such field.
+  std::optional<std::string> met_by(const std::string& report) const;
+
+ private:
+  enum class Over { kOne, kMin, kMax };
+
+  std::string text_;
+  Over over_ = Over::kOne;
+  std::string path_;
+  std::string comparison_;
+  double bound_ = 0;
+};
+
+}  // namespace tare

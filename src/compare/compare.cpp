@@ -1,0 +1,148 @@
+#include "tare/compare.h"
+
+#include "compare/layer_facts.h"
+#include "compare/layers.h"
+#include "compare/measure.h"
+#include "compare/node_kinds.h"
+#include "compare/point_facts.h"
+#include "compare/side_by_side.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+namespace tare {
+
+double Proportion::share() const {
+  return of == 0 ? 0 : static_cast<double>(count) / static_cast<double>(of);
+}
+
+Range Proportion::interval() const {
+  if (of == 0) {
+    return {0, 1};
+  }
+  constexpr double kZ = 1.959963984540054;  // 97.5 % quantile of the normal distribution
+  const auto n = static_cast<double>(of);
+  const double denominator = 1 + kZ * kZ / n;
+  const double center = (share() + kZ * kZ / (2 * n)) / denominator;
+  const double half =
+      kZ * std::sqrt(share() * (1 - share()) / n + kZ * kZ / (4 * n * n)) / denominator;
+  return {std::max(center - half, 0.0), std::min(center + half, 1.0)};
+}
+
+namespace {
+
+/// The float network, with what became of each node.
+std::vector<ReportNode> draw(const Graph& prepared, const Graph& integer,
+                             const Comparison& comparison) {
+  std::set<NodeId> on_integers;
+  for (const auto& [quantized, real] : comparison.same.nodes) {
+    if (integer.type(integer.node(quantized).outputs[0]).quant) {
+      on_integers.insert(real);
+    }
+  }
+  std::vector<ReportNode> nodes;
+  std::map<NodeId, std::size_t> indices;
+  for (const NodeId id : prepared.topological_order()) {
+    const Node& node = prepared.node(id);
+    ReportNode drawn{.name = node.name,
+                     .op = node.op,
+                     .integer = on_integers.contains(id),
+                     .layer = {},
+                     .inputs = {}};
+    if (const auto layer = comparison.layer_of.find(id); layer != comparison.layer_of.end()) {
+      drawn.layer = layer->second;
+      // A Relu that saturation replaced runs as what it is part of.
+      const ComparedLayer& whole = comparison.layers[layer->second];
+      drawn.integer = drawn.integer || on_integers.contains(whole.main);
+    }
+    for (const ValueId operand : node.inputs) {
+      const auto producer = operand ? prepared.producer(operand) : std::nullopt;
+      if (producer) {
+        drawn.inputs.push_back(indices.at(*producer));
+      }
+    }
+    indices.emplace(id, nodes.size());
+    nodes.push_back(std::move(drawn));
+  }
+  return nodes;
+}
+
+/// The layer that computes a float value; empty for an input of the network.
+std::string layer_of(ValueId value, const Graph& prepared, const Comparison& comparison) {
+  const auto producer = prepared.producer(value);
+  const auto layer = producer ? comparison.layer_of.find(*producer) : comparison.layer_of.end();
+  return layer == comparison.layer_of.end()
+             ? std::string()
+             : prepared.node(comparison.layers[layer->second].main).name;
+}
+
+/// The operator whose settings count for a value.
+std::string deciding_node(ValueId value, const Graph& prepared) {
+  if (const auto producer = prepared.producer(value)) {
+    return prepared.node(*producer).name;
+  }
+  const std::vector<NodeId>& users = prepared.users(value);
+  return users.empty() ? std::string() : prepared.node(users[0]).name;
+}
+
+/// Points that a table decided keep the name of the value there.
+std::string calibrator_of(const std::string& value, const QuantTable* table) {
+  if (table == nullptr) {
+    return {};
+  }
+  const auto found = table->find(value);
+  return found == table->end() ? std::string() : found->second.calibrator;
+}
+
+std::size_t integer_operators(const Graph& integer) {
+  std::size_t count = 0;
+  for (const NodeId id : integer.nodes()) {
+    const Node& node = integer.node(id);
+    count += !is_conversion(node) && integer.type(node.outputs[0]).quant ? 1U : 0U;
+  }
+  return count;
+}
+
+}  // namespace
+
+Report compare(const Graph& prepared, const Graph& integer, const Dataset& data,
+               const CompareFacts& known, const CompareOptions& options) {
+  const Comparison comparison = find_layers(prepared, integer);
+  const SideBySide graphs = put_side_by_side(prepared, integer, comparison);
+  const Measured measured = measure(
+      graphs, data,
+      {.threads = options.threads, .samples = options.samples, .progress = options.progress});
+  Report report;
+  report.samples = measured.samples;
+  report.real.operators = prepared.nodes().size();
+  report.quantized.operators = integer.nodes().size();
+  report.quantized.integer_operators = integer_operators(integer);
+  report.accuracy = measured.accuracy;
+  report.worst_samples = measured.worst_samples;
+  for (std::size_t i = 0; i < measured.outputs.size(); ++i) {
+    report.outputs.push_back({prepared.name(prepared.outputs()[i]),
+                              measured.outputs[i].error.deviation(),
+                              measured.outputs[i].agreement});
+  }
+  report.layers = layer_facts(prepared, integer, comparison, known);
+  for (std::size_t i = 0; i < report.layers.size(); ++i) {
+    report.layers[i].local = measured.layers[i].local.deviation();
+    report.layers[i].cumulative = measured.layers[i].cumulative.deviation();
+  }
+  for (std::size_t i = 0; i < comparison.points.size(); ++i) {
+    const ComparedPoint& point = comparison.points[i];
+    PointReport& entry = report.points.emplace_back(point_facts(
+        point.name, *integer.type(point.storage).quant, measured.points[i], known.calibrators));
+    entry.value = prepared.name(point.real);
+    entry.layer = layer_of(point.real, prepared, comparison);
+    entry.node = deciding_node(point.real, prepared);
+    entry.calibrator = calibrator_of(entry.value, known.table);
+  }
+  report.nodes = draw(prepared, integer, comparison);
+  report.float_operators = float_operators(prepared, known);
+  return report;
+}
+
+}  // namespace tare

@@ -1,0 +1,154 @@
+#include "compare/layer_facts.h"
+
+#include "compare/weight_facts.h"
+#include "graph/product.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+namespace tare {
+namespace {
+
+/// Multiplications of one run of a product.
+double multiplications(const Graph& graph, const Node& node) {
+  if (!is_product(node)) {
+    return 0;
+  }
+  const auto count = [&](ValueId value) {
+    return static_cast<double>(element_count(graph.type(value).shape));
+  };
+  const Shape& x = graph.type(node.inputs[0]).shape;
+  const Shape& w = graph.type(node.inputs[1]).shape;
+  if (node.op == "Conv") {
+    const double of_each = count(node.inputs[1]) / static_cast<double>(w[0]);
+    return count(node.outputs[0]) * of_each;
+  }
+  if (node.op == "ConvTranspose") {
+    const double of_each = count(node.inputs[1]) / static_cast<double>(w[0]);
+    return count(node.inputs[0]) * of_each;
+  }
+  const bool is_transposed = node.op == "Gemm" && node.attributes.integer("transA", 0) != 0;
+  return count(node.outputs[0]) * static_cast<double>(is_transposed ? x[0] : x.back());
+}
+
+class Facts {
+ public:
+  Facts(const Graph& prepared, const Graph& integer, const Comparison& comparison,
+        const CompareFacts& known)
+      : real_(prepared), integer_(integer), comparison_(comparison) {
+    for (const auto& [quantized, real] : comparison.same.nodes) {
+      counterpart_.emplace(real, quantized);
+    }
+    for (const Verdict& verdict : known.verdicts) {
+      verdicts_.emplace(verdict.node, &verdict);
+    }
+    for (const ProductSums& sums : guaranteed_sums(integer)) {
+      guaranteed_.emplace(sums.node, sums.range);
+    }
+    for (const ProductSums& sums : known.sums) {
+      seen_.emplace(sums.node, sums.range);
+    }
+    for (const ComparedPoint& point : comparison.points) {
+      points_.emplace(point.storage, point.name);
+    }
+  }
+
+  std::vector<LayerReport> run() {
+    std::vector<LayerReport> layers;
+    for (const ComparedLayer& compared : comparison_.layers) {
+      const Node& node = real_.node(compared.main);
+      LayerReport& layer = layers.emplace_back();
+      layer.name = node.name;
+      layer.op = node.op;
+      layer.result = real_.name(compared.real);
+      place(compared, layers);
+      layer.macs = multiplications(real_, node);
+      if (const auto point = points_.find(compared.quantized); point != points_.end()) {
+        layer.point = point->second;
+      }
+      if (const auto own = counterpart_.find(compared.main); own != counterpart_.end()) {
+        look_at(node, own->second, layer);
+      }
+    }
+    return layers;
+  }
+
+ private:
+  /// Inputs and depth of the last layer.
+  void place(const ComparedLayer& compared, std::vector<LayerReport>& layers) {
+    LayerReport& layer = layers.back();
+    for (const ValueId input : compared.inputs) {
+      const auto before = index_of_.find(input);
+      if (before == index_of_.end()) {
+        layer.inputs.push_back(real_.name(input));
+      } else {
+        layer.inputs.push_back(layers[before->second].name);
+        layer.depth = std::max(layer.depth, layers[before->second].depth + 1);
+      }
+    }
+    index_of_.emplace(compared.real, layers.size() - 1);
+  }
+
+  void look_at(const Node& real, NodeId own, LayerReport& layer) const {
+    const Node& quantized = integer_.node(own);
+    for (const std::string& name : original_names(quantized.name)) {
+      if (const auto found = verdicts_.find(name); found != verdicts_.end()) {
+        layer.runs_as = found->second->runs_as;
+        layer.float_because = found->second->because;
+        break;
+      }
+    }
+    if (!is_product(quantized)) {
+      return;
+    }
+    layer.weight = weight_facts(real_, real, integer_, quantized);
+    if (const auto sums = guaranteed_.find(own); sums != guaranteed_.end()) {
+      AccumulatorReport& accumulator = layer.accumulator.emplace();
+      accumulator.bits_guaranteed = sums->second.bits();
+      if (const auto seen = seen_.find(own); seen != seen_.end()) {
+        accumulator.bits_seen = seen->second.bits();
+      }
+      accumulator.bias_margin = bias_margin(integer_, quantized);
+      if (layer.weight) {
+        accumulator.widened_channels = count_widened(*layer.weight, integer_, quantized);
+      }
+    }
+  }
+
+  const Graph& real_;
+  const Graph& integer_;
+  const Comparison& comparison_;
+  std::map<NodeId, NodeId> counterpart_;  ///< float node -> integer node
+  std::map<std::string, const Verdict*> verdicts_;
+  std::map<NodeId, SumRange> guaranteed_;
+  std::map<NodeId, SumRange> seen_;
+  std::map<ValueId, std::string> points_;    ///< storage -> name
+  std::map<ValueId, std::size_t> index_of_;  ///< result -> layer
+};
+
+}  // namespace
+
+std::vector<LayerReport> layer_facts(const Graph& prepared, const Graph& integer,
+                                     const Comparison& comparison, const CompareFacts& known) {
+  return Facts(prepared, integer, comparison, known).run();
+}
+
+std::vector<FloatOperator> float_operators(const Graph& prepared, const CompareFacts& known) {
+  std::vector<FloatOperator> result;
+  for (const Verdict& verdict : known.verdicts) {
+    if (verdict.because.empty()) {
+      continue;
+    }
+    FloatOperator& entry = result.emplace_back(verdict.node, verdict.op, verdict.because);
+    for (const std::string& name : original_names(verdict.node)) {
+      if (prepared.find_node(name)) {
+        entry.name = name;
+        break;
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace tare

@@ -1,0 +1,202 @@
+#include "compare/layers.h"
+
+#include "compare/node_kinds.h"
+#include "graph/affine_ops.h"
+#include "graph/product.h"
+
+#include <algorithm>
+#include <set>
+
+namespace tare {
+
+bool is_rounded_activation(const TensorType& type) {
+  return type.quant && type.quant->storage != DType::kInt32;
+}
+
+namespace {
+
+class LayerFinder {
+ public:
+  LayerFinder(const Graph& real, const Graph& integer) : real_(real), integer_(integer) {
+    result_.same = match(real, integer);
+    for (const NodeId id : integer.topological_order()) {
+      for (const ValueId value : integer.node(id).outputs) {
+        stand_for(value);
+      }
+    }
+    for (const ValueId input : integer.inputs()) {
+      stand_for(input);
+    }
+  }
+
+  Comparison run() {
+    order_ = real_.topological_order();
+    for (const NodeId id : order_) {
+      for (const ValueId value : real_.node(id).outputs) {
+        if (is_boundary(value)) {
+          add_layer(value);
+          boundaries_.insert(value);
+        }
+      }
+    }
+    for (const ValueId input : real_.inputs()) {
+      add_points(input);
+    }
+    for (const NodeId id : order_) {
+      for (const ValueId value : real_.node(id).outputs) {
+        add_points(value);
+      }
+    }
+    return std::move(result_);
+  }
+
+ private:
+  void stand_for(ValueId value) {
+    const auto found = result_.same.values.find(value);
+    if (found != result_.same.values.end()) {
+      forms_[found->second].push_back(value);
+    }
+  }
+
+  /// What readers of a float value read in the integer graph: storage values before real ones,
+  /// accumulators last; absent when nothing stands for it.
+  ValueId as_read(ValueId real) const {
+    const auto found = forms_.find(real);
+    if (found == forms_.end()) {
+      return {};
+    }
+    const auto rank = [this](ValueId value) {
+      const TensorType& type = integer_.type(value);
+      return is_rounded_activation(type) ? 0 : type.quant ? 2 : 1;
+    };
+    return *std::min_element(found->second.begin(), found->second.end(),
+                             [&](ValueId a, ValueId b) { return rank(a) < rank(b); });
+  }
+
+  bool moves_elements(const Graph& graph, const Node& node) const {
+    const AffineOp* row = find_affine_op(graph, node);
+    return node.op == "Identity" || (row != nullptr && row->rule == AffineRule::kMoves);
+  }
+
+  bool is_boundary(ValueId value) const {
+    if (real_.type(value).dtype != DType::kFloat32 || !as_read(value)) {
+      return false;
+    }
+    const Node& node = real_.node(*real_.producer(value));
+    const bool is_inside =
+        is_activated(real_, value) && as_read(real_.node(real_.users(value)[0]).outputs[0]);
+    return real_.is_output(value) || !(moves_elements(real_, node) || is_inside);
+  }
+
+  /// Whether all that reads it is a Relu or Clip, which then says what is left of it.
+  bool is_activated(const Graph& graph, ValueId value) const {
+    return graph.single_use(value) && is_activation(graph.node(graph.users(value)[0]));
+  }
+
+  void add_layer(ValueId value) {
+    ComparedLayer layer{.main = *real_.producer(value),
+                        .nodes = {},
+                        .inputs = {},
+                        .real = value,
+                        .quantized = as_read(value)};
+    std::set<NodeId> inside;
+    collect(value, inside, layer.inputs);
+    for (const NodeId id : order_) {
+      if (inside.contains(id)) {
+        layer.nodes.push_back(id);
+      }
+    }
+    layer.main = main_of(layer);
+    for (const NodeId id : layer.nodes) {
+      result_.layer_of.emplace(id, result_.layers.size());
+    }
+    result_.layers.push_back(std::move(layer));
+  }
+
+  void collect(ValueId value, std::set<NodeId>& inside, std::vector<ValueId>& inputs) const {
+    const auto producer = real_.producer(value);
+    if (!producer || !inside.insert(*producer).second) {
+      return;
+    }
+    for (const ValueId operand : real_.node(*producer).inputs) {
+      if (!operand || real_.constant(operand) != nullptr) {
+        continue;
+      }
+      if (real_.is_input(operand) || boundaries_.contains(operand)) {
+        if (std::find(inputs.begin(), inputs.end(), operand) == inputs.end()) {
+          inputs.push_back(operand);
+        }
+      } else {
+        collect(operand, inside, inputs);
+      }
+    }
+  }
+
+  /// No two layers have the same one: what computes the result is in no other.
+  NodeId main_of(const ComparedLayer& layer) const {
+    NodeId main = layer.main;
+    const auto rank = [this](NodeId id) {
+      const Node& node = real_.node(id);
+      return is_product(node) ? 0 : is_activation(node) || moves_elements(real_, node) ? 2 : 1;
+    };
+    for (const NodeId id : layer.nodes) {
+      if (rank(id) < rank(main) && !result_.layer_of.contains(id)) {
+        main = id;
+      }
+    }
+    return main;
+  }
+
+  void add_points(ValueId real) {
+    const auto found = forms_.find(real);
+    if (found == forms_.end()) {
+      return;
+    }
+    std::vector<QuantParams> known;
+    for (const ValueId storage : found->second) {
+      const TensorType& type = integer_.type(storage);
+      if (!is_rounded_activation(type) || !rounds(storage) ||
+          std::find(known.begin(), known.end(), *type.quant) != known.end()) {
+        continue;
+      }
+      known.push_back(*type.quant);
+      const std::string number = known.size() == 1 ? "" : ":" + std::to_string(known.size());
+      result_.points.push_back({real_.name(real) + number, real, storage});
+    }
+  }
+
+  /// Whether it has parameters of its own, rather than those of what it was made of. What is
+  /// rounded before a Relu or Clip on storage values counts after it.
+  bool rounds(ValueId storage) const {
+    const auto producer = integer_.producer(storage);
+    if (!producer || is_activated(integer_, storage)) {
+      return false;
+    }
+    const Node* node = &integer_.node(*producer);
+    while (is_activation(*node)) {
+      const auto before = integer_.producer(node->inputs[0]);
+      if (!before || !integer_.single_use(node->inputs[0])) {
+        return false;
+      }
+      node = &integer_.node(*before);
+    }
+    const AffineOp* row = find_affine_op(integer_, *node);
+    return is_conversion(*node) || (row != nullptr && (row->rule == AffineRule::kRounds ||
+                                                       row->rule == AffineRule::kTabulates));
+  }
+
+  const Graph& real_;
+  const Graph& integer_;
+  std::vector<NodeId> order_;
+  std::map<ValueId, std::vector<ValueId>> forms_;  ///< float value -> what stands for it
+  std::set<ValueId> boundaries_;
+  Comparison result_;
+};
+
+}  // namespace
+
+Comparison find_layers(const Graph& prepared, const Graph& integer) {
+  return LayerFinder(prepared, integer).run();
+}
+
+}  // namespace tare

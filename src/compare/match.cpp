@@ -1,0 +1,258 @@
+#include "compare/match.h"
+
+#include "compare/node_kinds.h"
+#include "compare/weight_facts.h"
+#include "graph/product.h"
+#include "lower/saturation.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <set>
+
+namespace tare {
+namespace {
+
+/// What lowering, our export and ONNX Runtime's quantizer append to names.
+constexpr std::array<std::string_view, 14> kSuffixes{
+    "_accumulated",
+    "_dequantized",
+    "_quantized",
+    "_requantized",
+    "_storage",
+    "_real",
+    "_expressed",
+    "_QuantizeLinear_Output",
+    "_QuantizeLinear_Input",
+    "_DequantizeLinear_Output",
+    "_DequantizeLinear_Input",
+    "_QuantizeLinear",
+    "_DequantizeLinear",
+    "_quant",
+};
+
+/// Without one suffix, or without "_7" where another value had the name; empty when there is
+/// nothing to take off.
+std::string_view shortened(std::string_view name) {
+  for (const std::string_view suffix : kSuffixes) {
+    if (name.ends_with(suffix)) {
+      return name.substr(0, name.size() - suffix.size());
+    }
+  }
+  const std::size_t end = name.find_last_not_of("0123456789");
+  const bool is_numbered =
+      end != std::string_view::npos && end + 1 < name.size() && name[end] == '_';
+  return is_numbered ? name.substr(0, end) : std::string_view{};
+}
+
+class Matcher {
+ public:
+  Matcher(const Graph& prepared, const Graph& integer) : real_(prepared), integer_(integer) {}
+
+  Correspondence run() {
+    match_inputs();
+    for (const NodeId id : integer_.topological_order()) {
+      const Node& node = integer_.node(id);
+      if (is_conversion(node)) {
+        convert(node);
+      } else {
+        compute(id, node);
+      }
+    }
+    return std::move(result_);
+  }
+
+ private:
+  /// By name; models whose inputs were renamed have them in the same order.
+  void match_inputs() {
+    for (std::size_t i = 0; i < integer_.inputs().size(); ++i) {
+      const ValueId input = integer_.inputs()[i];
+      const auto same = real_.find_value(integer_.name(input));
+      if (same && real_.is_input(*same)) {
+        result_.values.emplace(input, *same);
+      } else if (i < real_.inputs().size()) {
+        result_.values.emplace(input, real_.inputs()[i]);
+      }
+    }
+  }
+
+  void convert(const Node& node) {
+    const ValueId result = node.outputs[0];
+    const auto known = result_.values.find(node.inputs[0]);
+    const auto value =
+        known != result_.values.end() ? std::optional(known->second) : by_name(result);
+    if (value) {
+      result_.values.emplace(result, past_saturation(*value, result));
+    }
+  }
+
+  /// The value after a Relu or Clip whose work it does that `result` saturates.
+  ValueId past_saturation(ValueId value, ValueId result) const {
+    const TensorType& type = integer_.type(result);
+    for (bool changed = type.quant && type.quant->storage != DType::kInt32; changed;) {
+      changed = false;
+      for (const NodeId user : real_.users(value)) {
+        const Node& node = real_.node(user);
+        if (node.inputs[0] == value && saturates_like(real_, node, *type.quant)) {
+          value = node.outputs[0];
+          changed = true;
+          break;
+        }
+      }
+    }
+    return value;
+  }
+
+  void compute(NodeId id, const Node& node) {
+    if (const auto original = original_of(node)) {
+      result_.nodes.emplace(id, *original);
+      taken_.insert(*original);
+      const Node& real = real_.node(*original);
+      for (std::size_t i = 0; i < std::min(node.outputs.size(), real.outputs.size()); ++i) {
+        result_.values.emplace(node.outputs[i],
+                               past_saturation(real.outputs[i], node.outputs[i]));
+      }
+      return;
+    }
+    for (const ValueId output : node.outputs) {
+      if (const auto value = by_name(output)) {
+        result_.values.emplace(output, *value);
+      }
+    }
+  }
+
+  bool same_shape(ValueId real, ValueId integer) const {
+    return real_.type(real).shape == integer_.type(integer).shape;
+  }
+
+  std::optional<ValueId> by_name(ValueId integer) const {
+    for (const std::string& name : original_names(integer_.name(integer))) {
+      const auto value = real_.find_value(name);
+      if (value && real_.constant(*value) == nullptr) {
+        return same_shape(*value, integer) ? value : std::nullopt;
+      }
+    }
+    return std::nullopt;
+  }
+
+  /// What computes the value, or what it is a Relu or Clip of, if that is such an operator.
+  std::optional<NodeId> producer_of_kind(ValueId value, const std::string& op) const {
+    for (auto producer = real_.producer(value); producer;
+         producer = real_.producer(real_.node(*producer).inputs[0])) {
+      const Node& node = real_.node(*producer);
+      if (node.op == op) {
+        return producer;
+      }
+      if (!is_activation(node)) {
+        break;
+      }
+    }
+    return std::nullopt;
+  }
+
+  std::optional<NodeId> original_of(const Node& node) const {
+    const auto fits = [&](std::optional<NodeId> id) {
+      return id && real_.node(*id).op == node.op && !taken_.contains(*id) &&
+             same_shape(real_.node(*id).outputs[0], node.outputs[0]);
+    };
+    if (const auto value = by_name(node.outputs[0])) {
+      if (const auto producer = producer_of_kind(*value, node.op); fits(producer)) {
+        return producer;
+      }
+    }
+    for (const std::string& name : original_names(node.name)) {
+      if (const auto found = real_.find_node(name); fits(found)) {
+        return found;
+      }
+    }
+    return by_position(node);
+  }
+
+  /// Of the operators of that kind that read what the node reads, the one with its weights.
+  std::optional<NodeId> by_position(const Node& node) const {
+    const auto first =
+        node.inputs.empty() ? result_.values.end() : result_.values.find(node.inputs[0]);
+    if (first == result_.values.end()) {
+      return std::nullopt;
+    }
+    std::optional<NodeId> best;
+    double least = std::numeric_limits<double>::infinity();
+    for (const NodeId user : real_.users(first->second)) {
+      const Node& candidate = real_.node(user);
+      if (candidate.op != node.op || taken_.contains(user) ||
+          !same_shape(candidate.outputs[0], node.outputs[0])) {
+        continue;
+      }
+      const double distance = operand_distance(candidate, node);
+      if (distance < least) {
+        least = distance;
+        best = user;
+      }
+    }
+    return best;
+  }
+
+  /// How far the operands are from each other; infinite when they are not the same values.
+  double operand_distance(const Node& real, const Node& integer) const {
+    constexpr double kOther = std::numeric_limits<double>::infinity();
+    if (real.inputs.size() < integer.inputs.size()) {
+      return kOther;
+    }
+    double distance = 0;
+    for (std::size_t i = 0; i < integer.inputs.size(); ++i) {
+      const ValueId own = integer.inputs[i];
+      const ValueId other = real.inputs[i];
+      if (!own || !other) {
+        continue;
+      }
+      const auto known = result_.values.find(own);
+      if (known != result_.values.end()) {
+        if (known->second != other) {
+          return kOther;
+        }
+      } else if (i == 1 && is_product(real) && integer_.constant(own) != nullptr) {
+        const auto weights = exact_weights(real_, real, integer_, integer);
+        if (!weights) {
+          return kOther;
+        }
+        distance += weight_distance(*weights, own);
+      }
+    }
+    return distance;
+  }
+
+  double weight_distance(const Tensor& real, ValueId integer) const {
+    const auto& params = integer_.type(integer).quant;
+    const Tensor& stored = *integer_.constant(integer);
+    const auto own = (params ? dequantize(stored, *params) : stored).to_double();
+    const auto other = real.to_double();
+    double sum = 0;
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      sum += std::abs(own[i] - other[i]);
+    }
+    return sum;
+  }
+
+  const Graph& real_;
+  const Graph& integer_;
+  Correspondence result_;
+  std::set<NodeId> taken_;
+};
+
+}  // namespace
+
+std::vector<std::string> original_names(std::string_view derived) {
+  std::vector<std::string> names;
+  for (; !derived.empty(); derived = shortened(derived)) {
+    names.emplace_back(derived);
+  }
+  return names;
+}
+
+Correspondence match(const Graph& prepared, const Graph& integer) {
+  return Matcher(prepared, integer).run();
+}
+
+}  // namespace tare

@@ -1,0 +1,208 @@
+#include "compare/measure.h"
+
+#include "base/check.h"
+#include "base/parallel.h"
+#include "compare/outputs.h"
+#include "execute/feed.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+namespace tare {
+namespace {
+
+/// What becomes of an observed value: it is kept as float value number `real` for `readers`
+/// comparisons, or compared with that one.
+struct Task {
+  enum class Kind { kKeep, kPoint, kLocal, kCumulative };
+  Kind kind = Kind::kKeep;
+  std::size_t real = 0;
+  std::size_t index = 0;  ///< of the point or layer
+};
+
+/// What is observed of the graph, and why. A value may serve several comparisons.
+class Tasks {
+ public:
+  explicit Tasks(const SideBySide& graphs) {
+    for (std::size_t i = 0; i < graphs.point_real.size(); ++i) {
+      add(Task::Kind::kPoint, graphs.point_real[i], graphs.point_storage[i], i);
+    }
+    for (std::size_t i = 0; i < graphs.layer_real.size(); ++i) {
+      add(Task::Kind::kLocal, graphs.layer_real[i], graphs.layer_local[i], i);
+      add(Task::Kind::kCumulative, graphs.layer_real[i], graphs.layer_cumulative[i], i);
+    }
+  }
+
+  std::vector<ValueId> observed;
+  std::vector<std::vector<Task>> of;  ///< for each observed value, keeping first
+  std::vector<std::size_t> readers;   ///< for each float value
+
+ private:
+  void add(Task::Kind kind, ValueId real, ValueId other, std::size_t index) {
+    auto [found, is_new] = reals_.try_emplace(real, readers.size());
+    if (is_new) {
+      readers.push_back(0);
+      of[position(real)].insert(of[position(real)].begin(), {Task::Kind::kKeep, found->second});
+    }
+    ++readers[found->second];
+    of[position(other)].push_back({kind, found->second, index});
+  }
+
+  std::size_t position(ValueId value) {
+    const auto [found, is_new] = positions_.try_emplace(value, observed.size());
+    if (is_new) {
+      observed.push_back(value);
+      of.emplace_back();
+    }
+    return found->second;
+  }
+
+  std::map<ValueId, std::size_t> reals_;
+  std::map<ValueId, std::size_t> positions_;
+};
+
+/// A float tensor that waits for what it is compared with.
+struct Kept {
+  std::vector<float> values;
+  const TensorType* type = nullptr;
+  bool channels_last = false;
+  std::size_t readers = 0;
+
+  TensorView view() const {
+    return {type, reinterpret_cast<const std::byte*>(values.data()), channels_last};
+  }
+};
+
+/// What one thread has measured.
+class Worker {
+ public:
+  Worker(const Executable& executable, const Tasks& tasks, std::size_t layers,
+         std::size_t points)
+      : workspace_(executable), tasks_(&tasks), kept_(tasks.readers.size()) {
+    measured.layers.resize(layers);
+    measured.points.resize(points);
+  }
+
+  std::vector<Tensor> run(const Executable& executable, std::span<const Tensor> inputs,
+                          std::size_t first_sample, std::size_t batch) {
+    first_sample_ = first_sample;
+    batch_ = batch;
+    return executable.run(
+        workspace_, inputs,
+        [this](std::size_t index, const TensorView& view) { take(index, view); });
+  }
+
+  Measured measured;
+
+ private:
+  void take(std::size_t index, const TensorView& view) {
+    for (const Task& task : tasks_->of[index]) {
+      if (task.kind == Task::Kind::kKeep) {
+        keep(task.real, view);
+      } else {
+        compare(task, view);
+      }
+    }
+  }
+
+  void keep(std::size_t real, const TensorView& view) {
+    Kept& kept = kept_[real];
+    if (!spare_.empty()) {
+      kept.values = std::move(spare_.back());
+      spare_.pop_back();
+    }
+    const auto values = view.elements<float>();
+    kept.values.assign(values.begin(), values.end());
+    kept.type = view.type;
+    kept.channels_last = view.channels_last;
+    kept.readers = tasks_->readers[real];
+  }
+
+  void compare(const Task& task, const TensorView& view) {
+    Kept& kept = kept_[task.real];
+    check(kept.readers > 0, "a value came before the one that it is compared with");
+    switch (task.kind) {
+      case Task::Kind::kPoint:
+        measured.points[task.index].observe(kept.view(), view, first_sample_, batch_);
+        break;
+      case Task::Kind::kLocal:
+        measured.layers[task.index].local.observe(kept.view(), view, first_sample_, batch_);
+        break;
+      default:
+        measured.layers[task.index].cumulative.observe(kept.view(), view, first_sample_,
+                                                       batch_);
+    }
+    if (--kept.readers == 0) {
+      spare_.push_back(std::move(kept.values));
+    }
+  }
+
+  Executable::Workspace workspace_;
+  const Tasks* tasks_;
+  std::vector<Kept> kept_;
+  std::vector<std::vector<float>> spare_;
+  std::size_t first_sample_ = 0;
+  std::size_t batch_ = 1;
+};
+
+void merge(const Measured& from, Measured& into) {
+  for (std::size_t i = 0; i < from.layers.size(); ++i) {
+    into.layers[i].local.merge(from.layers[i].local);
+    into.layers[i].cumulative.merge(from.layers[i].cumulative);
+  }
+  for (std::size_t i = 0; i < from.points.size(); ++i) {
+    into.points[i].merge(from.points[i]);
+  }
+}
+
+}  // namespace
+
+Measured measure(const SideBySide& graphs, const Dataset& data, const MeasureOptions& options) {
+  const Tasks tasks(graphs);
+  const Executable executable(graphs.graph, {.observe = tasks.observed, .precise = true});
+  const Feed feed(graphs.graph, data, options.samples);
+  const auto labels = data.labels();
+  const std::size_t layers = graphs.layer_real.size();
+  const std::size_t points = graphs.point_real.size();
+  struct Share {
+    std::optional<Worker> worker;
+    std::optional<OutputSums> outputs;
+  };
+  std::vector<Share> shares(static_cast<std::size_t>(thread_count(options.threads)));
+  std::mutex mutex;
+  std::size_t done = 0;
+  parallel_for(feed.chunks(), static_cast<int>(shares.size()),
+               [&](std::size_t w, std::size_t chunk) {
+                 Share& share = shares[w];
+                 if (!share.worker) {
+                   share.worker.emplace(executable, tasks, layers, points);
+                   share.outputs.emplace(labels, feed.batch());
+                 }
+                 feed.for_each_run(chunk, [&](std::size_t run, std::span<const Tensor> inputs) {
+                   const std::size_t first = run * feed.batch();
+                   share.outputs->observe(
+                       share.worker->run(executable, inputs, first, feed.batch()), first);
+                 });
+                 if (options.progress) {
+                   const std::lock_guard lock(mutex);
+                   done += feed.samples_in(chunk);
+                   options.progress(done, feed.samples());
+                 }
+               });
+  Measured result;
+  result.samples = feed.samples();
+  result.layers.resize(layers);
+  result.points.resize(points);
+  OutputSums outputs(labels, feed.batch());
+  for (const Share& share : shares) {
+    if (share.worker) {
+      merge(share.worker->measured, result);
+      outputs.merge(*share.outputs);
+    }
+  }
+  outputs.finish(result);
+  return result;
+}
+
+}  // namespace tare

@@ -1,0 +1,163 @@
+#include "compare/point_facts.h"
+
+#include "tare/bins.h"
+#include "tare/expected_error.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace tare {
+namespace {
+
+constexpr std::size_t kBars = 128;
+
+double share(std::uint64_t part, std::uint64_t all) {
+  return all == 0 ? 0 : static_cast<double>(part) / static_cast<double>(all);
+}
+
+/// The bins that hold anything, several to a bar.
+HistogramReport histogram(const Summary& seen) {
+  const std::vector<std::uint64_t>& bins = seen.bins();
+  const auto is_used = [](std::uint64_t count) { return count != 0; };
+  const auto first = std::find_if(bins.begin(), bins.end(), is_used);
+  if (first == bins.end()) {
+    return {};
+  }
+  const auto begin = static_cast<std::size_t>(first - bins.begin());
+  const auto end =
+      bins.size() - static_cast<std::size_t>(std::find_if(bins.rbegin(), bins.rend(), is_used) -
+                                             bins.rbegin());
+  const std::size_t each = (end - begin + kBars - 1) / kBars;
+  const std::size_t bars = (end - begin + each - 1) / each;
+  const auto edge = [&](std::size_t bin) {
+    return (static_cast<double>(bin) - Summary::kBins / 2.0) * seen.bin_width();
+  };
+  HistogramReport result{edge(begin), edge(begin + bars * each),
+                         std::vector<std::uint64_t>(bars)};
+  for (std::size_t bin = begin; bin < end; ++bin) {
+    result.counts[(bin - begin) / each] += bins[bin];
+  }
+  return result;
+}
+
+/// Bits of information in a storage value.
+double entropy(const std::vector<std::uint64_t>& counts, std::uint64_t all) {
+  double bits = 0;
+  for (const std::uint64_t count : counts) {
+    if (count != 0) {
+      bits -= share(count, all) * std::log2(share(count, all));
+    }
+  }
+  return bits;
+}
+
+/// The magnitude that 99.9 % of the values do not exceed, up to the width of a bin.
+double bulk(const Summary& seen) {
+  std::vector<std::pair<double, std::uint64_t>> magnitudes;
+  for (const Stretch& part : stretches(seen)) {
+    magnitudes.emplace_back(std::max(-part.from, part.to), part.count);
+  }
+  std::sort(magnitudes.begin(), magnitudes.end());
+  auto beyond = seen.count() / 1000;
+  while (!magnitudes.empty() && magnitudes.back().second <= beyond) {
+    beyond -= magnitudes.back().second;
+    magnitudes.pop_back();
+  }
+  return magnitudes.empty() ? 0 : magnitudes.back().first;
+}
+
+void find_widest_channel(const ChannelSummary& channels, PointReport& report) {
+  if (channels.channels() < 2) {
+    return;
+  }
+  std::vector<double> magnitudes;
+  for (std::size_t c = 0; c < channels.channels(); ++c) {
+    magnitudes.push_back(
+        static_cast<double>(std::max(-channels.lows()[c], channels.highs()[c])));
+  }
+  const auto widest = std::max_element(magnitudes.begin(), magnitudes.end());
+  report.widest_channel = static_cast<std::size_t>(widest - magnitudes.begin());
+  const double largest = *widest;
+  const auto middle = magnitudes.begin() + static_cast<std::ptrdiff_t>(magnitudes.size() / 2);
+  std::nth_element(magnitudes.begin(), middle, magnitudes.end());
+  if (*middle > 0) {
+    report.channel_ratio = largest / *middle;
+  }
+}
+
+/// A spec that asks for the kind of parameters there are.
+QuantSpec spec_of(const QuantParams& params) {
+  const StorageRange range = params.range();
+  return {.storage = params.storage,
+          .granularity = Granularity::kPerTensor,
+          .axis = 0,
+          .symmetric = params.zero_point[0] == (range.low + range.high + 1) / 2,
+          .narrow_range = params.narrow_range,
+          .power_of_two = false};
+}
+
+std::vector<RunnerUp> runners_up(const Summary& seen, const QuantParams& params,
+                                 std::span<const CalibratorInfo> calibrators) {
+  const QuantSpec spec = spec_of(params);
+  const ExpectedError expected(seen);
+  std::vector<RunnerUp> result;
+  for (const CalibratorInfo& info : calibrators) {
+    if (!info.make || info.given) {
+      continue;
+    }
+    const auto calibrator = info.make(CalibratorOptions({}));
+    if (calibrator->observer() != nullptr) {
+      continue;
+    }
+    const Range range = calibrator->choose(seen, spec);
+    const double error = expected.sum_of_squares(to_quant_params({range}, spec));
+    result.push_back({std::string(info.name), range,
+                      error / static_cast<double>(std::max<std::uint64_t>(seen.count(), 1))});
+  }
+  std::stable_sort(result.begin(), result.end(),
+                   [](const RunnerUp& a, const RunnerUp& b) { return a.error < b.error; });
+  return result;
+}
+
+}  // namespace
+
+PointReport point_facts(const std::string& name, const QuantParams& params,
+                        const RoundedValues& values,
+                        std::span<const CalibratorInfo> calibrators) {
+  const Summary& seen = values.seen.values;
+  const StorageRange range = params.range();
+  PointReport report;
+  report.name = name;
+  report.params = params;
+  report.seen = {seen.low(), seen.high()};
+  report.levels = static_cast<std::size_t>(range.high - range.low + 1);
+  report.levels_used =
+      static_cast<std::size_t>(std::count_if(values.counts.begin(), values.counts.end(),
+                                             [](std::uint64_t count) { return count != 0; }));
+  std::uint64_t all = 0;
+  for (const std::uint64_t count : values.counts) {
+    all += count;
+  }
+  report.effective_bits = entropy(values.counts, all);
+  report.saturated = {share(values.below, all), share(values.above, all)};
+  report.zeros = share(seen.zeros(), all);
+  report.lost = share(values.lost, all);
+  report.bulk = bulk(seen);
+  report.histogram = histogram(seen);
+  report.error = values.error.deviation();
+  find_widest_channel(values.seen.channels, report);
+  for (std::size_t c = 0; c < params.scale.size(); ++c) {
+    const auto scale = static_cast<double>(params.scale[c]);
+    report.chosen.low = std::min(report.chosen.low,
+                                 scale * static_cast<double>(range.low - params.zero_point[c]));
+    report.chosen.high = std::max(
+        report.chosen.high, scale * static_cast<double>(range.high - params.zero_point[c]));
+  }
+  if (!params.per_axis() && seen.count() > 0 && seen.nan() + seen.infinite() == 0) {
+    report.runners_up = runners_up(seen, params, calibrators);
+  }
+  return report;
+}
+
+}  // namespace tare

@@ -1,0 +1,27 @@
+#pragma once
+
+#include "tare/graph.h"
+
+#include "compare/layers.h"
+
+#include <vector>
+
+namespace tare {
+
+/// One graph that computes everything that is compared, so that one pass over the samples
+/// serves: the float network, the quantized one as it runs, and each of its layers once more
+/// from exact inputs. What is compared with a float value comes after it in topological order,
+/// and soon.
+struct SideBySide {
+  Graph graph;  ///< its outputs: those of the float network, then as many of the quantized one
+  std::vector<ValueId> layer_real;        ///< for each layer: its float result,
+  std::vector<ValueId> layer_local;       ///< its result from exact inputs,
+  std::vector<ValueId> layer_cumulative;  ///< its result in the quantized network
+  std::vector<ValueId> point_real;        ///< for each point: the float value,
+  std::vector<ValueId> point_storage;     ///< and that value rounded
+};
+
+/// Throws Error(kInvalidModel) when inputs or outputs of the two networks differ.
+SideBySide put_side_by_side(const Graph& prepared, const Graph& integer, const Comparison&);
+
+}  // namespace tare

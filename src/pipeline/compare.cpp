@@ -1,0 +1,87 @@
+#include "tare/diagnose.h"
+#include "tare/error.h"
+#include "tare/pipeline.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tare {
+namespace {
+
+/// Following sums costs several times what running the graph does, and bits hardly change after
+/// the first samples.
+constexpr std::size_t kSamplesOfSums = 16;
+
+constexpr const char* kFactorsKey = "tare.equalization";
+
+/// seen_sums() of the first samples; nothing for factors of more than 8 bits.
+std::vector<ProductSums> sums_of_first(const Graph& integer, const Dataset& data,
+                                       const CompareOptions& options) {
+  const std::size_t available = options.samples == 0 ? data.size() : options.samples;
+  try {
+    return seen_sums(integer, data, options.threads, std::min(available, kSamplesOfSums));
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kUnsupported) {
+      throw;
+    }
+    return {};
+  }
+}
+
+Report compare(const Graph& prepared, const Graph& integer, const ChannelFactors& factors,
+               const Dataset& data, const Target& target, CompareFacts facts,
+               const Toolkit& toolkit, const CompareOptions& options) {
+  const std::vector<ProductSums> sums = sums_of_first(integer, data, options);
+  facts.sums = sums;
+  facts.calibrators = toolkit.calibrators;
+  Report report = compare(prepared, integer, data, facts, options);
+  report.target = target.name;
+  for (const auto& [value, of_channels] : factors) {
+    report.equalized.push_back(value);
+  }
+  diagnose(report);
+  return report;
+}
+
+}  // namespace
+
+std::map<std::string, std::string> file_metadata(const QuantizeResult& result) {
+  std::map<std::string, std::string> metadata;
+  if (!result.factors.empty()) {
+    metadata.emplace(kFactorsKey, text_of(result.factors));
+  }
+  return metadata;
+}
+
+ChannelFactors metadata_factors(const std::map<std::string, std::string>& metadata) {
+  const auto found = metadata.find(kFactorsKey);
+  return found == metadata.end() ? ChannelFactors{} : channel_factors(found->second);
+}
+
+Report compare_models(const Graph& model, Graph quantized, const ChannelFactors& factors,
+                      const Dataset& data, const Config& config, const Toolkit& toolkit,
+                      const CompareOptions& options) {
+  if (is_quantized(model)) {
+    throw Error(ErrorCode::kInvalidModel, "float model", "is quantized already")
+        .hint("the float model comes first, then the quantized one");
+  }
+  const Target target = read_target(config.target);
+  const std::vector<Verdict> all = verdicts(quantized, target);
+  const Graph prepared = equalize(prepare(model, toolkit), factors);
+  const Graph integer = lower_quantized(std::move(quantized), config, toolkit);
+  return compare(prepared, integer, factors, data, target,
+                 {.verdicts = all, .sums = {}, .table = nullptr, .calibrators = {}}, toolkit,
+                 options);
+}
+
+Report compare_result(const QuantizeResult& result, const Dataset& data, const Toolkit& toolkit,
+                      const CompareOptions& options) {
+  const Target& target = result.simulated.target;
+  const std::vector<Verdict> all =
+      verdicts(export_form(result.integer, Form::kQdq, target), target);
+  return compare(result.simulated.source, result.integer, result.factors, data, target,
+                 {.verdicts = all, .sums = {}, .table = &result.table, .calibrators = {}},
+                 toolkit, options);
+}
+
+}  // namespace tare

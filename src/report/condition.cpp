@@ -1,0 +1,242 @@
+#include "tare/error.h"
+#include "tare/report_condition.h"
+
+#include "report/figures.h"
+#include "report/report_json.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace tare {
+namespace {
+
+constexpr std::array<std::string_view, 6> kComparisons{"<=", ">=", "==", "!=", "<", ">"};
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+std::string_view trimmed(std::string_view text) {
+  constexpr const char* kSpace = " \t";
+  const std::size_t first = text.find_first_not_of(kSpace);
+  return first == std::string_view::npos
+             ? std::string_view{}
+             : text.substr(first, text.find_last_not_of(kSpace) - first + 1);
+}
+
+/// Names in brackets may hold signs.
+std::size_t find_comparison(std::string_view text) {
+  const std::size_t after_names = text.rfind(']');
+  return text.find_first_of("<>=!", after_names == std::string_view::npos ? 0 : after_names);
+}
+
+bool holds(double value, std::string_view comparison, double bound) {
+  if (comparison == "<") {
+    return value < bound;
+  }
+  if (comparison == "<=") {
+    return value <= bound;
+  }
+  if (comparison == ">") {
+    return value > bound;
+  }
+  if (comparison == ">=") {
+    return value >= bound;
+  }
+  return (value == bound) == (comparison == "==");
+}
+
+/// Follows a path through a report.
+class Walker {
+ public:
+  explicit Walker(const std::string& text) : text_(text) {}
+
+  struct Found {
+    std::string where;  ///< the entries of lists on the way
+    std::optional<double> value;
+  };
+
+  std::vector<Found> values(const Json& report, std::string_view path) {
+    found_.clear();
+    follow(report, path, "");
+    return std::move(found_);
+  }
+
+  Error fault(const std::string& what) const {
+    return {ErrorCode::kInvalidConfig, "condition '" + text_ + "'", what};
+  }
+
+ private:
+  void follow(const Json& json, std::string_view path, const std::string& where) {
+    if (json.is_null()) {
+      found_.push_back({where, std::nullopt});  // and so is all that would be in it
+    } else if (path.starts_with("[")) {
+      choose(json, path, where);
+    } else if (json.is_array()) {
+      for (const Json& entry : json) {
+        follow(entry, path, where.empty() ? name_of(entry) : where);
+      }
+    } else if (path.empty()) {
+      if (!json.is_number()) {
+        throw fault("is about what is no number").expected("a field that holds one");
+      }
+      found_.push_back({where, json.get<double>()});
+    } else {
+      descend(json, path, where);
+    }
+  }
+
+  void descend(const Json& json, std::string_view path, const std::string& where) {
+    const std::size_t end = std::min(path.find_first_of(".["), path.size());
+    const std::string field(path.substr(0, end));
+    const auto member = json.is_object() ? json.find(field) : json.end();
+    if (!json.is_object() || member == json.end()) {
+      throw no_such("field", field,
+                    json.is_object() ? keys_of(json) : std::vector<std::string>{});
+    }
+    const std::string_view rest = path.substr(end);
+    const bool is_exact = field == "sqnr" && member->is_null() && json.value("exact", false);
+    if (is_exact && rest.empty()) {
+      found_.push_back({where, kInfinity});
+      return;
+    }
+    follow(*member, rest.starts_with(".") ? rest.substr(1) : rest, where);
+  }
+
+  /// An entry of a list; names may hold brackets themselves.
+  void choose(const Json& json, std::string_view path, const std::string& where) {
+    if (!json.is_array()) {
+      throw fault("chooses of what is no list");
+    }
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < json.size(); ++i) {
+      names.push_back(name_of(json[i]));
+    }
+    std::size_t end = path.find(']');
+    for (; end != std::string_view::npos; end = path.find(']', end + 1)) {
+      const std::string name(path.substr(1, end - 1));
+      std::size_t index =
+          static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+      if (index == names.size()) {
+        const auto [rest, error] =
+            std::from_chars(name.data(), name.data() + name.size(), index);
+        if (error != std::errc{} || rest != name.data() + name.size()) {
+          index = names.size();
+        }
+      }
+      if (index < names.size()) {
+        const std::string_view after = path.substr(end + 1);
+        follow(json[index], after.starts_with(".") ? after.substr(1) : after,
+               where.empty() ? names[index] : where);
+        return;
+      }
+    }
+    const std::size_t first_end = path.find(']');
+    if (first_end == std::string_view::npos) {
+      throw fault("has no ']' after '['");
+    }
+    throw no_such("entry", std::string(path.substr(1, first_end - 1)), names);
+  }
+
+  Error no_such(const std::string& kind, const std::string& name,
+                const std::vector<std::string>& known) const {
+    Error error = fault("the report has no " + kind + " '" + name + "'");
+    if (const std::string near = nearest(name, known); !near.empty()) {
+      error.hint("did you mean '" + near + "'?");
+    } else if (kind == "field" && !known.empty()) {
+      std::string all;
+      for (const std::string& each : known) {
+        all += (all.empty() ? "" : ", ") + each;
+      }
+      error.hint("there are " + all);
+    }
+    return error;
+  }
+
+  static std::vector<std::string> keys_of(const Json& object) {
+    std::vector<std::string> keys;
+    for (const auto& [key, value] : object.items()) {
+      keys.push_back(key);
+    }
+    return keys;
+  }
+
+  static std::string name_of(const Json& entry) {
+    const auto name = entry.is_object() ? entry.find("name") : entry.end();
+    return entry.is_object() && name != entry.end() && name->is_string()
+               ? name->get<std::string>()
+               : std::string();
+  }
+
+  const std::string& text_;
+  std::vector<Found> found_;
+};
+
+}  // namespace
+
+ReportCondition::ReportCondition(const std::string& text) : text_(text) {
+  const auto fault = [&](const std::string& what) {
+    return Error(ErrorCode::kInvalidConfig, "condition '" + text + "'", what)
+        .expected(
+            "a field of the report, one of < <= > >= == != and a number, as "
+            "'output.sqnr<30'");
+  };
+  const std::size_t sign = find_comparison(text);
+  if (sign == std::string::npos) {
+    throw fault("compares nothing");
+  }
+  const std::string_view from_sign = std::string_view(text).substr(sign);
+  const auto* const comparison =
+      std::find_if(kComparisons.begin(), kComparisons.end(),
+                   [&](std::string_view each) { return from_sign.starts_with(each); });
+  if (comparison == kComparisons.end()) {
+    throw fault("has no comparison that is known");
+  }
+  comparison_ = *comparison;
+  const std::string_view number = trimmed(from_sign.substr(comparison->size()));
+  const auto [rest, error] =
+      std::from_chars(number.data(), number.data() + number.size(), bound_);
+  if (error != std::errc{} || rest != number.data() + number.size() || !std::isfinite(bound_)) {
+    throw fault("does not end in a number");
+  }
+  std::string_view value = trimmed(std::string_view(text).substr(0, sign));
+  for (const auto& [name, over] :
+       {std::pair("min(", Over::kMin), std::pair("max(", Over::kMax)}) {
+    if (value.starts_with(name) && value.ends_with(")")) {
+      over_ = over;
+      value = trimmed(value.substr(4, value.size() - 5));
+      break;
+    }
+  }
+  if (value.empty()) {
+    throw fault("has no field");
+  }
+  path_ = value;
+}
+
+std::optional<std::string> ReportCondition::met_by(const std::string& report) const {
+  Walker walker(text_);
+  auto found = walker.values(Json::parse(report), path_);
+  if (over_ == Over::kOne && found.size() > 1) {
+    throw walker.fault("is about " + std::to_string(found.size()) + " numbers")
+        .expected("min(...) or max(...) of them, or the name of one in brackets");
+  }
+  if (over_ != Over::kOne) {
+    std::erase_if(found, [](const auto& each) { return !each.value; });
+  }
+  const auto chosen =
+      std::min_element(found.begin(), found.end(), [this](const auto& a, const auto& b) {
+        return over_ == Over::kMax ? *a.value > *b.value : *a.value < *b.value;
+      });
+  if (chosen == found.end() || !chosen->value) {
+    return text_ + ": there is no such value";
+  }
+  if (!holds(*chosen->value, comparison_, bound_)) {
+    return std::nullopt;
+  }
+  return text_ + ": it is " + brief(*chosen->value) +
+         (chosen->where.empty() ? "" : " at '" + chosen->where + "'");
+}
+
+}  // namespace tare

@@ -1,0 +1,60 @@
+#pragma once
+
+#include "tare/report.h"
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace tare {
+
+/// The diagnoses of a report while they are made. A point or layer has one explanation: those
+/// who look first are those who know best.
+class Findings {
+ public:
+  explicit Findings(const Report&);
+
+  const Report& report() const { return report_; }
+  /// The layers that read a point, in order.
+  std::vector<const LayerReport*> readers(const PointReport&) const;
+  /// The least SQNR of those alone, in dB; infinite where nothing reads it.
+  double reader_sqnr(const PointReport&) const;
+
+  /// The layer of that name; null when there is none.
+  const LayerReport* layer(const std::string& name) const;
+  /// Whether what the layer reads is far off in the quantized network. Parameters that were
+  /// chosen for such values look odd, and are chosen anew once that is mended.
+  bool follows_damage(const LayerReport&) const;
+
+  bool explained(const PointReport&) const;
+  bool explained(const LayerReport&) const;
+  /// `sqnr` is what the trouble leaves, in dB: the less, the more severe.
+  void add(const PointReport&, Diagnosis, double sqnr);
+  void add(const LayerReport&, Diagnosis, double sqnr);
+
+  /// The most severe first.
+  std::vector<Diagnosis> take();
+
+ private:
+  const Report& report_;
+  std::map<std::string, const LayerReport*> by_name_;
+  std::multimap<std::string, const LayerReport*> readers_;  ///< by layer or input
+  std::set<std::string> points_;
+  std::set<std::string> layers_;
+  std::vector<Diagnosis> found_;
+};
+
+// Each looks for one kind of trouble.
+void find_masks(Findings&);
+void find_outlier_channels(Findings&);
+void find_outliers(Findings&);
+void find_saturation(Findings&);
+void find_few_levels(Findings&);
+void find_weight_ranges(Findings&);
+void find_bias_overflow(Findings&);
+void find_narrow_accumulators(Findings&);
+void find_infinities(Findings&);
+void find_lossy_layers(Findings&);
+
+}  // namespace tare

@@ -1,0 +1,249 @@
+"use strict";
+// SQNR along the depth of the network: points for what layers lose by themselves, a line for the
+// error so far. The mouse and the arrow keys move one cursor over it.
+
+const kPlot = { width: 1120, height: 340, left: 52, right: 16, top: 36, bottom: 44 };
+
+class DepthChart {
+  constructor(layers) {
+    this.layers = layers;
+    this.at = -1;
+    const values = layers.flatMap((layer) => [layer.local?.sqnr, layer.cumulative?.sqnr]).filter(isNumber);
+    this.low = Math.min(0, 10 * Math.floor(Math.min(...values, 0) / 10));
+    this.high = 10 * Math.ceil(Math.max(...values, 10) / 10);
+    this.hasExact = layers.some((layer) => layer.local?.exact || layer.cumulative?.exact);
+    this.readout = element("p", { class: "readout" });
+    this.cursor = svg(
+      "g",
+      { class: "cursor", visibility: "hidden" },
+      svg("line", { y1: kPlot.top, y2: kPlot.height - kPlot.bottom + 14 }),
+      svg("circle", { class: "local", r: 5 }),
+      svg("circle", { class: "cumulative", r: 5 })
+    );
+    this.drawing = svg(
+      "svg",
+      { viewBox: `0 0 ${kPlot.width} ${kPlot.height}`, "aria-hidden": "true" },
+      svg("defs", {}, hatching("hatch-float-strip", "hatch-float")),
+      this.axes(),
+      this.strip(),
+      this.labels(),
+      this.line(),
+      this.dots(),
+      this.cursor
+    );
+    this.slider = element(
+      "div",
+      {
+        class: "chart",
+        tabindex: 0,
+        role: "slider",
+        "aria-label": "Layer on the chart of errors by depth",
+        "aria-valuemin": 1,
+        "aria-valuemax": layers.length,
+        "aria-valuenow": 1,
+        "aria-valuetext": this.textOf(0),
+        keydown: (event) => this.key(event),
+        focus: () => this.moveTo(Math.max(0, this.at)),
+        pointermove: (event) => this.moveTo(this.indexAt(event)),
+        click: (event) => openLayer(this.indexAt(event))
+      },
+      this.drawing
+    );
+  }
+
+  element() {
+    return element("figure", { class: "depth-chart" }, this.legend(), this.slider, this.readout);
+  }
+
+  x(index) {
+    const room = kPlot.width - kPlot.left - kPlot.right;
+    return kPlot.left + (room * (index + 0.5)) / this.layers.length;
+  }
+
+  y(error) {
+    const value = sqnrOf(error);
+    const room = kPlot.height - kPlot.top - kPlot.bottom;
+    return value === Infinity
+      ? kPlot.top - 20
+      : kPlot.top + (room * (this.high - value)) / (this.high - this.low);
+  }
+
+  indexAt(event) {
+    const box = this.drawing.getBoundingClientRect();
+    const x = ((event.clientX - box.left) * kPlot.width) / box.width;
+    const index = Math.floor(
+      ((x - kPlot.left) / (kPlot.width - kPlot.left - kPlot.right)) * this.layers.length
+    );
+    return Math.max(0, Math.min(this.layers.length - 1, index));
+  }
+
+  axes() {
+    const step = this.high - this.low > 80 ? 20 : 10;
+    const marks = [];
+    for (let value = this.low; value <= this.high; value += step) {
+      const y = this.y({ sqnr: value });
+      marks.push(
+        svg("line", { class: "grid", x1: kPlot.left, x2: kPlot.width - kPlot.right, y1: y, y2: y }),
+        svg("text", { x: kPlot.left - 8, y: y + 4, "text-anchor": "end" }, fixed(value, 0))
+      );
+    }
+    if (this.hasExact) {
+      marks.push(svg("text", { x: kPlot.left - 8, y: kPlot.top - 16, "text-anchor": "end" }, "exact"));
+    }
+    return svg(
+      "g",
+      { class: "axis" },
+      marks,
+      svg("text", { x: 0, y: kPlot.height - kPlot.bottom + 4 }, "dB"),
+      svg("text", { x: kPlot.left, y: kPlot.height - 4 }, "input"),
+      svg("text", { x: kPlot.width - kPlot.right, y: kPlot.height - 4, "text-anchor": "end" }, "output")
+    );
+  }
+
+  /** Below the axis: which layers run on integers. */
+  strip() {
+    const y = kPlot.height - kPlot.bottom + 8;
+    const half = this.x(0.5) - this.x(0);
+    const rectangles = regions(this.layers, isInteger).flatMap((region) => {
+      const box = {
+        x: this.x(region.first) - half,
+        width: this.x(region.end) - this.x(region.first),
+        y,
+        height: 12
+      };
+      return regionRectangles(region, box, "hatch-float-strip", box.width < 8);
+    });
+    return svg("g", { class: "strip" }, rectangles);
+  }
+
+  line() {
+    let path = "";
+    let pen = "M";
+    this.layers.forEach((layer, index) => {
+      if (sqnrOf(layer.cumulative) === null) {
+        return;
+      }
+      path += `${pen}${this.x(index).toFixed(1)} ${this.y(layer.cumulative).toFixed(1)}`;
+      pen = "L";
+    });
+    return svg("path", { class: "cumulative-line", d: path });
+  }
+
+  /** One path whatever the number of layers: strokes of no length end in round dots. */
+  dots() {
+    const known = this.layers
+      .map((layer, index) => ({ layer, index }))
+      .filter(({ layer }) => sqnrOf(layer.local) !== null);
+    const path = known.map(
+      ({ layer, index }) => `M${this.x(index).toFixed(1)} ${this.y(layer.local).toFixed(1)}h0`
+    );
+    return svg("path", {
+      class: this.layers.length > 300 ? "local-dots dense" : "local-dots",
+      d: path.join("")
+    });
+  }
+
+  /** Names of the layers that lose most by themselves, at the foot of the chart, which is mostly free. */
+  labels() {
+    const worst = this.layers
+      .map((layer, index) => ({ layer, index }))
+      .filter(({ layer }) => isNumber(layer.local?.sqnr))
+      .sort((a, b) => a.layer.local.sqnr - b.layer.local.sqnr)
+      .slice(0, 3);
+    const placed = [];
+    return svg(
+      "g",
+      { class: "labels" },
+      worst.map(({ layer, index }) => {
+        const name = shortened(layer.name, 28);
+        const x = this.x(index);
+        const isNear = (other) => Math.abs(other.x - x) < 3.5 * (name.length + other.length);
+        const below = placed.filter(isNear).length;
+        placed.push({ x, length: name.length });
+        const y = kPlot.height - kPlot.bottom - 8 - 16 * below;
+        const dot = this.y(layer.local);
+        const anchor = x < 120 ? "start" : x > kPlot.width - 120 ? "end" : "middle";
+        return dot + 18 < y
+          ? [
+              svg("line", { x1: x, x2: x, y1: dot + 6, y2: y - 13 }),
+              svg("text", { x, y, "text-anchor": anchor }, name)
+            ]
+          : [svg("text", { x, y: dot - 9, "text-anchor": anchor }, name)];
+      })
+    );
+  }
+
+  legend() {
+    return element(
+      "figcaption",
+      { class: "legend" },
+      element("span", {}, element("i", { class: "key-dot" }), "local"),
+      element("span", {}, element("i", { class: "key-line" }), "cumulative"),
+      element("span", {}, element("i", { class: "key-integer" }), "runs on integers"),
+      element("span", {}, element("i", { class: "key-float" }), "runs in float")
+    );
+  }
+
+  textOf(index) {
+    const layer = this.layers[index];
+    return `${layer.name}, ${layer.op}, ${runsAs(layer)}: local ${decibels(layer.local)}, cumulative ${decibels(layer.cumulative)}`;
+  }
+
+  moveTo(index) {
+    const layer = this.layers[index];
+    this.at = index;
+    this.cursor.setAttribute("visibility", "visible");
+    const [line, local, cumulative] = this.cursor.children;
+    line.setAttribute("x1", this.x(index));
+    line.setAttribute("x2", this.x(index));
+    for (const [mark, error] of [
+      [local, layer.local],
+      [cumulative, layer.cumulative]
+    ]) {
+      mark.setAttribute("visibility", sqnrOf(error) === null ? "hidden" : "inherit");
+      if (sqnrOf(error) !== null) {
+        mark.setAttribute("cx", this.x(index));
+        mark.setAttribute("cy", this.y(error));
+      }
+    }
+    this.readout.replaceChildren(
+      element("b", { class: "name" }, layer.name),
+      ` ${layer.op}, ${runsAs(layer)} · local `,
+      element("b", {}, decibels(layer.local)),
+      " · cumulative ",
+      element("b", {}, decibels(layer.cumulative))
+    );
+    this.slider.setAttribute("aria-valuenow", index + 1);
+    this.slider.setAttribute("aria-valuetext", this.textOf(index));
+  }
+
+  key(event) {
+    const steps = {
+      ArrowRight: 1,
+      ArrowUp: 1,
+      ArrowLeft: -1,
+      ArrowDown: -1,
+      PageUp: 10,
+      PageDown: -10,
+      Home: -Infinity,
+      End: Infinity
+    };
+    if (event.key === "Enter" || event.key === " ") {
+      event.preventDefault();
+      openLayer(Math.max(0, this.at));
+    } else if (steps[event.key] !== undefined) {
+      event.preventDefault();
+      this.moveTo(Math.max(0, Math.min(this.layers.length - 1, this.at + steps[event.key])));
+    }
+  }
+}
+
+function showDepthChart() {
+  if (report.layers.length === 0) {
+    byId("depth").hidden = true;
+    return;
+  }
+  const chart = new DepthChart(report.layers);
+  byId("depth-chart").append(chart.element());
+  chart.readout.textContent = "Point at a layer, or move with the arrow keys; click or Enter opens it.";
+}

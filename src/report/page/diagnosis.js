@@ -1,0 +1,128 @@
+"use strict";
+// What went wrong where, in words, and the lines of configuration that act on it.
+
+const kKinds = {
+  accumulator: "Sums need more bits than there are",
+  activation_outlier: "A few values stretch the range",
+  bias_overflow: "Biases do not fit their scale",
+  few_levels: "Few of the integers are used",
+  lossy_layer: "The layer loses much by itself",
+  mask: "A constant that masks",
+  not_finite: "Values are not finite",
+  outlier_channel: "One channel stretches the range of all",
+  saturation: "Many values are clipped",
+  weight_error: "Weights lose much in rounding",
+  weight_range: "Channels of the weights differ widely",
+  wide_range: "The range is wider than its values"
+};
+
+function severity(value) {
+  return value >= 2 / 3
+    ? { word: "severe", steps: 3 }
+    : value >= 1 / 3
+      ? { word: "moderate", steps: 2 }
+      : { word: "minor", steps: 1 };
+}
+
+function kindInWords(kind) {
+  return kKinds[kind] ?? capitalized(String(kind ?? "finding").replaceAll("_", " "));
+}
+
+async function copy(source, button) {
+  try {
+    await navigator.clipboard.writeText(source.textContent);
+    button.textContent = "Copied";
+    announce("Copied");
+    setTimeout(() => {
+      button.textContent = "Copy";
+    }, 2000);
+  } catch {
+    // Not every browser lets a file reach the clipboard: the lines are marked for the reader to copy.
+    getSelection().selectAllChildren(source);
+    announce("The lines are selected; copy them with the keyboard");
+  }
+}
+
+/** Long ones scroll, for the keyboard too. */
+function yamlBlock(yaml, of) {
+  const source = element("code", {}, yaml.trimEnd());
+  const button = element(
+    "button",
+    { type: "button", class: "copy", click: () => copy(source, button) },
+    "Copy"
+  );
+  const lines = { tabindex: 0, role: "region", "aria-label": `Lines of configuration: ${of}` };
+  return element("div", { class: "yaml" }, element("pre", lines, source), button);
+}
+
+/** Rules for several layers go into one list, as a configuration has them; anything else stays apart. */
+function combined(findings) {
+  const head = "layers:\n";
+  const blocks = [...new Set(findings.map((finding) => finding.yaml).filter(Boolean))];
+  if (!blocks.every((block) => block.startsWith(head))) {
+    return blocks;
+  }
+  const rules = blocks.map((block) => block.slice(head.length).trimEnd());
+  return rules.length > 0 ? [head + rules.join("\n")] : [];
+}
+
+function caseOf(finding) {
+  return element(
+    "li",
+    {},
+    finding.layer ? element("p", { class: "where" }, "in ", layerLink(finding.layer)) : null,
+    element("p", {}, sentence(finding.text))
+  );
+}
+
+/** The first few, and the others where they are asked for. */
+function cases(findings) {
+  const shown = findings.length <= 4 ? findings.length : 3;
+  const list = (some) => element("ul", { class: "cases" }, some.map(caseOf));
+  const others = findings.slice(shown);
+  return [
+    list(findings.slice(0, shown)),
+    others.length > 0
+      ? element("details", {}, element("summary", {}, `${count(others.length)} more`), list(others))
+      : null
+  ];
+}
+
+/** What is wrong with one layer or, in the same way, with several: the worst first. */
+function findingCard(findings) {
+  const { kind, severity: worst, advice } = findings[0];
+  const { word, steps } = severity(worst);
+  const marks = "■".repeat(steps) + "□".repeat(3 - steps);
+  const layers =
+    findings.length > 1
+      ? element("span", { class: "quiet" }, ` in ${plural(findings.length, "layer")}`)
+      : null;
+  return element(
+    "li",
+    { class: `finding ${word}` },
+    element(
+      "p",
+      { class: "severity" },
+      element("span", { class: "steps", "aria-hidden": "true" }, marks),
+      ` ${word}`
+    ),
+    element(
+      "div",
+      {},
+      element("h3", {}, kindInWords(kind), layers),
+      cases(findings),
+      advice ? element("p", { class: "advice" }, sentence(advice)) : null,
+      combined(findings).map((yaml) => yamlBlock(yaml, kindInWords(kind)))
+    )
+  );
+}
+
+function showDiagnosis() {
+  const sorted = report.diagnosis.toSorted((a, b) => (b.severity ?? 0) - (a.severity ?? 0));
+  const alike = Map.groupBy(sorted, (finding) => JSON.stringify([finding.kind, finding.advice]));
+  byId("diagnosis-body").append(
+    sorted.length > 0
+      ? element("ol", { class: "findings" }, [...alike.values()].map(findingCard))
+      : element("p", { class: "quiet" }, "Nothing stands out.")
+  );
+}

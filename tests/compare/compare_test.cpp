@@ -1,0 +1,340 @@
+#include "tare/compare.h"
+
+#include "tare/error.h"
+#include "tare/lint.h"
+
+#include "compare/compared.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <gtest/gtest.h>
+
+namespace tare {
+namespace {
+
+/// Sums of the definitions, one element after the other.
+struct Definition {
+  long double xx = 0, yy = 0, xy = 0, dd = 0;
+  std::size_t count = 0;
+
+  void add(const Tensor& x, const Tensor& y) {
+    const auto a = x.to_double();
+    const auto b = y.to_double();
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      xx += static_cast<long double>(a[i]) * a[i];
+      yy += static_cast<long double>(b[i]) * b[i];
+      xy += static_cast<long double>(a[i]) * b[i];
+      dd += static_cast<long double>(a[i] - b[i]) * (a[i] - b[i]);
+    }
+    count += a.size();
+  }
+
+  void expect_equal(const Deviation& found, const std::string& where) const {
+    if (dd == 0) {
+      EXPECT_TRUE(found.exact) << where;
+      return;
+    }
+    const auto expect = [&](std::optional<double> value, long double exact, const char* what) {
+      ASSERT_TRUE(value) << where << ' ' << what;
+      EXPECT_NEAR(*value, static_cast<double>(exact),
+                  1e-6 * std::abs(static_cast<double>(exact)))
+          << where << ' ' << what;
+    };
+    expect(found.sqnr, 10 * std::log10(xx / dd), "sqnr");
+    expect(found.cosine, xy / std::sqrt(xx * yy), "cosine");
+    expect(found.mse, dd / static_cast<long double>(count), "mse");
+    expect(found.relative_l2, std::sqrt(dd / xx), "relative l2");
+  }
+};
+
+Tensor expressed(const Graph& graph, ValueId value, const Tensor& tensor) {
+  const auto& params = graph.type(value).quant;
+  return params ? dequantize(tensor, *params) : tensor;
+}
+
+/// All values of a graph for one sample, by name.
+std::map<std::string, Tensor> values_of(const Graph& graph, const Dataset& data,
+                                        std::size_t sample) {
+  std::vector<ValueId> observed;
+  for (const NodeId id : graph.topological_order()) {
+    const std::vector<ValueId>& outputs = graph.node(id).outputs;
+    observed.insert(observed.end(), outputs.begin(), outputs.end());
+  }
+  std::vector<Tensor> inputs;
+  for (const ValueId input : graph.inputs()) {
+    observed.push_back(input);
+    const Tensor read = data.read(graph.name(input), sample, 1);
+    inputs.push_back(graph.type(input).dtype == DType::kFloat32
+                         ? Tensor::of<float>(read.shape(), read.to_float())
+                         : Tensor::of<std::int64_t>(read.shape(), read.to_int64()));
+  }
+  const Executable executable(graph, {.observe = observed, .precise = true});
+  Executable::Workspace workspace(executable);
+  std::map<std::string, Tensor> result;
+  (void)executable.run(workspace, inputs, [&](std::size_t index, const TensorView& view) {
+    result.emplace(graph.name(observed[index]), view.tensor());
+  });
+  return result;
+}
+
+class Compare : public ::testing::TestWithParam<TestModel> {};
+
+/// A convolutional network, one with residuals, and a transformer, of those that are there.
+std::vector<TestModel> some_models() {
+  std::vector<TestModel> models = test_models();
+  std::erase_if(models, [](const TestModel& model) {
+    return model.name != "digits" && model.name != "kws_dscnn" &&
+           model.name != "resnet20_op17" && model.name != "sst2_op13";
+  });
+  return models;
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, Compare, ::testing::ValuesIn(some_models()),
+                         [](const auto& given) { return given.param.name; });
+
+constexpr std::size_t kSamples = 3;
+
+/// By point, the value of the integer graph that was rounded there; what only moves its
+/// elements comes later.
+std::map<std::string, ValueId> storage_values(const Graph& integer) {
+  std::map<std::string, ValueId> by_point;
+  for (const NodeId id : integer.topological_order()) {
+    const ValueId value = integer.node(id).outputs[0];
+    const TensorType& type = integer.type(value);
+    if (!type.point.empty() && type.quant && type.quant->storage != DType::kInt32) {
+      by_point.emplace(type.point, value);
+    }
+  }
+  return by_point;
+}
+
+TEST_P(Compare, CumulativeErrorsAreThoseOfTheValuesOfBothGraphs) {
+  const Compared compared(GetParam());
+  const Report report = compared.report({.samples = kSamples});
+  const Graph& prepared = compared.real();
+  const Graph& integer = compared.result.integer;
+  const auto storage = storage_values(integer);
+  std::map<std::string, Definition> wanted;
+  std::map<std::string, Definition> rounding;
+  std::map<std::string, Definition> outputs;
+  for (std::size_t sample = 0; sample < kSamples; ++sample) {
+    const auto real = values_of(prepared, *compared.data, sample);
+    const auto quantized = values_of(integer, *compared.data, sample);
+    for (const auto& [point, value] : storage) {
+      wanted[point].add(real.at(point),
+                        expressed(integer, value, quantized.at(integer.name(value))));
+      const QuantParams& params = *integer.type(value).quant;
+      rounding[point].add(real.at(point), dequantize(quantize(real.at(point), params), params));
+    }
+    for (std::size_t i = 0; i < prepared.outputs().size(); ++i) {
+      const std::string& name = prepared.name(prepared.outputs()[i]);
+      outputs[name].add(real.at(name), quantized.at(integer.name(integer.outputs()[i])));
+    }
+  }
+  std::size_t compared_layers = 0;
+  for (const LayerReport& layer : report.layers) {
+    if (!layer.point.empty()) {
+      ASSERT_TRUE(wanted.contains(layer.point)) << layer.point;
+      wanted.at(layer.point).expect_equal(*layer.cumulative, layer.name);
+      ++compared_layers;
+    }
+  }
+  EXPECT_GT(compared_layers, 0U);
+  for (const PointReport& point : report.points) {
+    ASSERT_TRUE(rounding.contains(point.name)) << point.name;
+    rounding.at(point.name).expect_equal(point.error, "rounding of " + point.name);
+  }
+  for (const OutputReport& output : report.outputs) {
+    outputs.at(output.name).expect_equal(output.error, output.name);
+  }
+}
+
+/// A product whose sums are rounded, from exact inputs: quantized by the formulas, evaluated
+/// node by node.
+Tensor local_result(const Graph& integer, const Node& product, const Node& requantize,
+                    const Tensor& exact_input) {
+  const ValueId x = product.inputs[0];
+  const Tensor rounded = quantize(exact_input, *integer.type(x).quant);
+  Graph alone;
+  const ValueId input = alone.add_input("x", integer.type(x));
+  std::vector<ValueId> operands{input};
+  for (std::size_t i = 1; i < product.inputs.size(); ++i) {
+    operands.push_back(product.inputs[i]
+                           ? alone.add_constant("c" + std::to_string(i),
+                                                *integer.constant(product.inputs[i]),
+                                                integer.type(product.inputs[i]))
+                           : ValueId());
+  }
+  const NodeId sums =
+      alone.add_node("", product.op, operands, {{"sums", integer.type(product.outputs[0])}},
+                     product.attributes);
+  const NodeId result =
+      alone.add_node("", "Requantize", {alone.node(sums).outputs[0]},
+                     {{"result", integer.type(requantize.outputs[0])}}, requantize.attributes);
+  alone.set_outputs({alone.node(result).outputs[0]});
+  const Executable executable(alone);
+  return dequantize(executable.run(std::vector<Tensor>{rounded})[0],
+                    *integer.type(requantize.outputs[0]).quant);
+}
+
+TEST_P(Compare, LocalErrorsAreThoseOfEachProductAloneFromExactInputs) {
+  const Compared compared(GetParam());
+  const Report report = compared.report({.samples = kSamples});
+  const Graph& prepared = compared.real();
+  const Graph& integer = compared.result.integer;
+  std::map<std::string, Definition> wanted;  // by layer
+  for (std::size_t sample = 0; sample < kSamples; ++sample) {
+    const auto real = values_of(prepared, *compared.data, sample);
+    for (const NodeId id : integer.topological_order()) {
+      const Node& requantize = integer.node(id);
+      const auto before =
+          requantize.op == "Requantize" ? integer.producer(requantize.inputs[0]) : std::nullopt;
+      const std::string name = before ? layer_name(integer.node(*before).name) : "";
+      const auto original = prepared.find_node(name);
+      if (!original || prepared.node(*original).op != integer.node(*before).op) {
+        continue;
+      }
+      const Node& product = integer.node(*before);
+      const bool has_weights = (product.op == "Conv" || product.op == "Gemm") &&
+                               integer.constant(product.inputs[1]) != nullptr;
+      if (has_weights) {
+        wanted[name].add(
+            real.at(integer.type(requantize.outputs[0]).point),
+            local_result(integer, product, requantize,
+                         real.at(prepared.name(prepared.node(*original).inputs[0]))));
+      }
+    }
+  }
+  std::size_t found = 0;
+  for (const LayerReport& layer : report.layers) {
+    if (wanted.contains(layer.name)) {
+      wanted.at(layer.name).expect_equal(*layer.local, layer.name);
+      ++found;
+    }
+  }
+  EXPECT_EQ(found, wanted.size());
+  const bool has_convolutions = std::any_of(
+      report.layers.begin(), report.layers.end(),
+      [](const LayerReport& layer) { return layer.op == "Conv" && !layer.point.empty(); });
+  EXPECT_TRUE(found > 0 || !has_convolutions);
+}
+
+TEST_P(Compare, ReadsTheExportedFileAsTheGraphThatItWasMadeOf) {
+  const Compared compared(GetParam());
+  const Report made = compared.report({.samples = kSamples});
+  for (const Form form : {Form::kQdq, Form::kQoperator}) {
+    const auto path =
+        std::filesystem::path(::testing::TempDir()) / ("compared_" + GetParam().name + ".onnx");
+    write_onnx(export_form(compared.result.integer, form, compared.result.simulated.target),
+               path, file_metadata(compared.result));
+    const Report read =
+        compare_models(compared.model, load_model(path, {}, compared.data.get()),
+                       metadata_factors(read_metadata(path)), *compared.data, compared.config,
+                       Toolkit::builtin(), {.samples = kSamples});
+    std::filesystem::remove(path);
+    ASSERT_EQ(read.layers.size(), made.layers.size());
+    for (std::size_t i = 0; i < read.layers.size(); ++i) {
+      EXPECT_EQ(read.layers[i].name, made.layers[i].name);
+      EXPECT_EQ(read.layers[i].local->sqnr, made.layers[i].local->sqnr) << made.layers[i].name;
+      EXPECT_EQ(read.layers[i].cumulative->sqnr, made.layers[i].cumulative->sqnr)
+          << made.layers[i].name;
+      EXPECT_EQ(read.layers[i].point, made.layers[i].point);
+    }
+    EXPECT_EQ(read.outputs[0].error.mse, made.outputs[0].error.mse);
+  }
+}
+
+TEST(CompareDigits, IsTheSameToTheByteForAnyNumberOfThreads) {
+  const Compared compared(test_models()[0]);
+  const std::string one = report_json(compared.report({.threads = 1, .samples = 100}));
+  for (const int threads : {2, 3}) {
+    EXPECT_EQ(report_json(compared.report({.threads = threads, .samples = 100})), one);
+  }
+}
+
+TEST(CompareDigits, NamesTheCalibratorAndWhatOthersWouldChoose) {
+  const Compared compared(test_models()[0]);
+  const Report report = compared.report({.samples = 16});
+  for (const PointReport& point : report.points) {
+    EXPECT_EQ(point.calibrator, compared.result.table.at(point.name).calibrator);
+    ASSERT_GT(point.runners_up.size(), 3U);
+    EXPECT_TRUE(
+        std::is_sorted(point.runners_up.begin(), point.runners_up.end(),
+                       [](const RunnerUp& a, const RunnerUp& b) { return a.error < b.error; }));
+    // The calibrator of least squared error is the one that is expected to have it.
+    const auto mse = std::find_if(point.runners_up.begin(), point.runners_up.end(),
+                                  [](const RunnerUp& r) { return r.calibrator == "mse"; });
+    EXPECT_LE(mse->error, point.runners_up.front().error * (1 + 1e-9)) << point.name;
+    EXPECT_EQ(point.levels, 256U);
+    EXPECT_LE(point.effective_bits, std::log2(static_cast<double>(point.levels_used)));
+  }
+}
+
+TEST(CompareDigits, CountsAgreementAndAccuracyAsTheClassesOfBothNetworksSay) {
+  const Compared compared(test_models()[0]);
+  const Report report = compared.report({.samples = 60});
+  const auto classes = [&](const Graph& graph) {
+    std::vector<std::int64_t> result;
+    run_dataset(graph, *compared.data, 1, 60, [&](std::size_t, std::vector<Tensor> outputs) {
+      const auto scores = outputs[0].to_double();
+      result.push_back(std::max_element(scores.begin(), scores.end()) - scores.begin());
+    });
+    return result;
+  };
+  const auto real = classes(compared.real());
+  const auto quantized = classes(compared.result.integer);
+  const auto labels = *compared.data->labels();
+  std::uint64_t agreeing = 0;
+  std::uint64_t right = 0;
+  for (std::size_t i = 0; i < real.size(); ++i) {
+    agreeing += real[i] == quantized[i] ? 1U : 0U;
+    right += quantized[i] == labels[i] ? 1U : 0U;
+  }
+  ASSERT_TRUE(report.outputs[0].agreement);
+  EXPECT_EQ(report.outputs[0].agreement->count, agreeing);
+  EXPECT_EQ(report.outputs[0].agreement->of, 60U);
+  ASSERT_TRUE(report.accuracy);
+  EXPECT_EQ(report.accuracy->quantized.count, right);
+}
+
+TEST(CompareDigits, RanksTheWorstSamples) {
+  const Compared compared(test_models()[0]);
+  const Report report = compared.report({.samples = 100});
+  ASSERT_EQ(report.worst_samples.size(), 20U);
+  std::vector<std::pair<double, std::size_t>> all;
+  std::vector<std::vector<double>> real;
+  run_dataset(compared.real(), *compared.data, 1, 100,
+              [&](std::size_t, std::vector<Tensor> outputs) {
+                real.push_back(outputs[0].to_double());
+              });
+  run_dataset(compared.result.integer, *compared.data, 1, 100,
+              [&](std::size_t run, std::vector<Tensor> outputs) {
+                double xx = 0;
+                double dd = 0;
+                const auto y = outputs[0].to_double();
+                for (std::size_t i = 0; i < y.size(); ++i) {
+                  xx += real[run][i] * real[run][i];
+                  dd += (y[i] - real[run][i]) * (y[i] - real[run][i]);
+                }
+                all.emplace_back(10 * std::log10(xx / dd), run);
+              });
+  std::sort(all.begin(), all.end());
+  for (std::size_t i = 0; i < report.worst_samples.size(); ++i) {
+    EXPECT_EQ(report.worst_samples[i].index, all[i].second);
+    EXPECT_NEAR(report.worst_samples[i].sqnr, all[i].first, 1e-6 * std::abs(all[i].first));
+  }
+}
+
+TEST(CompareDigits, RefusesModelsThatDoNotBelongTogether) {
+  const Compared compared(test_models()[0]);
+  Graph other = compared.result.integer;
+  TensorType type = other.type(other.outputs()[0]);
+  type.shape = {1, 11};
+  other.set_type(other.outputs()[0], type);
+  EXPECT_THROW((void)compare(compared.real(), other, *compared.data, {}), Error);
+}
+
+}  // namespace
+}  // namespace tare

@@ -1,0 +1,56 @@
+// A page of a report in a headless browser.
+import { execFileSync } from "node:child_process";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { pathToFileURL } from "node:url";
+import { chromium } from "playwright-core";
+
+/** Without the sandbox, which root cannot use; the page is our own. The others keep the browser itself from calling home. */
+const kArguments = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync"
+];
+
+export async function withBrowser(use) {
+  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: kArguments });
+  try {
+    return await use(browser);
+  } finally {
+    await browser.close();
+  }
+}
+
+/**
+ * Opens the page of a report as a file. `faults` grows by whatever goes wrong in it: messages on the
+ * console, exceptions, and requests for anything but the file itself.
+ */
+export async function openReport(browser, report, options = {}) {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tare-report-page-"));
+  const json = path.join(folder, "report.json");
+  const html = path.join(folder, "report.html");
+  fs.writeFileSync(json, JSON.stringify(report));
+  execFileSync(process.env.WRITE_PAGE, [json, html]);
+  const url = pathToFileURL(html).href;
+
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 900 },
+    colorScheme: "light",
+    ...options
+  });
+  const page = await context.newPage();
+  const faults = [];
+  page.on("console", (message) => faults.push(`console: ${message.text()}`));
+  page.on("pageerror", (error) => faults.push(`exception: ${error.message}`));
+  page.on("request", (request) => {
+    if (request.url() !== url && !request.url().startsWith("data:")) {
+      faults.push(`request: ${request.url()}`);
+    }
+  });
+  await page.goto(url);
+  fs.rmSync(folder, { recursive: true });
+  return { page, faults };
+}

@@ -1,0 +1,19 @@
+#!/bin/sh
+# Runs a script that drives a browser; exits with 77 where there is none to drive.
+# usage: NODE=... NPM=... CHROMIUM=... in_browser.sh SCRIPT.mjs ARGUMENT...
+set -eu
+for program in "$NODE" "$NPM" "$CHROMIUM"; do
+  if ! [ -x "$program" ]; then
+    echo "skipped: Node.js, npm or Chromium is not installed"
+    exit 77
+  fi
+done
+
+# Tests run as processes of their own; the first one installs while the others wait.
+folder=$(dirname "$1")
+if ! (cd "$folder" && flock install.lock sh -c \
+    'test -e installed || { "$NPM" ci --no-audit --no-fund >npm.log 2>&1 && touch installed; }'); then
+  echo "skipped: npm could not install what drives the browser (see npm.log in $folder)"
+  exit 77
+fi
+exec "$NODE" "$@"
