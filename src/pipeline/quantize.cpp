@@ -94,7 +94,7 @@ QuantizeResult quantize(const Graph& model, const Dataset& data, const Config& c
   const Target target = read_target(config.target);
   Graph clean = prepared(model, toolkit);
   const bool sequential = schedule_of(config) == Schedule::kSequential;
-  ChannelFactors factors = during("equalizing", [&] {
+  ChannelFactors factors = during("calibrating", [&] {
     return sequential ? equalizing_factors(clean, data, config, target, toolkit.patterns,
                                            toolkit.calibrators, options)
                       : ChannelFactors{};
@@ -118,7 +118,7 @@ QuantizeResult quantize(const Graph& model, const Statistics& statistics, const 
 QuantizeResult quantize(const Graph& model, const TableFile& file, const Config& config,
                         const Toolkit& toolkit) {
   Graph clean = prepared(model, toolkit);
-  ChannelFactors factors = file.factors(clean);
+  ChannelFactors factors = during("reading the table", [&] { return file.factors(clean); });
   return run_stages(std::move(clean), std::move(factors), read_target(config.target), config,
                     toolkit, "reading the table", [&](auto& simulated, auto& audit) {
                       return file.table(simulated, &audit);
