@@ -14,7 +14,7 @@
 
 namespace tare {
 
-/// For results of layers with constant weights, by name: one factor in (0, 1] for each channel
+/// For results of layers with constant weights, by name: one positive factor for each channel
 /// (index of axis 1), which the channel is divided by.
 using ChannelFactors = std::map<std::string, std::vector<float>>;
 

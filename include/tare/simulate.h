@@ -157,7 +157,7 @@ struct SwitchableGraph {
   std::vector<std::string> points;  ///< of the inputs that follow those of the source, in order
 };
 
-/// Weights and biases are as the table says.
+/// Weights and biases are as the table says. Sums of real values overflow no accumulator.
 SwitchableGraph switchable(const SimulatedGraph&, const QuantTable&);
 /// What the input of a point takes: parameters (per tensor), or none, so that values pass.
 Tensor switch_on(const QuantParams&);

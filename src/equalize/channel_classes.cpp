@@ -12,17 +12,13 @@
 namespace tare {
 namespace {
 
-/// Operators each of whose channels depends on the same channel of the first operand, in
-/// proportion for positive factors.
-constexpr std::array<std::string_view, 8> kProportional{
-    "AveragePool",   "GlobalAveragePool",
-    "GlobalMaxPool", "LeakyRelu",
-    "MaxPool",       "PRelu",
-    "Relu",          "Resize",
-};
-
 bool is_one_of(std::span<const std::string_view> ops, const std::string& op) {
   return std::find(ops.begin(), ops.end(), op) != ops.end();
+}
+
+/// In one entry of the batch, where they lie next to each other.
+std::size_t elements_of_channel(const Shape& shape) {
+  return static_cast<std::size_t>(element_count(Shape(shape.begin() + 2, shape.end())));
 }
 
 bool is_number(const Graph& graph, ValueId value, auto condition) {
@@ -30,6 +26,9 @@ bool is_number(const Graph& graph, ValueId value, auto condition) {
   return !value || (constant != nullptr && constant->size() == 1 &&
                     condition(constant->to_double().at(0)));
 }
+
+/// Up to it every integer is a float32.
+constexpr std::size_t kLargestNumber = 1 << 24;
 
 /// Bounds on both sides of 0 hold for smaller values all the more.
 bool clips_around_zero(const Graph& graph, const Node& node) {
@@ -51,6 +50,30 @@ bool means_over_positions(const Graph& graph, const Node& node) {
     const std::int64_t at = axis < 0 ? axis + rank : axis;
     return at < 2;
   });
+}
+
+/// Each channel is computed of itself, and no number of the node's own comes in.
+bool resizes_positions(const Graph& graph, const Node& node) {
+  if (node.op != "Resize" || node.attributes.text("coordinate_transformation_mode",
+                                                  "half_pixel") == "tf_crop_and_resize") {
+    return false;
+  }
+  if (node.inputs.size() < 3 || !node.inputs[2]) {
+    return true;  // sizes: those of channels are equal, or these are not handed on
+  }
+  const Tensor* scales = graph.constant(node.inputs[2]);
+  return scales != nullptr && scales->size() > 1 && scales->to_double()[1] == 1;
+}
+
+/// Each channel of the result depends on the same channel of the first operand alone, in
+/// proportion for positive factors.
+bool is_proportional(const Graph& graph, const Node& node) {
+  constexpr std::array<std::string_view, 6> kAlways{
+      "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "LeakyRelu", "MaxPool", "Relu"};
+  return is_one_of(kAlways, node.op) ||
+         (node.op == "PRelu" && graph.constant(node.inputs[1]) != nullptr) ||
+         clips_around_zero(graph, node) || means_over_positions(graph, node) ||
+         resizes_positions(graph, node);
 }
 
 /// Operators that move elements, wherever these go. Those that pick by order do not count.
@@ -78,6 +101,10 @@ ChannelClasses::ChannelClasses(const Graph& graph, Predicate take)
   for (const NodeId id : graph.topological_order()) {
     visit(graph.node(id));
   }
+  // Parents come first, so that each class has been found when it is asked for.
+  for (std::size_t& parent : parents_) {
+    parent = parents_[parent];
+  }
 }
 
 bool ChannelClasses::takes_factors(const Node& node) const {
@@ -85,22 +112,29 @@ bool ChannelClasses::takes_factors(const Node& node) const {
     return false;
   }
   const auto is_own = [&](ValueId constant) {
-    return graph_.constant(constant) != nullptr && graph_.single_use(constant);
+    return graph_.constant(constant) != nullptr &&
+           graph_.type(constant).dtype == DType::kFloat32 && graph_.single_use(constant);
   };
   const bool is_matrix = node.op == "Gemm" || node.op == "MatMul";
   const auto is_plain_matrix = [&](ValueId value) {
     return graph_.type(value).shape.size() == 2;
   };
-  return is_own(node.inputs[1]) &&
+  const auto is_own_row = [&](ValueId bias) {
+    const Shape& shape = graph_.type(bias).shape;
+    const auto results = static_cast<std::int64_t>(channels(node.outputs[0]));
+    return is_own(bias) && !shape.empty() && shape.back() == results &&
+           element_count(shape) == results;
+  };
+  return is_own(node.inputs[1]) && graph_.constant(node.inputs[1])->size() > 0 &&
          (!is_matrix || (is_plain_matrix(node.inputs[0]) && is_plain_matrix(node.inputs[1]) &&
                          node.attributes.integer("transA", 0) == 0)) &&
-         (node.inputs.size() < 3 || !node.inputs[2] || is_own(node.inputs[2]));
+         (node.inputs.size() < 3 || !node.inputs[2] || is_own_row(node.inputs[2]));
 }
 
 std::vector<std::optional<std::size_t>> ChannelClasses::of(ValueId value) const {
   std::vector<std::optional<std::size_t>> result(channels(value));
   for (std::size_t c = 0; c < result.size(); ++c) {
-    const std::size_t own = root(first_.at(value) + c);
+    const std::size_t own = parents_[first_.at(value) + c];
     if (!fixed_[own]) {
       result[c] = own;
     }
@@ -141,8 +175,12 @@ bool ChannelClasses::hand_on(const Node& node) {
   }
   const auto is_constant = [&](ValueId value) { return graph_.constant(value) != nullptr; };
   const auto has_channels = [&](ValueId value) { return channels(value) == channels(y); };
+  const auto lines_up = [&](ValueId value) {
+    return has_channels(value) &&
+           graph_.type(value).shape.size() == graph_.type(y).shape.size();
+  };
   if (node.op == "Add" || node.op == "Sub" || node.op == "Sum") {
-    if (!std::all_of(node.inputs.begin(), node.inputs.end(), has_channels)) {
+    if (!std::all_of(node.inputs.begin(), node.inputs.end(), lines_up)) {
       return false;
     }
     for (const ValueId operand : node.inputs) {
@@ -151,16 +189,14 @@ bool ChannelClasses::hand_on(const Node& node) {
     return true;
   }
   if (node.op == "Mul" || node.op == "Div") {
-    const bool by_constant = is_constant(node.inputs[1]) && has_channels(x) &&
-                             graph_.type(x).shape == graph_.type(y).shape;
+    const bool by_constant =
+        is_constant(node.inputs[1]) && graph_.type(x).shape == graph_.type(y).shape;
     if (by_constant) {
       join(x, y);
     }
     return by_constant;
   }
-  if ((is_one_of(kProportional, node.op) || clips_around_zero(graph_, node) ||
-       means_over_positions(graph_, node)) &&
-      has_channels(x)) {
+  if (is_proportional(graph_, node) && has_channels(x)) {
     join(x, y);
     return true;
   }
@@ -168,7 +204,7 @@ bool ChannelClasses::hand_on(const Node& node) {
 }
 
 /// Runs the node on the numbers of channels, and sees where they go. What it puts around is 0,
-/// which any factor leaves alone.
+/// which any factor leaves alone. Constants among what it moves would have to be scaled, too.
 bool ChannelClasses::follow(const Node& node) {
   std::vector<Tensor> numbered(node.inputs.size());
   std::vector<const Tensor*> operands(node.inputs.size());
@@ -179,17 +215,16 @@ bool ChannelClasses::follow(const Node& node) {
       continue;
     }
     operands[i] = graph_.constant(input);
-    if (operands[i] != nullptr) {
+    if (operands[i] != nullptr && node.op != "Concat") {
       continue;
     }
-    if (channels(input) == 0) {
+    if (channels(input) == 0 || channel_of.size() + channels(input) > kLargestNumber) {
       return false;
     }
     const Shape& shape = graph_.type(input).shape;
     numbered[i] = Tensor(DType::kFloat32, shape);
     const auto values = numbered[i].mutable_view<float>();
-    const std::size_t length =
-        values.size() / channels(input) / static_cast<std::size_t>(shape[0]);
+    const std::size_t length = elements_of_channel(shape);
     for (std::size_t k = 0; k < values.size(); ++k) {
       values[k] = static_cast<float>(channel_of.size() + k / length % channels(input));
     }
@@ -209,8 +244,7 @@ bool ChannelClasses::follow(const Node& node) {
   for (std::size_t o = 0; o < moved.size(); ++o) {
     const ValueId output = node.outputs[o];
     const auto values = moved[o].view<float>();
-    const std::size_t length =
-        values.size() / channels(output) / static_cast<std::size_t>(types[o].shape[0]);
+    const std::size_t length = elements_of_channel(types[o].shape);
     for (std::size_t k = 0; k < values.size(); ++k) {
       if (values[k] != 0) {
         join(channel_of[static_cast<std::size_t>(values[k])],
@@ -240,8 +274,9 @@ void ChannelClasses::fix(ValueId value) {
   }
 }
 
-std::size_t ChannelClasses::root(std::size_t channel) const {
+std::size_t ChannelClasses::root(std::size_t channel) {
   while (parents_[channel] != channel) {
+    parents_[channel] = parents_[parents_[channel]];
     channel = parents_[channel];
   }
   return channel;

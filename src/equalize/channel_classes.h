@@ -21,8 +21,8 @@ class ChannelClasses {
   explicit ChannelClasses(
       const Graph&, Predicate take = [](const Node&) { return true; });
 
-  /// A product with constant weights that nothing else reads, and a constant bias or none: its
-  /// factors can change without anyone else noticing.
+  /// A product with constant weights that nothing else reads, and one such bias for each result
+  /// or none: its constants can change without anyone else noticing.
   bool takes_factors(const Node&) const;
 
   /// The class of each channel of a value, with nothing for those that cannot be scaled; empty
@@ -38,13 +38,13 @@ class ChannelClasses {
   void join(ValueId a, ValueId b);
   void join(std::size_t a, std::size_t b);
   void fix(ValueId value);
-  std::size_t root(std::size_t channel) const;
+  std::size_t root(std::size_t channel);
   std::size_t channels(ValueId value) const;
 
   const Graph& graph_;
   Predicate take_;
   std::map<ValueId, std::size_t> first_;  ///< of the value's channels
-  std::vector<std::size_t> parents_;
+  std::vector<std::size_t> parents_;      ///< none comes after its channel
   std::vector<bool> fixed_;
 };
 

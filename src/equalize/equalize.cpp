@@ -1,7 +1,11 @@
 #include "tare/equalize.h"
 
+#include "tare/error.h"
+
 #include "equalize/channel_classes.h"
 #include "graph/product.h"
+
+#include <algorithm>
 
 namespace tare {
 namespace {
@@ -9,6 +13,7 @@ namespace {
 /// The operand's channel that each weight of a product multiplies.
 class WeightOperands {
  public:
+  /// None of the extents is 0.
   WeightOperands(const Node& node, const Shape& weights) {
     const auto extent = [&](std::size_t axis) {
       return static_cast<std::size_t>(weights[axis]);
@@ -20,27 +25,36 @@ class WeightOperands {
       inner_ = positions;
       cycle_ = extent(1);
       outer_ = extent(0) / groups * cycle_ * positions;  // weights of one group
+      count_ = extent(0) % groups == 0 ? groups * cycle_ : 0;
     } else if (node.attributes.integer("transB", 0) != 0) {
       inner_ = 1;
-      cycle_ = extent(1);
+      count_ = cycle_ = extent(1);
       outer_ = extent(0) * cycle_;
     } else {
       // ConvTranspose and matrices have the operand's channels first.
       inner_ = extent(1) * positions;
-      cycle_ = extent(0);
+      count_ = cycle_ = extent(0);
       outer_ = cycle_ * inner_;
     }
   }
+
+  /// Channels of the operand; 0 where the weights do not fall into groups.
+  std::size_t count() const { return count_; }
 
   std::size_t of(std::size_t weight) const {
     return weight / outer_ * cycle_ + weight / inner_ % cycle_;
   }
 
  private:
+  std::size_t count_ = 0;
   std::size_t inner_ = 1;
   std::size_t cycle_ = 1;
   std::size_t outer_ = 1;
 };
+
+bool all_one(const std::vector<float>& factors) {
+  return std::all_of(factors.begin(), factors.end(), [](float f) { return f == 1; });
+}
 
 class Equalizer {
  public:
@@ -78,41 +92,42 @@ class Equalizer {
     const Node node = graph_.node(id);
     const std::vector<float> before = factors(node.inputs[0]);
     const std::vector<float> after = factors(node.outputs[0]);
+    if (all_one(before) && all_one(after)) {
+      return;
+    }
     const Tensor& weights = *graph_.constant(node.inputs[1]);
     const WeightOperands operands(node, weights.shape());
     const WeightResults results(node, weights.shape());
+    if (operands.count() != before.size() || results.count() != after.size()) {
+      throw Error(ErrorCode::kInvalidModel, "node '" + node.name + "'",
+                  "weight " + to_string(weights.shape()) + " is not for " +
+                      std::to_string(before.size()) + " and " + std::to_string(after.size()) +
+                      " channels");
+    }
     Tensor scaled = weights;
     const auto values = scaled.mutable_view<float>();
     for (std::size_t i = 0; i < values.size(); ++i) {
-      values[i] *= before[operands.of(i)] / after[results.of(i)];
+      values[i] = values[i] * before[operands.of(i)] / after[results.of(i)];
     }
     replace(id, 1, std::move(scaled));
     if (node.inputs.size() > 2 && node.inputs[2]) {
-      const Tensor& bias = *graph_.constant(node.inputs[2]);
-      const auto from = bias.view<float>();
-      std::vector<float> row(after.size());
+      Tensor bias = *graph_.constant(node.inputs[2]);
+      const auto row = bias.mutable_view<float>();
       for (std::size_t c = 0; c < row.size(); ++c) {
-        row[c] = from[from.size() == 1 ? 0 : c] / after[c];
+        row[c] /= after[c];
       }
-      replace(id, 2,
-              from.size() == 1 ? Tensor::of<float>({static_cast<std::int64_t>(row.size())}, row)
-                               : Tensor::of<float>(bias.shape(), row));
+      replace(id, 2, std::move(bias));
     }
   }
 
-  /// The new constant takes over the name.
+  /// The new constant takes over the name; nothing else read the old one.
   void replace(NodeId id, std::size_t operand, Tensor tensor) {
-    if (tensor == *graph_.constant(graph_.node(id).inputs[operand])) {
-      return;
-    }
     const ValueId old = graph_.node(id).inputs[operand];
     const std::string name = graph_.name(old);
     const ValueId scaled = graph_.add_constant(graph_.unique_name(name), std::move(tensor));
     graph_.set_input(id, operand, scaled);
-    if (graph_.users(old).empty()) {
-      graph_.erase(old);
-      graph_.rename(scaled, name);
-    }
+    graph_.erase(old);
+    graph_.rename(scaled, name);
   }
 
   Graph& graph_;

@@ -3,6 +3,7 @@
 
 #include "calibrate/trial.h"
 #include "equalize/channel_classes.h"
+#include "execute/feed.h"
 #include "simulate/settings.h"
 
 #include <algorithm>
@@ -27,17 +28,18 @@ constexpr double kPart = 0.75;
 constexpr double kLeast = 1.0 / 64;
 
 /// The largest share of a point's range that each class needs in any of its values; 0 for those
-/// that no point has.
+/// that no point has, and all for those with a range of the user's, which is of real values.
 std::vector<double> needed_shares(const SimulatedGraph& simulated, const Statistics& statistics,
                                   const ChannelClasses& classes) {
   std::vector<double> result(classes.count());
   for (const QuantPoint& point : simulated.points) {
     const auto seen = statistics.channels.find(point.name);
     const auto own = classes.of(point.value);
-    if (point.role != Role::kActivation || seen == statistics.channels.end() ||
+    if (point.role != Role::kActivation || own.empty() || seen == statistics.channels.end() ||
         seen->second.channels() != own.size()) {
       continue;
     }
+    const bool is_fixed = point.calibrator.name == "fixed";
     const std::vector<float>& lows = seen->second.lows();
     const std::vector<float>& highs = seen->second.highs();
     double low = std::min(0.0F, *std::min_element(lows.begin(), lows.end()));
@@ -50,18 +52,28 @@ std::vector<double> needed_shares(const SimulatedGraph& simulated, const Statist
       if (own[c]) {
         const double share = std::max(low < 0 ? static_cast<double>(lows[c]) / low : 0,
                                       high > 0 ? static_cast<double>(highs[c]) / high : 0);
-        result[*own[c]] = std::max(result[*own[c]], share);
+        result[*own[c]] = std::max(result[*own[c]], is_fixed ? 1 : share);
       }
     }
   }
   return result;
 }
 
+/// Whether any layer may give out factors at all.
+bool has_free_channels(const Graph& graph, const ChannelClasses& classes) {
+  const std::vector<NodeId> nodes = graph.nodes();
+  return std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) {
+    if (!classes.takes_factors(graph.node(id))) {
+      return false;
+    }
+    const auto own = classes.of(graph.node(id).outputs[0]);
+    return std::any_of(own.begin(), own.end(), [](const auto& c) { return c.has_value(); });
+  });
+}
+
 ChannelFactors factors_for(const SimulatedGraph& simulated, const Statistics& statistics,
-                           const Settings& settings) {
+                           const ChannelClasses& classes) {
   const Graph& graph = simulated.source;
-  const ChannelClasses classes(graph,
-                               [&](const Node& node) { return settings.equalizes(node); });
   const std::vector<double> shares = needed_shares(simulated, statistics, classes);
   ChannelFactors result;
   for (const NodeId id : graph.topological_order()) {
@@ -132,15 +144,21 @@ ChannelFactors equalizing_factors(const Graph& whole, const Dataset& data, const
                                   const Target& target, std::span<const QuantPattern> patterns,
                                   std::span<const CalibratorInfo> calibrators,
                                   const CalibrateOptions& options) {
-  CalibrateOptions some{.threads = options.threads, .samples = kSeen};
-  if (options.samples != 0) {
-    some.samples = std::min(some.samples, options.samples);
-  }
   const Graph graph = up_to_scores(whole);
-  const std::vector<CalibratorInfo> quick = that_keep_everything(calibrators);
   const SimulatedGraph plain = simulate(graph, config, target, patterns);
+  const Settings settings(plain.source, config, target);
+  const ChannelClasses classes(plain.source,
+                               [&](const Node& node) { return settings.equalizes(node); });
+  if (!has_free_channels(plain.source, classes)) {
+    return {};
+  }
+  const Feed feed(graph, data, options.samples);
+  const CalibrateOptions some{
+      .threads = options.threads,
+      .samples = std::min(feed.samples(), std::max(kSeen, feed.batch()))};
+  const std::vector<CalibratorInfo> quick = that_keep_everything(calibrators);
   const Statistics seen = collect(plain, data, some);
-  ChannelFactors factors = factors_for(plain, seen, Settings(graph, config, target));
+  ChannelFactors factors = factors_for(plain, seen, classes);
   if (factors.empty()) {
     return factors;
   }

@@ -84,8 +84,20 @@ class ConfigReader {
   template <class Member, class T>
   void values(const std::string& name, std::map<std::string, std::vector<Member>>& map,
               const Rule<T>& rule) {
-    for (const auto& [key, node] : entries(name)) {
-      read_values(key.text, node, map[key.text], rule);
+    each_name(name, [&](ConfigReader& inner, const std::string& key) {
+      inner.values(key, map[key], rule);
+    });
+  }
+
+  /// For every key of a map of free names: `describe(inner, key)`, where `inner` reads that
+  /// map.
+  template <class Describe>
+  void each_name(const std::string& name, const Describe& describe) {
+    if (const YamlNode* node = find(name, YamlNode::Kind::kMap)) {
+      ConfigReader inner(*node, faults_);
+      for (const auto& [key, value] : node->entries) {
+        describe(inner, key.text);
+      }
     }
   }
 

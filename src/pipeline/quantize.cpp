@@ -193,8 +193,9 @@ QuantizeResult quantize(const Graph& model, const Statistics& statistics, const 
 QuantizeResult quantize(const Graph& model, const TableFile& file, const Config& config,
                         const Toolkit& toolkit) {
   Pipeline pipeline(model, config, toolkit);
-  pipeline.use(file.factors(pipeline.prepared()));
-  pipeline.keep_float(file.float_nodes(pipeline.prepared()));
+  const Graph& prepared = pipeline.prepared();
+  pipeline.use(during("reading the table", [&] { return file.factors(prepared); }));
+  pipeline.keep_float(during("reading the table", [&] { return file.float_nodes(prepared); }));
   pipeline.simulate();
   pipeline.decide("reading the table",
                   [&](const SimulatedGraph& simulated, CalibrationAudit& audit) {

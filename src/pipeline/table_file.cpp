@@ -78,6 +78,16 @@ std::map<std::string, std::size_t> bias_rows(const SimulatedGraph& simulated) {
   return rows;
 }
 
+void require_count(const ConfigReader& reader, const std::string& name, std::size_t count,
+                   std::size_t expected, ConfigFaults& faults) {
+  if (count != expected) {
+    faults.add(
+        reader.where(name),
+        "'" + name + "' holds " + std::to_string(count) + (count == 1 ? " number" : " numbers"),
+        std::to_string(expected));
+  }
+}
+
 struct Entry {
   std::string name;
   Role role = Role::kActivation;
@@ -138,7 +148,10 @@ class Judge {
     reader.key("target", text, only(simulated_.target.name, "as the configuration says"));
     const std::string model = hexadecimal(model_digest(simulated_.source));
     text.clear();
-    reader.key("model", text, only(model, "as tables belong to one model"));
+    reader.key("model", text,
+               only(model, reader.has("equalization")
+                               ? "as tables belong to one model and its equalization"
+                               : "as tables belong to one model"));
     same_model_ = text == model;
     reader.key("data", audit.data, digest());
     reader.key("samples", audit.samples, integer(0));
@@ -196,7 +209,7 @@ class Judge {
       faults_.add(reader.where("bias_correction"), "nothing is added to '" + entry.name + "'",
                   "no 'bias_correction'");
     } else {
-      require_count(reader, "bias_correction", values.size(), row->second);
+      require_count(reader, "bias_correction", values.size(), row->second, faults_);
     }
   }
 
@@ -269,7 +282,7 @@ class Judge {
       if (values.size() == 1) {
         values.resize(channels, values[0]);
       }
-      require_count(reader, name, values.size(), channels);
+      require_count(reader, name, values.size(), channels, faults_);
     };
     fill(params.scale, "scale");
     fill(params.zero_point, "zero_point");
@@ -280,16 +293,6 @@ class Judge {
       if (!reader.has(name)) {
         faults_.add(reader.where(), std::string("'") + name + "' is missing", {});
       }
-    }
-  }
-
-  void require_count(const ConfigReader& reader, const char* name, std::size_t count,
-                     std::size_t expected) {
-    if (count != expected) {
-      faults_.add(reader.where(name),
-                  std::string("'") + name + "' holds " + std::to_string(count) +
-                      (count == 1 ? " number" : " numbers"),
-                  std::to_string(expected));
     }
   }
 
@@ -350,25 +353,23 @@ ChannelFactors TableFile::factors(const Graph& prepared) const {
   }
   ConfigFaults faults;
   ConfigReader reader(*root_, faults);
-  std::map<std::string, std::vector<float>> written;
-  reader.values("equalization", written, positive());
   ChannelFactors result;
-  for (auto& [name, factors] : written) {
+  reader.each_name("equalization", [&](ConfigReader& inner, const std::string& name) {
     const auto found = known.find(name);
     if (found == known.end()) {
-      faults.add(reader.where("equalization"), "the model has no value '" + name + "'", {});
+      faults.add(inner.where(name), "the model has no value '" + name + "'", {});
       faults.suggest(name, names);
-      continue;
+      return;
     }
-    const Shape& shape = prepared.type(found->second).shape;
-    const std::size_t channels = shape.size() < 2 ? 0 : static_cast<std::size_t>(shape[1]);
-    if (factors.size() != channels) {
-      faults.add(reader.where("equalization"),
-                 "there are " + std::to_string(factors.size()) + " factors for '" + name + "'",
-                 std::to_string(channels));
+    const std::size_t before = faults.size();
+    std::vector<float>& factors = result[prepared.name(found->second)];
+    inner.values(name, factors, positive());
+    if (faults.size() == before) {
+      const Shape& shape = prepared.type(found->second).shape;
+      const std::size_t channels = shape.size() < 2 ? 0 : static_cast<std::size_t>(shape[1]);
+      require_count(inner, name, factors.size(), channels, faults);
     }
-    result.emplace(prepared.name(found->second), std::move(factors));
-  }
+  });
   faults.raise();
   return result;
 }

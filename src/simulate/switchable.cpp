@@ -20,6 +20,10 @@ class Switcher {
         quantize(id, node);
       } else if (node.op == "SimulatedDequantize") {
         graph.replace_uses(node.outputs[0], node.inputs[0]);
+      } else if (states_accumulator(node.attributes)) {
+        Attributes attributes = node.attributes;
+        set_accumulator(attributes, {});
+        graph.set_attributes(id, std::move(attributes));
       }
     }
     for (const ValueId value : graph.values()) {
