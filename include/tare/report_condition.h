@@ -18,6 +18,9 @@ class ReportCondition {
   /// Throws Error(kInvalidConfig) unless the text reads like that.
   explicit ReportCondition(const std::string& text);
 
+  /// The condition that holds where this one does not.
+  ReportCondition negated() const;
+
   /// Why the condition holds for a report (as report_json() writes it); nothing when it does
   /// not. An exact result has an infinite SQNR. A value that is not defined meets every
   /// condition: what cannot be measured must not pass. Throws Error(kInvalidConfig), with the

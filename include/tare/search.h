@@ -27,11 +27,22 @@ std::map<std::string, double> point_errors(const SimulatedGraph&, const QuantTab
 std::set<std::string> affordable_points(const SimulatedGraph&, const Config&,
                                         std::span<const QuantPattern>, double slowdown);
 
-/// Nodes of simulated.source to leave in float so that the errors of the points that are left
-/// are least, of all ways to share the graph out that are that slow at most, or nearly.
-std::set<std::string> nodes_for_accuracy(const SimulatedGraph&, const Config&,
-                                         std::span<const QuantPattern>,
-                                         const std::map<std::string, double>& point_errors,
-                                         double slowdown);
+/// One way to share a network out between integers and floats.
+struct Tradeoff {
+  std::set<std::string> float_nodes;  ///< that would run on integers if time alone counted
+  double nanoseconds = 0;             ///< as in Assignment
+  double error = 0;                   ///< the sum of those of the points that are quantized
+  double integer_share = 0;           ///< of the multiplications
+};
+
+/// The best ways for whatever time is worth, the fastest first: each next one is slower and
+/// errs less, and none is between two of them for less time and error than what a mixture of
+/// both would have (the lower hull of all there are). At most `slowdown` slower than the first.
+/// Only that one where the objective is not latency. Of simulated.source with the errors of its
+/// points.
+std::vector<Tradeoff> best_tradeoffs(const SimulatedGraph&, const Config&,
+                                     std::span<const QuantPattern>,
+                                     const std::map<std::string, double>& point_errors,
+                                     double slowdown);
 
 }  // namespace tare

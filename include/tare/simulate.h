@@ -135,6 +135,7 @@ struct Assignment {
   /// What the target then takes for all that may be either, conversions included; 0 where the
   /// objective is coverage.
   double nanoseconds = 0;
+  std::set<std::string> quantized;  ///< values and weights, of those with a price
 };
 
 /// What simulate() would quantize if that cost the target more, without being slower: for each

@@ -10,28 +10,6 @@
 namespace tare {
 namespace {
 
-/// Multiplications of one run of a product.
-double multiplications(const Graph& graph, const Node& node) {
-  if (!is_product(node)) {
-    return 0;
-  }
-  const auto count = [&](ValueId value) {
-    return static_cast<double>(element_count(graph.type(value).shape));
-  };
-  const Shape& x = graph.type(node.inputs[0]).shape;
-  const Shape& w = graph.type(node.inputs[1]).shape;
-  if (node.op == "Conv") {
-    const double of_each = count(node.inputs[1]) / static_cast<double>(w[0]);
-    return count(node.outputs[0]) * of_each;
-  }
-  if (node.op == "ConvTranspose") {
-    const double of_each = count(node.inputs[1]) / static_cast<double>(w[0]);
-    return count(node.inputs[0]) * of_each;
-  }
-  const bool is_transposed = node.op == "Gemm" && node.attributes.integer("transA", 0) != 0;
-  return count(node.outputs[0]) * static_cast<double>(is_transposed ? x[0] : x.back());
-}
-
 class Facts {
  public:
   Facts(const Graph& prepared, const Graph& integer, const Comparison& comparison,

@@ -71,6 +71,27 @@ bool is_integer_product(const Graph& graph, const Node& node) {
   return is_product(node) && result.quant && result.dtype == DType::kInt32;
 }
 
+double multiplications(const Graph& graph, const Node& node) {
+  if (!is_product(node)) {
+    return 0;
+  }
+  const auto count = [&](ValueId value) {
+    return static_cast<double>(element_count(graph.type(value).shape));
+  };
+  const Shape& x = graph.type(node.inputs[0]).shape;
+  const Shape& w = graph.type(node.inputs[1]).shape;
+  if (node.op == "Conv") {
+    const double of_each = count(node.inputs[1]) / static_cast<double>(w[0]);
+    return count(node.outputs[0]) * of_each;
+  }
+  if (node.op == "ConvTranspose") {
+    const double of_each = count(node.inputs[1]) / static_cast<double>(w[0]);
+    return count(node.inputs[0]) * of_each;
+  }
+  const bool is_transposed = node.op == "Gemm" && node.attributes.integer("transA", 0) != 0;
+  return count(node.outputs[0]) * static_cast<double>(is_transposed ? x[0] : x.back());
+}
+
 WeightResults::WeightResults(const Node& node, const Shape& shape) {
   std::size_t size = 1;
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {

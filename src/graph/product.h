@@ -16,6 +16,9 @@ bool is_integer_product(const Graph&, const Node&);
 /// Axis of its result along which the scales of a per-axis weight vary.
 int channel_axis(const Node&, const Shape& result);
 
+/// Multiplications of one run of a product; 0 for other operators.
+double multiplications(const Graph&, const Node&);
+
 /// To which result of a product (channel or column, of any position or row) each weight
 /// belongs. Scales, zero points and biases of results repeat: those of result r are at r
 /// modulo their number.

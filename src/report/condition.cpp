@@ -215,6 +215,17 @@ ReportCondition::ReportCondition(const std::string& text) : text_(text) {
   path_ = value;
 }
 
+ReportCondition ReportCondition::negated() const {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kOpposites{
+      {{"<", ">="}, {">=", "<"}, {">", "<="}, {"<=", ">"}, {"==", "!="}, {"!=", "=="}}};
+  ReportCondition result = *this;
+  const auto found =
+      std::find_if(kOpposites.begin(), kOpposites.end(),
+                   [this](const auto& pair) { return pair.first == comparison_; });
+  result.comparison_ = found->second;
+  return result;
+}
+
 std::optional<std::string> ReportCondition::met_by(const std::string& report) const {
   Walker walker(text_);
   auto found = walker.values(Json::parse(report), path_);

@@ -99,8 +99,10 @@ class Matcher {
 
   void keep_what_pays() {
     std::vector<Region>& regions = result_.regions;
-    const auto [placements, nanoseconds] = place(graph_, settings_, regions, prices_);
+    const auto [placements, nanoseconds, quantized] =
+        place(graph_, settings_, regions, prices_);
     result_.nanoseconds = nanoseconds;
+    result_.quantized = quantized;
     std::vector<Region> kept;
     for (std::size_t i = 0; i < regions.size(); ++i) {
       if (placements[i].on_integers) {
@@ -142,6 +144,7 @@ Assignment assign(const Graph& graph, const Config& config, const Target& target
     result.on_integers.insert(graph.node(region.match.root()).name);
   }
   result.nanoseconds = matched.nanoseconds;
+  result.quantized = matched.quantized;
   return result;
 }
 

@@ -5,6 +5,7 @@
 #include "simulate/settings.h"
 
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,7 +17,8 @@ namespace tare {
 struct MatchedRegions {
   std::vector<Region> regions;
   std::vector<KeptFloat> kept_float;
-  double nanoseconds = 0;  ///< as in Placements; 0 where the objective is coverage
+  double nanoseconds = 0;           ///< as in Placements; 0 where the objective is coverage
+  std::set<std::string> quantized;  ///< likewise
 };
 
 /// `prices` as for place().

@@ -24,19 +24,8 @@ double window(const Shape& kernel) {
 
 /// Multiplications of a sum of products, elements of other results.
 double work(const Graph& graph, const Node& node) {
-  const double results = elements(graph.type(node.outputs[0]).shape);
-  if (!is_product(node)) {
-    return results;
-  }
-  const Shape& x = graph.type(node.inputs[0]).shape;
-  const Shape& w = graph.type(node.inputs[1]).shape;
-  if (node.op == "Conv") {
-    return results * static_cast<double>(w[1]) * window(w);
-  }
-  if (node.op == "ConvTranspose") {
-    return elements(x) * static_cast<double>(w[1]) * window(w);
-  }
-  return results * static_cast<double>(x.back());
+  return is_product(node) ? multiplications(graph, node)
+                          : elements(graph.type(node.outputs[0]).shape);
 }
 
 /// Positions of the window that are read for all results of a convolution, of one channel.
@@ -94,6 +83,11 @@ class Placer {
         result.nanoseconds += static_cast<double>(time.picoseconds) / 1e3;
       }
     }
+    for (const Priced& priced : priced_) {
+      if (on_integers[priced.from] && !on_integers[priced.to]) {
+        result.quantized.insert(priced.name);
+      }
+    }
     return result;
   }
 
@@ -115,25 +109,24 @@ class Placer {
     const Cost cost = cost_of(region);
     if (region.pattern->follows_neighbours || cost.known) {
       add_cost(side, cost);
-      cut_.add_arc(side, cut_.sink(), price_of_weights(region));
+      for (const NodeId id : region.match.nodes()) {
+        for (const ValueId input : graph_.node(id).inputs) {
+          if (input && graph_.constant(input) != nullptr) {
+            add_price(side, cut_.sink(), input);
+          }
+        }
+      }
     } else {
       cut_.add_arc(cut_.source(), side, MinCut::kNever);
     }
   }
 
-  std::int64_t price(ValueId value) const {
+  void add_price(std::size_t from, std::size_t to, ValueId value) {
     const auto found = prices_.find(graph_.name(value));
-    return found == prices_.end() ? 0 : picoseconds(found->second);
-  }
-
-  std::int64_t price_of_weights(const Region& region) const {
-    std::int64_t sum = 0;
-    for (const NodeId id : region.match.nodes()) {
-      for (const ValueId input : graph_.node(id).inputs) {
-        sum += input && graph_.constant(input) != nullptr ? price(input) : 0;
-      }
+    if (found != prices_.end()) {
+      cut_.add_arc(from, to, picoseconds(found->second));
+      priced_.push_back({from, to, found->first});
     }
-    return sum;
   }
 
   Cost cost_of(NodeId id) const {
@@ -209,7 +202,7 @@ class Placer {
     }
     const std::size_t from = side_of(graph_.producer(value));
     if (stores(value)) {
-      cut_.add_arc(from, cut_.sink(), price(value));
+      add_price(from, cut_.sink(), value);
     }
     std::set<std::size_t> readers;
     for (const NodeId user : graph_.users(value)) {
@@ -227,7 +220,7 @@ class Placer {
     const std::int64_t layout = layout_cost(type.shape);
     const std::size_t quantized = cut_.add_node();
     add_time(quantized, from, cost);
-    cut_.add_arc(quantized, from, price(value));
+    add_price(quantized, from, value);
     for (const std::size_t reader : readers) {
       if (reader != cut_.sink()) {
         cut_.add_arc(reader, quantized, MinCut::kNever);
@@ -274,7 +267,13 @@ class Placer {
     std::size_t to;
     std::int64_t picoseconds;
   };
-  std::vector<Time> times_;             ///< the arcs that are not prices
+  std::vector<Time> times_;
+  struct Priced {
+    std::size_t from;
+    std::size_t to;
+    std::string name;
+  };
+  std::vector<Priced> priced_;
   std::map<NodeId, std::size_t> side_;  ///< other nodes are float
   std::set<NodeId> stores_;             ///< on integers these give storage values
 };

@@ -5,6 +5,7 @@
 #include "simulate/settings.h"
 
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,6 +21,7 @@ struct Placement {
 struct Placements {
   std::vector<Placement> regions;
   double nanoseconds = 0;  ///< of what has a choice, conversions included, as the target says
+  std::set<std::string> quantized;  ///< of what has a price
 };
 
 /// For each region of a graph, so that the target takes the least time in all, conversions

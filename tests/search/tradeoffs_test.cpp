@@ -87,7 +87,8 @@ TEST_P(AnyErrors, LeaveNoWayThatIsNeitherSlowerNorLessExact) {
   }
   const double slowdown = 0.01 * static_cast<double>(random.integer(0, 60));
   const double fastest = without({}).nanoseconds;
-  const auto chosen = nodes_for_accuracy(simulated_, {}, patterns_, errors_, slowdown);
+  const auto chosen =
+      best_tradeoffs(simulated_, {}, patterns_, errors_, slowdown).back().float_nodes;
   const double time = without(chosen).nanoseconds;
   const double error = error_without(chosen);
   EXPECT_LE(time, (1 + slowdown) * fastest * (1 + 1e-9));
@@ -122,19 +123,44 @@ TEST_P(AnyErrors, OfUnaffordablePointsNeedNotBeKnown) {
   }
 }
 
+TEST_P(AnyErrors, MakeACurveThatFallsAndBendsOneWay) {
+  Random random(GetParam());
+  for (const QuantPoint& point : simulated_.points) {
+    if (point.role != Role::kAccumulator) {
+      errors_.emplace(point.name, 0.001 * static_cast<double>(random.integer(1, 1000)));
+    }
+  }
+  const auto curve = best_tradeoffs(simulated_, {}, patterns_, errors_, 10);
+  double steepest = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < curve.size(); ++i) {
+    EXPECT_NEAR(curve[i].nanoseconds, without(curve[i].float_nodes).nanoseconds, 1e-3);
+    EXPECT_NEAR(curve[i].error, error_without(curve[i].float_nodes), 1e-9);
+    if (i > 0) {
+      const double slope = (curve[i - 1].error - curve[i].error) /
+                           (curve[i].nanoseconds - curve[i - 1].nanoseconds);
+      EXPECT_GT(slope, 0);
+      EXPECT_LT(slope, steepest);
+      EXPECT_LE(curve[i].integer_share, curve[i - 1].integer_share);
+      steepest = slope;
+    }
+  }
+  EXPECT_EQ(curve.back().error, 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(Seeds, AnyErrors, ::testing::Range(0U, 30U));
 
-TEST(NodesForAccuracy, AreNoneWhereNoTimeMayBeLostOrTheObjectiveIsAnother) {
+TEST(Tradeoffs, AreOneWhereNoTimeMayBeLostOrTheObjectiveIsAnother) {
   const Graph graph = branching();
   const auto& patterns = Toolkit::builtin().patterns;
   const SimulatedGraph simulated = simulate(graph, {}, simple_target(), patterns);
   const std::map<std::string, double> errors{{"a", 1}, {"wa", 1}};
-  EXPECT_TRUE(nodes_for_accuracy(simulated, {}, patterns, errors, 0).empty());
-  EXPECT_EQ(nodes_for_accuracy(simulated, {}, patterns, errors, 10).count("a"), 1U);
+  EXPECT_EQ(best_tradeoffs(simulated, {}, patterns, errors, 0).size(), 1U);
+  EXPECT_EQ(best_tradeoffs(simulated, {}, patterns, errors, 10).back().float_nodes.count("a"),
+            1U);
   Config coverage;
   coverage.objective = Objective::kCoverage;
   const SimulatedGraph covered = simulate(graph, coverage, simple_target(), patterns);
-  EXPECT_TRUE(nodes_for_accuracy(covered, coverage, patterns, errors, 10).empty());
+  EXPECT_EQ(best_tradeoffs(covered, coverage, patterns, errors, 10).size(), 1U);
 }
 
 }  // namespace

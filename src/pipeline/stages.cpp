@@ -1,0 +1,132 @@
+#include "pipeline/stages.h"
+
+#include "tare/error.h"
+
+#include <algorithm>
+
+namespace tare {
+namespace {
+
+/// What the configured accumulator means for files, and where it may still overflow although it
+/// was not to.
+void audit_accumulators(const Config& config, const Graph& integer,
+                        std::vector<Warning>& warnings) {
+  if (config.accumulator == Accumulator{}) {
+    return;
+  }
+  warnings.push_back({"accumulator_of_file", "accumulator",
+                      "files cannot say that sums have " +
+                          std::to_string(config.accumulator.bits) +
+                          " bits; what reads them adds up in 32"});
+  for (const ProductSums& sums : guaranteed_sums(integer)) {
+    if (config.avoid_overflow && !sums.range.fits(config.accumulator)) {
+      warnings.push_back({"accumulator_overflow", "node '" + integer.node(sums.node).name + "'",
+                          "may need " + std::to_string(sums.range.bits()) +
+                              " bits, as both of its factors are computed"});
+    }
+  }
+}
+
+/// How many samples each of so many points is tried on: all trials together are not to take
+/// longer than a pass over the samples, if that leaves some.
+std::size_t tried_samples(std::size_t used, std::size_t points) {
+  constexpr std::size_t kLeast = 2;
+  constexpr std::size_t kEnough = 16;
+  return std::clamp(used / std::max<std::size_t>(points, 1), kLeast, kEnough);
+}
+
+/// With the best effort all calibrators are tried where none was asked for.
+Config with_effort(Config config, const Toolkit& toolkit) {
+  const auto names = toolkit.calibrator_names();
+  if (config.effort == Effort::kBest &&
+      config.activations.calibrator == Config().activations.calibrator &&
+      std::find(names.begin(), names.end(), "auto") != names.end()) {
+    config.activations.calibrator = {.name = "auto", .options = {}};
+  }
+  return config;
+}
+
+}  // namespace
+
+void check_fallback(const Config& config, const Graph& integer,
+                    const std::vector<KeptFloat>& kept) {
+  if (config.may_fall_back) {
+    return;
+  }
+  Faults faults;
+  for (const std::string& name : float_operators(integer)) {
+    const auto known = std::find_if(kept.begin(), kept.end(),
+                                    [&](const KeptFloat& k) { return k.node == name; });
+    const std::string& op = integer.node(*integer.find_node(name)).op;
+    faults.add("node '" + name + "' (" + op + ")",
+               "stays in float, which 'fallback' forbids: " +
+                   (known != kept.end() ? known->reason
+                                        : "not all of its operands and results are quantized"));
+  }
+  faults.raise(ErrorCode::kUnsupported);
+}
+
+Stages::Stages(const Graph& model, const Config& config, const Toolkit& toolkit)
+    : config_(with_effort(config, toolkit)),
+      toolkit_(&toolkit),
+      target_(read_target(config.target)) {
+  result_.prepared = during("preparing the graph", [&] { return prepare(model, toolkit); });
+}
+
+void Stages::calibrate(const Dataset& data, const CalibrateOptions& options) {
+  if (schedule_of(config_) == Schedule::kSequential) {
+    use(during("calibrating", [&] {
+      return equalizing_factors(result_.prepared, data, config_, target_, toolkit_->patterns,
+                                toolkit_->calibrators, options);
+    }));
+  }
+  simulate();
+  decide_on(data, options);
+}
+
+void Stages::decide_on(const Dataset& data, const CalibrateOptions& options) {
+  decide("calibrating", [&](const SimulatedGraph& simulated, CalibrationAudit& audit) {
+    const auto schedule = schedule_of(config_) == Schedule::kSequential ? calibrate_sequentially
+                                                                        : tare::calibrate;
+    return schedule(simulated, data, toolkit_->calibrators, options, &audit);
+  });
+}
+
+void Stages::simulate() {
+  result_.simulated = during("simulating", [&] {
+    return tare::simulate(tare::equalize(result_.prepared, result_.factors), config_, target_,
+                          toolkit_->patterns, result_.float_nodes);
+  });
+}
+
+std::vector<Tradeoff> Stages::tradeoffs(const Dataset& data, const CalibrateOptions& options,
+                                        double slowdown) const {
+  return during("calibrating", [&] {
+    const SimulatedGraph& simulated = result_.simulated;
+    const auto points = affordable_points(simulated, config_, toolkit_->patterns, slowdown);
+    const std::size_t used = options.samples == 0 ? data.size() : options.samples;
+    const auto errors = point_errors(simulated, result_.table, points, data,
+                                     {.threads = options.threads, .samples = options.samples},
+                                     tried_samples(used, points.size()));
+    return best_tradeoffs(simulated, config_, toolkit_->patterns, errors, slowdown);
+  });
+}
+
+void Stages::leave_float(const std::set<std::string>& nodes) {
+  keep_float(nodes);
+  simulate();
+  QuantTable left;
+  for (const QuantPoint& point : result_.simulated.points) {
+    left.emplace(point.name, std::move(result_.table.at(point.name)));
+  }
+  result_.table = std::move(left);
+}
+
+QuantizeResult Stages::finish() {
+  result_.integer = during("lowering", [&] { return lower(result_.simulated, result_.table); });
+  check_fallback(config_, result_.integer, result_.simulated.kept_float);
+  audit_accumulators(config_, result_.integer, result_.audit.warnings);
+  return std::move(result_);
+}
+
+}  // namespace tare

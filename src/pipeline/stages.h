@@ -1,0 +1,66 @@
+#pragma once
+
+#include "tare/error.h"
+#include "tare/pipeline.h"
+#include "tare/search.h"
+
+#include <set>
+#include <string>
+#include <vector>
+
+namespace tare {
+
+/// Runs a stage; an error on its way out says what was going on.
+template <class Stage>
+auto during(const char* activity, Stage stage) {
+  try {
+    return stage();
+  } catch (Error& error) {
+    error.during(activity);
+    throw;
+  }
+}
+
+/// Where no operator may stay in float, every one that did is a fault; `kept` says why.
+void check_fallback(const Config&, const Graph& integer, const std::vector<KeptFloat>& kept);
+
+/// The stages on their way to a result. The toolkit has to outlive it.
+class Stages {
+ public:
+  Stages(const Graph& model, const Config&, const Toolkit&);
+
+  const Graph& prepared() const { return result_.prepared; }
+
+  void use(ChannelFactors factors) { result_.factors = std::move(factors); }
+  void keep_float(std::set<std::string> nodes) { result_.float_nodes = std::move(nodes); }
+  void simulate();
+
+  /// `decide` makes a table of the simulated graph and fills the audit.
+  template <class Decide>
+  void decide(const char* activity, Decide decide) {
+    result_.audit = {};
+    result_.table = during(activity, [&] { return decide(result_.simulated, result_.audit); });
+  }
+
+  /// Equalizes, simulates and decides as the configuration says.
+  void calibrate(const Dataset&, const CalibrateOptions&);
+  /// Only the last of these.
+  void decide_on(const Dataset&, const CalibrateOptions&);
+
+  /// From what was decided, the ways to share the graph out that are at most that much slower.
+  std::vector<Tradeoff> tradeoffs(const Dataset&, const CalibrateOptions&,
+                                  double slowdown) const;
+  /// Leaves those nodes in float; what was decided stays for the points that are left.
+  void leave_float(const std::set<std::string>& nodes);
+
+  /// Lowers what was decided; once.
+  QuantizeResult finish();
+
+ private:
+  Config config_;
+  const Toolkit* toolkit_;
+  Target target_;
+  QuantizeResult result_;
+};
+
+}  // namespace tare
