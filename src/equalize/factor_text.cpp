@@ -1,28 +1,28 @@
 // One line for each value: its name, in which everything but plain letters is written as %xx,
-// and its factors.
+// and its factors in base64, as little-endian float32.
 #include "tare/equalize.h"
 #include "tare/error.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <optional>
 
 namespace tare {
 namespace {
 
 constexpr std::string_view kDigits = "0123456789abcdef";
-
-bool is_plain(char c) {
-  return c > ' ' && c < 0x7F && c != '%';
-}
+constexpr std::string_view kLetters =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr unsigned kBitsOfLetter = 6;
+constexpr unsigned kBitsOfFactor = 32;
 
 std::string escaped(const std::string& name) {
   std::string result;
   for (const char c : name) {
     const auto byte = static_cast<unsigned char>(c);
-    if (is_plain(c)) {
+    if (c > ' ' && c < 0x7F && c != '%') {
       result += c;
     } else {
       result += {'%', kDigits[byte >> 4U], kDigits[byte & 15U]};
@@ -50,19 +50,47 @@ std::optional<std::string> unescaped(std::string_view text) {
   return result;
 }
 
-std::string_view take(std::string_view& text, char end) {
-  const std::size_t length = std::min(text.find(end), text.size());
-  const std::string_view part = text.substr(0, length);
-  text.remove_prefix(std::min(length + 1, text.size()));
-  return part;
+/// The bits of all factors, six to a letter; 0 where the last letter has some left.
+std::string letters(const std::vector<float>& factors) {
+  std::string result;
+  std::uint64_t waiting = 0;
+  unsigned bits = 0;
+  for (const float factor : factors) {
+    waiting |= std::uint64_t{std::bit_cast<std::uint32_t>(factor)} << bits;
+    for (bits += kBitsOfFactor; bits >= kBitsOfLetter; bits -= kBitsOfLetter) {
+      result += kLetters[waiting % kLetters.size()];
+      waiting >>= kBitsOfLetter;
+    }
+  }
+  if (bits > 0) {
+    result += kLetters[waiting];
+  }
+  return result;
 }
 
-std::optional<float> factor(std::string_view text) {
-  float value = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
-  const bool fits = error == std::errc{} && rest == end && value > 0 && std::isfinite(value);
-  return fits ? std::optional(value) : std::nullopt;
+std::optional<std::vector<float>> factors_of(std::string_view text) {
+  std::vector<float> result;
+  std::uint64_t waiting = 0;
+  unsigned bits = 0;
+  for (const char c : text) {
+    const std::size_t letter = kLetters.find(c);
+    if (letter == kLetters.npos) {
+      return std::nullopt;
+    }
+    waiting |= std::uint64_t{letter} << bits;
+    bits += kBitsOfLetter;
+    if (bits >= kBitsOfFactor) {
+      const auto factor = std::bit_cast<float>(static_cast<std::uint32_t>(waiting));
+      if (!(factor > 0) || !std::isfinite(factor)) {
+        return std::nullopt;
+      }
+      result.push_back(factor);
+      waiting >>= kBitsOfFactor;
+      bits -= kBitsOfFactor;
+    }
+  }
+  const bool is_whole = bits < kBitsOfLetter && waiting == 0;
+  return is_whole ? std::optional(std::move(result)) : std::nullopt;
 }
 
 }  // namespace
@@ -70,36 +98,24 @@ std::optional<float> factor(std::string_view text) {
 std::string text_of(const ChannelFactors& factors) {
   std::string text;
   for (const auto& [name, values] : factors) {
-    text += escaped(name);
-    for (const float value : values) {
-      std::array<char, 32> digits{};
-      text += ' ';
-      text.append(digits.data(), std::to_chars(digits.begin(), digits.end(), value).ptr);
-    }
-    text += '\n';
+    text += escaped(name) + ' ' + letters(values) + '\n';
   }
   return text;
 }
 
 ChannelFactors channel_factors(std::string_view text) {
   ChannelFactors result;
-  const auto fault = [] {
-    return Error(ErrorCode::kInvalidModel, "metadata", "the equalization cannot be read");
-  };
   while (!text.empty()) {
-    std::string_view line = take(text, '\n');
-    const auto name = unescaped(take(line, ' '));
-    if (!name || name->empty()) {
-      throw fault();
+    const std::size_t length = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, length);
+    text.remove_prefix(std::min(length + 1, text.size()));
+    const std::size_t space = std::min(line.find(' '), line.size());
+    const auto name = unescaped(line.substr(0, space));
+    auto factors = factors_of(line.substr(std::min(space + 1, line.size())));
+    if (!name || name->empty() || !factors) {
+      throw Error(ErrorCode::kInvalidModel, "metadata", "the equalization cannot be read");
     }
-    std::vector<float>& values = result[*name];
-    while (!line.empty()) {
-      const auto value = factor(take(line, ' '));
-      if (!value) {
-        throw fault();
-      }
-      values.push_back(*value);
-    }
+    result[*name] = std::move(*factors);
   }
   return result;
 }

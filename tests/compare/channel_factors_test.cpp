@@ -19,8 +19,16 @@ TEST(ChannelFactors, SurviveTheirTextToTheLastBit) {
 }
 
 TEST(ChannelFactors, AreRefusedWhenTheirTextIsDamaged) {
-  for (const char* text : {"\n", " 1\n", "a 0\n", "a -1\n", "a nan\n", "a inf\n", "a 1,5\n",
-                           "a 1  2\n", "%\n", "%4\n", "%4g 1\n", "a 1e99\n"}) {
+  const std::string good = text_of({{"a", {0.5F, 0.25F}}});
+  EXPECT_EQ(channel_factors(good).size(), 1U);
+  const std::string zero = text_of({{"a", {0}}});
+  const std::string negative = text_of({{"a", {-1}}});
+  const std::string infinite = text_of({{"a", {std::numeric_limits<float>::infinity()}}});
+  const std::string nan = text_of({{"a", {std::numeric_limits<float>::quiet_NaN()}}});
+  for (const std::string& text :
+       {std::string("\n"), std::string(" AAAA\n"), std::string("a A\n"), std::string("a !\n"),
+        std::string("%\n"), std::string("%4\n"), std::string("%4g \n"), "b" + good.substr(0, 6),
+        good + "x x", zero, negative, infinite, nan}) {
     EXPECT_THROW((void)channel_factors(text), Error) << text;
   }
 }
