@@ -39,6 +39,9 @@ class Dataset {
 /// samples, or inputs whose sample counts differ.
 std::unique_ptr<Dataset> open_dataset(const std::filesystem::path&);
 
+/// The samples [first, first + count) of a dataset that has to outlive it, as one of their own.
+std::unique_ptr<Dataset> part_of(const Dataset&, std::size_t first, std::size_t count);
+
 /// Writes one dataset per name, appending along the first dimension; the file appears under its
 /// name only when `finish` was called.
 class DatasetWriter {

@@ -61,8 +61,9 @@ TEST_F(PointErrors, AreThoseOfTheSimulatedNetworkWithThatPointAlone) {
   for (const auto& [name, error] : errors()) {
     const QuantPoint& point = *result_.simulated.find(name);
     if (point.role == Role::kActivation) {
-      // Float sums in another order: a millionth of the values, against errors of a thousandth.
-      EXPECT_NEAR(error, error_of({{name, result_.table.at(name)}}), 0.01 * error) << name;
+      // Sums in another order may take a value that is halfway between two steps to the other
+      // one: a few of thousands.
+      EXPECT_NEAR(error, error_of({{name, result_.table.at(name)}}), 0.05 * error) << name;
     }
   }
 }

@@ -31,7 +31,8 @@ void append_names(const char* what, const Json& names, std::string& text) {
   if (!names.empty()) {
     text += fmt::format("  {}:", what);
     for (const Json& name : names) {
-      text += " " + value_text(name);
+      text += ' ';
+      text += value_text(name);
     }
     text += "\n";
   }

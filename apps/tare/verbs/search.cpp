@@ -19,6 +19,9 @@
 namespace tare::cli {
 namespace {
 
+/// Samples that are too few to be calibrated on and judged by apart.
+constexpr std::size_t kFew = 8;
+
 /// One corner of the curve, and what came of it where it was tried.
 struct Tried {
   Tradeoff way;
@@ -76,10 +79,7 @@ QuantizeResult try_out(const Search& search, const Dataset& data, const Options&
   QuantizeResult result = search.result(tried.way);
   report = compare_result(
       result, data, configuration.toolkit,
-      {.threads = static_cast<int>(options.count("threads")),
-       .samples = static_cast<std::size_t>(configuration.config.samples.value_or(0)),
-       .progress = {}});
-  name_files(job.model, job.output, options.text("data"), report);
+      {.threads = static_cast<int>(options.count("threads")), .samples = 0, .progress = {}});
   const std::string json = report_json(report);
   for (const ReportCondition& condition : job.forbidden) {
     if (const auto reason = condition.met_by(json)) {
@@ -154,10 +154,17 @@ int run(const Options& options, const Console& console) {
     const Configuration configuration = read_configuration(options);
     const auto& [config, toolkit] = configuration;
     const auto data = open_dataset(options.text("data"));
+    const std::size_t samples = std::min(
+        data->size(), static_cast<std::size_t>(
+                          config.samples.value_or(static_cast<std::int64_t>(data->size()))));
+    // What ranges were chosen on looks better than other samples do.
+    const std::size_t judging = samples < kFew ? samples : samples / 4;
+    const std::size_t calibrating = samples < kFew ? samples : samples - judging;
+    const auto judge = part_of(*data, samples - judging, judging);
     Progress progress(console, "calibrating");
     const Search search(load_model(job.model, config.dims, data.get()), *data, config, toolkit,
                         {.threads = static_cast<int>(options.count("threads")),
-                         .samples = static_cast<std::size_t>(config.samples.value_or(0)),
+                         .samples = calibrating,
                          .memory = config.memory,
                          .progress = progress.callback()});
     std::vector<Tried> curve;
@@ -175,7 +182,7 @@ int run(const Options& options, const Console& console) {
     Report report;
     const auto look_at = [&](std::size_t i) {
       const QuantizeResult result =
-          try_out(search, *data, options, configuration, job, curve[i], report);
+          try_out(search, *judge, options, configuration, job, curve[i], report);
       const bool better = curve[i].meets() || !met;
       if (better) {
         chosen = i;
@@ -183,6 +190,7 @@ int run(const Options& options, const Console& console) {
         write_onnx(export_form(result.integer, Form::kQdq, result.simulated.target), job.output,
                    file_metadata(result));
         if (!files.empty()) {
+          name_files(job.model, job.output, options.text("data"), report);
           files.write(report);
         }
       }
