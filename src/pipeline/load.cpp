@@ -1,4 +1,5 @@
 #include "tare/pipeline.h"
+#include "tare/tflite.h"
 
 namespace tare {
 
@@ -16,6 +17,9 @@ Graph load_model(const std::filesystem::path& path,
 Graph load_model(const std::filesystem::path& path,
                  const std::map<std::string, std::int64_t>& dims,
                  const std::map<std::string, Shape>& samples) {
+  if (path.extension() == ".tflite") {
+    return read_tflite(path);
+  }
   ReadOptions options;
   options.dims = dims;
   options.supported_ops = executable_ops();
