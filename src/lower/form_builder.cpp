@@ -1,6 +1,7 @@
 #include "lower/form_builder.h"
 
 #include "tare/accumulator.h"
+#include "tare/numerics.h"
 
 #include "base/check.h"
 #include "graph/affine_ops.h"
@@ -35,6 +36,7 @@ bool is_accumulator(const TensorType& type) {
 
 Attributes FormBuilder::plain(Attributes attributes) {
   set_accumulator(attributes, {});
+  set_numerics(attributes, Numerics::kOnnx);
   return attributes;
 }
 

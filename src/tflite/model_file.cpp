@@ -123,7 +123,7 @@ class ModelReader {
       FileTensor read;
       read.name = text(tensor.name(), "tensor_" + std::to_string(i));
       while (!names.insert(read.name).second) {
-        read.name += "_" + std::to_string(i);
+        read.name.append("_").append(std::to_string(i));
       }
       try {
         read_tensor(tensor, read);
