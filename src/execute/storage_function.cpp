@@ -84,44 +84,44 @@ StorageFunction in_fixed_point(const FunctionRequest& request, std::int32_t (*f)
   };
 }
 
-/// 1 / (1 + e^-(i / 24)) in 16 bits.
+/// 1 / (1 + e^-x) at x = i / 24 in 16 bits, moved against its curvature by half of the greatest
+/// error that lines between neighbours would have, so that the error is that half everywhere.
+/// The last entry is the end.
 const std::array<std::uint32_t, 256>& logistic_table() {
   static const auto table = [] {
+    constexpr double kStep = 1.0 / 24;
     std::array<std::uint32_t, 256> values;
     for (std::size_t i = 0; i < values.size(); ++i) {
-      const double exact = 65536 / (1 + std::exp(-static_cast<double>(i) / 24));
-      values[i] = static_cast<std::uint32_t>(std::min(65535.0, std::round(exact)));
+      const double y = 1 / (1 + std::exp(-kStep * static_cast<double>(i)));
+      const double second_derivative = y * (1 - y) * (1 - 2 * y);
+      values[i] = static_cast<std::uint32_t>(
+          std::lround(65536 * (y - kStep * kStep / 16 * second_derivative)));
     }
+    values.back() = 65535;
     return values;
   }();
   return table;
 }
 
-/// How int16 gets to steps of 1 / (3 * 4096), at which the table is read.
+/// How int16 gets to steps of 1 / (3 * 4096), at which the table is read: by a factor below
+/// 2^15 and a shift.
 struct TableInput {
   std::int32_t factor = 0;
   int right = 0;
+
+  explicit TableInput(float scale) {
+    double exact = static_cast<double>(scale) * 4096 * 3;
+    for (; exact <= 32767.0 / 2 && right <= 30; exact *= 2) {
+      ++right;
+    }
+    factor = static_cast<std::int32_t>(exact);
+  }
 
   std::int32_t operator()(std::int32_t x) const {
     const std::int64_t half = right > 0 ? std::int64_t{1} << (right - 1) : 0;
     return static_cast<std::int32_t>((std::int64_t{x} * factor + half) >> right);
   }
 };
-
-TableInput table_input(float scale) {
-  constexpr float kTableScale = 0x1p-12F;
-  if (scale == kTableScale) {
-    return {3, 0};
-  }
-  double factor = static_cast<double>(scale) * 4096 * 3;
-  TableInput result;
-  while (factor <= 32767.0 / 2 && result.right <= 30) {
-    ++result.right;
-    factor *= 2;
-  }
-  result.factor = static_cast<std::int32_t>(factor);
-  return result;
-}
 
 /// The table at |x| / 2^bits between its entries, `bits` further behind the point; `beyond` it
 /// ends.
@@ -138,11 +138,11 @@ std::uint32_t interpolated(std::uint32_t x, int bits, std::uint32_t beyond) {
 bool is_unit_int16(const FunctionRequest& request) {
   return request.is_reference() && request.from.type == DType::kInt16 &&
          request.to.type == DType::kInt16 && request.from.zero == 0 && request.to.zero == 0 &&
-         request.to.scale == 0x1p-15F;
+         request.from.scale < 1 && request.to.scale == 0x1p-15F;
 }
 
 StorageFunction logistic_int16(const FunctionRequest& request) {
-  const TableInput input = table_input(request.from.scale);
+  const TableInput input(request.from.scale);
   return [=](std::int32_t q) {
     const std::int32_t x = input(q);
     const auto y = static_cast<std::int64_t>(
@@ -155,7 +155,7 @@ StorageFunction logistic_int16(const FunctionRequest& request) {
 
 /// 2 * logistic(2 * x) - 1.
 StorageFunction tanh_int16(const FunctionRequest& request) {
-  const TableInput input = table_input(request.from.scale);
+  const TableInput input(request.from.scale);
   return [=](std::int32_t q) {
     const std::int32_t x = input(q);
     const auto y = static_cast<std::int64_t>(

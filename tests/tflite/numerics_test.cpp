@@ -54,8 +54,66 @@ TEST_P(TfliteOperator, EqualsTheReferenceKernels) {
   expect_equal(Numerics::kTfliteRef, "tflm");
 }
 
+TEST_P(TfliteOperator, EqualsTheOptimizedKernels) {
+  expect_equal(Numerics::kTfliteBuiltin, "builtin");
+}
+
+TEST_P(TfliteOperator, EqualsXnnpack) {
+  expect_equal(Numerics::kTfliteXnn, "default");
+}
+
 INSTANTIATE_TEST_SUITE_P(Files, TfliteOperator,
                          ::testing::ValuesIn(without_unsupported(testing::golden_operators())),
+                         [](const auto& info) { return info.param.name; });
+
+class TfliteNetwork : public ::testing::TestWithParam<Golden> {
+ protected:
+  void expect_equal(Numerics numerics, const std::string& runtime) const {
+    const tflite::ModelFile file(GetParam().model);
+    const auto runs = testing::golden_runs(GetParam(), file, runtime);
+    if (runs.empty()) {
+      GTEST_SKIP() << "no results of " << runtime;
+    }
+    const Graph integer = testing::integer_graph(file, numerics);
+    for (std::size_t k = 0; k < runs.size(); ++k) {
+      const auto tensors = testing::tensors_of(integer, file, runs[k].inputs);
+      std::map<int, Tensor> wanted = runs[k].results;
+      if (k == 0) {
+        wanted.merge(testing::golden_layers(GetParam(), runtime));
+      }
+      for (const auto& [tensor, result] : wanted) {
+        ASSERT_TRUE(tensors.contains(tensor)) << tensor;
+        const Apart difference = testing::apart(tensors.at(tensor), result);
+        EXPECT_EQ(difference.different, 0U)
+            << "of " << difference.elements << ", by up to " << difference.most << " in '"
+            << file.tensors[static_cast<std::size_t>(tensor)].name << "'";
+      }
+    }
+  }
+};
+
+TEST_P(TfliteNetwork, EqualsTheReferenceKernelsInEveryActivation) {
+  expect_equal(Numerics::kTfliteRef, "tflm");
+}
+
+TEST_P(TfliteNetwork, EqualsTheOptimizedKernelsInEveryActivation) {
+  expect_equal(Numerics::kTfliteBuiltin, "builtin");
+}
+
+TEST_P(TfliteNetwork, EqualsXnnpackInEveryActivation) {
+  expect_equal(Numerics::kTfliteXnn, "default");
+}
+
+std::vector<Golden> quantized(std::vector<Golden> all) {
+  std::erase_if(all, [](const Golden& golden) {
+    return golden.name.ends_with("f32") || golden.name.ends_with("hybrid") ||
+           golden.name == "kws_svdf_8bit";
+  });
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, TfliteNetwork,
+                         ::testing::ValuesIn(quantized(testing::golden_networks())),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace
