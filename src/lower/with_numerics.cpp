@@ -60,12 +60,21 @@ bool is_depthwise(const Graph& graph, const Node& product) {
          graph.type(product.inputs[1]).shape[1] == 1;
 }
 
+/// XNNPACK does not take depthwise kernels that are dilated and make several channels of one.
+bool is_for_xnnpack(const Graph& graph, const Node& product) {
+  const auto dilations = product.attributes.integers("dilations", std::vector<std::int64_t>());
+  const bool dilates = std::any_of(dilations.begin(), dilations.end(),
+                                   [](std::int64_t dilation) { return dilation > 1; });
+  return !dilates || !is_depthwise(graph, product) ||
+         graph.type(product.inputs[1]).shape[0] == product.attributes.integer("group");
+}
+
 Rescaling of_sums(const Graph& graph, const Node& product, const QuantParams& to,
                   Numerics numerics) {
-  if (numerics == Numerics::kTfliteXnn) {
+  if (numerics == Numerics::kTfliteXnn && is_for_xnnpack(graph, product)) {
     return {};
   }
-  const bool once = numerics == Numerics::kTfliteBuiltin && to.storage == DType::kInt8 &&
+  const bool once = numerics != Numerics::kTfliteRef && to.storage == DType::kInt8 &&
                     product.op != "ConvTranspose" && !is_depthwise(graph, product);
   return in_fixed_point(
       once ? RequantizeRounding::kTfliteSingle : RequantizeRounding::kTfliteDouble,
@@ -135,38 +144,6 @@ bool is_tvm_arithmetic(const Node& node) {
   return node.op == "Add" || node.op == "Sub" || node.op == "Mul";
 }
 
-/// Whether operand i of a Clip is that number, up to half a step of the result.
-bool is_bound(const Graph& graph, const Node& clip, std::size_t i, float number) {
-  const ValueId operand = i < clip.inputs.size() ? clip.inputs[i] : ValueId{};
-  const Tensor* bound = operand ? graph.constant(operand) : nullptr;
-  return bound != nullptr && bound->size() == 1 &&
-         std::abs(bound->to_float()[0] - number) <=
-             graph.type(clip.outputs[0]).quant->scale[0] / 2;
-}
-
-/// RELU6 between other parameters is Requantize and Clip. The reference kernels leave out the
-/// former, right or wrong, so here the latter reads its operand.
-void keep_integers_of_relu6(Graph& integer) {
-  for (const NodeId id : integer.topological_order()) {
-    const Node& clip = integer.node(id);
-    if (clip.op != "Clip" || !is_op(integer, clip.inputs[0], "Requantize") ||
-        !integer.single_use(clip.inputs[0])) {
-      continue;
-    }
-    const ValueId from = operand_of(integer, clip.inputs[0]);
-    if (integer.type(from).dtype != integer.type(clip.outputs[0]).dtype ||
-        !is_byte(integer.type(from).dtype) || !is_bound(integer, clip, 1, 0) ||
-        !is_bound(integer, clip, 2, 6)) {
-      continue;
-    }
-    Attributes attributes = clip.attributes;
-    set_numerics(attributes, Numerics::kTfliteRef);
-    integer.set_attributes(id, attributes);
-    integer.set_input(id, 0, from);
-  }
-  integer.erase_unused();
-}
-
 }  // namespace
 
 Graph with_numerics(Graph integer, Numerics numerics) {
@@ -186,9 +163,6 @@ Graph with_numerics(Graph integer, Numerics numerics) {
     Attributes attributes = node.attributes;
     set_numerics(attributes, follows ? numerics : Numerics::kOnnx);
     integer.set_attributes(id, attributes);
-  }
-  if (numerics == Numerics::kTfliteRef) {
-    keep_integers_of_relu6(integer);
   }
   return integer;
 }

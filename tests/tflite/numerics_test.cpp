@@ -59,7 +59,7 @@ TEST_P(TfliteOperator, EqualsTheOptimizedKernels) {
 }
 
 TEST_P(TfliteOperator, EqualsXnnpack) {
-  expect_equal(Numerics::kTfliteXnn, "default");
+  expect_equal(Numerics::kTfliteXnn, "litert");
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, TfliteOperator,
@@ -101,7 +101,7 @@ TEST_P(TfliteNetwork, EqualsTheOptimizedKernelsInEveryActivation) {
 }
 
 TEST_P(TfliteNetwork, EqualsXnnpackInEveryActivation) {
-  expect_equal(Numerics::kTfliteXnn, "default");
+  expect_equal(Numerics::kTfliteXnn, "litert");
 }
 
 std::vector<Golden> quantized(std::vector<Golden> all) {

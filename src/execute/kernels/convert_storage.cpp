@@ -82,8 +82,9 @@ std::unique_ptr<Kernel> quantizer(Conversion c, Numerics numerics) {
       return rounding_away<Out, float>(std::move(c));
     case Numerics::kTfliteBuiltin:
       return rounding_away<Out, double>(std::move(c));
-    case Numerics::kTfliteXnn:
-      return by_reciprocal<Out>(std::move(c));
+    case Numerics::kTfliteXnn:  // which takes bytes only
+      return sizeof(Out) == 1 ? by_reciprocal<Out>(std::move(c))
+                              : rounding_away<Out, double>(std::move(c));
     default:
       return quantizer<Out>(std::move(c));
   }

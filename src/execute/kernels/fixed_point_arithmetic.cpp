@@ -74,15 +74,16 @@ std::unique_ptr<Kernel> tflite_sum(const BinaryRequest& r) {
   });
 }
 
-/// XNNPACK: integer factors of 21 bits, rounded with the sum. Its limits of the ratios keep
-/// everything within int32.
+/// XNNPACK: integer factors of 21 bits, rounded with the sum. It takes bytes whose scales are
+/// not too far apart.
 template <class Q>
 std::unique_ptr<Kernel> xnn_sum(const BinaryRequest& r) {
   const float ratio_a = r.a.scale[0] / r.y.scale[0];
   const float ratio_b = r.b.scale[0] / r.y.scale[0];
   const float larger = std::max(ratio_a, ratio_b);
-  if (sizeof(Q) != 1 || !(larger >= 0x1p-10F && larger < 0x1p8F)) {
-    return nullptr;
+  const auto is_near = [](float of) { return of >= 0x1p-10F && of < 0x1p8F; };
+  if (sizeof(Q) != 1 || !is_near(ratio_a) || !is_near(ratio_b)) {
+    return tflite_sum<Q>(r);
   }
   const int right = 20 - std::ilogb(larger);
   const auto factor = [&](float of) {
@@ -127,8 +128,8 @@ std::unique_ptr<Kernel> product(const BinaryRequest& r, Rescale rescale) {
 template <class Q>
 std::unique_ptr<Kernel> xnn_product(const BinaryRequest& r) {
   const float factor = r.a.scale[0] * r.b.scale[0] / r.y.scale[0];
-  if (sizeof(Q) != 1) {
-    return nullptr;
+  if (sizeof(Q) != 1 || !(factor >= 0x1p-16F && factor < 0x1p8F)) {
+    return product<Q>(r, rescale_twice);
   }
   return each<Q>(r, [=](std::int32_t a, std::int32_t b) {
     return static_cast<std::int64_t>(std::rint(static_cast<float>(a * b) * factor));

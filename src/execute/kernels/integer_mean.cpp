@@ -74,7 +74,8 @@ Finish xnn_mean(const MeanRequest& r) {
 
 bool keeps_whole_images(const KernelRequest& request) {
   const Shape& x = request.inputs[0].shape();
-  return x.size() == 4 && request.outputs[0].shape() == Shape{x[0], x[1], 1, 1};
+  const Shape& y = request.outputs[0].shape();
+  return x.size() == 4 && (y == Shape{x[0], x[1], 1, 1} || y == Shape{x[0], 1, 1, x[3]});
 }
 
 Finish finish_of(const KernelRequest& request, const MeanRequest& r) {

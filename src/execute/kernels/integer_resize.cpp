@@ -63,22 +63,32 @@ std::vector<Between<float>> in_float(const ResizedAxis& axis) {
   return places;
 }
 
-std::int8_t weighed(std::int64_t a, std::int64_t b, std::int64_t c, std::int64_t d,
-                    std::int64_t y, std::int64_t x) {
+std::int8_t weighed_in_integers(std::int64_t a, std::int64_t b, std::int64_t c, std::int64_t d,
+                                std::int64_t y, std::int64_t x) {
   const std::int64_t sum =
       a * (kOne - y) * (kOne - x) + b * y * (kOne - x) + c * (kOne - y) * x + d * y * x;
   constexpr std::int64_t kUnit = kOne * kOne;
   return static_cast<std::int8_t>((sum + (sum > 0 ? kUnit / 2 : -kUnit / 2)) / kUnit);
 }
 
-std::uint8_t weighed(float a, float b, float c, float d, float y, float x) {
+std::uint8_t weighed_by_rows(float a, float b, float c, float d, float y, float x) {
   const float sum = a * (1 - y) * (1 - x) + b * y * (1 - x) + c * (1 - y) * x + d * y * x;
   return static_cast<std::uint8_t>(sum + 0.5F);
 }
 
+/// The optimized kernel multiplies the weights first.
+std::uint8_t weighed_by_products(float a, float b, float c, float d, float y, float x) {
+  const float sum =
+      a * ((1 - y) * (1 - x)) + c * ((1 - y) * x) + b * (y * (1 - x)) + d * (y * x);
+  return static_cast<std::uint8_t>(sum + 0.5F);
+}
+
+/// `weigh` is given the values at (first row, first column), (second, first), (first, second),
+/// (second, second), and the weights of the second row and column.
 template <class Q, class Weight>
 std::unique_ptr<Kernel> make_for(const KernelRequest& request,
-                                 std::vector<Between<Weight>> (*places)(const ResizedAxis&)) {
+                                 std::vector<Between<Weight>> (*places)(const ResizedAxis&),
+                                 Q (*weigh)(Weight, Weight, Weight, Weight, Weight, Weight)) {
   const Shape x = request.inputs[0].shape();
   const Shape y = request.outputs[0].shape();
   const std::string coordinates =
@@ -98,9 +108,9 @@ std::unique_ptr<Kernel> make_for(const KernelRequest& request,
           const Q* beside = from + (row.first * x[3] + column.second) * channels;
           const Q* across = from + (row.second * x[3] + column.second) * channels;
           for (std::int64_t c = 0; c < channels; ++c) {
-            *to++ = weighed(static_cast<Weight>(a[c]), static_cast<Weight>(below[c]),
-                            static_cast<Weight>(beside[c]), static_cast<Weight>(across[c]),
-                            row.of_second, column.of_second);
+            *to++ = weigh(static_cast<Weight>(a[c]), static_cast<Weight>(below[c]),
+                          static_cast<Weight>(beside[c]), static_cast<Weight>(across[c]),
+                          row.of_second, column.of_second);
           }
         }
       }
@@ -125,10 +135,13 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
     return nullptr;
   }
   if (x.dtype() == DType::kInt8) {
-    return make_for<std::int8_t, std::int64_t>(request, in_integers);
+    return make_for<std::int8_t, std::int64_t>(request, in_integers, weighed_in_integers);
   }
-  return x.dtype() == DType::kUint8 ? make_for<std::uint8_t, float>(request, in_float)
-                                    : nullptr;
+  const bool optimized = numerics(attributes) == Numerics::kTfliteBuiltin;
+  return x.dtype() == DType::kUint8
+             ? make_for<std::uint8_t, float>(request, in_float,
+                                             optimized ? weighed_by_products : weighed_by_rows)
+             : nullptr;
 }
 
 }  // namespace
