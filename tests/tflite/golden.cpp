@@ -39,10 +39,10 @@ std::vector<Golden> listed(const fs::path& models, const fs::path& arrays) {
 }
 
 /// The tensor with the elements of `value` in the file's order; nothing when it is something
-/// else.
-std::optional<Tensor> in_file_order(const Tensor& value, const Shape& shape) {
+/// else. Outputs of a graph are in that order.
+std::optional<Tensor> in_file_order(const Tensor& value, const Shape& shape, bool is_output) {
   // Cubes are taken for images inside of a network.
-  if (shape.size() == 4 && value.shape() == permuted(shape, {0, 3, 1, 2})) {
+  if (!is_output && shape.size() == 4 && value.shape() == permuted(shape, {0, 3, 1, 2})) {
     return permuted(value, {0, 2, 3, 1});
   }
   return value.shape() == shape ? std::optional(value) : std::nullopt;
@@ -109,6 +109,20 @@ Graph integer_graph(const tflite::ModelFile& file, Numerics numerics) {
   return with_numerics(integer, numerics);
 }
 
+void keep_operator(tflite::ModelFile& file, std::size_t index) {
+  const tflite::FileOperator kept = file.operators[index];
+  file.inputs.clear();
+  for (const int input : kept.inputs) {
+    const bool is_new =
+        std::find(file.inputs.begin(), file.inputs.end(), input) == file.inputs.end();
+    if (input >= 0 && is_new && !file.tensors[static_cast<std::size_t>(input)].constant) {
+      file.inputs.push_back(input);
+    }
+  }
+  file.outputs = kept.outputs;
+  file.operators = {kept};
+}
+
 std::map<int, Tensor> tensors_of(const Graph& integer, const tflite::ModelFile& file,
                                  const std::map<int, Tensor>& inputs) {
   std::vector<ValueId> observed;
@@ -142,7 +156,8 @@ std::map<int, Tensor> tensors_of(const Graph& integer, const tflite::ModelFile& 
   Executable::Workspace workspace(executable);
   (void)executable.run(workspace, operands, [&](std::size_t i, const TensorView& view) {
     const auto& type = file.tensors[static_cast<std::size_t>(tensor_of[i])].type;
-    if (const auto tensor = in_file_order(view.tensor(), type.shape)) {
+    const bool is_output = integer.is_output(observed[i]);
+    if (const auto tensor = in_file_order(view.tensor(), type.shape, is_output)) {
       tensors.insert_or_assign(tensor_of[i], *tensor);
     }
   });

@@ -41,6 +41,10 @@ std::map<int, Tensor> golden_layers(const Golden&, const std::string& runtime);
 /// The canonical integer graph of a file, with that numerics.
 Graph integer_graph(const tflite::ModelFile&, Numerics);
 
+/// One operator of the file as a file of its own: its operands that are no constants are the
+/// inputs, its results the outputs. The others go.
+void keep_operator(tflite::ModelFile&, std::size_t index);
+
 /// What the graph gives for tensors of the file, in the file's order of elements: of those that
 /// are values of it.
 std::map<int, Tensor> tensors_of(const Graph& integer, const tflite::ModelFile&,

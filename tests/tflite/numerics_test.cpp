@@ -62,6 +62,7 @@ TEST_P(TfliteOperator, EqualsXnnpack) {
   expect_equal(Numerics::kTfliteXnn, "litert");
 }
 
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(TfliteOperator);
 INSTANTIATE_TEST_SUITE_P(Files, TfliteOperator,
                          ::testing::ValuesIn(without_unsupported(testing::golden_operators())),
                          [](const auto& info) { return info.param.name; });
@@ -112,6 +113,7 @@ std::vector<Golden> quantized(std::vector<Golden> all) {
   return all;
 }
 
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(TfliteNetwork);
 INSTANTIATE_TEST_SUITE_P(Files, TfliteNetwork,
                          ::testing::ValuesIn(quantized(testing::golden_networks())),
                          [](const auto& info) { return info.param.name; });
