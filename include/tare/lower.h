@@ -43,6 +43,11 @@ Graph with_rounded_averages(Graph);
 /// operator.
 Graph with_numerics(Graph integer, Numerics);
 
+/// The integer graph with activations in the 8-bit type that the target wants, and int8 weights
+/// that its kernels would saturate with in uint8: the same real values, as storage values and
+/// zero points move by 128 together. Inputs and outputs stay as they are.
+Graph with_storage_of(Graph integer, const Target&);
+
 /// Names of the nodes of an integer graph that compute on real values: they have a float32
 /// operand or result, and are no conversion.
 std::vector<std::string> float_operators(const Graph& integer);

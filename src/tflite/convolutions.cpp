@@ -60,8 +60,10 @@ void require_bias_of(OperatorImport& op, ValueId bias, std::int64_t channels) {
   }
 }
 
-std::vector<ValueId> operands(ValueId x, ValueId w, ValueId b) {
-  return b ? std::vector{x, w, b} : std::vector{x, w};
+std::vector<ValueId> operands(const OperatorImport& op, ValueId x, ValueId w, ValueId b) {
+  const std::vector<ValueId> all = b ? std::vector{x, w, b} : std::vector{x, w};
+  op.require_alike(all);
+  return all;
 }
 
 template <class Options>
@@ -92,7 +94,7 @@ void convolve(OperatorImport& op, const Options& options, const Axes& to_oihw) {
   const ValueId b = bias(op, 2, op.input(0), op.input(1));
   require_bias_of(op, b, weights[0]);
   const ValueId y =
-      op.add("Conv", operands(op.value(0, Order::kChannelsFirst), w, b),
+      op.add("Conv", operands(op, op.value(0, Order::kChannelsFirst), w, b),
              Shape{op.shape(0)[0], weights[0], window.output[0], window.output[1]},
              {{"kernel_shape", window.kernel},
               {"strides", window.strides},
@@ -149,12 +151,13 @@ void transposed_convolution(OperatorImport& op, std::string_view) {
   }
   const ValueId b = bias(op, 3, op.input(2), op.input(1));
   require_bias_of(op, b, weights[1]);
-  const ValueId y = op.add("ConvTranspose", operands(op.value(2, Order::kChannelsFirst), w, b),
-                           Shape{input[0], weights[1], shape[1], shape[2]},
-                           {{"kernel_shape", window.kernel},
-                            {"strides", window.strides},
-                            {"pads", pads},
-                            {"output_padding", extra}});
+  const ValueId y =
+      op.add("ConvTranspose", operands(op, op.value(2, Order::kChannelsFirst), w, b),
+             Shape{input[0], weights[1], shape[1], shape[2]},
+             {{"kernel_shape", window.kernel},
+              {"strides", window.strides},
+              {"pads", pads},
+              {"output_padding", extra}});
   op.define(Order::kChannelsFirst, op.activated(y, options.activation()));
 }
 
@@ -173,7 +176,7 @@ void fully_connected(OperatorImport& op, std::string_view) {
   const ValueId x = op.reshaped(op.value(0, Order::kFile), {rows, weights[1]});
   const ValueId b = bias(op, 2, op.input(0), op.input(1));
   require_bias_of(op, b, weights[0]);
-  const ValueId y = op.add("Gemm", operands(x, op.value(1, Order::kFile), b),
+  const ValueId y = op.add("Gemm", operands(op, x, op.value(1, Order::kFile), b),
                            Shape{rows, weights[0]}, {{"transB", std::int64_t{1}}});
   const Shape& wanted = op.output().type.shape;
   op.define(Order::kFile, op.reshaped(op.activated(y, options.activation()), wanted));
@@ -204,6 +207,7 @@ void batch_matmul(OperatorImport& op, std::string_view) {
   }
   const Shape a = op.shape_of(factors[0]);
   const Shape b = op.shape_of(factors[1]);
+  op.require_alike(factors);
   const std::size_t rank = a.size();
   Shape result = a;
   result[rank - 1] = b[rank - 1];

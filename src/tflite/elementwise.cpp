@@ -37,6 +37,7 @@ Operands broadcast(OperatorImport& op) {
   result.order = rank == kImageRank ? op.order() : Order::kFile;
   result.a = op.broadcastable(0, rank, result.order);
   result.b = op.broadcastable(1, rank, result.order);
+  op.require_alike({result.a, result.b});
   result.result = common_shape(op, op.shape_of(result.a), op.shape_of(result.b));
   return result;
 }

@@ -119,14 +119,14 @@ ValueId GraphImport::expressed_constant(int index, const Shape& shape,
 void GraphImport::define(int index, Order order, ValueId expressed) {
   const FileTensor& to = tensor(index);
   const TensorType& type = graph_.type(expressed);
-  const TensorType wanted = type_in(order, to.type);
-  const DType dtype = wanted.quant ? DType::kFloat32 : wanted.dtype;
-  if (type.shape != wanted.shape || type.dtype != dtype) {
+  const DType dtype = to.type.quant ? DType::kFloat32 : to.type.dtype;
+  const bool same_rank = type.shape.size() == to.type.shape.size();
+  if (!same_rank || type.shape != shape_in(order, to.type.shape) || type.dtype != dtype) {
     throw Error(ErrorCode::kInvalidModel, "tensor '" + to.name + "'",
-                "is said to be " + std::string(name_of(dtype)) + to_string(wanted.shape) +
-                    (order == Order::kFile ? "" : " (channels first)"))
+                "is said to be " + std::string(name_of(dtype)) + to_string(to.type.shape))
         .expected("what its operator computes, " + std::string(name_of(type.dtype)) +
-                  to_string(type.shape));
+                  to_string(type.shape) +
+                  (order == Order::kFile ? "" : " with channels first"));
   }
   Values& values = values_[static_cast<std::size_t>(index)];
   const ValueId value = to.type.quant ? quantized(index, order, expressed) : expressed;

@@ -121,6 +121,7 @@ void pad_by(OperatorImport& op, const std::string& mode, ValueId with, bool leav
   }
   std::vector<ValueId> operands{x, op.indices(pads)};
   if (with) {
+    op.require_alike({x, with});
     operands.push_back(with);
   }
   op.define(order, op.add("Pad", operands, shape, {{"mode", mode}}));

@@ -99,6 +99,16 @@ Order OperatorImport::order(std::size_t first) const {
   return Order::kFile;
 }
 
+void OperatorImport::require_alike(const std::vector<ValueId>& values) const {
+  for (const ValueId value : values) {
+    const DType dtype = graph_.graph().type(value).dtype;
+    if (dtype != graph_.graph().type(values[0]).dtype) {
+      refuse("has an operand of type " + std::string(name_of(dtype)),
+             std::string(name_of(graph_.graph().type(values[0]).dtype)) + ", as another one");
+    }
+  }
+}
+
 ValueId OperatorImport::add(const std::string& op, std::vector<ValueId> inputs,
                             const Shape& shape, Attributes attributes) {
   const DType dtype = graph_.graph().type(inputs[0]).dtype;
@@ -123,6 +133,7 @@ ValueId OperatorImport::reshaped(ValueId value, const Shape& to) {
 }
 
 ValueId OperatorImport::concatenated(const std::vector<ValueId>& values, std::size_t axis) {
+  require_alike(values);
   Shape result = shape_of(values.at(0));
   result[axis] = 0;
   for (const ValueId value : values) {
@@ -170,6 +181,10 @@ ValueId OperatorImport::number(float value) {
 
 ValueId OperatorImport::activated(ValueId value, schema::Activation activation) {
   const Shape shape = shape_of(value);
+  if (activation != schema::Activation_NONE &&
+      graph_.graph().type(value).dtype != DType::kFloat32) {
+    unsupported("is followed by an activation of integers");
+  }
   switch (activation) {
     case schema::Activation_NONE:
       return value;

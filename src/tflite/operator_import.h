@@ -53,6 +53,8 @@ class OperatorImport {
   /// channels first where any computed operand of rank 4 is so.
   Order order(std::size_t first = 0) const;
 
+  /// Throws unless all have one type of elements.
+  void require_alike(const std::vector<ValueId>&) const;
   /// A node whose result has that shape and the type of elements of its first operand.
   ValueId add(const std::string& op, std::vector<ValueId> inputs, const Shape&,
               Attributes = {});
