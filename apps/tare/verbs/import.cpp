@@ -34,15 +34,13 @@ int import(const Options& options, const Console& console) {
     const bool quantized = is_quantized(graph);
     const Graph written = exported(graph, options);
     write_onnx(written, output);
-    const std::size_t operators = written.nodes().size();
+    const std::size_t nodes = written.nodes().size();
     if (options.has("json")) {
-      console.print(to_text(Json{{"model", model},
-                                 {"quantized", quantized},
-                                 {"operators", operators},
-                                 {"output", output}}));
+      console.print(to_text(Json{
+          {"model", model}, {"quantized", quantized}, {"nodes", nodes}, {"output", output}}));
     } else {
       console.say(fmt::format("wrote the {} model of {} to {}\n",
-                              quantized ? "quantized" : "float", counted(operators, "operator"),
+                              quantized ? "quantized" : "float", counted(nodes, "node"),
                               output));
     }
     return 0;
