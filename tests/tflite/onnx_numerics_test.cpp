@@ -101,10 +101,18 @@ TEST(OnnxNumerics, IsThatOfXnnpackUpToOneInTenThousandValuesByOneStep) {
     std::printf("%-26s %10zu %10zu %8.4f%% %5g\n", op.c_str(), total.elements, total.different,
                 percent, total.most);
   }
-  for (const char* op : {"CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "MUL", "MEAN"}) {
+  // One product in float32 rounds once more than the exact one: next to never across a half.
+  constexpr double kNextToNever = 1e-4;
+  // The stored products have scales whose ratio is 1/60, so one in 60 lies on a half, up to the
+  // last bit; there ONNX Runtime's order of additions is kept.
+  constexpr double kOnHalves = 1.0 / 60;
+  for (const auto& [op, most] : {std::pair{"CONV_2D", kNextToNever},
+                                 {"DEPTHWISE_CONV_2D", kNextToNever},
+                                 {"FULLY_CONNECTED", kNextToNever},
+                                 {"MEAN", kNextToNever},
+                                 {"MUL", kOnHalves}}) {
     const Total& total = all.at(op);
-    // One product in float32 rounds once more than the exact one: next to never across a half.
-    EXPECT_LE(static_cast<double>(total.different), 1e-4 * static_cast<double>(total.elements))
+    EXPECT_LE(static_cast<double>(total.different), most * static_cast<double>(total.elements))
         << op;
     EXPECT_LE(total.most, 1) << op;
   }
