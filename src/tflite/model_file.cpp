@@ -6,6 +6,7 @@
 #include "graph/verify.h"
 
 #include <algorithm>
+#include <cstring>
 #include <fstream>
 #include <set>
 #include <span>
@@ -60,9 +61,17 @@ bool has_parameters(DType dtype) {
   return dtype == DType::kInt8 || dtype == DType::kUint8 || dtype == DType::kInt16;
 }
 
+/// Numbers of 8 bytes may be anywhere: the verifier looks at where vectors begin, not at where
+/// their elements do.
 template <class T>
 std::vector<T> to_vector(const flatbuffers::Vector<T>* values) {
-  return values == nullptr ? std::vector<T>() : std::vector<T>(values->begin(), values->end());
+  if (values == nullptr) {
+    return {};
+  }
+  std::vector<T> result(values->size());
+  std::memcpy(result.data(), values->Data(), result.size() * sizeof(T));
+  std::transform(result.begin(), result.end(), result.begin(), flatbuffers::EndianScalar<T>);
+  return result;
 }
 
 [[noreturn]] void invalid(const std::string& where, const std::string& what,
