@@ -65,7 +65,7 @@ bool has_parameters(DType dtype) {
 /// their elements do.
 template <class T>
 std::vector<T> to_vector(const flatbuffers::Vector<T>* values) {
-  if (values == nullptr) {
+  if (values == nullptr || values->size() == 0) {
     return {};
   }
   std::vector<T> result(values->size());
