@@ -18,6 +18,7 @@ tare_find(HDF5 COMPONENTS C)
 tare_find(yaml-cpp)
 tare_find(Protobuf)
 tare_find(ONNX)
+tare_find(FlatBuffers)
 tare_find(dnnl 2.6)
 
 # yaml-cpp exports `yaml-cpp` up to 0.7 and `yaml-cpp::yaml-cpp` after it.

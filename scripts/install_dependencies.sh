@@ -3,7 +3,8 @@
 set -eu
 
 packages="cmake ninja-build g++ libdnnl-dev ocl-icd-opencl-dev libtbb-dev libhdf5-dev
-  libyaml-cpp-dev libonnx-dev libprotobuf-dev protobuf-compiler libfmt-dev libeigen3-dev
+  libyaml-cpp-dev libonnx-dev libprotobuf-dev protobuf-compiler
+  libflatbuffers-dev flatbuffers-compiler libfmt-dev libeigen3-dev
   nlohmann-json3-dev libcxxopts-dev libxxhash-dev"
 if [ "${1:-}" = --tests ]; then
   packages="$packages libgtest-dev librapidcheck-dev libonnx-testdata libopenmpi-dev openmpi-bin

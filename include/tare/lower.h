@@ -2,6 +2,7 @@
 
 #include "tare/accumulator.h"
 #include "tare/graph.h"
+#include "tare/numerics.h"
 #include "tare/quant_table.h"
 #include "tare/requantize.h"
 #include "tare/simulate.h"
@@ -32,6 +33,20 @@ Graph lower(Graph, const RequantizeMode& = {}, const Accumulator& = {});
 /// nothing rounds, are rounded to the parameters of their operand, whose range holds theirs. So
 /// those products can run on integers.
 Graph with_rounded_averages(Graph);
+
+/// The canonical integer graph with the arithmetic of another engine, bit for bit: Requantize
+/// rounds as that does and multiplies by its factors, and operators that round say whose
+/// arithmetic they follow. Executable refuses those for which that is not known. Exported files
+/// cannot say it.
+/// `onnx` takes out what was said of others; the two of TVM are those of Requantize, Add, Sub and
+/// Mul, and what TVM has no integer form of stays as it is; those of TensorFlow Lite are of every
+/// operator.
+Graph with_numerics(Graph integer, Numerics);
+
+/// The integer graph with activations in the 8-bit type that the target wants, and int8 weights
+/// that its kernels would saturate with in uint8: the same real values, as storage values and
+/// zero points move by 128 together. Inputs and outputs stay as they are.
+Graph with_storage_of(Graph integer, const Target&);
 
 /// Names of the nodes of an integer graph that compute on real values: they have a float32
 /// operand or result, and are no conversion.

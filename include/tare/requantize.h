@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 namespace tare {
 
@@ -57,6 +58,13 @@ struct FixedPointFactor {
 /// The nearest one to a finite factor that is not negative. (QuantizeMultiplier of TensorFlow
 /// Lite, without its limits for very small and very large factors.)
 FixedPointFactor fixed_point_factor(double factor);
+
+/// A Requantize in fixed point may state its factors, one for each scale of its operand, in the
+/// attributes `significand` and `exponent`: engines derive them from other products of scales
+/// than the type of accumulators holds. Empty where it does not. Throws Error(kInvalidModel)
+/// for numbers that are no factors.
+std::vector<FixedPointFactor> fixed_point_factors(const Attributes&);
+void set_fixed_point_factors(Attributes&, const std::vector<FixedPointFactor>&);
 
 /// value * factor, rounded as `rounding` (not kHalfEven) says; saturates at the ends of int32.
 std::int32_t rescale(std::int32_t value, FixedPointFactor, RequantizeRounding);

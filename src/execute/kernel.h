@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tare/graph.h"
+#include "tare/numerics.h"
 
 #include <cstddef>
 #include <functional>
@@ -120,6 +121,8 @@ struct KernelInfo {
   /// Understands TensorType::quant. Asked before the others where an operand or result holds
   /// storage values, and only there; what it leaves goes to kernels that merely move elements.
   bool for_storage = false;
+  /// Whose arithmetic it follows. Nodes of another one are not for it.
+  std::vector<Numerics> numerics{Numerics::kOnnx};
   /// Adds up as the node's tare::Accumulator says. Others are not asked where it says anything.
   bool takes_accumulators = false;
 };

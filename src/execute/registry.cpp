@@ -24,6 +24,10 @@ std::vector<const KernelInfo*> kernels_for(const KernelRequest& request) {
     return operand && operand.type->quant.has_value();
   };
   const bool states = states_accumulator(request.node->attributes);
+  const Numerics wanted = numerics(request.node->attributes);
+  const auto follows = [&](const KernelInfo& info) {
+    return std::find(info.numerics.begin(), info.numerics.end(), wanted) != info.numerics.end();
+  };
   std::vector<const KernelInfo*> result;
   for (const bool for_storage : {true, false}) {
     if (for_storage &&
@@ -33,6 +37,7 @@ std::vector<const KernelInfo*> kernels_for(const KernelRequest& request) {
     }
     for (const KernelInfo& info : kernel_registry()) {
       if (info.for_storage == for_storage && (info.takes_accumulators || !states) &&
+          follows(info) &&
           std::find(info.ops.begin(), info.ops.end(), request.node->op) != info.ops.end()) {
         result.push_back(&info);
       }

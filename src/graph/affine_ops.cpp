@@ -62,6 +62,7 @@ constexpr std::array kAffineOps{
     AffineOp{"HardSwish", kTabulates, false, kFunction},
     AffineOp{"LeakyRelu", kTabulates, false, kFunction},
     AffineOp{"Log", kTabulates, false, kFunction},
+    AffineOp{"LpNormalization", kRounds, false, "on expressed values; rounds once"},
     AffineOp{"Max", kRounds, true, "picks by expressed order and rounds once"},
     AffineOp{"MaxPool", kMoves, false, "picks by order, and scales are positive"},
     AffineOp{"Min", kRounds, true, "picks by expressed order and rounds once"},

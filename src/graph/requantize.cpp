@@ -30,6 +30,9 @@ constexpr std::array kWords{
     Word{kShift, "shift", false, true},
 };
 
+/// Of a quotient of doubles.
+constexpr std::int64_t kMostExponent = 2200;
+
 std::string_view text_of(RequantizeArithmetic arithmetic) {
   return arithmetic == kFloat ? "float" : "fixed_point";
 }
@@ -97,6 +100,37 @@ FixedPointFactor fixed_point_factor(double factor) {
   }
   result.significand = static_cast<std::int32_t>(significand);
   return result;
+}
+
+std::vector<FixedPointFactor> fixed_point_factors(const Attributes& attributes) {
+  const auto significands = attributes.integers("significand", std::vector<std::int64_t>());
+  const auto exponents = attributes.integers("exponent", std::vector<std::int64_t>());
+  std::vector<FixedPointFactor> factors;
+  bool valid = significands.size() == exponents.size();
+  for (std::size_t i = 0; valid && i < significands.size(); ++i) {
+    const std::int64_t significand = significands[i];
+    valid = std::abs(exponents[i]) <= kMostExponent &&
+            (significand == 0 ||
+             (significand >= std::int64_t{1} << 30 && significand < std::int64_t{1} << 31));
+    factors.push_back({static_cast<std::int32_t>(significand), static_cast<int>(exponents[i])});
+  }
+  if (!valid) {
+    throw Error(ErrorCode::kInvalidModel, "", "its significands and exponents are no factors")
+        .expected("significands within [2^30,2^31), and as many exponents");
+  }
+  return factors;
+}
+
+void set_fixed_point_factors(Attributes& attributes,
+                             const std::vector<FixedPointFactor>& factors) {
+  std::vector<std::int64_t> significands;
+  std::vector<std::int64_t> exponents;
+  for (const FixedPointFactor& factor : factors) {
+    significands.push_back(factor.significand);
+    exponents.push_back(factor.exponent);
+  }
+  attributes.set("significand", significands);
+  attributes.set("exponent", exponents);
 }
 
 std::int32_t rescale(std::int32_t value, FixedPointFactor factor, RequantizeRounding rounding) {

@@ -37,20 +37,29 @@ std::int32_t rescale_once(std::int32_t value, FixedPointFactor factor) {
   return saturated((product + (down ? half - 1 : half)) >> right);
 }
 
-/// The high half of the doubled product, then a shift to the right; both round.
-/// (SaturatingRoundingDoublingHighMul and RoundingDivideByPOT of gemmlowp.)
-inline std::int32_t rescale_twice(std::int32_t value, FixedPointFactor factor) {
+/// The high half of 2 * a * b, halves up. (SaturatingRoundingDoublingHighMul of gemmlowp.)
+inline std::int32_t doubled_high_product(std::int32_t a, std::int32_t b) {
   constexpr std::int64_t kHalf = std::int64_t{1} << 30;
+  const std::int64_t product = std::int64_t{a} * b;
+  return saturated((product + (product >= 0 ? kHalf : 1 - kHalf)) / (2 * kHalf));
+}
+
+/// value / 2^right, halves away from zero; 0 <= right <= 62. (RoundingDivideByPOT of gemmlowp.)
+inline std::int32_t shifted_right(std::int32_t value, int right) {
+  const std::int64_t wide = value;
+  const std::int64_t mask = (std::int64_t{1} << right) - 1;
+  const std::int64_t threshold = (mask >> 1) + (value < 0 ? 1 : 0);
+  return static_cast<std::int32_t>((wide >> right) + ((wide & mask) > threshold ? 1 : 0));
+}
+
+/// The high half of the doubled product, then a shift to the right; both round.
+inline std::int32_t rescale_twice(std::int32_t value, FixedPointFactor factor) {
   if (factor.exponent < -31) {
     return 0;
   }
-  const std::int64_t left = shifted_left(value, std::max(factor.exponent, 0));
-  const std::int64_t product = left * factor.significand;
-  const std::int64_t high = (product + (product >= 0 ? kHalf : 1 - kHalf)) / (2 * kHalf);
-  const int right = std::max(-factor.exponent, 0);
-  const std::int64_t mask = (std::int64_t{1} << right) - 1;
-  const std::int64_t threshold = (mask >> 1) + (high < 0 ? 1 : 0);
-  return saturated((high >> right) + ((high & mask) > threshold ? 1 : 0));
+  const std::int32_t left = shifted_left(value, std::max(factor.exponent, 0));
+  return shifted_right(doubled_high_product(left, factor.significand),
+                       std::max(-factor.exponent, 0));
 }
 
 }  // namespace tare

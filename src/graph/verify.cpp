@@ -1,6 +1,7 @@
 #include "graph/verify.h"
 
 #include "tare/accumulator.h"
+#include "tare/numerics.h"
 
 #include "graph/literal.h"
 #include "graph/storage_type.h"
@@ -90,6 +91,7 @@ void check_node(const Node& node, Faults& faults) try {
     faults.add("node '" + node.name + "'", "has no operator");
   }
   (void)accumulator(node.attributes);
+  (void)numerics(node.attributes);
 } catch (const Error& error) {
   for (const Fault& fault : error.faults()) {
     faults.add("node '" + node.name + "'", fault.what, fault.expected);

@@ -156,6 +156,12 @@ class Expander {
         return false;
       }
     }
+    // Others are numbers that an operator has beside its data; stored ones are taken as such.
+    for (std::size_t i = data; i < operands.size(); ++i) {
+      if (const ValueId storage = stored(graph_, operands[i])) {
+        operands[i] = storage;
+      }
+    }
     replace_quantizers(node.outputs[0], on_storage(node, operands, *type).outputs[0]);
     return true;
   }

@@ -1,32 +1,17 @@
 #include "lower/form_builder.h"
 
 #include "tare/accumulator.h"
+#include "tare/numerics.h"
 
 #include "base/check.h"
 #include "graph/affine_ops.h"
 #include "graph/product.h"
+#include "graph/quant_operands.h"
 
 #include <algorithm>
 
 namespace tare {
 namespace {
-
-Shape shape_of(const QuantParams& params) {
-  return params.axis ? Shape{static_cast<std::int64_t>(params.scale.size())} : Shape{};
-}
-
-/// Zero points in the storage type.
-Tensor zero_points(const QuantParams& params) {
-  QuantParams unit;
-  unit.storage = params.storage;
-  const std::vector<float> values(params.zero_point.begin(), params.zero_point.end());
-  return quantize(Tensor::of<float>(shape_of(params), values), unit);
-}
-
-Attributes axis_of(const QuantParams& params) {
-  return params.axis ? Attributes{{"axis", static_cast<std::int64_t>(*params.axis)}}
-                     : Attributes{};
-}
 
 bool is_conversion(const Node& node) {
   return node.op == "Quantize" || node.op == "Dequantize" || node.op == "Requantize";
@@ -51,6 +36,7 @@ bool is_accumulator(const TensorType& type) {
 
 Attributes FormBuilder::plain(Attributes attributes) {
   set_accumulator(attributes, {});
+  set_numerics(attributes, Numerics::kOnnx);
   return attributes;
 }
 
@@ -178,7 +164,7 @@ ValueId FormBuilder::quantized(ValueId expressed, const TensorType& type,
                                const std::string& name) {
   const auto [scale, zero_point] = parameters(type);
   return add("QuantizeLinear", {expressed, scale, zero_point}, plain(type, type.quant->storage),
-             name, axis_of(*type.quant));
+             name, axis_attribute(*type.quant));
 }
 
 ValueId FormBuilder::dequantized(ValueId value) {
@@ -186,7 +172,7 @@ ValueId FormBuilder::dequantized(ValueId value) {
   const auto [scale, zero_point] = parameters(type);
   return add("DequantizeLinear", {storage(value), scale, zero_point},
              plain(type, DType::kFloat32), from_.name(value) + "_dequantized",
-             axis_of(*type.quant));
+             axis_attribute(*type.quant));
 }
 
 ValueId FormBuilder::add(const std::string& op, std::vector<ValueId> inputs,
@@ -210,8 +196,8 @@ ValueId FormBuilder::shared_constant(const std::string& name, const Tensor& tens
 std::pair<ValueId, ValueId> FormBuilder::parameters(const TensorType& type) {
   const QuantParams& params = *type.quant;
   const std::string name = type.point.empty() ? "quantization" : type.point;
-  return {shared_constant(name + "_scale", Tensor::of<float>(shape_of(params), params.scale)),
-          shared_constant(name + "_zero_point", zero_points(params))};
+  return {shared_constant(name + "_scale", scale_operand(params)),
+          shared_constant(name + "_zero_point", zero_point_operand(params))};
 }
 
 TensorType FormBuilder::plain(const TensorType& type, DType dtype) {

@@ -49,7 +49,7 @@ class FormBuilder {
   std::pair<ValueId, ValueId> parameters(const TensorType&);
 
   static TensorType plain(const TensorType&, DType);
-  /// Those of ONNX, without the accumulator.
+  /// Those of ONNX, without accumulator and numerics.
   static Attributes plain(Attributes);
 
  private:

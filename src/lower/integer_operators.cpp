@@ -2,6 +2,7 @@
 // products are ConvInteger and MatMulInteger.
 #include "tare/lower.h"
 
+#include "graph/onnx_number.h"
 #include "lower/storage_form.h"
 
 #include <array>
@@ -238,26 +239,6 @@ class IntegerOperatorBuilder final : public StorageFormBuilder {
   ValueId divided(ValueId a, ValueId b) { return constant_node("Div", a, b); }
   ValueId widened(ValueId value) {
     return cast(value, to().type(value), DType::kFloat64, "wide");
-  }
-
-  /// How ONNX numbers the types that occur here.
-  static std::int64_t onnx_number(DType dtype) {
-    switch (dtype) {
-      case DType::kFloat32:
-        return 1;
-      case DType::kFloat64:
-        return 11;
-      case DType::kUint8:
-        return 2;
-      case DType::kInt8:
-        return 3;
-      case DType::kUint16:
-        return 4;
-      case DType::kInt16:
-        return 5;
-      default:
-        return 6;
-    }
   }
 
   ValueId number(const std::string& name, std::int64_t value) {

@@ -1,5 +1,5 @@
 // The same computation, said in the same way.
-#include "graph/storage_type.h"
+#include "graph/permute.h"
 #include "lower/affine_rewrites.h"
 #include "lower/conversions.h"
 
@@ -8,35 +8,16 @@
 namespace tare {
 namespace {
 
-Tensor transposed(const Tensor& matrix) {
-  const auto rows = static_cast<std::size_t>(matrix.shape()[0]);
-  const auto columns = static_cast<std::size_t>(matrix.shape()[1]);
-  Tensor result(matrix.dtype(), {matrix.shape()[1], matrix.shape()[0]});
-  with_storage(matrix.dtype(), [&]<class T>(T) {
-    const auto from = matrix.view<T>();
-    const auto to = result.mutable_view<T>();
-    for (std::size_t row = 0; row < rows; ++row) {
-      for (std::size_t column = 0; column < columns; ++column) {
-        to[column * rows + row] = from[row * columns + column];
-      }
-    }
-  });
-  return result;
-}
-
 /// Rows become columns: of a constant at once, of other values by a node.
 ValueId transpose(Graph& graph, ValueId matrix) {
-  TensorType type = graph.type(matrix);
-  std::swap(type.shape[0], type.shape[1]);
-  if (type.quant->axis) {
-    type.quant->axis = 1 - *type.quant->axis;
-  }
+  const std::vector<std::int64_t> order{1, 0};
+  const TensorType type = permuted(graph.type(matrix), order);
   const std::string name = graph.unique_name(graph.name(matrix) + "_transposed");
   if (const Tensor* constant = graph.constant(matrix)) {
-    return graph.add_constant(name, transposed(*constant), type);
+    return graph.add_constant(name, permuted(*constant, order), type);
   }
-  const NodeId id = graph.add_node("", "Transpose", {matrix}, {{name, type}},
-                                   {{"perm", std::vector<std::int64_t>{1, 0}}});
+  const NodeId id =
+      graph.add_node("", "Transpose", {matrix}, {{name, type}}, {{"perm", order}});
   return graph.node(id).outputs[0];
 }
 

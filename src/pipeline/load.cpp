@@ -1,4 +1,5 @@
 #include "tare/pipeline.h"
+#include "tare/tflite.h"
 
 namespace tare {
 
@@ -16,6 +17,14 @@ Graph load_model(const std::filesystem::path& path,
 Graph load_model(const std::filesystem::path& path,
                  const std::map<std::string, std::int64_t>& dims,
                  const std::map<std::string, Shape>& samples) {
+  if (path.extension() == ".tflite") {
+    // As if it had come as a file of ours: importing keeps to the tensors of the file, and
+    // leaves changes of layout between them that lowering knows how to run on integers.
+    Graph graph = read_tflite(path);
+    return is_quantized(graph)
+               ? to_qdq(lower_quantized(std::move(graph), {}, Toolkit::builtin()))
+               : graph;
+  }
   ReadOptions options;
   options.dims = dims;
   options.supported_ops = executable_ops();

@@ -2,9 +2,11 @@
 
 #include "cli/program.h"
 #include "io/hdf5_builder.h"
+#include "tflite/tflite_builder.h"
 
 #include <fstream>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -83,6 +85,16 @@ void make_samples(const fs::path& folder) {
   file("nan.h5", "image", H5T_NATIVE_FLOAT, {4, 1, 16, 16}, nan.data());
 }
 
+void make_tflite(const fs::path& folder) {
+  const auto bytes = testing::small_quantized_network();
+  const std::string model(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  write(folder / "small.tflite", model);
+  write(folder / "truncated.tflite", model.substr(0, model.size() / 2));
+  std::vector<std::int8_t> pixels(3 * 6 * 5 * 2);
+  std::iota(pixels.begin(), pixels.end(), std::int8_t{-90});
+  Hdf5Builder(folder / "small.h5").dataset("x", H5T_NATIVE_INT8, {3, 6, 5, 2}, pixels.data());
+}
+
 }  // namespace
 
 void make_inputs(const fs::path& folder) {
@@ -104,6 +116,7 @@ void make_inputs(const fs::path& folder) {
   write(folder / "calibrator.yaml", "weights: {calibrator: percentil}\n");
   write(folder / "float.yaml", "layers:\n  - {match: {op: Gemm}, keep_float: true}\n");
   make_samples(folder);
+  make_tflite(folder);
 }
 
 }  // namespace tare

@@ -67,6 +67,7 @@ const std::map<std::string, Sample>& samples() {
       {"HardSwish", {"", "HardSwish(%x)", "[2,4,4,4]"}},
       {"LeakyRelu", {"", "LeakyRelu(%x)", "[2,4,4,4]"}},
       {"Log", {"", "Log(%x)", "[2,4,4,4]"}},
+      {"LpNormalization", {"", "LpNormalization(%x) {axis=1}", "[2,4,4,4]"}},
       {"Mish", {"", "Mish(%x)", "[2,4,4,4]"}},
       {"Neg", {"", "Neg(%x)", "[2,4,4,4]"}},
       {"Reciprocal", {"", "Reciprocal(%x)", "[2,4,4,4]"}},

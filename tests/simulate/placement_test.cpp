@@ -113,7 +113,7 @@ TEST(Placement, TakesEverythingThatCanBeForCoverage) {
   Config config;
   config.objective = Objective::kCoverage;
   const std::string body =
-      "%e = Exp(%x) : f32[1,10,1,10]\n%n = LpNormalization(%e) : f32[1,10,1,10]\n"
+      "%e = Exp(%x) : f32[1,10,1,10]\n%n = LogSoftmax(%e) : f32[1,10,1,10]\n"
       "c: %y = Add(%n, %x) : f32[1,10,1,10]";
   EXPECT_EQ(on_integers(body, target_with(5), config).size(), 2U);
 }

@@ -16,6 +16,7 @@ ARROWS = {  # stage -> stages it may include, bottom up
     "pattern": ["base", "graph"],
     "io": ["base", "graph", "pattern"],
     "onnx": ["base", "graph"],
+    "tflite": ["base", "graph"],
     "execute": ["base", "graph"],
     "prepare": ["base", "graph", "pattern", "execute"],
     "simulate": ["base", "graph", "pattern"],
@@ -26,16 +27,17 @@ ARROWS = {  # stage -> stages it may include, bottom up
     "explain": ["base", "graph", "simulate", "lower"],
     "compare": ["base", "graph", "simulate", "execute", "calibrate", "lower", "explain"],
     "report": ["base", "graph", "simulate", "calibrate", "lower", "explain", "compare"],
-    "pipeline": ["base", "graph", "io", "onnx", "pattern", "execute", "prepare", "simulate",
-                 "calibrate", "equalize", "search", "lower", "explain", "compare", "report"],
+    "pipeline": ["base", "graph", "io", "onnx", "tflite", "pattern", "execute", "prepare",
+                 "simulate", "calibrate", "equalize", "search", "lower", "explain", "compare",
+                 "report"],
 }
 # Public header -> the lowest stage that may include it. Usually that is the stage behind it; the
 # configuration and the samples are plain types that stages use and only io reads from files.
 OWNER = {
     "error.h": "base",
     "tensor.h": "graph", "quant_params.h": "graph", "requantize.h": "graph", "graph.h": "graph",
-    "accumulator.h": "graph", "config.h": "graph", "dataset.h": "graph",
-    "onnx.h": "onnx", "pattern.h": "pattern", "execute.h": "execute",
+    "accumulator.h": "graph", "numerics.h": "graph", "config.h": "graph", "dataset.h": "graph",
+    "onnx.h": "onnx", "tflite.h": "tflite", "pattern.h": "pattern", "execute.h": "execute",
     "simulate.h": "simulate", "quant_table.h": "simulate",
     "calibrator.h": "calibrate", "exact_sum.h": "calibrate", "bins.h": "calibrate",
     "range_search.h": "calibrate", "expected_error.h": "calibrate",
@@ -48,6 +50,7 @@ OWNER = {
 }
 CONFINED = {  # start of a third-party header -> the places that may name it
     "onnx/": "onnx", "google/protobuf/": "onnx",
+    "flatbuffers/": "tflite",
     "hdf5": "io", "H5": "io", "yaml-cpp/": "io",
     "tbb/": "base", "oneapi/tbb": "base", "xxhash": "base",
     "Eigen/": "execute calibrate", "unsupported/Eigen/": "execute", "omp.h": "execute",

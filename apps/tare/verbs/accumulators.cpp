@@ -92,7 +92,7 @@ TARE_VERB(accumulators) {
   flags.push_back(threads_flag());
   flags.push_back(samples_flag());
   return {.summary = "say how many bits the sums of a quantized model need",
-          .arguments = {{"MODEL", "quantized model: ONNX"}},
+          .arguments = {{"MODEL", "quantized model: ONNX or TensorFlow Lite"}},
           .flags = std::move(flags),
           .examples = {"tare accumulators model.int8.onnx",
                        "tare accumulators model.int8.onnx --data samples.h5"},

@@ -122,7 +122,7 @@ TARE_VERB(calibrate) {
   flags.push_back(samples_flag());
   return {.summary =
               "collect statistics on samples, for quantize --stats; resumes where it stopped",
-          .arguments = {{"MODEL", "float model: ONNX"}},
+          .arguments = {{"MODEL", "float model: ONNX or TensorFlow Lite"}},
           .flags = std::move(flags),
           .examples = {"tare calibrate model.onnx --data samples.h5 -o statistics.h5"},
           .run = run};

@@ -3,6 +3,7 @@
 #include "tare/report.h"
 
 #include "activity.h"
+#include "arithmetic.h"
 #include "progress.h"
 #include "text.h"
 #include "verb.h"
@@ -77,7 +78,7 @@ int evaluate(const Options& options, const Console& console) {
       throw Error(ErrorCode::kInvalidData, options.text("data"), "holds no labels")
           .expected("a dataset 'labels' with one integer per sample");
     }
-    const Graph graph = ready_to_run(load_model(model, {}, data.get()), {}, Toolkit::builtin());
+    const Graph graph = runnable(load_model(model, {}, data.get()), options);
     const std::vector<std::int64_t> predictions = predict(graph, *data, options, console);
     std::size_t hits = 0;
     for (std::size_t i = 0; i < predictions.size(); ++i) {
@@ -94,7 +95,9 @@ int evaluate(const Options& options, const Console& console) {
 TARE_VERB(evaluate) {
   using namespace tare::cli;
   return {.summary = "accuracy of a float or quantized model on labelled samples",
-          .arguments = {{"MODEL", "model: ONNX; its first output holds one score per class"}},
+          .arguments =
+              {{"MODEL",
+                "model: ONNX or TensorFlow Lite; its first output holds one score per class"}},
           .flags = {data_flag(true),
                     {.name = "metric",
                      .value = "NAME",
@@ -102,7 +105,8 @@ TARE_VERB(evaluate) {
                      .fallback = "top1",
                      .choices = {"top1"}},
                     threads_flag(),
-                    samples_flag()},
+                    samples_flag(),
+                    numerics_flag()},
           .examples = {"tare evaluate model.onnx --data labelled.h5",
                        "tare evaluate model.int8.onnx --data labelled.h5 --json"},
           .run = evaluate};

@@ -148,7 +148,7 @@ TARE_VERB(explain) {
     flags.push_back(std::move(flag));
   }
   return {.summary = "say what each operator runs as on a target, or why it stays in float",
-          .arguments = {{"MODEL", "float or quantized model: ONNX"},
+          .arguments = {{"MODEL", "float or quantized model: ONNX or TensorFlow Lite"},
                         {"NAME", "operators of that name only; * is any run of characters",
                          false, true}},
           .flags = std::move(flags),

@@ -100,7 +100,7 @@ TARE_VERB(inspect) {
   flags.push_back(threads_flag());
   flags.push_back(samples_flag());
   return {.summary = "print a model as text, as one of the stages leaves it",
-          .arguments = {{"MODEL", "model: ONNX"}},
+          .arguments = {{"MODEL", "model: ONNX or TensorFlow Lite"}},
           .flags = std::move(flags),
           .examples = {"tare inspect model.onnx --stage prepared",
                        "tare inspect model.onnx --stage integer --data samples.h5",

@@ -5,6 +5,7 @@
 
 #include "activity.h"
 #include "configuration.h"
+#include "forms.h"
 #include "outputs.h"
 #include "progress.h"
 #include "report_files.h"
@@ -13,7 +14,6 @@
 #include "warnings.h"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -154,21 +154,6 @@ Json as_json(const Job& job, const Summary& summary) {
     json["accumulators"].push_back({{"node", sums.node}, {"bits", sums.bits}});
   }
   return json;
-}
-
-struct NamedForm {
-  const char* name;
-  Form form;
-};
-constexpr std::array kForms{NamedForm{"qdq", Form::kQdq},
-                            NamedForm{"qoperator", Form::kQoperator},
-                            NamedForm{"integer", Form::kInteger}};
-
-Form form_of(const Options& options) {
-  const std::string name = options.text("form");
-  return std::find_if(kForms.begin(), kForms.end(),
-                      [&](const NamedForm& form) { return form.name == name; })
-      ->form;
 }
 
 void require_source(const Options& options) {
@@ -320,11 +305,7 @@ TARE_VERB(quantize) {
        .value = "FILE",
        .summary = "parameters: with --data or --stats written there, otherwise used instead"},
       output_flag("quantized model: ONNX"),
-      {.name = "form",
-       .value = "NAME",
-       .summary = "how its operators are spelled",
-       .fallback = kForms[0].name,
-       .choices = {kForms[0].name, kForms[1].name, kForms[2].name}},
+      form_flag(),
       report_flag()};
   for (Flag& flag : config_flags()) {
     flags.push_back(std::move(flag));
@@ -334,7 +315,7 @@ TARE_VERB(quantize) {
   flags.push_back(effort_flag());
   flags.push_back(memory_flag());
   return {.summary = "calibrate a float model on samples and rewrite it to int8",
-          .arguments = {{"MODEL", "float model: ONNX"}},
+          .arguments = {{"MODEL", "float model: ONNX or TensorFlow Lite"}},
           .flags = std::move(flags),
           .examples = {"tare quantize model.onnx --data samples.h5 -o model.int8.onnx",
                        "tare quantize model.onnx --data samples.h5 -o model.int8.onnx --config "

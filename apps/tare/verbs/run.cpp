@@ -2,6 +2,7 @@
 #include "tare/pipeline.h"
 
 #include "activity.h"
+#include "arithmetic.h"
 #include "outputs.h"
 #include "progress.h"
 #include "text.h"
@@ -18,7 +19,7 @@ int run(const Options& options, const Console& console) {
   return during("running '" + model + "'", [&] {
     require_writable(output, {model, options.text("data")});
     const auto data = open_dataset(options.text("data"));
-    const Graph graph = ready_to_run(load_model(model, {}, data.get()), {}, Toolkit::builtin());
+    const Graph graph = runnable(load_model(model, {}, data.get()), options);
     DatasetWriter writer(output);
     std::size_t runs = 0;
     {
@@ -53,10 +54,12 @@ int run(const Options& options, const Console& console) {
 TARE_VERB(run) {
   using namespace tare::cli;
   return {.summary = "run a float or quantized model on samples",
-          .arguments = {{"MODEL", "model: ONNX"}},
+          .arguments = {{"MODEL", "model: ONNX or TensorFlow Lite"}},
           .flags = {data_flag(true),
                     output_flag("HDF5: one dataset per model output, samples concatenated"),
-                    threads_flag(), samples_flag()},
-          .examples = {"tare run model.onnx --data samples.h5 -o outputs.h5"},
+                    threads_flag(), samples_flag(), numerics_flag()},
+          .examples = {"tare run model.onnx --data samples.h5 -o outputs.h5",
+                       "tare run model.tflite --data samples.h5 -o outputs.h5 --numerics "
+                       "tflite_ref"},
           .run = run};
 }

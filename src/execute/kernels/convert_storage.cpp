@@ -4,6 +4,9 @@
 #include "execute/rounding.h"
 #include "graph/storage_type.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace tare {
 namespace {
 
@@ -42,6 +45,51 @@ std::unique_ptr<Kernel> quantizer(Conversion c) {
   });
 }
 
+/// Halves away from zero; TensorFlow Lite's kernels divide in float32 or in double.
+template <class Out, class Real>
+std::unique_ptr<Kernel> rounding_away(Conversion c) {
+  return make_kernel([c = std::move(c)](const Buffers& buffers) {
+    map_channels(c.shape, c.axis, reinterpret_cast<const float*>(buffers.inputs[0]),
+                 reinterpret_cast<Out*>(buffers.outputs[0]), [&](float x, std::size_t channel) {
+                   const Real ratio = Real{x} / Real{c.scale[channel]};
+                   const Real q = std::round(ratio) + Real{c.zero[channel]};
+                   const Real low = c.low;
+                   return x != x ? static_cast<Out>(c.zero[channel])
+                                 : static_cast<Out>(std::clamp<Real>(q, low, c.high));
+                 });
+  });
+}
+
+/// XNNPACK multiplies by the reciprocal.
+template <class Out>
+std::unique_ptr<Kernel> by_reciprocal(Conversion c) {
+  for (float& scale : c.scale) {
+    scale = 1 / scale;
+  }
+  return make_kernel([c = std::move(c)](const Buffers& buffers) {
+    map_channels(c.shape, c.axis, reinterpret_cast<const float*>(buffers.inputs[0]),
+                 reinterpret_cast<Out*>(buffers.outputs[0]), [&](float x, std::size_t channel) {
+                   return static_cast<Out>(
+                       storage_value(x * c.scale[channel], c.zero[channel], c.low, c.high));
+                 });
+  });
+}
+
+template <class Out>
+std::unique_ptr<Kernel> quantizer(Conversion c, Numerics numerics) {
+  switch (numerics) {
+    case Numerics::kTfliteRef:
+      return rounding_away<Out, float>(std::move(c));
+    case Numerics::kTfliteBuiltin:
+      return rounding_away<Out, double>(std::move(c));
+    case Numerics::kTfliteXnn:  // which takes bytes only
+      return sizeof(Out) == 1 ? by_reciprocal<Out>(std::move(c))
+                              : rounding_away<Out, double>(std::move(c));
+    default:
+      return quantizer<Out>(std::move(c));
+  }
+}
+
 template <class In>
 std::unique_ptr<Kernel> dequantizer(Conversion c) {
   return make_kernel([c = std::move(c)](const Buffers& buffers) {
@@ -66,7 +114,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
   }
   if (op == "Quantize" && to != nullptr && to->storage != DType::kInt32) {
     return with_storage(to->storage, [&](auto out) {
-      return quantizer<decltype(out)>(conversion(output, *to));
+      return quantizer<decltype(out)>(conversion(output, *to), numerics(request.attributes()));
     });
   }
   if (op == "Dequantize" && from != nullptr) {
@@ -85,5 +133,7 @@ TARE_KERNEL(convert_storage) {
   return {.ops = {"Quantize", "Dequantize", "SimulatedQuantize", "SimulatedDequantize"},
           .layout = [](const KernelRequest&) { return LayoutRule::kFollow; },
           .make = make,
-          .for_storage = true};
+          .for_storage = true,
+          .numerics = {Numerics::kOnnx, Numerics::kTfliteRef, Numerics::kTfliteBuiltin,
+                       Numerics::kTfliteXnn}};
 }

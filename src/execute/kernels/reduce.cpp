@@ -1,7 +1,5 @@
 #include "execute/dispatch.h"
-#include "execute/nested_loops.h"
-#include "execute/operands.h"
-#include "execute/row_reduce.h"
+#include "execute/reduction.h"
 
 #include <algorithm>
 #include <cmath>
@@ -131,80 +129,16 @@ struct LogSumExp {
   static double finish(Acc acc, std::int64_t) { return acc.largest + std::log(acc.sum); }
 };
 
-struct Plan {
-  NestedLoops<2> loops;  ///< over the operand, and over the accumulators it goes into
-  std::size_t results;
-  std::int64_t each;  ///< elements per result
-};
-
 template <class T, class Reducer>
-void reduce(const Plan& plan, const Buffers& buffers) {
+void reduce(const Reduction& plan, const Buffers& buffers) {
   using Acc = typename Reducer::Acc;
-  const T* x = input<T>(buffers, 0);
   T* y = output<T>(buffers, 0);
   Acc* acc = reinterpret_cast<Acc*>(buffers.scratch);
-  std::fill_n(acc, plan.results, Reducer::kInit);
-  const std::size_t n = plan.loops.row_length();
-  const auto stride = static_cast<std::size_t>(plan.loops.row_stride(1));
   const auto step = [](Acc a, T value) { return Reducer::step(a, convert<Compute<T>>(value)); };
-  plan.loops.for_each_row([&](const auto& at) {
-    const T* row = x + at[0];
-    Acc* target = acc + at[1];
-    if (stride == 0) {
-      *target = Reducer::merge(*target,
-                               reduce_row(row, n, Acc(Reducer::kInit), step, Reducer::merge));
-    } else {
-#pragma omp simd
-      for (std::size_t i = 0; i < n; ++i) {
-        target[i * stride] = step(target[i * stride], row[i]);
-      }
-    }
-  });
+  accumulate(plan, input<T>(buffers, 0), acc, Acc(Reducer::kInit), step, Reducer::merge);
   for (std::size_t i = 0; i < plan.results; ++i) {
     y[i] = convert<T>(Reducer::finish(acc[i], plan.each));
   }
-}
-
-bool keeps_axes(const KernelRequest& request) {
-  return request.attributes().integer("keepdims", 1) != 0;
-}
-
-std::vector<bool> reduced_axes(const KernelRequest& request, std::size_t rank) {
-  const Attributes& attributes = request.attributes();
-  const auto axes = request.has_input(1)
-                        ? request.integers(1)
-                        : attributes.integers("axes", std::vector<std::int64_t>());
-  const bool all = axes.empty() && attributes.integer("noop_with_empty_axes", 0) == 0;
-  std::vector<bool> reduced(rank, all);
-  for (const std::int64_t axis : axes) {
-    reduced[normalized_axis(axis, rank)] = true;
-  }
-  return reduced;
-}
-
-Plan make_plan(const KernelRequest& request) {
-  const Operand& x = required(request, 0);
-  Operand y = request.outputs[0];
-  const auto reduced = reduced_axes(request, x.shape().size());
-  TensorType kept = *x.type;
-  Shape dropped;
-  for (std::size_t axis = 0; axis < reduced.size(); ++axis) {
-    if (reduced[axis]) {
-      kept.shape[axis] = 1;
-    } else {
-      dropped.push_back(x.shape()[axis]);
-    }
-  }
-  expect_shape(y, keeps_axes(request) ? kept.shape : dropped);
-  y.type = &kept;
-  Strides strides = y.strides();
-  for (std::size_t axis = 0; axis < reduced.size(); ++axis) {
-    strides[axis] = reduced[axis] ? 0 : strides[axis];
-  }
-  const std::int64_t results = element_count(kept.shape);
-  return {{x.shape(), {x.strides(), strides}},
-          static_cast<std::size_t>(results),
-          results == 0 ? 0 : element_count(x.shape()) / results};
 }
 
 template <template <class> class Reducer>
@@ -214,7 +148,7 @@ std::unique_ptr<Kernel> make_with(const KernelRequest& request) {
   }
   return dispatch(Numbers{}, request.inputs[0].dtype(), [&]<class T>(Tag<T>) {
     using R = Reducer<Compute<T>>;
-    const Plan plan = make_plan(request);
+    const Reduction plan = make_reduction(request);
     return make_kernel([plan](const Buffers& buffers) { reduce<T, R>(plan, buffers); },
                        plan.results * sizeof(typename R::Acc));
   });
@@ -239,16 +173,12 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
       ->make(request);
 }
 
-LayoutRule layout(const KernelRequest& request) {
-  return keeps_axes(request) ? LayoutRule::kFollow : LayoutRule::kPlain;
-}
-
 }  // namespace
 }  // namespace tare
 
 TARE_KERNEL(reduce) {
   using namespace tare;
-  KernelInfo info{.ops = {}, .layout = layout, .make = make};
+  KernelInfo info{.ops = {}, .layout = reduction_layout, .make = make};
   for (const Entry& entry : kTable) {
     info.ops.emplace_back(entry.op);
   }

@@ -2,6 +2,8 @@
 // values of other parameters. Parameters come from the types, the rounding from attributes.
 #include "tare/requantize.h"
 
+#include "tare/error.h"
+
 #include "execute/kernel.h"
 #include "execute/rounding.h"
 #include "graph/power_of_two.h"
@@ -17,7 +19,8 @@ namespace {
 struct Rescaling {
   Shape shape;  ///< in memory order
   std::optional<std::size_t> axis;
-  std::vector<double> factor;  ///< input scale over output scale
+  std::vector<double> factor;           ///< input scale over output scale
+  std::vector<FixedPointFactor> fixed;  ///< what is made of it in fixed point
   std::vector<std::int32_t> zero_in;
   std::int32_t zero_out;
   StorageRange range;
@@ -28,6 +31,7 @@ Rescaling rescaling(const Operand& input, const QuantParams& to) {
   Rescaling result{.shape = input.physical_shape(),
                    .axis = {},
                    .factor = {},
+                   .fixed = {},
                    .zero_in = from.zero_point,
                    .zero_out = to.zero_point[0],
                    .range = to.range()};
@@ -73,16 +77,12 @@ std::unique_ptr<Kernel> in_float(const Rescaling& r, RequantizeRounding rounding
 
 template <class In, class Out, class Rescale>
 std::unique_ptr<Kernel> in_fixed_point(const Rescaling& r, Rescale rescale) {
-  std::vector<FixedPointFactor> factor;
-  for (const double exact : r.factor) {
-    factor.push_back(fixed_point_factor(exact));
-  }
   return make_kernel([=](const Buffers& buffers) {
     map_channels(
         r.shape, r.axis, reinterpret_cast<const In*>(buffers.inputs[0]),
         reinterpret_cast<Out*>(buffers.outputs[0]), [&](In q, std::size_t channel) {
           const std::int32_t centred = saturated(std::int64_t{q} - r.zero_in[channel]);
-          const std::int64_t scaled = rescale(centred, factor[channel]);
+          const std::int64_t scaled = rescale(centred, r.fixed[channel]);
           return static_cast<Out>(std::clamp(scaled + r.zero_out, r.range.low, r.range.high));
         });
   });
@@ -111,7 +111,18 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
   if (is_float && to->storage == DType::kInt32) {
     return nullptr;  // its ends are not float32 numbers
   }
-  const Rescaling r = rescaling(request.inputs[0], *to);
+  Rescaling r = rescaling(request.inputs[0], *to);
+  r.fixed = fixed_point_factors(request.attributes());
+  if (r.fixed.empty()) {
+    for (const double exact : r.factor) {
+      r.fixed.push_back(fixed_point_factor(exact));
+    }
+  }
+  if (r.fixed.size() != r.factor.size()) {
+    throw Error(ErrorCode::kInvalidModel, "",
+                "states " + std::to_string(r.fixed.size()) + " factors")
+        .expected(std::to_string(r.factor.size()) + ", as its operand has scales");
+  }
   if (mode.rounding == RequantizeRounding::kShift &&
       !std::all_of(r.factor.begin(), r.factor.end(), is_power_of_two)) {
     throw Error(ErrorCode::kInvalidModel, "", "rounding is 'shift' between these scales")

@@ -1,0 +1,71 @@
+// Writes a TensorFlow Lite model as ONNX.
+#include "tare/pipeline.h"
+#include "tare/tflite.h"
+
+#include "activity.h"
+#include "forms.h"
+#include "outputs.h"
+#include "text.h"
+#include "verb.h"
+
+namespace tare::cli {
+namespace {
+
+/// The model as it is written: of a quantized one its canonical integer graph in some form.
+Graph exported(Graph model, const Options& options) {
+  const Toolkit& toolkit = Toolkit::builtin();
+  if (!is_quantized(model)) {
+    return prepare(std::move(model), toolkit);
+  }
+  const Target target = read_target(options.text("target"));
+  Graph integer = lower_quantized(std::move(model), {}, toolkit);
+  if (!options.has("keep-storage")) {
+    integer = with_storage_of(std::move(integer), target);
+  }
+  return export_form(integer, form_of(options), target);
+}
+
+int import(const Options& options, const Console& console) {
+  const std::string model = options.text("MODEL");
+  const std::string output = options.text("output");
+  return during("importing '" + model + "'", [&] {
+    require_writable(output, {model});
+    const Graph graph = read_tflite(model);
+    const bool quantized = is_quantized(graph);
+    const Graph written = exported(graph, options);
+    write_onnx(written, output);
+    const std::size_t nodes = written.nodes().size();
+    if (options.has("json")) {
+      console.print(to_text(Json{
+          {"model", model}, {"quantized", quantized}, {"nodes", nodes}, {"output", output}}));
+    } else {
+      console.say(fmt::format("wrote the {} model of {} to {}\n",
+                              quantized ? "quantized" : "float", counted(nodes, "node"),
+                              output));
+    }
+    return 0;
+  });
+}
+
+}  // namespace
+}  // namespace tare::cli
+
+TARE_VERB(import) {
+  using namespace tare::cli;
+  return {
+      .summary = "write a TensorFlow Lite model as ONNX, quantized as it is",
+      .arguments = {{"MODEL", "model: TensorFlow Lite"}},
+      .flags = {output_flag("model: ONNX"),
+                {.name = "target",
+                 .value = "NAME",
+                 .summary = "what the model is going to run on",
+                 .fallback = tare::Config().target,
+                 .choices = tare::target_names()},
+                {.name = "keep-storage",
+                 .summary = "leave int8 and uint8 as in the file, whatever the target wants"},
+                form_flag()},
+      .examples = {"tare import model.tflite -o model.onnx",
+                   "tare import model.tflite -o model.onnx --target tensorrt",
+                   "tare import model.tflite -o model.onnx --keep-storage"},
+      .run = import};
+}

@@ -1,0 +1,83 @@
+#include "tare/numerics.h"
+
+#include "tare/error.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+namespace tare {
+namespace {
+
+constexpr std::string_view kAttribute = "numerics";
+
+struct NamedNumerics {
+  Numerics numerics;
+  std::string_view name;
+};
+
+constexpr std::array kNames{
+    NamedNumerics{Numerics::kOnnx, "onnx"},
+    NamedNumerics{Numerics::kTvmUpward, "tvm_upward"},
+    NamedNumerics{Numerics::kTvmToNearest, "tvm_tonearest"},
+    NamedNumerics{Numerics::kTfliteRef, "tflite_ref"},
+    NamedNumerics{Numerics::kTfliteBuiltin, "tflite_builtin"},
+    NamedNumerics{Numerics::kTfliteXnn, "tflite_xnn"},
+};
+
+std::optional<Numerics> find(std::string_view name) {
+  const auto* found = std::find_if(kNames.begin(), kNames.end(),
+                                   [&](const NamedNumerics& n) { return n.name == name; });
+  return found == kNames.end() ? std::nullopt : std::optional(found->numerics);
+}
+
+std::string listed() {
+  std::string text;
+  for (const NamedNumerics& each : kNames) {
+    text += (text.empty() ? "" : &each == &kNames.back() ? " or " : ", ");
+    text += each.name;
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string_view name_of(Numerics numerics) {
+  return kNames.at(static_cast<std::size_t>(numerics)).name;
+}
+
+std::vector<std::string> numerics_names() {
+  std::vector<std::string> names;
+  for (const NamedNumerics& each : kNames) {
+    names.emplace_back(each.name);
+  }
+  return names;
+}
+
+Numerics numerics_from_name(std::string_view name) {
+  const auto found = find(name);
+  if (!found) {
+    throw Error(ErrorCode::kInvalidConfig, "", "numerics is '" + std::string(name) + "'")
+        .expected(listed());
+  }
+  return *found;
+}
+
+Numerics numerics(const Attributes& attributes) {
+  const std::string name = attributes.text(kAttribute, name_of(Numerics::kOnnx));
+  const auto found = find(name);
+  if (!found) {
+    throw Error(ErrorCode::kInvalidModel, "", "numerics is '" + name + "'").expected(listed());
+  }
+  return *found;
+}
+
+void set_numerics(Attributes& attributes, Numerics numerics) {
+  if (numerics == Numerics::kOnnx) {
+    attributes.erase(kAttribute);
+  } else {
+    attributes.set(std::string(kAttribute), std::string(name_of(numerics)));
+  }
+}
+
+}  // namespace tare

@@ -1,0 +1,214 @@
+#include "tflite/graph_import.h"
+
+#include "tare/error.h"
+
+#include "graph/permute.h"
+#include "graph/quant_operands.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace tare::tflite {
+namespace {
+
+constexpr std::size_t kImageRank = 4;
+/// Newest of the operators that are made here; writing raises it where a type needs that.
+constexpr int kOpset = 17;
+
+const std::vector<std::int64_t>& to_channels_first() {
+  static const std::vector<std::int64_t> order{0, 3, 1, 2};
+  return order;
+}
+
+const std::vector<std::int64_t>& to_file() {
+  static const std::vector<std::int64_t> order{0, 2, 3, 1};
+  return order;
+}
+
+std::size_t at(Order order) {
+  return static_cast<std::size_t>(order);
+}
+
+Order other(Order order) {
+  return order == Order::kFile ? Order::kChannelsFirst : Order::kFile;
+}
+
+std::vector<std::int64_t> identity(std::size_t rank) {
+  std::vector<std::int64_t> order(rank);
+  std::iota(order.begin(), order.end(), 0);
+  return order;
+}
+
+TensorType plain(const TensorType& type, DType dtype) {
+  return {.dtype = dtype, .shape = type.shape, .quant = {}, .point = {}};
+}
+
+/// The type of storage values in a graph of QuantizeLinear: parameters are operands there.
+TensorType stored(TensorType type) {
+  type.quant.reset();
+  return type;
+}
+
+/// As the file says it, for elements in that order.
+TensorType type_in(Order order, const TensorType& type) {
+  return order == Order::kFile ? type : permuted(type, to_channels_first());
+}
+
+}  // namespace
+
+std::int64_t axis_in(Order order, std::int64_t axis) {
+  const auto& moved = to_channels_first();
+  return order == Order::kFile ? axis
+                               : std::find(moved.begin(), moved.end(), axis) - moved.begin();
+}
+
+Shape shape_in(Order order, const Shape& shape) {
+  return order == Order::kFile ? shape : permuted(shape, to_channels_first());
+}
+
+GraphImport::GraphImport(const ModelFile& file) : file_(file), values_(file.tensors.size()) {
+  graph_.graph_name = file.graph_name;
+  graph_.opset = kOpset;
+  for (const int index : file.inputs) {
+    const FileTensor& input = tensor(index);
+    const ValueId added = graph_.add_input(input.name, stored(input.type));
+    Values& values = values_[static_cast<std::size_t>(index)];
+    (input.type.quant ? values.storage : values.expressed)[at(Order::kFile)] = added;
+  }
+}
+
+bool GraphImport::has(int index, Order order) const {
+  const Values& values = values_[static_cast<std::size_t>(index)];
+  return values.storage[at(order)] || values.expressed[at(order)] ||
+         (tensor(index).constant && tensor(index).type.shape.size() == kImageRank);
+}
+
+ValueId GraphImport::expressed(int index, Order order) {
+  ValueId& result = values_[static_cast<std::size_t>(index)].expressed[at(order)];
+  if (result) {
+    return result;
+  }
+  const FileTensor& from = tensor(index);
+  if (const ValueId storage = values_[static_cast<std::size_t>(index)].storage[at(order)]) {
+    return result = dequantized(storage, *type_in(order, from.type).quant, from.name);
+  }
+  if (from.constant) {
+    const Shape& shape = from.type.shape;
+    return result = expressed_constant(
+               index, shape,
+               order == Order::kFile ? identity(shape.size()) : to_channels_first());
+  }
+  return result = reordered(expressed(index, other(order)), other(order), from.name);
+}
+
+ValueId GraphImport::expressed_constant(int index, const Shape& shape,
+                                        const std::vector<std::int64_t>& order) {
+  const FileTensor& from = tensor(index);
+  TensorType type = from.type;
+  if (type.quant && type.quant->axis) {
+    *type.quant->axis += static_cast<int>(shape.size()) - static_cast<int>(type.shape.size());
+  }
+  type.shape = shape;
+  type = permuted(std::move(type), order);
+  const ValueId value =
+      graph_.add_constant(graph_.unique_name(from.name),
+                          permuted(from.constant->reshaped(shape), order), stored(type));
+  return type.quant ? dequantized(value, *type.quant, from.name) : value;
+}
+
+void GraphImport::define(int index, Order order, ValueId expressed) {
+  const FileTensor& to = tensor(index);
+  const TensorType& type = graph_.type(expressed);
+  const DType dtype = to.type.quant ? DType::kFloat32 : to.type.dtype;
+  const bool same_rank = type.shape.size() == to.type.shape.size();
+  if (!same_rank || type.shape != shape_in(order, to.type.shape) || type.dtype != dtype) {
+    throw Error(ErrorCode::kInvalidModel, "tensor '" + to.name + "'",
+                "is said to be " + std::string(name_of(dtype)) + to_string(to.type.shape))
+        .expected("what its operator computes, " + std::string(name_of(type.dtype)) +
+                  to_string(type.shape) +
+                  (order == Order::kFile ? "" : " with channels first"));
+  }
+  Values& values = values_[static_cast<std::size_t>(index)];
+  const ValueId value = to.type.quant ? quantized(index, order, expressed) : expressed;
+  (to.type.quant ? values.storage : values.expressed)[at(order)] = value;
+  if (!graph_.is_input(value)) {
+    graph_.rename(value, to.name);
+  }
+}
+
+ValueId GraphImport::add(const std::string& op, std::vector<ValueId> inputs,
+                         const TensorType& type, const std::string& name,
+                         Attributes attributes) {
+  const std::string unique = graph_.unique_name(name);
+  const NodeId id =
+      graph_.add_node(unique, op, std::move(inputs), {{unique, type}}, std::move(attributes));
+  return graph_.node(id).outputs[0];
+}
+
+ValueId GraphImport::add_constant(const std::string& name, Tensor tensor) {
+  return graph_.add_constant(graph_.unique_name(name), std::move(tensor));
+}
+
+ValueId GraphImport::dequantized(ValueId storage, const QuantParams& params,
+                                 const std::string& name) {
+  const ValueId scale = add_constant(name + "_scale", scale_operand(params));
+  const ValueId zero = add_constant(name + "_zero_point", zero_point_operand(params));
+  return add("DequantizeLinear", {storage, scale, zero},
+             plain(graph_.type(storage), DType::kFloat32), name + "_dequantized",
+             axis_attribute(params));
+}
+
+ValueId GraphImport::quantized(int index, Order order, ValueId expressed) {
+  const std::string& name = tensor(index).name;
+  const TensorType type = type_in(order, tensor(index).type);
+  const ValueId scale = add_constant(name + "_scale", scale_operand(*type.quant));
+  const ValueId zero = add_constant(name + "_zero_point", zero_point_operand(*type.quant));
+  return add("QuantizeLinear", {expressed, scale, zero}, stored(type), name + "_quantized",
+             axis_attribute(*type.quant));
+}
+
+ValueId GraphImport::reordered(ValueId value, Order from, const std::string& name) {
+  const auto& order = from == Order::kFile ? to_channels_first() : to_file();
+  TensorType type = graph_.type(value);
+  const Shape before = type.shape;
+  type = permuted(std::move(type), order);
+  const std::size_t channels = from == Order::kFile ? 3 : 1;
+  const bool one_position = element_count(before) == before[0] * before[channels];
+  if (one_position || before[channels] == 1) {
+    const ValueId shape =
+        add_constant(name + "_shape", Tensor::of<std::int64_t>({kImageRank}, type.shape));
+    return add("Reshape", {value, shape}, type, name + "_reordered");
+  }
+  return add("Transpose", {value}, type, name + "_reordered", {{"perm", order}});
+}
+
+/// Under the tensor's name, in the file's order.
+ValueId GraphImport::output(int index) {
+  const FileTensor& tensor = this->tensor(index);
+  Values& values = values_[static_cast<std::size_t>(index)];
+  ValueId value = values.storage[at(Order::kFile)];
+  if (!value) {
+    value = expressed(index, Order::kFile);
+    if (tensor.type.quant) {
+      value = values.storage[at(Order::kFile)] = quantized(index, Order::kFile, value);
+    }
+  }
+  const bool is_named = std::find(outputs_.begin(), outputs_.end(), value) != outputs_.end();
+  if (is_named || graph_.is_input(value) || graph_.constant(value) != nullptr) {
+    value = add("Identity", {value}, graph_.type(value), tensor.name);
+  }
+  graph_.rename(value, tensor.name);
+  return value;
+}
+
+Graph GraphImport::finish() {
+  for (const int index : file_.outputs) {
+    outputs_.push_back(output(index));
+  }
+  graph_.set_outputs(outputs_);
+  graph_.erase_unused();
+  verify(graph_);
+  return std::move(graph_);
+}
+
+}  // namespace tare::tflite

@@ -1,0 +1,75 @@
+#pragma once
+
+#include "tare/graph.h"
+
+#include "tflite/model_file.h"
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tare::tflite {
+
+/// Where the channels of a value of rank 4 are. Other ranks know the file's order only.
+enum class Order : std::uint8_t {
+  kFile,           ///< as in the file: N H W C
+  kChannelsFirst,  ///< N C H W
+};
+
+/// Where `axis` of the file's order is in that order.
+std::int64_t axis_in(Order, std::int64_t axis);
+/// The extents in that order.
+Shape shape_in(Order, const Shape&);
+
+/// A graph in the making, with the tensors of a file as values. A tensor has storage values,
+/// real ones, or both, in either order; what is missing is made when somebody asks for it.
+class GraphImport {
+ public:
+  explicit GraphImport(const ModelFile&);
+
+  const FileTensor& tensor(int index) const {
+    return file_.tensors[static_cast<std::size_t>(index)];
+  }
+  /// Whether the tensor is there in that order without moving elements.
+  bool has(int index, Order) const;
+  /// What the tensor stands for: real values, or its own where it has no parameters.
+  ValueId expressed(int index, Order);
+  /// The tensor as it becomes after its axes have been reordered, and before that, seen under
+  /// `shape`. For constants, whose elements are moved once and for all.
+  ValueId expressed_constant(int index, const Shape& shape,
+                             const std::vector<std::int64_t>& order);
+  /// The operator that writes the tensor computed this. Throws Error(kInvalidModel) when the
+  /// file says that it has another shape or type of elements.
+  void define(int index, Order, ValueId expressed);
+
+  /// A node with one result, both named after `name`.
+  ValueId add(const std::string& op, std::vector<ValueId> inputs, const TensorType&,
+              const std::string& name, Attributes = {});
+  ValueId add_constant(const std::string& name, Tensor);
+  /// A value of rank 4 in the other order.
+  ValueId reordered(ValueId value, Order from, const std::string& name);
+  /// Real values behind a DequantizeLinear.
+  ValueId dequantized(ValueId storage, const QuantParams&, const std::string& name);
+  const Graph& graph() const { return graph_; }
+  Graph& graph() { return graph_; }
+
+  /// The graph, with the file's inputs and outputs.
+  Graph finish();
+
+ private:
+  struct Values {
+    std::array<ValueId, 2> storage;    // by Order
+    std::array<ValueId, 2> expressed;  // by Order
+  };
+
+  ValueId quantized(int index, Order, ValueId expressed);
+  ValueId output(int index);
+
+  const ModelFile& file_;
+  Graph graph_;
+  std::vector<Values> values_;
+  std::vector<ValueId> outputs_;
+};
+
+}  // namespace tare::tflite

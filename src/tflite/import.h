@@ -1,0 +1,12 @@
+#pragma once
+
+#include "tare/graph.h"
+
+#include "tflite/model_file.h"
+
+namespace tare::tflite {
+
+/// The graph of a file; as read_tflite().
+Graph import_model(const ModelFile&);
+
+}  // namespace tare::tflite

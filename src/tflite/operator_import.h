@@ -1,0 +1,89 @@
+#pragma once
+
+#include "tare/error.h"
+
+#include "tflite/graph_import.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tare::tflite {
+
+/// One operator of the file while it becomes nodes. Operands and results are counted as the
+/// file counts them. What the file breaks throws Error(kInvalidModel), what is not known here
+/// Error(kUnsupported).
+class OperatorImport {
+ public:
+  OperatorImport(GraphImport& graph, const FileOperator& op) : graph_(graph), op_(op) {}
+
+  const FileOperator& op() const { return op_; }
+  /// The options of that type; throws when the operator has none or others.
+  template <class Options>
+  const Options& options() const {
+    const auto* found = op_.options->template builtin_options_as<Options>();
+    if (found == nullptr) {
+      refuse("has no options of its own");
+    }
+    return *found;
+  }
+
+  std::size_t input_count() const { return op_.inputs.size(); }
+  std::size_t output_count() const { return op_.outputs.size(); }
+  bool has_input(std::size_t i) const { return i < op_.inputs.size() && op_.inputs[i] >= 0; }
+  const FileTensor& input(std::size_t i) const;
+  const FileTensor& output(std::size_t i = 0) const;
+  const Shape& shape(std::size_t i) const { return input(i).type.shape; }
+  std::size_t rank(std::size_t i) const { return shape(i).size(); }
+  /// Throws unless operand i has that rank.
+  void require_rank(std::size_t i, std::size_t rank) const;
+  /// An axis of operand i that may count from the end.
+  std::int64_t axis(std::int64_t axis, std::size_t rank) const;
+
+  ValueId value(std::size_t i, Order);
+  /// A constant operand with its axes in that order.
+  ValueId constant(std::size_t i, const std::vector<std::int64_t>& order);
+  /// Operand i so that it broadcasts against values of that rank in that order.
+  ValueId broadcastable(std::size_t i, std::size_t rank, Order);
+  /// The elements of a constant operand.
+  std::vector<std::int64_t> integers(std::size_t i) const;
+
+  /// The order in which operands are there already, for operators that work in either:
+  /// channels first where any computed operand of rank 4 is so.
+  Order order(std::size_t first = 0) const;
+
+  /// Throws unless all have one type of elements.
+  void require_alike(const std::vector<ValueId>&) const;
+  /// A node whose result has that shape and the type of elements of its first operand.
+  ValueId add(const std::string& op, std::vector<ValueId> inputs, const Shape&,
+              Attributes = {});
+  ValueId add(const std::string& op, std::vector<ValueId> inputs, const Shape&, DType,
+              Attributes = {});
+  /// The same elements under another shape. Throws when their number differs.
+  ValueId reshaped(ValueId, const Shape&);
+  /// Values beside each other along an axis. Throws where their other extents differ.
+  ValueId concatenated(const std::vector<ValueId>&, std::size_t axis);
+  /// Parts of these extents along an axis. Throws where they do not add up.
+  std::vector<ValueId> split(ValueId, std::size_t axis,
+                             const std::vector<std::int64_t>& extents);
+  ValueId indices(const std::vector<std::int64_t>&);
+  ValueId number(float);
+  /// What follows an operator by its options.
+  ValueId activated(ValueId, schema::Activation);
+  void define(Order order, ValueId value, std::size_t i = 0) {
+    graph_.define(op_.outputs.at(i), order, value);
+  }
+  Shape shape_of(ValueId value) const { return graph_.graph().type(value).shape; }
+  GraphImport& graph() { return graph_; }
+
+  [[noreturn]] void refuse(const std::string& what, const std::string& expected = {}) const;
+  [[noreturn]] void unsupported(const std::string& what,
+                                const std::string& expected = {}) const;
+
+ private:
+  GraphImport& graph_;
+  const FileOperator& op_;
+};
+
+}  // namespace tare::tflite

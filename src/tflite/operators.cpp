@@ -1,0 +1,95 @@
+#include "tflite/operators.h"
+
+#include <algorithm>
+#include <array>
+
+namespace tare::tflite {
+namespace {
+
+using namespace schema;
+
+// clang-format off: a table reads best as one
+constexpr std::array kRules{
+    OperatorRule{Builtin_ABS, unary, "Abs"},
+    OperatorRule{Builtin_ADD, add, ""},
+    OperatorRule{Builtin_ARG_MAX, arg_max, "ArgMax"},
+    OperatorRule{Builtin_ARG_MIN, arg_max, "ArgMin"},
+    OperatorRule{Builtin_AVERAGE_POOL_2D, pool, "AveragePool"},
+    OperatorRule{Builtin_BATCH_MATMUL, batch_matmul, ""},
+    OperatorRule{Builtin_CAST, cast, ""},
+    OperatorRule{Builtin_CEIL, unary, "Ceil"},
+    OperatorRule{Builtin_CONCATENATION, concatenation, ""},
+    OperatorRule{Builtin_CONV_2D, convolution, ""},
+    OperatorRule{Builtin_COS, unary, "Cos"},
+    OperatorRule{Builtin_DEPTHWISE_CONV_2D, depthwise_convolution, ""},
+    OperatorRule{Builtin_DEPTH_TO_SPACE, depth_to_space, ""},
+    OperatorRule{Builtin_DEQUANTIZE, convert, ""},
+    OperatorRule{Builtin_DIV, divide, ""},
+    OperatorRule{Builtin_ELU, unary, "Elu"},
+    OperatorRule{Builtin_EXP, unary, "Exp"},
+    OperatorRule{Builtin_EXPAND_DIMS, reshape, ""},
+    OperatorRule{Builtin_FLOOR, unary, "Floor"},
+    OperatorRule{Builtin_FULLY_CONNECTED, fully_connected, ""},
+    OperatorRule{Builtin_GATHER, gather, ""},
+    OperatorRule{Builtin_GELU, gelu, ""},
+    OperatorRule{Builtin_HARD_SWISH, unary, "HardSwish"},
+    OperatorRule{Builtin_L2_NORMALIZATION, l2_normalization, ""},
+    OperatorRule{Builtin_LEAKY_RELU, leaky_relu, ""},
+    OperatorRule{Builtin_LOG, unary, "Log"},
+    OperatorRule{Builtin_LOGISTIC, unary, "Sigmoid"},
+    OperatorRule{Builtin_LOG_SOFTMAX, softmax, "LogSoftmax"},
+    OperatorRule{Builtin_MAXIMUM, binary, "Max"},
+    OperatorRule{Builtin_MAX_POOL_2D, pool, "MaxPool"},
+    OperatorRule{Builtin_MEAN, reduce, "ReduceMean"},
+    OperatorRule{Builtin_MINIMUM, binary, "Min"},
+    OperatorRule{Builtin_MIRROR_PAD, mirror_pad, ""},
+    OperatorRule{Builtin_MUL, multiply, ""},
+    OperatorRule{Builtin_NEG, unary, "Neg"},
+    OperatorRule{Builtin_PACK, pack, ""},
+    OperatorRule{Builtin_PAD, pad, ""},
+    OperatorRule{Builtin_PADV2, pad, ""},
+    OperatorRule{Builtin_POW, binary, "Pow"},
+    OperatorRule{Builtin_PRELU, prelu, ""},
+    OperatorRule{Builtin_QUANTIZE, convert, ""},
+    OperatorRule{Builtin_REDUCE_MAX, reduce, "ReduceMax"},
+    OperatorRule{Builtin_REDUCE_MIN, reduce, "ReduceMin"},
+    OperatorRule{Builtin_RELU, relu, ""},
+    OperatorRule{Builtin_RELU6, relu6, ""},
+    OperatorRule{Builtin_RELU_N1_TO_1, relu_n1_to_1, ""},
+    OperatorRule{Builtin_RESHAPE, reshape, ""},
+    OperatorRule{Builtin_RESIZE_BILINEAR, resize_bilinear, ""},
+    OperatorRule{Builtin_RESIZE_NEAREST_NEIGHBOR, resize_nearest, ""},
+    OperatorRule{Builtin_ROUND, unary, "Round"},
+    OperatorRule{Builtin_RSQRT, reciprocal_root, ""},
+    OperatorRule{Builtin_SIN, unary, "Sin"},
+    OperatorRule{Builtin_SLICE, slice, ""},
+    OperatorRule{Builtin_SOFTMAX, softmax, "Softmax"},
+    OperatorRule{Builtin_SPACE_TO_DEPTH, space_to_depth, ""},
+    OperatorRule{Builtin_SPLIT, split, ""},
+    OperatorRule{Builtin_SPLIT_V, split_v, ""},
+    OperatorRule{Builtin_SQRT, unary, "Sqrt"},
+    OperatorRule{Builtin_SQUEEZE, reshape, ""},
+    OperatorRule{Builtin_STRIDED_SLICE, strided_slice, ""},
+    OperatorRule{Builtin_SUB, subtract, ""},
+    OperatorRule{Builtin_SUM, reduce, "ReduceSum"},
+    OperatorRule{Builtin_TANH, unary, "Tanh"},
+    OperatorRule{Builtin_TILE, tile, ""},
+    OperatorRule{Builtin_TRANSPOSE, transpose, ""},
+    OperatorRule{Builtin_TRANSPOSE_CONV, transposed_convolution, ""},
+    OperatorRule{Builtin_UNPACK, unpack, ""},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OperatorRule> operator_rules() {
+  return kRules;
+}
+
+const OperatorRule* find_rule(Builtin code) {
+  const auto* found = std::find_if(kRules.begin(), kRules.end(),
+                                   [&](const OperatorRule& rule) { return rule.code == code; });
+  return found == kRules.end() ? nullptr : found;
+}
+
+}  // namespace tare::tflite

@@ -1,0 +1,71 @@
+#pragma once
+
+#include "tflite/operator_import.h"
+
+#include <span>
+#include <string_view>
+
+namespace tare::tflite {
+
+/// How one operator of TensorFlow Lite becomes operators of ONNX.
+struct OperatorRule {
+  schema::Builtin code = schema::Builtin_CUSTOM;
+  void (*import)(OperatorImport&, std::string_view onnx) = nullptr;
+  std::string_view onnx;  ///< where several rules share a function, what it makes
+};
+
+/// Every operator that is imported.
+std::span<const OperatorRule> operator_rules();
+/// Null when the operator is not among them.
+const OperatorRule* find_rule(schema::Builtin);
+
+// Functions of the rules, by file. Options not named in `onnx` are those of the operator.
+
+void convolution(OperatorImport&, std::string_view);
+void depthwise_convolution(OperatorImport&, std::string_view);
+void transposed_convolution(OperatorImport&, std::string_view);
+void fully_connected(OperatorImport&, std::string_view);
+void batch_matmul(OperatorImport&, std::string_view);
+
+void pool(OperatorImport&, std::string_view);
+void resize_bilinear(OperatorImport&, std::string_view);
+void resize_nearest(OperatorImport&, std::string_view);
+void space_to_depth(OperatorImport&, std::string_view);
+void depth_to_space(OperatorImport&, std::string_view);
+
+void unary(OperatorImport&, std::string_view onnx);
+void reciprocal_root(OperatorImport&, std::string_view);
+void add(OperatorImport&, std::string_view);
+void subtract(OperatorImport&, std::string_view);
+void multiply(OperatorImport&, std::string_view);
+void divide(OperatorImport&, std::string_view);
+void binary(OperatorImport&, std::string_view onnx);
+void relu(OperatorImport&, std::string_view);
+void relu6(OperatorImport&, std::string_view);
+void relu_n1_to_1(OperatorImport&, std::string_view);
+void leaky_relu(OperatorImport&, std::string_view);
+void prelu(OperatorImport&, std::string_view);
+void gelu(OperatorImport&, std::string_view);
+void convert(OperatorImport&, std::string_view);
+void cast(OperatorImport&, std::string_view);
+
+void reduce(OperatorImport&, std::string_view onnx);
+void softmax(OperatorImport&, std::string_view onnx);
+void l2_normalization(OperatorImport&, std::string_view);
+void arg_max(OperatorImport&, std::string_view onnx);
+
+void reshape(OperatorImport&, std::string_view);
+void transpose(OperatorImport&, std::string_view);
+void pad(OperatorImport&, std::string_view);
+void mirror_pad(OperatorImport&, std::string_view);
+void concatenation(OperatorImport&, std::string_view);
+void pack(OperatorImport&, std::string_view);
+void unpack(OperatorImport&, std::string_view);
+void split(OperatorImport&, std::string_view);
+void split_v(OperatorImport&, std::string_view);
+void slice(OperatorImport&, std::string_view);
+void strided_slice(OperatorImport&, std::string_view);
+void gather(OperatorImport&, std::string_view);
+void tile(OperatorImport&, std::string_view);
+
+}  // namespace tare::tflite

@@ -1,0 +1,65 @@
+#include "tare/error.h"
+#include "tare/tflite.h"
+
+#include "tflite/import.h"
+#include "tflite/operators.h"
+
+#include <set>
+
+namespace tare {
+namespace tflite {
+namespace {
+
+/// Names all operators and tensors at once that cannot be imported.
+void require_supported(const ModelFile& file) {
+  Faults faults;
+  std::set<std::string> refused;
+  for (const FileOperator& op : file.operators) {
+    if (find_rule(op.code) == nullptr && refused.insert(op.name).second) {
+      faults.add("", "operator '" + op.name + "' is not supported");
+    }
+  }
+  for (const FileTensor& tensor : file.tensors) {
+    if (!tensor.refusal.empty()) {
+      faults.add("tensor '" + tensor.name + "'", tensor.refusal);
+    }
+  }
+  faults.raise(ErrorCode::kUnsupported);
+}
+
+void import_operator(GraphImport& graph, const FileOperator& op) {
+  const OperatorRule& rule = *find_rule(op.code);
+  OperatorImport one(graph, op);
+  try {
+    rule.import(one, rule.onnx);
+  } catch (Error& error) {
+    throw error.at(op.name + " '" + one.output().name + "'");
+  }
+}
+
+}  // namespace
+
+Graph import_model(const ModelFile& file) {
+  require_supported(file);
+  GraphImport graph(file);
+  for (const FileOperator& op : file.operators) {
+    import_operator(graph, op);
+  }
+  return graph.finish();
+}
+
+}  // namespace tflite
+
+Graph read_tflite(const std::filesystem::path& path) {
+  try {
+    const tflite::ModelFile file(path);
+    return tflite::import_model(file);
+  } catch (Error& error) {
+    if (error.code() != ErrorCode::kIo) {
+      error.at(path.string());
+    }
+    throw;
+  }
+}
+
+}  // namespace tare

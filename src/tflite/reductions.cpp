@@ -1,0 +1,115 @@
+// Operators along axes.
+#include "graph/onnx_number.h"
+#include "tflite/operators.h"
+
+#include <algorithm>
+
+namespace tare::tflite {
+namespace {
+
+constexpr std::size_t kImageRank = 4;
+
+/// The axes of operand 1 in that order, sorted, each once.
+std::vector<std::int64_t> reduced_axes(const OperatorImport& op, Order order) {
+  std::vector<std::int64_t> axes;
+  for (const std::int64_t axis : op.integers(1)) {
+    axes.push_back(axis_in(order, op.axis(axis, op.rank(0))));
+  }
+  std::sort(axes.begin(), axes.end());
+  axes.erase(std::unique(axes.begin(), axes.end()), axes.end());
+  return axes;
+}
+
+/// Channels come last in the file; where they are not reduced and other axes stay beside them,
+/// results without the reduced axes would be in neither order.
+Order reduction_order(const OperatorImport& op, bool keeps) {
+  if (keeps || op.rank(0) != kImageRank || op.order() == Order::kFile) {
+    return op.order();
+  }
+  const auto axes = reduced_axes(op, Order::kChannelsFirst);
+  const bool whole_images = axes == std::vector<std::int64_t>{2, 3};
+  return whole_images ? Order::kChannelsFirst : Order::kFile;
+}
+
+/// The last axis of the file.
+std::int64_t last_axis(const OperatorImport& op, Order order) {
+  if (op.rank(0) == 0) {
+    op.refuse("its operand has no axes");
+  }
+  return axis_in(order, static_cast<std::int64_t>(op.rank(0)) - 1);
+}
+
+}  // namespace
+
+void reduce(OperatorImport& op, std::string_view onnx) {
+  const auto* options = op.op().options->builtin_options_as<schema::ReducerOptions>();
+  const bool keeps = options != nullptr && options->keep_dims();
+  const Order order = reduction_order(op, keeps);
+  const std::vector<std::int64_t> axes = reduced_axes(op, order);
+  const ValueId x = op.value(0, order);
+  const Shape from = op.shape_of(x);
+  Shape shape;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    const bool gone =
+        std::binary_search(axes.begin(), axes.end(), static_cast<std::int64_t>(i));
+    if (!gone) {
+      shape.push_back(from[i]);
+    } else if (keeps) {
+      shape.push_back(1);
+    }
+  }
+  Attributes attributes{{"keepdims", static_cast<std::int64_t>(keeps)}};
+  if (axes.empty()) {
+    op.unsupported("reduces no axis");
+  }
+  // Of these operators only sums had their axes among the operands by opset 17.
+  ValueId y;
+  if (onnx == "ReduceSum") {
+    y = op.add(std::string(onnx), {x, op.indices(axes)}, shape, attributes);
+  } else {
+    attributes.set("axes", axes);
+    y = op.add(std::string(onnx), {x}, shape, attributes);
+  }
+  op.define(keeps ? order : Order::kFile, y);
+}
+
+void softmax(OperatorImport& op, std::string_view onnx) {
+  const auto* options = op.op().options->builtin_options_as<schema::SoftmaxOptions>();
+  const float beta = options == nullptr ? 1.0F : options->beta();
+  const Order order = op.order();
+  ValueId x = op.value(0, order);
+  const Shape shape = op.shape_of(x);
+  if (beta != 1) {
+    x = op.add("Mul", {x, op.number(beta)}, shape);
+  }
+  op.define(order, op.add(std::string(onnx), {x}, shape, {{"axis", last_axis(op, order)}}));
+}
+
+void l2_normalization(OperatorImport& op, std::string_view) {
+  const auto* options = op.op().options->builtin_options_as<schema::L2NormOptions>();
+  const Order order = op.order();
+  const ValueId x = op.value(0, order);
+  const ValueId y = op.add("LpNormalization", {x}, op.shape_of(x),
+                           {{"axis", last_axis(op, order)}, {"p", std::int64_t{2}}});
+  op.define(order, options == nullptr ? y : op.activated(y, options->activation()));
+}
+
+void arg_max(OperatorImport& op, std::string_view onnx) {
+  const std::vector<std::int64_t> axes = op.integers(1);
+  if (axes.size() != 1) {
+    op.refuse("has " + std::to_string(axes.size()) + " axes", "one");
+  }
+  const std::int64_t axis = op.axis(axes[0], op.rank(0));
+  const ValueId x = op.value(0, Order::kFile);
+  Shape shape = op.shape_of(x);
+  shape.erase(shape.begin() + axis);
+  ValueId y = op.add(std::string(onnx), {x}, shape, DType::kInt64,
+                     {{"axis", axis}, {"keepdims", std::int64_t{0}}});
+  const DType wanted = op.output().type.dtype;
+  if (wanted != DType::kInt64) {
+    y = op.add("Cast", {y}, shape, wanted, {{"to", onnx_number(wanted)}});
+  }
+  op.define(Order::kFile, y);
+}
+
+}  // namespace tare::tflite

@@ -1,0 +1,78 @@
+// Whatever bytes a file holds, the answer is a graph that can be lowered and compiled, or an
+// error.
+#include "tare/error.h"
+#include "tare/execute.h"
+#include "tare/pipeline.h"
+
+#include "tflite/import.h"
+#include "tflite/tflite_builder.h"
+
+#include <random>
+
+#include <gtest/gtest.h>
+
+namespace tare {
+namespace {
+
+/// Whether a graph came of it. Anything but that or an Error of the user's fails the test.
+bool is_read(const std::vector<std::byte>& bytes) {
+  try {
+    Graph graph = tflite::import_model(tflite::ModelFile(bytes));
+    if (is_quantized(graph)) {
+      graph = lower_quantized(std::move(graph), {}, Toolkit::builtin());
+    }
+    std::int64_t elements = 0;
+    for (const ValueId value : graph.values()) {
+      elements += element_count(graph.type(value).shape);
+    }
+    if (elements < 1'000'000) {
+      (void)Executable(graph);
+    }
+    return true;
+  } catch (const Error& error) {
+    EXPECT_NE(error.code(), ErrorCode::kInternal) << error.what();
+    return false;
+  }
+}
+
+class DamagedTflite : public ::testing::TestWithParam<std::vector<std::byte> (*)()> {};
+
+TEST_P(DamagedTflite, IsReadOrRefused) {
+  constexpr int kFiles = 3400;  // ten thousand of the three networks
+  const std::vector<std::byte> model = GetParam()();
+  ASSERT_TRUE(is_read(model));
+  std::mt19937 random(1);  // the same bytes in every run
+  const auto below = [&](std::size_t end) { return random() % end; };
+  int refused = 0;
+  for (int i = 0; i < kFiles; ++i) {
+    std::vector<std::byte> damaged = model;
+    for (std::size_t change = 0; change <= below(4); ++change) {
+      // Small numbers are offsets, extents and indices; others are whatever comes.
+      const auto value = below(2) == 0 ? below(16) : below(256);
+      damaged[below(damaged.size())] = static_cast<std::byte>(value);
+    }
+    if (i % 10 == 0) {
+      damaged.resize(below(damaged.size()));
+    }
+    refused += is_read(damaged) ? 0 : 1;
+  }
+  EXPECT_GE(refused, kFiles / 10);  // those that are cut short
+  EXPECT_LT(refused, kFiles);
+}
+
+INSTANTIATE_TEST_SUITE_P(Networks, DamagedTflite,
+                         ::testing::Values(testing::small_quantized_network,
+                                           testing::small_moving_network,
+                                           testing::small_float_network));
+
+TEST(DamagedTflite, OfRandomBytesIsRefused) {
+  std::mt19937 random(2);
+  for (std::size_t size = 0; size < 200; ++size) {
+    std::vector<std::byte> bytes(size);
+    std::generate(bytes.begin(), bytes.end(), [&] { return static_cast<std::byte>(random()); });
+    EXPECT_FALSE(is_read(bytes));
+  }
+}
+
+}  // namespace
+}  // namespace tare

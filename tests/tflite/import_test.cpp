@@ -1,0 +1,283 @@
+#include "tflite/import.h"
+
+#include "tare/error.h"
+#include "tare/execute.h"
+#include "tare/pipeline.h"
+#include "tare/tflite.h"
+
+#include "io/folder.h"
+#include "tflite/golden.h"
+#include "tflite/tflite_builder.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <gtest/gtest.h>
+
+namespace tare {
+namespace {
+
+using namespace tflite::schema;
+using tare::Tensor;  // and not those of files
+using tare::TensorType;
+using testing::FileQuantization;
+using testing::per_tensor;
+using testing::TfliteBuilder;
+
+std::string message_of(const std::vector<std::byte>& bytes, ErrorCode code) {
+  try {
+    (void)tflite::import_model(tflite::ModelFile(bytes));
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), code) << error.what();
+    return error.what();
+  }
+  return "no error";
+}
+
+TfliteBuilder::Options convolution(Padding padding = Padding_VALID) {
+  return [=](flatbuffers::FlatBufferBuilder& to) {
+    return CreateConv2DOptions(to, padding, 1, 1).Union();
+  };
+}
+
+/// x (u8 of these parameters) convolved with a 1 x 1 kernel of one channel.
+std::vector<std::byte> one_product(const FileQuantization& x, const FileQuantization& w,
+                                   const FileQuantization& y, std::uint8_t weight,
+                                   std::int32_t bias, const FileQuantization& b) {
+  TfliteBuilder file;
+  const int in = file.value("x", {1, 2, 2, 1}, TensorType_UINT8, x);
+  const int weights = file.constant(
+      "w", Tensor::of<std::uint8_t>({1, 1, 1, 1}, std::vector<std::uint8_t>{weight}), w);
+  const int biases =
+      file.constant("b", Tensor::of<std::int32_t>({1}, std::vector<std::int32_t>{bias}), b);
+  const int out = file.value("y", {1, 2, 2, 1}, TensorType_UINT8, y);
+  file.op(Builtin_CONV_2D, {in, weights, biases}, {out}, BuiltinOptions_Conv2DOptions,
+          convolution());
+  return file.finish({in}, {out});
+}
+
+std::vector<std::int64_t> run(const std::vector<std::byte>& bytes, Numerics numerics,
+                              std::vector<std::uint8_t> x) {
+  const tflite::ModelFile file(bytes);
+  const Graph integer = testing::integer_graph(file, numerics);
+  const Tensor input = Tensor::of<std::uint8_t>(integer.type(integer.inputs()[0]).shape,
+                                                std::span<const std::uint8_t>(x));
+  return Executable(integer).run(std::span(&input, 1)).at(0).to_int64();
+}
+
+TEST(TfliteImport, ComputesTheFloatNetworkOfTheFile) {
+  const Graph graph = tflite::import_model(tflite::ModelFile(testing::small_float_network()));
+  std::vector<float> x(25);
+  std::iota(x.begin(), x.end(), -12.0F);
+  const Tensor input = Tensor::of<float>({1, 5, 5, 1}, x);
+  // By hand: sums of nine neighbours halved, bias, no less than 0, in the file's order.
+  std::vector<float> conv;
+  for (std::size_t row = 0; row < 3; ++row) {
+    for (std::size_t column = 0; column < 3; ++column) {
+      float sum = 0;
+      for (std::size_t k = 0; k < 9; ++k) {
+        sum += 0.5F * x[(row + k / 3) * 5 + column + k % 3];
+      }
+      conv.push_back(std::max(sum - 1, 0.0F));
+      conv.push_back(std::max(sum + 2, 0.0F));
+    }
+  }
+  const auto y = Executable(graph).run(std::span(&input, 1)).at(0).to_float();
+  for (std::size_t row = 0; row < 2; ++row) {
+    float wanted = 0;
+    for (std::size_t i = 0; i < 18; ++i) {
+      wanted += 0.1F * static_cast<float>(row * 18 + i) * conv[i];
+    }
+    EXPECT_NEAR(y[row], wanted, 1e-5F * wanted);
+  }
+}
+
+TEST(TfliteImport, MovesTheAxisOfScalesWithTheWeights) {
+  const tflite::ModelFile file(testing::small_quantized_network());
+  const Graph integer = testing::integer_graph(file, Numerics::kOnnx);
+  const auto axis_of = [&](const std::string& name) {
+    for (const ValueId value : integer.values()) {
+      const TensorType& type = integer.type(value);
+      if (type.point == name && type.quant) {
+        return type.quant->axis;
+      }
+    }
+    return std::optional<int>(-1);
+  };
+  EXPECT_EQ(axis_of("w"), 0);
+  EXPECT_EQ(axis_of("dw_w"), 0);  // it was 3
+}
+
+TEST(TfliteImport, GivesTheFormsOfOurOwnIntegerGraphs) {
+  const Graph integer = testing::integer_graph(
+      tflite::ModelFile(testing::small_quantized_network()), Numerics::kOnnx);
+  std::vector<std::string> ops;
+  for (const NodeId id : integer.topological_order()) {
+    ops.push_back(integer.node(id).op);
+  }
+  EXPECT_EQ(ops, (std::vector<std::string>{"Transpose", "Conv", "Requantize", "Conv",
+                                           "Requantize", "Clip", "Add", "AveragePool",
+                                           "ReduceMean", "MatMul", "Requantize", "Softmax"}));
+  EXPECT_TRUE(float_operators(integer).empty());
+}
+
+TEST(TfliteImport, MultipliesStorageValuesAsTheFileSays) {
+  // (100 - 10) * (200 - 150) + 700 = 5200 steps of 0.1 * 0.01, of which 25 are one of 0.025.
+  const auto bytes = one_product(per_tensor(0.1F, 10), per_tensor(0.01F, 150),
+                                 per_tensor(0.025F, 3), 200, 700, per_tensor(0.001F, 0));
+  EXPECT_EQ(run(bytes, Numerics::kTfliteRef, {100, 10, 0, 255}),
+            (std::vector<std::int64_t>{211, 31, 11, 255}));
+}
+
+TEST(TfliteImport, TakesFactorsAboveOne) {
+  // One step of the sum is 1.5 of the result.
+  const auto bytes = one_product(per_tensor(0.5F, 0), per_tensor(0.3F, 0), per_tensor(0.1F, 0),
+                                 1, 0, per_tensor(0.15F, 0));
+  EXPECT_EQ(run(bytes, Numerics::kTfliteRef, {0, 1, 2, 101}),
+            (std::vector<std::int64_t>{0, 2, 3, 152}));
+}
+
+TEST(TfliteImport, TakesScalesOfChannelsThatAreDead) {
+  for (const float scale : {1e-35F, 1e-12F}) {
+    const auto bytes = one_product(per_tensor(0.5F, 0), per_tensor(scale, 0),
+                                   per_tensor(0.1F, 7), 200, 5, per_tensor(0.5F * scale, 0));
+    EXPECT_EQ(run(bytes, Numerics::kTfliteRef, {0, 1, 2, 255}),
+              (std::vector<std::int64_t>{7, 7, 7, 7}));
+  }
+}
+
+TEST(TfliteImport, IgnoresTheAxisOfABiasAndOfParametersOfAWholeTensor) {
+  FileQuantization anywhere = per_tensor(0.001F, 0);
+  anywhere.dimension = 3;
+  const auto bytes = one_product(per_tensor(0.1F, 10), per_tensor(0.01F, 150),
+                                 {{0.025F}, {3}, 17}, 200, 700, anywhere);
+  EXPECT_EQ(run(bytes, Numerics::kTfliteRef, {100, 10, 0, 255})[0], 211);
+}
+
+TEST(TfliteImport, NamesTensorsWithoutNamesAndTellsEqualNamesApart) {
+  TfliteBuilder file;
+  const int x = file.value("", {2});
+  const int a = file.value("same", {2});
+  const int b = file.value("same", {2});
+  file.op(Builtin_ABS, {x}, {a});
+  file.op(Builtin_NEG, {a}, {b});
+  const Graph graph = tflite::import_model(tflite::ModelFile(file.finish({x}, {a, b})));
+  EXPECT_EQ(graph.name(graph.inputs()[0]), "tensor_0");
+  EXPECT_EQ(graph.name(graph.outputs()[0]), "same");
+  EXPECT_EQ(graph.name(graph.outputs()[1]), "same_2");
+}
+
+TEST(TfliteImport, TakesOpenExtentsAsTheShapeSays) {
+  TfliteBuilder file;
+  const int x = file.tensor({.name = "x", .shape = {1, 3}, .signature = {-1, 3}});
+  const int y = file.value("y", {1, 3});
+  file.op(Builtin_EXP, {x}, {y});
+  const Graph graph = tflite::import_model(tflite::ModelFile(file.finish({x}, {y})));
+  EXPECT_EQ(graph.type(graph.inputs()[0]).shape, (Shape{1, 3}));
+}
+
+TEST(TfliteImport, KeepsIntegerWeightsOfHybridModels) {
+  TfliteBuilder file;
+  const int x = file.value("x", {1, 2});
+  const int w =
+      file.constant("w", Tensor::of<std::int8_t>({2, 2}, std::vector<std::int8_t>{1, 2, 3, 4}),
+                    per_tensor(0.5F, 0));
+  const int y = file.value("y", {1, 2});
+  file.op(Builtin_FULLY_CONNECTED, {x, w}, {y}, BuiltinOptions_FullyConnectedOptions,
+          [](flatbuffers::FlatBufferBuilder& to) {
+            return CreateFullyConnectedOptions(to).Union();
+          });
+  const Graph graph = tflite::import_model(tflite::ModelFile(file.finish({x}, {y})));
+  EXPECT_TRUE(is_quantized(graph));
+  const Tensor input = Tensor::of<float>({1, 2}, std::vector<float>{10, 100});
+  EXPECT_EQ(Executable(graph).run(std::span(&input, 1)).at(0).to_float(),
+            (std::vector<float>{105, 215}));
+}
+
+TEST(TfliteImport, NamesAllUnsupportedOperatorsAndTensorsAtOnce) {
+  TfliteBuilder file;
+  const int x = file.value("x", {2});
+  const int a = file.value("a", {2});
+  const int state = file.tensor({.name = "state", .shape = {2}, .is_variable = true});
+  const int y = file.value("y", {2});
+  file.op(Builtin_SVDF, {x, state}, {a});
+  file.op(Builtin_LSTM, {a}, {y});
+  const std::string message = message_of(file.finish({x}, {y}), ErrorCode::kUnsupported);
+  EXPECT_NE(message.find("operator 'SVDF' is not supported"), std::string::npos) << message;
+  EXPECT_NE(message.find("operator 'LSTM' is not supported"), std::string::npos);
+  EXPECT_NE(message.find("tensor 'state': is a variable"), std::string::npos);
+}
+
+TEST(TfliteImport, SaysWhatIsWrongWithATensor) {
+  TfliteBuilder file;
+  const int x = file.value("x", {2});
+  const int negative = file.value("negative", {2}, TensorType_INT8, per_tensor(-1, 0));
+  const int beyond = file.value("beyond", {2}, TensorType_UINT8, per_tensor(1, 256));
+  const int axis =
+      file.value("axis", {2}, TensorType_INT8, FileQuantization{{1, 2}, {0, 0}, 1});
+  const int zeros = file.value("zeros", {2}, TensorType_INT8, FileQuantization{{1}, {}, 0});
+  const int small =
+      file.tensor({.name = "small", .shape = {3}, .data = std::vector<std::byte>(8)});
+  static_cast<void>(negative + beyond + axis + zeros + small);
+  const std::string message = message_of(file.finish({x}, {x}), ErrorCode::kInvalidModel);
+  for (const char* part :
+       {"'negative': has scale -1", "'beyond': has zero point 256",
+        "'axis': quantization axis 1 is outside", "'zeros': has 1 scales and 0 zero points",
+        "'small': is a constant of 8 bytes, expected 12"}) {
+    EXPECT_NE(message.find(part), std::string::npos) << part << '\n' << message;
+  }
+}
+
+TEST(TfliteImport, RefusesResultsOfOtherShapesThanOperatorsCompute) {
+  TfliteBuilder file;
+  const int x = file.value("x", {1, 5, 5, 1});
+  const int w = file.constant("w", Tensor(DType::kFloat32, {2, 3, 3, 1}));
+  const int y = file.value("y", {1, 5, 5, 2});
+  file.op(Builtin_CONV_2D, {x, w}, {y}, BuiltinOptions_Conv2DOptions, convolution());
+  EXPECT_NE(message_of(file.finish({x}, {y}), ErrorCode::kInvalidModel)
+                .find("expected what its operator computes, f32[1,2,3,3]"),
+            std::string::npos);
+}
+
+TEST(TfliteImport, RefusesCirclesAndTensorsThatAreWrittenTwice) {
+  TfliteBuilder circle;
+  const int a = circle.value("a", {2});
+  const int b = circle.value("b", {2});
+  circle.op(Builtin_ABS, {a}, {b});
+  circle.op(Builtin_NEG, {b}, {a});
+  EXPECT_NE(message_of(circle.finish({}, {a}), ErrorCode::kInvalidModel)
+                .find("'a': is read by ABS before anything writes it"),
+            std::string::npos);
+  TfliteBuilder twice;
+  const int x = twice.value("x", {2});
+  const int y = twice.value("y", {2});
+  twice.op(Builtin_ABS, {x}, {y});
+  twice.op(Builtin_NEG, {x}, {y});
+  EXPECT_NE(message_of(twice.finish({x}, {y}), ErrorCode::kInvalidModel)
+                .find("'y': is written by NEG"),
+            std::string::npos);
+}
+
+class TfliteFile : public InFolder {};
+
+TEST_F(TfliteFile, ThatIsNoneSaysSo) {
+  write_bytes(path("m.tflite"), "none");
+  EXPECT_EQ(message_of([&] { (void)read_tflite(path("m.tflite")); }, ErrorCode::kInvalidModel),
+            "m.tflite: is not a TensorFlow Lite model, or is damaged or cut short");
+}
+
+TEST_F(TfliteFile, IsLoadedAsTheIntegerGraphThatItIs) {
+  const auto bytes = testing::small_moving_network();
+  write_bytes(path("m.tflite"), {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  const Graph loaded = load_model(path("m.tflite"), {}, nullptr);
+  const Graph direct = testing::integer_graph(tflite::ModelFile(bytes), Numerics::kOnnx);
+  EXPECT_TRUE(is_quantized(loaded));
+  Tensor x(DType::kUint8, {1, 4, 4, 4});
+  std::iota(x.mutable_view<std::uint8_t>().begin(), x.mutable_view<std::uint8_t>().end(),
+            std::uint8_t{90});
+  const Graph again = lower_quantized(loaded, {}, Toolkit::builtin());
+  EXPECT_EQ(Executable(direct).run(std::span(&x, 1)), Executable(again).run(std::span(&x, 1)));
+}
+
+}  // namespace
+}  // namespace tare

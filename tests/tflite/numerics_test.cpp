@@ -1,0 +1,140 @@
+// What the executor computes with the numerics of TensorFlow Lite, against what its
+// interpreters computed.
+#include "tare/error.h"
+#include "tare/execute.h"
+
+#include "tflite/golden.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+namespace tare {
+namespace {
+
+using testing::Apart;
+using testing::Golden;
+
+/// Operators that the importer has no rule for, or no integer form.
+bool is_unsupported(const Golden& golden) {
+  for (const char* name : {"sqdiff", "bmm", "sum", "log_softmax", "elu"}) {
+    if (golden.name.starts_with(name)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::vector<Golden> without_unsupported(std::vector<Golden> all) {
+  std::erase_if(all, is_unsupported);
+  return all;
+}
+
+/// Operators of which the algorithm is not known; the executor says so.
+bool is_refused(const Golden& golden, Numerics numerics) {
+  const bool wide_function = golden.name == "logistic_i16" || golden.name == "tanh_i16";
+  return (numerics != Numerics::kTfliteRef && wide_function) ||
+         (numerics == Numerics::kTfliteXnn && golden.name.starts_with("resize_bilinear"));
+}
+
+class TfliteOperator : public ::testing::TestWithParam<Golden> {
+ protected:
+  void expect_equal(Numerics numerics, const std::string& runtime) const {
+    const tflite::ModelFile file(GetParam().model);
+    const auto runs = testing::golden_runs(GetParam(), file, runtime);
+    if (runs.empty()) {
+      GTEST_SKIP() << "no results of " << runtime;
+    }
+    const Graph integer = testing::integer_graph(file, numerics);
+    if (is_refused(GetParam(), numerics)) {
+      EXPECT_THROW(Executable{integer}, Error);
+      return;
+    }
+    for (const auto& run : runs) {
+      const auto tensors = testing::tensors_of(integer, file, run.inputs);
+      for (const auto& [tensor, wanted] : run.results) {
+        ASSERT_TRUE(tensors.contains(tensor)) << print(integer, 8);
+        const Apart difference = testing::apart(tensors.at(tensor), wanted);
+        EXPECT_EQ(difference.different, 0U)
+            << "of " << difference.elements << ", by up to " << difference.most;
+      }
+    }
+  }
+};
+
+TEST_P(TfliteOperator, EqualsTheReferenceKernels) {
+  // The port for microcontrollers takes the parameters of the result of RELU6 for those of its
+  // operand; the reference kernel that it was made of does not.
+  expect_equal(Numerics::kTfliteRef, GetParam().name == "relu6_i8" ? "builtin" : "tflm");
+}
+
+TEST_P(TfliteOperator, EqualsTheOptimizedKernels) {
+  expect_equal(Numerics::kTfliteBuiltin, "builtin");
+}
+
+TEST_P(TfliteOperator, EqualsXnnpack) {
+  expect_equal(Numerics::kTfliteXnn, "litert");
+}
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(TfliteOperator);
+INSTANTIATE_TEST_SUITE_P(Files, TfliteOperator,
+                         ::testing::ValuesIn(without_unsupported(testing::golden_operators())),
+                         [](const auto& info) { return info.param.name; });
+
+class TfliteNetwork : public ::testing::TestWithParam<Golden> {
+ protected:
+  void expect_equal(Numerics numerics, const std::string& runtime) const {
+    const tflite::ModelFile file(GetParam().model);
+    const auto runs = testing::golden_runs(GetParam(), file, runtime);
+    if (runs.empty()) {
+      GTEST_SKIP() << "no results of " << runtime;
+    }
+    const Graph integer = testing::integer_graph(file, numerics);
+    for (std::size_t k = 0; k < runs.size(); ++k) {
+      const auto tensors = testing::tensors_of(integer, file, runs[k].inputs);
+      std::map<int, Tensor> wanted = runs[k].results;
+      if (k == 0) {
+        wanted.merge(testing::golden_layers(GetParam(), runtime));
+      }
+      for (const auto& [tensor, result] : wanted) {
+        ASSERT_TRUE(tensors.contains(tensor)) << tensor;
+        const Apart difference = testing::apart(tensors.at(tensor), result);
+        EXPECT_EQ(difference.different, 0U)
+            << "of " << difference.elements << ", by up to " << difference.most << " in '"
+            << file.tensors[static_cast<std::size_t>(tensor)].name << "'";
+      }
+    }
+  }
+};
+
+TEST_P(TfliteNetwork, EqualsTheReferenceKernelsInEveryActivation) {
+  expect_equal(Numerics::kTfliteRef, "tflm");
+}
+
+TEST_P(TfliteNetwork, EqualsTheOptimizedKernelsInEveryActivation) {
+  if (GetParam().name == "person_detect_i8") {
+    GTEST_SKIP() << "begins with a depthwise convolution of one channel, which in ONNX is a "
+                    "convolution, and these kernels round differently";
+  }
+  expect_equal(Numerics::kTfliteBuiltin, "builtin");
+}
+
+TEST_P(TfliteNetwork, EqualsXnnpackInEveryActivation) {
+  expect_equal(Numerics::kTfliteXnn, "litert");
+}
+
+std::vector<Golden> quantized(std::vector<Golden> all) {
+  std::erase_if(all, [](const Golden& golden) {
+    return golden.name.ends_with("f32") || golden.name.ends_with("hybrid") ||
+           golden.name == "kws_svdf_8bit";
+  });
+  return all;
+}
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(TfliteNetwork);
+INSTANTIATE_TEST_SUITE_P(Files, TfliteNetwork,
+                         ::testing::ValuesIn(quantized(testing::golden_networks())),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace tare

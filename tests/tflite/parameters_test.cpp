@@ -1,0 +1,147 @@
+// Scales, zero points and axes of a .tflite file are in the canonical graph and in the exported
+// ONNX file, to the last bit.
+#include "tare/pipeline.h"
+#include "tare/tflite.h"
+
+#include "graph/permute.h"
+#include "io/folder.h"
+#include "tflite/golden.h"
+
+#include <algorithm>
+#include <set>
+
+#include <gtest/gtest.h>
+
+namespace tare {
+namespace {
+
+using testing::Golden;
+
+/// Parameters without the axis: scales and zero points, one or for each channel.
+using Numbers = std::pair<std::vector<float>, std::vector<std::int32_t>>;
+
+Numbers numbers_of(const QuantParams& params) {
+  return {params.scale, params.zero_point};
+}
+
+/// Every storage value of the graph by the name of its tensor. Extents along the axis of scales
+/// are as many as these: verify() has looked.
+std::map<std::string, std::vector<TensorType>> stored_values(const Graph& integer) {
+  std::map<std::string, std::vector<TensorType>> result;
+  for (const ValueId value : integer.values()) {
+    const TensorType& type = integer.type(value);
+    if (type.quant && !type.point.empty()) {
+      result[type.point].push_back(type);
+    }
+  }
+  return result;
+}
+
+/// Where an axis of the file's weights is in the graph, by the shape that became of them.
+std::optional<int> moved_axis(const tflite::FileTensor& tensor, const Shape& shape) {
+  const int axis = *tensor.type.quant->axis;
+  for (const std::vector<std::int64_t>& order :
+       {std::vector<std::int64_t>{0, 3, 1, 2}, {3, 0, 1, 2}, {0, 1}, {1, 0}}) {
+    if (order.size() == shape.size() && permuted(tensor.type.shape, order) == shape) {
+      return *permuted(tensor.type, order).quant->axis;
+    }
+  }
+  return std::nullopt;
+}
+
+/// Tensors that operators read or write, and that hold storage values.
+std::vector<const tflite::FileTensor*> quantized_tensors(const tflite::ModelFile& file) {
+  std::set<int> used(file.inputs.begin(), file.inputs.end());
+  for (const auto& op : file.operators) {
+    used.insert(op.inputs.begin(), op.inputs.end());
+    used.insert(op.outputs.begin(), op.outputs.end());
+  }
+  std::vector<const tflite::FileTensor*> result;
+  for (const int index : used) {
+    if (index >= 0 && file.tensors[static_cast<std::size_t>(index)].type.quant) {
+      result.push_back(&file.tensors[static_cast<std::size_t>(index)]);
+    }
+  }
+  return result;
+}
+
+class TfliteParameters : public ::testing::TestWithParam<Golden> {};
+
+TEST_P(TfliteParameters, AreInTheCanonicalGraph) {
+  const tflite::ModelFile file(GetParam().model);
+  const auto values = stored_values(testing::integer_graph(file, Numerics::kOnnx));
+  for (const tflite::FileTensor* tensor : quantized_tensors(file)) {
+    const auto found = values.find(tensor->name);
+    ASSERT_NE(found, values.end()) << tensor->name;
+    for (const TensorType& type : found->second) {
+      EXPECT_EQ(numbers_of(*type.quant), numbers_of(*tensor->type.quant)) << tensor->name;
+      EXPECT_EQ(type.dtype, tensor->type.dtype) << tensor->name;
+      if (tensor->type.quant->axis) {
+        EXPECT_EQ(type.quant->axis, moved_axis(*tensor, type.shape)) << tensor->name;
+      }
+    }
+  }
+}
+
+TEST_P(TfliteParameters, OfSumsAreTheProductsThatTheFileSays) {
+  const tflite::ModelFile file(GetParam().model);
+  const Graph integer = testing::integer_graph(file, Numerics::kOnnx);
+  for (const NodeId id : integer.nodes()) {
+    const Node& node = integer.node(id);
+    const auto& sum = integer.type(node.outputs[0]).quant;
+    if (!sum || sum->storage != DType::kInt32) {
+      continue;
+    }
+    const QuantParams& x = *integer.type(node.inputs[0]).quant;
+    const QuantParams& w = *integer.type(node.inputs[1]).quant;
+    ASSERT_EQ(sum->scale.size(), w.scale.size());
+    for (std::size_t c = 0; c < w.scale.size(); ++c) {
+      EXPECT_EQ(sum->scale[c], x.scale[0] * w.scale[c]);
+    }
+  }
+}
+
+class TfliteParametersInFiles : public InFolder, public ::testing::WithParamInterface<Golden> {
+ protected:
+  TfliteParametersInFiles() {
+    folder_ += "_" + GetParam().name;
+    std::filesystem::create_directories(folder_);
+  }
+};
+
+TEST_P(TfliteParametersInFiles, AreThoseOfTheModel) {
+  const tflite::ModelFile file(GetParam().model);
+  for (const Form form : {Form::kQdq, Form::kQoperator}) {
+    write_onnx(export_form(testing::integer_graph(file, Numerics::kOnnx), form),
+               path("model.onnx"));
+    std::set<Numbers> written;
+    const Graph again =
+        lower_quantized(load_model(path("model.onnx"), {}, nullptr), {}, Toolkit::builtin());
+    for (const ValueId value : again.values()) {
+      if (const auto& params = again.type(value).quant) {
+        written.insert(numbers_of(*params));
+      }
+    }
+    for (const tflite::FileTensor* tensor : quantized_tensors(file)) {
+      EXPECT_TRUE(written.contains(numbers_of(*tensor->type.quant)))
+          << tensor->name << " in form " << static_cast<int>(form);
+    }
+  }
+}
+
+std::vector<Golden> quantized_models() {
+  std::vector<Golden> all = testing::golden_networks();
+  std::erase_if(all, [](const Golden& golden) { return golden.name == "kws_svdf_8bit"; });
+  return all;
+}
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(TfliteParameters);
+INSTANTIATE_TEST_SUITE_P(Files, TfliteParameters, ::testing::ValuesIn(quantized_models()),
+                         [](const auto& info) { return info.param.name; });
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(TfliteParametersInFiles);
+INSTANTIATE_TEST_SUITE_P(Files, TfliteParametersInFiles,
+                         ::testing::ValuesIn(quantized_models()),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace tare
