@@ -21,9 +21,10 @@ using ChannelFactors = std::map<std::string, std::vector<float>>;
 /// Factors that spread the channels of a clean float graph over the range that their largest
 /// neighbour needs, so that one scale for all is finer for most: cross-layer equalization
 /// (Nagel et al., Data-Free Quantization Through Weight Equalization and Bias Correction, 2019)
-/// with ranges of activations, seen on up to 32 samples, in place of those of weights. None
-/// where the network errs less without them, quantized and tried on some of these samples. The
-/// result does not depend on the number of threads.
+/// with ranges of activations, seen on up to 32 samples (or one run), in place of those of
+/// weights. They are in (0, 1]. None where the network, quantized and tried on these samples,
+/// does not err clearly less with them. The result does not depend on the number of threads.
+/// Throws Error(kInvalidData) when data and graph inputs do not fit together.
 ChannelFactors equalizing_factors(const Graph&, const Dataset&, const Config&, const Target&,
                                   std::span<const QuantPattern>,
                                   std::span<const CalibratorInfo>,
@@ -32,7 +33,9 @@ ChannelFactors equalizing_factors(const Graph&, const Dataset&, const Config&, c
 /// The graph with channels divided by those factors: each layer's weights make up for those of
 /// its operand, so results stay the same but for float rounding. Channels that meet elsewhere
 /// than in such layers share a factor, and keep 1 where a node between would not hand it on.
-/// Bounds of a Clip stay, so they may cut off what no sample reached.
+/// Bounds of a Clip stay, so they may cut off what no sample reached. Names and channels that
+/// cannot be scaled are passed over. Throws Error(kInvalidModel) for weights that are not for
+/// the channels of their operand.
 Graph equalize(Graph, const ChannelFactors&);
 
 /// The factors as text for the metadata of a model, exact to the last bit; empty for none.

@@ -1,0 +1,106 @@
+#include "tare/equalize.h"
+
+#include "tare/execute.h"
+
+#include "equalize/channel_classes.h"
+#include "equalize/random_factors.h"
+#include "equalize/random_layers.h"
+
+#include <algorithm>
+#include <set>
+
+#include <gtest/gtest.h>
+
+namespace tare {
+namespace {
+
+using testing::add;
+using testing::f32;
+using testing::Random;
+
+std::vector<float> constant_of(const Graph& graph, const char* name) {
+  return graph.constant(graph.find_value(name).value())->to_float();
+}
+
+TEST(Equalize, DividesTheWeightsOfOneLayerAndMultipliesThoseOfTheNext) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", f32({1, 2, 3, 3}));
+  const ValueId w1 =
+      graph.add_constant("w1", Tensor::of<float>({3, 2, 1, 1}, {1, -2, 3, 0.7F, -5, 6}));
+  const ValueId b1 = graph.add_constant("b1", Tensor::of<float>({3}, {7, -0.1F, 9}));
+  const ValueId w2 =
+      graph.add_constant("w2", Tensor::of<float>({2, 3, 1, 1}, {4, 0.3F, -6, 1, 2, -8}));
+  const ValueId b2 = graph.add_constant("b2", Tensor::of<float>({2}, {3, 4}));
+  const ValueId middle = add(graph, "Conv", {x, w1, b1}, {1, 3, 3, 3});
+  const ValueId relu = add(graph, "Relu", {middle}, {1, 3, 3, 3});
+  graph.set_outputs({add(graph, "Conv", {relu, w2, b2}, {1, 2, 3, 3})});
+
+  const std::vector<float> s{0.3F, 1, 0.7F};
+  const Graph equal = equalize(graph, {{graph.name(middle), s}});
+  const auto from1 = constant_of(graph, "w1");
+  const auto bias1 = constant_of(graph, "b1");
+  const auto from2 = constant_of(graph, "w2");
+  for (std::size_t c = 0; c < 3; ++c) {
+    for (std::size_t k = 0; k < 2; ++k) {
+      EXPECT_EQ(constant_of(equal, "w1")[c * 2 + k], from1[c * 2 + k] / s[c]);
+      EXPECT_EQ(constant_of(equal, "w2")[k * 3 + c], from2[k * 3 + c] * s[c]);
+    }
+    EXPECT_EQ(constant_of(equal, "b1")[c], bias1[c] / s[c]);
+  }
+  EXPECT_EQ(constant_of(equal, "b2"), constant_of(graph, "b2"));
+}
+
+TEST(Equalize, WithoutFactorsIsTheGraph) {
+  for (std::uint32_t seed = 0; seed < 50; ++seed) {
+    const Graph graph = testing::RandomLayers(seed).network(12);
+    EXPECT_EQ(equalize(graph, {}), graph) << seed;
+  }
+}
+
+/// Operators that hand on a factor other than 1.
+std::set<std::string> crossed(const Graph& graph, const ChannelFactors& factors) {
+  const ChannelClasses classes(graph);
+  std::set<std::size_t> scaled;
+  for (const auto& [name, values] : factors) {
+    const auto own = classes.of(*graph.find_value(name));
+    for (std::size_t c = 0; c < own.size(); ++c) {
+      if (own[c] && values[c] != 1) {
+        scaled.insert(*own[c]);
+      }
+    }
+  }
+  std::set<std::string> result;
+  for (const NodeId id : graph.nodes()) {
+    const auto own = classes.of(graph.node(id).outputs[0]);
+    if (std::any_of(own.begin(), own.end(),
+                    [&](const auto& c) { return c && scaled.contains(*c); })) {
+      result.insert(graph.node(id).op);
+    }
+  }
+  return result;
+}
+
+// Powers of two change nothing but exponents, so not a bit of any result may differ.
+TEST(Equalize, KeepsTheResultsOfRandomNetworksBitForBit) {
+  std::set<std::string> ops;
+  for (std::uint32_t seed = 0; seed < 600; ++seed) {
+    Random random(seed);
+    const Graph graph = testing::RandomLayers(seed).network(12);
+    const ChannelFactors factors = testing::random_factors(graph, random);
+    const Graph equal = equalize(graph, factors);
+    verify(equal);
+    const std::vector<Tensor> inputs{random.tensor(graph.type(graph.inputs()[0]).shape)};
+    EXPECT_EQ(Executable(equal).run(inputs), Executable(graph).run(inputs)) << seed;
+    ops.merge(crossed(graph, factors));
+  }
+  EXPECT_EQ(ops, (std::set<std::string>{"Add",       "AveragePool", "Clip",
+                                        "Concat",    "Conv",        "ConvTranspose",
+                                        "Flatten",   "Gemm",        "GlobalAveragePool",
+                                        "LeakyRelu", "MaxPool",     "Mul",
+                                        "PRelu",     "Pad",         "Relu",
+                                        "Reshape",   "Resize",      "Slice",
+                                        "Split",     "Sub"}));
+}
+
+}  // namespace
+}  // namespace tare
