@@ -38,9 +38,9 @@ Graph with_rounded_averages(Graph);
 /// rounds as that does and multiplies by its factors, and operators that round say whose
 /// arithmetic they follow. Executable refuses those for which that is not known. Exported files
 /// cannot say it.
-/// `onnx` takes out what was said of others; the two of TVM are those of Requantize, Add, Sub and
-/// Mul, and what TVM has no integer form of stays as it is; those of TensorFlow Lite are of every
-/// operator.
+/// `onnx` takes out what was said of others; the two of TVM are those of Requantize, Add, Sub
+/// and Mul, and what TVM has no integer form of stays as it is; those of TensorFlow Lite are of
+/// every operator.
 Graph with_numerics(Graph integer, Numerics);
 
 /// The integer graph with activations in the 8-bit type that the target wants, and int8 weights
