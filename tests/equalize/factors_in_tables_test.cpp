@@ -15,8 +15,7 @@ using testing::Random;
 class FactorsInTables : public InFolder {
  protected:
   FactorsInTables() : quantized_(network_.quantized(UnlikeChannels::config())) {
-    write_table(path("t.yaml"), quantized_.factors, quantized_.simulated, quantized_.table,
-                quantized_.audit);
+    write_table(path("t.yaml"), quantized_);
   }
   QuantizeResult again() const {
     return quantize(network_.graph, TableFile(path("t.yaml")), UnlikeChannels::config(),
@@ -52,7 +51,9 @@ TEST_F(FactorsInTables, AreReadBackBitForBit) {
         value = std::nextafter(value / 3, std::numeric_limits<float>::max());
       }
     }
-    write_table(path("u.yaml"), factors, quantized_.simulated, quantized_.table, {});
+    QuantizeResult result = quantized_;
+    result.factors = factors;
+    write_table(path("u.yaml"), result);
     EXPECT_EQ(TableFile(path("u.yaml")).factors(graph), factors) << seed;
   }
 }

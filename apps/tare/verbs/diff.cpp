@@ -41,7 +41,7 @@ void append_names(const char* what, const Json& names, std::string& text) {
 /// One line for each entry: its name and what is different.
 void append_changes(const Json& changed, std::string& text) {
   for (const Json& entry : changed) {
-    text += "  " + name_text(entry) + ":";
+    text += fmt::format("  {}:", name_text(entry));
     const char* separator = " ";
     for (const auto& [field, change] : entry.items()) {
       if (change.is_object()) {
