@@ -20,6 +20,7 @@ tare_find(Protobuf)
 tare_find(ONNX)
 tare_find(FlatBuffers)
 tare_find(dnnl 2.6)
+tare_find(nlohmann_json 3.11)
 
 # yaml-cpp exports `yaml-cpp` up to 0.7 and `yaml-cpp::yaml-cpp` after it.
 if(TARGET yaml-cpp AND NOT TARGET yaml-cpp::yaml-cpp)

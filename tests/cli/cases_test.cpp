@@ -87,7 +87,8 @@ TEST_P(Case, PrintsAndExitsAsItsFilesSay) {
   EXPECT_EQ(outcome.status, status.empty() ? 0 : std::stoi(status));
   EXPECT_TRUE(text_matches(text_of(expected / "stdout"), outcome.out)) << outcome.out;
   EXPECT_TRUE(text_matches(text_of(expected / "stderr"), outcome.err)) << outcome.err;
-  if (outcome.status != 0) {
+  // 1 is a job that was done, with a result that does not meet a requirement.
+  if (outcome.status > 1) {
     EXPECT_EQ(names_in(folder), before) << "a failed command left something behind";
   }
   fs::remove_all(folder);
