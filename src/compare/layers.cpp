@@ -160,8 +160,11 @@ class LayerFinder {
         continue;
       }
       known.push_back(*type.quant);
-      const std::string number = known.size() == 1 ? "" : ":" + std::to_string(known.size());
-      result_.points.push_back({real_.name(real) + number, real, storage});
+      std::string name = real_.name(real);
+      if (known.size() > 1) {
+        name.append(":").append(std::to_string(known.size()));
+      }
+      result_.points.push_back({std::move(name), real, storage});
     }
   }
 

@@ -170,9 +170,10 @@ void find_saturation(Findings& findings) {
         "; '" + better.calibrator + "' would choose [" + brief(better.range.low) + ", " +
         brief(better.range.high) + "] for " +
         decibels(10 * std::log10(*point.error.mse / better.error)) + " less error";
-    const std::string ranges = "[" + brief(point.chosen.low) + ", " + brief(point.chosen.high) +
-                               "] for values in [" + brief(point.seen.low) + ", " +
-                               brief(point.seen.high) + "]";
+    std::string ranges = "[";
+    ranges.append(brief(point.chosen.low)).append(", ").append(brief(point.chosen.high));
+    ranges.append("] for values in [").append(brief(point.seen.low)).append(", ");
+    ranges.append(brief(point.seen.high)).append("]");
     findings.add(
         point,
         {.kind = is_narrow ? "saturation" : "wide_range",
