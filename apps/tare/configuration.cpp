@@ -18,6 +18,12 @@ std::vector<Flag> config_flags() {
            .repeated = true}};
 }
 
+std::vector<Flag> calibrating_flags() {
+  std::vector<Flag> flags = config_flags();
+  flags.insert(flags.end(), {threads_flag(), samples_flag(), effort_flag(), memory_flag()});
+  return flags;
+}
+
 Configuration read_configuration(const Options& options) {
   Toolkit toolkit = Toolkit::builtin();
   load_plugins(read_plugins(options.text("config"), options.all("set")), toolkit);

@@ -10,7 +10,11 @@ namespace tare::cli {
 
 /// --config --target --set
 std::vector<Flag> config_flags();
-/// What those flags, and --samples, describe, and the built-in toolkit with its plug-ins.
+/// These and all else that says how a model is calibrated: --threads --samples --effort
+/// --memory
+std::vector<Flag> calibrating_flags();
+/// What those flags describe, as far as a verb has them, and the built-in toolkit with its
+/// plug-ins.
 struct Configuration {
   Config config;
   Toolkit toolkit;

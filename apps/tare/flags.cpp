@@ -27,6 +27,13 @@ bool read_count(const std::string& text, std::size_t& count) {
   return error == std::errc{} && rest == end && count > 0;
 }
 
+/// False for what is not from 0 to 1.
+bool read_share(const std::string& text, double& share) {
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, share);
+  return error == std::errc{} && rest == end && share >= 0 && share <= 1;
+}
+
 }  // namespace
 
 Flag data_flag(bool required) {
@@ -93,6 +100,12 @@ const std::vector<std::string>& Options::all(const std::string& name) const {
 std::size_t Options::count(const std::string& name) const {
   std::size_t result = 0;
   read_count(text(name), result);
+  return result;
+}
+
+double Options::share(const std::string& name) const {
+  double result = 0;
+  read_share(text(name), result);
   return result;
 }
 
@@ -171,6 +184,10 @@ class Parser {
     std::size_t count = 0;
     if (flag.is_count && !read_count(value, count)) {
       fault("option '" + flag.spelled() + "' is '" + value + "'", "an integer of at least 1");
+    }
+    double share = 0;
+    if (flag.is_share && !read_share(value, share)) {
+      fault("option '" + flag.spelled() + "' is '" + value + "'", "a share from 0 to 1");
     }
     if (flag.is_bytes && !parse_bytes(value)) {
       fault("option '" + flag.spelled() + "' is '" + value + "'",

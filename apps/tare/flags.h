@@ -16,6 +16,7 @@ struct Flag {
   std::vector<std::string> choices{};  ///< empty: anything
   bool is_count = false;               ///< an integer from 1 up
   bool is_bytes = false;               ///< see parse_bytes()
+  bool is_share = false;               ///< a number from 0 to 1
   bool required = false;
   bool repeated = false;
 
@@ -56,6 +57,8 @@ class Options {
   const std::vector<std::string>& all(const std::string& name) const;
   /// 0 when it is absent.
   std::size_t count(const std::string& name) const;
+  /// 0 when it is absent.
+  double share(const std::string& name) const;
 
  private:
   friend class Parser;

@@ -83,27 +83,13 @@ QuantizeResult quantize(const Graph& model, const Statistics&, const Config&, co
 /// The same with a table that was decided before.
 QuantizeResult quantize(const Graph& model, const TableFile&, const Config&, const Toolkit&);
 
-/// A network that was calibrated once and can be shared out between integers and floats in many
-/// ways.
-class Search {
- public:
-  /// Calibrates, and measures what each point does to the results on some samples. The toolkit
-  /// has to outlive it; the configured slowdown has no effect.
-  Search(const Graph& model, const Dataset&, const Config&, const Toolkit&,
-         const CalibrateOptions& = {});
-  ~Search();
-  Search(Search&&) noexcept;
-  Search& operator=(Search&&) noexcept;
-
-  /// From the fastest to the float network, see best_tradeoffs().
-  const std::vector<Tradeoff>& curve() const;
-  /// Shared out in that way, with what was decided.
-  QuantizeResult result(const Tradeoff&) const;
-
- private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
-};
+/// The best ways to share the model out between integers and floats, from the fastest to the
+/// float network, see best_tradeoffs(). Calibrates, and measures what each point does to the
+/// results on some samples. The configured slowdown has no effect.
+std::vector<Tradeoff> tradeoffs(const Graph& model, const Dataset&, const Config&,
+                                const Toolkit&, const CalibrateOptions& = {});
+/// The configuration by which quantize() shares a model out in that way.
+Config sharing_out(Config, const Tradeoff&);
 
 /// True for a model that is quantized already, in whichever form.
 bool is_quantized(const Graph& model);

@@ -4,7 +4,7 @@
 #include "calibrate/trial.h"
 #include "equalize/channel_classes.h"
 #include "execute/feed.h"
-#include "graph/affine_ops.h"
+#include "graph/scores.h"
 #include "simulate/settings.h"
 
 #include <algorithm>
@@ -111,36 +111,6 @@ std::vector<CalibratorInfo> that_keep_everything(std::span<const CalibratorInfo>
     info.make = [](const CalibratorOptions&) { return std::make_unique<WholeRange>(); };
   }
   return result;
-}
-
-/// What the value is computed from, once those nodes are passed that only move its elements.
-ValueId moved_from(const Graph& graph, ValueId value) {
-  for (auto producer = graph.producer(value); producer; producer = graph.producer(value)) {
-    const Node& node = graph.node(*producer);
-    const AffineOp* row = find_affine_op(graph, node);
-    if (row == nullptr || row->rule != AffineRule::kMoves) {
-      break;
-    }
-    value = node.inputs[0];
-  }
-  return value;
-}
-
-/// The network up to the scores of which it computes probabilities: these are nearly the same
-/// whatever happens, but for the few samples that the network is unsure of.
-Graph up_to_scores(Graph graph) {
-  std::vector<ValueId> outputs(graph.outputs().begin(), graph.outputs().end());
-  for (ValueId& output : outputs) {
-    const auto producer = graph.producer(moved_from(graph, output));
-    if (producer &&
-        (graph.node(*producer).op == "Softmax" || graph.node(*producer).op == "LogSoftmax" ||
-         graph.node(*producer).op == "Sigmoid")) {
-      output = graph.node(*producer).inputs[0];
-    }
-  }
-  graph.set_outputs(outputs);
-  graph.erase_unused();
-  return graph;
 }
 
 /// The geometric mean: few samples with large errors are not to decide alone.

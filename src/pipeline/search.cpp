@@ -2,38 +2,26 @@
 
 #include "pipeline/stages.h"
 
-#include <limits>
-
 namespace tare {
 
-struct Search::Impl {
-  Stages stages;
-  std::vector<Tradeoff> curve;
-};
-
-Search::Search(const Graph& model, const Dataset& data, const Config& config,
-               const Toolkit& toolkit, const CalibrateOptions& options)
-    : impl_(std::make_unique<Impl>(Impl{Stages(model, config, toolkit), {}})) {
-  impl_->stages.calibrate(data, options);
+std::vector<Tradeoff> tradeoffs(const Graph& model, const Dataset& data, const Config& config,
+                                const Toolkit& toolkit, const CalibrateOptions& options) {
+  Stages stages(model, config, toolkit);
+  stages.calibrate(data, options);
   // Slower than any network that stays float.
   constexpr double kAny = 1e6;
-  impl_->curve = impl_->stages.tradeoffs(data, options, kAny);
+  return stages.tradeoffs(data, options, kAny);
 }
 
-Search::~Search() = default;
-Search::Search(Search&&) noexcept = default;
-Search& Search::operator=(Search&&) noexcept = default;
-
-const std::vector<Tradeoff>& Search::curve() const {
-  return impl_->curve;
-}
-
-QuantizeResult Search::result(const Tradeoff& chosen) const {
-  Stages stages = impl_->stages;
-  if (!chosen.float_nodes.empty()) {
-    stages.leave_float(chosen.float_nodes);
+Config sharing_out(Config config, const Tradeoff& way) {
+  config.slowdown = 0;
+  for (const std::string& node : way.float_nodes) {
+    LayerRule rule;
+    rule.name = node;
+    rule.keep_float = true;
+    config.layers.insert(config.layers.begin(), std::move(rule));
   }
-  return stages.finish();
+  return config;
 }
 
 }  // namespace tare

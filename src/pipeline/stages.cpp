@@ -2,6 +2,8 @@
 
 #include "tare/error.h"
 
+#include "graph/scores.h"
+
 #include <algorithm>
 
 namespace tare {
@@ -105,7 +107,9 @@ std::vector<Tradeoff> Stages::tradeoffs(const Dataset& data, const CalibrateOpti
     const SimulatedGraph& simulated = result_.simulated;
     const auto points = affordable_points(simulated, config_, toolkit_->patterns, slowdown);
     const std::size_t used = options.samples == 0 ? data.size() : options.samples;
-    const auto errors = point_errors(simulated, result_.table, points, data,
+    const SimulatedGraph scored =
+        tare::simulate(up_to_scores(simulated.source), config_, target_, toolkit_->patterns);
+    const auto errors = point_errors(scored, result_.table, points, data,
                                      {.threads = options.threads, .samples = options.samples},
                                      tried_samples(used, points.size()));
     return best_tradeoffs(simulated, config_, toolkit_->patterns, errors, slowdown);

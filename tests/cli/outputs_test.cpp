@@ -64,6 +64,26 @@ TEST_F(Program, WritesTheSameBytesWithAnyNumberOfThreads) {
   }
 }
 
+TEST_F(Program, FindsWhatQuantizeMakesWithThePrintedConfiguration) {
+  succeed(
+      "tare search digits.onnx --data calibration.h5 --samples 60 -o found.onnx "
+      "--require 'output.sqnr>=40' | sed -n '/^calibration/,$p' > found.yaml");
+  EXPECT_NE(bytes("found.yaml").find("keep_float"), std::string::npos);
+  succeed("tare quantize digits.onnx --data calibration.h5 --config found.yaml -o again.onnx");
+  EXPECT_EQ(bytes("again.onnx"), bytes("found.onnx"));
+}
+
+TEST_F(Program, FindsTheSameWithAnyNumberOfThreads) {
+  const std::string search =
+      "tare search digits.onnx --data calibration.h5 --samples 60 --require 'output.sqnr>=40' ";
+  succeed(search + "-o 1.onnx --json --threads 1 | sed 's/1.onnx//' > 1.json");
+  for (const std::string threads : {"2", "3"}) {
+    succeed(search + "-o n.onnx --json --threads " + threads + " | sed 's/n.onnx//' > n.json");
+    EXPECT_EQ(bytes("n.onnx"), bytes("1.onnx")) << threads;
+    EXPECT_EQ(bytes("n.json"), bytes("1.json")) << threads;
+  }
+}
+
 TEST_F(Program, LeavesItsInputsAsTheyWere) {
   const std::string model = bytes("digits.onnx");
   const std::string samples = bytes("calibration.h5");

@@ -307,13 +307,9 @@ TARE_VERB(quantize) {
       output_flag("quantized model: ONNX"),
       form_flag(),
       report_flag()};
-  for (Flag& flag : config_flags()) {
+  for (Flag& flag : calibrating_flags()) {
     flags.push_back(std::move(flag));
   }
-  flags.push_back(threads_flag());
-  flags.push_back(samples_flag());
-  flags.push_back(effort_flag());
-  flags.push_back(memory_flag());
   return {.summary = "calibrate a float model on samples and rewrite it to int8",
           .arguments = {{"MODEL", "float model: ONNX or TensorFlow Lite"}},
           .flags = std::move(flags),
