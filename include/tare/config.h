@@ -29,6 +29,7 @@ struct ValueConfig {
   bool symmetric = false;
   bool narrow = false;
   bool power_of_two = false;
+  int bits = 8;  ///< of an integer that are used, 2 to 8; of weights only
   Granularity granularity = Granularity::kPerTensor;
   CalibratorChoice calibrator;
 
@@ -41,6 +42,7 @@ struct ValueOverride {
   std::optional<bool> symmetric;
   std::optional<bool> narrow;
   std::optional<bool> power_of_two;
+  std::optional<int> bits;
   std::optional<Granularity> granularity;
   std::optional<CalibratorChoice> calibrator;
 
@@ -150,7 +152,7 @@ enum class Schedule : std::uint8_t { kSequential, kIndependent };
 enum class Effort : std::uint8_t {
   kFast,     ///< one pass over the data
   kDefault,  ///< about three
-  kBest,     ///< a dozen: every calibrator is tried, and all is decided again in the end
+  kBest,     ///< hundreds: every calibrator is tried, and all is decided again in the end
 };
 
 /// How the integer graph goes from accumulators to storage values.
@@ -172,12 +174,14 @@ struct Config {
                           .symmetric = false,
                           .narrow = false,
                           .power_of_two = false,
+                          .bits = 8,
                           .granularity = Granularity::kPerTensor,
                           .calibrator = {.name = "mse", .options = {}}};
   ValueConfig weights{.storage = {},
                       .symmetric = true,
                       .narrow = true,
                       .power_of_two = false,
+                      .bits = 8,
                       .granularity = Granularity::kPerAxis,
                       .calibrator = {}};
   std::optional<Schedule> schedule;     ///< absent: as the effort says

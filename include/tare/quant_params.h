@@ -20,17 +20,18 @@ struct QuantSpec {
       false;  ///< real 0 sits at the middle of the storage range (0, or 128 for u8)
   bool narrow_range = false;  ///< i8 uses [-127,127]; u8 with symmetric uses [1,255]
   bool power_of_two = false;  ///< scales are powers of two: rescaling is a shift
+  int bits = 0;               ///< as QuantParams::bits
 
   friend bool operator==(const QuantSpec&, const QuantSpec&) = default;
 };
 
-/// The storage values a spec may use: [-128,127] for i8, [0,255] for u8, narrowed by one step
-/// at the low end when narrow_range is set.
+/// The storage values a spec may use: [-128,127] for i8, [0,255] for u8, or those of that many
+/// bits, narrowed by one step at the low end when narrow_range is set.
 struct StorageRange {
   std::int64_t low = 0;
   std::int64_t high = 0;
 };
-StorageRange storage_range(DType storage, bool narrow_range);
+StorageRange storage_range(DType storage, bool narrow_range, int bits = 0);
 
 /// What was decided:  expressed = scale[c] * (storage - zero_point[c]).
 /// Invariants (checked by `verify`): scale finite and > 0; low <= zero_point <= high of the
@@ -42,9 +43,11 @@ struct QuantParams {
   std::vector<std::int32_t> zero_point{0};
   std::optional<int> axis;    ///< set exactly when the parameters are per axis
   bool narrow_range = false;  ///< quantize saturates at the narrowed range
+  /// Of the storage type that integers use: 4 for [-8,7] in i8 and [0,15] in u8; 0: all.
+  int bits = 0;
 
   bool per_axis() const { return axis.has_value(); }
-  StorageRange range() const { return storage_range(storage, narrow_range); }
+  StorageRange range() const { return storage_range(storage, narrow_range, bits); }
 
   friend bool operator==(const QuantParams&, const QuantParams&) = default;
 };

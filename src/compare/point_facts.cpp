@@ -94,7 +94,8 @@ QuantSpec spec_of(const QuantParams& params) {
           .axis = 0,
           .symmetric = params.zero_point[0] == (range.low + range.high + 1) / 2,
           .narrow_range = params.narrow_range,
-          .power_of_two = false};
+          .power_of_two = false,
+          .bits = params.bits};
 }
 
 std::vector<RunnerUp> runners_up(const Summary& seen, const QuantParams& params,

@@ -34,7 +34,8 @@ QuantTable any_table(const SimulatedGraph& simulated) {
         per_axis ? static_cast<std::size_t>(shape.at(static_cast<std::size_t>(point.spec.axis)))
                  : 1;
     const double scale = std::ldexp(1.0, -static_cast<int>(index % kScales));
-    const StorageRange range = storage_range(point.spec.storage, point.spec.narrow_range);
+    const StorageRange range =
+        storage_range(point.spec.storage, point.spec.narrow_range, point.spec.bits);
     const std::int64_t zero =
         point.spec.symmetric ? (range.low + range.high + 1) / 2 : range.low;
     PointResult& result = table[point.name];
@@ -42,7 +43,8 @@ QuantTable any_table(const SimulatedGraph& simulated) {
                      .scale = std::vector<float>(count, static_cast<float>(scale)),
                      .zero_point = std::vector<std::int32_t>(count, static_cast<int>(zero)),
                      .axis = per_axis ? std::optional(point.spec.axis) : std::nullopt,
-                     .narrow_range = point.spec.narrow_range};
+                     .narrow_range = point.spec.narrow_range,
+                     .bits = point.spec.bits};
   }
   for (const QuantPoint& point : simulated.points) {
     if (point.role == Role::kAccumulator) {

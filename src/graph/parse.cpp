@@ -150,9 +150,14 @@ class Parser {
       scan_.expect(",");
       params.zero_point = {scan_.literal<std::int32_t>("a zero point")};
     }
-    if (scan_.accept(",")) {
-      scan_.expect("narrow");
-      params.narrow_range = true;
+    while (scan_.accept(",")) {
+      if (scan_.accept_word("bits")) {
+        scan_.expect("=");
+        params.bits = scan_.literal<int>("a number of bits");
+      } else {
+        scan_.expect("narrow");
+        params.narrow_range = true;
+      }
     }
     scan_.expect(")");
     return params;

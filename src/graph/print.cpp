@@ -55,7 +55,11 @@ void append_params(std::string& out, const QuantParams& params, std::int64_t eli
     out += ", ";
     append_literal(out, params.zero_point.at(0));
   }
-  out += params.narrow_range ? ", narrow)" : ")";
+  out += params.narrow_range ? ", narrow" : "";
+  if (params.bits != 0) {
+    out += ", bits=" + std::to_string(params.bits);
+  }
+  out += ')';
 }
 
 class Printer {

@@ -62,33 +62,27 @@ ScaleZeroPoint asymmetric_params(Range range, const StorageRange& storage, bool 
 
 }  // namespace
 
-StorageRange storage_range(DType storage, bool narrow_range) {
-  const std::int64_t narrowed = narrow_range ? 1 : 0;
-  switch (storage) {
-    case DType::kInt8:
-      return {-128 + narrowed, 127};
-    case DType::kUint8:
-      return {narrowed, 255};
-    case DType::kInt16:
-      return {-32768 + narrowed, 32767};
-    case DType::kUint16:
-      return {narrowed, 65535};
-    case DType::kInt32:
-      return {std::numeric_limits<std::int32_t>::min() + narrowed,
-              std::numeric_limits<std::int32_t>::max()};
-    default:
-      throw Error(ErrorCode::kInternal, "",
-                  std::string(name_of(storage)) + " is no storage type");
+StorageRange storage_range(DType storage, bool narrow_range, int bits) {
+  if (!is_storage_type(storage)) {
+    throw Error(ErrorCode::kInternal, "",
+                std::string(name_of(storage)) + " is no storage type");
   }
+  const auto all = static_cast<int>(8 * size_of(storage));
+  const int used = bits == 0 ? all : bits;
+  const std::int64_t narrowed = narrow_range ? 1 : 0;
+  const bool is_signed = storage != DType::kUint8 && storage != DType::kUint16;
+  const std::int64_t low = is_signed ? -(std::int64_t{1} << (used - 1)) : 0;
+  return {low + narrowed, low + (std::int64_t{1} << used) - 1};
 }
 
 QuantParams to_quant_params(const std::vector<Range>& ranges, const QuantSpec& spec) {
-  const StorageRange storage = storage_range(spec.storage, spec.narrow_range);
+  const StorageRange storage = storage_range(spec.storage, spec.narrow_range, spec.bits);
   QuantParams params{.storage = spec.storage,
                      .scale = {},
                      .zero_point = {},
                      .axis = {},
-                     .narrow_range = spec.narrow_range};
+                     .narrow_range = spec.narrow_range,
+                     .bits = spec.bits};
   if (spec.granularity == Granularity::kPerAxis) {
     params.axis = spec.axis;
   }

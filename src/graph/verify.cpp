@@ -41,6 +41,12 @@ void check_params(const std::string& where, const TensorType& type, Faults& faul
                    std::to_string(params.zero_point.size()) + " zero points",
                std::to_string(wanted) + " of each");
   }
+  const auto bits = static_cast<int>(8 * size_of(params.storage));
+  if (params.bits < 0 || params.bits > bits) {
+    faults.add(where, "uses " + std::to_string(params.bits) + " bits of " +
+                          std::string(name_of(params.storage)));
+    return;
+  }
   const StorageRange range = params.range();
   for (const float scale : params.scale) {
     if (!(scale > 0) || !std::isfinite(scale)) {

@@ -56,6 +56,7 @@ void describe_weights(Visitor& visit, Values& values, const KnownNames& known) {
   visit.key("symmetric", values.symmetric, truth(),
             "real 0 in the middle of the storage range");
   visit.key("narrow", values.narrow, truth(), "leave the lowest storage value out: [-127,127]");
+  visit.key("bits", values.bits, integer(2, 8), "of an integer that are used");
   visit.key("power_of_two", values.power_of_two, truth(), "scales are powers of two");
   visit.key("granularity", values.granularity,
             one_of<Granularity>(

@@ -102,13 +102,16 @@ void require_powers_of_two(const Graph& graph) {
   faults.raise(ErrorCode::kInvalidConfig);
 }
 
-/// One way to say the same: only what is still to be quantized can saturate at a narrowed
-/// range, and one channel is all of them.
+/// One way to say the same: only what is still to be quantized can saturate within its storage
+/// type, and one channel is all of them.
 void unify_parameters(Graph& graph) {
   for (const ValueId value : graph.values()) {
     TensorType type = graph.type(value);
     if (type.quant) {
-      type.quant->narrow_range &= graph.constant(value) == nullptr;
+      if (graph.constant(value) != nullptr) {
+        type.quant->narrow_range = false;
+        type.quant->bits = 0;
+      }
       if (type.quant->scale.size() == 1) {
         type.quant->axis.reset();
       }

@@ -219,6 +219,7 @@ class Judge {
     std::optional<std::int64_t> axis;
     reader.key("storage", params.storage, one_of(storage_names()));
     reader.key("narrow", params.narrow_range, truth());
+    reader.key("bits", params.bits, integer(2, 8));
     reader.key("axis", axis, integer(0));
     reader.values("scale", params.scale, positive());
     const StorageRange storage = params.range();

@@ -123,6 +123,9 @@ void add_parameters(const PointResult& result, Lines& lines) {
   if (params.narrow_range) {
     lines.truth("narrow", true);
   }
+  if (params.bits != 0) {
+    lines.key("bits", number(std::int64_t{params.bits}));
+  }
   if (params.axis) {
     lines.key("axis", number(std::int64_t{*params.axis}));
   }

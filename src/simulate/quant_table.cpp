@@ -18,6 +18,7 @@ Tensor quantized_weight(const Tensor& exact, const PointResult& weight) {
   QuantParams unit;
   unit.storage = weight.params.storage;
   unit.narrow_range = weight.params.narrow_range;
+  unit.bits = weight.params.bits;
   return quantize(Tensor::of<float>(exact.shape(), integers), unit);
 }
 

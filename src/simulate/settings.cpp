@@ -151,6 +151,8 @@ QuantPoint Settings::point(ValueId value, Role role, const ValueConfig& general,
   result.spec.granularity = own.granularity.value_or(general.granularity);
   result.spec.symmetric = own.symmetric.value_or(general.symmetric);
   result.spec.narrow_range = own.narrow.value_or(general.narrow);
+  const int bits = own.bits.value_or(general.bits);
+  result.spec.bits = bits < static_cast<int>(8 * size_of(result.spec.storage)) ? bits : 0;
   result.spec.power_of_two = own.power_of_two.value_or(general.power_of_two);
   result.calibrator = own.calibrator.value_or(general.calibrator);
   return result;

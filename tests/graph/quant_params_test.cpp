@@ -50,6 +50,22 @@ TEST(ToQuantParams, SymmetricNarrowInt8Uses127StepsEachWay) {
   EXPECT_EQ(params.zero_point[0], 0);
 }
 
+TEST(ToQuantParams, UsesAsManyBitsOfTheStorageTypeAsAskedFor) {
+  const QuantParams i4 = to_quant_params(
+      {{-1.4, 1}},
+      {.storage = DType::kInt8, .symmetric = true, .narrow_range = true, .bits = 4});
+  EXPECT_FLOAT_EQ(i4.scale[0], 0.2F);
+  EXPECT_EQ(i4.range().low, -7);
+  EXPECT_EQ(i4.range().high, 7);
+  const Tensor x = Tensor::of<float>({4}, std::vector<float>{-9, -1.4F, 0.5F, 9});
+  EXPECT_EQ(quantize(x, i4).to_int64(), (std::vector<std::int64_t>{-7, -7, 2, 7}));
+
+  const QuantParams u2 = to_quant_params({{-1, 2}}, {.storage = DType::kUint8, .bits = 2});
+  EXPECT_EQ(
+      u2, (QuantParams{.storage = DType::kUint8, .scale = {1}, .zero_point = {1}, .bits = 2}));
+  EXPECT_EQ(storage_range(DType::kInt16, false, 16).low, -32768);
+}
+
 TEST(ToQuantParams, ADeadChannelTakesTheWidestChannelsScale) {
   const QuantSpec spec{.storage = DType::kInt8,
                        .granularity = Granularity::kPerAxis,

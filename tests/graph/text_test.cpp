@@ -67,6 +67,13 @@ TEST(Print, ReadsWell) {
 )");
 }
 
+TEST(Print, NamesTheBitsThatIntegersUse) {
+  const std::string text =
+      "graph \"g\" opset 17 (%x : i8[2] q(0.5, 3, narrow, bits=4)) -> (%x) {\n}\n";
+  EXPECT_EQ(print(parse(text)), text);
+  EXPECT_EQ(parse(text).type(parse(text).inputs()[0]).quant->bits, 4);
+}
+
 TEST(Print, NamesTheStorageTypeThatFloatsStandFor) {
   const std::string text = "graph \"g\" opset 17 (%x : f32[2] u8 q(0.5, 3) @p) -> (%x) {\n}\n";
   EXPECT_EQ(print(parse(text)), text);

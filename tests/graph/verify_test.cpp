@@ -58,6 +58,18 @@ TEST(Verify, NarrowRangeExcludesTheLowestStep) {
   EXPECT_EQ(faulty_places(graph).size(), 0U);
 }
 
+TEST(Verify, IntegersUseNoMoreBitsThanTheyHave) {
+  Graph graph;
+  graph.set_outputs({graph.add_constant("c", Tensor(DType::kInt8, {1}), i8({1}, {.bits = 8}))});
+  EXPECT_EQ(faulty_places(graph).size(), 0U);
+  for (const int bits : {-1, 9}) {
+    graph.set_type(graph.outputs()[0], i8({1}, {.bits = bits}));
+    EXPECT_EQ(faulty_places(graph).size(), 1U) << bits;
+  }
+  graph.set_type(graph.outputs()[0], i8({1}, {.zero_point = {8}, .bits = 4}));
+  EXPECT_EQ(faulty_places(graph).size(), 1U);
+}
+
 TEST(Verify, FindsACycle) {
   Graph graph;
   const ValueId x = graph.add_input("x", {});

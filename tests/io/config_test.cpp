@@ -49,7 +49,7 @@ activations:
   power_of_two: true
   granularity: per_tensor
   calibrator: {name: percentile, percentile: 99.9}
-weights: {storage: uint8, symmetric: false, narrow: false, power_of_two: true, granularity: per_tensor, calibrator: percentile}
+weights: {storage: uint8, symmetric: false, narrow: false, bits: 4, power_of_two: true, granularity: per_tensor, calibrator: percentile}
 calibration:
   schedule: independent
   samples: 64
@@ -62,7 +62,7 @@ layers:
   - {match: {op: Conv, name: "features.0.*"}, activations: {power_of_two: false, calibrator: {name: percentile, percentile: 99.99}}}
   - match: {name: "*/attention/*"}
     keep_float: true
-    weights: {narrow: false, power_of_two: true, storage: int8, granularity: per_axis}
+    weights: {narrow: false, bits: 3, power_of_two: true, storage: int8, granularity: per_axis}
     accuracy: {equalization: none, bias_correction: true, rounding: nearest}
 )");
   Config expected;
@@ -76,6 +76,7 @@ layers:
                       .symmetric = false,
                       .narrow = false,
                       .power_of_two = true,
+                      .bits = 4,
                       .granularity = Granularity::kPerTensor,
                       .calibrator = {"percentile", {}}};
   expected.objective = Objective::kSize;
@@ -97,6 +98,7 @@ layers:
   expected.layers[0].activations.power_of_two = false;
   expected.layers[1].name = "*/attention/*";
   expected.layers[1].keep_float = true;
+  expected.layers[1].weights.bits = 3;
   expected.layers[1].equalization = false;
   expected.layers[1].bias_correction = true;
   expected.layers[1].rounding = Rounding::kNearest;

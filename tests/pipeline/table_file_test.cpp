@@ -47,8 +47,9 @@ QuantTable random_table(const SimulatedGraph& simulated, std::uint32_t seed) {
                      .scale = {},
                      .zero_point = {},
                      .axis = per_axis ? std::optional(point.spec.axis) : std::nullopt,
-                     .narrow_range = below(2) == 0};
-    const std::int32_t zero = below(100);
+                     .narrow_range = below(2) == 0,
+                     .bits = below(2) == 0 ? 0 : 8};
+    const std::int32_t zero = 1 + below(100);
     for (std::int64_t c = 0; c < channels; ++c) {
       result.params.scale.push_back(real());
       result.params.zero_point.push_back(below(2) == 0 ? zero : 1 + below(100));
