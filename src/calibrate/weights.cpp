@@ -4,6 +4,7 @@
 #include "graph/power_of_two.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -37,11 +38,17 @@ class ChannelReader {
   }
 
   std::size_t channels() const { return channels_; }
-  std::size_t size() const { return inner_ * outer_; }
 
-  float operator()(std::size_t channel, std::size_t i) const {
-    return values_[channel * channel_stride_ + (i % inner_) * inner_stride_ +
-                   (i / inner_) * outer_stride_];
+  std::vector<float> operator()(std::size_t channel) const {
+    std::vector<float> result;
+    result.reserve(inner_ * outer_);
+    for (std::size_t o = 0; o < outer_; ++o) {
+      const std::size_t first = channel * channel_stride_ + o * outer_stride_;
+      for (std::size_t i = 0; i < inner_; ++i) {
+        result.push_back(values_[first + i * inner_stride_]);
+      }
+    }
+    return result;
   }
 
  private:
@@ -54,6 +61,19 @@ class ChannelReader {
   std::size_t inner_stride_ = 1;
   std::size_t outer_stride_ = 1;
 };
+
+using Pair = std::array<float, 2>;
+
+/// Neighbours whose sum lies that far from 0.
+std::vector<Pair> pairs_above(float least, const std::vector<float>& values) {
+  std::vector<Pair> result;
+  for (std::size_t i = 0; i + 1 < values.size(); i += 2) {
+    if (std::abs(values[i] + values[i + 1]) > least) {
+      result.push_back({values[i], values[i + 1]});
+    }
+  }
+  return result;
+}
 
 }  // namespace
 
@@ -104,24 +124,26 @@ std::vector<int> limit_pairs(const Tensor& weights, const KernelOrder& order, in
     return {};
   }
   const float step = spec.power_of_two ? 2 : 1.005F;
+  // Half a step each, and what the division rounds off. Saturation only brings sums closer to
+  // 0.
+  constexpr float kRounding = 1.01F;
   const ChannelReader reader(weights, order);
   const auto low = static_cast<float>(params.range().low);
   const auto high = static_cast<float>(params.range().high);
-  const auto largest_pair = [&](std::size_t channel, float scale) {
-    const auto storage = [&](std::size_t i) {
-      return std::clamp(std::nearbyint(reader(channel, i) / scale), low, high);
+  const auto bound = static_cast<float>(limit);
+  const auto exceeds = [&](const Pair& pair, float scale) {
+    const auto storage = [&](float w) {
+      return std::clamp(std::nearbyint(w / scale), low, high);
     };
-    float largest = 0;
-    for (std::size_t i = 0; i + 1 < reader.size(); i += 2) {
-      largest = std::max(largest, std::abs(storage(i) + storage(i + 1)));
-    }
-    return largest;
+    return std::abs(storage(pair[0]) + storage(pair[1])) > bound;
   };
   std::vector<int> widened;
   for (std::size_t channel = 0; channel < reader.channels(); ++channel) {
     float& scale = params.scale[params.per_axis() ? channel : 0];
     const float before = scale;
-    while (largest_pair(channel, scale) > static_cast<float>(limit)) {
+    const auto pairs = pairs_above((bound - kRounding) * scale, reader(channel));
+    while (std::any_of(pairs.begin(), pairs.end(),
+                       [&](const Pair& pair) { return exceeds(pair, scale); })) {
       scale *= step;
     }
     if (scale != before) {

@@ -48,10 +48,39 @@ Reach reach(const QuantParams& params) {
   return all;
 }
 
-void add_products(Reach x, Reach w, std::int64_t count, SumRange& sum) {
-  const std::int64_t least = std::min(x.low * w.high, x.high * w.low);
-  const std::int64_t most = std::max(x.low * w.low, x.high * w.high);
-  sum.add(count * least, count * most);
+SumRange sum_of_products(Reach x, Reach w, std::int64_t count) {
+  return {count * std::min(x.low * w.high, x.high * w.low),
+          count * std::max(x.low * w.low, x.high * w.high)};
+}
+
+/// The sums of the weights of one result that lie above and below 0.
+struct Halves {
+  std::int64_t above = 0;
+  std::int64_t below = 0;
+};
+
+std::vector<Halves> halves_of(const Tensor& weights, const TensorType& type,
+                              const WeightResults& results) {
+  const QuantParams& params = *type.quant;
+  std::vector<Halves> halves(results.count());
+  with_storage(params.storage, [&](auto tag) {
+    const auto values = weights.view<decltype(tag)>();
+    for_each_slice(type.shape, params.axis,
+                   [&](std::size_t channel, std::size_t first, std::size_t count) {
+                     const std::int64_t zero = params.zero_point[channel];
+                     const std::size_t end = first + count;
+                     for (std::size_t i = first; i < end;) {
+                       Halves& own = halves[results.of(i)];
+                       const std::size_t last = std::min(end, i + results.alike(i));
+                       for (; i < last; ++i) {
+                         const std::int64_t weight = std::int64_t{values[i]} - zero;
+                         own.above += std::max<std::int64_t>(weight, 0);
+                         own.below += std::min<std::int64_t>(weight, 0);
+                       }
+                     }
+                   });
+  });
+  return halves;
 }
 
 }  // namespace
@@ -101,6 +130,7 @@ WeightResults::WeightResults(const Node& node, const Shape& shape) {
   if (node.op == "Conv" || (node.op == "Gemm" && node.attributes.integer("transB", 0) != 0)) {
     count_ = extent(shape, 0);  // [result, ...]
     outer_ = size / count_;
+    inner_ = outer_;
     results_of_outer_ = 1;
   } else if (node.op == "ConvTranspose") {
     // [group, input, result, position]
@@ -123,22 +153,14 @@ WeightResults::WeightResults(const Node& node, const Shape& shape) {
 std::vector<SumRange> guaranteed_sums(const ProductOperands& operands) {
   const WeightResults results(*operands.node, operands.w->shape);
   const Reach x = reach(*operands.x->quant);
-  const QuantParams& w = *operands.w->quant;
-  std::vector<SumRange> sums(operands.weights == nullptr ? 1 : results.count());
+  std::vector<SumRange> sums;
   if (operands.weights == nullptr) {
-    add_products(x, reach(w), static_cast<std::int64_t>(results.weights()), sums[0]);
+    const auto count = static_cast<std::int64_t>(results.weights());
+    sums = {sum_of_products(x, reach(*operands.w->quant), count)};
   } else {
-    with_storage(w.storage, [&](auto tag) {
-      const auto values = operands.weights->view<decltype(tag)>();
-      for_each_slice(operands.w->shape, w.axis,
-                     [&](std::size_t channel, std::size_t first, std::size_t count) {
-                       const std::int64_t zero = w.zero_point[channel];
-                       for (std::size_t i = first; i < first + count; ++i) {
-                         const std::int64_t weight = std::int64_t{values[i]} - zero;
-                         add_products(x, {weight, weight}, 1, sums[results.of(i)]);
-                       }
-                     });
-    });
+    for (const Halves& w : halves_of(*operands.weights, *operands.w, results)) {
+      sums.push_back({w.above * x.low + w.below * x.high, w.above * x.high + w.below * x.low});
+    }
   }
   if (operands.bias == nullptr) {
     return sums;

@@ -32,6 +32,8 @@ class WeightResults {
   std::size_t of(std::size_t weight) const {
     return weight / outer_ * results_of_outer_ + weight / inner_ % cycle_;
   }
+  /// How many weights from that one on are of the same result.
+  std::size_t alike(std::size_t weight) const { return inner_ - weight % inner_; }
 
  private:
   std::size_t count_ = 1;
