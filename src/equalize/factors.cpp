@@ -15,9 +15,10 @@
 namespace tare {
 namespace {
 
-/// Samples whose channels are looked at, and on which factors are tried: others would tell how
-/// well so few show the ranges, while the final ones come from all.
+/// Samples whose channels are looked at, and those of them on which factors are tried: others
+/// would tell how well so few show the ranges, while the final ones come from all.
 constexpr std::size_t kSeen = 32;
+constexpr std::size_t kTried = 16;
 /// Part of the error that has to be left at most: what the trial shows is not exactly what
 /// comes of it, with ranges and integers chosen more carefully.
 constexpr double kClearlyLess = 0.8;
@@ -146,7 +147,7 @@ ChannelFactors equalizing_factors(const Graph& whole, const Dataset& data, const
   if (factors.empty()) {
     return factors;
   }
-  const Trial trial(graph, data, some);
+  const Trial trial(graph, data, some, kTried);
   const auto error = [&](const SimulatedGraph& simulated, const Statistics& statistics) {
     const QuantTable table = choose(simulated, statistics, quick);
     const SwitchableGraph tried = switchable(simulated, table);
