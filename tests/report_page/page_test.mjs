@@ -22,7 +22,7 @@ test("SaysTheVerdictAndItsNumbers", {}, async (page, report) => {
     `${report.output.sqnr.toFixed(1)} dB`,
     "97.4 %",
     "117 of 120 samples",
-    "95.1 – 98.5 %",
+    "95.1\u00a0–\u00a098.5\u00a0%",
     "91.70 → 91.20 %",
     "0.50 points lost",
     "1.08 MB → 301 kB",
