@@ -83,9 +83,6 @@ void find_masks(Findings& findings) {
     findings.add(
         point,
         {.kind = "mask",
-         .severity = 0,
-         .layer = {},
-         .point = {},
          .text = "a constant like that of a mask, near " + brief(point.seen.low) + ", is in " +
                  percent(gap->below) + " of the values that are not 0; the others, within " +
                  brief(gap->near) + " of 0, are left with steps of " +
@@ -110,9 +107,6 @@ void find_outlier_channels(Findings& findings) {
     findings.add(
         point,
         {.kind = "outlier_channel",
-         .severity = 0,
-         .layer = {},
-         .point = {},
          .text = "channel " + std::to_string(*point.widest_channel) + " reaches " +
                  brief(*point.channel_ratio) +
                  " times as far as the usual one, which is left with " +
@@ -137,9 +131,6 @@ void find_outliers(Findings& findings) {
     }
     findings.add(point,
                  {.kind = "activation_outlier",
-                  .severity = 0,
-                  .layer = {},
-                  .point = {},
                   .text = "0.1 % of the values lie beyond " + brief(point.bulk) + ", up to " +
                           brief(reach(point.seen)) + ": they take " +
                           percent(1 - point.bulk / reach(point.chosen)) + " of the range",
@@ -177,9 +168,6 @@ void find_saturation(Findings& findings) {
     findings.add(
         point,
         {.kind = is_narrow ? "saturation" : "wide_range",
-         .severity = 0,
-         .layer = {},
-         .point = {},
          .text = (is_narrow
                       ? percent(share) + " of the values saturate: the range is "
                       : std::to_string(point.levels_used) + " of " +
@@ -206,9 +194,6 @@ void find_few_levels(Findings& findings) {
     }
     findings.add(point,
                  {.kind = "few_levels",
-                  .severity = 0,
-                  .layer = {},
-                  .point = {},
                   .text = "only " + std::to_string(point.levels_used) + " of " +
                           std::to_string(point.levels) + " levels occur, worth " +
                           brief(point.effective_bits) + " bits; rounding leaves " +
