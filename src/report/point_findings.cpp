@@ -68,6 +68,15 @@ std::optional<Gap> gap_of(const HistogramReport& histogram) {
              std::max(-from, histogram.high)};
 }
 
+/// The calibrator of least error: of several that choose alike the one that looks for that,
+/// whatever the values.
+const RunnerUp& best_of(const std::vector<RunnerUp>& others) {
+  const auto found = std::find_if(others.begin(), others.end(), [&](const RunnerUp& other) {
+    return other.calibrator == "mse" && other.error <= others[0].error;
+  });
+  return found == others.end() ? others[0] : *found;
+}
+
 }  // namespace
 
 void find_masks(Findings& findings) {
@@ -152,7 +161,7 @@ void find_saturation(Findings& findings) {
         *point.error.mse < kFactor * point.runners_up[0].error) {
       continue;
     }
-    const RunnerUp& better = point.runners_up[0];
+    const RunnerUp& better = best_of(point.runners_up);
     const double share = point.saturated.low + point.saturated.high;
     const bool is_narrow =
         better.range.high - better.range.low > point.chosen.high - point.chosen.low;

@@ -370,7 +370,7 @@ TEST(CompareDigits, TakesAModelOfStorageValuesForWhatTheyExpress) {
 
 TEST(CompareDigits, RunsTheQuantizedModelWithTheArithmeticThatIsAskedFor) {
   const Compared compared(test_models()[0]);
-  const Graph integer = with_numerics(compared.result.integer, Numerics::kTfliteRef);
+  const Graph integer = with_numerics(compared.result.integer, Numerics::kTvmUpward);
   const auto outputs = [&](const Graph& graph) {
     std::vector<Tensor> all;
     run_dataset(graph, *compared.data, 1, 30, [&](std::size_t, std::vector<Tensor> results) {
@@ -393,8 +393,8 @@ TEST(CompareDigits, RunsTheQuantizedModelWithTheArithmeticThatIsAskedFor) {
         .outputs[0]
         .error;
   };
-  wanted.expect_equal(compared_with(Numerics::kTfliteRef), "output");
-  EXPECT_NE(compared_with(Numerics::kTfliteRef).mse, compared_with({}).mse);
+  wanted.expect_equal(compared_with(Numerics::kTvmUpward), "output");
+  EXPECT_NE(compared_with(Numerics::kTvmUpward).mse, compared_with({}).mse);
 }
 
 TEST(CompareDigits, SaysWhatItWillMeasureBeforeItReadsSamples) {
