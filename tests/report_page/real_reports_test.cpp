@@ -8,7 +8,6 @@
 #include <filesystem>
 
 #include <gtest/gtest.h>
-
 #include <sys/wait.h>
 
 namespace tare {
