@@ -1,7 +1,6 @@
 #include "arithmetic.h"
 
 #include "tare/error.h"
-#include "tare/numerics.h"
 #include "tare/pipeline.h"
 
 namespace tare::cli {
@@ -13,17 +12,22 @@ Flag numerics_flag() {
           .choices = numerics_names()};
 }
 
-Graph runnable(Graph model, const Options& options) {
-  const Toolkit& toolkit = Toolkit::builtin();
+std::optional<Numerics> chosen_numerics(const Graph& model, const Options& options) {
   if (!options.has("numerics")) {
-    return ready_to_run(std::move(model), {}, toolkit);
+    return std::nullopt;
   }
   if (!is_quantized(model)) {
     throw Error(ErrorCode::kInvalidConfig, "", "option '--numerics' is given for a float model")
         .expected("a quantized one");
   }
-  return with_numerics(lower_quantized(std::move(model), {}, toolkit),
-                       numerics_from_name(options.text("numerics")));
+  return numerics_from_name(options.text("numerics"));
+}
+
+Graph runnable(Graph model, const Options& options) {
+  const Toolkit& toolkit = Toolkit::builtin();
+  const std::optional<Numerics> numerics = chosen_numerics(model, options);
+  return numerics ? with_numerics(lower_quantized(std::move(model), {}, toolkit), *numerics)
+                  : ready_to_run(std::move(model), {}, toolkit);
 }
 
 }  // namespace tare::cli

@@ -3,7 +3,6 @@
 #include "text.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace tare::cli {
 namespace {
@@ -41,17 +40,6 @@ std::string output_text(const OutputReport& output) {
     text += ", same top class " + proportion(*output.agreement);
   }
   return text;
-}
-
-const char* name_of(Level level) {
-  switch (level) {
-    case Level::kGood:
-      return "good";
-    case Level::kFair:
-      return "fair";
-    default:
-      return "poor";
-  }
 }
 
 /// By their own error; exact ones lose nothing.

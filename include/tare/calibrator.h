@@ -138,6 +138,7 @@ struct CalibratorInfo {
   std::string_view name;
   std::string_view summary;
   std::vector<std::string> options;  ///< names it accepts; others are errors
+  /// Called from any thread, and so are the calibrators that it makes.
   std::function<std::unique_ptr<const Calibrator>(const CalibratorOptions&)> make;
   /// Instead of `make`: calibrators whose ranges are tried on data, see calibrate(). Where
   /// there are statistics only, it is the first of them.

@@ -16,8 +16,11 @@ namespace tare {
 struct CompareOptions {
   int threads = 0;          ///< 0: one per core
   std::size_t samples = 0;  ///< use the first ones only; 0: all
+  /// Gets the report with all that does not depend on samples before these are run, such as the
+  /// names of layers; may be empty. What it throws ends the comparison.
+  std::function<void(const Report&)> begin{};
   /// Told about every few samples, from any thread but one at a time; may be empty.
-  std::function<void(std::size_t done, std::size_t total)> progress;
+  std::function<void(std::size_t done, std::size_t total)> progress{};
 };
 
 /// What is known of an integer graph before it runs.

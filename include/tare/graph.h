@@ -119,7 +119,7 @@ class Graph {
   void rename(NodeId, const std::string& name);
   /// The node must have no readers left. Its output values vanish with it.
   void erase(NodeId);
-  /// A constant that nothing reads and that is no graph output.
+  /// A constant or input that nothing reads and that is no graph output.
   void erase(ValueId);
   /// Erases nodes and constants that no graph output depends on; inputs stay.
   void erase_unused();

@@ -9,6 +9,7 @@
 #include "tare/execute.h"
 #include "tare/graph.h"
 #include "tare/lower.h"
+#include "tare/numerics.h"
 #include "tare/onnx.h"
 #include "tare/pattern.h"
 #include "tare/report.h"
@@ -101,18 +102,27 @@ Graph lower_quantized(Graph model, const Config&, const Toolkit&);
 /// those of engines with integer kernels, or the prepared graph of a float one.
 Graph ready_to_run(Graph model, const Config&, const Toolkit&);
 
-/// What a file of a quantized model is to say beside the model, for metadata_factors().
+/// What a file of a quantized model is to say beside the model, for read_factors().
 std::map<std::string, std::string> file_metadata(const QuantizeResult&);
-/// The factors that equalized the float model before it was quantized; empty when the file says
-/// nothing about any. Throws Error(kInvalidModel) when they cannot be read.
-ChannelFactors metadata_factors(const std::map<std::string, std::string>&);
+/// The factors that equalized the float model before it was quantized; empty when the file of
+/// the quantized one says nothing about any. Throws Error(kInvalidModel) when they cannot be
+/// read.
+ChannelFactors read_factors(const std::filesystem::path& quantized);
 
-/// What quantization cost: compare() of two models as they were read, with verdicts of the
-/// configured target and the sums of the first samples. Channels of the float model are divided
-/// by the factors first, as those of the quantized one were. A quantized model that is no such
-/// is compared as it is. Throws Error(kInvalidModel) when the float model is quantized.
-Report compare_models(const Graph& model, Graph quantized, const ChannelFactors&,
-                      const Dataset&, const Config&, const Toolkit&,
+/// Two models as they were read. A quantized model that is no such is compared as it is.
+struct ComparedModels {
+  Graph real;
+  Graph quantized;
+  ChannelFactors factors;  ///< of channels of the quantized one, see read_factors()
+  /// Whose arithmetic the quantized one runs with; absent: that of the configuration.
+  std::optional<Numerics> numerics;
+};
+
+/// What quantization cost: compare() with verdicts of the configured target and the sums of the
+/// first samples. Where the quantized model has storage values as inputs or outputs, samples
+/// are rounded to them and results expressed. Throws Error(kInvalidModel) when the float model
+/// is quantized.
+Report compare_models(ComparedModels, const Dataset&, const Config&, const Toolkit&,
                       const CompareOptions& = {});
 /// The same of a model that was just quantized, and what chose its parameters.
 Report compare_result(const QuantizeResult&, const Dataset&, const Toolkit&,

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tare {
@@ -188,6 +189,9 @@ struct ModelFacts {
 };
 
 enum class Level : std::uint8_t { kGood, kFair, kPoor };
+
+/// "good", "fair", "poor"
+std::string_view name_of(Level);
 
 struct Report {
   ModelFacts real;

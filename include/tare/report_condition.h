@@ -1,5 +1,7 @@
 #pragma once
 
+#include "tare/report.h"
+
 #include <optional>
 #include <string>
 
@@ -21,10 +23,14 @@ class ReportCondition {
   /// The condition that holds where this one does not.
   ReportCondition negated() const;
 
+  /// Throws Error(kInvalidConfig), with the nearest name there is, where reports have no such
+  /// field; where `known` has layers, points or outputs, also when it names others than those.
+  void check(const Report& known = {}) const;
+
   /// Why the condition holds for a report (as report_json() writes it); nothing when it does
   /// not. An exact result has an infinite SQNR. A value that is not defined meets every
-  /// condition: what cannot be measured must not pass. Throws Error(kInvalidConfig), with the
-  /// nearest name there is, when the report has no such field.
+  /// condition: what cannot be measured must not pass. Throws Error(kInvalidConfig) as
+  /// check() does.
   std::optional<std::string> met_by(const std::string& report) const;
 
  private:

@@ -1,36 +1,17 @@
 #include "tare/compare.h"
 
+#include "base/parallel.h"
 #include "compare/layer_facts.h"
 #include "compare/layers.h"
 #include "compare/measure.h"
-#include "compare/node_kinds.h"
 #include "compare/point_facts.h"
 #include "compare/side_by_side.h"
+#include "lower/conversions.h"
 
-#include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 
 namespace tare {
-
-double Proportion::share() const {
-  return of == 0 ? 0 : static_cast<double>(count) / static_cast<double>(of);
-}
-
-Range Proportion::interval() const {
-  if (of == 0) {
-    return {0, 1};
-  }
-  constexpr double kZ = 1.959963984540054;  // 97.5 % quantile of the normal distribution
-  const auto n = static_cast<double>(of);
-  const double denominator = 1 + kZ * kZ / n;
-  const double center = (share() + kZ * kZ / (2 * n)) / denominator;
-  const double half =
-      kZ * std::sqrt(share() * (1 - share()) / n + kZ * kZ / (4 * n * n)) / denominator;
-  return {std::max(center - half, 0.0), std::min(center + half, 1.0)};
-}
-
 namespace {
 
 /// The float network, with what became of each node.
@@ -105,43 +86,57 @@ std::size_t integer_operators(const Graph& integer) {
   return count;
 }
 
+/// All that does not depend on samples.
+Report describe(const Graph& prepared, const Graph& integer, const Comparison& comparison,
+                const CompareFacts& known) {
+  Report report;
+  report.real.operators = prepared.nodes().size();
+  report.quantized.operators = integer.nodes().size();
+  report.quantized.integer_operators = integer_operators(integer);
+  for (const ValueId output : prepared.outputs()) {
+    report.outputs.emplace_back().name = prepared.name(output);
+  }
+  report.layers = layer_facts(prepared, integer, comparison, known);
+  for (const ComparedPoint& point : comparison.points) {
+    PointReport& entry = report.points.emplace_back();
+    entry.name = point.name;
+    entry.value = prepared.name(point.real);
+    entry.layer = layer_of(point.real, prepared, comparison);
+    entry.node = deciding_node(point.real, prepared);
+    entry.calibrator = calibrator_of(entry.value, known.table);
+    entry.params = *integer.type(point.storage).quant;
+  }
+  report.nodes = draw(prepared, integer, comparison);
+  report.float_operators = float_operators(prepared, known);
+  return report;
+}
+
 }  // namespace
 
 Report compare(const Graph& prepared, const Graph& integer, const Dataset& data,
                const CompareFacts& known, const CompareOptions& options) {
   const Comparison comparison = find_layers(prepared, integer);
   const SideBySide graphs = put_side_by_side(prepared, integer, comparison);
-  const Measured measured = measure(
-      graphs, data,
-      {.threads = options.threads, .samples = options.samples, .progress = options.progress});
-  Report report;
+  Report report = describe(prepared, integer, comparison, known);
+  if (options.begin) {
+    options.begin(report);
+  }
+  const Measured measured = measure(graphs, data, options);
   report.samples = measured.samples;
-  report.real.operators = prepared.nodes().size();
-  report.quantized.operators = integer.nodes().size();
-  report.quantized.integer_operators = integer_operators(integer);
   report.accuracy = measured.accuracy;
   report.worst_samples = measured.worst_samples;
-  for (std::size_t i = 0; i < measured.outputs.size(); ++i) {
-    report.outputs.push_back({prepared.name(prepared.outputs()[i]),
-                              measured.outputs[i].error.deviation(),
-                              measured.outputs[i].agreement});
+  for (std::size_t i = 0; i < report.outputs.size(); ++i) {
+    report.outputs[i].error = measured.outputs[i].error.deviation();
+    report.outputs[i].agreement = measured.outputs[i].agreement;
   }
-  report.layers = layer_facts(prepared, integer, comparison, known);
   for (std::size_t i = 0; i < report.layers.size(); ++i) {
     report.layers[i].local = measured.layers[i].local.deviation();
     report.layers[i].cumulative = measured.layers[i].cumulative.deviation();
   }
-  for (std::size_t i = 0; i < comparison.points.size(); ++i) {
-    const ComparedPoint& point = comparison.points[i];
-    PointReport& entry = report.points.emplace_back(point_facts(
-        point.name, *integer.type(point.storage).quant, measured.points[i], known.calibrators));
-    entry.value = prepared.name(point.real);
-    entry.layer = layer_of(point.real, prepared, comparison);
-    entry.node = deciding_node(point.real, prepared);
-    entry.calibrator = calibrator_of(entry.value, known.table);
-  }
-  report.nodes = draw(prepared, integer, comparison);
-  report.float_operators = float_operators(prepared, known);
+  parallel_for(report.points.size(), thread_count(options.threads),
+               [&](std::size_t, std::size_t i) {
+                 add_point_facts(measured.points[i], known.calibrators, report.points[i]);
+               });
   return report;
 }
 

@@ -1,8 +1,8 @@
 #include "compare/layers.h"
 
-#include "compare/node_kinds.h"
 #include "graph/affine_ops.h"
 #include "graph/product.h"
+#include "lower/conversions.h"
 
 #include <algorithm>
 #include <set>

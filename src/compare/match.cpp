@@ -1,8 +1,9 @@
 #include "compare/match.h"
 
-#include "compare/node_kinds.h"
 #include "compare/weight_facts.h"
+#include "graph/affine_ops.h"
 #include "graph/product.h"
+#include "lower/conversions.h"
 #include "lower/saturation.h"
 
 #include <algorithm>

@@ -158,11 +158,13 @@ void merge(const Measured& from, Measured& into) {
 
 }  // namespace
 
-Measured measure(const SideBySide& graphs, const Dataset& data, const MeasureOptions& options) {
+Measured measure(const SideBySide& graphs, const Dataset& data, const CompareOptions& options) {
   const Tasks tasks(graphs);
   const Executable executable(graphs.graph, {.observe = tasks.observed, .precise = true});
   const Feed feed(graphs.graph, data, options.samples);
   const auto labels = data.labels();
+  const std::vector<bool> scores =
+      find_scores(graphs.graph, graphs.graph.outputs().size() / 2, feed.batch());
   const std::size_t layers = graphs.layer_real.size();
   const std::size_t points = graphs.point_real.size();
   struct Share {
@@ -177,7 +179,7 @@ Measured measure(const SideBySide& graphs, const Dataset& data, const MeasureOpt
                  Share& share = shares[w];
                  if (!share.worker) {
                    share.worker.emplace(executable, tasks, layers, points);
-                   share.outputs.emplace(labels, feed.batch());
+                   share.outputs.emplace(scores, labels, feed.batch());
                  }
                  feed.for_each_run(chunk, [&](std::size_t run, std::span<const Tensor> inputs) {
                    const std::size_t first = run * feed.batch();
@@ -194,7 +196,7 @@ Measured measure(const SideBySide& graphs, const Dataset& data, const MeasureOpt
   result.samples = feed.samples();
   result.layers.resize(layers);
   result.points.resize(points);
-  OutputSums outputs(labels, feed.batch());
+  OutputSums outputs(scores, labels, feed.batch());
   for (const Share& share : shares) {
     if (share.worker) {
       merge(share.worker->measured, result);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tare/compare.h"
 #include "tare/dataset.h"
 #include "tare/report.h"
 #include "tare/statistics.h"
@@ -9,7 +10,6 @@
 #include "compare/side_by_side.h"
 
 #include <cstddef>
-#include <functional>
 #include <optional>
 #include <vector>
 
@@ -32,14 +32,8 @@ struct Measured {
   std::size_t samples = 0;
 };
 
-struct MeasureOptions {
-  int threads = 0;          ///< 0: one per core
-  std::size_t samples = 0;  ///< 0: all
-  std::function<void(std::size_t done, std::size_t total)> progress;
-};
-
 /// Runs both networks on the samples, in parallel. What it returns does not depend on the
 /// number of threads, and its size not on that of samples.
-Measured measure(const SideBySide&, const Dataset&, const MeasureOptions&);
+Measured measure(const SideBySide&, const Dataset&, const CompareOptions&);
 
 }  // namespace tare

@@ -27,9 +27,21 @@ bool is_worse(const SampleReport& a, const SampleReport& b) {
 
 }  // namespace
 
+std::vector<bool> find_scores(const Graph& graph, std::size_t results, std::size_t batch) {
+  std::vector<bool> found;
+  for (const ValueId output : graph.outputs().first(results)) {
+    const Shape& shape = graph.type(output).shape;
+    const bool is_reconstruction =
+        std::any_of(graph.inputs().begin(), graph.inputs().end(),
+                    [&](ValueId input) { return graph.type(input).shape == shape; });
+    found.push_back(!is_reconstruction && shape.size() >= 2 && shape.back() >= 2 &&
+                    element_count(shape) == static_cast<std::int64_t>(batch) * shape.back());
+  }
+  return found;
+}
+
 void OutputSums::observe(std::span<const Tensor> results, std::size_t first_sample) {
-  const std::size_t count = results.size() / 2;
-  outputs_.resize(count);
+  const std::size_t count = outputs_.size();
   samples_ += batch_;
   std::vector<ErrorSums> sums(batch_);
   std::vector<SampleReport> samples(batch_);
@@ -49,7 +61,9 @@ void OutputSums::observe(std::span<const Tensor> results, std::size_t first_samp
       sums[row].add(error_sums(real.view<float>().subspan(row * size, size),
                                quantized.view<float>().subspan(row * size, size)));
     }
-    classify(real, quantized, first_sample, outputs_[i], samples);
+    if (outputs_[i].has_scores) {
+      classify(real, quantized, first_sample, outputs_[i], samples);
+    }
   }
   for (std::size_t row = 0; row < batch_; ++row) {
     samples[row].index = first_sample + row;
@@ -61,18 +75,10 @@ void OutputSums::observe(std::span<const Tensor> results, std::size_t first_samp
   }
 }
 
-/// Where there is one row of scores for each sample.
 void OutputSums::classify(const Tensor& real, const Tensor& quantized, std::size_t first_sample,
                           Output& output, std::vector<SampleReport>& samples) {
-  const Shape& shape = real.shape();
-  const std::int64_t classes = shape.empty() ? 0 : shape.back();
-  if (shape.size() < 2 || classes < 2 ||
-      real.size() != static_cast<std::int64_t>(batch_) * classes) {
-    return;
-  }
-  output.has_scores = true;
   const bool is_first = &output == &outputs_[0];
-  const auto size = static_cast<std::size_t>(classes);
+  const auto size = static_cast<std::size_t>(real.shape().back());
   for (std::size_t row = 0; row < batch_; ++row) {
     const std::int64_t wanted = top_class(real.view<float>().subspan(row * size, size));
     const std::int64_t found = top_class(quantized.view<float>().subspan(row * size, size));
@@ -94,10 +100,8 @@ void OutputSums::offer(const SampleReport& sample) {
 }
 
 void OutputSums::merge(const OutputSums& other) {
-  outputs_.resize(std::max(outputs_.size(), other.outputs_.size()));
   for (std::size_t i = 0; i < other.outputs_.size(); ++i) {
     outputs_[i].error.merge(other.outputs_[i].error);
-    outputs_[i].has_scores = other.outputs_[i].has_scores;
     outputs_[i].agreeing += other.outputs_[i].agreeing;
   }
   samples_ += other.samples_;

@@ -123,14 +123,11 @@ std::vector<RunnerUp> runners_up(const Summary& seen, const QuantParams& params,
 
 }  // namespace
 
-PointReport point_facts(const std::string& name, const QuantParams& params,
-                        const RoundedValues& values,
-                        std::span<const CalibratorInfo> calibrators) {
+void add_point_facts(const RoundedValues& values, std::span<const CalibratorInfo> calibrators,
+                     PointReport& report) {
   const Summary& seen = values.seen.values;
+  const QuantParams& params = report.params;
   const StorageRange range = params.range();
-  PointReport report;
-  report.name = name;
-  report.params = params;
   report.seen = {seen.low(), seen.high()};
   report.levels = static_cast<std::size_t>(range.high - range.low + 1);
   report.levels_used =
@@ -158,7 +155,6 @@ PointReport point_facts(const std::string& name, const QuantParams& params,
   if (!params.per_axis() && seen.count() > 0 && seen.nan() + seen.infinite() == 0) {
     report.runners_up = runners_up(seen, params, calibrators);
   }
-  return report;
 }
 
 }  // namespace tare

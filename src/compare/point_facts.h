@@ -4,12 +4,11 @@
 
 #include "compare/rounded_values.h"
 
-#include <string>
+#include <span>
 
 namespace tare {
 
-/// What the values of a point say about its parameters. Calibrator and layer are left empty.
-PointReport point_facts(const std::string& name, const QuantParams&, const RoundedValues&,
-                        std::span<const CalibratorInfo>);
+/// Fills in what the values of a point say about its parameters, which are there already.
+void add_point_facts(const RoundedValues&, std::span<const CalibratorInfo>, PointReport&);
 
 }  // namespace tare

@@ -138,12 +138,11 @@ std::vector<std::int64_t> permutation(const Node& node, std::size_t rank) {
   return node.attributes.integers("perm", reversed);
 }
 
-/// Relu and Clip keep every element where it is.
-bool keeps_places(const Node& node) {
+}  // namespace
+
+bool is_activation(const Node& node) {
   return node.op == "Relu" || node.op == "Clip";
 }
-
-}  // namespace
 
 std::span<const AffineOp> affine_ops() {
   return kAffineOps;
@@ -169,7 +168,7 @@ const AffineOp* find_affine_op(const Graph& graph, const Node& node) {
 
 std::optional<int> axis_of_result(const Graph& graph, const Node& node, int axis) {
   const Shape& from = graph.type(node.inputs[0]).shape;
-  if (keeps_places(node)) {
+  if (is_activation(node)) {
     return axis;
   }
   if (only_reshapes(node)) {
@@ -184,7 +183,7 @@ std::optional<int> axis_of_result(const Graph& graph, const Node& node, int axis
 
 std::optional<int> axis_of_operand(const Graph& graph, const Node& node, int axis) {
   const Shape& from = graph.type(node.inputs[0]).shape;
-  if (keeps_places(node)) {
+  if (is_activation(node)) {
     return axis;
   }
   if (only_reshapes(node)) {

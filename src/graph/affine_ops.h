@@ -41,6 +41,9 @@ std::vector<std::string> affine_ops(std::initializer_list<AffineRule>);
 /// Null when the operator is not on the list.
 const AffineOp* find_affine_op(const Graph&, const Node&);
 
+/// Relu and Clip, which saturation may do the work of; they keep every element in its place.
+bool is_activation(const Node&);
+
 /// The axis of the first result that holds what `axis` of the first operand holds, each index
 /// in the place of the same index; nothing where there is none. For operators that move
 /// elements.

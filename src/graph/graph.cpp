@@ -252,8 +252,10 @@ void Graph::erase(NodeId id) {
 
 void Graph::erase(ValueId id) {
   Value& unread = value(id);
-  check(unread.constant && unread.users.empty() && !is_output(id),
-        "erased a value that is not an unread constant");
+  check((unread.constant || unread.is_input) && unread.users.empty() && !is_output(id),
+        "erased a value that is not an unread constant or input");
+  std::erase(inputs_, id);
+  unread.is_input = false;
   unread.alive = false;
   unread.constant.reset();
   value_names_.erase(unread.name);

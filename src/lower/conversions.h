@@ -8,6 +8,11 @@
 
 namespace tare {
 
+/// Between real and storage values, or two kinds of storage values.
+inline bool is_conversion(const Node& node) {
+  return node.op == "Quantize" || node.op == "Dequantize" || node.op == "Requantize";
+}
+
 inline bool is_op(const Graph& graph, ValueId value, std::string_view op) {
   const auto producer = value ? graph.producer(value) : std::nullopt;
   return producer && graph.node(*producer).op == op;

@@ -7,15 +7,12 @@
 #include "graph/affine_ops.h"
 #include "graph/product.h"
 #include "graph/quant_operands.h"
+#include "lower/conversions.h"
 
 #include <algorithm>
 
 namespace tare {
 namespace {
-
-bool is_conversion(const Node& node) {
-  return node.op == "Quantize" || node.op == "Dequantize" || node.op == "Requantize";
-}
 
 /// Computes with integers whatever parameters they have, as files may, or with real values
 /// only.

@@ -87,8 +87,7 @@ Rescaling of_storage(const Graph& graph, const Node& node, Numerics numerics) {
   const ValueId result = node.outputs[0];
   const QuantParams& to = *graph.type(result).quant;
   const bool rectifies =
-      graph.single_use(result) && (graph.node(graph.users(result)[0]).op == "Relu" ||
-                                   graph.node(graph.users(result)[0]).op == "Clip");
+      graph.single_use(result) && is_activation(graph.node(graph.users(result)[0]));
   const float ratio = from.scale[0] / to.scale[0];
   if (numerics == Numerics::kTfliteXnn && !rectifies && from.storage == to.storage &&
       is_byte(to.storage)) {

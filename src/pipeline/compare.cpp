@@ -2,7 +2,11 @@
 #include "tare/error.h"
 #include "tare/pipeline.h"
 
+#include "compare/real_interface.h"
+#include "pipeline/load.h"
+
 #include <algorithm>
+#include <map>
 #include <utility>
 
 namespace tare {
@@ -43,6 +47,20 @@ Report compare(const Graph& prepared, const Graph& integer, const ChannelFactors
   return report;
 }
 
+/// A file only shows that operators read real values; who left them in float knows why.
+void say_why(const std::vector<KeptFloat>& kept_float, std::vector<Verdict>& verdicts) {
+  std::map<std::string, std::string> reasons;
+  for (const KeptFloat& kept : kept_float) {
+    reasons.emplace(kept.node, kept.reason);
+  }
+  for (Verdict& verdict : verdicts) {
+    const auto found = reasons.find(layer_name(verdict.node));
+    if (found != reasons.end() && !verdict.because.empty()) {
+      verdict.because = found->second;
+    }
+  }
+}
+
 }  // namespace
 
 std::map<std::string, std::string> file_metadata(const QuantizeResult& result) {
@@ -53,32 +71,38 @@ std::map<std::string, std::string> file_metadata(const QuantizeResult& result) {
   return metadata;
 }
 
-ChannelFactors metadata_factors(const std::map<std::string, std::string>& metadata) {
+ChannelFactors read_factors(const std::filesystem::path& quantized) {
+  if (is_tflite(quantized)) {
+    return {};
+  }
+  const auto metadata = read_metadata(quantized);
   const auto found = metadata.find(kFactorsKey);
   return found == metadata.end() ? ChannelFactors{} : channel_factors(found->second);
 }
 
-Report compare_models(const Graph& model, Graph quantized, const ChannelFactors& factors,
-                      const Dataset& data, const Config& config, const Toolkit& toolkit,
-                      const CompareOptions& options) {
-  if (is_quantized(model)) {
+Report compare_models(ComparedModels models, const Dataset& data, const Config& config,
+                      const Toolkit& toolkit, const CompareOptions& options) {
+  if (is_quantized(models.real)) {
     throw Error(ErrorCode::kInvalidModel, "float model", "is quantized already")
         .hint("the float model comes first, then the quantized one");
   }
   const Target target = read_target(config.target);
-  const std::vector<Verdict> all = verdicts(quantized, target);
-  const Graph prepared = equalize(prepare(model, toolkit), factors);
-  const Graph integer = lower_quantized(std::move(quantized), config, toolkit);
-  return compare(prepared, integer, factors, data, target,
-                 {.verdicts = all, .sums = {}, .table = nullptr, .calibrators = {}}, toolkit,
-                 options);
+  const std::vector<Verdict> all = verdicts(models.quantized, target);
+  const Graph prepared = equalize(prepare(std::move(models.real), toolkit), models.factors);
+  Graph integer = lower_quantized(std::move(models.quantized), config, toolkit);
+  if (models.numerics) {
+    integer = with_numerics(std::move(integer), *models.numerics);
+  }
+  return compare(
+      prepared, with_interface_of(prepared, std::move(integer)), models.factors, data, target,
+      {.verdicts = all, .sums = {}, .table = nullptr, .calibrators = {}}, toolkit, options);
 }
 
 Report compare_result(const QuantizeResult& result, const Dataset& data, const Toolkit& toolkit,
                       const CompareOptions& options) {
   const Target& target = result.simulated.target;
-  const std::vector<Verdict> all =
-      verdicts(export_form(result.integer, Form::kQdq, target), target);
+  std::vector<Verdict> all = verdicts(export_form(result.integer, Form::kQdq, target), target);
+  say_why(result.simulated.kept_float, all);
   return compare(result.simulated.source, result.integer, result.factors, data, target,
                  {.verdicts = all, .sums = {}, .table = &result.table, .calibrators = {}},
                  toolkit, options);

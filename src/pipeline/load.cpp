@@ -1,7 +1,13 @@
+#include "pipeline/load.h"
+
 #include "tare/pipeline.h"
 #include "tare/tflite.h"
 
 namespace tare {
+
+bool is_tflite(const std::filesystem::path& path) {
+  return path.extension() == ".tflite";
+}
 
 Graph load_model(const std::filesystem::path& path,
                  const std::map<std::string, std::int64_t>& dims, const Dataset* data) {
@@ -17,7 +23,7 @@ Graph load_model(const std::filesystem::path& path,
 Graph load_model(const std::filesystem::path& path,
                  const std::map<std::string, std::int64_t>& dims,
                  const std::map<std::string, Shape>& samples) {
-  if (path.extension() == ".tflite") {
+  if (is_tflite(path)) {
     // As if it had come as a file of ours: importing keeps to the tensors of the file, and
     // leaves changes of layout between them that lowering knows how to run on integers.
     Graph graph = read_tflite(path);

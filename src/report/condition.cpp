@@ -1,7 +1,9 @@
 #include "tare/error.h"
 #include "tare/report_condition.h"
+#include "tare/report_file.h"
 
 #include "report/figures.h"
+#include "report/prototype.h"
 #include "report/report_json.h"
 
 #include <algorithm>
@@ -47,10 +49,13 @@ bool holds(double value, std::string_view comparison, double bound) {
   return (value == bound) == (comparison == "==");
 }
 
-/// Follows a path through a report.
+/// Follows a path through a report, or through a prototype() of one.
 class Walker {
  public:
-  explicit Walker(const std::string& text) : text_(text) {}
+  enum class Through { kReport, kPrototype };
+
+  explicit Walker(const std::string& text, Through through = Through::kReport)
+      : text_(text), is_prototype_(through == Through::kPrototype) {}
 
   struct Found {
     std::string where;  ///< the entries of lists on the way
@@ -110,33 +115,41 @@ class Walker {
       throw fault("chooses of what is no list");
     }
     std::vector<std::string> names;
-    for (std::size_t i = 0; i < json.size(); ++i) {
-      names.push_back(name_of(json[i]));
+    for (const Json& entry : json) {
+      names.push_back(name_of(entry));
     }
-    std::size_t end = path.find(']');
-    for (; end != std::string_view::npos; end = path.find(']', end + 1)) {
-      const std::string name(path.substr(1, end - 1));
-      std::size_t index =
-          static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
-      if (index == names.size()) {
-        const auto [rest, error] =
-            std::from_chars(name.data(), name.data() + name.size(), index);
-        if (error != std::errc{} || rest != name.data() + name.size()) {
-          index = names.size();
-        }
-      }
-      if (index < names.size()) {
-        const std::string_view after = path.substr(end + 1);
-        follow(json[index], after.starts_with(".") ? after.substr(1) : after,
-               where.empty() ? names[index] : where);
+    for (std::size_t end = path.find(']'); end != std::string_view::npos;
+         end = path.find(']', end + 1)) {
+      const std::string_view after = path.substr(end + 1);
+      const auto index = find_entry(names, path.substr(1, end - 1), after);
+      if (index) {
+        follow(json[*index], after.starts_with(".") ? after.substr(1) : after,
+               where.empty() ? names[*index] : where);
         return;
       }
     }
-    const std::size_t first_end = path.find(']');
-    if (first_end == std::string_view::npos) {
+    const std::size_t end = path.find(']');
+    if (end == std::string_view::npos) {
       throw fault("has no ']' after '['");
     }
-    throw no_such("entry", std::string(path.substr(1, first_end - 1)), names);
+    throw no_such("entry", std::string(path.substr(1, end - 1)), names);
+  }
+
+  /// By name, or by index.
+  std::optional<std::size_t> find_entry(const std::vector<std::string>& names,
+                                        std::string_view name, std::string_view after) const {
+    if (is_prototype_ && names.size() == 1 && names[0].empty()) {
+      const bool ends_here = after.empty() || after[0] == '.' || after[0] == '[';
+      return ends_here ? std::optional<std::size_t>(0) : std::nullopt;
+    }
+    if (const auto found = std::find(names.begin(), names.end(), name); found != names.end()) {
+      return static_cast<std::size_t>(found - names.begin());
+    }
+    std::size_t index = 0;
+    const char* const end = name.data() + name.size();
+    const auto [rest, error] = std::from_chars(name.data(), end, index);
+    return error == std::errc{} && rest == end && index < names.size() ? std::optional(index)
+                                                                       : std::nullopt;
   }
 
   Error no_such(const std::string& kind, const std::string& name,
@@ -170,6 +183,7 @@ class Walker {
   }
 
   const std::string& text_;
+  bool is_prototype_;
   std::vector<Found> found_;
 };
 
@@ -224,6 +238,11 @@ ReportCondition ReportCondition::negated() const {
                    [this](const auto& pair) { return pair.first == comparison_; });
   result.comparison_ = found->second;
   return result;
+}
+
+void ReportCondition::check(const Report& known) const {
+  Walker walker(text_, Walker::Through::kPrototype);
+  (void)walker.values(Json::parse(report_json(prototype(known))), path_);
 }
 
 std::optional<std::string> ReportCondition::met_by(const std::string& report) const {

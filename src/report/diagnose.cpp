@@ -13,10 +13,6 @@ Level level_of(double kept, double good, double fair) {
   return kept >= good ? Level::kGood : kept >= fair ? Level::kFair : Level::kPoor;
 }
 
-std::string of(const Proportion& part) {
-  return brief(100 * part.share()) + " %";
-}
-
 /// Labels and the top class say what counts, whichever looks worse; where there are no classes
 /// the error does.
 void judge(Report& report) {
@@ -31,14 +27,15 @@ void judge(Report& report) {
   report.level = level_of(sqnr, 25, 15);
   if (worst->agreement) {
     report.level = level_of(worst->agreement->share(), 0.95, 0.9);
-    text += "the top class is that of the float model for " + of(*worst->agreement) + ", ";
+    text += "the top class is that of the float model for " +
+            percent(worst->agreement->share()) + ", ";
   }
   if (report.accuracy && report.accuracy->real.count > 0) {
     // 99 % of the float accuracy is what MLPerf asks for.
     const double kept = report.accuracy->quantized.share() / report.accuracy->real.share();
     report.level = std::max(report.level, level_of(kept, 0.99, 0.97));
-    text += "accuracy is " + of(report.accuracy->quantized) + " against " +
-            of(report.accuracy->real) + ", ";
+    text += "accuracy is " + percent(report.accuracy->quantized.share()) + " against " +
+            percent(report.accuracy->real.share()) + ", ";
   }
   text += worst->error.exact  ? "the output is exact"
           : worst->error.sqnr ? "the output has an SQNR of " + decibels(sqnr)

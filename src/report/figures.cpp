@@ -31,7 +31,8 @@ std::string brief(double value) {
 }
 
 std::string percent(double share) {
-  return brief(100 * share) + " %";
+  const std::string text = brief(100 * share);
+  return (share < 1 && text == "100" ? "over 99.9" : text) + " %";
 }
 
 std::string counted(std::size_t count, const std::string& noun) {

@@ -11,7 +11,7 @@ namespace tare {
 std::string decibels(double sqnr);
 /// Three significant digits: "0.0123", "45.6", "1230".
 std::string brief(double value);
-/// "0.012 %" of a share in [0,1].
+/// "0.012 %" of a share in [0,1]; "100 %" is all.
 std::string percent(double share);
 /// "1 channel", "2 channels"
 std::string counted(std::size_t count, const std::string& noun);

@@ -66,23 +66,30 @@ bool Findings::explained(const LayerReport& layer) const {
   return layers_.contains(layer.name);
 }
 
-void Findings::add(const PointReport& point, Diagnosis diagnosis, double sqnr) {
+void Findings::add(const PointReport& point, Explanation why, double sqnr) {
   points_.insert(point.name);
   layers_.insert(point.layer);
   for (const LayerReport* reader : readers(point)) {
     layers_.insert(reader->name);
   }
-  diagnosis.layer = point.layer.empty() ? point.node : point.layer;
-  diagnosis.point = point.name;
-  diagnosis.severity = severity(sqnr);
-  found_.push_back(std::move(diagnosis));
+  found_.push_back({.kind = std::move(why.kind),
+                    .severity = severity(sqnr),
+                    .layer = point.layer.empty() ? point.node : point.layer,
+                    .point = point.name,
+                    .text = std::move(why.text),
+                    .advice = std::move(why.advice),
+                    .yaml = std::move(why.yaml)});
 }
 
-void Findings::add(const LayerReport& layer, Diagnosis diagnosis, double sqnr) {
+void Findings::add(const LayerReport& layer, Explanation why, double sqnr) {
   layers_.insert(layer.name);
-  diagnosis.layer = layer.name;
-  diagnosis.severity = severity(sqnr);
-  found_.push_back(std::move(diagnosis));
+  found_.push_back({.kind = std::move(why.kind),
+                    .severity = severity(sqnr),
+                    .layer = layer.name,
+                    .point = {},
+                    .text = std::move(why.text),
+                    .advice = std::move(why.advice),
+                    .yaml = std::move(why.yaml)});
 }
 
 std::vector<Diagnosis> Findings::take() {

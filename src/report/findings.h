@@ -9,6 +9,14 @@
 
 namespace tare {
 
+/// What is the matter, and what to do about it.
+struct Explanation {
+  std::string kind;
+  std::string text;
+  std::string advice;
+  std::string yaml;
+};
+
 /// The diagnoses of a report while they are made. A point or layer has one explanation: those
 /// who look first are those who know best.
 class Findings {
@@ -30,8 +38,8 @@ class Findings {
   bool explained(const PointReport&) const;
   bool explained(const LayerReport&) const;
   /// `sqnr` is what the trouble leaves, in dB: the less, the more severe.
-  void add(const PointReport&, Diagnosis, double sqnr);
-  void add(const LayerReport&, Diagnosis, double sqnr);
+  void add(const PointReport&, Explanation, double sqnr);
+  void add(const LayerReport&, Explanation, double sqnr);
 
   /// The most severe first.
   std::vector<Diagnosis> take();

@@ -187,17 +187,6 @@ Json each(const std::vector<T>& items, F as_json) {
   return list;
 }
 
-const char* name_of_level(Level level) {
-  switch (level) {
-    case Level::kGood:
-      return "good";
-    case Level::kFair:
-      return "fair";
-    default:
-      return "poor";
-  }
-}
-
 }  // namespace
 
 std::string report_json(const Report& report) {
@@ -217,7 +206,7 @@ std::string report_json(const Report& report) {
       {"target", report.target},
       {"data", {{"file", report.data}, {"samples", report.samples}}},
       {"equalized", report.equalized},
-      {"verdict", {{"level", name_of_level(report.level)}, {"text", report.verdict}}},
+      {"verdict", {{"level", name_of(report.level)}, {"text", report.verdict}}},
       {"output", worst == nullptr ? Json() : output(*worst)},
       {"outputs", each(report.outputs, output)},
       {"top1", report.accuracy ? accuracy(*report.accuracy) : Json()},

@@ -53,12 +53,9 @@ double local_sqnr(const LayerReport& layer) {
   return layer.local ? sqnr_of(*layer.local) : kInfinity;
 }
 
-Diagnosis keep_float(const std::string& kind, const LayerReport& layer, std::string text,
-                     std::string advice = "keep it in float") {
+Explanation keep_float(const std::string& kind, const LayerReport& layer, std::string text,
+                       std::string advice = "keep it in float") {
   return {.kind = kind,
-          .severity = 0,
-          .layer = {},
-          .point = {},
           .text = std::move(text),
           .advice = std::move(advice),
           .yaml = layer_rules({layer.name}, "keep_float: true")};
@@ -90,9 +87,6 @@ void find_weight_ranges(Findings& findings) {
     }
     findings.add(layer,
                  {.kind = "weight_range",
-                  .severity = 0,
-                  .layer = {},
-                  .point = {},
                   .text = "all weights share one scale, but those of channel " +
                           std::to_string(spread.widest) + " are " + brief(spread.ratio) +
                           " times as large as those of the usual one: " + poor,
@@ -141,9 +135,6 @@ void find_infinities(Findings& findings) {
     if (is_undefined(layer.local) || is_undefined(layer.cumulative)) {
       findings.add(layer,
                    {.kind = "not_finite",
-                    .severity = 0,
-                    .layer = {},
-                    .point = {},
                     .text = "its results hold NaN or infinities",
                     .advice = "look for samples or weights that are not finite",
                     .yaml = {}},

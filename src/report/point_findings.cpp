@@ -68,6 +68,15 @@ std::optional<Gap> gap_of(const HistogramReport& histogram) {
              std::max(-from, histogram.high)};
 }
 
+/// The calibrator of least error: of several that choose alike the one that looks for that,
+/// whatever the values.
+const RunnerUp& best_of(const std::vector<RunnerUp>& others) {
+  const auto found = std::find_if(others.begin(), others.end(), [&](const RunnerUp& other) {
+    return other.calibrator == "mse" && other.error <= others[0].error;
+  });
+  return found == others.end() ? others[0] : *found;
+}
+
 }  // namespace
 
 void find_masks(Findings& findings) {
@@ -83,9 +92,6 @@ void find_masks(Findings& findings) {
     findings.add(
         point,
         {.kind = "mask",
-         .severity = 0,
-         .layer = {},
-         .point = {},
          .text = "a constant like that of a mask, near " + brief(point.seen.low) + ", is in " +
                  percent(gap->below) + " of the values that are not 0; the others, within " +
                  brief(gap->near) + " of 0, are left with steps of " +
@@ -110,9 +116,6 @@ void find_outlier_channels(Findings& findings) {
     findings.add(
         point,
         {.kind = "outlier_channel",
-         .severity = 0,
-         .layer = {},
-         .point = {},
          .text = "channel " + std::to_string(*point.widest_channel) + " reaches " +
                  brief(*point.channel_ratio) +
                  " times as far as the usual one, which is left with " +
@@ -137,9 +140,6 @@ void find_outliers(Findings& findings) {
     }
     findings.add(point,
                  {.kind = "activation_outlier",
-                  .severity = 0,
-                  .layer = {},
-                  .point = {},
                   .text = "0.1 % of the values lie beyond " + brief(point.bulk) + ", up to " +
                           brief(reach(point.seen)) + ": they take " +
                           percent(1 - point.bulk / reach(point.chosen)) + " of the range",
@@ -161,7 +161,7 @@ void find_saturation(Findings& findings) {
         *point.error.mse < kFactor * point.runners_up[0].error) {
       continue;
     }
-    const RunnerUp& better = point.runners_up[0];
+    const RunnerUp& better = best_of(point.runners_up);
     const double share = point.saturated.low + point.saturated.high;
     const bool is_narrow =
         better.range.high - better.range.low > point.chosen.high - point.chosen.low;
@@ -177,9 +177,6 @@ void find_saturation(Findings& findings) {
     findings.add(
         point,
         {.kind = is_narrow ? "saturation" : "wide_range",
-         .severity = 0,
-         .layer = {},
-         .point = {},
          .text = (is_narrow
                       ? percent(share) + " of the values saturate: the range is "
                       : std::to_string(point.levels_used) + " of " +
@@ -206,9 +203,6 @@ void find_few_levels(Findings& findings) {
     }
     findings.add(point,
                  {.kind = "few_levels",
-                  .severity = 0,
-                  .layer = {},
-                  .point = {},
                   .text = "only " + std::to_string(point.levels_used) + " of " +
                           std::to_string(point.levels) + " levels occur, worth " +
                           brief(point.effective_bits) + " bits; rounding leaves " +

@@ -3,7 +3,9 @@
 #include "tare/error.h"
 #include "tare/lint.h"
 
+#include "calibrate/samples_in_memory.h"
 #include "compare/compared.h"
+#include "compare/real_interface.h"
 
 #include <algorithm>
 #include <cmath>
@@ -229,10 +231,12 @@ TEST_P(Compare, ReadsTheExportedFileAsTheGraphThatItWasMadeOf) {
         std::filesystem::path(::testing::TempDir()) / ("compared_" + GetParam().name + ".onnx");
     write_onnx(export_form(compared.result.integer, form, compared.result.simulated.target),
                path, file_metadata(compared.result));
-    const Report read =
-        compare_models(compared.model, load_model(path, {}, compared.data.get()),
-                       metadata_factors(read_metadata(path)), *compared.data, compared.config,
-                       Toolkit::builtin(), {.samples = kSamples});
+    const Report read = compare_models({.real = compared.model,
+                                        .quantized = load_model(path, {}, compared.data.get()),
+                                        .factors = read_factors(path),
+                                        .numerics = {}},
+                                       *compared.data, compared.config, Toolkit::builtin(),
+                                       {.samples = kSamples});
     std::filesystem::remove(path);
     ASSERT_EQ(read.layers.size(), made.layers.size());
     for (std::size_t i = 0; i < read.layers.size(); ++i) {
@@ -325,6 +329,107 @@ TEST(CompareDigits, RanksTheWorstSamples) {
     EXPECT_EQ(report.worst_samples[i].index, all[i].second);
     EXPECT_NEAR(report.worst_samples[i].sqnr, all[i].first, 1e-6 * std::abs(all[i].first));
   }
+}
+
+/// As files are whose model takes and gives storage values.
+Graph without_real_interface(Graph integer) {
+  const ValueId input = integer.inputs()[0];
+  const Node quantize = integer.node(integer.users(input)[0]);
+  EXPECT_EQ(quantize.op, "Quantize");
+  const ValueId stored = quantize.outputs[0];
+  integer.replace_uses(stored, integer.add_input("stored", integer.type(stored)));
+  integer.erase(*integer.producer(stored));
+  integer.erase(input);
+  const Node dequantize = integer.node(*integer.producer(integer.outputs()[0]));
+  EXPECT_EQ(dequantize.op, "Dequantize");
+  integer.set_outputs({dequantize.inputs[0]});
+  integer.erase_unused();
+  return integer;
+}
+
+TEST(CompareDigits, TakesAModelOfStorageValuesForWhatTheyExpress) {
+  Config all_on_integers;
+  all_on_integers.objective = Objective::kCoverage;
+  const Compared compared(test_models()[0], all_on_integers);
+  const Graph& integer = compared.result.integer;
+  const Graph stored = without_real_interface(integer);
+  ASSERT_NE(stored.type(stored.inputs()[0]).dtype, DType::kFloat32);
+  ASSERT_NE(stored.type(stored.outputs()[0]).dtype, DType::kFloat32);
+  const Graph adapted = with_interface_of(compared.real(), stored);
+  const Report wanted = compare(compared.real(), integer, *compared.data, {}, {.samples = 20});
+  const Report found = compare(compared.real(), adapted, *compared.data, {}, {.samples = 20});
+  ASSERT_EQ(found.layers.size(), wanted.layers.size());
+  for (std::size_t i = 0; i < found.layers.size(); ++i) {
+    EXPECT_EQ(found.layers[i].local->mse, wanted.layers[i].local->mse);
+    EXPECT_EQ(found.layers[i].cumulative->mse, wanted.layers[i].cumulative->mse);
+  }
+  EXPECT_EQ(found.outputs[0].name, "logits");
+  EXPECT_EQ(found.outputs[0].error.mse, wanted.outputs[0].error.mse);
+  EXPECT_EQ(found.points.size(), wanted.points.size());
+}
+
+TEST(CompareDigits, RunsTheQuantizedModelWithTheArithmeticThatIsAskedFor) {
+  const Compared compared(test_models()[0]);
+  const Graph integer = with_numerics(compared.result.integer, Numerics::kTvmUpward);
+  const auto outputs = [&](const Graph& graph) {
+    std::vector<Tensor> all;
+    run_dataset(graph, *compared.data, 1, 30, [&](std::size_t, std::vector<Tensor> results) {
+      all.push_back(std::move(results[0]));
+    });
+    return all;
+  };
+  const std::vector<Tensor> real = outputs(compared.real());
+  const std::vector<Tensor> quantized = outputs(integer);
+  Definition wanted;
+  for (std::size_t i = 0; i < real.size(); ++i) {
+    wanted.add(real[i], quantized[i]);
+  }
+  const auto compared_with = [&](std::optional<Numerics> numerics) {
+    return compare_models({.real = compared.model,
+                           .quantized = to_qdq(compared.result.integer),
+                           .factors = compared.result.factors,
+                           .numerics = numerics},
+                          *compared.data, compared.config, Toolkit::builtin(), {.samples = 30})
+        .outputs[0]
+        .error;
+  };
+  wanted.expect_equal(compared_with(Numerics::kTvmUpward), "output");
+  EXPECT_NE(compared_with(Numerics::kTvmUpward).mse, compared_with({}).mse);
+}
+
+TEST(CompareDigits, SaysWhatItWillMeasureBeforeItReadsSamples) {
+  const Compared compared(test_models()[0]);
+  std::vector<std::string> names;
+  bool has_run = false;
+  const CompareOptions options{.samples = 20,
+                               .begin =
+                                   [&](const Report& known) {
+                                     EXPECT_FALSE(has_run);
+                                     for (const LayerReport& layer : known.layers) {
+                                       names.push_back(layer.name);
+                                     }
+                                   },
+                               .progress = [&](std::size_t, std::size_t) { has_run = true; }};
+  const Report report =
+      compare(compared.real(), compared.result.integer, *compared.data, {}, options);
+  EXPECT_TRUE(has_run);
+  ASSERT_EQ(names.size(), report.layers.size());
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    EXPECT_EQ(names[i], report.layers[i].name);
+  }
+}
+
+TEST(CompareOutputs, TakeWhatHasTheShapeOfTheInputForNoScores) {
+  const Graph graph = parse(R"(graph "two" opset 17 (%x : f32[1,4]) -> (%same, %fewer) {
+  const %w : f32[4,3] = [1,2,3,4,5,6,7,8,9,10,11,12]
+  %same = Relu(%x) : f32[1,4]
+  %fewer = MatMul(%x, %w) : f32[1,3]
+})");
+  const SamplesInMemory data({{"x", Tensor::of<float>({2, 4}, {1, 2, 3, 4, 4, 3, 2, 1})}});
+  const Report report = compare(graph, graph, data, {});
+  EXPECT_FALSE(report.outputs[0].agreement);
+  ASSERT_TRUE(report.outputs[1].agreement);
+  EXPECT_EQ(report.outputs[1].agreement->count, 2U);
 }
 
 TEST(CompareDigits, RefusesModelsThatDoNotBelongTogether) {

@@ -14,9 +14,11 @@ Report report_on(const std::string& file) {
   const auto data = open_dataset(digits.evaluation);
   const auto path =
       std::filesystem::path(TARE_SOURCE_DIR) / "tests" / "compare" / "data" / file;
-  return compare_models(load_model(digits.model, {}, data.get()),
-                        load_model(path, {}, data.get()), {}, *data, {}, Toolkit::builtin(),
-                        {.samples = 50});
+  return compare_models({.real = load_model(digits.model, {}, data.get()),
+                         .quantized = load_model(path, {}, data.get()),
+                         .factors = {},
+                         .numerics = {}},
+                        *data, {}, Toolkit::builtin(), {.samples = 50});
 }
 
 class OtherTools : public ::testing::TestWithParam<const char*> {};

@@ -131,6 +131,18 @@ TEST(Erase, RefusesANodeThatIsStillRead) {
   EXPECT_THROW(graph.erase(*graph.producer(y)), Error);
 }
 
+TEST(Erase, TakesInputsThatNothingReads) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", {});
+  const ValueId y = graph.add_input("y", {});
+  graph.set_outputs({add(graph, "z", {y})});
+  graph.erase(x);
+  EXPECT_EQ(graph.inputs().size(), 1U);
+  EXPECT_TRUE(graph.is_input(y));
+  EXPECT_FALSE(graph.find_value("x"));
+  EXPECT_THROW(graph.erase(y), Error);
+}
+
 TEST(UniqueName, AvoidsValuesAndNodes) {
   Graph graph;
   graph.add_input("a", {});

@@ -77,6 +77,54 @@ TEST(ReportCondition, NamesTheNearestFieldOfAWrongOne) {
   EXPECT_NE(error_of("layers[c<3").find("no ']'"), std::string::npos);
 }
 
+/// Found without a report, or with the names of one that is still to be measured.
+std::string check_error_of(const std::string& condition, const Report& known = {}) {
+  try {
+    ReportCondition(condition).check(known);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInvalidConfig);
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(ReportCondition, KnowsEveryFieldBeforeThereIsAReport) {
+  for (const char* condition :
+       {"output.sqnr<30", "top1.drop>1", "outputs[y].agreement.low<90",
+        "layers[a.b[0]].cumulative.max_error.index[3]>5", "min(layers.local.sqnr)<25",
+        "layers[c].weight.channels[7].sqnr<20", "layers[c].weight.axis>0",
+        "layers[3].accumulator.bits_seen>24", "max(points.saturated.high)>0.1",
+        "points[x].runners_up[mse].error>1", "points[x].scale[2]>1", "points[x].scale>1",
+        "points[x].histogram.counts[9]>1", "points[x].channel_ratio>16", "samples[19].sqnr<3",
+        "diagnosis[0].severity>0.5", "graph.nodes[c].inputs[1]>4", "data.samples<100",
+        "quantized_model.bytes>1e6"}) {
+    EXPECT_EQ(check_error_of(condition), "no error") << condition;
+  }
+}
+
+TEST(ReportCondition, NamesAWrongFieldBeforeThereIsAReport) {
+  EXPECT_NE(check_error_of("outptu.sqnr<30").find("did you mean 'output'?"), std::string::npos);
+  EXPECT_NE(check_error_of("layers[c].locl.sqnr<3").find("did you mean 'local'?"),
+            std::string::npos);
+  EXPECT_NE(check_error_of("min(layers.local.sqn)<3").find("did you mean 'sqnr'?"),
+            std::string::npos);
+  EXPECT_NE(check_error_of("verdict.level<3").find("no number"), std::string::npos);
+  EXPECT_NE(check_error_of("output[0]<3").find("no list"), std::string::npos);
+}
+
+TEST(ReportCondition, NamesAWrongLayerOnceLayersAreKnown) {
+  Report known;
+  known.layers.resize(2);
+  known.layers[0].name = "conv1";
+  known.layers[1].name = "conv2";
+  EXPECT_EQ(check_error_of("layers[conv1].local.sqnr<3", known), "no error");
+  EXPECT_EQ(check_error_of("layers[1].local.sqnr<3", known), "no error");
+  EXPECT_NE(check_error_of("layers[cnv1].local.sqnr<3", known).find("did you mean 'conv1'?"),
+            std::string::npos);
+  EXPECT_NE(check_error_of("layers[2].local.sqnr<3", known).find("no entry '2'"),
+            std::string::npos);
+}
+
 TEST(ReportCondition, RefusesWhatDoesNotReadAsOne) {
   for (const char* text :
        {"", "<", "output.sqnr", "output.sqnr<", "output.sqnr<x", "<30", "output.sqnr=30",

@@ -25,17 +25,11 @@ export async function withBrowser(use) {
 }
 
 /**
- * Opens the page of a report as a file. `faults` grows by whatever goes wrong in it: messages on the
- * console, exceptions, and requests for anything but the file itself.
+ * Opens a page from its file. `faults` grows by whatever goes wrong in it: messages on the console,
+ * exceptions, and requests for anything but the file itself.
  */
-export async function openReport(browser, report, options = {}) {
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tare-report-page-"));
-  const json = path.join(folder, "report.json");
-  const html = path.join(folder, "report.html");
-  fs.writeFileSync(json, JSON.stringify(report));
-  execFileSync(process.env.WRITE_PAGE, [json, html]);
+export async function openPage(browser, html, options = {}) {
   const url = pathToFileURL(html).href;
-
   const context = await browser.newContext({
     viewport: { width: 1280, height: 900 },
     colorScheme: "light",
@@ -51,6 +45,19 @@ export async function openReport(browser, report, options = {}) {
     }
   });
   await page.goto(url);
-  fs.rmSync(folder, { recursive: true });
   return { page, faults };
+}
+
+/** The page that is made of a report. */
+export async function openReport(browser, report, options = {}) {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tare-report-page-"));
+  const json = path.join(folder, "report.json");
+  const html = path.join(folder, "report.html");
+  fs.writeFileSync(json, JSON.stringify(report));
+  execFileSync(process.env.WRITE_PAGE, [json, html]);
+  try {
+    return await openPage(browser, html, options);
+  } finally {
+    fs.rmSync(folder, { recursive: true });
+  }
 }

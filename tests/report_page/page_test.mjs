@@ -22,7 +22,7 @@ test("SaysTheVerdictAndItsNumbers", {}, async (page, report) => {
     `${report.output.sqnr.toFixed(1)} dB`,
     "97.4 %",
     "117 of 120 samples",
-    "95.1 – 98.5 %",
+    "95.1\u00a0–\u00a098.5\u00a0%",
     "91.70 → 91.20 %",
     "0.50 points lost",
     "1.08 MB → 301 kB",
@@ -156,7 +156,7 @@ test("ShowsWhatIsKnownOfALayer", {}, async (page, report) => {
   }
   assert.match(
     await dialog.locator(".histogram").first().getAttribute("aria-label"),
-    /chosen range 0 … [\d.]+, 3\.1 % outside/
+    /chosen range 0\s…\s[\d.]+, 3\.1 % outside/
   );
   assert.notEqual(await dialog.locator(".bars.clipped").first().getAttribute("d"), "");
   assert.equal(await dialog.locator(".histogram").first().locator("path.range").count(), 4);

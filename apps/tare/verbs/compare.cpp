@@ -7,6 +7,7 @@
 #include "tare/report_file.h"
 
 #include "activity.h"
+#include "arithmetic.h"
 #include "configuration.h"
 #include "progress.h"
 #include "report_files.h"
@@ -17,19 +18,31 @@
 namespace tare::cli {
 namespace {
 
-Report compare(const Options& options, const Console& console) {
+/// What a condition is about has to be there, before samples are spent on it.
+void check(const std::vector<ReportCondition>& conditions, const Report& known) {
+  for (const ReportCondition& condition : conditions) {
+    condition.check(known);
+  }
+}
+
+Report compare(const Options& options, const Console& console,
+               const std::vector<ReportCondition>& conditions) {
   const auto [config, toolkit] = read_configuration(options);
   const auto data = open_dataset(options.text("data"));
   const std::string real = options.text("FLOAT");
   const std::string quantized = options.text("QUANTIZED");
-  const Graph model = load_model(real, config.dims, data.get());
-  Graph other = load_model(quantized, config.dims, data.get());
-  const ChannelFactors factors = metadata_factors(read_metadata(quantized));
+  ComparedModels models{.real = load_model(real, config.dims, data.get()),
+                        .quantized = load_model(quantized, config.dims, data.get()),
+                        .factors = read_factors(quantized),
+                        .numerics = {}};
+  models.numerics = chosen_numerics(models.quantized, options);
   Progress progress(console, "comparing");
-  Report report = compare_models(model, std::move(other), factors, *data, config, toolkit,
-                                 {.threads = static_cast<int>(options.count("threads")),
-                                  .samples = options.count("samples"),
-                                  .progress = progress.callback()});
+  Report report =
+      compare_models(std::move(models), *data, config, toolkit,
+                     {.threads = static_cast<int>(options.count("threads")),
+                      .samples = options.count("samples"),
+                      .begin = [&](const Report& known) { check(conditions, known); },
+                      .progress = progress.callback()});
   name_files(real, quantized, options.text("data"), report);
   return report;
 }
@@ -51,11 +64,12 @@ int run(const Options& options, const Console& console) {
   return during("comparing '" + options.text("QUANTIZED") + "'", [&] {
     const std::vector<std::string>& wanted = options.all("fail-if");
     const std::vector<ReportCondition> conditions(wanted.begin(), wanted.end());
+    check(conditions, {});
     const ReportFiles files(options,
                             {options.text("FLOAT"), options.text("QUANTIZED"),
                              options.text("data"), options.text("config")},
                             {});
-    const Report report = compare(options, console);
+    const Report report = compare(options, console, conditions);
     const std::vector<std::string> reasons = failures(conditions, report);
     files.write(report);
     if (options.text("json") == "-") {
@@ -90,14 +104,19 @@ TARE_VERB(compare) {
   }
   flags.push_back(threads_flag());
   flags.push_back(samples_flag());
+  flags.push_back(numerics_flag());
   return {.summary = "say layer by layer how far a quantized model is from the float one",
-          .arguments = {{"FLOAT", "float model: ONNX"},
-                        {"QUANTIZED", "quantized model of it, ours or another tool's: ONNX"}},
+          .arguments = {{"FLOAT", "float model: ONNX or TensorFlow Lite"},
+                        {"QUANTIZED",
+                         "quantized model of it, ours or another tool's: ONNX or TensorFlow "
+                         "Lite"}},
           .flags = std::move(flags),
           .examples = {"tare compare model.onnx model.int8.onnx --data samples.h5",
                        "tare compare model.onnx model.int8.onnx --data samples.h5 --report "
                        "report.html",
                        "tare compare model.onnx model.int8.onnx --data samples.h5 --fail-if "
-                       "'output.sqnr<30'"},
+                       "'output.sqnr<30'",
+                       "tare compare model.tflite model_int8.tflite --data samples.h5 "
+                       "--numerics tflite_ref"},
           .run = run};
 }

@@ -49,6 +49,7 @@ Job job_of(const Options& options) {
           .threads = static_cast<int>(options.count("threads"))};
   for (const std::string& text : options.all("require")) {
     job.forbidden.push_back(ReportCondition(text).negated());
+    job.forbidden.back().check();
   }
   if (options.has("time")) {
     job.end = std::chrono::steady_clock::now() + std::chrono::seconds(options.count("time"));

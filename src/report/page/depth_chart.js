@@ -3,6 +3,8 @@
 // error so far. The mouse and the arrow keys move one cursor over it.
 
 const kPlot = { width: 1120, height: 340, left: 52, right: 16, top: 36, bottom: 44 };
+/** Nobody needs to tell errors apart that are smaller, and those that matter get the room. */
+const kMostDecibels = 80;
 
 class DepthChart {
   constructor(layers) {
@@ -10,7 +12,9 @@ class DepthChart {
     this.at = -1;
     const values = layers.flatMap((layer) => [layer.local?.sqnr, layer.cumulative?.sqnr]).filter(isNumber);
     this.low = Math.min(0, 10 * Math.floor(Math.min(...values, 0) / 10));
-    this.high = 10 * Math.ceil(Math.max(...values, 10) / 10);
+    const best = Math.max(...values, 10);
+    this.high = Math.min(10 * Math.ceil(best / 10), kMostDecibels);
+    this.isCut = best > this.high;
     this.hasExact = layers.some((layer) => layer.local?.exact || layer.cumulative?.exact);
     this.readout = element("p", { class: "readout" });
     this.cursor = svg(
@@ -26,9 +30,9 @@ class DepthChart {
       svg("defs", {}, hatching("hatch-float-strip", "hatch-float")),
       this.axes(),
       this.strip(),
-      this.labels(),
       this.line(),
       this.dots(),
+      this.labels(),
       this.cursor
     );
     this.slider = element(
@@ -65,7 +69,7 @@ class DepthChart {
     const room = kPlot.height - kPlot.top - kPlot.bottom;
     return value === Infinity
       ? kPlot.top - 20
-      : kPlot.top + (room * (this.high - value)) / (this.high - this.low);
+      : kPlot.top + (room * (this.high - Math.min(value, this.high))) / (this.high - this.low);
   }
 
   indexAt(event) {
@@ -78,13 +82,13 @@ class DepthChart {
   }
 
   axes() {
-    const step = this.high - this.low > 80 ? 20 : 10;
+    const step = this.high - this.low > kMostDecibels ? 20 : 10;
     const marks = [];
     for (let value = this.low; value <= this.high; value += step) {
       const y = this.y({ sqnr: value });
       marks.push(
         svg("line", { class: "grid", x1: kPlot.left, x2: kPlot.width - kPlot.right, y1: y, y2: y }),
-        svg("text", { x: kPlot.left - 8, y: y + 4, "text-anchor": "end" }, fixed(value, 0))
+        svg("text", { x: kPlot.left - 8, y: y + 4, "text-anchor": "end" }, this.markOf(value))
       );
     }
     if (this.hasExact) {
@@ -98,6 +102,10 @@ class DepthChart {
       svg("text", { x: kPlot.left, y: kPlot.height - 4 }, "input"),
       svg("text", { x: kPlot.width - kPlot.right, y: kPlot.height - 4, "text-anchor": "end" }, "output")
     );
+  }
+
+  markOf(value) {
+    return (this.isCut && value === this.high ? "≥ " : "") + fixed(value, 0);
   }
 
   /** Below the axis: which layers run on integers. */

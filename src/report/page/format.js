@@ -47,8 +47,9 @@ function significant(value, digits = 3) {
   return fixed(value, Math.max(0, digits - 1 - exponent));
 }
 
+/** Not to be torn apart at the end of a line. */
 function range(low, high) {
-  return isNumber(low) && isNumber(high) ? `${significant(low)} … ${significant(high)}` : kNone;
+  return isNumber(low) && isNumber(high) ? `${significant(low)}\u00a0…\u00a0${significant(high)}` : kNone;
 }
 
 /** Of an ERROR of the report. */

@@ -172,14 +172,15 @@ class GraphView {
   row(entry) {
     const { node, index } = entry;
     const layer = report.layers[node.layer];
+    const runs = node.integer ? (layer?.runs_as ?? "on integers") : "float";
     const starts = index === 0 || Boolean(this.nodes[index - 1].integer) !== Boolean(node.integer);
     return element(
       "tr",
       { class: `${node.integer ? "on-integers" : "in-float"}${starts ? " starts" : ""}` },
       element("td", { class: "lanes" }, this.drawing(entry)),
-      element("td", {}, node.op),
+      element("td", { title: node.op }, node.op),
       element("th", { scope: "row" }, rowButton(node.name, layer ? node.layer : null)),
-      element("td", {}, node.integer ? (layer?.runs_as ?? "on integers") : "float"),
+      element("td", { title: runs }, runs),
       element("td", { class: "number" }, layer ? decibels(layer.cumulative) : "")
     );
   }

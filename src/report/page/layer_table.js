@@ -80,6 +80,9 @@ const kColumns = [
   }
 ];
 
+/** conv2 before conv10. */
+const kWordOrder = new Intl.Collator("en", { numeric: true });
+
 class LayerTable {
   constructor() {
     this.sorted = { key: "depth", descending: false };
@@ -206,7 +209,7 @@ class LayerTable {
       return (a === null) - (b === null);
     }
     const order =
-      typeof a === "string" ? a.localeCompare(b, "en", { numeric: true }) : a === b ? 0 : a < b ? -1 : 1;
+      typeof a === "string" ? kWordOrder.compare(a, b) : a === b ? 0 : a < b ? -1 : 1;
     return descending ? -order : order;
   }
 
@@ -246,7 +249,12 @@ class LayerTable {
               : null
           );
         }
-        const cell = element("td", { class: column.words ? null : "number" }, column.text(layer, index));
+        const text = column.text(layer, index);
+        const cell = element(
+          "td",
+          column.words ? { title: text } : { class: "number" }, // words may be cut off
+          text
+        );
         if (column.bar) {
           cell.classList.add("bar");
           cell.style.setProperty("--length", this.barLength(column.value(layer)));

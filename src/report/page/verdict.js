@@ -18,7 +18,8 @@ function keyFigure(label, value, note) {
 }
 
 function interval(proportion) {
-  return `95 % interval ${fixed(proportion.low, 1)} – ${fixed(proportion.high, 1)} %`;
+  const ends = `${fixed(proportion.low, 1)} – ${fixed(proportion.high, 1)} %`;
+  return `95 % interval ${ends.replaceAll(" ", "\u00a0")}`;
 }
 
 function arrow(from, to) {

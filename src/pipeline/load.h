@@ -1,0 +1,10 @@
+#pragma once
+
+#include <filesystem>
+
+namespace tare {
+
+/// Whether the name is that of a TensorFlow Lite model.
+bool is_tflite(const std::filesystem::path&);
+
+}  // namespace tare
