@@ -135,9 +135,10 @@ struct Target {
   /// What it runs on integers; of several rows for a node the first counts. An engine of which
   /// nothing is listed is taken to run everything.
   std::vector<TargetOperator> operators;
-  bool merges_activations = false;   ///< a Relu or Clip with what computes its operand
-  bool float_bias = false;           ///< biases stay real, instead of int32
-  std::vector<std::string> unified;  ///< operators whose operands and result share parameters
+  bool merges_activations = false;    ///< a Relu or Clip with what computes its operand
+  bool float_bias = false;            ///< biases stay real, instead of int32
+  bool rounds_float_weights = false;  ///< of products that read a DequantizeLinear of one scale
+  std::vector<std::string> unified;   ///< operators whose operands and result share parameters
   std::vector<FixedRange> fixed_ranges;
   std::vector<FloatRule> keep_float;  ///< but not where coverage is the objective
   ConversionCost conversion;

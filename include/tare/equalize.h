@@ -22,9 +22,9 @@ using ChannelFactors = std::map<std::string, std::vector<float>>;
 /// neighbour needs, so that one scale for all is finer for most: cross-layer equalization
 /// (Nagel et al., Data-Free Quantization Through Weight Equalization and Bias Correction, 2019)
 /// with ranges of activations, seen on up to 32 samples (or one run), in place of those of
-/// weights. They are in (0, 1]. None where the network, quantized and tried on 16 of these
-/// samples, does not err clearly less with them. The result does not depend on the number of threads.
-/// Throws Error(kInvalidData) when data and graph inputs do not fit together.
+/// weights. They are in (0, 1]. None where the network, quantized and tried on these
+/// samples, does not err clearly less with them. The result does not depend on the number of
+/// threads. Throws Error(kInvalidData) when data and graph inputs do not fit together.
 ChannelFactors equalizing_factors(const Graph&, const Dataset&, const Config&, const Target&,
                                   std::span<const QuantPattern>,
                                   std::span<const CalibratorInfo>,

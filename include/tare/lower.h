@@ -78,6 +78,12 @@ Graph export_form(const Graph& integer, Form, const Target& = {});
 /// A graph of to_qdq() with biases in float32, for engines that quantize them by themselves.
 Graph with_real_biases(Graph qdq);
 
+/// A written graph in which products with float weights read values that are dequantized with a
+/// scale for each channel, all of them equal, instead of one: the same values, but engines that
+/// quantize such weights on their own account (ONNX Runtime from 1.20, per tensor) only do so
+/// behind a single scale.
+Graph with_spread_scales(Graph onnx);
+
 /// A graph of to_qdq() where a Relu or Clip between equal conversions comes before both, as
 /// one, for engines that merge it with what computes its operand. Rounding keeps order, so
 /// results are the same.

@@ -15,10 +15,9 @@
 namespace tare {
 namespace {
 
-/// Samples whose channels are looked at, and those of them on which factors are tried: others
-/// would tell how well so few show the ranges, while the final ones come from all.
+/// Samples whose channels are looked at, and on which factors are tried: others would tell how
+/// well so few show the ranges, while the final ones come from all.
 constexpr std::size_t kSeen = 32;
-constexpr std::size_t kTried = 16;
 /// Part of the error that has to be left at most: what the trial shows is not exactly what
 /// comes of it, with ranges and integers chosen more carefully.
 constexpr double kClearlyLess = 0.8;
@@ -123,6 +122,28 @@ double typical(std::span<const double> errors) {
   return std::exp(logarithms / static_cast<double>(errors.size()));
 }
 
+/// A network with all of its points quantized.
+class Network {
+ public:
+  Network(const SimulatedGraph& simulated, const QuantTable& table)
+      : Network(switchable(simulated, table), table) {}
+
+  double error(const Trial& trial, std::size_t runs) const {
+    return typical(trial.errors(executable_, {&setting_, 1}, 0, runs)[0]);
+  }
+
+ private:
+  Network(const SwitchableGraph& switchable, const QuantTable& table)
+      : executable_(switchable.graph) {
+    for (const std::string& point : switchable.points) {
+      setting_.push_back(switch_on(table.at(point).params));
+    }
+  }
+
+  Executable executable_;
+  Setting setting_;
+};
+
 }  // namespace
 
 ChannelFactors equalizing_factors(const Graph& whole, const Dataset& data, const Config& config,
@@ -147,21 +168,17 @@ ChannelFactors equalizing_factors(const Graph& whole, const Dataset& data, const
   if (factors.empty()) {
     return factors;
   }
-  const Trial trial(graph, data, some, kTried);
-  const auto error = [&](const SimulatedGraph& simulated, const Statistics& statistics) {
-    const QuantTable table = choose(simulated, statistics, quick);
-    const SwitchableGraph tried = switchable(simulated, table);
-    Setting setting;
-    for (const std::string& point : tried.points) {
-      setting.push_back(switch_on(table.at(point).params));
-    }
-    const auto errors = trial.errors(Executable(tried.graph), {&setting, 1}, 0, trial.runs());
-    return typical(errors[0]);
-  };
+  const Trial trial(graph, data, some);
   const SimulatedGraph equal = simulate(equalize(graph, factors), config, target, patterns);
-  const bool helps =
-      error(equal, collect(equal, data, some)) < kClearlyLess * error(plain, seen);
-  return helps ? factors : ChannelFactors{};
+  const Network before(plain, choose(plain, seen, quick));
+  const Network after(equal, choose(equal, collect(equal, data, some), quick));
+  // Where the first half of the samples does not speak for them, the rest is not asked.
+  for (const std::size_t runs : {(trial.runs() + 1) / 2, trial.runs()}) {
+    if (after.error(trial, runs) >= kClearlyLess * before.error(trial, runs)) {
+      return {};
+    }
+  }
+  return factors;
 }
 
 }  // namespace tare

@@ -5,12 +5,20 @@
 namespace tare {
 namespace {
 
+/// Float weights as they are here, whatever the target does with them.
+Graph with_own_floats(Graph onnx, const Target& target) {
+  return target.rounds_float_weights ? with_spread_scales(std::move(onnx)) : onnx;
+}
+
 Graph qdq_for(const Graph& integer, const Target& target) {
   Graph qdq = to_qdq(integer);
   if (target.merges_activations) {
     qdq = merge_activations(std::move(qdq));
   }
-  return target.float_bias ? with_real_biases(std::move(qdq)) : qdq;
+  if (target.float_bias) {
+    qdq = with_real_biases(std::move(qdq));
+  }
+  return with_own_floats(std::move(qdq), target);
 }
 
 }  // namespace
@@ -20,7 +28,7 @@ Graph export_form(const Graph& integer, Form form, const Target& target) {
     case Form::kQdq:
       return qdq_for(integer, target);
     case Form::kQoperator:
-      return to_qoperator(integer);
+      return with_own_floats(to_qoperator(integer), target);
     case Form::kInteger:
       return to_integer_operators(integer);
   }

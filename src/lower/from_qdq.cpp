@@ -6,10 +6,23 @@
 #include "lower/raw_storage.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 
 namespace tare {
 namespace {
+
+bool all_equal(const auto& values) {
+  return std::adjacent_find(values.begin(), values.end(), std::not_equal_to()) == values.end();
+}
+
+/// Channels that all have the same parameters, see with_spread_scales().
+void unite_channels(QuantParams& params) {
+  if (!params.scale.empty() && all_equal(params.scale) && all_equal(params.zero_point)) {
+    params.scale.resize(1);
+    params.zero_point.resize(1);
+  }
+}
 
 class QdqReader {
  public:
@@ -95,6 +108,9 @@ class QdqReader {
       }
       std::transform(zeros.begin(), zeros.end(), params.zero_point.begin(),
                      [](std::int64_t z) { return static_cast<std::int32_t>(z); });
+    }
+    if (graph_.constant(node.inputs[0]) == nullptr) {
+      unite_channels(params);
     }
     if (params.scale.size() != 1) {
       const auto axis = node.attributes.integer("axis", 1);

@@ -105,7 +105,7 @@ TEST_P(Judged, RunsTheIntegerGraphAsOurExecutorDoesInEveryForm) {
   const auto a = ours(integer);
   for (const Form form : {Form::kQdq, Form::kQoperator, Form::kInteger}) {
     const fs::path file = folder_ / "storage.onnx";
-    write_onnx(export_form(integer, form), file);
+    write_onnx(export_form(integer, form, q.simulated.target), file);
     const auto b = theirs(file);
     ASSERT_EQ(a[0].size(), b[0].size());
     std::size_t beyond = 0;
@@ -123,7 +123,7 @@ TEST_P(Judged, EveryFormReadsBackToTheIntegerGraph) {
       quantize(model_, *calibration, {}, Toolkit::builtin(), {.samples = 4});
   for (const Form form : {Form::kQdq, Form::kQoperator, Form::kInteger}) {
     const fs::path file = folder_ / "model.int8.onnx";
-    write_onnx(export_form(q.integer, form), file);
+    write_onnx(export_form(q.integer, form, q.simulated.target), file);
     const Graph again = lower_quantized(load_model(file, {}, nullptr), {}, Toolkit::builtin());
     EXPECT_EQ(testing::SameStructure(q.integer, again).difference(), "")
         << "in form " << static_cast<int>(form);
