@@ -135,8 +135,11 @@ struct Target {
   /// What it runs on integers; of several rows for a node the first counts. An engine of which
   /// nothing is listed is taken to run everything.
   std::vector<TargetOperator> operators;
-  bool merges_activations = false;   ///< a Relu or Clip with what computes its operand
-  bool float_bias = false;           ///< biases stay real, instead of int32
+  bool merges_activations = false;  ///< a Relu or Clip with what computes its operand
+  bool float_bias = false;          ///< biases stay real, instead of int32
+  /// Averages of integers are averages in float32 of what they stand for, rounded once: files
+  /// can steer where halves go.
+  bool averages_in_float = false;
   std::vector<std::string> unified;  ///< operators whose operands and result share parameters
   std::vector<FixedRange> fixed_ranges;
   std::vector<FloatRule> keep_float;  ///< but not where coverage is the objective

@@ -220,6 +220,8 @@ void describe(Visitor& visit, Target& target) {
   visit.key("merges_activations", target.merges_activations, truth(),
             "Relu and Clip come before the rounding of what they read");
   visit.key("float_bias", target.float_bias, truth(), "biases stay real");
+  visit.key("averages_in_float", target.averages_in_float, truth(),
+            "averages of integers are rounded once, from float32");
   visit.texts("unified", target.unified,
               "operators whose operands and result share parameters");
   visit.list("fixed_ranges", target.fixed_ranges, "results whose range does not depend on data",
