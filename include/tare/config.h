@@ -138,7 +138,10 @@ struct Target {
   bool merges_activations = false;    ///< a Relu or Clip with what computes its operand
   bool float_bias = false;            ///< biases stay real, instead of int32
   bool rounds_float_weights = false;  ///< of products that read a DequantizeLinear of one scale
-  std::vector<std::string> unified;   ///< operators whose operands and result share parameters
+  /// Averages of integers are averages in float32 of what they stand for, rounded once: files
+  /// can steer where halves go.
+  bool averages_in_float = false;
+  std::vector<std::string> unified;  ///< operators whose operands and result share parameters
   std::vector<FixedRange> fixed_ranges;
   std::vector<FloatRule> keep_float;  ///< but not where coverage is the objective
   ConversionCost conversion;

@@ -38,15 +38,23 @@ Graph with_rounded_averages(Graph);
 /// rounds as that does and multiplies by its factors, and operators that round say whose
 /// arithmetic they follow. Executable refuses those for which that is not known. Exported files
 /// cannot say it.
-/// `onnx` takes out what was said of others; the two of TVM are those of Requantize, Add, Sub
+/// `onnx` takes out what was said of others, but of averages, of which files can say it; the
+/// two of TVM are those of Requantize, Add, Sub
 /// and Mul, and what TVM has no integer form of stays as it is; those of TensorFlow Lite are of
 /// every operator.
 Graph with_numerics(Graph integer, Numerics);
 
-/// The integer graph with activations in the 8-bit type that the target wants, and int8 weights
-/// that its kernels would saturate with in uint8: the same real values, as storage values and
-/// zero points move by 128 together. Inputs and outputs stay as they are.
-Graph with_storage_of(Graph integer, const Target&);
+/// The integer graph with averages of TensorFlow Lite: each AveragePool between equal
+/// parameters of 8 bits that does not say it has halves_away_from() 0. Not one with nothing
+/// but moves between it and inputs and outputs of the graph: a file would lose the parameters.
+Graph with_tflite_averages(Graph integer);
+
+/// The integer graph of another origin as that target is to run it. Activations have the 8-bit
+/// type that the target wants, and int8 weights that its kernels would saturate with are in
+/// uint8: the same real values, as storage values and zero points move by 128 together. Inputs
+/// and outputs stay as they are. Averages do not say where halves go where the target does not
+/// average in float.
+Graph for_target(Graph integer, const Target&);
 
 /// Names of the nodes of an integer graph that compute on real values: they have a float32
 /// operand or result, and are no conversion.

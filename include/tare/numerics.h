@@ -3,6 +3,7 @@
 #include "tare/graph.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,5 +34,13 @@ Numerics numerics_from_name(std::string_view);
 Numerics numerics(const Attributes&);
 /// Writes it into the attributes; kOnnx by taking out what is there.
 void set_numerics(Attributes&, Numerics);
+
+/// AveragePool on storage values may say in its attribute `halves_away_from` that it averages
+/// them as the integers they are, between equal parameters, and that what lies halfway between
+/// two integers becomes the one further from this number: 0 in TensorFlow Lite. ONNX has a
+/// spelling for it, so exported files keep it. Nothing: averages of what storage values stand
+/// for, rounded as the node's numerics say.
+std::optional<std::int32_t> halves_away_from(const Attributes&);
+void set_halves_away_from(Attributes&, std::optional<std::int32_t>);
 
 }  // namespace tare

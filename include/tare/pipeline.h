@@ -50,7 +50,7 @@ void load_plugins(const std::vector<std::filesystem::path>&, Toolkit&);
 /// Reads a model with every operator the executor has; symbolic dimensions are bound by `dims`,
 /// then by the shapes in `data` (may be null). A name that ends in .tflite is that of a
 /// TensorFlow Lite model: its shapes are as it says, and where it is quantized it comes in the
-/// form of to_qdq().
+/// form of to_qdq(), with_tflite_averages().
 Graph load_model(const std::filesystem::path&, const std::map<std::string, std::int64_t>& dims,
                  const Dataset* data);
 /// The same with shapes of one sample, by input.

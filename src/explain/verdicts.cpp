@@ -1,5 +1,6 @@
 #include "tare/lint.h"
 #include "tare/lower.h"
+#include "tare/numerics.h"
 
 #include "explain/qdq_view.h"
 #include "graph/affine_ops.h"
@@ -20,7 +21,7 @@ class Judge {
     std::vector<Verdict> result;
     for (const NodeId id : graph.topological_order()) {
       const Node& node = graph.node(id);
-      if (!view_.is_conversion(node) && computes_on_reals(node)) {
+      if (!view_.is_conversion(node) && (computes_on_reals(node) || averages_integers(node))) {
         const std::string because = obstacle(node);
         const TargetOperator* row = find_operator(target_, graph, node);
         const std::string& kernel = row != nullptr ? row->runs_as : node.op;
@@ -39,6 +40,11 @@ class Judge {
     });
   }
 
+  /// Such a node has no conversions of its own any more.
+  static bool averages_integers(const Node& node) {
+    return halves_away_from(node.attributes).has_value();
+  }
+
   /// Why a node runs on floats; empty when it does not.
   std::string obstacle(const Node& node) const {
     const Graph& graph = view_.graph();
@@ -49,7 +55,7 @@ class Judge {
     if (!is_product(node) && find_affine_op(graph, node) == nullptr) {
       return "it has no form on integers";
     }
-    if (is_fused(node)) {
+    if (is_fused(node) || averages_integers(node)) {
       return "";
     }
     for (const ValueId operand : view_.data_operands(node)) {

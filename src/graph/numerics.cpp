@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <optional>
 
 namespace tare {
 namespace {
 
 constexpr std::string_view kAttribute = "numerics";
+constexpr const char* kHalves = "halves_away_from";
 
 struct NamedNumerics {
   Numerics numerics;
@@ -77,6 +79,27 @@ void set_numerics(Attributes& attributes, Numerics numerics) {
     attributes.erase(kAttribute);
   } else {
     attributes.set(std::string(kAttribute), std::string(name_of(numerics)));
+  }
+}
+
+std::optional<std::int32_t> halves_away_from(const Attributes& attributes) {
+  if (!attributes.has(kHalves)) {
+    return std::nullopt;
+  }
+  const std::int64_t centre = attributes.integer(kHalves, 0);
+  if (centre < std::numeric_limits<std::int8_t>::min() ||
+      centre > std::numeric_limits<std::uint8_t>::max()) {
+    throw Error(ErrorCode::kInvalidModel, "",
+                std::string(kHalves) + " is " + std::to_string(centre))
+        .expected("a storage value of 8 bits");
+  }
+  return static_cast<std::int32_t>(centre);
+}
+
+void set_halves_away_from(Attributes& attributes, std::optional<std::int32_t> centre) {
+  attributes.erase(kHalves);
+  if (centre) {
+    attributes.set(kHalves, std::int64_t{*centre});
   }
 }
 

@@ -222,6 +222,8 @@ void describe(Visitor& visit, Target& target) {
   visit.key("float_bias", target.float_bias, truth(), "biases stay real");
   visit.key("rounds_float_weights", target.rounds_float_weights, truth(),
             "float weights become 8-bit ones behind a DequantizeLinear of one scale");
+  visit.key("averages_in_float", target.averages_in_float, truth(),
+            "averages of integers are rounded once, from float32");
   visit.texts("unified", target.unified,
               "operators whose operands and result share parameters");
   visit.list("fixed_ranges", target.fixed_ranges, "results whose range does not depend on data",

@@ -8,14 +8,12 @@
 #include "graph/product.h"
 #include "graph/quant_operands.h"
 #include "lower/conversions.h"
+#include "lower/integer_averages.h"
 
 #include <algorithm>
 
 namespace tare {
-namespace {
 
-/// Computes with integers whatever parameters they have, as files may, or with real values
-/// only.
 bool is_raw(const Graph& graph, const Node& node) {
   if (is_conversion(node) || is_integer_product(graph, node)) {
     return false;
@@ -25,8 +23,6 @@ bool is_raw(const Graph& graph, const Node& node) {
          (!graph.type(node.outputs[0]).quant && row->rule != AffineRule::kCompares);
 }
 
-}  // namespace
-
 bool is_accumulator(const TensorType& type) {
   return type.quant && type.quant->storage == DType::kInt32;
 }
@@ -34,6 +30,7 @@ bool is_accumulator(const TensorType& type) {
 Attributes FormBuilder::plain(Attributes attributes) {
   set_accumulator(attributes, {});
   set_numerics(attributes, Numerics::kOnnx);
+  set_halves_away_from(attributes, std::nullopt);
   return attributes;
 }
 
@@ -72,10 +69,13 @@ void FormBuilder::visit(const Node& node) {
     as_it_is(node);
     return;
   }
-  if (storage_.contains(result) || on_storage(node)) {
+  const auto centre = spelled_centre(node);
+  if (storage_.contains(result) || (!centre && on_storage(node))) {
     return;  // what is there already was made together with its operand
   }
-  if (node.op == "Quantize" || node.op == "Requantize") {
+  if (centre) {
+    average_integers(node, *centre);
+  } else if (node.op == "Quantize" || node.op == "Requantize") {
     set_storage(result,
                 quantized(expressed(node.inputs[0]), from_.type(result), from_.name(result)));
   } else if (node.op == "Dequantize") {
@@ -127,6 +127,16 @@ void FormBuilder::on_expressed(const Node& node) {
   }
 }
 
+void FormBuilder::average_integers(const Node& node, std::int32_t centre) {
+  TensorType operand = from_.type(node.inputs[0]);
+  operand.quant = as_integers(operand.dtype, centre);
+  TensorType result = from_.type(node.outputs[0]);
+  result.quant = as_averages(result.dtype, centre);
+  const ValueId integers = dequantized(node.inputs[0], operand);
+  const ValueId average = to_.node(copy(node, {integers}, false)).outputs[0];
+  set_storage(node.outputs[0], quantized(average, result, to_.name(average) + "_quantized"));
+}
+
 /// Graph outputs keep their names, whatever computes them now. One that holds storage values
 /// stays an integer.
 ValueId FormBuilder::named_output(ValueId output) {
@@ -153,7 +163,7 @@ ValueId FormBuilder::expressed(ValueId value) {
   }
   return expressed_[value] =
              from_.type(value).quant
-                 ? dequantized(value)
+                 ? dequantized(value, from_.type(value))
                  : to_.add_constant(to_.unique_name(from_.name(value)), *from_.constant(value));
 }
 
@@ -164,8 +174,7 @@ ValueId FormBuilder::quantized(ValueId expressed, const TensorType& type,
              name, axis_attribute(*type.quant));
 }
 
-ValueId FormBuilder::dequantized(ValueId value) {
-  const TensorType& type = from_.type(value);
+ValueId FormBuilder::dequantized(ValueId value, const TensorType& type) {
   const auto [scale, zero_point] = parameters(type);
   return add("DequantizeLinear", {storage(value), scale, zero_point},
              plain(type, DType::kFloat32), from_.name(value) + "_dequantized",

@@ -2,6 +2,7 @@
 
 #include "tare/graph.h"
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
@@ -26,8 +27,9 @@ class FormBuilder {
   virtual bool on_storage(const Node&) { return false; }
   /// Storage values of that type, by way of real ones.
   virtual ValueId quantized(ValueId expressed, const TensorType&, const std::string& name);
-  /// Real values of a value of the integer graph, by way of its storage values.
-  virtual ValueId dequantized(ValueId value);
+  /// Real values that the storage values of a value of the integer graph stand for with the
+  /// parameters of that type: its own ones, or others.
+  virtual ValueId dequantized(ValueId value, const TensorType&);
 
   const Graph& from() const { return from_; }
   Graph& to() { return to_; }
@@ -57,6 +59,7 @@ class FormBuilder {
   void visit(const Node&);
   void as_it_is(const Node&);
   void on_expressed(const Node&);
+  void average_integers(const Node&, std::int32_t centre);
   NodeId copy(const Node&, std::vector<ValueId> operands, bool on_storage);
   ValueId named_output(ValueId);
 
@@ -66,6 +69,10 @@ class FormBuilder {
   std::map<ValueId, ValueId> expressed_;
   std::vector<ValueId> shared_;
 };
+
+/// Whether the node of an integer graph computes with integers whatever parameters they have,
+/// as files may, or with real values only.
+bool is_raw(const Graph& integer, const Node&);
 
 /// A value in int32: what a product of storage values sums up in.
 bool is_accumulator(const TensorType&);

@@ -1,8 +1,10 @@
 #include "tare/error.h"
 #include "tare/lower.h"
+#include "tare/numerics.h"
 
 #include "graph/storage_type.h"
 #include "graph/verify.h"
+#include "lower/integer_averages.h"
 #include "lower/raw_storage.h"
 
 #include <algorithm>
@@ -29,7 +31,17 @@ class QdqReader {
   explicit QdqReader(Graph graph) : graph_(std::move(graph)) {}
 
   Graph read() {
-    // A value may get its parameters from a reader, and others from that value.
+    do {
+      read_conversions();
+    } while (take_averages_for_integers());
+    express_constants(graph_);
+    verify(graph_);
+    return std::move(graph_);
+  }
+
+ private:
+  /// A value may get its parameters from a reader, and others from that value.
+  void read_conversions() {
     for (bool changed = true; changed;) {
       changed = false;
       for (const NodeId id : graph_.topological_order()) {
@@ -41,12 +53,23 @@ class QdqReader {
       }
       graph_.erase_unused();
     }
-    express_constants(graph_);
-    verify(graph_);
-    return std::move(graph_);
   }
 
- private:
+  /// Parameters of those that no other conversion has given any; whether there were some.
+  bool take_averages_for_integers() {
+    bool changed = false;
+    for (const NodeId id : graph_.nodes()) {
+      const Node& node = graph_.node(id);
+      const auto centre = halves_away_from(node.attributes);
+      if (centre && !graph_.type(node.inputs[0]).quant) {
+        const DType storage = graph_.type(node.inputs[0]).dtype;
+        changed =
+            assign_parameters(graph_, node.inputs[0], as_integers(storage, *centre)) || changed;
+      }
+    }
+    return changed;
+  }
+
   bool read_quantize(const Node& node) {
     TensorType type = graph_.type(node.outputs[0]);
     const auto params = parameters(node, type);
@@ -143,7 +166,7 @@ class QdqReader {
 }  // namespace
 
 Graph from_qdq(Graph graph) {
-  return QdqReader(std::move(graph)).read();
+  return QdqReader(read_integer_averages(std::move(graph))).read();
 }
 
 }  // namespace tare

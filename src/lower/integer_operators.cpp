@@ -94,8 +94,9 @@ class IntegerOperatorBuilder final : public StorageFormBuilder {
     const TensorType& b = from().type(node.inputs[1]);
     const TensorType& type = from().type(node.outputs[0]);
     const std::string& name = from().name(node.outputs[0]);
-    const ValueId product = on_reals("Mul", {centred(node.inputs[0]), centred(node.inputs[1])},
-                                     type, name + "_product");
+    const ValueId product =
+        on_reals("Mul", {centred(node.inputs[0], a), centred(node.inputs[1], b)}, type,
+                 name + "_product");
     const ValueId factor =
         divided(multiplied(scale(a, type), scale(b, type)), scale(type, type));
     const ValueId steps = on_reals("Mul", {product, factor}, type, name + "_steps");
@@ -150,20 +151,18 @@ class IntegerOperatorBuilder final : public StorageFormBuilder {
     return cast(clipped, type, type.quant->storage, name);
   }
 
-  ValueId dequantized(ValueId value) override {
-    const TensorType& type = from().type(value);
+  ValueId dequantized(ValueId value, const TensorType& type) override {
     const std::string& name = from().name(value);
     if (const auto product = product_behind(value)) {
       const ValueId sum = cast(storage(value), type, DType::kFloat32, name + "_cast");
       return on_reals("Mul", {sum, product_of_scales(*product)}, type, name + "_dequantized");
     }
-    return on_reals("Mul", {centred(value), scale_along(type, type)}, type,
+    return on_reals("Mul", {centred(value, type), scale_along(type, type)}, type,
                     name + "_dequantized");
   }
 
   /// Storage values less their zero point.
-  ValueId centred(ValueId value) {
-    const TensorType& type = from().type(value);
+  ValueId centred(ValueId value, const TensorType& type) {
     const std::string& name = from().name(value);
     const ValueId number = cast(storage(value), type, DType::kFloat32, name + "_cast");
     return on_reals("Sub", {number, zero_point(type)}, type, name + "_centred");

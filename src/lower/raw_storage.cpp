@@ -1,5 +1,7 @@
 #include "lower/raw_storage.h"
 
+#include "tare/numerics.h"
+
 #include "graph/affine_ops.h"
 #include "lower/conversions.h"
 
@@ -41,6 +43,9 @@ bool moves_raw(const Graph& graph, const Node& node, const QuantParams& params) 
         return false;
       }
     }
+    return !params.per_axis();
+  }
+  if (halves_away_from(node.attributes)) {
     return !params.per_axis();
   }
   const AffineOp* row = find_affine_op(graph, node);

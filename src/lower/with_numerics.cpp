@@ -3,7 +3,7 @@
 
 #include "graph/affine_ops.h"
 #include "graph/product.h"
-#include "lower/conversions.h"
+#include "lower/integer_averages.h"
 
 #include <algorithm>
 #include <cmath>
@@ -155,6 +155,10 @@ Graph with_numerics(Graph integer, Numerics numerics) {
         set_fixed_point_factors(attributes, chosen.factors);
       }
       integer.set_attributes(id, attributes);
+      continue;
+    }
+    if (is_tflite(numerics) && may_average_integers(integer, node)) {
+      average_integers(integer, id);
       continue;
     }
     const bool follows = is_tflite(numerics) ? node.op == "Quantize" || rounds(integer, node)

@@ -27,9 +27,11 @@ Graph load_model(const std::filesystem::path& path,
     // As if it had come as a file of ours: importing keeps to the tensors of the file, and
     // leaves changes of layout between them that lowering knows how to run on integers.
     Graph graph = read_tflite(path);
-    return is_quantized(graph)
-               ? to_qdq(lower_quantized(std::move(graph), {}, Toolkit::builtin()))
-               : graph;
+    if (!is_quantized(graph)) {
+      return graph;
+    }
+    Graph integer = lower_quantized(std::move(graph), {}, Toolkit::builtin());
+    return to_qdq(with_tflite_averages(std::move(integer)));
   }
   ReadOptions options;
   options.dims = dims;

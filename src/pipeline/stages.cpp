@@ -48,6 +48,11 @@ Config with_effort(Config config, const Toolkit& toolkit) {
   return config;
 }
 
+/// A quantized model in which nothing is left to be quantized.
+bool runs_on_integers(const Graph& model, const Toolkit& toolkit) {
+  return is_quantized(model) && float_operators(lower_quantized(model, {}, toolkit)).empty();
+}
+
 }  // namespace
 
 void check_fallback(const Config& config, const Graph& integer,
@@ -73,12 +78,17 @@ Stages::Stages(const Graph& model, const Config& config, const Toolkit& toolkit)
       toolkit_(&toolkit),
       target_(read_target(config.target)) {
   result_.prepared = during("preparing the graph", [&] { return prepare(model, toolkit); });
+  if (runs_on_integers(model, toolkit)) {
+    config_.objective = Objective::kLatency;  // which without patterns leaves all as it is
+  } else {
+    patterns_ = toolkit.patterns;
+  }
 }
 
 void Stages::calibrate(const Dataset& data, const CalibrateOptions& options) {
   if (schedule_of(config_) == Schedule::kSequential) {
     use(during("calibrating", [&] {
-      return equalizing_factors(result_.prepared, data, config_, target_, toolkit_->patterns,
+      return equalizing_factors(result_.prepared, data, config_, target_, patterns_,
                                 toolkit_->calibrators, options);
     }));
   }
@@ -97,7 +107,7 @@ void Stages::decide_on(const Dataset& data, const CalibrateOptions& options) {
 void Stages::simulate() {
   result_.simulated = during("simulating", [&] {
     return tare::simulate(tare::equalize(result_.prepared, result_.factors), config_, target_,
-                          toolkit_->patterns, result_.float_nodes);
+                          patterns_, result_.float_nodes);
   });
 }
 
@@ -105,14 +115,14 @@ std::vector<Tradeoff> Stages::tradeoffs(const Dataset& data, const CalibrateOpti
                                         double slowdown) const {
   return during("calibrating", [&] {
     const SimulatedGraph& simulated = result_.simulated;
-    const auto points = affordable_points(simulated, config_, toolkit_->patterns, slowdown);
+    const auto points = affordable_points(simulated, config_, patterns_, slowdown);
     const std::size_t used = options.samples == 0 ? data.size() : options.samples;
     const SimulatedGraph scored =
         tare::simulate(up_to_scores(simulated.source), config_, target_, toolkit_->patterns);
     const auto errors = point_errors(scored, result_.table, points, data,
                                      {.threads = options.threads, .samples = options.samples},
                                      tried_samples(used, points.size()));
-    return best_tradeoffs(simulated, config_, toolkit_->patterns, errors, slowdown);
+    return best_tradeoffs(simulated, config_, patterns_, errors, slowdown);
   });
 }
 
@@ -128,6 +138,10 @@ void Stages::leave_float(const std::set<std::string>& nodes) {
 
 QuantizeResult Stages::finish() {
   result_.integer = during("lowering", [&] { return lower(result_.simulated, result_.table); });
+  if (is_quantized(result_.prepared)) {
+    result_.integer =
+        for_target(lower_quantized(to_qdq(result_.integer), config_, *toolkit_), target_);
+  }
   check_fallback(config_, result_.integer, result_.simulated.kept_float);
   audit_accumulators(config_, result_.integer, result_.audit.warnings);
   return std::move(result_);

@@ -5,6 +5,7 @@
 #include "tare/search.h"
 
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,7 @@ class Stages {
   Config config_;
   const Toolkit* toolkit_;
   Target target_;
+  std::span<const QuantPattern> patterns_;  // none where all runs on integers already
   QuantizeResult result_;
 };
 

@@ -1,20 +1,31 @@
 // Sums of products. Weights are O H W I in the file (depthwise ones 1 H W O) and O I H W in the
 // graph; the axis of their scales moves with them.
+#include "graph/permute.h"
 #include "tflite/operators.h"
 #include "tflite/window_shape.h"
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace tare::tflite {
 namespace {
 
-constexpr std::size_t kImageRank = 4;
-
 using Axes = std::vector<std::int64_t>;
 
-/// The bias of a sum. One in int32 is in steps of the product of the operands' scales, and
-/// that is the scale it gets here: what files say of it is the same number, rounded elsewhere.
+/// Steps of a bias in int32: the product of the operands' scales, for each channel or for all.
+/// What files say of it is the same number, rounded elsewhere.
+QuantParams bias_parameters(const QuantParams& x, QuantParams w) {
+  w.storage = DType::kInt32;
+  w.axis = w.axis ? std::optional(0) : std::nullopt;
+  std::fill(w.zero_point.begin(), w.zero_point.end(), 0);
+  for (float& scale : w.scale) {
+    scale *= x.scale[0];
+  }
+  return w;
+}
+
+/// The bias of a sum. Where its steps are too small for a scale, or it has 64 bits, it is real.
 ValueId bias(OperatorImport& op, std::size_t i, const FileTensor& x, const FileTensor& w) {
   if (!op.has_input(i)) {
     return {};
@@ -26,23 +37,16 @@ ValueId bias(OperatorImport& op, std::size_t i, const FileTensor& x, const FileT
   if (!b.constant || b.type.shape.size() != 1 || !x.type.quant || !w.type.quant) {
     op.refuse("its bias holds integers", "a constant row, and operands with scales");
   }
-  QuantParams params = *w.type.quant;
-  params.storage = DType::kInt32;
-  params.axis = params.axis ? std::optional(0) : std::nullopt;
-  std::fill(params.zero_point.begin(), params.zero_point.end(), 0);
-  for (float& scale : params.scale) {
-    scale *= x.type.quant->scale[0];
-  }
+  const QuantParams params = bias_parameters(*x.type.quant, *w.type.quant);
   const auto count = static_cast<std::size_t>(b.constant->size());
   if (params.scale.size() != 1 && params.scale.size() != count) {
     op.refuse("its bias has " + std::to_string(count) + " elements",
               std::to_string(params.scale.size()) + ", as there are scales");
   }
   const auto is_scale = [](float scale) { return scale > 0 && std::isfinite(scale); };
-  const bool is_stored = b.type.dtype == DType::kInt32 &&
-                         std::all_of(params.scale.begin(), params.scale.end(), is_scale);
   GraphImport& graph = op.graph();
-  if (is_stored) {
+  if (b.type.dtype == DType::kInt32 &&
+      std::all_of(params.scale.begin(), params.scale.end(), is_scale)) {
     return graph.dequantized(graph.add_constant(b.name, *b.constant), params, b.name);
   }
   std::vector<float> real(count);
@@ -102,6 +106,36 @@ void convolve(OperatorImport& op, const Options& options, const Axes& to_oihw) {
               {"pads", window.pads},
               {"group", channels / weights[1]}});
   op.define(Order::kChannelsFirst, op.activated(y, options.activation()));
+}
+
+/// Operand i, its last two axes exchanged if it is transposed.
+ValueId matrices(OperatorImport& op, std::size_t i, bool is_transposed) {
+  const ValueId x = op.value(i, Order::kFile);
+  if (!is_transposed) {
+    return x;
+  }
+  Axes order(op.rank(i));
+  std::iota(order.begin(), order.end(), 0);
+  std::swap(order[order.size() - 1], order[order.size() - 2]);
+  return op.add("Transpose", {x}, permuted(op.shape(i), order), {{"perm", order}});
+}
+
+/// Of two stacks of matrices of one rank.
+Shape product_shape(const OperatorImport& op, const std::vector<ValueId>& factors) {
+  const Shape a = op.shape_of(factors[0]);
+  const Shape b = op.shape_of(factors[1]);
+  const std::size_t rank = a.size();
+  bool fits = a[rank - 1] == b[rank - 2];
+  Shape result = a;
+  result[rank - 1] = b[rank - 1];
+  for (std::size_t i = 0; i + 2 < rank; ++i) {
+    fits = fits && (a[i] == b[i] || a[i] == 1 || b[i] == 1);
+    result[i] = a[i] == 1 ? b[i] : a[i];
+  }
+  if (!fits) {
+    op.refuse("multiplies " + to_string(a) + " and " + to_string(b));
+  }
+  return result;
 }
 
 }  // namespace
@@ -184,43 +218,15 @@ void fully_connected(OperatorImport& op, std::string_view) {
 
 void batch_matmul(OperatorImport& op, std::string_view) {
   const auto& options = op.options<schema::BatchMatMulOptions>();
-  std::vector<ValueId> factors;
-  for (const std::size_t i : {0U, 1U}) {
-    const Shape& shape = op.shape(i);
-    if (shape.size() < 2 || shape.size() != op.rank(0)) {
-      op.unsupported(
-          "has operands of shapes " + to_string(op.shape(0)) + " and " + to_string(op.shape(1)),
-          "matrices in equally many axes");
-    }
-    ValueId factor = op.value(i, Order::kFile);
-    if (i == 0 ? options.adj_x() : options.adj_y()) {
-      Axes order(shape.size());
-      for (std::size_t axis = 0; axis < order.size(); ++axis) {
-        order[axis] = static_cast<std::int64_t>(axis);
-      }
-      std::swap(order[order.size() - 1], order[order.size() - 2]);
-      Shape turned = shape;
-      std::swap(turned[turned.size() - 1], turned[turned.size() - 2]);
-      factor = op.add("Transpose", {factor}, turned, {{"perm", order}});
-    }
-    factors.push_back(factor);
+  if (op.rank(0) < 2 || op.rank(0) != op.rank(1)) {
+    op.unsupported(
+        "has operands of shapes " + to_string(op.shape(0)) + " and " + to_string(op.shape(1)),
+        "matrices in equally many axes");
   }
-  const Shape a = op.shape_of(factors[0]);
-  const Shape b = op.shape_of(factors[1]);
+  const std::vector<ValueId> factors{matrices(op, 0, options.adj_x()),
+                                     matrices(op, 1, options.adj_y())};
   op.require_alike(factors);
-  const std::size_t rank = a.size();
-  Shape result = a;
-  result[rank - 1] = b[rank - 1];
-  if (a[rank - 1] != b[rank - 2]) {
-    op.refuse("multiplies " + to_string(a) + " and " + to_string(b));
-  }
-  for (std::size_t i = 0; i + 2 < rank; ++i) {
-    if (a[i] != b[i] && a[i] != 1 && b[i] != 1) {
-      op.refuse("multiplies " + to_string(a) + " and " + to_string(b));
-    }
-    result[i] = a[i] == 1 ? b[i] : a[i];
-  }
-  op.define(Order::kFile, op.add("MatMul", factors, result));
+  op.define(Order::kFile, op.add("MatMul", factors, product_shape(op, factors)));
 }
 
 }  // namespace tare::tflite

@@ -7,8 +7,6 @@
 namespace tare::tflite {
 namespace {
 
-constexpr std::size_t kImageRank = 4;
-
 /// The shape of what broadcasts from two shapes of one rank.
 Shape common_shape(const OperatorImport& op, const Shape& a, const Shape& b) {
   const std::size_t rank = std::max(a.size(), b.size());
@@ -34,7 +32,7 @@ struct Operands {
 Operands broadcast(OperatorImport& op) {
   const std::size_t rank = std::max(op.rank(0), op.rank(1));
   Operands result;
-  result.order = rank == kImageRank ? op.order() : Order::kFile;
+  result.order = rank == kImageRank ? op.common_order() : Order::kFile;
   result.a = op.broadcastable(0, rank, result.order);
   result.b = op.broadcastable(1, rank, result.order);
   op.require_alike({result.a, result.b});
@@ -47,25 +45,25 @@ void arithmetic(OperatorImport& op, const char* onnx) {
   const Operands operands = broadcast(op);
   const ValueId y = op.add(onnx, {operands.a, operands.b}, operands.result);
   // Without options there is nothing behind it.
-  const auto* options = op.op().options->builtin_options_as<Options>();
+  const auto* options = op.given_options<Options>();
   op.define(operands.order, options == nullptr ? y : op.activated(y, options->activation()));
 }
 
 void rectify(OperatorImport& op, schema::Activation activation) {
-  const Order order = op.order();
+  const Order order = op.order_of(0);
   op.define(order, op.activated(op.value(0, order), activation));
 }
 
 }  // namespace
 
 void unary(OperatorImport& op, std::string_view onnx) {
-  const Order order = op.order();
+  const Order order = op.order_of(0);
   const ValueId x = op.value(0, order);
   op.define(order, op.add(std::string(onnx), {x}, op.shape_of(x)));
 }
 
 void reciprocal_root(OperatorImport& op, std::string_view) {
-  const Order order = op.order();
+  const Order order = op.order_of(0);
   const ValueId x = op.value(0, order);
   const Shape shape = op.shape_of(x);
   op.define(order, op.add("Reciprocal", {op.add("Sqrt", {x}, shape)}, shape));
@@ -107,7 +105,7 @@ void relu_n1_to_1(OperatorImport& op, std::string_view) {
 
 void leaky_relu(OperatorImport& op, std::string_view) {
   const float alpha = op.options<schema::LeakyReluOptions>().alpha();
-  const Order order = op.order();
+  const Order order = op.order_of(0);
   const ValueId x = op.value(0, order);
   op.define(order, op.add("LeakyRelu", {x}, op.shape_of(x), {{"alpha", alpha}}));
 }
@@ -119,7 +117,7 @@ void prelu(OperatorImport& op, std::string_view) {
 
 void gelu(OperatorImport& op, std::string_view) {
   const bool by_tanh = op.options<schema::GeluOptions>().approximate();
-  const Order order = op.order();
+  const Order order = op.order_of(0);
   const ValueId x = op.value(0, order);
   op.define(order, op.add("Gelu", {x}, op.shape_of(x),
                           {{"approximate", std::string(by_tanh ? "tanh" : "none")}}));
@@ -127,7 +125,7 @@ void gelu(OperatorImport& op, std::string_view) {
 
 /// QUANTIZE and DEQUANTIZE: what they convert between is in the types of their tensors.
 void convert(OperatorImport& op, std::string_view) {
-  const Order order = op.order();
+  const Order order = op.order_of(0);
   const ValueId x = op.value(0, order);
   const DType wanted = op.output().type.quant ? DType::kFloat32 : op.output().type.dtype;
   const bool is_same = op.graph().graph().type(x).dtype == wanted;
@@ -139,7 +137,7 @@ void convert(OperatorImport& op, std::string_view) {
 }
 
 void cast(OperatorImport& op, std::string_view) {
-  const Order order = op.order();
+  const Order order = op.order_of(0);
   const ValueId x = op.value(0, order);
   const DType dtype = op.output().type.dtype;
   op.define(order, op.add("Cast", {x}, op.shape_of(x), dtype, {{"to", onnx_number(dtype)}}));

@@ -11,7 +11,6 @@
 namespace tare::tflite {
 namespace {
 
-constexpr std::size_t kImageRank = 4;
 /// Newest of the operators that are made here; writing raises it where a type needs that.
 constexpr int kOpset = 17;
 
@@ -75,6 +74,13 @@ GraphImport::GraphImport(const ModelFile& file) : file_(file), values_(file.tens
     Values& values = values_[static_cast<std::size_t>(index)];
     (input.type.quant ? values.storage : values.expressed)[at(Order::kFile)] = added;
   }
+}
+
+bool GraphImport::is_defined(int index) const {
+  const Values& values = values_[static_cast<std::size_t>(index)];
+  const auto is_there = [](ValueId value) { return static_cast<bool>(value); };
+  return std::any_of(values.storage.begin(), values.storage.end(), is_there) ||
+         std::any_of(values.expressed.begin(), values.expressed.end(), is_there);
 }
 
 bool GraphImport::has(int index, Order order) const {

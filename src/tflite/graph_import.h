@@ -11,7 +11,10 @@
 
 namespace tare::tflite {
 
-/// Where the channels of a value of rank 4 are. Other ranks know the file's order only.
+/// Axes of what has channels in the file's order last, and elsewhere first.
+constexpr std::size_t kImageRank = 4;
+
+/// Where the channels of a value of that rank are. Other ranks know the file's order only.
 enum class Order : std::uint8_t {
   kFile,           ///< as in the file: N H W C
   kChannelsFirst,  ///< N C H W
@@ -31,6 +34,8 @@ class GraphImport {
   const FileTensor& tensor(int index) const {
     return file_.tensors[static_cast<std::size_t>(index)];
   }
+  /// Whether the tensor is an input, or the operator that writes it has been imported.
+  bool is_defined(int index) const;
   /// Whether the tensor is there in that order without moving elements.
   bool has(int index, Order) const;
   /// What the tensor stands for: real values, or its own where it has no parameters.

@@ -3,16 +3,15 @@
 #include "tflite/operators.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 namespace tare::tflite {
 namespace {
 
-constexpr std::size_t kImageRank = 4;
-
 /// Parts of operand `i` along an axis, each a result; sizes are those of the results.
 void split_into_results(OperatorImport& op, std::size_t i, std::int64_t axis) {
-  const Order order = op.order(i);
+  const Order order = op.order_of(i);
   const ValueId x = op.value(i, order);
   const auto at = static_cast<std::size_t>(axis_in(order, op.axis(axis, op.rank(i))));
   std::vector<std::int64_t> sizes;
@@ -96,7 +95,7 @@ Steps strided_steps(const OperatorImport& op, const schema::StridedSliceOptions&
 }
 
 void pad_by(OperatorImport& op, const std::string& mode, ValueId with, bool leaves_edge) {
-  const Order order = op.order();
+  const Order order = op.order_of(0);
   const std::vector<std::int64_t> around = op.integers(1);
   const std::size_t rank = op.rank(0);
   if (around.size() != 2 * rank) {
@@ -162,7 +161,7 @@ void mirror_pad(OperatorImport& op, std::string_view) {
 
 void concatenation(OperatorImport& op, std::string_view) {
   const auto& options = op.options<schema::ConcatenationOptions>();
-  const Order order = op.rank(0) == kImageRank ? op.order() : Order::kFile;
+  const Order order = op.rank(0) == kImageRank ? op.common_order() : Order::kFile;
   const auto at = static_cast<std::size_t>(axis_in(order, op.axis(options.axis(), op.rank(0))));
   std::vector<ValueId> values;
   for (std::size_t i = 0; i < op.input_count(); ++i) {
@@ -197,19 +196,11 @@ void unpack(OperatorImport& op, std::string_view) {
 }
 
 void split(OperatorImport& op, std::string_view) {
-  const std::vector<std::int64_t> axis = op.integers(0);
-  if (axis.size() != 1) {
-    op.refuse("has " + std::to_string(axis.size()) + " axes", "one");
-  }
-  split_into_results(op, 1, axis[0]);
+  split_into_results(op, 1, op.integer(0));
 }
 
 void split_v(OperatorImport& op, std::string_view) {
-  const std::vector<std::int64_t> axis = op.integers(2);
-  if (axis.size() != 1) {
-    op.refuse("has " + std::to_string(axis.size()) + " axes", "one");
-  }
-  split_into_results(op, 0, axis[0]);
+  split_into_results(op, 0, op.integer(2));
 }
 
 void slice(OperatorImport& op, std::string_view) {
@@ -231,7 +222,7 @@ void slice(OperatorImport& op, std::string_view) {
     }
     axes.push_back({begin[i], begin[i] + count, 1, count});
   }
-  const Order order = op.order();
+  const Order order = op.order_of(0);
   op.define(order, sliced(op, order, axes));
 }
 
@@ -252,7 +243,7 @@ void strided_slice(OperatorImport& op, std::string_view) {
     axes.push_back(strided_steps(op, masks, i, op.shape(0)[i]));
   }
   const bool shrinks = masks.shrink_axis_mask() != 0;
-  const Order order = shrinks ? Order::kFile : op.order();
+  const Order order = shrinks ? Order::kFile : op.order_of(0);
   const ValueId y = sliced(op, order, axes);
   Shape shape;
   for (std::size_t i = 0; i < rank; ++i) {
@@ -264,7 +255,7 @@ void strided_slice(OperatorImport& op, std::string_view) {
 }
 
 void gather(OperatorImport& op, std::string_view) {
-  const auto* options = op.op().options->builtin_options_as<schema::GatherOptions>();
+  const auto* options = op.given_options<schema::GatherOptions>();
   if (options != nullptr && options->batch_dims() != 0) {
     op.unsupported("gathers with batch axes");
   }

@@ -6,8 +6,6 @@
 namespace tare::tflite {
 namespace {
 
-constexpr std::size_t kImageRank = 4;
-
 [[noreturn]] void fail(ErrorCode code, const std::string& what, const std::string& expected) {
   Error error(code, "", what);
   if (!expected.empty()) {
@@ -89,10 +87,25 @@ std::vector<std::int64_t> OperatorImport::integers(std::size_t i) const {
   return tensor.constant->to_int64();
 }
 
-Order OperatorImport::order(std::size_t first) const {
-  for (std::size_t i = first; i < input_count(); ++i) {
-    if (has_input(i) && rank(i) == kImageRank && !input(i).constant &&
-        graph_.has(op_.inputs[i], Order::kChannelsFirst)) {
+std::int64_t OperatorImport::integer(std::size_t i) const {
+  const std::vector<std::int64_t> values = integers(i);
+  if (values.size() != 1) {
+    refuse(
+        "operand " + std::to_string(i) + " has " + std::to_string(values.size()) + " elements",
+        "one");
+  }
+  return values[0];
+}
+
+Order OperatorImport::order_of(std::size_t i) const {
+  const bool has_channels_first = has_input(i) && rank(i) == kImageRank && !input(i).constant &&
+                                  graph_.has(op_.inputs[i], Order::kChannelsFirst);
+  return has_channels_first ? Order::kChannelsFirst : Order::kFile;
+}
+
+Order OperatorImport::common_order() const {
+  for (std::size_t i = 0; i < input_count(); ++i) {
+    if (order_of(i) == Order::kChannelsFirst) {
       return Order::kChannelsFirst;
     }
   }

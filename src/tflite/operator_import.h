@@ -18,15 +18,19 @@ class OperatorImport {
  public:
   OperatorImport(GraphImport& graph, const FileOperator& op) : graph_(graph), op_(op) {}
 
-  const FileOperator& op() const { return op_; }
   /// The options of that type; throws when the operator has none or others.
   template <class Options>
   const Options& options() const {
-    const auto* found = op_.options->template builtin_options_as<Options>();
+    const auto* found = given_options<Options>();
     if (found == nullptr) {
       refuse("has no options of its own");
     }
     return *found;
+  }
+  /// Null where files may leave them out, and have.
+  template <class Options>
+  const Options* given_options() const {
+    return op_.options->template builtin_options_as<Options>();
   }
 
   std::size_t input_count() const { return op_.inputs.size(); }
@@ -48,10 +52,13 @@ class OperatorImport {
   ValueId broadcastable(std::size_t i, std::size_t rank, Order);
   /// The elements of a constant operand.
   std::vector<std::int64_t> integers(std::size_t i) const;
+  /// Its only element.
+  std::int64_t integer(std::size_t i) const;
 
-  /// The order in which operands are there already, for operators that work in either:
-  /// channels first where any computed operand of rank 4 is so.
-  Order order(std::size_t first = 0) const;
+  /// The order in which operand i is there already, for operators that work in either.
+  Order order_of(std::size_t i) const;
+  /// Of all computed operands of rank 4: channels first where one of them is so.
+  Order common_order() const;
 
   /// Throws unless all have one type of elements.
   void require_alike(const std::vector<ValueId>&) const;

@@ -32,6 +32,11 @@ void import_operator(GraphImport& graph, const FileOperator& op) {
   OperatorImport one(graph, op);
   try {
     rule.import(one, rule.onnx);
+    for (const int result : op.outputs) {
+      if (!graph.is_defined(result)) {
+        one.refuse("does not compute '" + graph.tensor(result).name + "'", "no such result");
+      }
+    }
   } catch (Error& error) {
     throw error.at(op.name + " '" + one.output().name + "'");
   }

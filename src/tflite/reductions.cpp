@@ -7,8 +7,6 @@
 namespace tare::tflite {
 namespace {
 
-constexpr std::size_t kImageRank = 4;
-
 /// The axes of operand 1 in that order, sorted, each once.
 std::vector<std::int64_t> reduced_axes(const OperatorImport& op, Order order) {
   std::vector<std::int64_t> axes;
@@ -23,8 +21,8 @@ std::vector<std::int64_t> reduced_axes(const OperatorImport& op, Order order) {
 /// Channels come last in the file; where they are not reduced and other axes stay beside them,
 /// results without the reduced axes would be in neither order.
 Order reduction_order(const OperatorImport& op, bool keeps) {
-  if (keeps || op.rank(0) != kImageRank || op.order() == Order::kFile) {
-    return op.order();
+  if (keeps || op.rank(0) != kImageRank || op.order_of(0) == Order::kFile) {
+    return op.order_of(0);
   }
   const auto axes = reduced_axes(op, Order::kChannelsFirst);
   const bool whole_images = axes == std::vector<std::int64_t>{2, 3};
@@ -42,7 +40,7 @@ std::int64_t last_axis(const OperatorImport& op, Order order) {
 }  // namespace
 
 void reduce(OperatorImport& op, std::string_view onnx) {
-  const auto* options = op.op().options->builtin_options_as<schema::ReducerOptions>();
+  const auto* options = op.given_options<schema::ReducerOptions>();
   const bool keeps = options != nullptr && options->keep_dims();
   const Order order = reduction_order(op, keeps);
   const std::vector<std::int64_t> axes = reduced_axes(op, order);
@@ -74,9 +72,9 @@ void reduce(OperatorImport& op, std::string_view onnx) {
 }
 
 void softmax(OperatorImport& op, std::string_view onnx) {
-  const auto* options = op.op().options->builtin_options_as<schema::SoftmaxOptions>();
+  const auto* options = op.given_options<schema::SoftmaxOptions>();
   const float beta = options == nullptr ? 1.0F : options->beta();
-  const Order order = op.order();
+  const Order order = op.order_of(0);
   ValueId x = op.value(0, order);
   const Shape shape = op.shape_of(x);
   if (beta != 1) {
@@ -86,8 +84,8 @@ void softmax(OperatorImport& op, std::string_view onnx) {
 }
 
 void l2_normalization(OperatorImport& op, std::string_view) {
-  const auto* options = op.op().options->builtin_options_as<schema::L2NormOptions>();
-  const Order order = op.order();
+  const auto* options = op.given_options<schema::L2NormOptions>();
+  const Order order = op.order_of(0);
   const ValueId x = op.value(0, order);
   const ValueId y = op.add("LpNormalization", {x}, op.shape_of(x),
                            {{"axis", last_axis(op, order)}, {"p", std::int64_t{2}}});
@@ -95,11 +93,7 @@ void l2_normalization(OperatorImport& op, std::string_view) {
 }
 
 void arg_max(OperatorImport& op, std::string_view onnx) {
-  const std::vector<std::int64_t> axes = op.integers(1);
-  if (axes.size() != 1) {
-    op.refuse("has " + std::to_string(axes.size()) + " axes", "one");
-  }
-  const std::int64_t axis = op.axis(axes[0], op.rank(0));
+  const std::int64_t axis = op.axis(op.integer(1), op.rank(0));
   const ValueId x = op.value(0, Order::kFile);
   Shape shape = op.shape_of(x);
   shape.erase(shape.begin() + axis);

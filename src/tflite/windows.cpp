@@ -7,8 +7,6 @@
 namespace tare::tflite {
 namespace {
 
-constexpr std::size_t kImageRank = 4;
-
 /// Resize of height and width, spelled in ONNX.
 void resize(OperatorImport& op, const char* mode, const char* coordinates,
             const char* nearest_mode) {

@@ -1,5 +1,5 @@
-// Writes the small networks of the tests, for a fuzzer to begin with.
-#include "tflite/tflite_builder.h"
+// Writes the small models of the tests, for a fuzzer to begin with.
+#include "tflite/row_cases.h"
 
 #include <filesystem>
 #include <fstream>
@@ -11,13 +11,18 @@ int main(int count, char** arguments) {
   const std::filesystem::path folder = arguments[1];
   std::filesystem::create_directories(folder);
   int number = 0;
-  for (const auto network :
-       {tare::testing::small_quantized_network, tare::testing::small_moving_network,
-        tare::testing::small_float_network}) {
-    const auto bytes = network();
+  const auto write = [&](const std::vector<std::byte>& bytes) {
     std::ofstream(folder / std::to_string(number++), std::ios::binary)
         .write(reinterpret_cast<const char*>(bytes.data()),
                static_cast<std::streamsize>(bytes.size()));
+  };
+  for (const auto network :
+       {tare::testing::small_quantized_network, tare::testing::small_moving_network,
+        tare::testing::small_float_network}) {
+    write(network());
+  }
+  for (const tare::testing::RowCase& row : tare::testing::row_cases()) {
+    write(tare::testing::file_of(row));
   }
   return 0;
 }

@@ -2,40 +2,29 @@
 #include "tare/error.h"
 #include "tare/pipeline.h"
 
-#include "judge.h"
 #include "lower/same_structure.h"
 #include "models.h"
 #include "raw_samples.h"
+#include "with_judge.h"
 
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 namespace tare {
 namespace {
 
 namespace fs = std::filesystem;
 
-class Judged : public ::testing::TestWithParam<TestModel> {
+class Judged : public WithJudge, public ::testing::WithParamInterface<TestModel> {
  protected:
   void SetUp() override {
-    std::string why;
-    judge_ = Judge::find(why);
-    if (!judge_) {
-      GTEST_SKIP() << why;
-    }
-    folder_ = fs::path(::testing::TempDir()) /
-              ("tare_judged_" + GetParam().name + "_" +
-               ::testing::UnitTest::GetInstance()->current_test_info()->test_suite_name()[0] +
-               std::to_string(::getpid()));
-    fs::create_directories(folder_);
+    WithJudge::SetUp();
     evaluation_ = open_dataset(GetParam().evaluation);
     model_ = load_model(GetParam().model, {}, evaluation_.get());
   }
-  void TearDown() override { fs::remove_all(folder_); }
 
   /// Outputs of our own executor, as the judge gives them.
   std::vector<std::vector<float>> ours(const Graph& graph) const {
@@ -55,8 +44,6 @@ class Judged : public ::testing::TestWithParam<TestModel> {
   }
 
   static constexpr std::size_t kSamples = 16;
-  std::optional<Judge> judge_;
-  fs::path folder_;
   std::unique_ptr<Dataset> evaluation_;
   Graph model_;
 };

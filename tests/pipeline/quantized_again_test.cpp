@@ -1,3 +1,4 @@
+#include "tare/execute.h"
 #include "tare/onnx.h"
 
 #include "io/folder.h"
@@ -30,6 +31,34 @@ TEST_F(QuantizedAgain, OurFilesGiveTheIntegerGraphTheyCameFrom) {
       EXPECT_EQ(testing::SameStructure(result.integer, again).difference(), "")
           << setting << print(result.integer, 8) << print(again, 8);
     }
+  }
+}
+
+/// int8 activations become uint8 there, and nothing is rounded once more.
+TEST_F(QuantizedAgain, IsWrittenAsTheTargetWantsIt) {
+  const Digits digits;
+  const Toolkit& toolkit = Toolkit::builtin();
+  const auto config = [&](const char* setting) {
+    return read_config({}, {setting}, toolkit.calibrator_names());
+  };
+  const Graph first = quantize(digits.model, *digits.data, config("activations.storage=int8"),
+                               toolkit, {.samples = 20})
+                          .integer;
+  write_onnx(to_qdq(first), path("q.onnx"));
+  const Graph model = load_model(path("q.onnx"), {}, nullptr);
+  const Tensor sample = digits.data->read(digits.data->inputs()[0].name, 0, 1);
+  for (const char* target : {"target=ort-cpu", "target=qnn"}) {
+    const QuantizeResult again =
+        quantize(model, *digits.data, config(target), toolkit, {.samples = 20});
+    EXPECT_TRUE(again.table.empty()) << target;
+    for (const NodeId id : again.integer.nodes()) {
+      const Node& node = again.integer.node(id);
+      const auto& quant = again.integer.type(node.outputs[0]).quant;
+      EXPECT_FALSE(quant && quant->storage == DType::kInt8) << node.name;
+    }
+    EXPECT_EQ(Executable(again.integer).run(std::span(&sample, 1)),
+              Executable(first).run(std::span(&sample, 1)))
+        << target;
   }
 }
 

@@ -5,8 +5,9 @@
 #include "tare/pipeline.h"
 
 #include "tflite/import.h"
-#include "tflite/tflite_builder.h"
+#include "tflite/row_cases.h"
 
+#include <algorithm>
 #include <random>
 
 #include <gtest/gtest.h>
@@ -35,26 +36,35 @@ bool is_read(const std::vector<std::byte>& bytes) {
   }
 }
 
+using Random = std::mt19937;
+
+std::size_t below(std::size_t end, Random& random) {
+  return random() % end;
+}
+
+/// Some bytes are other ones; small numbers are offsets, extents and indices.
+std::vector<std::byte> damaged(std::vector<std::byte> bytes, Random& random) {
+  for (std::size_t change = 0; change <= below(4, random); ++change) {
+    const auto value = below(2, random) == 0 ? below(16, random) : below(256, random);
+    bytes[below(bytes.size(), random)] = static_cast<std::byte>(value);
+  }
+  return bytes;
+}
+
 class DamagedTflite : public ::testing::TestWithParam<std::vector<std::byte> (*)()> {};
 
 TEST_P(DamagedTflite, IsReadOrRefused) {
   constexpr int kFiles = 3400;  // ten thousand of the three networks
   const std::vector<std::byte> model = GetParam()();
   ASSERT_TRUE(is_read(model));
-  std::mt19937 random(1);  // the same bytes in every run
-  const auto below = [&](std::size_t end) { return random() % end; };
+  Random random(1);  // the same bytes in every run
   int refused = 0;
   for (int i = 0; i < kFiles; ++i) {
-    std::vector<std::byte> damaged = model;
-    for (std::size_t change = 0; change <= below(4); ++change) {
-      // Small numbers are offsets, extents and indices; others are whatever comes.
-      const auto value = below(2) == 0 ? below(16) : below(256);
-      damaged[below(damaged.size())] = static_cast<std::byte>(value);
-    }
+    std::vector<std::byte> bytes = damaged(model, random);
     if (i % 10 == 0) {
-      damaged.resize(below(damaged.size()));
+      bytes.resize(below(bytes.size(), random));
     }
-    refused += is_read(damaged) ? 0 : 1;
+    refused += is_read(bytes) ? 0 : 1;
   }
   EXPECT_GE(refused, kFiles / 10);  // those that are cut short
   EXPECT_LT(refused, kFiles);
@@ -65,8 +75,21 @@ INSTANTIATE_TEST_SUITE_P(Networks, DamagedTflite,
                                            testing::small_moving_network,
                                            testing::small_float_network));
 
+TEST(DamagedTflite, OfEachOperatorIsReadOrRefused) {
+  Random random(3);
+  for (const testing::RowCase& row : testing::row_cases()) {
+    const std::vector<std::byte> model = testing::file_of(row);
+    ASSERT_TRUE(is_read(model));
+    int refused = 0;
+    for (int i = 0; i < 100; ++i) {
+      refused += is_read(damaged(model, random)) ? 0 : 1;
+    }
+    EXPECT_GT(refused, 0) << EnumNameBuiltin(row.code);
+  }
+}
+
 TEST(DamagedTflite, OfRandomBytesIsRefused) {
-  std::mt19937 random(2);
+  Random random(2);
   for (std::size_t size = 0; size < 200; ++size) {
     std::vector<std::byte> bytes(size);
     std::generate(bytes.begin(), bytes.end(), [&] { return static_cast<std::byte>(random()); });

@@ -90,6 +90,23 @@ std::vector<GoldenRun> golden_runs(const Golden& golden, const tflite::ModelFile
   }
 }
 
+SamplesInMemory samples_of(const tflite::ModelFile& file, const std::vector<GoldenRun>& runs) {
+  std::map<std::string, Tensor> inputs;
+  for (const int input : file.inputs) {
+    const auto& tensor = file.tensors[static_cast<std::size_t>(input)];
+    Shape shape = tensor.type.shape;
+    shape[0] *= static_cast<std::int64_t>(runs.size());
+    Tensor all(tensor.type.dtype, shape);
+    std::byte* to = all.mutable_data();
+    for (const GoldenRun& run : runs) {
+      const Tensor& one = run.inputs.at(input);
+      to = std::copy(one.data(), one.data() + one.byte_size(), to);
+    }
+    inputs.emplace(tensor.name, std::move(all));
+  }
+  return SamplesInMemory(std::move(inputs));
+}
+
 std::map<int, Tensor> golden_layers(const Golden& golden, const std::string& runtime) {
   std::map<int, Tensor> result;
   if (!fs::exists(golden.layers)) {
@@ -106,7 +123,11 @@ std::map<int, Tensor> golden_layers(const Golden& golden, const std::string& run
 
 Graph integer_graph(const tflite::ModelFile& file, Numerics numerics) {
   const Graph integer = lower_quantized(tflite::import_model(file), {}, Toolkit::builtin());
-  return with_numerics(integer, numerics);
+  return with_numerics(with_tflite_averages(integer), numerics);
+}
+
+Graph integer_graph(const tflite::ModelFile& file, const Target& target) {
+  return for_target(integer_graph(file, Numerics::kOnnx), target);
 }
 
 void keep_operator(tflite::ModelFile& file, std::size_t index) {
@@ -162,6 +183,13 @@ std::map<int, Tensor> tensors_of(const Graph& integer, const tflite::ModelFile& 
     }
   });
   return tensors;
+}
+
+Apart& Apart::operator+=(const Apart& other) {
+  elements += other.elements;
+  different += other.different;
+  most = std::max(most, other.most);
+  return *this;
 }
 
 Apart apart(const Tensor& a, const Tensor& b) {

@@ -1,8 +1,10 @@
 #pragma once
 
+#include "tare/config.h"
 #include "tare/graph.h"
 #include "tare/numerics.h"
 
+#include "calibrate/samples_in_memory.h"
 #include "tflite/model_file.h"
 
 #include <filesystem>
@@ -32,14 +34,19 @@ struct GoldenRun {
   std::map<int, Tensor> inputs;
   std::map<int, Tensor> results;
 };
-/// All calls of that runtime ("tflm", "builtin", "default") that were kept. Inputs are of the
-/// graph; results are its outputs, or with `layers` all activations.
+/// All calls of that runtime ("tflm", "builtin", "default", "litert") that were kept; results
+/// are the outputs of the graph.
 std::vector<GoldenRun> golden_runs(const Golden&, const tflite::ModelFile&,
                                    const std::string& runtime);
+/// Their inputs as samples, one after the other.
+SamplesInMemory samples_of(const tflite::ModelFile&, const std::vector<GoldenRun>&);
+/// Every activation of the first call, by index of the tensor; nothing where none were kept.
 std::map<int, Tensor> golden_layers(const Golden&, const std::string& runtime);
 
 /// The canonical integer graph of a file, with that numerics.
 Graph integer_graph(const tflite::ModelFile&, Numerics);
+/// And for that target, as `tare import` writes it.
+Graph integer_graph(const tflite::ModelFile&, const Target&);
 
 /// One operator of the file as a file of its own: its operands that are no constants are the
 /// inputs, its results the outputs. The others go.
@@ -55,6 +62,8 @@ struct Apart {
   std::size_t elements = 0;
   std::size_t different = 0;
   double most = 0;
+
+  Apart& operator+=(const Apart& other);
 };
 Apart apart(const Tensor& a, const Tensor& b);
 

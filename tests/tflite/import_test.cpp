@@ -34,16 +34,17 @@ std::string message_of(const std::vector<std::byte>& bytes, ErrorCode code) {
   return "no error";
 }
 
-TfliteBuilder::Options convolution(Padding padding = Padding_VALID) {
+TfliteBuilder::Options convolution(Activation activation = Activation_NONE) {
   return [=](flatbuffers::FlatBufferBuilder& to) {
-    return CreateConv2DOptions(to, padding, 1, 1).Union();
+    return CreateConv2DOptions(to, Padding_VALID, 1, 1, activation).Union();
   };
 }
 
 /// x (u8 of these parameters) convolved with a 1 x 1 kernel of one channel.
 std::vector<std::byte> one_product(const FileQuantization& x, const FileQuantization& w,
                                    const FileQuantization& y, std::uint8_t weight,
-                                   std::int32_t bias, const FileQuantization& b) {
+                                   std::int32_t bias, const FileQuantization& b,
+                                   Activation activation = Activation_NONE) {
   TfliteBuilder file;
   const int in = file.value("x", {1, 2, 2, 1}, TensorType_UINT8, x);
   const int weights = file.constant(
@@ -52,7 +53,7 @@ std::vector<std::byte> one_product(const FileQuantization& x, const FileQuantiza
       file.constant("b", Tensor::of<std::int32_t>({1}, std::vector<std::int32_t>{bias}), b);
   const int out = file.value("y", {1, 2, 2, 1}, TensorType_UINT8, y);
   file.op(Builtin_CONV_2D, {in, weights, biases}, {out}, BuiltinOptions_Conv2DOptions,
-          convolution());
+          convolution(activation));
   return file.finish({in}, {out});
 }
 
@@ -116,8 +117,8 @@ TEST(TfliteImport, GivesTheFormsOfOurOwnIntegerGraphs) {
     ops.push_back(integer.node(id).op);
   }
   EXPECT_EQ(ops, (std::vector<std::string>{"Transpose", "Conv", "Requantize", "Conv",
-                                           "Requantize", "Clip", "Add", "AveragePool",
-                                           "ReduceMean", "MatMul", "Requantize", "Softmax"}));
+                                           "Requantize", "Add", "AveragePool", "ReduceMean",
+                                           "Gemm", "Requantize", "Softmax"}));
   EXPECT_TRUE(float_operators(integer).empty());
 }
 
@@ -127,6 +128,14 @@ TEST(TfliteImport, MultipliesStorageValuesAsTheFileSays) {
                                  per_tensor(0.025F, 3), 200, 700, per_tensor(0.001F, 0));
   EXPECT_EQ(run(bytes, Numerics::kTfliteRef, {100, 10, 0, 255}),
             (std::vector<std::int64_t>{211, 31, 11, 255}));
+}
+
+TEST(TfliteImport, KeepsActivationsThatStorageDoesNotImply) {
+  // From 0 to 6 is from 100 to 160 of 0 to 255.
+  const auto bytes = one_product(per_tensor(1, 10), per_tensor(1, 0), per_tensor(0.1F, 100), 1,
+                                 0, per_tensor(1, 0), Activation_RELU6);
+  EXPECT_EQ(run(bytes, Numerics::kTfliteRef, {0, 13, 16, 17}),
+            (std::vector<std::int64_t>{100, 130, 160, 160}));
 }
 
 TEST(TfliteImport, TakesFactorsAboveOne) {
@@ -239,6 +248,33 @@ TEST(TfliteImport, RefusesResultsOfOtherShapesThanOperatorsCompute) {
             std::string::npos);
 }
 
+TEST(TfliteImport, IgnoresOperandsThatAnOperatorDoesNotHave) {
+  TfliteBuilder file;
+  const int image = file.value("image", {1, 2, 2, 1});
+  const int w = file.constant("w", Tensor(DType::kFloat32, {1, 1, 1, 1}));
+  const int conv = file.value("conv", {1, 2, 2, 1});
+  file.op(Builtin_CONV_2D, {image, w}, {conv}, BuiltinOptions_Conv2DOptions, convolution());
+  const int row = file.value("row", {1, 2});
+  const int y = file.value("y", {1, 2});
+  file.op(Builtin_SOFTMAX, {row, conv}, {y});
+  const Graph graph = tflite::import_model(tflite::ModelFile(file.finish({image, row}, {y})));
+  const std::vector<Tensor> inputs{Tensor(DType::kFloat32, {1, 2, 2, 1}),
+                                   Tensor(DType::kFloat32, {1, 2})};
+  EXPECT_EQ(Executable(graph).run(inputs).at(0).to_float(), (std::vector<float>{0.5F, 0.5F}));
+}
+
+TEST(TfliteImport, RefusesResultsThatAnOperatorDoesNotHave) {
+  TfliteBuilder file;
+  const int x = file.value("x", {2});
+  const int a = file.value("a", {2});
+  const int b = file.value("b", {2});
+  const int y = file.value("y", {2});
+  file.op(Builtin_ABS, {x}, {a, b});
+  file.op(Builtin_NEG, {b}, {y});
+  EXPECT_EQ(message_of(file.finish({x}, {y}), ErrorCode::kInvalidModel),
+            "ABS 'a': does not compute 'b', expected no such result");
+}
+
 TEST(TfliteImport, RefusesCirclesAndTensorsThatAreWrittenTwice) {
   TfliteBuilder circle;
   const int a = circle.value("a", {2});
@@ -277,6 +313,35 @@ TEST_F(TfliteFile, IsLoadedAsTheIntegerGraphThatItIs) {
             std::uint8_t{90});
   const Graph again = lower_quantized(loaded, {}, Toolkit::builtin());
   EXPECT_EQ(Executable(direct).run(std::span(&x, 1)), Executable(again).run(std::span(&x, 1)));
+}
+
+TEST_F(TfliteFile, IsComparedByWhatTheIntegersAtItsEndsStandFor) {
+  const auto write = [&](const std::string& name, tflite::schema::TensorType type,
+                         std::optional<FileQuantization> x_params,
+                         std::optional<FileQuantization> y_params) {
+    TfliteBuilder file;
+    const int x = file.value("x_of_" + name, {1, 4}, type, std::move(x_params));
+    const int y = file.value("y_of_" + name, {1, 4}, type, std::move(y_params));
+    file.op(Builtin_ABS, {x}, {y});
+    const auto bytes = file.finish({x}, {y});
+    write_bytes(path(name), {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    return load_model(path(name), {}, nullptr);
+  };
+  const Graph real = write("real.tflite", TensorType_FLOAT32, {}, {});
+  const Graph quantized =
+      write("quantized.tflite", TensorType_INT8, per_tensor(0.5F, 3), per_tensor(0.25F, -128));
+  // Where both grids have the values and their magnitudes, nothing is lost.
+  const Tensor samples =
+      Tensor::of<float>({2, 4}, std::vector<float>{-3, 0, 0.5F, 7, -12.5F, 1, -1, 62});
+  const Report report =
+      compare_models({.real = real,
+                      .quantized = quantized,
+                      .factors = read_factors(path("quantized.tflite")),
+                      .numerics = {}},
+                     SamplesInMemory({{"x_of_real.tflite", samples}}), {}, Toolkit::builtin());
+  ASSERT_EQ(report.outputs.size(), 1U);
+  EXPECT_EQ(report.outputs[0].error.mse, 0);
+  EXPECT_EQ(report.samples, 2U);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "tflite/golden.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <gtest/gtest.h>
 
@@ -37,9 +38,10 @@ bool is_refused(const Golden& golden, Numerics numerics) {
          (numerics == Numerics::kTfliteXnn && golden.name.starts_with("resize_bilinear"));
 }
 
-class TfliteOperator : public ::testing::TestWithParam<Golden> {
+class TfliteNumerics : public ::testing::TestWithParam<Golden> {
  protected:
-  void expect_equal(Numerics numerics, const std::string& runtime) const {
+  /// Of all results that were kept, every activation among them.
+  static void expect_equal(Numerics numerics, const std::string& runtime) {
     const tflite::ModelFile file(GetParam().model);
     const auto runs = testing::golden_runs(GetParam(), file, runtime);
     if (runs.empty()) {
@@ -50,46 +52,6 @@ class TfliteOperator : public ::testing::TestWithParam<Golden> {
       EXPECT_THROW(Executable{integer}, Error);
       return;
     }
-    for (const auto& run : runs) {
-      const auto tensors = testing::tensors_of(integer, file, run.inputs);
-      for (const auto& [tensor, wanted] : run.results) {
-        ASSERT_TRUE(tensors.contains(tensor)) << print(integer, 8);
-        const Apart difference = testing::apart(tensors.at(tensor), wanted);
-        EXPECT_EQ(difference.different, 0U)
-            << "of " << difference.elements << ", by up to " << difference.most;
-      }
-    }
-  }
-};
-
-TEST_P(TfliteOperator, EqualsTheReferenceKernels) {
-  // The port for microcontrollers takes the parameters of the result of RELU6 for those of its
-  // operand; the reference kernel that it was made of does not.
-  expect_equal(Numerics::kTfliteRef, GetParam().name == "relu6_i8" ? "builtin" : "tflm");
-}
-
-TEST_P(TfliteOperator, EqualsTheOptimizedKernels) {
-  expect_equal(Numerics::kTfliteBuiltin, "builtin");
-}
-
-TEST_P(TfliteOperator, EqualsXnnpack) {
-  expect_equal(Numerics::kTfliteXnn, "litert");
-}
-
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(TfliteOperator);
-INSTANTIATE_TEST_SUITE_P(Files, TfliteOperator,
-                         ::testing::ValuesIn(without_unsupported(testing::golden_operators())),
-                         [](const auto& info) { return info.param.name; });
-
-class TfliteNetwork : public ::testing::TestWithParam<Golden> {
- protected:
-  void expect_equal(Numerics numerics, const std::string& runtime) const {
-    const tflite::ModelFile file(GetParam().model);
-    const auto runs = testing::golden_runs(GetParam(), file, runtime);
-    if (runs.empty()) {
-      GTEST_SKIP() << "no results of " << runtime;
-    }
-    const Graph integer = testing::integer_graph(file, numerics);
     for (std::size_t k = 0; k < runs.size(); ++k) {
       const auto tensors = testing::tensors_of(integer, file, runs[k].inputs);
       std::map<int, Tensor> wanted = runs[k].results;
@@ -107,6 +69,28 @@ class TfliteNetwork : public ::testing::TestWithParam<Golden> {
   }
 };
 
+class TfliteOperator : public TfliteNumerics {};
+
+TEST_P(TfliteOperator, EqualsTheReferenceKernels) {
+  // RELU6 has one kernel in TensorFlow Lite, and another one in its port for microcontrollers.
+  expect_equal(Numerics::kTfliteRef, GetParam().name == "relu6_i8" ? "builtin" : "tflm");
+}
+
+TEST_P(TfliteOperator, EqualsTheOptimizedKernels) {
+  expect_equal(Numerics::kTfliteBuiltin, "builtin");
+}
+
+TEST_P(TfliteOperator, EqualsXnnpack) {
+  expect_equal(Numerics::kTfliteXnn, "litert");
+}
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(TfliteOperator);
+INSTANTIATE_TEST_SUITE_P(Files, TfliteOperator,
+                         ::testing::ValuesIn(without_unsupported(testing::golden_operators())),
+                         [](const auto& info) { return info.param.name; });
+
+class TfliteNetwork : public TfliteNumerics {};
+
 TEST_P(TfliteNetwork, EqualsTheReferenceKernelsInEveryActivation) {
   expect_equal(Numerics::kTfliteRef, "tflm");
 }
@@ -121,6 +105,31 @@ TEST_P(TfliteNetwork, EqualsTheOptimizedKernelsInEveryActivation) {
 
 TEST_P(TfliteNetwork, EqualsXnnpackInEveryActivation) {
   expect_equal(Numerics::kTfliteXnn, "litert");
+}
+
+/// Why that one is left out above: results that were stored as if both sides had the
+/// parameters of the operand.
+TEST(TfliteRelu6, OfThePortForMicrocontrollersDoesNotRescale) {
+  const auto all = testing::golden_operators();
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [](const Golden& g) { return g.name == "relu6_i8"; });
+  if (found == all.end()) {
+    GTEST_SKIP() << "no stored results";
+  }
+  const tflite::ModelFile file(found->model);
+  const int input = file.inputs.at(0);
+  const int output = file.outputs.at(0);
+  const QuantParams& params = *file.tensors[static_cast<std::size_t>(input)].type.quant;
+  EXPECT_NE(params, file.tensors[static_cast<std::size_t>(output)].type.quant);
+  const auto zero = static_cast<double>(params.zero_point[0]);
+  const double six = std::round(zero + 6 / static_cast<double>(params.scale[0]));
+  for (const auto& run : testing::golden_runs(*found, file, "tflm")) {
+    std::vector<double> bounded = run.inputs.at(input).to_double();
+    for (double& q : bounded) {
+      q = std::clamp(q, zero, six);
+    }
+    EXPECT_EQ(run.results.at(output).to_double(), bounded);
+  }
 }
 
 std::vector<Golden> quantized(std::vector<Golden> all) {

@@ -1,10 +1,10 @@
 // Scales, zero points and axes of a .tflite file are in the canonical graph and in the exported
 // ONNX file, to the last bit.
 #include "tare/pipeline.h"
-#include "tare/tflite.h"
 
 #include "graph/permute.h"
 #include "io/folder.h"
+#include "lower/same_structure.h"
 #include "tflite/golden.h"
 
 #include <algorithm>
@@ -39,7 +39,6 @@ std::map<std::string, std::vector<TensorType>> stored_values(const Graph& intege
 
 /// Where an axis of the file's weights is in the graph, by the shape that became of them.
 std::optional<int> moved_axis(const tflite::FileTensor& tensor, const Shape& shape) {
-  const int axis = *tensor.type.quant->axis;
   for (const std::vector<std::int64_t>& order :
        {std::vector<std::int64_t>{0, 3, 1, 2}, {3, 0, 1, 2}, {0, 1}, {1, 0}}) {
     if (order.size() == shape.size() && permuted(tensor.type.shape, order) == shape) {
@@ -101,30 +100,41 @@ TEST_P(TfliteParameters, OfSumsAreTheProductsThatTheFileSays) {
   }
 }
 
-class TfliteParametersInFiles : public InFolder, public ::testing::WithParamInterface<Golden> {
- protected:
-  TfliteParametersInFiles() {
-    folder_ += "_" + GetParam().name;
-    std::filesystem::create_directories(folder_);
-  }
-};
+class TfliteParametersInFiles : public InFolder,
+                                public ::testing::WithParamInterface<Golden> {};
 
-TEST_P(TfliteParametersInFiles, AreThoseOfTheModel) {
+TEST_P(TfliteParametersInFiles, AreThoseOfTheCanonicalGraph) {
   const tflite::ModelFile file(GetParam().model);
-  for (const Form form : {Form::kQdq, Form::kQoperator}) {
-    write_onnx(export_form(testing::integer_graph(file, Numerics::kOnnx), form),
-               path("model.onnx"));
-    std::set<Numbers> written;
-    const Graph again =
-        lower_quantized(load_model(path("model.onnx"), {}, nullptr), {}, Toolkit::builtin());
-    for (const ValueId value : again.values()) {
-      if (const auto& params = again.type(value).quant) {
-        written.insert(numbers_of(*params));
-      }
+  const Toolkit& toolkit = Toolkit::builtin();
+  for (const Graph& integer : {testing::integer_graph(file, Numerics::kOnnx),
+                               testing::integer_graph(file, read_target("ort-cpu"))}) {
+    for (const Form form : {Form::kQdq, Form::kQoperator}) {
+      write_onnx(export_form(integer, form), path("model.onnx"));
+      const Graph again =
+          lower_quantized(load_model(path("model.onnx"), {}, nullptr), {}, toolkit);
+      EXPECT_EQ(testing::SameStructure(integer, again).difference(), "")
+          << "in form " << static_cast<int>(form);
     }
-    for (const tflite::FileTensor* tensor : quantized_tensors(file)) {
-      EXPECT_TRUE(written.contains(numbers_of(*tensor->type.quant)))
-          << tensor->name << " in form " << static_cast<int>(form);
+  }
+}
+
+/// Scales of the file are those of each value, zero points too or 128 higher.
+TEST_P(TfliteParameters, MoveWithTheStorageOfTheTarget) {
+  const tflite::ModelFile file(GetParam().model);
+  const auto values = stored_values(testing::integer_graph(file, read_target("ort-cpu")));
+  for (const tflite::FileTensor* tensor : quantized_tensors(file)) {
+    const auto found = values.find(tensor->name);
+    ASSERT_NE(found, values.end()) << tensor->name;
+    for (const TensorType& type : found->second) {
+      const QuantParams& before = *tensor->type.quant;
+      const std::int32_t by = before.storage == type.dtype  ? 0
+                              : type.dtype == DType::kUint8 ? 128
+                                                            : -128;
+      EXPECT_EQ(type.quant->scale, before.scale) << tensor->name;
+      ASSERT_EQ(type.quant->zero_point.size(), before.zero_point.size()) << tensor->name;
+      for (std::size_t c = 0; c < before.zero_point.size(); ++c) {
+        EXPECT_EQ(type.quant->zero_point[c], before.zero_point[c] + by) << tensor->name;
+      }
     }
   }
 }

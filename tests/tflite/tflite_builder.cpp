@@ -1,5 +1,6 @@
 #include "tflite/tflite_builder.h"
 
+#include <algorithm>
 #include <random>
 
 namespace tare::testing {
@@ -20,6 +21,8 @@ FileType type_of(DType dtype) {
       return TensorType_INT16;
     case DType::kInt32:
       return TensorType_INT32;
+    case DType::kInt64:
+      return TensorType_INT64;
     case DType::kFloat16:
       return TensorType_FLOAT16;
     default:
@@ -57,6 +60,69 @@ TfliteBuilder::Options convolution(Padding padding, int stride, Activation activ
   return [=](flatbuffers::FlatBufferBuilder& to) {
     return CreateConv2DOptions(to, padding, stride, stride, activation).Union();
   };
+}
+
+/// The quantized network, or the same operators on real numbers.
+std::vector<std::byte> small_network(bool quantized) {
+  std::mt19937 random(1);
+  TfliteBuilder file;
+  const auto value = [&](const std::string& name, const Shape& shape,
+                         const FileQuantization& q) {
+    return quantized ? file.value(name, shape, TensorType_INT8, q) : file.value(name, shape);
+  };
+  const auto constant = [&](const std::string& name, const Tensor& integers,
+                            const FileQuantization& q) {
+    if (quantized) {
+      return file.constant(name, integers, q);
+    }
+    std::vector<float> real = integers.to_float();
+    std::transform(real.begin(), real.end(), real.begin(), [](float w) { return w / 100; });
+    return file.constant(name, Tensor::of<float>(integers.shape(), real));
+  };
+  const int x = value("x", {1, 6, 5, 2}, per_tensor(0.05F, -3));
+  const int w = constant("w", any_tensor<std::int8_t>({4, 3, 3, 2}, random, -127, 127),
+                         per_channel(4, 0));
+  const int b =
+      constant("b", any_tensor<std::int32_t>({4}, random, -500, 500), per_channel(4, 3));
+  const int conv = value("conv", {1, 3, 3, 4}, per_tensor(0.2F, -128));
+  file.op(Builtin_CONV_2D, {x, w, b}, {conv}, BuiltinOptions_Conv2DOptions,
+          convolution(Padding_SAME, 2, Activation_RELU));
+  const int dw_w = constant("dw_w", any_tensor<std::int8_t>({1, 3, 3, 4}, random, -127, 127),
+                            per_channel(4, 3));
+  const int dw = value("dw", {1, 3, 3, 4}, per_tensor(6.0F / 255, -128));
+  file.op(Builtin_DEPTHWISE_CONV_2D, {conv, dw_w, -1}, {dw},
+          BuiltinOptions_DepthwiseConv2DOptions, [](flatbuffers::FlatBufferBuilder& to) {
+            return CreateDepthwiseConv2DOptions(to, Padding_SAME, 1, 1, 1, Activation_RELU6)
+                .Union();
+          });
+  const int sum = value("sum", {1, 3, 3, 4}, per_tensor(0.5F, -10));
+  file.op(Builtin_ADD, {conv, dw}, {sum}, BuiltinOptions_AddOptions,
+          [](flatbuffers::FlatBufferBuilder& to) { return CreateAddOptions(to).Union(); });
+  const int pooled = value("pooled", {1, 2, 2, 4}, per_tensor(0.5F, -10));
+  file.op(Builtin_AVERAGE_POOL_2D, {sum}, {pooled}, BuiltinOptions_Pool2DOptions,
+          [](flatbuffers::FlatBufferBuilder& to) {
+            return CreatePool2DOptions(to, Padding_VALID, 1, 1, 2, 2).Union();
+          });
+  const int axes = file.constant("axes", indices({1, 2}));
+  const int mean = value("mean", {1, 4}, per_tensor(0.3F, -7));
+  file.op(Builtin_MEAN, {pooled, axes}, {mean}, BuiltinOptions_ReducerOptions,
+          [](flatbuffers::FlatBufferBuilder& to) {
+            return CreateReducerOptions(to, false).Union();
+          });
+  const int fc_w = constant("fc_w", any_tensor<std::int8_t>({3, 4}, random, -127, 127),
+                            per_tensor(0.02F, 0));
+  const int fc_b = constant("fc_b", any_tensor<std::int32_t>({3}, random, -500, 500),
+                            per_tensor(0.3F * 0.02F, 0));
+  const int fc = value("fc", {1, 3}, per_tensor(0.6F, 11));
+  file.op(Builtin_FULLY_CONNECTED, {mean, fc_w, fc_b}, {fc},
+          BuiltinOptions_FullyConnectedOptions, [](flatbuffers::FlatBufferBuilder& to) {
+            return CreateFullyConnectedOptions(to).Union();
+          });
+  const int y = value("y", {1, 3}, per_tensor(1.0F / 256, -128));
+  file.op(
+      Builtin_SOFTMAX, {fc}, {y}, BuiltinOptions_SoftmaxOptions,
+      [](flatbuffers::FlatBufferBuilder& to) { return CreateSoftmaxOptions(to, 1).Union(); });
+  return file.finish({x}, {y});
 }
 
 }  // namespace
@@ -106,6 +172,11 @@ int TfliteBuilder::constant(const std::string& name, const Tensor& values,
                  .data = {values.data(), values.data() + values.byte_size()}});
 }
 
+int TfliteBuilder::computed(const std::string& name, const Tensor& like,
+                            std::optional<FileQuantization> quantization) {
+  return value(name, like.shape(), type_of(like.dtype()), std::move(quantization));
+}
+
 int TfliteBuilder::value(const std::string& name, Shape shape, FileType type,
                          std::optional<FileQuantization> quantization) {
   return tensor({.name = name,
@@ -143,51 +214,11 @@ std::vector<std::byte> TfliteBuilder::finish(const std::vector<int>& inputs,
 }
 
 std::vector<std::byte> small_quantized_network() {
-  std::mt19937 random(1);
-  TfliteBuilder file;
-  const auto i8 = TensorType_INT8;
-  const int x = file.value("x", {1, 6, 5, 2}, i8, per_tensor(0.05F, -3));
-  const int w = file.constant("w", any_tensor<std::int8_t>({4, 3, 3, 2}, random, -127, 127),
-                              per_channel(4, 0));
-  const int b =
-      file.constant("b", any_tensor<std::int32_t>({4}, random, -500, 500), per_channel(4, 3));
-  const int conv = file.value("conv", {1, 3, 3, 4}, i8, per_tensor(0.2F, -128));
-  file.op(Builtin_CONV_2D, {x, w, b}, {conv}, BuiltinOptions_Conv2DOptions,
-          convolution(Padding_SAME, 2, Activation_RELU));
-  const int dw_w = file.constant(
-      "dw_w", any_tensor<std::int8_t>({1, 3, 3, 4}, random, -127, 127), per_channel(4, 3));
-  const int dw = file.value("dw", {1, 3, 3, 4}, i8, per_tensor(0.4F, 5));
-  file.op(Builtin_DEPTHWISE_CONV_2D, {conv, dw_w, -1}, {dw},
-          BuiltinOptions_DepthwiseConv2DOptions, [](flatbuffers::FlatBufferBuilder& to) {
-            return CreateDepthwiseConv2DOptions(to, Padding_SAME, 1, 1, 1, Activation_RELU6)
-                .Union();
-          });
-  const int sum = file.value("sum", {1, 3, 3, 4}, i8, per_tensor(0.5F, -10));
-  file.op(Builtin_ADD, {conv, dw}, {sum}, BuiltinOptions_AddOptions,
-          [](flatbuffers::FlatBufferBuilder& to) { return CreateAddOptions(to).Union(); });
-  const int pooled = file.value("pooled", {1, 2, 2, 4}, i8, per_tensor(0.5F, -10));
-  file.op(Builtin_AVERAGE_POOL_2D, {sum}, {pooled}, BuiltinOptions_Pool2DOptions,
-          [](flatbuffers::FlatBufferBuilder& to) {
-            return CreatePool2DOptions(to, Padding_VALID, 1, 1, 2, 2).Union();
-          });
-  const int axes = file.constant("axes", indices({1, 2}));
-  const int mean = file.value("mean", {1, 4}, i8, per_tensor(0.3F, -7));
-  file.op(Builtin_MEAN, {pooled, axes}, {mean}, BuiltinOptions_ReducerOptions,
-          [](flatbuffers::FlatBufferBuilder& to) {
-            return CreateReducerOptions(to, false).Union();
-          });
-  const int fc_w = file.constant("fc_w", any_tensor<std::int8_t>({3, 4}, random, -127, 127),
-                                 per_tensor(0.02F, 0));
-  const int fc = file.value("fc", {1, 3}, i8, per_tensor(0.6F, 11));
-  file.op(Builtin_FULLY_CONNECTED, {mean, fc_w, -1}, {fc}, BuiltinOptions_FullyConnectedOptions,
-          [](flatbuffers::FlatBufferBuilder& to) {
-            return CreateFullyConnectedOptions(to).Union();
-          });
-  const int y = file.value("y", {1, 3}, i8, per_tensor(1.0F / 256, -128));
-  file.op(
-      Builtin_SOFTMAX, {fc}, {y}, BuiltinOptions_SoftmaxOptions,
-      [](flatbuffers::FlatBufferBuilder& to) { return CreateSoftmaxOptions(to, 1).Union(); });
-  return file.finish({x}, {y});
+  return small_network(true);
+}
+
+std::vector<std::byte> small_float_twin() {
+  return small_network(false);
 }
 
 std::vector<std::byte> small_moving_network() {

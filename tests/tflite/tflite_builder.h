@@ -41,6 +41,10 @@ class TfliteBuilder {
             tflite::schema::TensorType = tflite::schema::TensorType_FLOAT32,
             std::optional<FileQuantization> = {});
 
+  /// The same, of the shape and type that these values have.
+  int computed(const std::string& name, const Tensor& like,
+               std::optional<FileQuantization> = {});
+
   /// Makes the options in the builder that it is given; none where it is empty.
   using Options = std::function<flatbuffers::Offset<void>(flatbuffers::FlatBufferBuilder&)>;
   void op(tflite::schema::Builtin, std::vector<int> inputs, std::vector<int> outputs,
@@ -64,6 +68,8 @@ FileQuantization per_tensor(float scale, std::int64_t zero_point);
 /// A network of a dozen operators, quantized per axis where weights have channels:
 /// convolutions, a residual, pools, a dense layer, Softmax.
 std::vector<std::byte> small_quantized_network();
+/// The same operators in float32.
+std::vector<std::byte> small_float_twin();
 /// Splits, concatenations, slices, transposes, resizes and activations, in uint8.
 std::vector<std::byte> small_moving_network();
 /// A convolution and a dense layer in float32, with options that are left out.

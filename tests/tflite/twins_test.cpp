@@ -1,11 +1,14 @@
 // A float network quantized here, and the same one quantized by TensorFlow Lite and imported:
 // what devices are to match looks the same.
+#include "tare/onnx.h"
 #include "tare/partition.h"
 #include "tare/pipeline.h"
 
-#include "calibrate/samples_in_memory.h"
+#include "execute/support.h"
+#include "io/folder.h"
 #include "tflite/golden.h"
 #include "tflite/import.h"
+#include "tflite/tflite_builder.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -27,24 +30,7 @@ std::optional<Golden> network(const std::string& name) {
   return std::nullopt;
 }
 
-/// The inputs of all calls that were kept of a float network.
-SamplesInMemory samples_of(const Golden& golden, const tflite::ModelFile& file) {
-  const auto runs = testing::golden_runs(golden, file, "default");
-  const auto& input = file.tensors[static_cast<std::size_t>(file.inputs[0])];
-  Shape shape = input.type.shape;
-  shape[0] = static_cast<std::int64_t>(runs.size());
-  Tensor all(DType::kFloat32, shape);
-  std::byte* to = all.mutable_data();
-  for (const auto& run : runs) {
-    const Tensor& one = run.inputs.at(file.inputs[0]);
-    to = std::copy(one.data(), one.data() + one.byte_size(), to);
-  }
-  return SamplesInMemory({{input.name, all}});
-}
-
-Graph quantized_here(const Golden& golden) {
-  const tflite::ModelFile file(golden.model);
-  const SamplesInMemory data = samples_of(golden, file);
+Graph quantized_here(const tflite::ModelFile& file, const Dataset& data) {
   Config config;
   config.objective = Objective::kCoverage;
   return quantize(tflite::import_model(file), data, config, Toolkit::builtin()).integer;
@@ -70,9 +56,11 @@ void expect_equal_forms(const std::string& name_of_float, const std::string& nam
   if (!of_float || !of_integers) {
     GTEST_SKIP() << "the networks are not there";
   }
-  const tflite::ModelFile file(of_integers->model);
-  EXPECT_EQ(regions(quantized_here(*of_float)),
-            regions(testing::integer_graph(file, Numerics::kOnnx)));
+  const tflite::ModelFile real(of_float->model);
+  const tflite::ModelFile integers(of_integers->model);
+  const auto runs = testing::golden_runs(*of_float, real, "default");
+  EXPECT_EQ(regions(quantized_here(real, testing::samples_of(real, runs))),
+            regions(testing::integer_graph(integers, Numerics::kOnnx)));
 }
 
 TEST(Twins, OfAResidualNetworkHaveEqualForms) {
@@ -89,12 +77,14 @@ TEST(Twins, AreComparedLayerByLayer) {
   if (!of_float || !of_integers) {
     GTEST_SKIP() << "the networks are not there";
   }
-  const Report report = compare_models(
-      {.real = load_model(of_float->model, {}, nullptr),
-       .quantized = load_model(of_integers->model, {}, nullptr),
-       .factors = read_factors(of_integers->model),
-       .numerics = Numerics::kTfliteRef},
-      samples_of(*of_float, tflite::ModelFile(of_float->model)), {}, Toolkit::builtin());
+  const tflite::ModelFile file(of_float->model);
+  const auto runs = testing::golden_runs(*of_float, file, "default");
+  const Report report =
+      compare_models({.real = load_model(of_float->model, {}, nullptr),
+                      .quantized = load_model(of_integers->model, {}, nullptr),
+                      .factors = read_factors(of_integers->model),
+                      .numerics = Numerics::kTfliteRef},
+                     testing::samples_of(file, runs), {}, Toolkit::builtin());
   std::map<std::string, int> ops;
   for (const LayerReport& layer : report.layers) {
     ++ops[layer.op];
@@ -112,6 +102,32 @@ TEST(Twins, AreComparedLayerByLayer) {
             (std::map<std::string, int>{
                 {"Add", 3}, {"AveragePool", 1}, {"Conv", 9}, {"Gemm", 1}, {"Softmax", 1}}));
   EXPECT_EQ(report.points.front().value, "input_1");
+}
+
+TEST(Twins, OfOneDenseLayerBehindAnotherHaveEqualForms) {
+  expect_equal_forms("hello_world_f32", "hello_world_i8");
+}
+
+class WrittenTwins : public InFolder {};
+
+TEST_F(WrittenTwins, HaveEqualForms) {
+  const tflite::ModelFile real(testing::small_float_twin());
+  const tflite::ModelFile integers(testing::small_quantized_network());
+  const tflite::FileTensor& input = real.tensors[static_cast<std::size_t>(real.inputs[0])];
+  Shape shape = input.type.shape;
+  shape[0] = 16;
+  const SamplesInMemory data({{input.name, testing::Random(1).tensor(shape)}});
+  const std::vector<std::string> imported =
+      regions(testing::integer_graph(integers, Numerics::kOnnx));
+  EXPECT_EQ(regions(quantized_here(real, data)), imported);
+  const Toolkit& toolkit = Toolkit::builtin();
+  for (const char* target : {"ort-cpu", "tensorrt"}) {
+    const Graph written = testing::integer_graph(integers, read_target(target));
+    write_onnx(to_qdq(written), path("written.onnx"));
+    const Graph again =
+        lower_quantized(load_model(path("written.onnx"), {}, nullptr), {}, toolkit);
+    EXPECT_EQ(regions(again), regions(written)) << target;
+  }
 }
 
 }  // namespace

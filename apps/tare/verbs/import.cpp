@@ -18,9 +18,9 @@ Graph exported(Graph model, const Options& options) {
     return prepare(std::move(model), toolkit);
   }
   const Target target = read_target(options.text("target"));
-  Graph integer = lower_quantized(std::move(model), {}, toolkit);
+  Graph integer = with_tflite_averages(lower_quantized(std::move(model), {}, toolkit));
   if (!options.has("keep-storage")) {
-    integer = with_storage_of(std::move(integer), target);
+    integer = for_target(std::move(integer), target);
   }
   return export_form(integer, form_of(options), target);
 }

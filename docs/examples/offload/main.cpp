@@ -1,8 +1,10 @@
 // Walks a quantized network as the code generator of an accelerator would: one line for each
 // region, with the integers that its kernel needs, and for each node that stays on the host.
 //
-//   offload QUANTIZED.onnx
-//   offload FLOAT.onnx SAMPLES.h5
+//   offload QUANTIZED
+//   offload FLOAT SAMPLES.h5
+//
+// Models are ONNX or TensorFlow Lite.
 #include "tare/partition.h"
 #include "tare/pipeline.h"
 

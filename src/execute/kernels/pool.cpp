@@ -188,10 +188,10 @@ void average_pool(const Pool& pool, const Buffers& buffers) {
   });
 }
 
-/// Sums and a division in integers, halves away from zero: of the storage values themselves,
-/// zero points included, so that it matters where they lie.
+/// Sums and a division in integers: of the storage values themselves, zero points included, so
+/// that it matters where they lie.
 template <class T>
-void average_integers(const Pool& pool, const Buffers& buffers) {
+void average_integers(const Pool& pool, std::int32_t centre, const Buffers& buffers) {
   const auto* x = input<T>(buffers, 0);
   auto* y = output<T>(buffers, 0);
   const std::int64_t channels = pool.channels;
@@ -202,30 +202,31 @@ void average_integers(const Pool& pool, const Buffers& buffers) {
     for_each_tap(pool, taps, [&](std::int64_t tap) {
       const T* in = x + n * sample_size(pool) + tap * channels;
       std::transform(in, in + channels, sums.begin(), sums.begin(),
-                     [](T value, std::int32_t sum) { return sum + value; });
+                     [&](T value, std::int32_t sum) { return sum + value - centre; });
       ++count;
     });
     std::transform(sums.begin(), sums.end(), y + position * channels, [&](std::int32_t sum) {
-      return static_cast<T>((sum > 0 ? sum + count / 2 : sum - count / 2) / count);
+      return static_cast<T>(centre + (sum > 0 ? sum + count / 2 : sum - count / 2) / count);
     });
   });
 }
 
-/// The engines that average integers all do it in this way, between equal parameters.
-std::unique_ptr<Kernel> make_integer_average(const KernelRequest& request, const Pool& pool) {
+std::unique_ptr<Kernel> make_integer_average(const KernelRequest& request, const Pool& pool,
+                                             std::int32_t centre) {
   if (request.inputs[0].type->quant != request.outputs[0].type->quant || pool.include_pad) {
     return nullptr;
   }
   return dispatch(Types<std::int8_t, std::uint8_t>{}, request.inputs[0].dtype(),
                   [&]<class T>(Tag<T>) {
-                    return make_kernel(
-                        [pool](const Buffers& buffers) { average_integers<T>(pool, buffers); });
+                    return make_kernel([pool, centre](const Buffers& buffers) {
+                      average_integers<T>(pool, centre, buffers);
+                    });
                   });
 }
 
 std::unique_ptr<Kernel> make_average(const KernelRequest& request, const Pool& pool) {
-  if (numerics(request.attributes()) != Numerics::kOnnx) {
-    return make_integer_average(request, pool);
+  if (const auto centre = halves_away_from(request.attributes())) {
+    return make_integer_average(request, pool, *centre);
   }
   return dispatch(Types<float, double>{}, request.inputs[0].dtype(), [&]<class T>(Tag<T>) {
     return make_kernel([pool](const Buffers& buffers) { average_pool<T>(pool, buffers); });
@@ -265,7 +266,5 @@ TARE_KERNEL(pool) {
   using namespace tare;
   return {.ops = {"AveragePool", "GlobalAveragePool", "GlobalMaxPool", "MaxPool"},
           .layout = [](const KernelRequest&) { return LayoutRule::kChannelsLast; },
-          .make = make,
-          .numerics = {Numerics::kOnnx, Numerics::kTfliteRef, Numerics::kTfliteBuiltin,
-                       Numerics::kTfliteXnn}};
+          .make = make};
 }

@@ -1,6 +1,8 @@
 #include "tare/lower.h"
+#include "tare/numerics.h"
 
 #include "graph/product.h"
+#include "lower/form_builder.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,13 +15,17 @@ bool is_byte(const TensorType& type) {
   return type.quant && size_of(type.quant->storage) == 1;
 }
 
-/// The same real values in the other type of 8 bits: everything moves by half of the range.
+/// How far storage values move into that type from the other one of 8 bits: half of the range.
+std::int32_t distance_to(DType storage) {
+  return storage == DType::kUint8 ? 128 : -128;
+}
+
+/// The same real values in the other type of 8 bits.
 TensorType moved(TensorType type, DType storage) {
-  const std::int32_t by = storage == DType::kUint8 ? 128 : -128;
   type.dtype = storage;
   type.quant->storage = storage;
   for (std::int32_t& zero : type.quant->zero_point) {
-    zero += by;
+    zero += distance_to(storage);
   }
   return type;
 }
@@ -39,6 +45,7 @@ class StorageMover {
 
   Graph run() {
     find_weights();
+    move_halves();
     for (const ValueId value : graph_.values()) {
       const TensorType type = graph_.type(value);
       if (!is_byte(type) || type.quant->narrow_range) {
@@ -64,6 +71,21 @@ class StorageMover {
     }
   }
 
+  /// What averages of integers round away from moves with these.
+  void move_halves() {
+    for (const NodeId id : graph_.nodes()) {
+      Attributes attributes = graph_.node(id).attributes;
+      if (const auto centre = halves_away_from(attributes)) {
+        const ValueId operand = graph_.node(id).inputs[0];
+        const DType wanted = wanted_storage(operand);
+        if (wanted != graph_.type(operand).dtype) {
+          set_halves_away_from(attributes, *centre + distance_to(wanted));
+          graph_.set_attributes(id, attributes);
+        }
+      }
+    }
+  }
+
   /// Weights stay as they are, but for those of int8 whose sums of two with activations of
   /// uint8 leave 16 bits: uint8 goes another way.
   DType wanted_storage(ValueId value) const {
@@ -82,32 +104,49 @@ class StorageMover {
   }
 
   void move(ValueId value, const TensorType& type) {
-    const std::string name = graph_.name(value);
-    if (const Tensor* constant = graph_.constant(value)) {
-      const ValueId instead =
-          graph_.add_constant(graph_.unique_name(name), moved(*constant, type.dtype), type);
-      graph_.replace_uses(value, instead);
-    } else if (graph_.is_input(value)) {
-      const std::vector<NodeId> readers = graph_.users(value);
-      const ValueId instead = converted(value, type);
-      for (const NodeId reader : readers) {
-        redirect(reader, value, instead);
-      }
-    } else if (graph_.is_output(value)) {
+    const Tensor* constant = graph_.constant(value);
+    if (constant == nullptr && !stays(value)) {
       const TensorType own = graph_.type(value);
       graph_.set_type(value, type);
-      const ValueId instead = converted(value, own);
-      const std::vector<NodeId> readers = graph_.users(value);
-      const NodeId conversion = *graph_.producer(instead);
-      graph_.replace_uses(value, instead);
-      graph_.set_input(conversion, 0, value);
-      for (const NodeId reader : readers) {
-        if (reader != conversion) {
-          redirect(reader, instead, value);
-        }
+      restore(value, own);
+      return;
+    }
+    const std::vector<NodeId> readers = graph_.users(value);
+    const ValueId instead = constant == nullptr
+                                ? converted(value, type)
+                                : graph_.add_constant(graph_.unique_name(graph_.name(value)),
+                                                      moved(*constant, type.dtype), type);
+    for (const NodeId reader : readers) {
+      if (!is_raw(graph_, graph_.node(reader))) {
+        redirect(reader, value, instead);
       }
-    } else {
-      graph_.set_type(value, type);
+    }
+  }
+
+  /// What comes from outside, or from an operator that takes storage values for integers.
+  bool stays(ValueId value) const {
+    const auto producer = graph_.producer(value);
+    return !producer || is_raw(graph_, graph_.node(*producer));
+  }
+
+  /// The value as it was, for outside and for operators that take it for integers.
+  void restore(ValueId value, const TensorType& own) {
+    const std::vector<NodeId> readers = graph_.users(value);
+    const auto reads_integers = [&](NodeId reader) {
+      return is_raw(graph_, graph_.node(reader));
+    };
+    if (!graph_.is_output(value) &&
+        std::none_of(readers.begin(), readers.end(), reads_integers)) {
+      return;
+    }
+    const ValueId instead = converted(value, own);
+    const NodeId conversion = *graph_.producer(instead);
+    graph_.replace_uses(value, instead);
+    graph_.set_input(conversion, 0, value);
+    for (const NodeId reader : readers) {
+      if (!reads_integers(reader)) {
+        redirect(reader, instead, value);
+      }
     }
   }
 
@@ -134,7 +173,14 @@ class StorageMover {
 
 }  // namespace
 
-Graph with_storage_of(Graph integer, const Target& target) {
+Graph for_target(Graph integer, const Target& target) {
+  if (!target.averages_in_float) {
+    for (const NodeId id : integer.nodes()) {
+      Attributes attributes = integer.node(id).attributes;
+      set_halves_away_from(attributes, std::nullopt);
+      integer.set_attributes(id, attributes);
+    }
+  }
   return StorageMover(std::move(integer), target).run();
 }
 

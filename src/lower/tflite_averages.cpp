@@ -1,0 +1,79 @@
+#include "tare/lower.h"
+#include "tare/numerics.h"
+
+#include "graph/affine_ops.h"
+#include "lower/integer_averages.h"
+
+#include <set>
+#include <vector>
+
+namespace tare {
+namespace {
+
+bool moves(const Graph& graph, NodeId id) {
+  const AffineOp* row = find_affine_op(graph, graph.node(id));
+  return row != nullptr && row->rule == AffineRule::kMoves;
+}
+
+/// Whether another operator computes or reads what it averages, or what came of that, moved or
+/// not. In a file that one has the parameters.
+bool has_neighbour(const Graph& graph, NodeId average) {
+  const Node& node = graph.node(average);
+  std::set<ValueId> seen{node.inputs[0], node.outputs[0]};
+  std::vector<ValueId> open(seen.begin(), seen.end());
+  const auto visit = [&](ValueId value) {
+    if (seen.insert(value).second) {
+      open.push_back(value);
+    }
+  };
+  while (!open.empty()) {
+    const ValueId value = open.back();
+    open.pop_back();
+    std::vector<NodeId> around = graph.users(value);
+    if (const auto producer = graph.producer(value)) {
+      around.push_back(*producer);
+    }
+    for (const NodeId id : around) {
+      if (id == average) {
+        continue;
+      }
+      if (!moves(graph, id)) {
+        return true;
+      }
+      visit(graph.node(id).inputs[0]);
+      for (const ValueId result : graph.node(id).outputs) {
+        visit(result);
+      }
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+bool may_average_integers(const Graph& graph, const Node& node) {
+  if (node.op != "AveragePool") {
+    return false;
+  }
+  const auto& operand = graph.type(node.inputs[0]).quant;
+  return operand && operand == graph.type(node.outputs[0]).quant &&
+         size_of(operand->storage) == 1 && node.attributes.integer("count_include_pad", 0) == 0;
+}
+
+void average_integers(Graph& graph, NodeId id) {
+  Attributes attributes = graph.node(id).attributes;
+  set_numerics(attributes, Numerics::kOnnx);
+  set_halves_away_from(attributes, halves_away_from(attributes).value_or(0));
+  graph.set_attributes(id, attributes);
+}
+
+Graph with_tflite_averages(Graph integer) {
+  for (const NodeId id : integer.nodes()) {
+    if (may_average_integers(integer, integer.node(id)) && has_neighbour(integer, id)) {
+      average_integers(integer, id);
+    }
+  }
+  return integer;
+}
+
+}  // namespace tare

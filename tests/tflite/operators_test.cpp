@@ -1,0 +1,67 @@
+// Every row of the table of operators, on a few numbers whose results are known.
+#include "tflite/operators.h"
+
+#include "tare/execute.h"
+
+#include "tflite/import.h"
+#include "tflite/row_cases.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include <gtest/gtest.h>
+
+namespace tare {
+namespace {
+
+using testing::RowCase;
+
+class TfliteRow : public ::testing::TestWithParam<RowCase> {};
+
+TEST_P(TfliteRow, ComputesWhatTensorFlowLiteDefines) {
+  const RowCase& one = GetParam();
+  const Graph graph = tflite::import_model(tflite::ModelFile(testing::file_of(one)));
+  std::vector<Tensor> given;
+  for (const testing::RowOperand& operand : one.operands) {
+    if (!operand.constant) {
+      given.push_back(operand.values);
+    }
+  }
+  const std::vector<Tensor> computed = Executable(graph).run(given);
+  ASSERT_EQ(computed.size(), one.results.size());
+  for (std::size_t k = 0; k < computed.size(); ++k) {
+    const Tensor& wanted = one.results[k].values;
+    ASSERT_EQ(computed[k].shape(), wanted.shape());
+    ASSERT_EQ(computed[k].dtype(), wanted.dtype());
+    const auto ours = computed[k].to_double();
+    const auto theirs = wanted.to_double();
+    for (std::size_t i = 0; i < ours.size(); ++i) {
+      // Some roundings in float32.
+      EXPECT_NEAR(ours[i], theirs[i], 1e-6 * std::max(1.0, std::abs(theirs[i]))) << i;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, TfliteRow, ::testing::ValuesIn(testing::row_cases()),
+                         [](const auto& info) {
+                           return std::string(tflite::schema::EnumNameBuiltin(info.param.code));
+                         });
+
+TEST(TfliteRows, AllHaveACase) {
+  std::set<tflite::schema::Builtin> covered;
+  for (const RowCase& one : testing::row_cases()) {
+    covered.insert(one.code);
+  }
+  std::string missing;
+  for (const tflite::OperatorRule& rule : tflite::operator_rules()) {
+    missing += covered.contains(rule.code)
+                   ? ""
+                   : (missing.empty() ? "" : " ") +
+                         std::string(tflite::schema::EnumNameBuiltin(rule.code));
+  }
+  EXPECT_EQ(missing, "");
+}
+
+}  // namespace
+}  // namespace tare
