@@ -1,6 +1,5 @@
 #include "configuration.h"
 
-#include "tare/error.h"
 #include "tare/pipeline.h"
 
 namespace tare::cli {
@@ -11,7 +10,8 @@ std::vector<Flag> config_flags() {
            .summary = "configuration: YAML, see 'tare help config'"},
           {.name = "target",
            .value = "NAME",
-           .summary = "the engine that shall run the result, instead of the configured one"},
+           .summary = "the engine that shall run the result, instead of the configured one",
+           .choices = target_names()},
           {.name = "set",
            .value = "KEY=VALUE",
            .summary = "one key of the configuration, such as activations.calibrator=percentile",
@@ -30,12 +30,7 @@ Configuration read_configuration(const Options& options) {
   Config config =
       read_config(options.text("config"), options.all("set"), toolkit.calibrator_names());
   if (options.has("target")) {
-    try {
-      config.target = read_target(options.text("target")).name;
-    } catch (Error& error) {
-      error.at("--target");
-      throw;
-    }
+    config.target = options.text("target");
   }
   if (options.has("samples")) {
     config.samples = static_cast<std::int64_t>(options.count("samples"));

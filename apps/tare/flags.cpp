@@ -83,7 +83,7 @@ std::vector<Flag> common_flags() {
   return {{.name = "json", .summary = "print the result as one JSON object"},
           {.name = "quiet", .summary = "no progress, no words beside the result"},
           {.name = "help", .letter = 'h', .summary = "explain this verb"},
-          {.name = "version", .summary = "print the version"}};
+          {.name = "version", .summary = "print the version, and those of libraries"}};
 }
 
 std::string Options::text(const std::string& name) const {
@@ -193,15 +193,19 @@ class Parser {
       fault("option '" + flag.spelled() + "' is '" + value + "'",
             "0, or a number of bytes such as 256MiB");
     }
-    if (!flag.choices.empty() &&
-        std::find(flag.choices.begin(), flag.choices.end(), value) == flag.choices.end()) {
-      fault("option '" + flag.spelled() + "' is '" + value + "'", listed(flag.choices));
-    }
+    require_choice("option '" + flag.spelled() + "'", value, flag.choices);
     std::vector<std::string>& values = options_.values_[flag.name];
     if (!flag.repeated && !values.empty()) {
       fault("option '" + flag.spelled() + "' is given twice");
     }
     values.push_back(value);
+  }
+
+  void require_choice(const std::string& what, const std::string& value,
+                      const std::vector<std::string>& choices) {
+    if (!choices.empty() && std::find(choices.begin(), choices.end(), value) == choices.end()) {
+      fault(what + " is '" + value + "'", listed(choices));
+    }
   }
 
   void raise_unknown() const {
@@ -228,11 +232,13 @@ class Parser {
     const auto& known = syntax_.arguments;
     const bool open_end = !known.empty() && known.back().repeated;
     for (std::size_t i = 0; i < arguments_.size(); ++i) {
-      if (i < known.size() || open_end) {
-        options_.values_[known[std::min(i, known.size() - 1)].name].push_back(arguments_[i]);
-      } else {
+      if (i >= known.size() && !open_end) {
         fault("unexpected argument '" + arguments_[i] + "'");
+        continue;
       }
+      const Argument& argument = known[std::min(i, known.size() - 1)];
+      require_choice("argument " + argument.name, arguments_[i], argument.choices);
+      options_.values_[argument.name].push_back(arguments_[i]);
     }
     for (std::size_t i = arguments_.size(); i < known.size(); ++i) {
       if (!known[i].optional) {

@@ -27,8 +27,9 @@ struct Flag {
 struct Argument {
   std::string name;  ///< "MODEL"
   std::string summary;
-  bool repeated = false;  ///< takes all that follow; the last one only
-  bool optional = false;  ///< the last ones only
+  bool repeated = false;               ///< takes all that follow; the last one only
+  bool optional = false;               ///< the last ones only
+  std::vector<std::string> choices{};  ///< empty: anything
 };
 
 /// What a verb understands: parsing, help and defaults all come from it.

@@ -38,23 +38,34 @@ std::string with_value(const Flag& flag, const std::string& spelled) {
   return flag.value.empty() ? spelled : spelled + " " + flag.value;
 }
 
+std::string with_choices(const std::string& summary, const std::vector<std::string>& choices) {
+  return choices.empty() ? summary : fmt::format("{}: {}", summary, fmt::join(choices, ", "));
+}
+
 Row flag_row(const Flag& flag) {
   const std::string letter = flag.letter != 0 ? fmt::format("-{}, ", flag.letter) : "    ";
-  std::string summary = flag.summary;
-  if (!flag.choices.empty()) {
-    summary += fmt::format(": {}", fmt::join(flag.choices, ", "));
-  }
+  return {letter + with_value(flag, flag.spelled()), full_summary(flag)};
+}
+
+}  // namespace
+
+std::string full_summary(const Argument& argument) {
+  return with_choices(argument.summary, argument.choices);
+}
+
+std::string full_summary(const Flag& flag) {
+  std::string summary = with_choices(flag.summary, flag.choices);
   if (!flag.fallback.empty()) {
     summary += " (default " + flag.fallback + ")";
   }
   if (flag.repeated) {
     summary += "; may be given again";
   }
-  return {letter + with_value(flag, flag.spelled()), summary};
+  return summary;
 }
 
 std::string usage(const Syntax& syntax) {
-  std::string text = "usage: tare " + syntax.verb;
+  std::string text = "tare " + syntax.verb;
   for (const Argument& argument : syntax.arguments) {
     text += argument.optional ? " [" + argument.name + "]" : " " + argument.name;
   }
@@ -63,10 +74,8 @@ std::string usage(const Syntax& syntax) {
       text += fmt::format(" {}", with_value(flag, flag.briefly()));
     }
   }
-  return text + " [options]\n";
+  return text + " [options]";
 }
-
-}  // namespace
 
 std::string general_help(const std::vector<NamedVerb>& all) {
   std::vector<Row> rows;
@@ -75,13 +84,12 @@ std::string general_help(const std::vector<NamedVerb>& all) {
     rows.emplace_back(named.name, named.verb.summary);
     commands.push_back(named.verb.examples.front());
   }
-  return "tare " TARE_VERSION
-         ": calibrates float neural networks on real data and rewrites them to int8\n\n"
-         "usage: tare VERB ARGUMENTS [options]\n\nverbs:\n" +
-         table(rows) + "\nhelp:\n" +
+  return fmt::format("tare {}: {}\n\n", TARE_VERSION, kPurpose) +
+         "usage: tare VERB ARGUMENTS [options]\n\nverbs:\n" + table(rows) + "\nhelp:\n" +
          table({{"tare help VERB", "arguments and options of a verb"},
                 {"tare help config", "keys of a configuration file"},
-                {"tare --version", "the version"}}) +
+                {"tare help man", "all of this as the source of a manual page"},
+                {"tare --version", "the version, and those of libraries"}}) +
          examples(commands);
 }
 
@@ -89,12 +97,15 @@ std::string verb_help(const NamedVerb& named) {
   const Syntax syntax = named.syntax();
   std::vector<Row> arguments;
   for (const Argument& argument : syntax.arguments) {
-    arguments.emplace_back(argument.name, argument.summary);
+    arguments.emplace_back(argument.name, full_summary(argument));
   }
   std::vector<Row> flags;
   std::transform(syntax.flags.begin(), syntax.flags.end(), std::back_inserter(flags), flag_row);
-  return named.name + ": " + named.verb.summary + "\n\n" + usage(syntax) + "\n" +
-         table(arguments) + "\noptions:\n" + table(flags) + examples(named.verb.examples);
+  return named.name + ": " + named.verb.summary +
+         "\n\n"
+         "usage: " +
+         usage(syntax) + "\n\n" + table(arguments) + "\noptions:\n" + table(flags) +
+         examples(named.verb.examples);
 }
 
 std::string config_help() {

@@ -7,9 +7,19 @@
 
 namespace tare::cli {
 
+/// What the program is for, in half a line.
+inline constexpr const char* kPurpose =
+    "calibrates float neural networks on real data and rewrites them to int8";
+
 std::string general_help(const std::vector<NamedVerb>&);
 std::string verb_help(const NamedVerb&);
 /// Every key of a configuration file.
 std::string config_help();
+
+/// The summary with choices and default.
+std::string full_summary(const Argument&);
+std::string full_summary(const Flag&);
+/// "tare quantize MODEL -o FILE [options]"
+std::string usage(const Syntax&);
 
 }  // namespace tare::cli

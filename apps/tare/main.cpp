@@ -1,9 +1,11 @@
 #include "tare/error.h"
 
 #include "help.h"
+#include "man_page.h"
 #include "processor.h"
 #include "text.h"
 #include "verb.h"
+#include "version.h"
 
 #include <algorithm>
 #include <csignal>
@@ -42,7 +44,6 @@ namespace {
 
 constexpr int kUserError = 2;
 constexpr int kBug = 70;
-constexpr const char* kVersion = "tare " TARE_VERSION "\n";
 
 const NamedVerb& find_verb(const std::vector<NamedVerb>& all, const std::string& name,
                            std::vector<std::string> also) {
@@ -66,7 +67,13 @@ std::string help_on(const std::vector<NamedVerb>& all, const std::vector<std::st
   if (words.empty()) {
     return general_help(all);
   }
-  return words[0] == "config" ? config_help() : verb_help(find_verb(all, words[0], {"config"}));
+  if (words[0] == "config") {
+    return config_help();
+  }
+  if (words[0] == "man") {
+    return man_page(all);
+  }
+  return verb_help(find_verb(all, words[0], {"config", "man"}));
 }
 
 int dispatch(std::vector<std::string> words) {
@@ -80,14 +87,14 @@ int dispatch(std::vector<std::string> words) {
     return 0;
   }
   if (first == "--version") {
-    Console(false).print(kVersion);
+    Console(false).print(version_text());
     return 0;
   }
   const NamedVerb& named = find_verb(all, first, {"help", "--help", "--version"});
   const Options options = parse_options(named.syntax(), words);
   const Console console(options.has("quiet"));
   if (options.has("help") || options.has("version")) {
-    console.print(options.has("help") ? verb_help(named) : kVersion);
+    console.print(options.has("help") ? verb_help(named) : version_text());
     return 0;
   }
   return named.verb.run(options, console);
