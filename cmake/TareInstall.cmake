@@ -1,5 +1,5 @@
 # find_package(tare) works from an install prefix and, with tare_DIR=<build>/cmake, from a build
-# folder: both hold the same package files.
+# folder: both hold the same package files. Components: `program` and `library`.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
@@ -15,14 +15,41 @@ configure_file("${CMAKE_CURRENT_LIST_DIR}/TareDependencies.cmake"
   "${package_in_build}/TareDependencies.cmake" COPYONLY)
 export(TARGETS tare NAMESPACE tare:: FILE "${package_in_build}/tareTargets.cmake")
 
-install(TARGETS tare EXPORT tareTargets FILE_SET HEADERS)
-install(EXPORT tareTargets NAMESPACE tare:: DESTINATION "${package_in_prefix}")
+install(TARGETS tare EXPORT tareTargets
+  ARCHIVE COMPONENT library LIBRARY COMPONENT library FILE_SET HEADERS COMPONENT library)
+install(EXPORT tareTargets NAMESPACE tare:: DESTINATION "${package_in_prefix}" COMPONENT library)
 install(FILES
   "${package_in_build}/tareConfig.cmake"
   "${package_in_build}/tareConfigVersion.cmake"
   "${package_in_build}/TareDependencies.cmake"
-  DESTINATION "${package_in_prefix}")
-install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
-if(TARGET tare_app)
-  install(TARGETS tare_app)
+  DESTINATION "${package_in_prefix}" COMPONENT library)
+install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT licence)
+if(NOT TARGET tare_app)
+  return()
 endif()
+
+# The program knows its verbs and options; it writes what explains them and what completes them.
+find_program(TARE_GZIP gzip REQUIRED)
+set(written "${PROJECT_BINARY_DIR}/share")
+add_custom_command(
+  OUTPUT "${written}/tare.1.gz" "${written}/tare.bash" "${written}/_tare" "${written}/tare.fish"
+  COMMAND "${CMAKE_COMMAND}" -E make_directory "${written}"
+  COMMAND tare_app help man > "${written}/tare.1"
+  COMMAND "${TARE_GZIP}" -9nf "${written}/tare.1"
+  COMMAND tare_app completion bash > "${written}/tare.bash"
+  COMMAND tare_app completion zsh > "${written}/_tare"
+  COMMAND tare_app completion fish > "${written}/tare.fish"
+  DEPENDS tare_app
+  VERBATIM)
+add_custom_target(tare_written ALL DEPENDS "${written}/tare.1.gz")
+
+install(TARGETS tare_app COMPONENT program)
+install(FILES "${written}/tare.1.gz" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT program)
+install(FILES "${written}/tare.bash" RENAME tare
+  DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" COMPONENT program)
+install(FILES "${written}/_tare"
+  DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions" COMPONENT program)
+install(FILES "${written}/tare.fish"
+  DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d" COMPONENT program)
+install(FILES README.md CHANGELOG.md DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT program)
+install(DIRECTORY docs configs DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT program)
