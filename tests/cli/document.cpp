@@ -8,10 +8,13 @@ namespace {
 
 /// As text_matches() wants it.
 std::string pattern_of(const std::string& printed) {
-  static const std::regex kLines(R"(^ *\.\.\.$)");
+  static const std::regex kLines(R"( *\.\.\.)");
+  static const std::regex kRest(R"(\.\.\.$)");
   static const std::regex kVaries(R"(-?[0-9.]+(?= (dB|s|seconds|KiB)\b))");
-  return std::regex_match(printed, kLines) ? "{lines}"
-                                           : std::regex_replace(printed, kVaries, "{any}");
+  if (std::regex_match(printed, kLines)) {
+    return "{lines}";
+  }
+  return std::regex_replace(std::regex_replace(printed, kRest, "{any}"), kVaries, "{any}");
 }
 
 class Reader {

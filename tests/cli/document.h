@@ -18,8 +18,9 @@ struct DocumentedCommand {
 /// The commands of a Markdown page in their order:
 ///   - lines indented by four spaces that begin with `tare `;
 ///   - in blocks fenced as `console`, lines after `$ `, and below them what they print on
-///     standard output. There `...` stands for any lines, and figures of seconds and decibels
-///     stand for any: the former vary, the latter in their last digits between processors.
+///     standard output. There `...` on a line of its own stands for any lines and at the end of
+///     a line for any text, and figures in seconds, decibels and KiB stand for any: they depend
+///     on the machine, if only in their last digits.
 /// A fenced block of another kind whose first line is `# NAME.SUFFIX` is the file of that name.
 std::vector<DocumentedCommand> commands_of(const std::filesystem::path& page);
 

@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kPages[] = {"README.md", "docs/guide.md", "docs/cookbook.md",
-                                  "docs/table.md"};
+                                  "docs/inference.md", "docs/table.md"};
 
 /// What a reader has at hand: the samples of the repository, and but for the guide, which makes
 /// them, a model and samples under the names that the documentation gives them.
@@ -74,7 +74,9 @@ TEST_P(Page, CommandsRunAndPrintWhatItShows) {
   // Debian's python3, which has Debian's modules, before any other.
   setenv("PATH", ("/usr/bin:" + std::string(std::getenv("PATH"))).c_str(), 1);
   std::string skipped;
-  for (const DocumentedCommand& command : commands_of(fs::path(TARE_SOURCE_DIR) / page)) {
+  const auto commands = commands_of(fs::path(TARE_SOURCE_DIR) / page);
+  ASSERT_FALSE(commands.empty());
+  for (const DocumentedCommand& command : commands) {
     for (const auto& [name, text] : command.files) {
       std::ofstream(folder / name) << text;
     }

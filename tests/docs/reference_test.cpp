@@ -23,14 +23,14 @@ namespace fs = std::filesystem;
 
 using Row = std::vector<std::string>;
 
-std::string quoted(std::string_view text) {
+std::string code(std::string_view text) {
   return "`" + std::string(text) + "`";
 }
 
 std::string joined(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) {
-    text += (text.empty() ? "" : ", ") + quoted(word);
+    text += (text.empty() ? "" : ", ") + code(word);
   }
   return text;
 }
@@ -62,7 +62,7 @@ std::string page(const std::string& title, const std::string& introduction) {
 std::string configuration() {
   std::vector<Row> rows;
   for (const ConfigKey& key : config_keys(Toolkit::builtin().calibrator_names())) {
-    rows.push_back({quoted(key.path), key.values, key.summary});
+    rows.push_back({code(key.path), key.values, key.summary});
   }
   return page(
              "Configuration",
@@ -79,8 +79,8 @@ std::string calibrators() {
     for (const CalibratorChoice& choice : info.candidates) {
       candidates.push_back(choice.name);
     }
-    rows.push_back({quoted(info.name), std::string(info.summary), joined(info.options),
-                    joined(candidates)});
+    rows.push_back(
+        {code(info.name), std::string(info.summary), joined(info.options), joined(candidates)});
   }
   return page("Calibrators",
               "What chooses the range of a value: `activations.calibrator` and "
@@ -107,11 +107,11 @@ std::string patterns() {
         users.push_back(target.name);
       }
     }
-    rows.push_back({quoted(pattern.name), std::string(pattern.summary), joined(users)});
+    rows.push_back({code(pattern.name), std::string(pattern.summary), joined(users)});
   }
   std::vector<Row> rules;
   for (const RewriteRule& rule : Toolkit::builtin().rules) {
-    rules.push_back({quoted(rule.name), std::string(rule.summary)});
+    rules.push_back({code(rule.name), std::string(rule.summary)});
   }
   return page("Patterns and rules", "Shapes of the float graph that are quantized as one.") +
          table({"pattern", "quantizes", "targets"}, rows) +
@@ -142,7 +142,7 @@ std::string meaning(AffineRule rule) {
 std::string operators() {
   std::vector<Row> rows;
   for (const AffineOp& row : affine_ops()) {
-    rows.push_back({quoted(row.op), meaning(row.rule), std::string(row.reason),
+    rows.push_back({code(row.op), meaning(row.rule), std::string(row.reason),
                     row.applies == nullptr ? "" : "some"});
   }
   return page("Operators",
@@ -154,7 +154,7 @@ std::string operators() {
          "\nOperators that may be in a model, in float at least:\n\n" + [] {
            std::string text;
            for (const std::string& op : executable_ops()) {
-             text += "- " + quoted(op) + "\n";
+             text += "- " + code(op) + "\n";
            }
            return text;
          }();
@@ -182,13 +182,13 @@ std::string targets() {
   std::vector<Row> rows;
   std::string details;
   for (const Target& target : targets_known()) {
-    rows.push_back({quoted(target.name), target.summary,
+    rows.push_back({code(target.name), target.summary,
                     storage(target.activation_storage, target.activation_symmetric),
                     std::string(name_of(target.weight_storage)),
                     target.float_bias ? "real" : "i32", joined(target.patterns)});
     std::vector<Row> kernels;
     for (const TargetOperator& op : target.operators) {
-      kernels.push_back({quoted(op.op), only(op.only), op.runs_as});
+      kernels.push_back({code(op.op), only(op.only), op.runs_as});
     }
     if (!kernels.empty()) {
       details += "\n## Kernels of " + target.name +
