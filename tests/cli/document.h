@@ -9,10 +9,10 @@ namespace tare {
 
 struct DocumentedCommand {
   std::string line;
-  std::string prints;  ///< for text_matches(); of no meaning unless `is_shown`
+  std::string prints{};  ///< for text_matches(); of no meaning unless `is_shown`
   bool is_shown = false;
   /// Files that the page tells the reader to write before this command: name and text.
-  std::vector<std::pair<std::string, std::string>> files;
+  std::vector<std::pair<std::string, std::string>> files{};
 };
 
 /// The commands of a Markdown page in their order:

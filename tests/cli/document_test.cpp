@@ -99,7 +99,7 @@ TEST_P(Page, CommandsRunAndPrintWhatItShows) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Documentation, Page, testing::ValuesIn(kPages),
-                         [](const auto& info) { return fs::path(info.param).stem().string(); });
+                         [](const auto& each) { return fs::path(each.param).stem().string(); });
 
 }  // namespace
 }  // namespace tare

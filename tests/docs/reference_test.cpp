@@ -229,7 +229,7 @@ TEST_P(Reference, IsWhatTheProgramKnows) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Pages, Reference, testing::ValuesIn(kPages),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& each) { return std::string(each.param.name); });
 
 }  // namespace
 }  // namespace tare
