@@ -1,0 +1,105 @@
+// The commands of the documentation, run in the order of each page.
+#include "cli/document.h"
+
+#include "cli/inputs.h"
+#include "cli/program.h"
+#include "cli/text_match.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace tare {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kPages[] = {"README.md", "docs/guide.md", "docs/cookbook.md",
+                                  "docs/inference.md", "docs/table.md"};
+
+/// What a reader has at hand: the samples of the repository, and but for the guide, which makes
+/// them, a model and samples under the names that the documentation gives them.
+void make_readers_folder(const fs::path& folder, const std::string& page) {
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  fs::copy(fs::path(TARE_SOURCE_DIR) / "data", folder / "data");
+  if (page == "docs/guide.md") {
+    return;
+  }
+  const fs::path inputs = folder.string() + ".inputs";
+  fs::remove_all(inputs);
+  fs::create_directories(inputs);
+  make_inputs(inputs);
+  fs::rename(inputs / "digits.onnx", folder / "model.onnx");
+  fs::rename(inputs / "calibration.h5", folder / "samples.h5");
+  fs::rename(inputs / "evaluation.h5", folder / "labelled.h5");
+  fs::rename(inputs / "small.tflite", folder / "model.tflite");
+  fs::remove_all(inputs);
+  run_in(folder, "tare calibrate model.onnx --data labelled.h5 -o more.h5");
+}
+
+/// What the command needs that this machine does not have, such as a module of Python.
+std::string missing_for(const std::string& command, const fs::path& folder) {
+  std::istringstream words(command);
+  std::string program;
+  std::string script;
+  words >> program >> script;
+  if (run_in(folder, "command -v " + program).status != 0) {
+    return program;
+  }
+  if (program != "python3") {
+    return "";
+  }
+  std::istringstream text(text_of(folder / script));
+  for (std::string line; std::getline(text, line);) {
+    if (line.starts_with("import ") &&
+        run_in(folder, "python3 -c '" + line + "'").status != 0) {
+      return line.substr(7) + " of python3";
+    }
+  }
+  return "";
+}
+
+class Page : public testing::TestWithParam<const char*> {};
+
+TEST_P(Page, CommandsRunAndPrintWhatItShows) {
+  const std::string page = GetParam();
+  const fs::path folder =
+      fs::path(testing::TempDir()) / ("tare_" + fs::path(page).stem().string());
+  make_readers_folder(folder, page);
+  // Debian's python3, which has Debian's modules, before any other.
+  setenv("PATH", ("/usr/bin:" + std::string(std::getenv("PATH"))).c_str(), 1);
+  std::string skipped;
+  const auto commands = commands_of(fs::path(TARE_SOURCE_DIR) / page);
+  ASSERT_FALSE(commands.empty());
+  for (const DocumentedCommand& command : commands) {
+    for (const auto& [name, text] : command.files) {
+      std::ofstream(folder / name) << text;
+    }
+    const std::string missing = missing_for(command.line, folder);
+    if (!missing.empty()) {
+      skipped += "\n  " + command.line + ": no " + missing;
+      continue;
+    }
+    const Outcome outcome = run_in(folder, command.line);
+    ASSERT_EQ(outcome.status, 0) << command.line << "\n" << outcome.err;
+    if (command.is_shown) {
+      EXPECT_TRUE(text_matches(command.prints, outcome.out)) << command.line << "\n"
+                                                             << outcome.out;
+    }
+  }
+  fs::remove_all(folder);
+  if (!skipped.empty()) {
+    GTEST_SKIP() << "all commands were run but these:" << skipped;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Documentation, Page, testing::ValuesIn(kPages),
+                         [](const auto& each) { return fs::path(each.param).stem().string(); });
+
+}  // namespace
+}  // namespace tare

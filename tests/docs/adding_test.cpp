@@ -1,0 +1,146 @@
+// What docs/adding.md shows does what the page says. Its C++ files are part of this program.
+#include "tare/calibrator.h"
+#include "tare/pattern.h"
+#include "tare/pipeline.h"
+#include "tare/simulate.h"
+
+#include "execute/kernel.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+TARE_CALIBRATOR(half);
+TARE_PATTERN(maximum);
+TARE_RULE(remove_identity);
+TARE_KERNEL(negate);
+
+namespace tare {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kRoot = TARE_SOURCE_DIR;
+
+std::vector<std::string> lines_of(const fs::path& path) {
+  std::ifstream file(path);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) {
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+TEST(Adding, TheCalibratorOfThePageChoosesItsShareOfWhatWasSeen) {
+  Toolkit toolkit = Toolkit::builtin();
+  toolkit.calibrators.push_back(tare_calibrator_half());
+  const auto data = open_dataset(kRoot / "data/digits_calibration.h5");
+  const Graph model = load_model(kRoot / "data/digits.onnx", {}, data.get());
+  Config config;
+  config.activations.calibrator = {"half", {{"share", 0.75}}};
+  config.effort = Effort::kFast;  // else ranges end beside the grid of the values before
+  const PointResult image =
+      quantize(model, *data, config, toolkit, {.samples = 5}).table.at("image");
+  EXPECT_DOUBLE_EQ(image.chosen[0].low, 0.75 * image.seen[0].low);
+  EXPECT_DOUBLE_EQ(image.chosen[0].high, 0.75 * image.seen[0].high);
+}
+
+TEST(Adding, ThePatternOfThePageQuantizesMaximaBetweenIntegers) {
+  const Graph graph = parse(R"(graph "g" opset 17 (%x : f32[1,1,2,2]) -> (%y) {
+    const %w : f32[1,1,1,1] = [1]
+    const %v : f32[1,1,1,1] = [-1]
+    %a = Conv(%x, %w) : f32[1,1,2,2]
+    %b = Conv(%x, %v) : f32[1,1,2,2]
+    %m = Max(%a, %b) : f32[1,1,2,2]
+    %y = Conv(%m, %w) : f32[1,1,2,2]
+  })");
+  Target target = read_target("qnn");  // takes all that it has patterns for
+  std::vector<QuantPattern> patterns = Toolkit::builtin().patterns;
+  patterns.push_back(tare_pattern_maximum());
+  const auto with_maximum = [&] {
+    const std::vector<Region> regions = simulate(graph, {}, target, patterns).regions;
+    return std::any_of(regions.begin(), regions.end(),
+                       [](const Region& region) { return region.pattern->name == "maximum"; });
+  };
+  EXPECT_FALSE(with_maximum()) << "the target does not name it";
+  target.patterns.emplace_back("maximum");
+  EXPECT_TRUE(with_maximum());
+}
+
+TEST(Adding, TheRuleOfThePageRemovesIdentities) {
+  const std::array rules{tare_rule_remove_identity()};
+  const Graph graph = rewrite(parse(R"(graph "g" opset 17 (%x : f32[2]) -> (%y) {
+    %i = Identity(%x) : f32[2]
+    %y = Relu(%i) : f32[2]
+  })"),
+                              rules);
+  ASSERT_EQ(graph.topological_order().size(), 1U);
+  EXPECT_EQ(graph.node(graph.topological_order()[0]).op, "Relu");
+}
+
+TEST(Adding, TheKernelOfThePageNegatesFloatsAndTakesNothingElse) {
+  const TensorType floats{.dtype = DType::kFloat32, .shape = {3}, .quant = {}, .point = {}};
+  const KernelInfo info = tare_kernel_negate();
+  KernelRequest request;
+  request.inputs = {Operand{.type = &floats}};
+  request.outputs = {Operand{.type = &floats}};
+  const auto kernel = info.make(request);
+  ASSERT_NE(kernel, nullptr);
+  const std::array<float, 3> x{1, -2.5F, 0};
+  std::array<float, 3> y{};
+  const std::array inputs{reinterpret_cast<const std::byte*>(x.data())};
+  const std::array outputs{reinterpret_cast<std::byte*>(y.data())};
+  kernel->run({.inputs = inputs, .outputs = outputs});
+  EXPECT_EQ(y, (std::array<float, 3>{-1, 2.5F, 0}));
+
+  const TensorType integers{.dtype = DType::kInt32, .shape = {3}, .quant = {}, .point = {}};
+  request.inputs = {Operand{.type = &integers}};
+  EXPECT_EQ(info.make(request), nullptr);
+}
+
+/// Single rows and shortened files, which the page takes from the files that it names: block by
+/// block, the first line of the block or the heading above it names the file.
+TEST(Adding, RowsAndTargetsOfThePageAreInTheFilesThatItNames) {
+  std::string heading;
+  std::string named;
+  bool is_fenced = false;
+  std::set<std::string> checked;
+  const std::vector<std::string> page = lines_of(kRoot / "docs/adding.md");
+  for (std::size_t i = 0; i < page.size(); ++i) {
+    const std::string& line = page[i];
+    if (line.starts_with("## ")) {
+      const std::size_t begin = line.find('`');
+      heading = begin == std::string::npos
+                    ? ""
+                    : line.substr(begin + 1, line.find('`', begin + 1) - begin - 1);
+    }
+    if (line.starts_with("```")) {
+      is_fenced = !is_fenced;
+      const std::string next = is_fenced ? page.at(i + 1) : "";
+      const bool is_row = line == "```cpp" && !next.starts_with("// ");
+      const bool is_target = line == "```yaml";
+      named = is_row ? heading : is_target ? next.substr(2, next.find(',') - 2) : "";
+      continue;
+    }
+    if (is_fenced && !named.empty() && !line.starts_with("# ")) {
+      const std::vector<std::string> lines = lines_of(kRoot / named);
+      EXPECT_TRUE(std::any_of(
+          lines.begin(), lines.end(),
+          [&](const std::string& there) { return there == line || there == "    " + line; }))
+          << "'" << line << "' is not in " << named;
+      checked.insert(named);
+    }
+  }
+  EXPECT_EQ(checked,
+            (std::set<std::string>{"configs/targets/qnn.yaml", "src/graph/affine_ops.cpp",
+                                   "src/tflite/operators.cpp"}));
+}
+
+}  // namespace
+}  // namespace tare

@@ -1,0 +1,235 @@
+// docs/reference says what the program's own lists say. With TARE_WRITE_REFERENCE set, the
+// tests write the pages in place of comparing them.
+#include "tare/config.h"
+#include "tare/execute.h"
+#include "tare/pipeline.h"
+
+#include "graph/affine_ops.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace tare {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Row = std::vector<std::string>;
+
+std::string code(std::string_view text) {
+  return "`" + std::string(text) + "`";
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) {
+    text += (text.empty() ? "" : ", ") + code(word);
+  }
+  return text;
+}
+
+std::string line_of(const Row& row) {
+  std::string line = "|";
+  for (std::string cell : row) {
+    for (std::size_t at = 0; (at = cell.find('|', at)) != std::string::npos; at += 2) {
+      cell.insert(at, "\\");
+    }
+    line += cell.empty() ? " |" : " " + cell + " |";
+  }
+  return line + "\n";
+}
+
+std::string table(const Row& head, const std::vector<Row>& rows) {
+  std::string text = line_of(head) + line_of(Row(head.size(), "---"));
+  for (const Row& row : rows) {
+    text += line_of(row);
+  }
+  return text;
+}
+
+std::string page(const std::string& title, const std::string& introduction) {
+  return "<!-- Written by tests/docs/reference_test.cpp from the program's own lists. -->\n# " +
+         title + "\n\n" + introduction + "\n\n";
+}
+
+std::string configuration() {
+  std::vector<Row> rows;
+  for (const ConfigKey& key : config_keys(Toolkit::builtin().calibrator_names())) {
+    rows.push_back({code(key.path), key.values, key.summary});
+  }
+  return page(
+             "Configuration",
+             "Keys of the YAML file that `--config` reads. `--set KEY=VALUE` sets one from the "
+             "command line, except those of\n`layers[]`. `tare help config` prints the same. "
+             "Defaults are in [default.yaml](../../configs/default.yaml).") +
+         table({"key", "takes", "meaning"}, rows);
+}
+
+std::string calibrators() {
+  std::vector<Row> rows;
+  for (const CalibratorInfo& info : Toolkit::builtin().calibrators) {
+    std::vector<std::string> candidates;
+    for (const CalibratorChoice& choice : info.candidates) {
+      candidates.push_back(choice.name);
+    }
+    rows.push_back(
+        {code(info.name), std::string(info.summary), joined(info.options), joined(candidates)});
+  }
+  return page("Calibrators",
+              "What chooses the range of a value: `activations.calibrator` and "
+              "`weights.calibrator`. Options go beside the name, as in\n"
+              "`{name: percentile, percentile: 99.99}`.") +
+         table({"name", "chooses", "options", "tries"}, rows);
+}
+
+std::vector<Target> targets_known() {
+  std::vector<Target> targets;
+  for (const std::string& name : target_names()) {
+    targets.push_back(read_target(name));
+  }
+  return targets;
+}
+
+std::string patterns() {
+  std::vector<Row> rows;
+  for (const QuantPattern& pattern : Toolkit::builtin().patterns) {
+    std::vector<std::string> users;
+    for (const Target& target : targets_known()) {
+      const auto& names = target.patterns;
+      if (std::find(names.begin(), names.end(), pattern.name) != names.end()) {
+        users.push_back(target.name);
+      }
+    }
+    rows.push_back({code(pattern.name), std::string(pattern.summary), joined(users)});
+  }
+  std::vector<Row> rules;
+  for (const RewriteRule& rule : Toolkit::builtin().rules) {
+    rules.push_back({code(rule.name), std::string(rule.summary)});
+  }
+  return page("Patterns and rules", "Shapes of the float graph that are quantized as one.") +
+         table({"pattern", "quantizes", "targets"}, rows) +
+         "\nRules that clean the float graph up before that; `tare explain MODEL NODE` says "
+         "which "
+         "applied.\n\n" +
+         table({"rule", "what it does"}, rules);
+}
+
+std::string meaning(AffineRule rule) {
+  switch (rule) {
+    case AffineRule::kMoves:
+      return "moves elements";
+    case AffineRule::kRectifies:
+      return "narrows the range";
+    case AffineRule::kClamps:
+      return "clamps";
+    case AffineRule::kRounds:
+      return "rounds once";
+    case AffineRule::kTabulates:
+      return "a table of 256 entries";
+    case AffineRule::kCompares:
+      return "compares";
+  }
+  return "";
+}
+
+std::string operators() {
+  std::vector<Row> rows;
+  for (const AffineOp& row : affine_ops()) {
+    rows.push_back({code(row.op), meaning(row.rule), std::string(row.reason),
+                    row.applies == nullptr ? "" : "some"});
+  }
+  return page("Operators",
+              "Operators that run on integers beside convolutions and products, and how. "
+              "\"some\" "
+              "stands where that holds of some nodes\nonly. Which of them a target runs on "
+              "integers is in [targets](targets.md).") +
+         table({"operator", "on integers", "because", "nodes"}, rows) +
+         "\nOperators that may be in a model, in float at least:\n\n" + [] {
+           std::string text;
+           for (const std::string& op : executable_ops()) {
+             text += "- " + code(op) + "\n";
+           }
+           return text;
+         }();
+}
+
+std::string storage(DType type, bool is_symmetric) {
+  return std::string(name_of(type)) + (is_symmetric ? ", zero point 0" : "");
+}
+
+std::string only(NodeKind kind) {
+  switch (kind) {
+    case NodeKind::kAny:
+      return "";
+    case NodeKind::kDepthwise:
+      return "depthwise";
+    case NodeKind::kFewChannels:
+      return "fewer than 8 input channels a group";
+    case NodeKind::kActivations:
+      return "of two activations";
+  }
+  return "";
+}
+
+std::string targets() {
+  std::vector<Row> rows;
+  std::string details;
+  for (const Target& target : targets_known()) {
+    rows.push_back({code(target.name), target.summary,
+                    storage(target.activation_storage, target.activation_symmetric),
+                    std::string(name_of(target.weight_storage)),
+                    target.float_bias ? "real" : "i32", joined(target.patterns)});
+    std::vector<Row> kernels;
+    for (const TargetOperator& op : target.operators) {
+      kernels.push_back({code(op.op), only(op.only), op.runs_as});
+    }
+    if (!kernels.empty()) {
+      details += "\n## Kernels of " + target.name +
+                 "\n\nWhat is not listed runs in float there.\n\n" +
+                 table({"operator", "nodes", "runs as"}, kernels);
+    }
+  }
+  return page("Targets",
+              "Engines that `target` and `--target` name. Each is a file of "
+              "[configs/targets](../../configs/targets).") +
+         table({"name", "for", "activations", "weights", "biases", "patterns"}, rows) + details;
+}
+
+struct Page {
+  const char* name;
+  std::string (*text)();
+};
+
+constexpr Page kPages[] = {{"calibrators", calibrators},
+                           {"configuration", configuration},
+                           {"operators", operators},
+                           {"patterns", patterns},
+                           {"targets", targets}};
+
+class Reference : public testing::TestWithParam<Page> {};
+
+TEST_P(Reference, IsWhatTheProgramKnows) {
+  const fs::path path =
+      fs::path(TARE_SOURCE_DIR) / "docs/reference" / (std::string(GetParam().name) + ".md");
+  const std::string wanted = GetParam().text();
+  if (std::getenv("TARE_WRITE_REFERENCE") != nullptr) {
+    std::ofstream(path, std::ios::binary) << wanted;
+  }
+  std::ifstream file(path, std::ios::binary);
+  const std::string there{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_TRUE(there == wanted)
+      << path << " is out of date; TARE_WRITE_REFERENCE=1 ctest -R Reference writes it";
+}
+
+INSTANTIATE_TEST_SUITE_P(Pages, Reference, testing::ValuesIn(kPages),
+                         [](const auto& each) { return std::string(each.param.name); });
+
+}  // namespace
+}  // namespace tare
