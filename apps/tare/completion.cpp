@@ -114,8 +114,8 @@ std::string zsh_text(const std::string& text) {
 std::string zsh_values(const std::string& name, const Words& choices, bool is_free) {
   const std::string action = is_free           ? " "
                              : choices.empty() ? "_files"
-                                               : "(" + spaced(choices) + ")";
-  return ":" + zsh_text(name) + ":" + action;
+                                               : fmt::format("({})", spaced(choices));
+  return fmt::format(":{}:{}", zsh_text(name), action);
 }
 
 std::string zsh_verb(const NamedVerb& named) {
@@ -127,13 +127,12 @@ std::string zsh_verb(const NamedVerb& named) {
   for (const Flag& flag : named.syntax().flags) {
     const Words all = spellings(flag);
     for (const std::string& spelled : all) {
-      const std::string once = flag.repeated ? "*" : "(" + spaced(all) + ")";
-      const bool joins = !flag.value.empty() && spelled.starts_with("--");
-      text +=
-          " \\\n      " +
-          quoted(
-              once + spelled + (joins ? "=" : "") + "[" + zsh_text(flag.summary) + "]" +
-              (flag.value.empty() ? "" : zsh_values(flag.value, flag.choices, is_free(flag))));
+      const std::string once = flag.repeated ? "*" : fmt::format("({})", spaced(all));
+      const char* join = !flag.value.empty() && spelled.starts_with("--") ? "=" : "";
+      const std::string values =
+          flag.value.empty() ? "" : zsh_values(flag.value, flag.choices, is_free(flag));
+      text += " \\\n      " + quoted(fmt::format("{}{}{}[{}]{}", once, spelled, join,
+                                                 zsh_text(flag.summary), values));
     }
   }
   return text + " ;;\n";

@@ -172,11 +172,11 @@ ChannelFactors equalizing_factors(const Graph& whole, const Dataset& data, const
   const SimulatedGraph equal = simulate(equalize(graph, factors), config, target, patterns);
   const Network before(plain, choose(plain, seen, quick));
   const Network after(equal, choose(equal, collect(equal, data, some), quick));
-  // Where the first half of the samples does not speak for them, the rest is not asked.
-  for (const std::size_t runs : {(trial.runs() + 1) / 2, trial.runs()}) {
-    if (after.error(trial, runs) >= kClearlyLess * before.error(trial, runs)) {
-      return {};
-    }
+  // Where the first half of the samples speaks against them, the rest is not asked.
+  const std::size_t half = (trial.runs() + 1) / 2;
+  if (after.error(trial, half) >= before.error(trial, half) ||
+      after.error(trial, trial.runs()) >= kClearlyLess * before.error(trial, trial.runs())) {
+    return {};
   }
   return factors;
 }
