@@ -21,10 +21,11 @@ using ChannelFactors = std::map<std::string, std::vector<float>>;
 /// Factors that spread the channels of a clean float graph over the range that their largest
 /// neighbour needs, so that one scale for all is finer for most: cross-layer equalization
 /// (Nagel et al., Data-Free Quantization Through Weight Equalization and Bias Correction, 2019)
-/// with ranges of activations, seen on up to 32 samples (or one run), in place of those of
-/// weights. They are in (0, 1]. None where the network, quantized and tried on these
-/// samples, does not err clearly less with them. The result does not depend on the number of
-/// threads. Throws Error(kInvalidData) when data and graph inputs do not fit together.
+/// with ranges of activations, seen on 32 samples (or one run), in place of those of
+/// weights. They are in (0, 1]. None with fewer samples, or where the network, quantized and
+/// tried on these samples, does not err clearly less with them. The result does not depend on
+/// the number of threads. Throws Error(kInvalidData) when data and graph inputs do not fit
+/// together.
 ChannelFactors equalizing_factors(const Graph&, const Dataset&, const Config&, const Target&,
                                   std::span<const QuantPattern>,
                                   std::span<const CalibratorInfo>,

@@ -16,7 +16,8 @@ namespace tare {
 namespace {
 
 /// Samples whose channels are looked at, and on which factors are tried: others would tell how
-/// well so few show the ranges, while the final ones come from all.
+/// well so few show the ranges, while the final ones come from all. Fewer hide what a channel
+/// that was blown up can grow to.
 constexpr std::size_t kSeen = 32;
 /// Part of the error that has to be left at most: what the trial shows is not exactly what
 /// comes of it, with ranges and integers chosen more carefully.
@@ -159,9 +160,11 @@ ChannelFactors equalizing_factors(const Graph& whole, const Dataset& data, const
     return {};
   }
   const Feed feed(graph, data, options.samples);
-  const CalibrateOptions some{
-      .threads = options.threads,
-      .samples = std::min(feed.samples(), std::max(kSeen, feed.batch()))};
+  if (feed.samples() < kSeen) {
+    return {};
+  }
+  const CalibrateOptions some{.threads = options.threads,
+                              .samples = std::max(kSeen, feed.batch())};
   const std::vector<CalibratorInfo> quick = that_keep_everything(calibrators);
   const Statistics seen = collect(plain, data, some);
   ChannelFactors factors = factors_for(plain, seen, classes);
