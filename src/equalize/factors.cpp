@@ -129,8 +129,11 @@ class Network {
   Network(const SimulatedGraph& simulated, const QuantTable& table)
       : Network(switchable(simulated, table), table) {}
 
-  double error(const Trial& trial, std::size_t runs) const {
-    return typical(trial.errors(executable_, {&setting_, 1}, 0, runs)[0]);
+  /// The typical error of all runs up to that one; asked for more and more of them.
+  double error(const Trial& trial, std::size_t end) {
+    const auto more = trial.errors(executable_, {&setting_, 1}, errors_.size(), end)[0];
+    errors_.insert(errors_.end(), more.begin(), more.end());
+    return typical(errors_);
   }
 
  private:
@@ -143,6 +146,7 @@ class Network {
 
   Executable executable_;
   Setting setting_;
+  std::vector<double> errors_;
 };
 
 }  // namespace
@@ -173,8 +177,8 @@ ChannelFactors equalizing_factors(const Graph& whole, const Dataset& data, const
   }
   const Trial trial(graph, data, some);
   const SimulatedGraph equal = simulate(equalize(graph, factors), config, target, patterns);
-  const Network before(plain, choose(plain, seen, quick));
-  const Network after(equal, choose(equal, collect(equal, data, some), quick));
+  Network before(plain, choose(plain, seen, quick));
+  Network after(equal, choose(equal, collect(equal, data, some), quick));
   // Where the first half of the samples speaks against them, the rest is not asked.
   const std::size_t half = (trial.runs() + 1) / 2;
   if (after.error(trial, half) >= before.error(trial, half) ||

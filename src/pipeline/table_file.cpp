@@ -234,6 +234,10 @@ class Judge {
     require_keys(reader, {"storage", "scale", "zero_point"});
     std::vector<std::string> letters;
     reader.values("rounding", letters, any_text());
+    if (point != nullptr && point->role != Role::kWeight && params.bits != 0) {
+      // Files have whole storage types only: what computes them would not saturate there.
+      faults_.add(reader.where("bits"), "'bits' is given for what is no weight", {});
+    }
     if (point != nullptr && faults_.size() == faults) {
       set_axis(reader, axis, *point, params);
       set_rounding(reader, letters, *point, result);

@@ -5,36 +5,19 @@
 
 #include "calibrate/samples_in_memory.h"
 #include "execute/support.h"
-#include "judge.h"
 #include "raw_samples.h"
-
-#include <filesystem>
+#include "with_judge.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 namespace tare {
 namespace {
 
-namespace fs = std::filesystem;
-
-class FloatWeights : public ::testing::Test {
+class FloatWeights : public WithJudge {
  protected:
-  void SetUp() override {
-    std::string why;
-    judge_ = Judge::find(why);
-    if (!judge_) {
-      GTEST_SKIP() << why;
-    }
-    folder_ =
-        fs::path(::testing::TempDir()) / ("tare_float_weights" + std::to_string(::getpid()));
-    fs::create_directories(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   /// The largest difference to our executor, in steps of the result.
   float steps_apart(const Graph& integer, const Target& target) {
-    const fs::path file = folder_ / "model.onnx";
+    const auto file = folder_ / "model.onnx";
     const Tensor x = random_.tensor(integer.type(integer.inputs()[0]).shape);
     const SamplesInMemory data({{"x", x}});
     write_onnx(export_form(integer, Form::kQdq, target), file);
@@ -83,8 +66,6 @@ class FloatWeights : public ::testing::Test {
 
   static constexpr float kStep = 0.001F;
   testing::Random random_{1};
-  std::optional<Judge> judge_;
-  fs::path folder_;
 };
 
 TEST_F(FloatWeights, AreThoseOfTheFile) {

@@ -178,6 +178,16 @@ TEST_F(EditedTable, IsReadInAnyOrderAndWithoutWhatIsForPeople) {
   EXPECT_TRUE(table.at("x").enabled);
 }
 
+TEST_F(EditedTable, TakesFewerBitsForWeightsOnly) {
+  EXPECT_EQ(
+      edited_table({{"storage: int8\n    narrow", "storage: int8\n    bits: 4\n    narrow"}})
+          .at("w")
+          .params.bits,
+      4);
+  EXPECT_EQ(faults_of({{"storage: uint8", "storage: uint8\n    bits: 4"}}),
+            "t.yaml:16:11: 'bits' is given for what is no weight");
+}
+
 TEST_F(EditedTable, WithFaultsSaysAllOfThem) {
   EXPECT_EQ(
       faults_of({{"version: 1", "version: 2"},

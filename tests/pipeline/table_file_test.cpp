@@ -48,7 +48,7 @@ QuantTable random_table(const SimulatedGraph& simulated, std::uint32_t seed) {
                      .zero_point = {},
                      .axis = per_axis ? std::optional(point.spec.axis) : std::nullopt,
                      .narrow_range = below(2) == 0,
-                     .bits = below(2) == 0 ? 0 : 8};
+                     .bits = point.role == Role::kWeight && below(2) == 0 ? 8 : 0};
     const std::int32_t zero = 1 + below(100);
     for (std::int64_t c = 0; c < channels; ++c) {
       result.params.scale.push_back(real());

@@ -177,7 +177,7 @@ std::string curve_text(const std::vector<Tried>& curve, std::size_t chosen) {
   return text;
 }
 
-/// The configuration that makes `tare quantize` write the same file.
+/// The lines with which, added to the configuration, `tare quantize` writes the same file.
 std::string config_text(const Tradeoff& way, std::size_t calibrating) {
   std::string text =
       fmt::format("calibration: {{samples: {}}}\naccuracy: {{slowdown: 0}}\n", calibrating);
@@ -239,8 +239,7 @@ int run(const Options& options, const Console& console) {
           return quantize(model, *data, sharing_out(config, way), toolkit, pass);
         },
         [&](const QuantizeResult& result) {
-          return compare_result(result, *judge, toolkit,
-                                {.threads = job.threads, .samples = 0, .progress = {}});
+          return compare_result(result, *judge, toolkit, {.threads = job.threads});
         },
         files);
     trials.run();
