@@ -20,7 +20,7 @@ std::vector<Flag> config_flags() {
 
 std::vector<Flag> calibrating_flags() {
   std::vector<Flag> flags = config_flags();
-  flags.insert(flags.end(), {threads_flag(), samples_flag(), effort_flag(), memory_flag()});
+  append(flags, {threads_flag(), samples_flag(), effort_flag(), memory_flag()});
   return flags;
 }
 

@@ -79,6 +79,10 @@ Flag memory_flag() {
           .is_bytes = true};
 }
 
+void append(std::vector<Flag>& flags, const std::vector<Flag>& more) {
+  flags.insert(flags.end(), more.begin(), more.end());
+}
+
 std::vector<Flag> common_flags() {
   return {{.name = "json", .summary = "print the result as one JSON object"},
           {.name = "quiet", .summary = "no progress, no words beside the result"},

@@ -46,6 +46,7 @@ Flag threads_flag();
 Flag samples_flag();
 Flag effort_flag();
 Flag memory_flag();
+void append(std::vector<Flag>& flags, const std::vector<Flag>& more);
 /// --quiet --json --help --version: every verb has them.
 std::vector<Flag> common_flags();
 

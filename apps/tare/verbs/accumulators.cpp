@@ -86,11 +86,8 @@ int run(const Options& options, const Console& console) {
 TARE_VERB(accumulators) {
   using namespace tare::cli;
   std::vector<Flag> flags{data_flag(false)};
-  for (Flag& flag : config_flags()) {
-    flags.push_back(std::move(flag));
-  }
-  flags.push_back(threads_flag());
-  flags.push_back(samples_flag());
+  append(flags, config_flags());
+  append(flags, {threads_flag(), samples_flag()});
   return {.summary = "say how many bits the sums of a quantized model need",
           .arguments = {{"MODEL", "quantized model: ONNX or TensorFlow Lite"}},
           .flags = std::move(flags),

@@ -115,11 +115,8 @@ int run(const Options& options, const Console& console) {
 TARE_VERB(calibrate) {
   using namespace tare::cli;
   std::vector<Flag> flags{data_flag(true), output_flag("statistics: HDF5")};
-  for (Flag& flag : config_flags()) {
-    flags.push_back(std::move(flag));
-  }
-  flags.push_back(threads_flag());
-  flags.push_back(samples_flag());
+  append(flags, config_flags());
+  append(flags, {threads_flag(), samples_flag()});
   return {.summary =
               "collect statistics on samples, for quantize --stats; resumes where it stopped",
           .arguments = {{"MODEL", "float model: ONNX or TensorFlow Lite"}},

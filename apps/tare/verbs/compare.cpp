@@ -99,12 +99,8 @@ TARE_VERB(compare) {
        .summary = "end with status 1 where it holds, as 'output.sqnr<30' or "
                   "'min(layers.local.sqnr)<20'",
        .repeated = true}};
-  for (Flag& flag : config_flags()) {
-    flags.push_back(std::move(flag));
-  }
-  flags.push_back(threads_flag());
-  flags.push_back(samples_flag());
-  flags.push_back(numerics_flag());
+  append(flags, config_flags());
+  append(flags, {threads_flag(), samples_flag(), numerics_flag()});
   return {.summary = "say layer by layer how far a quantized model is from the float one",
           .arguments = {{"FLOAT", "float model: ONNX or TensorFlow Lite"},
                         {"QUANTIZED",

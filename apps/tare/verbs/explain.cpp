@@ -144,9 +144,7 @@ int run(const Options& options, const Console& console) {
 TARE_VERB(explain) {
   using namespace tare::cli;
   std::vector<Flag> flags{data_flag(false)};
-  for (Flag& flag : config_flags()) {
-    flags.push_back(std::move(flag));
-  }
+  append(flags, config_flags());
   return {.summary = "say what each operator runs as on a target, or why it stays in float",
           .arguments = {{"MODEL", "float or quantized model: ONNX or TensorFlow Lite"},
                         {"NAME", "operators of that name only; * is any run of characters",

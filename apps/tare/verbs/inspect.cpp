@@ -94,11 +94,8 @@ TARE_VERB(inspect) {
        .fallback = "float",
        .choices = {"float", "prepared", "simulated", "integer"}},
       data_flag(false)};
-  for (Flag& flag : config_flags()) {
-    flags.push_back(std::move(flag));
-  }
-  flags.push_back(threads_flag());
-  flags.push_back(samples_flag());
+  append(flags, config_flags());
+  append(flags, {threads_flag(), samples_flag()});
   return {.summary = "print a model as text, as one of the stages leaves it",
           .arguments = {{"MODEL", "model: ONNX or TensorFlow Lite"}},
           .flags = std::move(flags),

@@ -307,9 +307,7 @@ TARE_VERB(quantize) {
       output_flag("quantized model: ONNX"),
       form_flag(),
       report_flag()};
-  for (Flag& flag : calibrating_flags()) {
-    flags.push_back(std::move(flag));
-  }
+  append(flags, calibrating_flags());
   return {.summary = "calibrate a float model on samples and rewrite it to int8",
           .arguments = {{"MODEL", "float model: ONNX or TensorFlow Lite"}},
           .flags = std::move(flags),

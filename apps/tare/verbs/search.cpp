@@ -280,11 +280,9 @@ TARE_VERB(search) {
        .summary = "try no further way after that; the best so far stays",
        .is_count = true},
       report_flag()};
-  for (Flag& flag : calibrating_flags()) {
-    flags.push_back(std::move(flag));
-  }
+  append(flags, calibrating_flags());
   return {.summary = "find the fastest mixture of integers and floats that meets requirements",
-          .arguments = {{"MODEL", "float model: ONNX"}},
+          .arguments = {{"MODEL", "float model: ONNX or TensorFlow Lite"}},
           .flags = std::move(flags),
           .examples = {"tare search model.onnx --data samples.h5 -o model.int8.onnx --require "
                        "'output.sqnr>=30'",
