@@ -32,6 +32,9 @@ struct ValueConfig {
   int bits = 8;  ///< of an integer that are used, 2 to 8; of weights only
   Granularity granularity = Granularity::kPerTensor;
   CalibratorChoice calibrator;
+  /// Operands of products with constant weights get their parameters while the network runs,
+  /// and nothing else is quantized; of activations only.
+  bool dynamic = false;
 
   friend bool operator==(const ValueConfig&, const ValueConfig&) = default;
 };
@@ -45,6 +48,7 @@ struct ValueOverride {
   std::optional<int> bits;
   std::optional<Granularity> granularity;
   std::optional<CalibratorChoice> calibrator;
+  std::optional<bool> dynamic;
 
   friend bool operator==(const ValueOverride&, const ValueOverride&) = default;
 };
@@ -180,14 +184,16 @@ struct Config {
                           .power_of_two = false,
                           .bits = 8,
                           .granularity = Granularity::kPerTensor,
-                          .calibrator = {.name = "mse", .options = {}}};
+                          .calibrator = {.name = "mse", .options = {}},
+                          .dynamic = false};
   ValueConfig weights{.storage = {},
                       .symmetric = true,
                       .narrow = true,
                       .power_of_two = false,
                       .bits = 8,
                       .granularity = Granularity::kPerAxis,
-                      .calibrator = {}};
+                      .calibrator = {},
+                      .dynamic = false};
   std::optional<Schedule> schedule;     ///< absent: as the effort says
   std::size_t memory = 0;               ///< as CalibrateOptions::memory
   std::optional<std::int64_t> samples;  ///< absent: all

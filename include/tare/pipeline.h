@@ -84,6 +84,10 @@ QuantizeResult quantize(const Graph& model, const Statistics&, const Config&, co
 /// The same with a table that was decided before.
 QuantizeResult quantize(const Graph& model, const TableFile&, const Config&, const Toolkit&);
 
+/// The same without samples, for activations that get their parameters while the network runs.
+/// Throws Error(kInvalidConfig) where the configuration leaves others.
+QuantizeResult quantize(const Graph& model, const Config&, const Toolkit&);
+
 /// The best ways to share the model out between integers and floats, from the fastest to the
 /// float network, see best_tradeoffs(). Calibrates, and measures what each point does to the
 /// results on some samples. The configured slowdown has no effect.

@@ -101,13 +101,20 @@ struct KeptFloat {
   std::string reason;
 };
 
+/// A product of constant weights whose other operand gets parameters while the network runs.
+struct DynamicProduct {
+  NodeId node;         ///< of the source graph
+  std::string weight;  ///< its point
+};
+
 /// The float graph with its quantization points. `graph` runs like `source` while every point
 /// is disabled, and shows the effect of quantization where points are enabled.
 struct SimulatedGraph {
   Graph source;  ///< clean float graph
   Graph graph;   ///< with SimulatedQuantize and SimulatedDequantize around each region
-  std::vector<QuantPoint> points;  ///< in the order in which regions use them
-  std::vector<Region> regions;     ///< matches in `source`, topological order
+  std::vector<QuantPoint> points;       ///< in the order in which regions use them
+  std::vector<Region> regions;          ///< matches in `source`, topological order
+  std::vector<DynamicProduct> dynamic;  ///< topological order; in float in `graph`
   std::vector<KeptFloat> kept_float;
   /// Names of activations that get the same parameters, see Target::unified. No name is in two
   /// of these lists.

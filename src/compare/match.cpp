@@ -112,8 +112,10 @@ class Matcher {
       taken_.insert(*original);
       const Node& real = real_.node(*original);
       for (std::size_t i = 0; i < std::min(node.outputs.size(), real.outputs.size()); ++i) {
-        result_.values.emplace(node.outputs[i],
-                               past_saturation(real.outputs[i], node.outputs[i]));
+        if (alike(real.outputs[i], node.outputs[i])) {
+          result_.values.emplace(node.outputs[i],
+                                 past_saturation(real.outputs[i], node.outputs[i]));
+        }
       }
       return;
     }
@@ -124,15 +126,29 @@ class Matcher {
     }
   }
 
-  bool same_shape(ValueId real, ValueId integer) const {
-    return real_.type(real).shape == integer_.type(integer).shape;
+  /// Whether one can stand for the other: integers without parameters stand for nothing.
+  bool alike(ValueId real, ValueId integer) const {
+    const TensorType& a = real_.type(real);
+    const TensorType& b = integer_.type(integer);
+    return a.shape == b.shape && (b.quant || a.dtype == b.dtype);
+  }
+
+  /// Whether it adds up the integers of that product, whose operand is quantized while the
+  /// network runs.
+  bool multiplies_for(const Node& integer, const Node& real) const {
+    const bool is_kind = integer.op == "ConvInteger" ? real.op == "Conv"
+                         : integer.op == "MatMulInteger"
+                             ? real.op == "MatMul" || real.op == "Gemm"
+                             : false;
+    return is_kind &&
+           real_.type(real.outputs[0]).shape == integer_.type(integer.outputs[0]).shape;
   }
 
   std::optional<ValueId> by_name(ValueId integer) const {
     for (const std::string& name : original_names(integer_.name(integer))) {
       const auto value = real_.find_value(name);
       if (value && real_.constant(*value) == nullptr) {
-        return same_shape(*value, integer) ? value : std::nullopt;
+        return alike(*value, integer) ? value : std::nullopt;
       }
     }
     return std::nullopt;
@@ -155,8 +171,10 @@ class Matcher {
 
   std::optional<NodeId> original_of(const Node& node) const {
     const auto fits = [&](std::optional<NodeId> id) {
-      return id && real_.node(*id).op == node.op && !taken_.contains(*id) &&
-             same_shape(real_.node(*id).outputs[0], node.outputs[0]);
+      return id && !taken_.contains(*id) &&
+             (multiplies_for(node, real_.node(*id)) ||
+              (real_.node(*id).op == node.op &&
+               alike(real_.node(*id).outputs[0], node.outputs[0])));
     };
     if (const auto value = by_name(node.outputs[0])) {
       if (const auto producer = producer_of_kind(*value, node.op); fits(producer)) {
@@ -183,7 +201,7 @@ class Matcher {
     for (const NodeId user : real_.users(first->second)) {
       const Node& candidate = real_.node(user);
       if (candidate.op != node.op || taken_.contains(user) ||
-          !same_shape(candidate.outputs[0], node.outputs[0])) {
+          !alike(candidate.outputs[0], node.outputs[0])) {
         continue;
       }
       const double distance = operand_distance(candidate, node);

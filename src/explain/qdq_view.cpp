@@ -58,7 +58,18 @@ std::vector<ValueId> QdqView::data_operands(const Node& node) const {
 
 bool QdqView::is_conversion(const Node& node) const {
   return node.op == "Quantize" || node.op == "Dequantize" || node.op == "QuantizeLinear" ||
-         node.op == "DequantizeLinear";
+         node.op == "DequantizeLinear" || node.op == "DynamicQuantizeLinear" ||
+         multiplies_scales(node);
+}
+
+bool QdqView::multiplies_scales(const Node& node) const {
+  return node.op == "Mul" &&
+         std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId v) {
+           const auto producer = graph_->producer(v);
+           const Node* before = producer ? &graph_->node(*producer) : nullptr;
+           return before != nullptr &&
+                  (before->op == "DynamicQuantizeLinear" || multiplies_scales(*before));
+         });
 }
 
 }  // namespace tare

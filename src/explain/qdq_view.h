@@ -26,6 +26,9 @@ class QdqView {
   bool is_conversion(const Node&) const;
 
  private:
+  /// By a scale that was found while the network runs, or such a scale.
+  bool multiplies_scales(const Node&) const;
+
   const Graph* graph_;
 };
 

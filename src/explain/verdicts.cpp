@@ -21,7 +21,8 @@ class Judge {
     std::vector<Verdict> result;
     for (const NodeId id : graph.topological_order()) {
       const Node& node = graph.node(id);
-      if (!view_.is_conversion(node) && (computes_on_reals(node) || averages_integers(node))) {
+      if (!view_.is_conversion(node) &&
+          (computes_on_reals(node) || averages_integers(node) || multiplies_integers(node))) {
         const std::string because = obstacle(node);
         const TargetOperator* row = find_operator(target_, graph, node);
         const std::string& kernel = row != nullptr ? row->runs_as : node.op;
@@ -45,10 +46,18 @@ class Judge {
     return halves_away_from(node.attributes).has_value();
   }
 
+  /// Of operands that were quantized while the network runs.
+  static bool multiplies_integers(const Node& node) {
+    return node.op == "MatMulInteger" || node.op == "ConvInteger";
+  }
+
   /// Why a node runs on floats; empty when it does not.
   std::string obstacle(const Node& node) const {
     const Graph& graph = view_.graph();
     const TargetOperator* row = find_operator(target_, graph, node);
+    if (multiplies_integers(node)) {
+      return "";
+    }
     if (row == nullptr && !target_.operators.empty()) {
       return "the target has no integer kernel for it";
     }

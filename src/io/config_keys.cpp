@@ -26,8 +26,9 @@ class KeyLister {
     add(name, "a list of names", summary);
   }
   template <class Describe>
-  void section(const std::string& name, const char* summary, const Describe& describe) {
-    add(name, "a map", summary);
+  void section(const std::string& name, const char* summary, const Describe& describe,
+               const std::string& word = {}) {
+    add(name, word.empty() ? "a map" : "a map, or " + word, summary);
     const std::string outer = prefix_;
     prefix_ += name + ".";
     describe(*this);

@@ -69,6 +69,19 @@ const std::string& ConfigReader::where(const std::string& name) const {
   return node == nullptr ? map_.where : node->where;
 }
 
+bool ConfigReader::has_word(const std::string& name, const std::string& word) const {
+  const YamlNode* node = look_up(name);
+  return node != nullptr && node->kind == YamlNode::Kind::kScalar && !word.empty() &&
+         node->text == word;
+}
+
+YamlNode ConfigReader::true_key(const YamlNode& word) {
+  YamlNode map{.kind = YamlNode::Kind::kMap, .where = word.where};
+  map.entries.emplace_back(
+      word, YamlNode{.kind = YamlNode::Kind::kScalar, .where = word.where, .text = "true"});
+  return map;
+}
+
 const YamlNode* ConfigReader::look_up(const std::string& name) const {
   const auto found = std::find_if(map_.entries.begin(), map_.entries.end(),
                                   [&](const auto& entry) { return entry.first.text == name; });

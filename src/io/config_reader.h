@@ -102,11 +102,17 @@ class ConfigReader {
   }
 
   template <class Describe>
-  void section(const std::string& name, const char*, const Describe& describe) {
-    if (const YamlNode* node = find(name, YamlNode::Kind::kMap)) {
-      ConfigReader inner(*node, faults_);
+  void section(const std::string& name, const char*, const Describe& describe,
+               const std::string& word = {}) {
+    const auto read = [&](const YamlNode& map) {
+      ConfigReader inner(map, faults_);
       describe(inner);
       inner.finish();
+    };
+    if (has_word(name, word)) {
+      read(true_key(*find(name)));
+    } else if (const YamlNode* node = find(name, YamlNode::Kind::kMap)) {
+      read(*node);
     }
   }
 
@@ -153,6 +159,10 @@ class ConfigReader {
       }
     }
   }
+  /// Whether the value of that key is that one word.
+  bool has_word(const std::string& name, const std::string& word) const;
+  /// The map in which the key of that word is true.
+  static YamlNode true_key(const YamlNode& word);
   /// The value of that key, or null.
   const YamlNode* look_up(const std::string& name) const;
   /// The same; the key is known from now on.

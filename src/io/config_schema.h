@@ -20,7 +20,7 @@ struct KnownNames {
 //   calibrator(name, member, names, summary)   a name, or a map of name and options
 //   numbers(name, map, rule, summary)          a map of free names
 //   texts(name, list, summary)                 a list of names
-//   section(name, summary, describe)           a map of keys
+//   section(name, summary, describe, word)     a map of keys; the word alone sets that key
 //   list(name, members, summary, describe)     a list of such maps
 //   require(holds, what, expected)             a rule over several keys
 // `Values` is ValueConfig or ValueOverride: both have the same keys.
@@ -47,6 +47,9 @@ void describe_activations(Visitor& visit, Values& values, const KnownNames& know
             "how many scales a tensor has");
   visit.calibrator("calibrator", values.calibrator, known.calibrators,
                    "what chooses the range; or {name: NAME, OPTION: NUMBER}");
+  visit.key("dynamic", values.dynamic, truth(),
+            "ranges are seen while the network runs, of the operands of products with constant "
+            "weights; the rest stays in float");
 }
 
 template <class Visitor, class Values>
@@ -94,8 +97,9 @@ void describe(Visitor& visit, LayerRule& rule, const KnownNames& known) {
                 "an entry of 'layers' matches nothing",
                 "'match' with 'op', 'name' or 'pattern'");
   visit.key("keep_float", rule.keep_float, truth(), "do not quantize these nodes");
-  visit.section("activations", "as above, for these nodes",
-                [&](auto& inner) { describe_activations(inner, rule.activations, known); });
+  visit.section(
+      "activations", "as above, for these nodes",
+      [&](auto& inner) { describe_activations(inner, rule.activations, known); }, "dynamic");
   visit.section("weights", "as above, for these nodes",
                 [&](auto& inner) { describe_weights(inner, rule.weights, known); });
   visit.section("accuracy", "as below, for these nodes",
@@ -117,8 +121,9 @@ void describe(Visitor& visit, Config& config, const KnownNames& known) {
   visit.key("fallback", config.may_fall_back,
             one_of<bool>({{"allow", true}, {"forbid", false}}),
             "what cannot be quantized stays in float, or is an error that names all of it");
-  visit.section("activations", "values computed from the inputs",
-                [&](auto& inner) { describe_activations(inner, config.activations, known); });
+  visit.section(
+      "activations", "values computed from the inputs",
+      [&](auto& inner) { describe_activations(inner, config.activations, known); }, "dynamic");
   visit.section("weights", "constants of convolutions and products",
                 [&](auto& inner) { describe_weights(inner, config.weights, known); });
   visit.section("calibration", "how the data is used", [&](auto& inner) {

@@ -3,8 +3,13 @@
 #include "tare/accumulator.h"
 #include "tare/graph.h"
 #include "tare/requantize.h"
+#include "tare/simulate.h"
 
 namespace tare {
+
+/// The dynamic products whose weights the table enables become DynamicQuantizeLinear,
+/// MatMulInteger or ConvInteger, and what scales their sums.
+void expand_dynamic_products(Graph&, const SimulatedGraph&, const QuantTable&);
 
 /// Sums of products of dequantized 8-bit values become sums of products of storage values, in
 /// such accumulators at the product of both scales; a constant bias is rounded to that scale. A

@@ -146,7 +146,9 @@ Graph lower(const SimulatedGraph& simulated, const QuantTable& table) {
       builder.quantize_for_all(region.quantized_result);
     }
   }
-  return finish(builder.take(), simulated.requantize);
+  Graph graph = builder.take();
+  expand_dynamic_products(graph, simulated, table);
+  return finish(std::move(graph), simulated.requantize);
 }
 
 std::vector<std::string> float_operators(const Graph& integer) {

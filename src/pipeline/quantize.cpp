@@ -53,6 +53,25 @@ QuantizeResult quantize(const Graph& model, const TableFile& file, const Config&
   return stages.finish();
 }
 
+QuantizeResult quantize(const Graph& model, const Config& config, const Toolkit& toolkit) {
+  Stages stages(model, config, toolkit);
+  stages.simulate();
+  stages.decide("choosing weights", [&](const SimulatedGraph& simulated, CalibrationAudit&) {
+    Faults faults;
+    for (const QuantPoint& point : simulated.points) {
+      if (point.role == Role::kActivation) {
+        faults.add("value '" + point.name + "'", "gets its range from samples",
+                   "samples, or 'activations: {dynamic: true}' for what computes and reads it");
+      }
+    }
+    faults.raise(ErrorCode::kInvalidConfig);
+    Statistics nothing;
+    nothing.model = model_digest(simulated.source);
+    return choose(simulated, nothing, toolkit.calibrators);
+  });
+  return stages.finish();
+}
+
 namespace {
 
 bool has_operator(const Graph& graph, std::string_view op) {
@@ -65,6 +84,7 @@ bool has_operator(const Graph& graph, std::string_view op) {
 
 bool is_quantized(const Graph& model) {
   return has_operator(model, "DequantizeLinear") ||
+         has_operator(model, "DynamicQuantizeLinear") ||
          has_operator(from_integer_operators(model), "QuantizeLinear");
 }
 

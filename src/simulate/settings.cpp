@@ -1,5 +1,6 @@
 #include "simulate/settings.h"
 
+#include "simulate/dynamic_product.h"
 #include "simulate/target_operator.h"
 
 #include <algorithm>
@@ -78,11 +79,39 @@ std::string Settings::float_reason(const Node& node) const {
     return "the error of integers here is not worth the time that they save";
   }
   const LayerRule* found = rule(node);
+  if (found != nullptr && found->keep_float.value_or(false)) {
+    return "the configuration keeps it in float";
+  }
+  if (is_dynamic(node)) {
+    return dynamic_weight_axis(*graph_, node)
+               ? "the target has no kernel for operands that are quantized while it runs"
+               : "only products with constant weights are quantized while they run";
+  }
   if (found != nullptr && found->keep_float) {
-    return *found->keep_float ? "the configuration keeps it in float" : "";
+    return "";
   }
   const auto of_target = target_float_.find(node.name);
   return of_target == target_float_.end() ? "" : of_target->second;
+}
+
+bool Settings::is_dynamic(const Node& node) const {
+  const LayerRule* found = rule(node);
+  if (float_nodes_.contains(node.name) ||
+      (found != nullptr && found->keep_float.value_or(false))) {
+    return false;
+  }
+  return found != nullptr && found->activations.dynamic ? *found->activations.dynamic
+                                                        : config_->activations.dynamic;
+}
+
+std::optional<int> Settings::dynamic_axis(const Node& node) const {
+  const std::string kernel = node.op == "Conv" ? "ConvInteger" : "MatMulInteger";
+  const auto& rows = target_->operators;
+  const bool has_kernel = rows.empty() || objective() == Objective::kCoverage ||
+                          std::any_of(rows.begin(), rows.end(), [&](const TargetOperator& row) {
+                            return row.op == kernel;
+                          });
+  return has_kernel && is_dynamic(node) ? dynamic_weight_axis(*graph_, node) : std::nullopt;
 }
 
 bool Settings::corrects_bias(const Node& node) const {

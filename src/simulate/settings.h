@@ -4,6 +4,7 @@
 #include "tare/simulate.h"
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -30,6 +31,10 @@ class Settings {
   bool runs_on_integers(const Node&) const;
   /// Whether a match runs on integers only when what it computes is quantized.
   bool needs_quantized_result(const Match&) const;
+  /// Of a product whose operand is quantized while it runs, the axis of its weights along which
+  /// results vary. Not where the target has no kernel for that, unless coverage is the
+  /// objective.
+  std::optional<int> dynamic_axis(const Node&) const;
   bool corrects_bias(const Node&) const;
   bool rounds_weights(const Node&) const;
   /// Whether weights and channels of the node may be scaled against each other.
@@ -42,6 +47,8 @@ class Settings {
   QuantPoint weight(const Node& node, ValueId, int axis) const;
 
  private:
+  /// Whether the node's operands are quantized while it runs, if at all.
+  bool is_dynamic(const Node&) const;
   QuantPoint point(ValueId, Role, const ValueConfig&, const ValueOverride*,
                    DType automatic) const;
 

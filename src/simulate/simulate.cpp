@@ -20,13 +20,15 @@ class SimulatedBuilder final : public RegionBuilder {
       : RegionBuilder(source, accumulator), settings_(settings) {}
 
   ValueId weight(const Node& reader, ValueId constant, int axis) override {
-    QuantPoint point = settings_.weight(reader, constant, axis);
-    point.reader = source().find_node(reader.name);
-    // One constant read along two axes needs two sets of parameters.
-    while (find(point.name) != nullptr && find(point.name)->spec != point.spec) {
-      point.name += "'";
-    }
-    return storage(constant, add(std::move(point)));
+    return storage(constant, weight_point(reader, constant, axis));
+  }
+
+  /// Only the weight of a dynamic product has a point: no other parameters are known before.
+  DynamicProduct dynamic(NodeId id, int weight_axis) {
+    const Node& node = source().node(id);
+    DynamicProduct product{id, weight_point(node, node.inputs[1], weight_axis)};
+    take_names();
+    return product;
   }
 
   /// Replaces the region, or leaves it and says why where its pattern throws an Error.
@@ -49,6 +51,16 @@ class SimulatedBuilder final : public RegionBuilder {
   std::vector<QuantPoint> points;
 
  private:
+  std::string weight_point(const Node& reader, ValueId constant, int axis) {
+    QuantPoint point = settings_.weight(reader, constant, axis);
+    point.reader = source().find_node(reader.name);
+    // One constant read along two axes needs two sets of parameters.
+    while (find(point.name) != nullptr && find(point.name)->spec != point.spec) {
+      point.name += "'";
+    }
+    return add(std::move(point));
+  }
+
   std::string activation_point(ValueId root) override {
     QuantPoint point = settings_.activation(root);
     if (source().constant(root) != nullptr) {
@@ -193,6 +205,14 @@ SimulatedGraph simulate(const Graph& graph, const Config& config, const Target& 
       builder.quantize_for_all(region.quantized_result);
       const std::vector<std::string> names = builder.take_names();
       region.points.insert(region.points.end(), names.begin(), names.end());
+    }
+  }
+  for (const NodeId id : result.source.topological_order()) {
+    const Node& node = result.source.node(id);
+    if (const auto axis = settings.dynamic_axis(node)) {
+      result.dynamic.push_back(builder.dynamic(id, *axis));
+      std::erase_if(result.kept_float,
+                    [&](const KeptFloat& kept) { return kept.node == node.name; });
     }
   }
   result.points = std::move(builder.points);

@@ -2,13 +2,14 @@
 #include "tare/execute.h"
 
 #include "conformance/backend_case.h"
+#include "docs/reference_page.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <iostream>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include <gtest/gtest.h>
 
@@ -103,18 +104,6 @@ const std::set<std::string> kRequired{"Abs",
                                       "Upsample",
                                       "Where"};
 
-/// What became of the cases, for the summary.
-struct Tally {
-  std::size_t passed = 0;
-  std::size_t failed = 0;
-  std::map<std::string, std::vector<std::string>> skipped;  ///< by reason
-};
-
-Tally& tally() {
-  static Tally instance;
-  return instance;
-}
-
 std::vector<std::string> case_names() {
   std::vector<std::string> names;
   const std::filesystem::path root(TARE_ONNX_TEST_DATA);
@@ -130,6 +119,10 @@ std::vector<std::string> case_names() {
   return names;
 }
 
+std::filesystem::path case_folder(const std::string& name) {
+  return std::filesystem::path(TARE_ONNX_TEST_DATA) / name;
+}
+
 std::string test_name(const ::testing::TestParamInfo<std::string>& info) {
   std::string name = info.param;
   std::replace_if(
@@ -137,62 +130,56 @@ std::string test_name(const ::testing::TestParamInfo<std::string>& info) {
   return name;
 }
 
-/// Integers and truth values equal, floats within the tolerance of onnx's own runner
-/// (onnx/backend/test/loader): relative 1e-3, absolute 1e-7.
-void expect_close(const Tensor& actual, const Tensor& expected) {
-  ASSERT_EQ(actual.dtype(), expected.dtype());
-  ASSERT_EQ(actual.shape(), expected.shape());
+/// How results differ, empty where they do not: integers and truth values are to be equal,
+/// floats within the tolerance of onnx's own runner (onnx/backend/test/loader): relative 1e-3,
+/// absolute 1e-7.
+std::string difference(const Tensor& actual, const Tensor& expected) {
+  if (actual.dtype() != expected.dtype() || actual.shape() != expected.shape()) {
+    return "the result is " + std::string(name_of(actual.dtype())) + to_string(actual.shape());
+  }
   if (!is_float(expected.dtype())) {
-    EXPECT_EQ(actual.to_int64(), expected.to_int64());
-    return;
+    return actual.to_int64() == expected.to_int64() ? "" : "integers differ";
   }
   const auto a = actual.to_double();
   const auto e = expected.to_double();
   for (std::size_t i = 0; i < a.size(); ++i) {
     const bool same = a[i] == e[i] || (std::isnan(a[i]) && std::isnan(e[i]));
-    ASSERT_TRUE(same || std::abs(a[i] - e[i]) <= 1e-7 + 1e-3 * std::abs(e[i]))
-        << "element " << i << " is " << a[i] << ", expected " << e[i];
-  }
-}
-
-class OnnxBackend : public ::testing::TestWithParam<std::string> {
- protected:
-  /// Counts the outcome, whatever ended the test.
-  void TearDown() override {
-    if (!IsSkipped()) {
-      ++(HasFailure() ? tally().failed : tally().passed);
+    if (!same && !(std::abs(a[i] - e[i]) <= 1e-7 + 1e-3 * std::abs(e[i]))) {
+      std::ostringstream text;
+      text << "element " << i << " is " << a[i] << ", expected " << e[i];
+      return text.str();
     }
   }
+  return "";
+}
 
-  /// Runs all data sets; throws NotInScope.
-  static void run(const BackendCase& test) {
-    for (std::size_t set = 0; set < test.data_sets(); ++set) {
-      const DataSet data = test.data(set);
-      const std::vector<Tensor> results = execute(test, set, data.inputs);
-      ASSERT_EQ(results.size(), data.outputs.size());
-      for (std::size_t i = 0; i < results.size(); ++i) {
-        SCOPED_TRACE("data set " + std::to_string(set) + ", output " + std::to_string(i));
-        expect_close(results[i], data.outputs[i]);
+std::vector<Tensor> execute(const BackendCase& test, std::size_t set,
+                            const std::vector<Tensor>& inputs) try {
+  const Graph graph = test.graph(set);
+  return Executable(graph).run(inputs);
+} catch (const Error& error) {
+  if (error.code() != ErrorCode::kUnsupported) {
+    throw;
+  }
+  throw NotInScope(error.faults().front().what);
+}
+
+/// Runs all data sets; what the first result that differs says. Throws NotInScope.
+std::string run(const BackendCase& test) {
+  for (std::size_t set = 0; set < test.data_sets(); ++set) {
+    const DataSet data = test.data(set);
+    const std::vector<Tensor> results = execute(test, set, data.inputs);
+    if (results.size() != data.outputs.size()) {
+      return std::to_string(results.size()) + " results";
+    }
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (const std::string text = difference(results[i], data.outputs[i]); !text.empty()) {
+        return "data set " + std::to_string(set) + ", output " + std::to_string(i) + ": " +
+               text;
       }
     }
   }
-
- private:
-  static std::vector<Tensor> execute(const BackendCase& test, std::size_t set,
-                                     const std::vector<Tensor>& inputs) try {
-    const Graph graph = test.graph(set);
-    return Executable(graph).run(inputs);
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::kUnsupported) {
-      throw;
-    }
-    throw NotInScope(error.faults().front().what);
-  }
-};
-
-/// The reason without the name of the node and the like, so that equal ones are grouped.
-std::string group_of(std::string reason) {
-  return reason.substr(0, reason.find(" (node"));
+  return "";
 }
 
 /// Whether an operator that must run does not, for a reason other than those agreed upon: types
@@ -208,15 +195,16 @@ bool is_gap(const BackendCase& test, const std::string& reason) {
          });
 }
 
+class OnnxBackend : public ::testing::TestWithParam<std::string> {};
+
 TEST_P(OnnxBackend, Agrees) {
-  const BackendCase test(std::filesystem::path(TARE_ONNX_TEST_DATA) / GetParam());
+  const BackendCase test(case_folder(GetParam()));
   try {
-    run(test);
+    EXPECT_EQ(run(test), "");
   } catch (const NotInScope& limit) {
     if (is_gap(test, limit.what())) {
       FAIL() << limit.what();
     }
-    tally().skipped[group_of(limit.what())].push_back(GetParam());
     GTEST_SKIP() << limit.what();
   }
 }
@@ -231,28 +219,66 @@ TEST(OnnxBackendData, IsInstalled) {
   EXPECT_GT(case_names().size(), kRequired.size());
 }
 
-class Summary : public ::testing::Environment {
- public:
-  void TearDown() override {
-    std::size_t skipped = 0;
-    for (const auto& [reason, names] : tally().skipped) {
-      skipped += names.size();
-    }
-    std::cout << "onnx backend tests: " << tally().passed + tally().failed << " ran, "
-              << tally().passed << " passed, " << tally().failed << " failed, " << skipped
-              << " skipped\n";
-    for (const auto& [reason, names] : tally().skipped) {
-      std::cout << "  " << names.size() << " skipped: " << reason << " (" << names.front()
-                << (names.size() > 1 ? ", ..." : "") << ")\n";
-    }
+/// The reason without the name of the node and the like, so that equal ones are grouped.
+std::string group_of(const std::string& reason) {
+  return reason.substr(0, reason.find(" (node"));
+}
+
+struct Counts {
+  std::size_t passed = 0;
+  std::size_t failed = 0;
+  std::size_t skipped = 0;
+
+  Counts& operator+=(const Counts& other) {
+    passed += other.passed;
+    failed += other.failed;
+    skipped += other.skipped;
+    return *this;
   }
 };
 
+Row row_of(const std::string& name, const Counts& counts) {
+  return {name, std::to_string(counts.passed), std::to_string(counts.failed),
+          std::to_string(counts.skipped)};
+}
+
+TEST(Reference, SaysWhichBackendTestsRun) {
+  std::map<std::string, std::vector<std::string>> skipped;
+  std::map<std::string, Counts> counts;
+  for (const std::string& name : case_names()) {
+    Counts& of_group = counts[name.substr(0, name.find('/'))];
+    try {
+      ++(run(BackendCase(case_folder(name))).empty() ? of_group.passed : of_group.failed);
+    } catch (const NotInScope& limit) {
+      ++of_group.skipped;
+      skipped[group_of(limit.what())].push_back(name);
+    }
+  }
+  if (counts.empty()) {
+    GTEST_SKIP() << "the backend tests of the onnx project (libonnx-testdata) were not found";
+  }
+  std::vector<Row> rows;
+  Counts all;
+  for (const auto& [group, of_group] : counts) {
+    rows.push_back(row_of(group, of_group));
+    all += of_group;
+  }
+  rows.push_back(row_of("in all", all));
+  std::string text = reference_page(
+      "tests/conformance/backend_test.cpp", "Backend tests of ONNX",
+      "What becomes of the test cases of the onnx project (Debian's libonnx-testdata) in the "
+      "executor. Each is a\ntest, `ctest --preset release -R OnnxBackend`. Those of the group "
+      "`real` are not counted: the package has addresses in\nplace of their models.");
+  text += table({"cases", "passed", "failed", "skipped"}, rows) + "\nSkipped are:\n";
+  for (const auto& [reason, names] : skipped) {
+    text.append("\n**").append(reason).append("**: ").append(std::to_string(names.size()));
+    text.append("\n\n");
+    for (const std::string& name : names) {
+      text.append("- ").append(name).append("\n");
+    }
+  }
+  expect_reference_page("conformance", text);
+}
+
 }  // namespace
 }  // namespace tare::testing
-
-int main(int argc, char** argv) {
-  ::testing::InitGoogleTest(&argc, argv);
-  ::testing::AddGlobalTestEnvironment(new tare::testing::Summary);
-  return RUN_ALL_TESTS();
-}

@@ -1,16 +1,12 @@
-// docs/reference says what the program's own lists say. With TARE_WRITE_REFERENCE set, the
-// tests write the pages in place of comparing them.
+// docs/reference says what the program's own lists say.
 #include "tare/config.h"
 #include "tare/execute.h"
 #include "tare/pipeline.h"
 
+#include "docs/reference_page.h"
 #include "graph/affine_ops.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
@@ -19,9 +15,8 @@
 namespace tare {
 namespace {
 
-namespace fs = std::filesystem;
-
-using Row = std::vector<std::string>;
+using testing::Row;
+using testing::table;
 
 std::string code(std::string_view text) {
   return "`" + std::string(text) + "`";
@@ -35,28 +30,8 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-std::string line_of(const Row& row) {
-  std::string line = "|";
-  for (std::string cell : row) {
-    for (std::size_t at = 0; (at = cell.find('|', at)) != std::string::npos; at += 2) {
-      cell.insert(at, "\\");
-    }
-    line += cell.empty() ? " |" : " " + cell + " |";
-  }
-  return line + "\n";
-}
-
-std::string table(const Row& head, const std::vector<Row>& rows) {
-  std::string text = line_of(head) + line_of(Row(head.size(), "---"));
-  for (const Row& row : rows) {
-    text += line_of(row);
-  }
-  return text;
-}
-
 std::string page(const std::string& title, const std::string& introduction) {
-  return "<!-- Written by tests/docs/reference_test.cpp from the program's own lists. -->\n# " +
-         title + "\n\n" + introduction + "\n\n";
+  return testing::reference_page("tests/docs/reference_test.cpp", title, introduction);
 }
 
 std::string configuration() {
@@ -213,22 +188,13 @@ constexpr Page kPages[] = {{"calibrators", calibrators},
                            {"patterns", patterns},
                            {"targets", targets}};
 
-class Reference : public testing::TestWithParam<Page> {};
+class Reference : public ::testing::TestWithParam<Page> {};
 
 TEST_P(Reference, IsWhatTheProgramKnows) {
-  const fs::path path =
-      fs::path(TARE_SOURCE_DIR) / "docs/reference" / (std::string(GetParam().name) + ".md");
-  const std::string wanted = GetParam().text();
-  if (std::getenv("TARE_WRITE_REFERENCE") != nullptr) {
-    std::ofstream(path, std::ios::binary) << wanted;
-  }
-  std::ifstream file(path, std::ios::binary);
-  const std::string there{std::istreambuf_iterator<char>(file), {}};
-  EXPECT_TRUE(there == wanted)
-      << path << " is out of date; TARE_WRITE_REFERENCE=1 ctest -R Reference writes it";
+  testing::expect_reference_page(GetParam().name, GetParam().text());
 }
 
-INSTANTIATE_TEST_SUITE_P(Pages, Reference, testing::ValuesIn(kPages),
+INSTANTIATE_TEST_SUITE_P(Pages, Reference, ::testing::ValuesIn(kPages),
                          [](const auto& each) { return std::string(each.param.name); });
 
 }  // namespace

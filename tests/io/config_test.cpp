@@ -49,6 +49,7 @@ activations:
   power_of_two: true
   granularity: per_tensor
   calibrator: {name: percentile, percentile: 99.9}
+  dynamic: true
 weights: {storage: uint8, symmetric: false, narrow: false, bits: 4, power_of_two: true, granularity: per_tensor, calibrator: percentile}
 calibration:
   schedule: independent
@@ -64,6 +65,7 @@ layers:
     keep_float: true
     weights: {narrow: false, bits: 3, power_of_two: true, storage: int8, granularity: per_axis}
     accuracy: {equalization: none, bias_correction: true, rounding: nearest}
+  - {match: {op: MatMul}, activations: {dynamic: false}}
 )");
   Config expected;
   expected.activations = {.storage = DType::kInt8,
@@ -71,14 +73,16 @@ layers:
                           .narrow = false,
                           .power_of_two = true,
                           .granularity = Granularity::kPerTensor,
-                          .calibrator = {"percentile", {{"percentile", 99.9}}}};
+                          .calibrator = {"percentile", {{"percentile", 99.9}}},
+                          .dynamic = true};
   expected.weights = {.storage = DType::kUint8,
                       .symmetric = false,
                       .narrow = false,
                       .power_of_two = true,
                       .bits = 4,
                       .granularity = Granularity::kPerTensor,
-                      .calibrator = {"percentile", {}}};
+                      .calibrator = {"percentile", {}},
+                      .dynamic = false};
   expected.objective = Objective::kSize;
   expected.may_fall_back = false;
   expected.schedule = Schedule::kIndependent;
@@ -91,7 +95,7 @@ layers:
   expected.accumulator = {14, Overflow::kWrap};
   expected.avoid_overflow = true;
   expected.dims = {{"batch", 1}, {"sequence.length", 48}};
-  expected.layers.resize(2);
+  expected.layers.resize(3);
   expected.layers[0].op = "Conv";
   expected.layers[0].name = "features.0.*";
   expected.layers[0].activations.calibrator = {"percentile", {{"percentile", 99.99}}};
@@ -106,7 +110,19 @@ layers:
   expected.layers[1].weights.power_of_two = true;
   expected.layers[1].weights.storage = DType::kInt8;
   expected.layers[1].weights.granularity = Granularity::kPerAxis;
+  expected.layers[2].op = "MatMul";
+  expected.layers[2].activations.dynamic = false;
   EXPECT_EQ(config, expected);
+}
+
+TEST_F(Configuration, SaysDynamicInOneWord) {
+  const Config config = read(
+      "activations: dynamic\nlayers:\n"
+      "  - {match: {op: Conv}, activations: dynamic}\n");
+  EXPECT_TRUE(config.activations.dynamic);
+  EXPECT_EQ(config.layers.at(0).activations.dynamic, true);
+  EXPECT_THROW(read("activations: static\n"), Error);
+  EXPECT_THROW(read("weights: dynamic\n"), Error);
 }
 
 TEST_F(Configuration, ChoosesTheScheduleOfTheEffortUnlessOneIsNamed) {

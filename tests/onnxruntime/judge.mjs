@@ -8,6 +8,7 @@ import {fileURLToPath, pathToFileURL} from 'node:url';
 const USAGE = `usage: node judge.mjs run MODEL SPEC.json OUTDIR [--threads N] [--optimization LEVEL]
        node judge.mjs kernels MODEL [--optimization LEVEL]
        node judge.mjs pass MODEL SPEC.json [--threads N] [--optimization LEVEL]
+       node judge.mjs compare MODEL OTHER SPEC.json [--threads N] [--optimization LEVEL]
        node judge.mjs --help
 
 run      runs every sample, one at a time, and writes output k of all samples to OUTDIR/<k>.bin (raw little-endian,
@@ -16,6 +17,8 @@ kernels  prints the operators left after ONNX Runtime's own optimization:
          {"op_types":{op_type: count},"nodes":[{"name","op_type","domain"}]}; nodes inside sub-graphs are not listed
 pass     runs every sample and drops the outputs; prints {"seconds","samples"}, where seconds covers creating the
          session, reading the samples and running them
+compare  runs every sample through both; prints {"sqnr","same_top","samples"}: how far all float outputs of OTHER are from
+         those of MODEL, in dB, and the share of rows of the first output whose largest element is the same one
 
 --threads N           threads inside one operator, 1 or more (default 1)
 --optimization LEVEL  none, basic, extended or all (default all); with none, QuantizeLinear and DequantizeLinear are
@@ -32,6 +35,7 @@ const COMMANDS = {
   run: {operands: ['MODEL', 'SPEC.json', 'OUTDIR'], options: ['threads', 'optimization'], execute: runCommand},
   kernels: {operands: ['MODEL'], options: ['optimization'], execute: kernelsCommand},
   pass: {operands: ['MODEL', 'SPEC.json'], options: ['threads', 'optimization'], execute: passCommand},
+  compare: {operands: ['MODEL', 'OTHER', 'SPEC.json'], options: ['threads', 'optimization'], execute: compareCommand},
 };
 const OPTIMIZATION_LEVELS = {none: 'disabled', basic: 'basic', extended: 'extended', all: 'all'};
 const ARRAY_TYPES = {
@@ -292,6 +296,54 @@ async function passCommand([model, specPath], options) {
 
 function round(seconds) {
   return Number(seconds.toFixed(6));
+}
+
+// ---- compare --------------------------------------------------------------------------------------------------------
+
+async function compareCommand([model, other, specPath], options) {
+  const ort = await loadRuntime();
+  const spec = readSpec(specPath);
+  const expected = await floatOutputs(ort, await createSession(ort, model, options), spec);
+  const session = await createSession(ort, other, options);
+  const total = {signal: 0, noise: 0, rows: 0, same: 0};
+  await runSamples(ort, session, spec, (outputs, sample) => addSample(total, expected[sample], outputs));
+  const sqnr = total.noise > 0 ? 10 * Math.log10(total.signal / total.noise) : null;
+  return {sqnr, same_top: total.same / total.rows, samples: spec.samples};
+}
+
+// The float outputs of each sample, in the model's order.
+async function floatOutputs(ort, session, spec) {
+  const copies = [];
+  await runSamples(ort, session, spec, (outputs) => {
+    const tensors = session.outputNames.map((name) => ({name, ...pick(outputs[name])}));
+    copies.push(tensors.filter(({type}) => type === 'float32'));
+  });
+  return copies;
+}
+
+function pick({type, data, dims}) {
+  return {type, data: data.slice(), row: dims.at(-1) ?? 1};
+}
+
+function addSample(total, expected, outputs) {
+  expected.forEach(({name, data, row}, k) => {
+    const other = outputs[name]?.data;
+    if (other?.length !== data.length) throw new Failure(`output '${name}' is missing or of another size`);
+    for (let i = 0; i < data.length; ++i) {
+      total.signal += data[i] ** 2;
+      total.noise += (data[i] - other[i]) ** 2;
+    }
+    for (let first = 0; k === 0 && first < data.length; first += row) {
+      total.rows += 1;
+      total.same += largest(data, first, row) === largest(other, first, row) ? 1 : 0;
+    }
+  });
+}
+
+function largest(values, first, count) {
+  let best = first;
+  for (let i = first + 1; i < first + count; ++i) best = values[i] > values[best] ? i : best;
+  return best;
 }
 
 // ---- kernels --------------------------------------------------------------------------------------------------------

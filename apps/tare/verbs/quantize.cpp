@@ -38,13 +38,16 @@ struct Summary {
   std::vector<Sums> sums;
 };
 
+std::string disabled_by(const std::string& point) {
+  return "the table disables '" + point + "'";
+}
+
 /// A table switches regions off by their points.
 KeptFloat disabled(const QuantizeResult& result, const Region& region) {
   const auto point =
       std::find_if(region.points.begin(), region.points.end(),
                    [&](const std::string& name) { return !result.table.at(name).enabled; });
-  return {result.simulated.source.node(region.match.root()).name,
-          "the table disables '" + *point + "'"};
+  return {result.simulated.source.node(region.match.root()).name, disabled_by(*point)};
 }
 
 /// Regions may share nodes; each counts once.
@@ -65,6 +68,14 @@ Summary summarize(const QuantizeResult& result) {
         const Node& node = result.simulated.source.node(id);
         summary.quantized.push_back({node.name, node.op, std::string(region.pattern->name)});
       }
+    }
+  }
+  for (const DynamicProduct& product : result.simulated.dynamic) {
+    const Node& node = result.simulated.source.node(product.node);
+    if (result.table.at(product.weight).enabled) {
+      summary.quantized.push_back({node.name, node.op, "dynamic"});
+    } else {
+      summary.kept_float.push_back({node.name, disabled_by(product.weight)});
     }
   }
   for (const ProductSums& sums : guaranteed_sums(result.integer)) {
@@ -116,7 +127,7 @@ std::string as_text(const Job& job, const Summary& summary) {
     text += fmt::format("  {:<12}{}\n", name, value);
   };
   row("target", job.target);
-  row("samples", std::to_string(job.samples));
+  row("samples", job.samples == 0 ? "none" : std::to_string(job.samples));
   row("points", std::to_string(summary.points));
   row("quantized", by_operator(summary));
   row("accumulator", widest_sums(summary));
@@ -156,12 +167,17 @@ Json as_json(const Job& job, const Summary& summary) {
   return json;
 }
 
-void require_source(const Options& options) {
-  if (!options.has("data") && !options.has("stats") && !options.has("table")) {
+bool has_source(const Options& options) {
+  return options.has("data") || options.has("stats") || options.has("table");
+}
+
+void require_source(const Options& options, const Config& config) {
+  if (!has_source(options) && !config.activations.dynamic) {
     throw Error(ErrorCode::kInvalidConfig, "quantize", "option '--data' is missing")
         .expected(
             "samples with '--data', statistics of them with '--stats', or parameters with "
-            "'--table'");
+            "'--table'")
+        .hint("'--set activations.dynamic=true' needs none");
   }
   if (!options.has("data") && options.has("report")) {
     throw Error(ErrorCode::kInvalidConfig, "quantize", "option '--report' needs '--data'")
@@ -246,6 +262,11 @@ QuantizeResult from_table(const Options& options, const Configuration& configura
   return result;
 }
 
+QuantizeResult from_weights(const Configuration& configuration, const Job& job) {
+  const auto& [config, toolkit] = configuration;
+  return quantize(load_model(job.model, config.dims, nullptr), config, toolkit);
+}
+
 /// What it cost on the samples that it was calibrated on.
 Report report_on(const QuantizeResult& result, const Options& options, const Console& console,
                  const Configuration& configuration, const Job& job) {
@@ -265,13 +286,14 @@ int run(const Options& options, const Console& console) {
   job.model = options.text("MODEL");
   job.output = options.text("output");
   const Summary summary = during("quantizing '" + job.model + "'", [&] {
-    require_source(options);
-    const ReportFiles report_files = require_outputs(options, job);
     const Configuration configuration = read_configuration(options);
+    require_source(options, configuration.config);
+    const ReportFiles report_files = require_outputs(options, job);
     const QuantizeResult result =
         options.has("data")    ? from_data(options, console, configuration, job)
         : options.has("stats") ? from_statistics(options, configuration, job)
-                               : from_table(options, configuration, job);
+        : options.has("table") ? from_table(options, configuration, job)
+                               : from_weights(configuration, job);
     if (writes_table(options)) {
       write_table(options.text("table"), result);
     }

@@ -1,0 +1,241 @@
+// Products whose operand gets its parameters while the network runs.
+#include "tare/error.h"
+#include "tare/pipeline.h"
+
+#include "execute/support.h"
+#include "pipeline/digits.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+namespace tare {
+namespace {
+
+using testing::add;
+using testing::f32;
+using testing::Random;
+
+Config dynamic_config() {
+  Config config;
+  config.activations.dynamic = true;
+  config.objective = Objective::kCoverage;
+  return config;
+}
+
+std::size_t count(const Graph& graph, std::string_view op) {
+  const std::vector<NodeId> nodes = graph.nodes();
+  return static_cast<std::size_t>(std::count_if(
+      nodes.begin(), nodes.end(), [&](NodeId id) { return graph.node(id).op == op; }));
+}
+
+/// What DynamicQuantizeLinear of ONNX says of a row of numbers.
+struct Bytes {
+  explicit Bytes(std::span<const float> values) {
+    const auto [low, high] = std::minmax_element(values.begin(), values.end());
+    const float least = std::min(*low, 0.0F);
+    scale = (std::max(*high, 0.0F) - least) / 255.0F;
+    zero_point = std::clamp(std::nearbyint(-least / scale), 0.0F, 255.0F);
+    for (const float value : values) {
+      steps.push_back(std::clamp(std::nearbyint(value / scale) + zero_point, 0.0F, 255.0F) -
+                      zero_point);
+    }
+  }
+
+  float scale = 0;
+  float zero_point = 0;
+  std::vector<float> steps;  ///< less the zero point
+};
+
+/// The same for a column of weights, symmetric and narrow.
+Bytes symmetric(const std::vector<float>& column) {
+  Bytes result(column);
+  float largest = 0;
+  for (const float w : column) {
+    largest = std::max(largest, std::abs(w));
+  }
+  result.scale = largest / 127.0F;
+  for (std::size_t k = 0; k < column.size(); ++k) {
+    result.steps[k] = std::nearbyint(column[k] / result.scale);
+  }
+  return result;
+}
+
+class Dynamic : public ::testing::Test {
+ protected:
+  /// x [3, 7] times weights [7, 5].
+  Graph product() {
+    Graph graph;
+    const ValueId x = graph.add_input("x", f32({3, 7}));
+    const ValueId w = graph.add_constant("w", weights_);
+    graph.set_outputs({add(graph, "MatMul", {x, w}, {3, 5})});
+    return graph;
+  }
+
+  Random random_{7};
+  Tensor weights_ = random_.tensor({7, 5});
+  Config config_ = [] {
+    Config config = dynamic_config();
+    config.target = "tensorrt";  // whose kernels do not limit pairs of weights
+    return config;
+  }();
+};
+
+TEST_F(Dynamic, MultipliesIntegersOfTheRangeThatItSees) {
+  const QuantizeResult result = quantize(product(), config_, Toolkit::builtin());
+  const Tensor x = random_.tensor({3, 7});
+  const auto y = Executable(result.integer).run(std::vector<Tensor>{x})[0].to_float();
+  const Bytes row(x.view<float>());
+  for (std::size_t n = 0; n < 5; ++n) {
+    std::vector<float> column;
+    for (std::size_t k = 0; k < 7; ++k) {
+      column.push_back(weights_.view<float>()[k * 5 + n]);
+    }
+    const Bytes w = symmetric(column);
+    for (std::size_t m = 0; m < 3; ++m) {
+      float sum = 0;  // of integers below 2^24
+      for (std::size_t k = 0; k < 7; ++k) {
+        sum += row.steps[m * 7 + k] * w.steps[k];
+      }
+      EXPECT_EQ(y[m * 5 + n], sum * (row.scale * w.scale)) << m << " " << n;
+    }
+  }
+}
+
+TEST_F(Dynamic, StaysWithinHalfAStepOfEachFactor) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", f32({4, 6}));
+  const ValueId dense = add(graph, "Gemm",
+                            {x, graph.add_constant("w", random_.tensor({5, 6})),
+                             graph.add_constant("b", random_.tensor({5}))},
+                            {4, 5}, {{"transB", std::int64_t{1}}});
+  const ValueId image = graph.add_input("image", f32({1, 4, 5, 5}));
+  const ValueId conv = add(graph, "Conv",
+                           {image, graph.add_constant("kernel", random_.tensor({6, 2, 3, 3})),
+                            graph.add_constant("offsets", random_.tensor({6}))},
+                           {1, 6, 3, 3}, {{"group", std::int64_t{2}}});
+  graph.set_outputs({dense, conv});
+  const QuantizeResult result = quantize(graph, config_, Toolkit::builtin());
+  EXPECT_EQ(count(result.integer, "MatMulInteger"), 1U);
+  EXPECT_EQ(count(result.integer, "ConvInteger"), 1U);
+  const std::vector<Tensor> inputs{random_.tensor({4, 6}), random_.tensor({1, 4, 5, 5})};
+  const auto exact = Executable(graph).run(inputs);
+  const auto rounded = Executable(result.integer).run(inputs);
+  // Values within 2 have steps of 4 / 255, weights of 2 / 127.
+  constexpr double kError = 2 * (0.5 * 4 / 255) + 2 * (0.5 * 2 / 127) + 1e-3;
+  for (const auto [output, terms] : {std::pair(0U, 6), std::pair(1U, 18)}) {
+    const auto a = exact[output].to_float();
+    const auto b = rounded[output].to_float();
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      EXPECT_NEAR(a[i], b[i], terms * kError) << output << " " << i;
+    }
+    EXPECT_NE(a, b);
+  }
+}
+
+TEST_F(Dynamic, QuantizesAnOperandOfSeveralProductsOnce) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", f32({3, 7}));
+  std::vector<ValueId> products;
+  for (const char* name : {"q", "k", "v"}) {
+    const ValueId w = graph.add_constant(name, random_.tensor({7, 5}));
+    products.push_back(add(graph, "MatMul", {x, w}, {3, 5}));
+  }
+  graph.set_outputs(products);
+  const Graph integer = quantize(graph, config_, Toolkit::builtin()).integer;
+  EXPECT_EQ(count(integer, "DynamicQuantizeLinear"), 1U);
+  EXPECT_EQ(count(integer, "MatMulInteger"), 3U);
+}
+
+TEST_F(Dynamic, LeavesAllElseInFloat) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", f32({5, 5}));
+  const ValueId square = add(graph, "MatMul", {x, x}, {5, 5});
+  const ValueId sum = add(graph, "Add", {square, x}, {5, 5});
+  graph.set_outputs({add(graph, "Relu", {sum}, {5, 5})});
+  const QuantizeResult result = quantize(graph, config_, Toolkit::builtin());
+  EXPECT_TRUE(result.table.empty());
+  EXPECT_EQ(result.integer, result.prepared);
+}
+
+TEST_F(Dynamic, KeepsNamesAndTypesOfTheModel) {
+  const QuantizeResult result = quantize(product(), config_, Toolkit::builtin());
+  const Graph& before = result.prepared;
+  EXPECT_EQ(result.integer.name(result.integer.outputs()[0]), before.name(before.outputs()[0]));
+  EXPECT_EQ(result.integer.type(result.integer.outputs()[0]), before.type(before.outputs()[0]));
+}
+
+TEST_F(Dynamic, FollowsRulesOfLayers) {
+  const Digits digits;
+  Config config;
+  LayerRule rule;
+  rule.op = "Gemm";
+  rule.activations.dynamic = true;
+  config.layers = {rule};
+  const QuantizeResult some = quantize(digits.model, *digits.data, config, Toolkit::builtin());
+  EXPECT_EQ(count(some.integer, "DynamicQuantizeLinear"), 1U);
+  EXPECT_GT(count(some.integer, "Requantize"), 10U);
+
+  config = dynamic_config();
+  rule.activations.dynamic.reset();
+  rule.keep_float = true;
+  config.layers = {rule};
+  const QuantizeResult others = quantize(digits.model, config, Toolkit::builtin());
+  EXPECT_EQ(count(others.integer, "Gemm"), 1U);
+  EXPECT_GT(count(others.integer, "ConvInteger"), 10U);
+}
+
+TEST_F(Dynamic, LeavesInFloatWhatTheTargetHasNoKernelFor) {
+  const Digits digits;
+  Config config = dynamic_config();
+  config.objective = Objective::kLatency;  // ort-cpu, where a ConvInteger takes longer
+  const QuantizeResult result = quantize(digits.model, config, Toolkit::builtin());
+  EXPECT_EQ(count(result.integer, "MatMulInteger"), 1U);
+  EXPECT_EQ(count(result.integer, "ConvInteger"), 0U);
+  EXPECT_EQ(count(result.integer, "Conv"), count(result.prepared, "Conv"));
+}
+
+TEST_F(Dynamic, IsExplainedAndCompared) {
+  const Digits digits;
+  const QuantizeResult result = quantize(digits.model, dynamic_config(), Toolkit::builtin());
+  const Report report = compare_result(result, *digits.data, Toolkit::builtin());
+  std::size_t products = 0;
+  for (const LayerReport& layer : report.layers) {
+    products += layer.op == "Conv" || layer.op == "Gemm" ? 1 : 0;
+    EXPECT_EQ(layer.runs_as.empty(), layer.op != "Conv" && layer.op != "Gemm") << layer.name;
+  }
+  EXPECT_EQ(products, result.simulated.dynamic.size());
+  EXPECT_GT(report.outputs.at(0).error.sqnr.value(), 30);
+}
+
+TEST_F(Dynamic, NeedsNoSamplesUnlessSomeValuesAreNotDynamic) {
+  const Digits digits;
+  Config config = dynamic_config();
+  LayerRule rule;
+  rule.op = "Conv";
+  rule.activations.dynamic = false;
+  config.layers = {rule};
+  EXPECT_THROW(quantize(digits.model, config, Toolkit::builtin()), Error);
+  config.layers.clear();
+  const QuantizeResult without = quantize(digits.model, config, Toolkit::builtin());
+  const QuantizeResult with = quantize(digits.model, *digits.data, config, Toolkit::builtin());
+  EXPECT_EQ(without.integer, with.integer);
+}
+
+TEST_F(Dynamic, ReadsBackAsItWasWritten) {
+  const Digits digits;
+  const Graph integer = quantize(digits.model, dynamic_config(), Toolkit::builtin()).integer;
+  for (const Form form : {Form::kQdq, Form::kQoperator, Form::kInteger}) {
+    const std::string file = ::testing::TempDir() + "/dynamic.onnx";
+    write_onnx(export_form(integer, form), file);
+    const Graph read = load_model(file, {}, digits.data.get());
+    EXPECT_EQ(count(read, "DynamicQuantizeLinear"), count(integer, "DynamicQuantizeLinear"));
+    const std::vector<Tensor> x{digits.data->read("image", 0, 1)};
+    EXPECT_EQ(Executable(ready_to_run(read, {}, Toolkit::builtin())).run(x),
+              Executable(integer).run(x));
+  }
+}
+
+}  // namespace
+}  // namespace tare
