@@ -41,6 +41,8 @@ class ChannelSummary {
   friend bool operator==(const ChannelSummary&, const ChannelSummary&) = default;
 
  private:
+  void require_channels(std::size_t count) const;
+
   std::uint64_t elements_ = 0;
   std::vector<float> lows_;
   std::vector<float> highs_;

@@ -129,19 +129,21 @@ std::optional<Extremes> ChannelSummary::observe(const TensorView& view) {
   }
   const Extremes extremes{*std::min_element(seen.lows.begin(), seen.lows.end()),
                           *std::max_element(seen.highs.begin(), seen.highs.end())};
+  if (channels() == 0) {
+    *this = of(0, seen.lows, seen.highs, std::vector<ExactSum>(count));
+  }
+  require_channels(count);
+  elements_ += values.size() / count;
   bool finite = true;
-  std::vector<ExactSum> sums(count);
   for (std::size_t c = 0; c < count; ++c) {
     // Whoever looks at the tensor as a whole reports what is not finite.
     const bool is_number = std::isfinite(seen.sums[c]);
     finite = finite && is_number;
-    sums[c].add(is_number ? seen.sums[c] : 0);
-    // Makes 0 of -0: which of these two stays would depend on the order.
-    seen.lows[c] += 0.0F;
-    seen.highs[c] += 0.0F;
+    sums_[c].add(is_number ? seen.sums[c] : 0);
+    // 0 makes 0 of -0: which of these two stays would depend on the order.
+    lows_[c] = std::min(lows_[c], seen.lows[c]) + 0.0F;
+    highs_[c] = std::max(highs_[c], seen.highs[c]) + 0.0F;
   }
-  merge(
-      of(values.size() / count, std::move(seen.lows), std::move(seen.highs), std::move(sums)));
   return finite ? std::optional(extremes) : std::nullopt;
 }
 
@@ -153,16 +155,19 @@ void ChannelSummary::merge(const ChannelSummary& other) {
     *this = other;
     return;
   }
-  if (channels() != other.channels()) {
-    throw Error(ErrorCode::kInvalidData, "",
-                "has " + std::to_string(other.channels()) + " channels")
-        .expected(std::to_string(channels()) + " as before");
-  }
+  require_channels(other.channels());
   elements_ += other.elements_;
   for (std::size_t c = 0; c < channels(); ++c) {
     lows_[c] = std::min(lows_[c], other.lows_[c]);
     highs_[c] = std::max(highs_[c], other.highs_[c]);
     sums_[c].add(other.sums_[c]);
+  }
+}
+
+void ChannelSummary::require_channels(std::size_t count) const {
+  if (channels() != count) {
+    throw Error(ErrorCode::kInvalidData, "", "has " + std::to_string(count) + " channels")
+        .expected(std::to_string(channels()) + " as before");
   }
 }
 

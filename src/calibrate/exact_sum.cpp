@@ -1,12 +1,17 @@
 #include "tare/exact_sum.h"
 
+#include <bit>
 #include <cmath>
 
 namespace tare {
 namespace {
 
 constexpr int kFractionBits = 224;
-constexpr int kMantissaBits = 53;
+// Of a double of IEEE 754.
+constexpr int kStoredBits = 52;
+constexpr int kExponentBias = 1023;
+constexpr std::uint64_t kExponentMask = 0x7FF;
+constexpr std::uint64_t kOne = 1;
 
 /// words += addend << (64 * first), where `high` and `low` are two words of the addend.
 void add_words(ExactSum::Words& words, std::size_t first, std::uint64_t low,
@@ -42,13 +47,13 @@ void subtract_words(ExactSum::Words& words, std::size_t first, std::uint64_t low
 }  // namespace
 
 void ExactSum::add(double x) {
-  int exponent = 0;
-  const double fraction = std::frexp(std::abs(x), &exponent);
-  auto mantissa = static_cast<std::uint64_t>(std::ldexp(fraction, kMantissaBits));
-  // |x| = mantissa * 2^position in units of the last bit.
-  int position = exponent - kMantissaBits + kFractionBits;
+  const auto bits = std::bit_cast<std::uint64_t>(x);
+  const auto exponent = static_cast<int>(bits >> kStoredBits & kExponentMask);
+  std::uint64_t mantissa = (bits & ((kOne << kStoredBits) - 1)) | kOne << kStoredBits;
+  // |x| = mantissa * 2^position in units of the last bit; subnormal numbers are far below that.
+  int position = exponent - kExponentBias - kStoredBits + kFractionBits;
   if (position < 0) {
-    if (position <= -kMantissaBits) {
+    if (position <= -(kStoredBits + 1)) {
       return;
     }
     mantissa >>= -position;

@@ -1,6 +1,8 @@
 #include "tare/calibrator.h"
 #include "tare/error.h"
 
+#include "calibrate/nonzero_bins.h"
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -9,9 +11,10 @@
 namespace tare {
 namespace {
 
-/// Values handled at a time: fits the first-level cache together with the bins.
+/// Values whose bins are found before they are counted: that many stay in the first-level
+/// cache.
 constexpr std::size_t kBlock = 2048;
-/// Values counted between two looks at the tables: far from 32-bit overflow.
+/// Values whose extremes are looked for before they are counted: those stay in the second.
 constexpr std::size_t kPart = 1U << 17U;
 constexpr auto kHalf = static_cast<std::int32_t>(Summary::kBins / 2);
 /// 2^-kSmallestExponent is still a finite float, and 2^116 * 2048 holds the largest one.
@@ -65,66 +68,22 @@ int exponent_for(float magnitude) {
                     kSmallestExponent, kLargestExponent);
 }
 
-/// Adds the bins of `values`, which all lie inside, and returns how many are zero. Several
-/// tables, because consecutive values tend to fall into the same bin and would wait for each
-/// other's increment.
-template <class BinOf>
-std::uint64_t count_bins(std::span<const float> values, BinOf bin_of,
-                         std::vector<std::uint64_t>& bins) {
-  constexpr std::size_t kTables = 4;
-  std::uint64_t zeros = 0;
-  if (values.size() < Summary::kBins * 2) {  // not worth clearing the tables for
-    for (const float x : values) {
-      ++bins[static_cast<std::size_t>(bin_of(x))];
-      zeros += x == 0 ? 1 : 0;
-    }
-    return zeros;
-  }
-  thread_local std::array<std::array<std::uint32_t, Summary::kBins>, kTables> tables{};
-  std::array<std::uint16_t, kBlock> index{};
-  for (std::size_t first = 0; first < values.size(); first += kBlock) {
-    const auto block = values.subspan(first, std::min(kBlock, values.size() - first));
-    std::int32_t zeros_here = 0;
-    for (std::size_t i = 0; i < block.size(); ++i) {
-      index[i] = static_cast<std::uint16_t>(bin_of(block[i]));
-      zeros_here += block[i] == 0 ? 1 : 0;
-    }
-    zeros += static_cast<std::uint64_t>(zeros_here);
-    std::size_t i = 0;
-    for (; i + kTables <= block.size(); i += kTables) {
-      for (std::size_t t = 0; t < kTables; ++t) {
-        ++tables[t][index[i + t]];
-      }
-    }
-    for (; i < block.size(); ++i) {
-      ++tables[0][index[i]];
-    }
-  }
-  for (std::size_t bin = 0; bin < Summary::kBins; ++bin) {
-    std::uint64_t sum = 0;
-    for (auto& table : tables) {
-      sum += table[bin];
-      table[bin] = 0;
-    }
-    bins[bin] += sum;
-  }
-  return zeros;
-}
-
+/// Adds the bins of `values`, which all lie inside, but for zeros, and returns how many those
+/// are.
 std::uint64_t count_bins(std::span<const float> values, int exponent,
                          std::vector<std::uint64_t>& bins) {
-  const float inverse = std::ldexp(1.0F, -exponent);
-  const auto bin_of = [inverse](float x) {
-    return static_cast<std::int32_t>(std::floor(x * inverse)) + kHalf;
-  };
-  if (exponent <= 0) {
-    return count_bins(values, bin_of, bins);
+  const BinGrid grid{std::ldexp(1.0F, -exponent), kHalf};
+  std::array<std::uint16_t, kBlock + kSpareIndices> index;
+  std::uint64_t zeros = values.size();
+  for (std::size_t first = 0; first < values.size(); first += kBlock) {
+    const auto block = values.subspan(first, std::min(kBlock, values.size() - first));
+    const std::size_t count = nonzero_bins(block, grid, index.data());
+    for (std::size_t i = 0; i < count; ++i) {
+      ++bins[index[i]];
+    }
+    zeros -= count;
   }
-  // A negative number that is tiny beside a bin becomes 0 and still belongs below it.
-  const auto below_zero = [bin_of](float x) {
-    return x < 0 ? std::min(bin_of(x), kHalf - 1) : bin_of(x);
-  };
-  return count_bins(values, below_zero, bins);
+  return zeros;
 }
 
 }  // namespace
@@ -195,9 +154,7 @@ void Summary::count_finite(std::span<const float> values, Extremes seen) {
     return;
   }
   hold(exponent_for(std::max(-seen.low, seen.high)));
-  const std::uint64_t zeros = count_bins(values, exponent_, bins_);
-  bins_[static_cast<std::size_t>(kHalf)] -= zeros;
-  zeros_ += zeros;
+  zeros_ += count_bins(values, exponent_, bins_);
 }
 
 void Summary::hold(int exponent) {
