@@ -85,7 +85,7 @@ void merge(const Statistics& from, Statistics& into);
 /// Throws Error(kInvalidData) with every value that is missing from them, or when they are of
 /// another model; Error(kInvalidConfig) for a calibrator that is not known.
 QuantTable choose(const SimulatedGraph&, const Statistics&, std::span<const CalibratorInfo>,
-                  CalibrationAudit* = nullptr);
+                  CalibrationAudit* = nullptr, int threads = 1);
 
 /// HDF5; docs/statistics.md says what is in it. The same statistics give the same bytes. Throw
 /// Error(kIo), and Error(kInvalidData) for files that hold something else.

@@ -3,6 +3,7 @@
 #include "tare/error.h"
 #include "tare/statistics.h"
 
+#include "base/parallel.h"
 #include "calibrate/accumulators.h"
 #include "calibrate/audit.h"
 #include "calibrate/collect.h"
@@ -108,6 +109,8 @@ void move_off_grid(const QuantSpec& spec, std::span<const CalibratorInfo> calibr
   result.params = to_quant_params(result.chosen, spec);
 }
 
+namespace {
+
 PointResult choose_weight(const SimulatedGraph& simulated, const QuantPoint& point,
                           std::span<const CalibratorInfo> calibrators) {
   const Tensor& values = *simulated.source.constant(point.value);
@@ -121,6 +124,23 @@ PointResult choose_weight(const SimulatedGraph& simulated, const QuantPoint& poi
     }
   }
   return result;
+}
+
+}  // namespace
+
+void choose_weights(const SimulatedGraph& simulated,
+                    std::span<const CalibratorInfo> calibrators, int threads,
+                    QuantTable& table) {
+  std::vector<std::pair<const QuantPoint*, PointResult*>> weights;
+  for (const QuantPoint& point : simulated.points) {
+    if (point.role == Role::kWeight) {
+      weights.emplace_back(&point, &table[point.name]);
+    }
+  }
+  parallel_for(weights.size(), thread_count(threads), [&](std::size_t, std::size_t i) {
+    const auto [point, result] = weights[i];
+    *result = choose_weight(simulated, *point, calibrators);
+  });
 }
 
 void require_calibrators(const SimulatedGraph& simulated,
@@ -166,7 +186,7 @@ namespace {
 
 TableDraft draft_table(const SimulatedGraph& simulated, const Collected& collected,
                        std::span<const CalibratorInfo> calibrators, std::size_t lead,
-                       CalibrationAudit* audit) {
+                       int threads, CalibrationAudit* audit) {
   const Statistics& statistics = collected.statistics;
   require_calibrators(simulated, calibrators);
   require_model(model_digest(simulated.source), statistics);
@@ -177,6 +197,7 @@ TableDraft draft_table(const SimulatedGraph& simulated, const Collected& collect
   }
   TableDraft draft;
   draft.lead = lead;
+  choose_weights(simulated, calibrators, threads, draft.table);
   std::vector<const QuantPoint*> accumulators;
   for (const QuantPoint& point : simulated.points) {
     if (point.role == Role::kActivation) {
@@ -191,9 +212,7 @@ TableDraft draft_table(const SimulatedGraph& simulated, const Collected& collect
       audit_activation(simulated, point, draft.table.at(point.name), calibrators, seen,
                        channels == statistics.channels.end() ? nullptr : &channels->second,
                        audit);
-    } else if (point.role == Role::kWeight) {
-      draft.table.emplace(point.name, choose_weight(simulated, point, calibrators));
-    } else {
+    } else if (point.role == Role::kAccumulator) {
       accumulators.push_back(&point);
       if (point.corrects_bias) {
         draft.means.emplace(
@@ -209,8 +228,9 @@ TableDraft draft_table(const SimulatedGraph& simulated, const Collected& collect
 }  // namespace
 
 QuantTable choose(const SimulatedGraph& simulated, const Statistics& statistics,
-                  std::span<const CalibratorInfo> calibrators, CalibrationAudit* audit) {
-  return draft_table(simulated, {statistics, {}}, calibrators, 0, audit).table;
+                  std::span<const CalibratorInfo> calibrators, CalibrationAudit* audit,
+                  int threads) {
+  return draft_table(simulated, {statistics, {}}, calibrators, 0, threads, audit).table;
 }
 
 QuantTable calibrate(const SimulatedGraph& simulated, const Dataset& data,
@@ -229,8 +249,9 @@ QuantTable calibrate(const SimulatedGraph& simulated, const Dataset& data,
   };
   const Collected collected = collect_observing(simulated, data, options, {}, observer, audit);
   return settle(simulated, calibrators, data, options, audit,
-                [&](std::size_t lead, const CalibrateOptions&, CalibrationAudit* own) {
-                  return draft_table(simulated, collected, calibrators, lead, own);
+                [&](std::size_t lead, const CalibrateOptions& part, CalibrationAudit* own) {
+                  return draft_table(simulated, collected, calibrators, lead, part.threads,
+                                     own);
                 });
 }
 

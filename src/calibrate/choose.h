@@ -30,7 +30,8 @@ std::vector<PointResult> choose_activation(const Summary& seen, const TensorObse
 /// product decides and engines differ. A range that the user gave stays, and one for powers of
 /// two: products with these are exact, and a full grid would become one of twice the step.
 void move_off_grid(const QuantSpec&, std::span<const CalibratorInfo>, PointResult&);
-PointResult choose_weight(const SimulatedGraph&, const QuantPoint&,
-                          std::span<const CalibratorInfo>);
+/// Adds all weights to the table.
+void choose_weights(const SimulatedGraph&, std::span<const CalibratorInfo>, int threads,
+                    QuantTable&);
 
 }  // namespace tare

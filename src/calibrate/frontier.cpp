@@ -47,8 +47,9 @@ std::span<std::byte> scratch(std::size_t bytes) {
 
 }  // namespace
 
-Frontier::Frontier(std::vector<Waiting> values, std::size_t runs, std::size_t memory)
-    : values_(std::move(values)) {
+Frontier::Frontier(std::vector<Waiting> values, std::size_t runs, std::size_t memory,
+                   std::unique_ptr<ScratchFile> file)
+    : values_(std::move(values)), file_(std::move(file)) {
   constexpr std::size_t kAlignment = alignof(std::max_align_t);
   for (const Waiting& waiting : values_) {
     offsets_.push_back(record_);
@@ -56,7 +57,7 @@ Frontier::Frontier(std::vector<Waiting> values, std::size_t runs, std::size_t me
   }
   in_memory_ = record_ == 0 ? runs : std::min(runs, memory / record_);
   memory_ = std::make_unique_for_overwrite<std::byte[]>(in_memory_ * record_);
-  if (in_memory_ < runs) {
+  if (in_memory_ < runs && file_ == nullptr) {
     file_ = std::make_unique<ScratchFile>();
   }
 }

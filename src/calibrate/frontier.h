@@ -21,12 +21,16 @@ struct Waiting {
 /// in a temporary file.
 class Frontier {
  public:
-  Frontier(std::vector<Waiting> values, std::size_t runs, std::size_t memory);
+  /// `file` is used where one is needed, whatever is in it; without it one is made.
+  Frontier(std::vector<Waiting> values, std::size_t runs, std::size_t memory,
+           std::unique_ptr<ScratchFile> file = nullptr);
 
   const std::vector<Waiting>& values() const { return values_; }
   /// May be called for different runs at once.
   void write(std::size_t run, std::size_t index, const TensorView&);
   void read(std::size_t run, std::size_t index, Tensor& result) const;
+  /// The file for another frontier, when this one is not read any more; null when it had none.
+  std::unique_ptr<ScratchFile> take_file() { return std::move(file_); }
 
  private:
   std::vector<Waiting> values_;

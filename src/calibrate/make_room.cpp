@@ -76,7 +76,9 @@ void widen(std::size_t channel, double factor, const QuantSpec& spec, PointResul
 bool fit_sums(const SimulatedGraph& simulated, const QuantPoint& point, QuantTable& table) {
   const QuantPoint& factor = *simulated.find(point.weight);
   const bool may_overflow = !simulated.avoids_overflow && simulated.accumulator.bits < 32;
-  if (may_overflow || factor.role != Role::kWeight) {
+  if (may_overflow || factor.role != Role::kWeight ||
+      largest_sum(simulated, point, table) <=
+          static_cast<double>(simulated.accumulator.high())) {
     return false;
   }
   PointResult& weight = table.at(point.weight);

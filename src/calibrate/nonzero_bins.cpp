@@ -37,6 +37,19 @@ constexpr auto kToFront = [] {
   return bytes;
 }();
 
+/// The bins of eight values. Where bins are no wider than 1, multiplying by the inverse loses
+/// nothing.
+template <bool kNarrow>
+__m256i bins_of(__m256 x, __m256 inverse, __m256i bin_of_zero) {
+  __m256i steps = _mm256_cvttps_epi32(_mm256_floor_ps(_mm256_mul_ps(x, inverse)));
+  if constexpr (!kNarrow) {
+    const __m256i below = _mm256_srai_epi32(_mm256_castps_si256(x), 31);  // -1 for x < 0
+    steps = _mm256_blendv_epi8(steps, _mm256_min_epi32(steps, below), below);
+  }
+  return _mm256_add_epi32(steps, bin_of_zero);
+}
+
+template <bool kNarrow>
 std::size_t bins_of_eights(std::span<const float> values, const BinGrid& grid,
                            std::uint16_t* bins) {
   const __m256 inverse = _mm256_set1_ps(grid.inverse_width);
@@ -47,13 +60,7 @@ std::size_t bins_of_eights(std::span<const float> values, const BinGrid& grid,
     const __m256 x = _mm256_loadu_ps(values.data() + i);
     const auto lanes =
         static_cast<unsigned>(_mm256_movemask_ps(_mm256_cmp_ps(x, zero, _CMP_NEQ_UQ)));
-    const __m256i steps = _mm256_cvttps_epi32(_mm256_floor_ps(_mm256_mul_ps(x, inverse)));
-    // The sign is that of x, also of one that is tiny beside a bin; -1 for negative numbers.
-    const __m256i below = _mm256_srai_epi32(_mm256_castps_si256(x), 31);
-    const __m256i bounded =
-        _mm256_or_si256(_mm256_andnot_si256(below, steps),
-                        _mm256_and_si256(below, _mm256_min_epi32(steps, below)));
-    const __m256i wide = _mm256_add_epi32(bounded, bin_of_zero);
+    const __m256i wide = bins_of<kNarrow>(x, inverse, bin_of_zero);
     const __m128i narrow =
         _mm_packus_epi32(_mm256_castsi256_si128(wide), _mm256_extracti128_si256(wide, 1));
     const __m128i order =
@@ -72,7 +79,8 @@ std::size_t nonzero_bins(std::span<const float> values, const BinGrid& grid,
                          std::uint16_t* bins) {
   std::size_t count = 0;
 #ifdef __AVX2__
-  count = bins_of_eights(values, grid, bins);
+  count = grid.inverse_width >= 1 ? bins_of_eights<true>(values, grid, bins)
+                                  : bins_of_eights<false>(values, grid, bins);
   values = values.subspan(values.size() / 8 * 8);
 #endif
   for (const float x : values) {

@@ -130,11 +130,7 @@ TableDraft decide_levels(const SimulatedGraph& simulated, const Dataset& data,
                          const CalibrateOptions& options, CalibrationAudit* audit) {
   TableDraft draft;
   draft.lead = lead;
-  for (const QuantPoint& point : simulated.points) {
-    if (point.role == Role::kWeight) {
-      draft.table.emplace(point.name, choose_weight(simulated, point, calibrators));
-    }
-  }
+  choose_weights(simulated, calibrators, options.threads, draft.table);
   const std::vector<Level> levels = plan_levels(simulated);
   const SampleDigests samples(data);
   SampleWalk walk(simulated.source, samples, options);

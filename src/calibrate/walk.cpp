@@ -94,7 +94,7 @@ void SampleWalk::step(const Graph& graph, std::span<const ValueId> results,
         {kept[i], graph.type(kept[i]), executable.shows_channels_last(results.size() + i)});
   }
   // The old frontier is needed to the end, so each may have half of the memory.
-  Frontier next(std::move(waiting), feed_.runs(), memory_ / 2);
+  Frontier next(std::move(waiting), feed_.runs(), memory_ / 2, std::move(spare_));
 
   const Feed feed = feed_.only(part.data_inputs);
   std::vector<Worker> workers(static_cast<std::size_t>(threads_));
@@ -129,6 +129,7 @@ void SampleWalk::step(const Graph& graph, std::span<const ValueId> results,
       progress(done);
     }
   });
+  spare_ = frontier_.take_file();
   frontier_ = std::move(next);
 }
 

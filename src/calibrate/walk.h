@@ -39,6 +39,8 @@ class SampleWalk {
   int threads_;
   std::size_t memory_;
   Frontier frontier_;
+  /// Of the frontier before: pages that a file has already need not be made and cleared.
+  std::unique_ptr<ScratchFile> spare_;
 };
 
 }  // namespace tare

@@ -177,8 +177,9 @@ ChannelFactors equalizing_factors(const Graph& whole, const Dataset& data, const
   }
   const Trial trial(graph, data, some);
   const SimulatedGraph equal = simulate(equalize(graph, factors), config, target, patterns);
-  Network before(plain, choose(plain, seen, quick));
-  Network after(equal, choose(equal, collect(equal, data, some), quick));
+  Network before(plain, choose(plain, seen, quick, nullptr, options.threads));
+  Network after(equal,
+                choose(equal, collect(equal, data, some), quick, nullptr, options.threads));
   // Where the first half of the samples speaks against them, the rest is not asked.
   const std::size_t half = (trial.runs() + 1) / 2;
   if (after.error(trial, half) >= before.error(trial, half) ||

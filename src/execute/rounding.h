@@ -13,9 +13,11 @@ namespace tare {
 /// limits are those of an 8- or 16-bit storage type, exact in float.
 inline float storage_value(float x, float zero, float low, float high) {
   // rint follows the current mode, which is half to even, and unlike nearbyint it is one
-  // instruction. The order of operands makes NaN fall to `low`; zero takes its place after.
-  const float q = std::rint(x) + zero;
-  return x != x ? zero : std::min(std::max(q, low), high);
+  // instruction, as each of the other lines is in vector code. NaN becomes zero.
+  const float steps = std::rint(x);
+  const float q = (steps == steps ? steps : 0) + zero;
+  const float raised = q < low ? low : q;
+  return high < raised ? high : raised;
 }
 
 /// y[i] = f(x[i], channel of i) over a tensor with extents `shape` in memory order. Without an

@@ -27,6 +27,16 @@ std::vector<Tensor> bias_rows(const SimulatedGraph& simulated, const QuantPoint&
   return rows;
 }
 
+/// The largest distance of a storage value to a zero point.
+double farthest_from_zero(const QuantParams& params) {
+  const auto [low, high] = params.range();
+  std::int64_t result = 0;
+  for (const std::int64_t zero_point : params.zero_point) {
+    result = std::max({result, std::abs(low - zero_point), std::abs(high - zero_point)});
+  }
+  return static_cast<double>(result);
+}
+
 }  // namespace
 
 QuantParams accumulated_params(const QuantParams& input, const QuantParams& weight) {
@@ -72,6 +82,24 @@ std::vector<SumRange> guaranteed_sums(const SimulatedGraph& simulated, const Qua
     }
   }
   return all;
+}
+
+double largest_sum(const SimulatedGraph& simulated, const QuantPoint& point,
+                   const QuantTable& table) {
+  const Node& node = simulated.source.node(*point.reader);
+  const QuantParams& x = table.at(point.input).params;
+  const QuantParams& w = table.at(point.weight).params;
+  double bias = 0;
+  for (const Tensor& row :
+       bias_rows(simulated, point, table.at(point.name), accumulated_params(x, w))) {
+    for (const std::int32_t value : row.view<std::int32_t>()) {
+      bias = std::max(bias, std::abs(static_cast<double>(value)));
+    }
+  }
+  const WeightResults results(node, simulated.source.type(node.inputs[1]).shape);
+  return static_cast<double>(results.weights()) * farthest_from_zero(x) *
+             farthest_from_zero(w) +
+         bias;
 }
 
 }  // namespace tare

@@ -15,4 +15,7 @@ QuantParams accumulated_params(const QuantParams& input, const QuantParams& weig
 std::vector<SumRange> guaranteed_sums(const SimulatedGraph&, const QuantPoint& accumulator,
                                       const QuantTable&);
 
+/// The largest magnitude that any of those sums could have, whatever the weights.
+double largest_sum(const SimulatedGraph&, const QuantPoint& accumulator, const QuantTable&);
+
 }  // namespace tare
