@@ -130,6 +130,8 @@ void LayerRows::copy_window(const TensorView& input, std::size_t position, std::
   const auto channels = static_cast<std::size_t>(input.type->shape[1]);
   const std::size_t in_group = channels / matrix_.groups;
   const std::size_t taps = matrix_.columns / in_group;
+  // Where the first channel of each tap is; null in the padding.
+  std::vector<const float*> taps_at(taps);
   for (std::size_t tap = 0; tap < taps; ++tap) {
     std::size_t at = position * stride[0];
     bool inside = true;
@@ -141,9 +143,14 @@ void LayerRows::copy_window(const TensorView& input, std::size_t position, std::
       inside = inside && index >= 0 && index < window.input[axis];
       at += static_cast<std::size_t>(index) * stride[axis + 2];
     }
-    for (std::size_t c = 0; c < channels; ++c) {
-      row(c / in_group, to)[c % in_group * taps + tap] =
-          inside ? elements[at + c * stride[1]] : 0.0F;
+    taps_at[tap] = inside ? elements.data() + at : nullptr;
+  }
+  for (std::size_t group = 0; group < matrix_.groups; ++group) {
+    float* line = row(group, to);
+    for (std::size_t c = group * in_group; c < (group + 1) * in_group; ++c) {
+      for (const float* at : taps_at) {
+        *line++ = at == nullptr ? 0.0F : at[c * stride[1]];
+      }
     }
   }
 }

@@ -1,5 +1,6 @@
 #include "calibrate/round_weights.h"
 
+#include "base/parallel.h"
 #include "calibrate/rounding.h"
 #include "calibrate/weights.h"
 
@@ -87,11 +88,12 @@ void round_weights(const SimulatedGraph& simulated, const QuantPoint& accumulato
   }
 
   weight.rounding.assign(static_cast<std::size_t>(exact.size()), 0);
-  std::vector<float> steps(matrix.outputs * matrix.columns);
-  for (std::size_t group = 0; group < matrix.groups; ++group) {
-    const std::vector<float> inputs =
-        storage_steps(rows.values(group), table.at(accumulator.input).params);
-    task.rows = inputs;
+  const QuantParams& input = table.at(accumulator.input).params;
+  const auto round_group = [&](std::size_t group, int own_threads) {
+    RoundingTask own = task;
+    const std::vector<float> inputs = storage_steps(rows.values(group), input);
+    own.rows = inputs;
+    std::vector<float> steps(matrix.outputs * matrix.columns);
     for (std::size_t i = 0; i < steps.size(); ++i) {
       const std::size_t output = i / matrix.columns;
       const std::size_t channel = params.per_axis() ? group * matrix.outputs + output : 0;
@@ -100,12 +102,19 @@ void round_weights(const SimulatedGraph& simulated, const QuantPoint& accumulato
                  static_cast<float>(params.zero_point[channel]);
     }
     const std::vector<float> real = steps;
-    round_for_outputs(task, steps, threads);
+    round_for_outputs(own, steps, own_threads);
     for (std::size_t i = 0; i < steps.size(); ++i) {
       weight.rounding[matrix.at(group, i / matrix.columns, i % matrix.columns)] =
           static_cast<std::int8_t>(steps[i] -
                                    std::clamp(std::nearbyint(real[i]), task.low, task.high));
     }
+  };
+  // Many groups are small ones.
+  if (matrix.groups == 1) {
+    round_group(0, threads);
+  } else {
+    parallel_for(matrix.groups, threads,
+                 [&](std::size_t, std::size_t group) { round_group(group, 1); });
   }
   if (std::all_of(weight.rounding.begin(), weight.rounding.end(),
                   [](std::int8_t step) { return step == 0; })) {

@@ -22,18 +22,32 @@ constexpr std::size_t kBlock = 1024;
 /// Outputs that are rounded together.
 constexpr std::size_t kOutputs = 32;
 
-/// Second moments of the rows in some columns.
-Matrix second_moments(const RowMajor& rows, bool centred) {
+/// Second moments of the rows in some columns. Their sums are exact, so it does not matter who
+/// adds up which.
+Matrix second_moments(const RowMajor& rows, bool centred, int threads) {
   // Integers up to 255: sums of that many products are exact in float32.
   constexpr Index kExact = 256;
   const Index columns = rows.cols();
+  std::vector<Eigen::MatrixXd> of_workers(static_cast<std::size_t>(threads));
+  parallel_for(static_cast<std::size_t>((rows.rows() + kExact - 1) / kExact), threads,
+               [&](std::size_t worker, std::size_t chunk) {
+                 const OneThread one_thread;
+                 const Index first = static_cast<Index>(chunk) * kExact;
+                 const auto some =
+                     rows.middleRows(first, std::min(kExact, rows.rows() - first));
+                 Matrix part = Matrix::Zero(columns, columns);
+                 part.selfadjointView<Eigen::Lower>().rankUpdate(some.transpose());
+                 Eigen::MatrixXd& sums = of_workers[worker];
+                 if (sums.size() == 0) {
+                   sums.setZero(columns, columns);
+                 }
+                 sums += part.cast<double>();
+               });
   Eigen::MatrixXd sums = Eigen::MatrixXd::Zero(columns, columns);
-  Matrix part(columns, columns);
-  for (Index first = 0; first < rows.rows(); first += kExact) {
-    const auto some = rows.middleRows(first, std::min(kExact, rows.rows() - first));
-    part.setZero();
-    part.selfadjointView<Eigen::Lower>().rankUpdate(some.transpose());
-    sums += part.cast<double>();
+  for (const Eigen::MatrixXd& own : of_workers) {
+    if (own.size() != 0) {
+      sums += own;
+    }
   }
   const auto count = static_cast<double>(rows.rows());
   if (centred) {
@@ -46,8 +60,8 @@ Matrix second_moments(const RowMajor& rows, bool centred) {
 /// How errors of the weights in some columns act on the squared error of an output.
 class ErrorModel {
  public:
-  ErrorModel(const RowMajor& rows, bool centred) {
-    moments_ = second_moments(rows, centred);
+  ErrorModel(const RowMajor& rows, bool centred, int threads) {
+    moments_ = second_moments(rows, centred, threads);
     // The more a column counts, the earlier it is rounded: the last one first.
     order_.resize(static_cast<std::size_t>(moments_.cols()));
     std::iota(order_.begin(), order_.end(), Index{0});
@@ -204,7 +218,8 @@ void round_for_outputs(const RoundingTask& task, std::span<float> weights, int t
   for (std::size_t first = 0; first < task.columns; first += kBlock) {
     const std::size_t width = std::min(kBlock, task.columns - first);
     const ErrorModel model(
-        leading.middleCols(static_cast<Index>(first), static_cast<Index>(width)), task.centred);
+        leading.middleCols(static_cast<Index>(first), static_cast<Index>(width)), task.centred,
+        threads);
     const Rounder rounder(task, model, first);
     parallel_for(
         (outputs + kOutputs - 1) / kOutputs, threads, [&](std::size_t, std::size_t chunk) {

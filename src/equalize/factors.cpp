@@ -8,6 +8,7 @@
 #include "simulate/settings.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -96,6 +97,57 @@ ChannelFactors factors_for(const SimulatedGraph& simulated, const Statistics& st
   return result;
 }
 
+/// The factor of each class.
+std::vector<float> by_class(const ChannelFactors& factors, const Graph& graph,
+                            const ChannelClasses& classes) {
+  std::vector<float> result(classes.count(), 1.0F);
+  for (const auto& [name, of_channels] : factors) {
+    const auto own = classes.of(*graph.find_value(name));
+    for (std::size_t c = 0; c < own.size(); ++c) {
+      if (own[c]) {
+        result[*own[c]] = of_channels[c];
+      }
+    }
+  }
+  return result;
+}
+
+/// What the equalized network would show of a value, as far as its extremes and means go, whose
+/// channels are divided by these factors.
+void divide(std::span<const float> factors, Summary& values, ChannelSummary& channels) {
+  std::vector<float> lows = channels.lows();
+  std::vector<float> highs = channels.highs();
+  const std::vector<double> means = channels.means();
+  std::vector<ExactSum> sums(factors.size());
+  for (std::size_t c = 0; c < factors.size(); ++c) {
+    lows[c] /= factors[c];
+    highs[c] /= factors[c];
+    sums[c].add(means[c] * static_cast<double>(channels.elements()) /
+                static_cast<double>(factors[c]));
+  }
+  values = {};
+  values.observe(std::array{*std::min_element(lows.begin(), lows.end()),
+                            *std::max_element(highs.begin(), highs.end())});
+  channels = ChannelSummary::of(channels.elements(), std::move(lows), std::move(highs),
+                                std::move(sums));
+}
+
+Statistics divided(Statistics seen, const ChannelFactors& factors, const Graph& graph,
+                   const ChannelClasses& classes) {
+  const std::vector<float> of_classes = by_class(factors, graph, classes);
+  for (auto& [name, channels] : seen.channels) {
+    const auto own = classes.of(*graph.find_value(name));
+    std::vector<float> of_channels;
+    for (const auto& c : own) {
+      of_channels.push_back(c ? of_classes[*c] : 1.0F);
+    }
+    if (!own.empty() && own.size() == channels.channels()) {
+      divide(of_channels, seen.values.at(name), channels);
+    }
+  }
+  return seen;
+}
+
 class WholeRange final : public Calibrator {
  public:
   Range choose(const Summary& seen, const QuantSpec&) const override {
@@ -178,8 +230,9 @@ ChannelFactors equalizing_factors(const Graph& whole, const Dataset& data, const
   const Trial trial(graph, data, some);
   const SimulatedGraph equal = simulate(equalize(graph, factors), config, target, patterns);
   Network before(plain, choose(plain, seen, quick, nullptr, options.threads));
-  Network after(equal,
-                choose(equal, collect(equal, data, some), quick, nullptr, options.threads));
+  Statistics after_seen = divided(seen, factors, plain.source, classes);
+  after_seen.model = model_digest(equal.source);
+  Network after(equal, choose(equal, after_seen, quick, nullptr, options.threads));
   // Where the first half of the samples speaks against them, the rest is not asked.
   const std::size_t half = (trial.runs() + 1) / 2;
   if (after.error(trial, half) >= before.error(trial, half) ||

@@ -33,7 +33,7 @@ void audit_accumulators(const Config& config, const Graph& integer,
 /// longer than a pass over the samples, if that leaves some.
 std::size_t tried_samples(std::size_t used, std::size_t points) {
   constexpr std::size_t kLeast = 2;
-  constexpr std::size_t kEnough = 16;
+  constexpr std::size_t kEnough = 8;
   return std::clamp(used / std::max<std::size_t>(points, 1), kLeast, kEnough);
 }
 
