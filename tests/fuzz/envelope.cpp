@@ -288,6 +288,7 @@ class Interpreter {
       };
       // One rounding of the quotient, and one of the ratio of scales.
       const auto apart = [&](double steps) { return 4 * kEpsilon * std::abs(steps) + slack_; };
+      const double stored_in_float = 2 * kEpsilon * std::abs(zero);
       double least = constant ? known[i] : stored(steps_low - apart(steps_low));
       double most = constant ? known[i] : stored(steps_high + apart(steps_high));
       if (difference_ == Difference::kRounding) {
@@ -301,8 +302,8 @@ class Interpreter {
             moved = std::abs(static_cast<double>(corrections[i % corrections.size()])) / scale;
           }
         }
-        least = std::min(least, steps_low + zero - moved - 2 * kEpsilon * std::abs(steps_low));
-        most = std::max(most, steps_high + zero + moved + 2 * kEpsilon * std::abs(steps_high));
+        least = std::min(least, steps_low + zero - moved - apart(steps_low) - stored_in_float);
+        most = std::max(most, steps_high + zero + moved + apart(steps_high) + stored_in_float);
       }
       low[i] = std::isnan(least) ? -kInfinity : static_cast<float>(least);
       high[i] = std::isnan(most) ? kInfinity : static_cast<float>(most);

@@ -148,7 +148,7 @@ class Drawing {
   }
 
   std::optional<ValueId> convolution(ValueId x) {
-    const Shape& shape = shape_of(x);
+    const Shape shape = shape_of(x);
     const std::int64_t channels = shape[1];
     const Window w = window(shape, true);
     if (w.extents.empty()) {
@@ -168,7 +168,7 @@ class Drawing {
   }
 
   std::optional<ValueId> transposed_convolution(ValueId x) {
-    const Shape& shape = shape_of(x);
+    const Shape shape = shape_of(x);
     const std::int64_t results = choices_.between(1, 4);
     const Integers kernel{choices_.between(1, 3), choices_.between(1, 3)};
     const Integers strides{choices_.between(1, 2), choices_.between(1, 2)};
@@ -179,7 +179,7 @@ class Drawing {
   }
 
   std::optional<ValueId> pool(ValueId x) {
-    const Shape& shape = shape_of(x);
+    const Shape shape = shape_of(x);
     const Window w = window(shape, false);
     if (w.extents.empty()) {
       return {};
@@ -207,7 +207,7 @@ class Drawing {
 
   /// Operators on images.
   std::optional<ValueId> spatial(ValueId x) {
-    const Shape& shape = shape_of(x);
+    const Shape shape = shape_of(x);
     switch (choices_.below(10)) {
       case 0:
         return op("GlobalAveragePool", {x}, {1, shape[1], 1, 1});
@@ -238,7 +238,7 @@ class Drawing {
   }
 
   std::optional<ValueId> product(ValueId x) {
-    const Shape& shape = shape_of(x);
+    const Shape shape = shape_of(x);
     const std::int64_t results = choices_.between(1, 5);
     Shape result = shape;
     result.back() = results;
@@ -290,7 +290,7 @@ class Drawing {
   }
 
   std::optional<ValueId> moved(ValueId x) {
-    const Shape& shape = shape_of(x);
+    const Shape shape = shape_of(x);
     if (shape.size() != 4) {
       return op("Reshape", {x, integers({1, -1, 1, 1})}, {1, shape[1], 1, 1});
     }

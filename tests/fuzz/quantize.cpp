@@ -103,7 +103,8 @@ void require_read_back(const Case& c, const QuantizeResult& result) {
     const Graph again =
         must("lowering " + name, [&] { return lower_quantized(read, c.config, Toolkit{}); });
     const std::string difference = testing::SameStructure(result.integer, again).difference();
-    require(difference.empty(), name + " reads back as another graph: " + difference);
+    require(difference.empty(), name + " reads back as another graph: " + difference + "\n" +
+                                    (difference.empty() ? "" : print(again)));
     const Target target = read_target(c.config.target);
     must("writing for the target",
          [&] { write_onnx(export_form(result.integer, form, target), file); });
@@ -122,10 +123,18 @@ void run(Bytes bytes) {
   const Case c{std::move(network), config, std::move(data)};
   must("verifying the network", [&] { verify(c.network.graph); });
   const QuantizeResult result = quantized(c, 1);
-  must("verifying what was quantized", [&] { verify(result.integer); });
-  require_close(c, result);
-  require_the_same_again(c, result);
-  require_read_back(c, result);
+  try {
+    must("verifying what was quantized", [&] { verify(result.integer); });
+    require_close(c, result);
+    require_the_same_again(c, result);
+    require_read_back(c, result);
+  } catch (const Finding& finding) {
+    std::string text = finding.what();
+    for (const std::string& setting : settings) {
+      text += "\n--set " + setting;
+    }
+    throw Finding(text + "\n" + print(c.network.graph) + print(result.integer));
+  }
 }
 
 }  // namespace

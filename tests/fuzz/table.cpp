@@ -9,9 +9,9 @@
 namespace tare::fuzz {
 namespace {
 
-Config configuration(Objective objective) {
+Config configuration() {
   Config config;
-  config.objective = objective;
+  config.objective = Objective::kCoverage;
   return config;
 }
 
@@ -22,10 +22,11 @@ File written(const QuantizeResult& result) {
 
 std::vector<File> seeds() {
   std::vector<File> result;
-  for (const Objective objective :
-       {Objective::kLatency, Objective::kCoverage, Objective::kSize}) {
-    result.push_back(written(quantize(small_network(), small_samples(),
-                                      configuration(objective), Toolkit::builtin())));
+  for (const Effort effort : {Effort::kFast, Effort::kDefault}) {
+    Config config = configuration();
+    config.effort = effort;
+    result.push_back(
+        written(quantize(small_network(), small_samples(), config, Toolkit::builtin())));
   }
   return result;
 }
@@ -34,13 +35,13 @@ void run(Bytes bytes) {
   const TableFile file(Scratch::write("table.yaml", bytes));
   (void)file.inputs();
   const QuantizeResult result =
-      quantize(small_network(), file, configuration(Objective::kCoverage), Toolkit::builtin());
+      quantize(small_network(), file, configuration(), Toolkit::builtin());
   must("binding", [&] { return tare::bind(result.simulated, result.table); });
   must("running", [&] { run_once(result.integer); });
   const File text = must("writing", [&] { return written(result); });
   const QuantizeResult again = must("reading what was written", [&] {
-    return quantize(small_network(), TableFile(Scratch::path("written.yaml")),
-                    configuration(Objective::kCoverage), Toolkit::builtin());
+    return quantize(small_network(), TableFile(Scratch::path("written.yaml")), configuration(),
+                    Toolkit::builtin());
   });
   require(again.integer == result.integer, "another graph the second time");
   require(written(again) == text, "other bytes the second time");
