@@ -6,8 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iomanip>
 #include <limits>
-#include <set>
+#include <sstream>
 #include <string>
 #include <string_view>
 
@@ -63,12 +64,16 @@ Tensor magnitudes(const Envelope& e) {
              [](double low, double high) { return std::max(std::abs(low), std::abs(high)); });
 }
 
-/// Moves both ends away by `error`; what is no number afterwards is not known.
+/// Moves both ends away by `error`, and by what sums of so few terms may lose to underflow;
+/// what is no number afterwards is not known.
 Envelope widened(const Envelope& e, const Tensor& error) {
+  constexpr double kUnderflow = 4096.0 * std::numeric_limits<float>::min();
   const auto down = [](double x, double by) {
-    return std::isnan(x - by) ? -kInfinity : x - by;
+    return std::isnan(x - by) ? -kInfinity : x - by - kUnderflow;
   };
-  const auto up = [](double x, double by) { return std::isnan(x + by) ? kInfinity : x + by; };
+  const auto up = [](double x, double by) {
+    return std::isnan(x + by) ? kInfinity : x + by + kUnderflow;
+  };
   return {map(e.low, error, down), map(e.high, error, up)};
 }
 
@@ -179,7 +184,7 @@ class Interpreter {
       return unknown(shape);
     }
     if (is_product(node.op)) {
-      return product(node, shape);
+      return product(node, output);
     }
     if (node.op == "Sub") {
       const Envelope e{
@@ -218,7 +223,8 @@ class Interpreter {
   }
 
   /// By middles and radii: |ab - mn| <= |m| s + |n| r + r s for a in m +- r and b in n +- s.
-  Envelope product(const Node& node, const Shape& shape) {
+  Envelope product(const Node& node, ValueId output) {
+    const TensorType& type = graph_.type(output);
     const auto middle = [](const Envelope& e) {
       return map(e.low, e.high, [](double low, double high) { return (low + high) / 2; });
     };
@@ -241,9 +247,17 @@ class Interpreter {
     Tensor error = map(outer, inner, [&](double o, double i) {
       return std::max(0.0, o - i) + 4 * count * kEpsilon * o;
     });
-    if (element_count(error.shape()) != element_count(shape)) {
-      return unknown(shape);
-    }
+    // On the way to its end a real sum may leave float32.
+    constexpr double kLarge = std::numeric_limits<float>::max() / 4;
+    const QuantParams params = type.quant.value_or(QuantParams{});
+    const auto largest = outer.view<float>();
+    const auto room = error.mutable_view<float>();
+    for_each_element(type.shape, params, [&](std::size_t i, std::size_t channel) {
+      const double scale = static_cast<double>(params.scale[channel]);
+      if (!(static_cast<double>(largest[i]) * scale < kLarge)) {
+        room[i] = kInfinity;
+      }
+    });
     return widened({middles, middles}, error);
   }
 
@@ -326,16 +340,19 @@ std::vector<Envelope> envelopes(const Graph& bound, const QuantTable& table,
   return Interpreter(bound, table, mode, difference).run(inputs);
 }
 
-bool holds(const Envelope& e, const Tensor& tensor) {
+std::string first_outside(const Envelope& e, const Tensor& tensor) {
   const auto low = e.low.view<float>();
   const auto high = e.high.view<float>();
   const auto values = tensor.view<float>();
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (values[i] < low[i] || values[i] > high[i]) {
-      return false;
+      std::ostringstream text;
+      text << std::setprecision(9) << "element " << i << " is " << values[i] << ", not within ["
+           << low[i] << "," << high[i] << "]";
+      return text.str();
     }
   }
-  return true;
+  return {};
 }
 
 }  // namespace tare::fuzz

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace tare::fuzz {
@@ -28,8 +29,8 @@ enum class Difference {
 std::vector<Envelope> envelopes(const Graph& bound, const QuantTable&, const RequantizeMode&,
                                 Difference, std::span<const Tensor> inputs);
 
-/// Whether all elements of an f32 tensor lie between them. NaN is taken to, as its bounds are
-/// not known either.
-bool holds(const Envelope&, const Tensor&);
+/// The first element of an f32 tensor that does not lie between them, in words; empty where all
+/// do. NaN is taken to, as its bounds are not known either.
+std::string first_outside(const Envelope&, const Tensor&);
 
 }  // namespace tare::fuzz

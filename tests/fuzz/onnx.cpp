@@ -58,6 +58,18 @@ std::vector<File> seeds() {
   return result;
 }
 
+/// What extents stood for the dimensions that have names, which files keep in their place.
+std::map<std::string, std::int64_t> dimensions(const Graph& graph) {
+  std::map<std::string, std::int64_t> result;
+  for (const auto& [value, names] : graph.dimension_names) {
+    const auto known = graph.find_value(value);
+    for (std::size_t axis = 0; known && axis < names.size(); ++axis) {
+      result.emplace(names[axis], graph.type(*known).shape.at(axis));
+    }
+  }
+  return result;
+}
+
 void run(Bytes bytes) {
   const auto path = Scratch::write("model.onnx", bytes);
   const Graph graph = load_model(path, {}, nullptr);
@@ -68,10 +80,13 @@ void run(Bytes bytes) {
   }
   const auto copy = Scratch::path("written.onnx");
   must("writing", [&] { write_onnx(graph, copy); });
-  const Graph again =
-      must("reading what was written", [&] { return load_model(copy, {}, nullptr); });
-  require(testing::SameStructure(graph, again).difference().empty(),
-          "not read back as written: " + testing::SameStructure(graph, again).difference());
+  const Graph again = must("reading what was written",
+                           [&] { return load_model(copy, dimensions(graph), nullptr); });
+  const std::string difference = testing::SameStructure(graph, again).difference();
+  if (!difference.empty()) {
+    throw Finding("not read back as written: " + difference + "\n" + print(graph, 8) + "\n" +
+                  print(again, 8));
+  }
   const Graph ready = ready_to_run(graph, {}, Toolkit::builtin());
   must("verifying what was prepared", [&] { verify(ready); });
   if (elements(ready) <= kFew) {
