@@ -118,7 +118,8 @@ std::vector<FloatOperator> float_operators(const Graph& prepared, const CompareF
     if (verdict.because.empty()) {
       continue;
     }
-    FloatOperator& entry = result.emplace_back(verdict.node, verdict.op, verdict.because);
+    FloatOperator& entry =
+        result.emplace_back(FloatOperator{verdict.node, verdict.op, verdict.because});
     for (const std::string& name : original_names(verdict.node)) {
       if (prepared.find_node(name)) {
         entry.name = name;

@@ -55,7 +55,7 @@ Outside count_outside(std::span<const float> real, const QuantParams& params,
   for (const float x : real) {
     below += x < low ? 1U : 0U;
     above += x > high ? 1U : 0U;
-    lost += (x != 0) & (std::abs(x) < half) ? 1U : 0U;
+    lost += ((x != 0) & (std::abs(x) < half)) ? 1U : 0U;
   }
   return {below, above, lost};
 }

@@ -177,9 +177,7 @@ class Expander {
       return exact_scalar(operand, *constant, result.quant->storage);
     }
     // A Concat only moves elements once its operands have the result's parameters.
-    return node.op == "Concat" && !is_op(graph_, operand, "Dequantize")
-               ? quantized(operand, result)
-               : ValueId{};
+    return node.op == "Concat" ? quantized(operand, result) : ValueId{};
   }
 
   /// One number, exactly: 1 step from the zero point, or none.

@@ -211,7 +211,9 @@ RewriteRule added_values() {
 Graph from_integer_operators(Graph graph) {
   const std::array rules{quantize_linear(),     dequantize_linear(), real_product(),
                          requantized_product(), multiplied_values(), added_values()};
-  return rewrite(std::move(graph), rules);
+  Graph result = rewrite(std::move(graph), rules);
+  unite_products(result);
+  return result;
 }
 
 }  // namespace tare

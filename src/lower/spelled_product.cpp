@@ -2,11 +2,18 @@
 
 #include "lower/spelled_parameters.h"
 
+#include <algorithm>
+#include <map>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace tare {
 namespace {
+
+/// Says for unite_products() what a product was read from.
+constexpr const char* kReadFrom = "tare.read_from";
 
 /// 8-bit storage values and their zero points.
 struct Factor {
@@ -88,7 +95,9 @@ class ProductReader {
       }
     }
     const std::string op = convolves_ ? "Conv" : operands.size() > 2 ? "Gemm" : "MatMul";
-    return patch_.add(op, operands, type_, product_.name, product_.attributes);
+    Attributes attributes = product_.attributes;
+    attributes.set(kReadFrom, product_.name);
+    return patch_.add(op, operands, type_, product_.name, std::move(attributes));
   }
 
  private:
@@ -136,6 +145,29 @@ class ProductReader {
   bool convolves_;
 };
 
+bool have_equal_operands(const Graph&, const Node&, const Node&);
+
+/// One value, equal constants, or these dequantized in the same way.
+bool are_equal(const Graph& graph, ValueId a, ValueId b) {
+  const Tensor* left = graph.constant(a);
+  const Tensor* right = graph.constant(b);
+  if (a == b || left != nullptr || right != nullptr) {
+    return a == b || (left != nullptr && right != nullptr && *left == *right);
+  }
+  const auto is_conversion = [&](ValueId value) {
+    return graph.producer(value) && graph.node(*graph.producer(value)).op == "DequantizeLinear";
+  };
+  return is_conversion(a) && is_conversion(b) &&
+         have_equal_operands(graph, graph.node(*graph.producer(a)),
+                             graph.node(*graph.producer(b)));
+}
+
+bool have_equal_operands(const Graph& graph, const Node& a, const Node& b) {
+  return a.op == b.op && a.attributes == b.attributes &&
+         std::equal(a.inputs.begin(), a.inputs.end(), b.inputs.begin(), b.inputs.end(),
+                    [&](ValueId x, ValueId y) { return are_equal(graph, x, y); });
+}
+
 }  // namespace
 
 Pattern integer_sum_pattern() {
@@ -149,6 +181,29 @@ Pattern product_scale_pattern() {
 
 ValueId add_real_product(Patch& patch, const Graph& graph, const Match& match) {
   return ProductReader(patch, graph, match).read();
+}
+
+void unite_products(Graph& graph) {
+  std::map<std::string, std::vector<NodeId>> products;  // by what they were read from
+  for (const NodeId id : graph.topological_order()) {
+    Attributes attributes = graph.node(id).attributes;
+    if (!attributes.has(kReadFrom)) {
+      continue;
+    }
+    std::vector<NodeId>& alike = products[attributes.text(kReadFrom)];
+    attributes.erase(kReadFrom);
+    graph.set_attributes(id, std::move(attributes));
+    const Node& node = graph.node(id);
+    const auto same = std::find_if(alike.begin(), alike.end(), [&](NodeId other) {
+      return have_equal_operands(graph, node, graph.node(other));
+    });
+    if (same == alike.end() || graph.is_output(node.outputs[0])) {
+      alike.push_back(id);
+    } else {
+      graph.replace_uses(node.outputs[0], graph.node(*same).outputs[0]);
+    }
+  }
+  graph.erase_unused();
 }
 
 }  // namespace tare

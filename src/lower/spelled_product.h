@@ -13,4 +13,7 @@ Pattern product_scale_pattern();
 /// Absent when zero points, scales or bias are none of factors and channels.
 ValueId add_real_product(Patch&, const Graph&, const Match&);
 
+/// One product in place of those that add_real_product() added for several readers of one sum.
+void unite_products(Graph&);
+
 }  // namespace tare

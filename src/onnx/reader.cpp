@@ -257,6 +257,12 @@ class Importer {
         continue;  // its producer is among the faults
       }
       outputs.push_back(*id);
+      // A model may say that an output has another rank than it has.
+      const auto names = graph.dimension_names.find(info.name());
+      if (names != graph.dimension_names.end() &&
+          names->second.size() != graph.type(*id).shape.size()) {
+        graph.dimension_names.erase(names);
+      }
       const bool open =
           !info.type().tensor_type().has_shape() && !graph.dimension_names.empty();
       if (open) {

@@ -42,7 +42,7 @@ class Row {
     is_first_ = false;
   }
 
-  const Deviation none_;
+  const Deviation none_{};
   std::string line_;
   bool is_first_ = true;
 };

@@ -13,8 +13,15 @@ using Extents = std::vector<hsize_t>;
 /// Writes HDF5 files through the C API, as other programs do, without the code under test.
 class Hdf5Builder {
  public:
-  explicit Hdf5Builder(const std::filesystem::path& path)
-      : file_(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT)) {}
+  /// `latest`: in the newest format of files, whose metadata has checksums.
+  explicit Hdf5Builder(const std::filesystem::path& path, bool latest = false) {
+    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    if (latest) {
+      H5Pset_libver_bounds(access, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
+    }
+    file_ = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    H5Pclose(access);
+  }
   ~Hdf5Builder() { H5Fclose(file_); }
   Hdf5Builder(const Hdf5Builder&) = delete;
   Hdf5Builder& operator=(const Hdf5Builder&) = delete;

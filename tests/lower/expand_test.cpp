@@ -111,6 +111,14 @@ TEST(Expand, TakesOperandsPerChannel) {
   }
 }
 
+TEST(Expand, JoinsSumsAsStorageValues) {
+  const Graph graph =
+      expanded("i32[1,2] q(0.125, 0)",
+               "%x = Dequantize(%q) : f32[1,2]\n%y = Concat(%x, %x) {axis=1} : f32[1,4]\n"
+               "%out = Quantize(%y) : u8[1,4] q(2, 7)");
+  EXPECT_TRUE(type_of(graph, "Concat").quant.has_value()) << print(graph);
+}
+
 TEST(Expand, MakesScalarsExactIntegers) {
   for (const char* number : {"0.3", "-1.7", "0", "1e30"}) {
     for (const char* op : {"Add", "Sub", "Mul", "Min", "Max"}) {

@@ -1,6 +1,8 @@
 #include "tare/execute.h"
 #include "tare/lower.h"
 
+#include "lower/same_structure.h"
+
 #include <gtest/gtest.h>
 
 namespace tare {
@@ -62,6 +64,18 @@ std::string sum_in(const std::string& type, const std::string& number) {
 TEST(FromIntegerOperators, LeavesSumsThatAreRoundedOnTheWay) {
   EXPECT_TRUE(from_integer_operators(parse(sum_in("f64", "11"))).find_value("y_real"));
   expect_unchanged(sum_in("i32", "6"));
+}
+
+TEST(FromIntegerOperators, ReadASumWithTwoReadersAsOneProduct) {
+  const Graph integer = parse(R"(
+    graph "g" opset 17 (%x : u8[1,2] q(0.5, 3)) -> (%y, %z) {
+      const %w : i8[2,2] q(0.25, 0) = [1, 2, 3, 4]
+      %s = MatMul(%x, %w) : i32[1,2] q(0.125, 0)
+      %y = Requantize(%s) {rounding="half_even"} : u8[1,2] q(0.5, 10)
+      %z = Requantize(%s) {rounding="half_even"} : u8[1,2] q(0.25, 0)
+    })");
+  const Graph again = lower(from_qdq(from_integer_operators(to_integer_operators(integer))));
+  EXPECT_EQ(testing::SameStructure(integer, again).difference(), "") << print(again);
 }
 
 }  // namespace

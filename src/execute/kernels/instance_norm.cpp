@@ -15,14 +15,15 @@ struct Extents {
 
 /// Channels-last. Sums are in double: a picture has many positions.
 void run(const Extents& extents, double epsilon, const Buffers& buffers) {
-  const auto [batch, positions, channels] = extents;
+  const std::int64_t positions = extents.positions;
+  const std::int64_t channels = extents.channels;
   const auto* x = input<float>(buffers, 0);
   const auto* scale = input<float>(buffers, 1);
   const auto* bias = input<float>(buffers, 2);
   auto* y = output<float>(buffers, 0);
   auto* mean = reinterpret_cast<double*>(buffers.scratch);
   double* variance = mean + channels;
-  for (std::int64_t n = 0; n < batch; ++n) {
+  for (std::int64_t n = 0; n < extents.batch; ++n) {
     std::fill(mean, mean + 2 * channels, 0.0);
     const auto for_each_element = [&](auto&& f) {
       for (std::int64_t p = 0; p < positions; ++p) {

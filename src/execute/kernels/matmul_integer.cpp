@@ -10,8 +10,10 @@ namespace {
 /// y = a b, exact as long as int32 holds the sums.
 void multiply(const MatrixBatches& batches, const std::int32_t* a, const std::int32_t* b,
               std::int32_t* y) {
-  const auto& [rows, depth, columns, pairs, result] = batches;
-  for (const auto& [at_a, at_b] : pairs) {
+  const std::int64_t rows = batches.rows;
+  const std::int64_t depth = batches.depth;
+  const std::int64_t columns = batches.columns;
+  for (const auto& [at_a, at_b] : batches.pairs) {
     for (std::int64_t row = 0; row < rows; ++row, y += columns) {
       std::fill_n(y, columns, 0);
       const std::int32_t* left = a + (at_a * rows + row) * depth;

@@ -1,0 +1,65 @@
+// What libFuzzer calls. `fuzz_<target> --seeds=FOLDER` writes the files to begin with.
+#include "fuzz/target.h"
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+namespace {
+
+const tare::fuzz::FuzzTarget& target() {
+  static const tare::fuzz::FuzzTarget chosen = tare::fuzz::TARE_FUZZ_TARGET();
+  return chosen;
+}
+
+void write_seeds(const std::filesystem::path& folder) {
+  std::filesystem::create_directories(folder);
+  int number = 0;
+  for (const tare::fuzz::File& seed : target().seeds()) {
+    std::ofstream(folder / ("seed" + std::to_string(number++)), std::ios::binary)
+        .write(reinterpret_cast<const char*>(seed.data()),
+               static_cast<std::streamsize>(seed.size()));
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerInitialize(int* count, char*** arguments) {
+  const std::string_view flag = "--seeds=";
+  for (int i = 1; i < *count; ++i) {
+    const std::string_view argument = (*arguments)[i];
+    if (argument.substr(0, flag.size()) == flag) {
+      write_seeds(argument.substr(flag.size()));
+      std::exit(0);
+    }
+  }
+  return 0;
+}
+
+extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t*, std::size_t, std::size_t);
+
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size,
+                                               std::size_t room, unsigned seed) {
+  if (target().change != nullptr && seed % 4 != 0) {
+    const tare::fuzz::File changed =
+        target().change({reinterpret_cast<const std::byte*>(data), size}, seed / 4);
+    if (changed.size() <= room) {
+      std::memcpy(data, changed.data(), changed.size());
+      return changed.size();
+    }
+  }
+  return LLVMFuzzerMutate(data, size, room);
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  try {
+    tare::fuzz::is_taken(target(), {reinterpret_cast<const std::byte*>(data), size});
+  } catch (const tare::fuzz::Finding& finding) {
+    std::fprintf(stderr, "finding: %s\n", finding.what());
+    std::abort();
+  }
+  return 0;
+}

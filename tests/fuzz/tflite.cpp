@@ -1,0 +1,41 @@
+// Models of TensorFlow Lite.
+#include "tare/execute.h"
+#include "tare/pipeline.h"
+
+#include "fuzz/models.h"
+#include "fuzz/target.h"
+#include "tflite/import.h"
+#include "tflite/row_cases.h"
+
+namespace tare::fuzz {
+namespace {
+
+std::vector<File> seeds() {
+  std::vector<File> result{testing::small_quantized_network(), testing::small_moving_network(),
+                           testing::small_float_network()};
+  for (const testing::RowCase& row : testing::row_cases()) {
+    result.push_back(testing::file_of(row));
+  }
+  return result;
+}
+
+void run(Bytes bytes) {
+  Graph graph = tflite::import_model(tflite::ModelFile({bytes.begin(), bytes.end()}));
+  must("verifying what was read", [&] { verify(graph); });
+  if (elements(graph) > kFew) {
+    return;
+  }
+  if (is_quantized(graph)) {
+    graph = lower_quantized(std::move(graph), {}, Toolkit::builtin());
+    must("verifying what was lowered", [&] { verify(graph); });
+  }
+  run_once(graph);
+}
+
+}  // namespace
+
+FuzzTarget fuzz_tflite() {
+  return {"tflite", seeds, run};
+}
+
+}  // namespace tare::fuzz
