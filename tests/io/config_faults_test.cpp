@@ -23,7 +23,7 @@ class ConfigFaults : public InFolder {
 TEST_F(ConfigFaults, SayWhereAnUnknownKeyIsAndWhatWasMeant) {
   EXPECT_EQ(message("version: 1\nactivations:\n  calibrater: max\n"),
             "c.yaml:3:3: unknown key 'calibrater', expected storage, symmetric, power_of_two, "
-            "granularity or calibrator\n"
+            "granularity, calibrator or dynamic\n"
             "  hint: did you mean 'calibrator'?");
 }
 
@@ -95,7 +95,7 @@ TEST_F(ConfigFaults, SayWhichOverrideIsWrong) {
       message("", {"activations.calibrater=max", "target", "weights..storage=int8", "=1",
                    "layers=[]", "weights=int8", "activations.symmetric={"}),
       "--set activations.calibrater=max: unknown key 'calibrater', expected storage, "
-      "symmetric, power_of_two, granularity or calibrator\n"
+      "symmetric, power_of_two, granularity, calibrator or dynamic\n"
       "--set target: is not a setting, expected KEY.SUBKEY=VALUE\n"
       "--set weights..storage=int8: is not a setting, expected KEY.SUBKEY=VALUE\n"
       "--set =1: is not a setting, expected KEY.SUBKEY=VALUE\n"
