@@ -22,7 +22,8 @@ enum class Overflow : std::uint8_t {
 ///
 /// Conv, ConvTranspose, Gemm and MatMul have it in their attributes `accumulator_bits` and
 /// `accumulator_overflow` (saturate, wrap), in simulated and integer graphs alike. Without them
-/// a sum has 32 bits, which hold 33,000 products of 8-bit values.
+/// a sum has the bits of its type: i32 holds 33,000 products of 8-bit values; where a factor
+/// has 16 bits it is i64.
 struct Accumulator {
   int bits = 32;  ///< 8 to 32
   Overflow overflow = Overflow::kSaturate;

@@ -94,6 +94,7 @@ struct TargetOperator {
   std::string op;
   NodeKind only = NodeKind::kAny;
   std::string runs_as;  ///< the engine's integer kernel
+  bool wide = false;    ///< which takes storage of 16 bits as well
   /// The kernel needs a quantized result (a Conv whose result stays float would run in float).
   bool quantized_result = false;
   /// Nanoseconds per multiplication of a sum of products, per element of other results.
@@ -116,11 +117,14 @@ struct FloatRule {
   std::string because;
 };
 
-/// Results of an operator that have the same range whatever the samples say.
+/// Results of an operator that have the same range whatever the samples say: from `low` to one
+/// step below `high`, so that steps are powers of two where the distance is one.
 struct FixedRange {
   std::string op;
   double low = 0;
   double high = 0;
+
+  Range range(DType storage) const;
 };
 
 /// What an engine wants of a quantized graph; data in configs/targets/<name>.yaml.
@@ -132,6 +136,8 @@ struct Target {
   std::vector<std::string> patterns;
   DType activation_storage = DType::kUint8;
   bool activation_symmetric = false;
+  /// Types of 16 bits that activations may have where the configuration asks for one.
+  std::vector<DType> wide_activations;
   DType weight_storage = DType::kInt8;
   /// Largest |q[i] + q[i+1]| over neighbouring weights of one output, in the order in which the
   /// engine's kernel reads them; 0: no limit. 128 keeps u8 * i8 pair sums inside int16.

@@ -13,7 +13,7 @@ enum class Granularity : std::uint8_t { kPerTensor, kPerAxis };
 
 /// What we want of a quantized value, before any data is seen.
 struct QuantSpec {
-  DType storage = DType::kInt8;  ///< i8 u8 i16 u16 i32
+  DType storage = DType::kInt8;  ///< i8 u8 i16 u16, or i32 of biases
   Granularity granularity = Granularity::kPerTensor;
   int axis = 0;  ///< meaningful when granularity is kPerAxis; not negative
   bool symmetric =
@@ -38,7 +38,7 @@ StorageRange storage_range(DType storage, bool narrow_range, int bits = 0);
 /// storage range, so that real 0 is exact; both sizes are 1 (per tensor) or the extent of
 /// `axis`.
 struct QuantParams {
-  DType storage = DType::kInt8;
+  DType storage = DType::kInt8;  ///< i8 u8 i16 u16, i32 of biases, i32 or i64 of sums
   std::vector<float> scale{1.0F};
   std::vector<std::int32_t> zero_point{0};
   std::optional<int> axis;    ///< set exactly when the parameters are per axis

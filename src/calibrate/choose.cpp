@@ -116,8 +116,8 @@ PointResult choose_weight(const SimulatedGraph& simulated, const QuantPoint& poi
   const Tensor& values = *simulated.source.constant(point.value);
   PointResult result =
       choose_constant(values, point, *make_calibrator(point.calibrator, calibrators));
-  const int limit = simulated.target.weight_pair_limit;
-  if (limit > 0 && point.reader) {
+  const int limit = point.reader ? pair_limit(simulated, *point.reader) : 0;
+  if (limit > 0) {
     const Node& reader = simulated.source.node(*point.reader);
     if (const auto order = kernel_order(simulated.source, reader)) {
       result.widened_channels = limit_pairs(values, *order, limit, point.spec, result.params);

@@ -80,7 +80,7 @@ void round_weights(const SimulatedGraph& simulated, const QuantPoint& accumulato
   task.centred = accumulator.corrects_bias;
   task.low = static_cast<float>(range.low);
   task.high = static_cast<float>(range.high);
-  task.pair_limit = static_cast<float>(simulated.target.weight_pair_limit);
+  task.pair_limit = static_cast<float>(pair_limit(simulated, *accumulator.reader));
   const auto order = kernel_order(simulated.source, node);
   if (task.pair_limit > 0 && order && params.storage == DType::kInt8 &&
       params.zero_point[0] == 0) {

@@ -108,6 +108,16 @@ PointResult choose_constant(const Tensor& values, const QuantPoint& point,
   return result;
 }
 
+int pair_limit(const SimulatedGraph& simulated, NodeId reader) {
+  for (const QuantPoint& point : simulated.points) {
+    if (point.role == Role::kAccumulator && point.reader == reader &&
+        size_of(simulated.find(point.input)->spec.storage) > 1) {
+      return 0;
+    }
+  }
+  return simulated.target.weight_pair_limit;
+}
+
 std::optional<KernelOrder> kernel_order(const Graph& graph, const Node& node) {
   const Shape& weights = graph.type(node.inputs[1]).shape;
   if (node.op == "Conv") {

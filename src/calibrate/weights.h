@@ -12,6 +12,10 @@ namespace tare {
 /// axis).
 PointResult choose_constant(const Tensor&, const QuantPoint&, const Calibrator&);
 
+/// Target::weight_pair_limit for the weights that `reader` multiplies activations of 8 bits by;
+/// 0 for others, which that kernel does not take.
+int pair_limit(const SimulatedGraph&, NodeId reader);
+
 /// The order in which x86 integer kernels multiply the weights of one output.
 struct KernelOrder {
   bool convolution = false;     ///< by kernel position, then input channel; else as stored

@@ -2,6 +2,7 @@
 
 #include "graph/affine_ops.h"
 #include "graph/product.h"
+#include "graph/storage_type.h"
 #include "lower/conversions.h"
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 namespace tare {
 
 bool is_rounded_activation(const TensorType& type) {
-  return type.quant && type.quant->storage != DType::kInt32;
+  return type.quant && !is_sum_type(type.quant->storage);
 }
 
 namespace {

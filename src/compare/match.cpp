@@ -3,6 +3,7 @@
 #include "compare/weight_facts.h"
 #include "graph/affine_ops.h"
 #include "graph/product.h"
+#include "graph/storage_type.h"
 #include "lower/conversions.h"
 #include "lower/saturation.h"
 
@@ -92,7 +93,7 @@ class Matcher {
   /// The value after a Relu or Clip whose work it does that `result` saturates.
   ValueId past_saturation(ValueId value, ValueId result) const {
     const TensorType& type = integer_.type(result);
-    for (bool changed = type.quant && type.quant->storage != DType::kInt32; changed;) {
+    for (bool changed = type.quant && !is_sum_type(type.quant->storage); changed;) {
       changed = false;
       for (const NodeId user : real_.users(value)) {
         const Node& node = real_.node(user);

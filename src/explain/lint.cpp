@@ -63,7 +63,7 @@ class Linter {
 
   void check_activation(const Node& node) {
     const QuantParams& params = *view_.graph().type(node.outputs[0]).quant;
-    if (params.storage != target_.activation_storage) {
+    if (params.storage != target_.activation_storage && !has_wide_kernels(params.storage)) {
       report(node, "activations are " + text(target_.activation_storage),
              "this one is " + text(params.storage));
     }
@@ -75,6 +75,13 @@ class Linter {
       report(node, "activations have one scale",
              "this one has " + std::to_string(params.scale.size()) + " of them");
     }
+  }
+
+  /// A type of 16 bits that the target does not compute on in float.
+  bool has_wide_kernels(DType storage) const {
+    const auto& wide = target_.wide_activations;
+    return target_.operators.empty() &&
+           std::find(wide.begin(), wide.end(), storage) != wide.end();
   }
 
   /// Where activations merge, nothing is rounded before them; nor before an output for nothing.
@@ -256,7 +263,7 @@ class Linter {
       }
       const QuantParams& params = *view_.graph().type(quantizer->outputs[0]).quant;
       const QuantParams wanted =
-          to_quant_params({{fixed.low, fixed.high}}, {.storage = params.storage});
+          to_quant_params({fixed.range(params.storage)}, {.storage = params.storage});
       if (params.scale != wanted.scale || params.zero_point != wanted.zero_point) {
         report(node, "the result of a " + node.op + " has " + to_string(wanted),
                "it has " + to_string(params));

@@ -8,6 +8,7 @@
 #include "simulate/target_operator.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace tare {
 namespace {
@@ -72,12 +73,37 @@ class Judge {
         return "operand '" + layer_name(graph.name(operand)) + "' is real";
       }
     }
+    if (const auto wide = wide_storage(node); wide && !takes(*wide, row)) {
+      return row != nullptr ? "the target computes on 16-bit values in float"
+                            : "the target has no activations of 16 bits";
+    }
     if (is_product(node)) {
       return obstacle_of_product(node, row);
     }
     return view_.quantize_after(node.outputs[0]) != nullptr || reads_only_order(node)
                ? ""
                : read_as_real(node);
+  }
+
+  /// The type of 16 bits that an operand has, or what is made of the result.
+  std::optional<DType> wide_storage(const Node& node) const {
+    std::vector<DType> all;
+    for (const ValueId operand : view_.data_operands(node)) {
+      all.push_back(view_.dequantized(operand)->storage);
+    }
+    if (const Node* quantizer = view_.quantize_after(node.outputs[0])) {
+      all.push_back(view_.graph().type(quantizer->outputs[0]).quant->storage);
+    }
+    const auto wide = std::find_if(all.begin(), all.end(),
+                                   [](DType storage) { return size_of(storage) == 2; });
+    return wide == all.end() ? std::nullopt : std::optional(*wide);
+  }
+
+  /// An engine of which nothing is listed runs what it reads.
+  bool takes(DType wide, const TargetOperator* row) const {
+    const auto& types = target_.wide_activations;
+    return row != nullptr ? row->wide
+                          : std::find(types.begin(), types.end(), wide) != types.end();
   }
 
   std::string obstacle_of_product(const Node& node, const TargetOperator* row) const {

@@ -97,7 +97,12 @@ int channel_axis(const Node& node, const Shape& result) {
 
 bool is_integer_product(const Graph& graph, const Node& node) {
   const TensorType& result = graph.type(node.outputs[0]);
-  return is_product(node) && result.quant && result.dtype == DType::kInt32;
+  return is_product(node) && result.quant && is_sum_type(result.dtype);
+}
+
+DType sum_type(DType x, DType w, const Accumulator& held) {
+  const bool is_wide = size_of(x) > 1 || size_of(w) > 1;
+  return is_wide && held == Accumulator{} ? DType::kInt64 : DType::kInt32;
 }
 
 double multiplications(const Graph& graph, const Node& node) {

@@ -13,6 +13,10 @@ bool is_product(const Node&);
 /// One whose result is the accumulators of an integer graph.
 bool is_integer_product(const Graph&, const Node&);
 
+/// What the sums of a product of such storage values are held in: i32, where a stated
+/// accumulator or 8 bits of both bound them, i64 where factors have 16.
+DType sum_type(DType x, DType w, const Accumulator&);
+
 /// Axis of its result along which the scales of a per-axis weight vary.
 int channel_axis(const Node&, const Shape& result);
 

@@ -63,7 +63,7 @@ ScaleZeroPoint asymmetric_params(Range range, const StorageRange& storage, bool 
 }  // namespace
 
 StorageRange storage_range(DType storage, bool narrow_range, int bits) {
-  if (!is_storage_type(storage)) {
+  if (!is_storage_type(storage) && !is_sum_type(storage)) {
     throw Error(ErrorCode::kInternal, "",
                 std::string(name_of(storage)) + " is no storage type");
   }
@@ -71,8 +71,9 @@ StorageRange storage_range(DType storage, bool narrow_range, int bits) {
   const int used = bits == 0 ? all : bits;
   const std::int64_t narrowed = narrow_range ? 1 : 0;
   const bool is_signed = storage != DType::kUint8 && storage != DType::kUint16;
-  const std::int64_t low = is_signed ? -(std::int64_t{1} << (used - 1)) : 0;
-  return {low + narrowed, low + (std::int64_t{1} << used) - 1};
+  const std::int64_t half = std::numeric_limits<std::int64_t>::max() >> (64 - used);
+  return is_signed ? StorageRange{narrowed - half - 1, half}
+                   : StorageRange{narrowed, 2 * half + 1};
 }
 
 QuantParams to_quant_params(const std::vector<Range>& ranges, const QuantSpec& spec) {

@@ -37,6 +37,28 @@ std::int32_t rescale_once(std::int32_t value, FixedPointFactor factor) {
   return saturated((product + (down ? half - 1 : half)) >> right);
 }
 
+__extension__ using Int128 = __int128;
+
+/// The same for sums of 64 bits.
+template <bool kAwayFromZero>
+std::int32_t rescale_once(std::int64_t value, FixedPointFactor factor) {
+  constexpr int kMost = 94;  // bits of a product
+  const int right = 31 - factor.exponent;
+  if (right <= 0 || value == static_cast<std::int32_t>(value)) {
+    return rescale_once<kAwayFromZero>(saturated(value), factor);
+  }
+  if (right > kMost) {
+    return 0;
+  }
+  const Int128 product = Int128{value} * factor.significand;
+  const Int128 half = Int128{1} << (right - 1);
+  const bool down = kAwayFromZero && product < 0;
+  const Int128 rounded = (product + (down ? half - 1 : half)) >> right;
+  constexpr Int128 kLow = std::numeric_limits<std::int64_t>::min();
+  constexpr Int128 kHigh = std::numeric_limits<std::int64_t>::max();
+  return saturated(static_cast<std::int64_t>(std::clamp(rounded, kLow, kHigh)));
+}
+
 /// The high half of 2 * a * b, halves up. (SaturatingRoundingDoublingHighMul of gemmlowp.)
 inline std::int32_t doubled_high_product(std::int32_t a, std::int32_t b) {
   constexpr std::int64_t kHalf = std::int64_t{1} << 30;

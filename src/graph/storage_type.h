@@ -13,7 +13,12 @@ inline bool is_storage_type(DType dtype) {
   return is_integer(dtype) && size_of(dtype) <= 4 && dtype != DType::kUint32;
 }
 
-/// Calls f with a value of the storage type, so that a lambda can name it.
+/// What sums of products are held in, see tare::Accumulator: i32 or i64.
+inline bool is_sum_type(DType dtype) {
+  return dtype == DType::kInt32 || dtype == DType::kInt64;
+}
+
+/// Calls f with a value of the storage or sum type, so that a lambda can name it.
 template <class F>
 auto with_storage(DType storage, F&& f) {
   switch (storage) {
@@ -27,6 +32,8 @@ auto with_storage(DType storage, F&& f) {
       return f(std::uint16_t{});
     case DType::kInt32:
       return f(std::int32_t{});
+    case DType::kInt64:
+      return f(std::int64_t{});
     default:
       check(false, "a storage type that is no integer");
       return f(std::int8_t{});

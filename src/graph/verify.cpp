@@ -20,9 +20,9 @@ void check_params(const std::string& where, const TensorType& type, Faults& faul
     faults.add(where, "holds " + std::string(name_of(type.dtype)),
                "its storage type " + std::string(name_of(params.storage)));
   }
-  if (!is_storage_type(params.storage)) {
+  if (!is_storage_type(params.storage) && !is_sum_type(params.storage)) {
     faults.add(where, "is quantized to " + std::string(name_of(params.storage)),
-               "i8, u8, i16, u16 or i32");
+               "i8, u8, i16, u16 or i32, or i64 for sums");
     return;
   }
   std::size_t wanted = 1;

@@ -34,11 +34,18 @@ inline std::vector<std::pair<std::string, Storage>> storage_types(const ValueCon
 inline std::vector<std::pair<std::string, Storage>> storage_types(const ValueOverride&) {
   return {{"int8", DType::kInt8}, {"uint8", DType::kUint8}};
 }
+template <class Values>
+std::vector<std::pair<std::string, Storage>> activation_types(const Values& values) {
+  auto types = storage_types(values);
+  types.insert(types.end(), {{"int16", DType::kInt16}, {"uint16", DType::kUint16}});
+  return types;
+}
 
 template <class Visitor, class Values>
 void describe_activations(Visitor& visit, Values& values, const KnownNames& known) {
-  visit.key("storage", values.storage, one_of(storage_types(values)),
-            "integer type; by default as the target says");
+  visit.key("storage", values.storage, one_of(activation_types(values)),
+            "integer type; by default as the target says. Not every target has those of 16 "
+            "bits");
   visit.key("symmetric", values.symmetric, truth(),
             "real 0 in the middle of the storage range");
   visit.key("power_of_two", values.power_of_two, truth(), "scales are powers of two");
@@ -196,6 +203,7 @@ void describe(Visitor& visit, TargetOperator& row) {
                               {"activations", NodeKind::kActivations}}),
             "which nodes of it");
   visit.key("runs_as", row.runs_as, any_text(), "the engine's integer kernel");
+  visit.key("wide", row.wide, truth(), "which takes storage of 16 bits as well");
   visit.key("quantized_result", row.quantized_result, truth(),
             "it runs on integers only when its result is quantized too");
   visit.key("float", row.float_cost, number(), "nanoseconds per multiplication or element");
@@ -212,6 +220,11 @@ void describe(Visitor& visit, Target& target) {
   visit.key("activation_storage", target.activation_storage, storage, "integer type");
   visit.key("activation_symmetric", target.activation_symmetric, truth(),
             "real 0 in the middle");
+  visit.key("wide_activations", target.wide_activations,
+            one_of<std::vector<DType>>({{"none", {}},
+                                        {"uint16", {DType::kUint16}},
+                                        {"any", {DType::kInt16, DType::kUint16}}}),
+            "types of 16 bits that activations may have where that is asked for");
   visit.key("weight_storage", target.weight_storage, storage, "integer type");
   visit.key("weight_pair_limit", target.weight_pair_limit, integer(0),
             "largest sum of two neighbouring weights; 0: any");
@@ -235,7 +248,7 @@ void describe(Visitor& visit, Target& target) {
              [](auto& entry, FixedRange& fixed) {
                entry.key("op", fixed.op, any_text(), "operator type");
                entry.key("low", fixed.low, number(), "lowest value");
-               entry.key("high", fixed.high, number(), "highest value");
+               entry.key("high", fixed.high, number(), "one step above the highest value");
              });
   visit.list("keep_float", target.keep_float, "what stays in float",
              [](auto& entry, FloatRule& rule) {

@@ -23,6 +23,11 @@ constexpr std::array kTargets{
 
 }  // namespace
 
+Range FixedRange::range(DType storage) const {
+  const StorageRange values = storage_range(storage, false);
+  return {low, high - (high - low) / static_cast<double>(values.high - values.low + 1)};
+}
+
 std::vector<std::string> target_names() {
   std::vector<std::string> names;
   for (const EmbeddedFile& file : kTargets) {

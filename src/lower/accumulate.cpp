@@ -1,3 +1,5 @@
+#include "graph/product.h"
+#include "graph/storage_type.h"
 #include "lower/affine_rewrites.h"
 #include "lower/conversions.h"
 
@@ -45,7 +47,7 @@ class IntegerSum {
     if (!params) {
       return;
     }
-    type.dtype = DType::kInt32;
+    type.dtype = params->storage;
     type.quant = params;
     std::vector<ValueId> operands{x, w};
     if (node_.inputs.size() > 2 && node_.inputs[2]) {
@@ -67,14 +69,13 @@ class IntegerSum {
   }
 
  private:
-  /// 8-bit storage values of operand i, or absent.
+  /// Storage values of operand i, of 8 or 16 bits, or absent.
   ValueId factor(std::size_t i) const {
     if (!is_op(graph_, node_.inputs[i], "Dequantize")) {
       return {};
     }
     const ValueId storage = operand_of(graph_, node_.inputs[i]);
-    const DType dtype = graph_.type(storage).quant->storage;
-    return dtype == DType::kInt8 || dtype == DType::kUint8 ? storage : ValueId{};
+    return is_sum_type(graph_.type(storage).quant->storage) ? ValueId{} : storage;
   }
 
   /// Factors and a transposed operand that preparing would have taken out stay in float.
@@ -99,7 +100,7 @@ class IntegerSum {
                                     (node_.op == "ConvTranspose" && grouped)))) {
       return std::nullopt;
     }
-    QuantParams params{.storage = DType::kInt32,
+    QuantParams params{.storage = sum_type(x.storage, w.storage, held_),
                        .scale = w.scale,
                        .zero_point = std::vector<std::int32_t>(w.scale.size()),
                        .axis = {},
@@ -121,6 +122,7 @@ class IntegerSum {
     if (graph_.type(bias).shape != Shape{result[channels]}) {
       return {};
     }
+    params.storage = DType::kInt32;
     if (params.axis) {
       params.axis = 0;
     }

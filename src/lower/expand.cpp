@@ -1,4 +1,5 @@
 #include "graph/affine_ops.h"
+#include "graph/storage_type.h"
 #include "lower/affine_rewrites.h"
 #include "lower/conversions.h"
 
@@ -10,10 +11,10 @@
 namespace tare {
 namespace {
 
-/// Activations move; int32 accumulators stay next to the operator that made them, where
+/// Activations move; accumulators stay next to the operator that made them, where
 /// hardware requantizes them.
 bool is_activation_storage(const TensorType& type) {
-  return type.quant && type.quant->storage != DType::kInt32;
+  return type.quant && !is_sum_type(type.quant->storage);
 }
 
 /// Storage values behind a Dequantize, or absent.

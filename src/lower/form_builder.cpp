@@ -7,6 +7,7 @@
 #include "graph/affine_ops.h"
 #include "graph/product.h"
 #include "graph/quant_operands.h"
+#include "graph/storage_type.h"
 #include "lower/conversions.h"
 #include "lower/integer_averages.h"
 
@@ -24,7 +25,7 @@ bool is_raw(const Graph& graph, const Node& node) {
 }
 
 bool is_accumulator(const TensorType& type) {
-  return type.quant && type.quant->storage == DType::kInt32;
+  return type.quant && is_sum_type(type.quant->storage);
 }
 
 Attributes FormBuilder::plain(Attributes attributes) {

@@ -74,7 +74,7 @@ class FormBuilder {
 /// as files may, or with real values only.
 bool is_raw(const Graph& integer, const Node&);
 
-/// A value in int32: what a product of storage values sums up in.
+/// A value in int32 or int64: what a product of storage values sums up in.
 bool is_accumulator(const TensorType&);
 
 }  // namespace tare

@@ -1,5 +1,6 @@
 // The same computation, said in the same way.
 #include "graph/permute.h"
+#include "graph/storage_type.h"
 #include "lower/affine_rewrites.h"
 #include "lower/conversions.h"
 
@@ -46,7 +47,7 @@ void unify_gemm(Graph& graph, const Node& gemm) {
 /// with one pair of parameters.
 std::optional<QuantParams> common_parameters(const Graph& graph, const Node& node) {
   const auto& params = graph.type(node.inputs[0]).quant;
-  const bool common = params && !params->per_axis() && params->storage != DType::kInt32 &&
+  const bool common = params && !params->per_axis() && !is_sum_type(params->storage) &&
                       graph.type(node.outputs[0]).quant == params;
   return common ? params : std::nullopt;
 }
@@ -111,7 +112,7 @@ void spell_one_way(Graph& graph) {
   for (const NodeId id : graph.topological_order()) {
     const Node node = graph.node(id);
     const TensorType& result = graph.type(node.outputs[0]);
-    if (node.op == "Gemm" && result.quant && result.dtype == DType::kInt32) {
+    if (node.op == "Gemm" && result.quant && is_sum_type(result.dtype)) {
       unify_gemm(graph, node);
     } else if (node.op == "Clip") {
       unify_clip(graph, node);

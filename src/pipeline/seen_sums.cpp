@@ -52,12 +52,15 @@ class WatchedGraph {
   void watch(NodeId id, const Node& node) {
     Attributes attributes = node.attributes;
     set_accumulator(attributes, {});
-    const TensorType type = graph.type(node.outputs[0]);
+    TensorType type = graph.type(node.outputs[0]);
+    type.dtype =
+        sum_type(graph.type(node.inputs[0]).dtype, graph.type(node.inputs[1]).dtype, {});
+    type.quant->storage = type.dtype;
     Watched& added = products.emplace_back();
     added.node = id;
-    added.sums = states_accumulator(node.attributes)
-                     ? add(node.op, node.inputs, type, attributes)
-                     : node.outputs[0];
+    const bool is_exact =
+        !states_accumulator(node.attributes) && graph.type(node.outputs[0]).dtype == type.dtype;
+    added.sums = !is_exact ? add(node.op, node.inputs, type, attributes) : node.outputs[0];
     added.magnitudes =
         add(node.op, {magnitude(node.inputs[0]), magnitude(node.inputs[1])}, type, attributes);
     added.bias = {0};
@@ -71,20 +74,16 @@ class WatchedGraph {
     }
   }
 
-  /// Distances from the zero point, as u8.
+  /// Distances from the zero point, unsigned and of as many bits.
   ValueId magnitude(ValueId factor) {
     if (const auto known = magnitudes_.find(factor); known != magnitudes_.end()) {
       return known->second;
     }
     TensorType type = graph.type(factor);
-    if (size_of(type.dtype) != 1) {
-      throw Error(ErrorCode::kUnsupported, "value '" + graph.name(factor) + "'",
-                  "is a factor of more than 8 bits");
-    }
     const QuantParams params = *type.quant;
-    type.dtype = DType::kUint8;
+    type.dtype = size_of(type.dtype) == 1 ? DType::kUint8 : DType::kUint16;
     type.point.clear();
-    type.quant->storage = DType::kUint8;
+    type.quant->storage = type.dtype;
     type.quant->narrow_range = false;
     std::fill(type.quant->zero_point.begin(), type.quant->zero_point.end(), 0);
     const Tensor* constant = graph.constant(factor);
@@ -92,18 +91,20 @@ class WatchedGraph {
         constant == nullptr
             ? add("Abs", {factor}, type, {})
             : graph.add_constant(graph.unique_name(graph.name(factor) + "_magnitude"),
-                                 distances(*constant, params), type);
+                                 distances(*constant, params, type.dtype), type);
     magnitudes_.emplace(factor, result);
     return result;
   }
 
-  static Tensor distances(const Tensor& storage, QuantParams params) {
+  static Tensor distances(const Tensor& storage, QuantParams params, DType dtype) {
     std::fill(params.scale.begin(), params.scale.end(), 1.0F);
-    std::vector<std::uint8_t> result;
-    for (const float value : dequantize(storage, params).to_float()) {
-      result.push_back(static_cast<std::uint8_t>(std::abs(value)));
-    }
-    return Tensor::of<std::uint8_t>(storage.shape(), result);
+    Tensor result(dtype, storage.shape());
+    const std::vector<float> values = dequantize(storage, params).to_float();
+    with_storage(dtype, [&]<class T>(T) {
+      std::transform(values.begin(), values.end(), result.mutable_view<T>().begin(),
+                     [](float value) { return static_cast<T>(std::abs(value)); });
+    });
+    return result;
   }
 
   ValueId add(const std::string& op, std::vector<ValueId> inputs, const TensorType& type,
@@ -117,10 +118,9 @@ class WatchedGraph {
   std::map<ValueId, ValueId> magnitudes_;
 };
 
-void include(const Watched& product, const Tensor& sums, const Tensor& magnitudes,
+template <class Sum>
+void include(const Watched& product, std::span<const Sum> s, std::span<const Sum> a,
              SumRange& range) {
-  const auto s = sums.view<std::int32_t>();
-  const auto a = magnitudes.view<std::int32_t>();
   for (std::size_t first = 0; first < s.size(); first += product.elements_of_bias) {
     // Twice the sums of the negative and of the positive terms.
     std::int64_t low = 0;
@@ -128,7 +128,7 @@ void include(const Watched& product, const Tensor& sums, const Tensor& magnitude
     const std::int64_t bias =
         product.bias[first / product.elements_of_bias % product.bias.size()];
     for (std::size_t i = first; i < first + product.elements_of_bias; ++i) {
-      const std::int64_t sum = s[i] - bias;
+      const std::int64_t sum = std::int64_t{s[i]} - bias;
       low = std::min(low, sum - a[i]);
       high = std::max(high, sum + a[i]);
     }
@@ -136,6 +136,13 @@ void include(const Watched& product, const Tensor& sums, const Tensor& magnitude
     own.add(bias, bias);
     range = {std::min(range.low, own.low), std::max(range.high, own.high)};
   }
+}
+
+void include(const Watched& product, const Tensor& sums, const Tensor& magnitudes,
+             SumRange& range) {
+  with_storage(sums.dtype(), [&]<class Sum>(Sum) {
+    include<Sum>(product, sums.view<Sum>(), magnitudes.view<Sum>(), range);
+  });
 }
 
 /// What one thread has seen.

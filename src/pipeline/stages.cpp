@@ -29,6 +29,19 @@ void audit_accumulators(const Config& config, const Graph& integer,
   }
 }
 
+/// What the target computes on in float, although it was asked for on integers.
+void audit_storage(const SimulatedGraph& simulated, const QuantTable& table,
+                   std::vector<Warning>& warnings) {
+  const auto wide = std::count_if(table.begin(), table.end(), [](const auto& entry) {
+    return entry.second.enabled && size_of(entry.second.params.storage) == 2;
+  });
+  if (wide > 0 && !simulated.target.operators.empty()) {
+    warnings.push_back({"wide_activations", "target '" + simulated.target.name + "'",
+                        "computes in float on values of 16 bits, as " + std::to_string(wide) +
+                            " of this network have, and converts them"});
+  }
+}
+
 /// How many samples each of so many points is tried on: all trials together are not to take
 /// longer than a pass over the samples, if that leaves some.
 std::size_t tried_samples(std::size_t used, std::size_t points) {
@@ -144,6 +157,7 @@ QuantizeResult Stages::finish() {
   }
   check_fallback(config_, result_.integer, result_.simulated.kept_float);
   audit_accumulators(config_, result_.integer, result_.audit.warnings);
+  audit_storage(result_.simulated, result_.table, result_.audit.warnings);
   return std::move(result_);
 }
 

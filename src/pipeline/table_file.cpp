@@ -238,10 +238,26 @@ class Judge {
       // Files have whole storage types only: what computes them would not saturate there.
       faults_.add(reader.where("bits"), "'bits' is given for what is no weight", {});
     }
+    if (point != nullptr && size_of(params.storage) == 2 && !takes(*point, params.storage)) {
+      faults_.add(reader.where("storage"),
+                  "'storage' of '" + point->name + "' is of 16 bits, which " +
+                      (point->role == Role::kWeight
+                           ? std::string("weights")
+                           : "activations for '" + simulated_.target.name + "'") +
+                      " do not have",
+                  "int8 or uint8");
+    }
     if (point != nullptr && faults_.size() == faults) {
       set_axis(reader, axis, *point, params);
       set_rounding(reader, letters, *point, result);
     }
+  }
+
+  /// Whether the target has activations of that type.
+  bool takes(const QuantPoint& point, DType storage) const {
+    const auto& wide = simulated_.target.wide_activations;
+    return point.role == Role::kActivation &&
+           std::find(wide.begin(), wide.end(), storage) != wide.end();
   }
 
   void set_rounding(const ConfigReader& reader, const std::vector<std::string>& letters,

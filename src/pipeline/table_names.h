@@ -20,7 +20,9 @@ inline const std::vector<std::pair<std::string, Role>>& role_names() {
 
 inline const std::vector<std::pair<std::string, DType>>& storage_names() {
   static const std::vector<std::pair<std::string, DType>> names{{"int8", DType::kInt8},
-                                                                {"uint8", DType::kUint8}};
+                                                                {"uint8", DType::kUint8},
+                                                                {"int16", DType::kInt16},
+                                                                {"uint16", DType::kUint16}};
   return names;
 }
 

@@ -107,7 +107,12 @@ class Placer {
       stores_.insert(last);
     }
     const Cost cost = cost_of(region);
-    if (region.pattern->follows_neighbours || cost.known) {
+    if (computes_wide_in_float(region)) {
+      // Layers that were asked for in 16 bits get them; what would follow them gains nothing.
+      const bool follows = region.pattern->follows_neighbours;
+      cut_.add_arc(follows ? side : cut_.source(), follows ? cut_.sink() : side,
+                   MinCut::kNever);
+    } else if (region.pattern->follows_neighbours || cost.known) {
       add_cost(side, cost);
       for (const NodeId id : region.match.nodes()) {
         for (const ValueId input : graph_.node(id).inputs) {
@@ -119,6 +124,23 @@ class Placer {
     } else {
       cut_.add_arc(cut_.source(), side, MinCut::kNever);
     }
+  }
+
+  /// Whether it reads or computes values of 16 bits that the target has no kernel for.
+  bool computes_wide_in_float(const Region& region) const {
+    const auto is_wide = [this](ValueId value) {
+      return value && graph_.constant(value) == nullptr &&
+             graph_.type(value).dtype == DType::kFloat32 &&
+             size_of(settings_.activation(point_root(graph_, value)).spec.storage) == 2;
+    };
+    return std::any_of(region.match.nodes().begin(), region.match.nodes().end(),
+                       [&](NodeId id) {
+                         const Node& node = graph_.node(id);
+                         const TargetOperator* row = settings_.target_operator(node);
+                         return row != nullptr && !row->wide &&
+                                (is_wide(fused_result(graph_, region)) ||
+                                 std::any_of(node.inputs.begin(), node.inputs.end(), is_wide));
+                       });
   }
 
   void add_price(std::size_t from, std::size_t to, ValueId value) {
@@ -244,6 +266,9 @@ class Placer {
   }
 
   std::string reason(const Region& region) const {
+    if (computes_wide_in_float(region)) {
+      return "the target computes on 16-bit values in float";
+    }
     if (region.pattern->follows_neighbours) {
       return "what it reads or what reads it is float, so converting would cost more than it "
              "saves";

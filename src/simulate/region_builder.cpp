@@ -91,8 +91,13 @@ ValueId RegionBuilder::accumulate(const Node& node, std::vector<ValueId> operand
     operands.pop_back();
   }
   TensorType type = storage_type(expressed.shape, point);
-  if (type.quant && type.quant->axis) {
-    type.quant->axis = channel_axis(node, expressed.shape);
+  if (type.quant) {
+    type.dtype = sum_type(working_.type(operands[0]).dtype, working_.type(operands[1]).dtype,
+                          accumulator_);
+    type.quant->storage = type.dtype;
+    if (type.quant->axis) {
+      type.quant->axis = channel_axis(node, expressed.shape);
+    }
   }
   Attributes attributes = node.attributes;
   set_accumulator(attributes, accumulator_);

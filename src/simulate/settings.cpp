@@ -151,8 +151,9 @@ QuantPoint Settings::activation(ValueId value) const {
   if (const auto producer = graph_->producer(value); producer && !is_chosen) {
     for (const FixedRange& fixed : target_->fixed_ranges) {
       if (fixed.op == graph_->node(*producer).op) {
+        const Range range = fixed.range(result.spec.storage);
         result.calibrator = {.name = "fixed",
-                             .options = {{"low", fixed.low}, {"high", fixed.high}}};
+                             .options = {{"low", range.low}, {"high", range.high}}};
       }
     }
   }
@@ -181,7 +182,8 @@ QuantPoint Settings::point(ValueId value, Role role, const ValueConfig& general,
   result.spec.symmetric = own.symmetric.value_or(general.symmetric);
   result.spec.narrow_range = own.narrow.value_or(general.narrow);
   const int bits = own.bits.value_or(general.bits);
-  result.spec.bits = bits < static_cast<int>(8 * size_of(result.spec.storage)) ? bits : 0;
+  const bool is_part = bits < static_cast<int>(8 * size_of(result.spec.storage));
+  result.spec.bits = role == Role::kWeight && is_part ? bits : 0;
   result.spec.power_of_two = own.power_of_two.value_or(general.power_of_two);
   result.calibrator = own.calibrator.value_or(general.calibrator);
   return result;

@@ -168,6 +168,26 @@ std::vector<std::vector<std::string>> unified_points(const SimulatedGraph& simul
   return groups;
 }
 
+/// Types that the configuration asks for and files for the target cannot have.
+void check_storage(const Config& config, const Target& target) {
+  const auto& wide = target.wide_activations;
+  Faults faults;
+  const auto check = [&](const std::string& where, std::optional<DType> storage) {
+    if (storage && size_of(*storage) == 2 &&
+        std::find(wide.begin(), wide.end(), *storage) == wide.end()) {
+      const std::string other = *storage == DType::kInt16 ? "uint16" : "int16";
+      faults.add(where, "the target '" + target.name + "' has no activations of this type",
+                 wide.empty() ? "int8 or uint8" : "int8, uint8 or " + other);
+    }
+  };
+  check("activations.storage", config.activations.storage);
+  for (std::size_t i = 0; i < config.layers.size(); ++i) {
+    check("layers[" + std::to_string(i) + "].activations.storage",
+          config.layers[i].activations.storage);
+  }
+  faults.raise(ErrorCode::kInvalidConfig);
+}
+
 }  // namespace
 
 const QuantPoint* SimulatedGraph::find(std::string_view point) const {
@@ -179,6 +199,7 @@ const QuantPoint* SimulatedGraph::find(std::string_view point) const {
 SimulatedGraph simulate(const Graph& graph, const Config& config, const Target& target,
                         std::span<const QuantPattern> patterns,
                         const std::set<std::string>& float_nodes) {
+  check_storage(config, target);
   SimulatedGraph result;
   result.source = graph;
   result.target = target;

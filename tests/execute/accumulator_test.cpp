@@ -74,6 +74,36 @@ TEST_P(ProductOf, AnyWidthIsThatOfALoopBitForBitIntegerAndSimulated) {
   }
 }
 
+TEST_P(ProductOf, SixteenBitsIsTheExactSum) {
+  Random random(16);
+  bool needs_64_bits = false;
+  for (int round = 0; round < 120 && !HasFailure(); ++round) {
+    const RandomProduct::Widths widths{round % 3 == 2 ? 1 : 2, round % 3 == 0 ? 1 : 2};
+    const RandomProduct product(GetParam(), random, widths);
+    const Tensor sums = Executable(product.integer({})).run(std::vector<Tensor>{product.x})[0];
+    ASSERT_EQ(sums.dtype(), DType::kInt64);
+    std::size_t i = 0;
+    for_each_index(product.y_shape, [&](const Shape& at) {
+      std::int64_t expected = product.bias_of(at);
+      for (const auto& [x, w] : product.products(at)) {
+        expected += x * w;
+      }
+      EXPECT_EQ(sums.view<std::int64_t>()[i++], expected);
+      needs_64_bits |= expected != static_cast<std::int32_t>(expected);
+    });
+  }
+  EXPECT_TRUE(needs_64_bits || GetParam() == RandomProduct::Op::kDepthwise);
+}
+
+TEST_P(ProductOf, SixteenBitsInAStatedAccumulatorIsThatOfALoop) {
+  Random random(15);
+  for (int round = 0; round < 60 && !HasFailure(); ++round) {
+    const Overflow overflow = random.coin() ? Overflow::kSaturate : Overflow::kWrap;
+    const auto bits = static_cast<int>(random.integer(8, 24));  // float32 holds no more
+    expect_reference(RandomProduct(GetParam(), random, {2, 1}), {bits, overflow});
+  }
+}
+
 TEST_P(ProductOf, NoPartialSumLeavesTheGuaranteedRangeInAnyOrder) {
   Random random(3);
   for (int round = 0; round < 60; ++round) {
@@ -105,6 +135,40 @@ TEST_P(ProductOf, NoPartialSumLeavesTheGuaranteedRangeInAnyOrder) {
 std::string op_name(const ::testing::TestParamInfo<RandomProduct::Op>& info) {
   constexpr std::array kNames{"Conv", "DepthwiseConv", "ConvTranspose", "MatMul", "Gemm"};
   return kNames[static_cast<std::size_t>(info.param)];
+}
+
+/// The product of a row and a column of that many equal numbers, but for the first of the row.
+std::int64_t long_sum(DType x, DType w, std::int64_t depth, std::int64_t each) {
+  const auto type = [](DType storage, const Shape& shape) {
+    return TensorType{.dtype = storage,
+                      .shape = shape,
+                      .quant = QuantParams{.storage = storage},
+                      .point = {}};
+  };
+  const auto filled = [&](DType storage, const Shape& shape, std::int64_t value) {
+    const Tensor real = Tensor::of<float>(
+        shape, std::vector<float>(static_cast<std::size_t>(depth), static_cast<float>(value)));
+    return quantize(real, *type(storage, shape).quant);
+  };
+  Graph graph;
+  const ValueId row = graph.add_input("x", type(x, {1, depth}));
+  const ValueId column =
+      graph.add_constant("w", filled(w, {depth, 1}, each), type(w, {depth, 1}));
+  const NodeId id = graph.add_node("sum", "MatMul", {row, column},
+                                   {{"sum", type(sum_type(x, w, {}), {1, 1})}});
+  graph.set_outputs({graph.node(id).outputs[0]});
+  Tensor values = filled(x, {1, depth}, storage_range(x, false).high);
+  values.mutable_data()[0] ^= std::byte{1};
+  return Executable(graph).run(std::vector<Tensor>{values})[0].to_int64()[0];
+}
+
+TEST(Products, OfManyFactorsAreExact) {
+  // 30000 * 255 * 15 is more than float32 holds to the last bit, and odd without one of them.
+  EXPECT_EQ(long_sum(DType::kUint8, DType::kInt8, 30'000, 15), 30'000 * 255 * 15 - 15);
+  EXPECT_EQ(long_sum(DType::kUint8, DType::kInt8, 60'000, 127), 60'000 * 255 * 127 - 127);
+  EXPECT_EQ(long_sum(DType::kUint16, DType::kInt8, 60'000, 127), 60'000LL * 65'535 * 127 - 127);
+  EXPECT_EQ(long_sum(DType::kUint16, DType::kUint16, 60'000, 65'535),
+            60'000LL * 65'535 * 65'535 - 65'535);
 }
 
 INSTANTIATE_TEST_SUITE_P(Accumulators, ProductOf, ::testing::ValuesIn(RandomProduct::kOps),

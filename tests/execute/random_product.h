@@ -3,6 +3,7 @@
 #include "tare/accumulator.h"
 
 #include "execute/random_convolution.h"
+#include "graph/product.h"
 
 #include <optional>
 #include <string>
@@ -18,12 +19,23 @@ class RandomProduct {
   static constexpr std::array kOps{Op::kConv, Op::kDepthwise, Op::kTransposed, Op::kMatMul,
                                    Op::kGemm};
 
-  RandomProduct(Op op, Random& random) : op_(op) {
+  /// Bytes each of the factors has.
+  struct Widths {
+    int x = 1;
+    int w = 1;
+  };
+
+  RandomProduct(Op op, Random& random) : RandomProduct(op, random, Widths()) {}
+
+  RandomProduct(Op op, Random& random, Widths widths) : op_(op) {
     choose_shapes(random);
-    x_params = params(random.coin() ? DType::kUint8 : DType::kInt8, 1, random);
+    const auto type = [&](int bytes) {
+      return bytes == 1 ? (random.coin() ? DType::kUint8 : DType::kInt8)
+                        : (random.coin() ? DType::kUint16 : DType::kInt16);
+    };
+    x_params = params(type(widths.x), 1, random);
     const bool per_axis = random.coin() && op != Op::kTransposed;
-    w_params =
-        params(random.coin() ? DType::kUint8 : DType::kInt8, per_axis ? results() : 1, random);
+    w_params = params(type(widths.w), per_axis ? results() : 1, random);
     if (per_axis) {
       w_params.axis = static_cast<int>(op == Op::kMatMul ? w_shape.size() - 1 : 0);
     }
@@ -181,17 +193,19 @@ class RandomProduct {
                  : TensorType{
                        .dtype = quant.storage, .shape = shape, .quant = quant, .point = {}};
     };
-    const QuantParams sums{
+    const QuantParams biases{
         .storage = DType::kInt32, .scale = {1}, .zero_point = {0}, .axis = {}};
+    QuantParams sums = biases;
+    sums.storage = sum_type(x_params.storage, w_params.storage, held);
     Graph graph;
     std::vector<ValueId> operands{
         graph.add_input("x", type(x_shape, x_params)),
         graph.add_constant("w", simulated ? centred(w, w_params) : w, type(w_shape, w_params))};
     if (bias) {
-      operands.push_back(graph.add_constant("b", simulated ? centred(*bias, sums) : *bias,
-                                            type(bias->shape(), sums)));
+      operands.push_back(graph.add_constant("b", simulated ? centred(*bias, biases) : *bias,
+                                            type(bias->shape(), biases)));
     }
-    TensorType result{.dtype = simulated ? DType::kFloat32 : DType::kInt32,
+    TensorType result{.dtype = simulated ? DType::kFloat32 : sums.storage,
                       .shape = y_shape,
                       .quant = sums,
                       .point = simulated ? "sums" : ""};

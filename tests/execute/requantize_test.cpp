@@ -49,7 +49,9 @@ Values requantized(const Values& values, const Shape& shape, const Side& from, c
             to.type + extents(shape) + " " + to.params + "\n}");
   Tensor input(graph.type(graph.inputs()[0]).dtype, shape);
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (input.dtype() == DType::kInt32) {
+    if (input.dtype() == DType::kInt64) {
+      input.mutable_view<std::int64_t>()[i] = values[i];
+    } else if (input.dtype() == DType::kInt32) {
       input.mutable_view<std::int32_t>()[i] = static_cast<std::int32_t>(values[i]);
     } else {
       input.mutable_view<std::int8_t>()[i] = static_cast<std::int8_t>(values[i]);
@@ -197,6 +199,43 @@ TEST(Requantize, ToInt32IsForFixedPoint) {
   EXPECT_EQ(requantized({3, -3, 2147483647}, {"i32", "q(1, 0)"}, {"i32", "q(0.5, 0)"}, kUpward),
             (Values{6, -6, 2147483647}));
   EXPECT_THROW(requantized({3}, {"i32", "q(1, 0)"}, {"i32", "q(0.5, 0)"}, kHalfEven), Error);
+}
+
+TEST_P(HalvesOf, GoTheSameWayFromSumsOf64Bits) {
+  const Halves& halves = GetParam();
+  if (std::string(halves.mode.name) == "tflite_double") {
+    EXPECT_THROW(requantized({3}, {"i64", "q(1, 0)"}, {"i16", "q(16, 0)"}, halves.mode), Error);
+    return;
+  }
+  const Side to{"i16", "q(16, 0)"};
+  EXPECT_EQ(requantized(sequence(0, 1, 32), {"i64", "q(1, 0)"}, to, halves.mode),
+            halves.down_from_0);
+  EXPECT_EQ(requantized(sequence(0, -1, 32), {"i64", "q(1, 0)"}, to, halves.mode),
+            halves.down_to_minus);
+  // The same 2^30 times as far from 0, and as much finer: float32 has 24 bits for them.
+  Values far = sequence(0, 1, 32);
+  Values below = sequence(0, -1, 32);
+  for (std::size_t i = 0; i < far.size(); ++i) {
+    far[i] *= std::int64_t{1} << 30;
+    below[i] *= std::int64_t{1} << 30;
+  }
+  const Side fine{"i64", "q(9.31322574615478515625e-10, 0)"};
+  EXPECT_EQ(requantized(far, fine, to, halves.mode), halves.down_from_0);
+  EXPECT_EQ(requantized(below, fine, to, halves.mode), halves.down_to_minus);
+  EXPECT_EQ(
+      requantized({std::int64_t{1} << 50, -(std::int64_t{1} << 50)}, fine, to, halves.mode),
+      (Values{32767, -32768}));
+}
+
+TEST(Requantize, OfSumsOf64BitsSeesTheLastBitInFixedPoint) {
+  // Half a step, and one less: 41 significant bits.
+  const std::int64_t half = std::int64_t{1} << 40;
+  const Side from{"i64", "q(9.094947017729282379150390625e-13, 0)"};  // 2^-40
+  EXPECT_EQ(requantized({half, half - 1, -half, -half - 1}, from, {"i16", "q(2, 0)"}, kUpward),
+            (Values{1, 0, 0, -1}));
+  EXPECT_EQ(
+      requantized({half, half - 1, -half, 1 - half}, from, {"i16", "q(2, 0)"}, kToNearest),
+      (Values{1, 0, -1, 0}));
 }
 
 TEST(Requantize, ByShiftNeedsAPowerOfTwo) {

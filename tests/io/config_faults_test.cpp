@@ -71,7 +71,7 @@ TEST_F(ConfigFaults, AreReportedTogether) {
               "plugin: []\n"),
       "c.yaml:1:10: 'version' is '2', expected 1\n"
       "c.yaml:2:9: unknown target 'ortcpu', expected openvino, ort-cpu, qnn or tensorrt\n"
-      "c.yaml:3:24: 'storage' is 'int4', expected auto, int8 or uint8\n"
+      "c.yaml:3:24: 'storage' is 'int4', expected auto, int8, uint8, int16 or uint16\n"
       "c.yaml:3:41: 'symmetric' is 'maybe', expected true or false\n"
       "c.yaml:4:10: 'weights' is a list, expected a map\n"
       "c.yaml:5:37: 'schedule' is 'sequentially', expected auto, sequential or independent\n"

@@ -132,6 +132,7 @@ struct Params {
   std::string x;  ///< q(...) of the operands and the result
   std::string y;
   std::string result;
+  std::string y_storage{};  ///< and of the result, where it is another one
 };
 
 /// The types of the results, the first of which is looked at.
@@ -150,8 +151,9 @@ Graph fake_quantized(const AffineOp& row, const Params& p, bool quantize_result)
   const std::string input = row.op == "Squeeze" ? "[1,4,4,4]" : "[2,4,4,4]";
   const bool several = row.op == "Split" || row.op == "TopK";
   const bool positions = row.rule == AffineRule::kCompares;
+  const std::string& other = p.y_storage.empty() ? p.storage : p.y_storage;
   std::string text = "graph \"row\" opset 17 (%qx : " + p.storage + input + " " + p.x +
-                     ", %qy : " + p.storage + input + " " + p.y + ") -> (%out) {\n" +
+                     ", %qy : " + other + input + " " + p.y + ") -> (%out) {\n" +
                      sample.constants + "%x = Dequantize(%qx) : f32" + input +
                      "\n%y = Dequantize(%qy) : f32" + input + "\n";
   text += std::string(positions ? "%out" : "%r") + (several ? ", %unused" : "") + " = " +
@@ -160,7 +162,7 @@ Graph fake_quantized(const AffineOp& row, const Params& p, bool quantize_result)
     return parse(text + "}");
   }
   if (quantize_result) {
-    text += "%q = Quantize(%r) : " + p.storage + sample.shape + " " + p.result + "\n";
+    text += "%q = Quantize(%r) : " + other + sample.shape + " " + p.result + "\n";
     text += "%out = Dequantize(%q) : f32" + sample.shape + "\n}";
   } else {
     // CumSum is not on the list, so nobody asks for storage values.
@@ -211,8 +213,10 @@ class AffineRow : public ::testing::TestWithParam<AffineOp> {
 TEST_P(AffineRow, IsExactOnStorageValuesWithOneSetOfParameters) {
   // An even zero point, as products in steps of 1/32 are often halves: see
   // docs/decisions/0013-halves-fall-as-in-onnx-runtime.md.
-  for (const auto& [storage, params] :
-       {std::pair("u8", "q(0.03125, 76)"), {"i8", "q(0.0217, -11)"}}) {
+  for (const auto& [storage, params] : {std::pair("u8", "q(0.03125, 76)"),
+                                        {"i8", "q(0.0217, -11)"},
+                                        {"u16", "q(0.0001220703125, 30000)"},
+                                        {"i16", "q(0.00013, -11)"}}) {
     expect_equal(fake_quantized(GetParam(), {storage, params, params, params}, true));
   }
 }
@@ -227,6 +231,13 @@ TEST_P(AffineRow, RoundsLikeTheExpressedOperatorBetweenParameters) {
   for (const char* result : {"q(0.047, 101)", "q(0.5, 0)"}) {
     expect_equal(
         fake_quantized(GetParam(), {"u8", "q(0.031, 77)", "q(0.05, 3)", result}, true));
+  }
+}
+
+TEST_P(AffineRow, TakesOperandsAndResultsOfUnlikeTypes) {
+  for (const auto& [x, y] : {std::pair("u8", "i16"), {"u16", "u8"}, {"i16", "u16"}}) {
+    expect_equal(fake_quantized(
+        GetParam(), {x, "q(0.031, 77)", "q(0.0005, 3)", "q(0.0047, 101)", y}, true));
   }
 }
 

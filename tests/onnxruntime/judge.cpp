@@ -78,9 +78,11 @@ std::vector<std::vector<float>> Judge::run(const std::filesystem::path& model,
   for (const auto& output : report.at("outputs")) {
     const std::filesystem::path file = folder / (std::to_string(outputs.size()) + ".bin");
     const std::string type = output.at("type");
-    outputs.push_back(type == "uint8"  ? read_as_float<std::uint8_t>(file)
-                      : type == "int8" ? read_as_float<std::int8_t>(file)
-                                       : read_as_float<float>(file));
+    outputs.push_back(type == "uint8"    ? read_as_float<std::uint8_t>(file)
+                      : type == "int8"   ? read_as_float<std::int8_t>(file)
+                      : type == "uint16" ? read_as_float<std::uint16_t>(file)
+                      : type == "int16"  ? read_as_float<std::int16_t>(file)
+                                         : read_as_float<float>(file));
   }
   return outputs;
 }

@@ -220,7 +220,7 @@ TEST_F(EditedTable, WithFaultsSaysAllOfThem) {
       "t.yaml:18:5: unknown key 'calibratr', expected name, role, enabled, storage, "
       "narrow, bits, axis, scale, zero_point, calibrator, elements, seen, chosen, clipped, "
       "widened_channels or rounding\n"
-      "t.yaml:27:14: 'storage' is 'int4', expected int8 or uint8\n"
+      "t.yaml:27:14: 'storage' is 'int4', expected int8, uint8, int16 or uint16\n"
       "t.yaml:30:18: an entry of 'scale' is 'nan', expected a number above 0\n"
       "t.yaml:36:24: an entry of 'widened_channels' is '-1', expected an integer in "
       "[0,2147483647]\n"

@@ -112,7 +112,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
   if (op == "SimulatedDequantize" && from != nullptr) {
     return dequantizer<float>(conversion(input, *from));
   }
-  if (op == "Quantize" && to != nullptr && to->storage != DType::kInt32) {
+  if (op == "Quantize" && to != nullptr && !is_sum_type(to->storage)) {
     return with_storage(to->storage, [&](auto out) {
       return quantizer<decltype(out)>(conversion(output, *to), numerics(request.attributes()));
     });

@@ -132,7 +132,7 @@ bool only_moves(const KernelRequest& request) {
 
 std::unique_ptr<Kernel> make(const KernelRequest& request) {
   const auto& params = request.outputs[0].type->quant;
-  if (!params || params->storage == DType::kInt32 || only_moves(request)) {
+  if (!params || is_sum_type(params->storage) || only_moves(request)) {
     return nullptr;
   }
   auto kernel = FloatRequest(request).make();

@@ -1,12 +1,13 @@
-// Conv, ConvTranspose, Gemm and MatMul on storage values with exact int32 accumulators;
-// narrower ones where these give the same results.
+// Conv, ConvTranspose, Gemm and MatMul on storage values with exact accumulators; narrower ones
+// than their type where these give the same results.
 //
 // The products are computed by the float kernel on integer values: a float32 sum of integers is
-// exact while every partial sum stays below 2^24. Where the weights allow larger sums they are
-// split, w = 16 * high + low, and the two exact results are combined in int32. Integer kernels
-// of x86 without VNNI would saturate instead.
+// exact while every partial sum stays below 2^24. Where sums can be larger the factors are
+// split into digits, w = 16 * high + low, and the exact sums of their products are added up.
+// Integer kernels of x86 without VNNI would saturate instead, and there are none for 16 bits.
 #include "tare/accumulator.h"
 
+#include "execute/digits.h"
 #include "execute/float_kernel.h"
 #include "graph/product.h"
 #include "graph/storage_type.h"
@@ -20,8 +21,6 @@ namespace tare {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
-constexpr double kExactFloat = 0x1p24;
-constexpr float kSplit = 16;
 
 std::size_t float_bytes(const Shape& shape) {
   const std::size_t bytes = static_cast<std::size_t>(element_count(shape)) * sizeof(float);
@@ -35,54 +34,44 @@ Tensor centred(const Tensor& storage, const QuantParams& params) {
   return dequantize(storage, unit);
 }
 
-void centre(const TensorType& type, const std::byte* from, float* to) {
+/// One digit of storage - zero_point.
+void centre(const TensorType& type, const std::byte* from, const Digits& digits,
+            std::size_t digit, float* to) {
   const auto zero = static_cast<float>(type.quant->zero_point[0]);
   const auto count = static_cast<std::size_t>(element_count(type.shape));
   with_storage(type.quant->storage, [&](auto tag) {
     const auto* q = reinterpret_cast<const decltype(tag)*>(from);
+    if (digits.count == 1) {
+      for (std::size_t i = 0; i < count; ++i) {
+        to[i] = static_cast<float>(q[i]) - zero;
+      }
+      return;
+    }
+    const Digit take = digits.at(digit);
     for (std::size_t i = 0; i < count; ++i) {
-      to[i] = static_cast<float>(q[i]) - zero;
+      to[i] = take(static_cast<float>(q[i]) - zero);
     }
   });
 }
 
-float high_part(float w) {
-  return std::floor(w / kSplit);
-}
-
-Tensor mapped(Tensor tensor, float (*f)(float)) {
-  auto values = tensor.mutable_view<float>();
-  std::transform(values.begin(), values.end(), values.begin(), f);
-  return tensor;
-}
-
-/// Largest magnitude of a centred activation.
-double reach(const QuantParams& params) {
-  const StorageRange range = params.range();
-  const auto zero = static_cast<double>(params.zero_point[0]);
-  return std::max(static_cast<double>(range.high) - zero,
-                  zero - static_cast<double>(range.low));
-}
-
-bool sums_are_exact(const KernelRequest& request, const std::optional<Tensor>& weights) {
-  const double input = reach(*request.inputs[0].type->quant);
+/// How the factors of a node are split; nothing where sums have too many products.
+std::optional<SplitFactors> split_factors(const KernelRequest& request,
+                                          const std::optional<Tensor>& weights) {
   const WeightResults results(*request.node, request.inputs[1].shape());
-  if (!weights) {
-    const auto depth = static_cast<double>(results.weights());
-    return input * reach(*request.inputs[1].type->quant) * depth < kExactFloat;
-  }
-  std::vector<double> sums(results.count());
-  const auto values = weights->view<float>();
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    sums[results.of(i)] += std::abs(static_cast<double>(values[i]));
-  }
-  return input * *std::max_element(sums.begin(), sums.end()) < kExactFloat;
-}
-
-/// Of two's complement: sums that leave int32 keep their lowest bits.
-std::int32_t sum_of(std::int32_t a, std::int32_t b) {
-  return static_cast<std::int32_t>(static_cast<std::uint32_t>(a) +
-                                   static_cast<std::uint32_t>(b));
+  const FactorReach x = factor_reach(*request.inputs[0].type->quant);
+  const FactorReach w = factor_reach(*request.inputs[1].type->quant);
+  return split_exactly(x, w, [&](const Digits& digits, std::size_t digit) {
+    if (!weights) {
+      return digits.largest(w, digit) * static_cast<double>(results.weights());
+    }
+    const Digit take = digits.at(digit);
+    std::vector<double> sums(results.count());
+    const auto values = weights->view<float>();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      sums[results.of(i)] += std::abs(static_cast<double>(take(values[i])));
+    }
+    return *std::max_element(sums.begin(), sums.end());
+  });
 }
 
 /// The accumulator that some sum may leave, if there is one.
@@ -102,6 +91,8 @@ std::optional<Accumulator> narrow_accumulator(const KernelRequest& request) {
   return fits ? std::nullopt : std::optional(held);
 }
 
+/// `Sum` is std::int32_t or std::int64_t.
+template <class Sum>
 class IntegerProduct final : public Kernel {
  public:
   /// `wraps` is what all sums are brought back into.
@@ -114,26 +105,27 @@ class IntegerProduct final : public Kernel {
     } else {
       computed_weights_ = *request.inputs[1].type;
     }
-    channels_ = static_cast<std::size_t>(result_shape_.empty() ? 1 : result_shape_.back());
+    const auto split = split_factors(request, constant_weights_);
+    if (!split) {
+      return;
+    }
+    split_ = *split;
+    bias_.resize(static_cast<std::size_t>(result_shape_.empty() ? 1 : result_shape_.back()));
     if (request.has_input(2)) {
-      const auto bias = request.inputs[2].constant->view<std::int32_t>();
-      for (std::size_t channel = 0; channel < channels_; ++channel) {
-        bias_.push_back(bias[channel % bias.size()]);
+      const auto bias = request.inputs[2].constant->template view<std::int32_t>();
+      for (std::size_t channel = 0; channel < bias_.size(); ++channel) {
+        bias_[channel] = bias[channel % bias.size()];
       }
     }
-    split_ = !sums_are_exact(request, constant_weights_);
-    add_part(
-        request,
-        split_ ? [](float w) { return w - kSplit * high_part(w); } : [](float w) { return w; });
-    if (split_) {
-      add_part(request, high_part);
+    for (std::size_t digit = 0; digit < split_.weights.count; ++digit) {
+      add_part(request, digit);
     }
     plan_scratch();
   }
 
   bool valid() const {
-    return std::all_of(parts_.begin(), parts_.end(),
-                       [](const auto& part) { return part != nullptr; });
+    return !parts_.empty() && std::all_of(parts_.begin(), parts_.end(),
+                                          [](const auto& part) { return part != nullptr; });
   }
   std::size_t scratch_bytes() const override { return scratch_bytes_; }
   bool packs(std::size_t operand) const override {
@@ -155,31 +147,32 @@ class IntegerProduct final : public Kernel {
   }
 
   void run(const Buffers& buffers) const override {
-    auto* input = reinterpret_cast<float*>(buffers.scratch);
-    auto* weights = reinterpret_cast<float*>(buffers.scratch + weights_offset_);
-    auto* result = reinterpret_cast<float*>(buffers.scratch + result_offset_);
-    auto* sums = reinterpret_cast<std::int32_t*>(buffers.outputs[0]);
+    auto* const input = reinterpret_cast<float*>(buffers.scratch);
+    auto* const weights = reinterpret_cast<float*>(buffers.scratch + weights_offset_);
+    auto* const result = reinterpret_cast<float*>(buffers.scratch + result_offset_);
+    auto* const sums = reinterpret_cast<Sum*>(buffers.outputs[0]);
     auto& state = *static_cast<State*>(buffers.state);
-    centre(input_, buffers.inputs[0], input);
-    for (std::size_t part = 0; part < parts_.size(); ++part) {
-      std::array<const std::byte*, 2> operands{reinterpret_cast<const std::byte*>(input),
-                                               nullptr};
-      if (computed_weights_) {
-        centre(*computed_weights_, buffers.inputs[1], weights);
-        take_part(part, weights);
-        operands[1] = reinterpret_cast<const std::byte*>(weights);
-      } else if (!parts_[part]->packs(1)) {
-        operands[1] = part_weights_[part].data();
+    std::byte* const out = reinterpret_cast<std::byte*>(result);
+    begin(sums);
+    for (std::size_t i = 0; i < split_.input.count; ++i) {
+      centre(input_, buffers.inputs[0], split_.input, i, input);
+      for (std::size_t k = 0; k < parts_.size(); ++k) {
+        std::array<const std::byte*, 2> operands{reinterpret_cast<const std::byte*>(input),
+                                                 nullptr};
+        if (computed_weights_) {
+          centre(*computed_weights_, buffers.inputs[1], split_.weights, k, weights);
+          operands[1] = reinterpret_cast<const std::byte*>(weights);
+        } else if (!parts_[k]->packs(1)) {
+          operands[1] = part_weights_[k].data();
+        }
+        parts_[k]->run(
+            {operands, {&out, 1}, buffers.scratch + part_offset_, state.parts[k].get()});
+        add(result, split_.input.shift(i) + split_.weights.shift(k), sums);
       }
-      std::byte* out = reinterpret_cast<std::byte*>(result);
-      parts_[part]->run(
-          {operands, {&out, 1}, buffers.scratch + part_offset_, state.parts[part].get()});
-      accumulate(part, result, sums);
     }
     if (wraps_) {
-      std::transform(sums, sums + element_count(result_shape_), sums, [this](std::int32_t sum) {
-        return static_cast<std::int32_t>(wraps_->hold(sum));
-      });
+      std::transform(sums, sums + element_count(result_shape_), sums,
+                     [this](Sum sum) { return static_cast<Sum>(wraps_->hold(sum)); });
     }
   }
 
@@ -187,12 +180,17 @@ class IntegerProduct final : public Kernel {
   struct State final : KernelState {
     std::vector<std::unique_ptr<KernelState>> parts;
   };
+  /// Sums that leave their type keep their lowest bits, as in two's complement.
+  using Bits = std::make_unsigned_t<Sum>;
 
-  void add_part(const KernelRequest& request, float (*part)(float)) {
+  /// The products with one digit of the weights.
+  void add_part(const KernelRequest& request, std::size_t digit) {
     FloatRequest as_float(request);
     as_float.truncate(2);
-    part_weights_.push_back(constant_weights_ ? mapped(*constant_weights_, part) : Tensor());
+    part_weights_.push_back(constant_weights_ ? *constant_weights_ : Tensor());
     if (constant_weights_) {
+      auto values = part_weights_.back().template mutable_view<float>();
+      std::transform(values.begin(), values.end(), values.begin(), split_.weights.at(digit));
       as_float.set_constant(1, part_weights_.back());
     }
     parts_.push_back(as_float.make());
@@ -210,36 +208,18 @@ class IntegerProduct final : public Kernel {
     }
   }
 
-  void take_part(std::size_t part, float* weights) const {
-    if (!split_) {
-      return;
-    }
-    const auto count = static_cast<std::size_t>(element_count(computed_weights_->shape));
-    for (std::size_t i = 0; i < count; ++i) {
-      const float high = high_part(weights[i]);
-      weights[i] = part == 0 ? weights[i] - kSplit * high : high;
+  void begin(Sum* sums) const {
+    const Sum* const end = sums + element_count(result_shape_);
+    for (; sums < end; sums += bias_.size()) {
+      std::copy(bias_.begin(), bias_.end(), sums);
     }
   }
 
-  void accumulate(std::size_t part, const float* result, std::int32_t* sums) const {
+  void add(const float* result, int shift, Sum* sums) const {
     const auto count = static_cast<std::size_t>(element_count(result_shape_));
-    if (part == 1) {
-      for (std::size_t i = 0; i < count; ++i) {
-        sums[i] = sum_of(
-            sums[i], static_cast<std::int32_t>(kSplit) * static_cast<std::int32_t>(result[i]));
-      }
-      return;
-    }
-    if (bias_.empty()) {
-      std::transform(result, result + count, sums,
-                     [](float x) { return static_cast<std::int32_t>(x); });
-      return;
-    }
-    for (std::size_t row = 0; row < count; row += channels_) {
-      for (std::size_t channel = 0; channel < channels_; ++channel) {
-        sums[row + channel] =
-            sum_of(static_cast<std::int32_t>(result[row + channel]), bias_[channel]);
-      }
+    for (std::size_t i = 0; i < count; ++i) {
+      const Bits term = static_cast<Bits>(static_cast<Sum>(result[i])) << shift;
+      sums[i] = static_cast<Sum>(static_cast<Bits>(sums[i]) + term);
     }
   }
 
@@ -248,10 +228,9 @@ class IntegerProduct final : public Kernel {
   std::optional<Accumulator> wraps_;
   std::optional<Tensor> constant_weights_;
   std::optional<TensorType> computed_weights_;
-  std::vector<std::int32_t> bias_;  ///< one for each channel, or empty
-  std::size_t channels_ = 1;
-  bool split_ = false;
-  std::vector<std::unique_ptr<Kernel>> parts_;
+  std::vector<Sum> bias_;  ///< one for each channel
+  SplitFactors split_;
+  std::vector<std::unique_ptr<Kernel>> parts_;  ///< for each digit of the weights
   std::vector<Tensor> part_weights_;
   std::size_t weights_offset_ = 0;
   std::size_t result_offset_ = 0;
@@ -262,11 +241,18 @@ class IntegerProduct final : public Kernel {
 bool has_integer_operands(const KernelRequest& request) {
   const auto is_storage = [](const Operand& operand) {
     return operand.type->quant && operand.dtype() == operand.type->quant->storage &&
-           operand.type->quant->storage != DType::kInt32;
+           !is_sum_type(operand.type->quant->storage);
   };
   return request.inputs.size() >= 2 && is_storage(request.inputs[0]) &&
-         is_storage(request.inputs[1]) && request.outputs[0].dtype() == DType::kInt32 &&
+         is_storage(request.inputs[1]) && is_sum_type(request.outputs[0].dtype()) &&
          (!request.has_input(2) || request.inputs[2].constant != nullptr);
+}
+
+template <class Sum>
+std::unique_ptr<Kernel> make_for(const KernelRequest& request,
+                                 const std::optional<Accumulator>& wraps) {
+  auto kernel = std::make_unique<IntegerProduct<Sum>>(request, wraps);
+  return kernel->valid() ? std::move(kernel) : nullptr;
 }
 
 std::unique_ptr<Kernel> make(const KernelRequest& request) {
@@ -277,8 +263,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
   if (narrow && narrow->overflow == Overflow::kSaturate) {
     return nullptr;
   }
-  auto kernel = std::make_unique<IntegerProduct>(request, narrow);
-  return kernel->valid() ? std::move(kernel) : nullptr;
+  return request.outputs[0].dtype() == DType::kInt32 ? make_for<std::int32_t>(request, narrow)
+                                                     : make_for<std::int64_t>(request, narrow);
 }
 
 }  // namespace

@@ -192,7 +192,7 @@ bool is_simulated(const KernelRequest& request) {
 bool is_integer(const KernelRequest& request) {
   const auto is_factor = [](const Operand& operand) {
     return operand.type->quant && operand.dtype() == operand.type->quant->storage &&
-           operand.dtype() != DType::kInt32;
+           !is_sum_type(operand.dtype());
   };
   return is_factor(required(request, 0)) && is_factor(required(request, 1)) &&
          (!request.has_input(2) || request.inputs[2].dtype() == DType::kInt32) &&

@@ -238,7 +238,7 @@ std::unique_ptr<Kernel> make_max(const KernelRequest& request, const Pool& pool)
   if (with_places) {
     expect_shape(request.outputs[1], request.outputs[0].shape());
   }
-  using Ordered = Types<float, double, std::int8_t, std::uint8_t>;
+  using Ordered = Types<float, double, std::int8_t, std::uint8_t, std::int16_t, std::uint16_t>;
   return dispatch(Ordered{}, request.inputs[0].dtype(), [&]<class T>(Tag<T>) {
     return make_kernel([pool, with_places](const Buffers& buffers) {
       max_pool<T>(pool, buffers);

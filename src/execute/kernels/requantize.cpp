@@ -81,22 +81,40 @@ std::unique_ptr<Kernel> in_fixed_point(const Rescaling& r, Rescale rescale) {
     map_channels(
         r.shape, r.axis, reinterpret_cast<const In*>(buffers.inputs[0]),
         reinterpret_cast<Out*>(buffers.outputs[0]), [&](In q, std::size_t channel) {
-          const std::int32_t centred = saturated(std::int64_t{q} - r.zero_in[channel]);
+          const std::int64_t centred = std::int64_t{q} - r.zero_in[channel];
           const std::int64_t scaled = rescale(centred, r.fixed[channel]);
           return static_cast<Out>(std::clamp(scaled + r.zero_out, r.range.low, r.range.high));
         });
   });
 }
 
+/// Sums of 64 bits as they are, other values as int32.
+template <class In, bool kAwayFromZero>
+std::int32_t rescaled_once(std::int64_t value, FixedPointFactor factor) {
+  if constexpr (sizeof(In) > sizeof(std::int32_t)) {
+    return rescale_once<kAwayFromZero>(value, factor);
+  } else {
+    return rescale_once<kAwayFromZero>(saturated(value), factor);
+  }
+}
+
 template <class In, class Out>
 std::unique_ptr<Kernel> in_fixed_point(const Rescaling& r, RequantizeRounding rounding) {
   switch (rounding) {
     case RequantizeRounding::kToNearest:
-      return in_fixed_point<In, Out>(r, rescale_once<true>);
+      return in_fixed_point<In, Out>(r, rescaled_once<In, true>);
     case RequantizeRounding::kTfliteDouble:
-      return in_fixed_point<In, Out>(r, rescale_twice);
+      if constexpr (sizeof(In) > sizeof(std::int32_t)) {
+        throw Error(ErrorCode::kUnsupported, "",
+                    "rounds sums of 16-bit values as 'tflite_double' does sums of int32")
+            .expected("half_even, upward, to_nearest, tflite_single or shift");
+      } else {
+        return in_fixed_point<In, Out>(r, [](std::int64_t value, FixedPointFactor factor) {
+          return rescale_twice(saturated(value), factor);
+        });
+      }
     default:
-      return in_fixed_point<In, Out>(r, rescale_once<false>);
+      return in_fixed_point<In, Out>(r, rescaled_once<In, false>);
   }
 }
 
@@ -108,8 +126,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
   }
   const RequantizeMode mode = requantize_mode(request.node->attributes);
   const bool is_float = mode.arithmetic == RequantizeArithmetic::kFloat;
-  if (is_float && to->storage == DType::kInt32) {
-    return nullptr;  // its ends are not float32 numbers
+  if (is_sum_type(to->storage) && (is_float || to->storage == DType::kInt64)) {
+    return nullptr;  // its ends are not float32 numbers, or not what rescaling gives
   }
   Rescaling r = rescaling(request.inputs[0], *to);
   r.fixed = fixed_point_factors(request.attributes());

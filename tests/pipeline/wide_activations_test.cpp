@@ -1,0 +1,339 @@
+// Activations of 16 bits: by layer and for a whole network, through files and back.
+#include "tare/error.h"
+#include "tare/lint.h"
+#include "tare/table_file.h"
+
+#include "calibrate/samples_in_memory.h"
+#include "execute/support.h"
+#include "io/folder.h"
+#include "lower/same_structure.h"
+#include "pipeline/digits.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include <gtest/gtest.h>
+
+namespace tare {
+namespace {
+
+Config config_with(const std::vector<std::string>& settings) {
+  return read_config({}, settings, Toolkit::builtin().calibrator_names());
+}
+
+LayerRule rule_for(const std::string& name, DType storage) {
+  LayerRule rule;
+  rule.name = name;
+  rule.activations.storage = storage;
+  return rule;
+}
+
+std::string message(const std::function<void()>& f) {
+  try {
+    f();
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+class WideActivations : public InFolder {
+ protected:
+  QuantizeResult quantized(const Config& config) const {
+    return quantize(digits_.model, *digits_.data, config, Toolkit::builtin(), {.samples = 40});
+  }
+  QuantizeResult quantized(const std::vector<std::string>& settings) const {
+    return quantized(config_with(settings));
+  }
+  Report report(const QuantizeResult& result) const {
+    return compare_result(result, *digits_.data, Toolkit::builtin());
+  }
+
+  const Digits digits_;
+};
+
+/// Of activations, by the storage type that the table has for them.
+std::map<std::string, DType> storage_of(const QuantizeResult& result) {
+  std::map<std::string, DType> storage;
+  for (const QuantPoint& point : result.simulated.points) {
+    if (point.role == Role::kActivation) {
+      storage.emplace(point.name, result.table.at(point.name).params.storage);
+    }
+  }
+  return storage;
+}
+
+TEST_F(WideActivations, AreThoseOfOneLayerWhereARuleSaysSo) {
+  const std::string layer = "/inverted2/depthwise/conv/Conv";
+  for (const char* target : {"qnn", "ort-cpu"}) {
+    Config config = config_with({std::string("target=") + target});
+    config.layers = {rule_for("/inverted2/depthwise/*", DType::kUint16)};
+    const QuantizeResult result = quantized(config);
+    const Graph& source = result.simulated.source;
+    const Node& node = source.node(*source.find_node(layer));
+    const std::string before = source.name(node.inputs[0]);
+    std::set<std::string> wide;
+    for (const auto& [name, storage] : storage_of(result)) {
+      if (storage == DType::kUint16) {
+        wide.insert(name);
+      } else {
+        EXPECT_EQ(storage, DType::kUint8) << name;
+      }
+    }
+    // What it reads and what it computes, which is the result of its Relu.
+    EXPECT_EQ(wide.size(), 2U);
+    EXPECT_TRUE(wide.contains(before)) << before;
+    std::map<DType, int> sums;
+    for (const ProductSums& each : guaranteed_sums(result.integer)) {
+      ++sums[result.integer.type(result.integer.node(each.node).outputs[0]).dtype];
+    }
+    // The layer itself and the one behind it read 16 bits.
+    EXPECT_EQ(sums[DType::kInt64], 2);
+    EXPECT_GT(sums[DType::kInt32], 10);
+  }
+}
+
+/// A convolution whose weights are whole steps of a power of two, so that only activations and
+/// the bias are rounded.
+struct ExactWeights {
+  static constexpr std::int64_t kChannels = 4;
+
+  Graph graph;
+  Tensor samples{DType::kFloat32, {6, 3, 8, 8}};
+  double gain = 0;  ///< the largest sum of magnitudes of the weights of a channel
+
+  ExactWeights() {
+    testing::Random random(5);
+    for (float& x : samples.mutable_view<float>()) {
+      x = static_cast<float>(random.integer(-1000, 1000)) / 1024;
+    }
+    std::vector<float> weights(kChannels * 3 * 9);
+    std::array<double, kChannels> sums{};
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      const bool is_first = i % 27 == 0;
+      weights[i] = static_cast<float>(is_first ? 127 : random.integer(-127, 127)) / 128;
+      sums[i / 27] += std::abs(static_cast<double>(weights[i]));
+    }
+    gain = *std::max_element(sums.begin(), sums.end());
+    const ValueId x = graph.add_input("x", testing::f32({1, 3, 8, 8}));
+    const ValueId w = graph.add_constant("w", Tensor::of<float>({kChannels, 3, 3, 3}, weights));
+    const ValueId b =
+        graph.add_constant("b", Tensor::of<float>({kChannels}, {0.3F, -1.7F, 0.01F, 5}));
+    const ValueId y = testing::add(graph, "Conv", {x, w, b}, {1, kChannels, 8, 8},
+                                   {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}});
+    graph.set_outputs({testing::add(graph, "Relu", {y}, {1, kChannels, 8, 8})});
+  }
+};
+
+TEST(WideActivation, IsHalfAStepFromTheRealValueAndSoIsWhatIsComputedOfIt) {
+  const ExactWeights net;
+  const SamplesInMemory data({{"x", net.samples}});
+  for (const char* storage : {"int16", "uint16"}) {
+    for (const char* symmetric : {"true", "false"}) {
+      const Config config = config_with(
+          {"objective=coverage", "activations.calibrator=max", "accuracy.rounding=nearest",
+           "accuracy.bias_correction=false", "accuracy.equalization=none",
+           std::string("activations.storage=") + storage,
+           std::string("activations.symmetric=") + symmetric});
+      const QuantizeResult result = quantize(net.graph, data, config, Toolkit::builtin());
+      const QuantParams& x = result.table.at("x").params;
+      const QuantParams& y = result.table.at(net.graph.name(net.graph.outputs()[0])).params;
+      const QuantParams& w = result.table.at("w").params;
+      EXPECT_EQ(w.scale, std::vector<float>(ExactWeights::kChannels, 0x1p-7F));
+      // Half a step of each rounding, and what float32 adds to numbers of up to `gain`.
+      const double half_x = static_cast<double>(x.scale[0]) / 2;
+      const double half_y = static_cast<double>(y.scale[0]) / 2;
+      const double most = net.gain * half_x + half_x * 0x1p-7 + half_y + net.gain * 0x1p-22;
+      EXPECT_LT(most, 2e-3);
+      double largest = 0;
+      run_dataset(result.integer, data, 1, 0, [&](std::size_t i, std::vector<Tensor> outputs) {
+        const std::vector<Tensor> sample{net.samples.rows(static_cast<std::int64_t>(i), 1)};
+        const auto expected = Executable(net.graph).run(sample)[0].to_double();
+        const auto actual = outputs[0].to_double();
+        for (std::size_t k = 0; k < actual.size(); ++k) {
+          largest = std::max(largest, std::abs(actual[k] - expected[k]));
+        }
+      });
+      EXPECT_LE(largest, most) << storage << " symmetric " << symmetric;
+      EXPECT_GT(largest, 0);
+    }
+  }
+}
+
+TEST_F(WideActivations, LoseLessThanHalfAStepWhereNothingSaturatesWithEveryConstraint) {
+  for (const char* constraint : {"activations.symmetric=true", "activations.symmetric=false",
+                                 "activations.power_of_two=true"}) {
+    const Report found = report(quantized({"target=qnn", "activations.storage=uint16",
+                                           "activations.calibrator=max", constraint}));
+    ASSERT_GT(found.points.size(), 10U);
+    for (const PointReport& point : found.points) {
+      ASSERT_EQ(point.params.storage, DType::kUint16) << point.name;
+      // Samples that were not calibrated on may leave the range.
+      const bool saturates = point.saturated.low + point.saturated.high > 0;
+      const double half = static_cast<double>(point.params.scale[0]) / 2;
+      if (!saturates && point.error.mse) {
+        EXPECT_LE(*point.error.mse, half * half * 1.001) << point.name << " " << constraint;
+      }
+    }
+  }
+}
+
+TEST_F(WideActivations, LeaveWeightsAsTheOnlyLoss) {
+  const auto mse = [&](const char* storage) {
+    const Report found = report(quantized({"target=qnn", std::string(storage)}));
+    return *found.outputs.at(0).error.mse;
+  };
+  EXPECT_LT(mse("activations.storage=uint16"), 0.5 * mse("activations.storage=uint8"));
+}
+
+TEST_F(WideActivations, AreChosenByEveryCalibrator) {
+  for (const std::string& name : Toolkit::builtin().calibrator_names()) {
+    if (name == "fixed" || name == "auto") {
+      continue;  // needs a range; tries the others
+    }
+    const auto mse = [&](const char* storage) {
+      const std::vector<std::string> settings{"target=qnn", std::string(storage),
+                                              "activations.calibrator=" + name};
+      return *report(quantized(settings)).outputs.at(0).error.mse;
+    };
+    // What a calibrator cuts off is lost with any type, and the coarser steps of 8 bits reach
+    // up to one of them further.
+    EXPECT_LT(mse("activations.storage=uint16"), 1.25 * mse("activations.storage=uint8"))
+        << name;
+  }
+}
+
+/// Results of all samples, one after the other.
+std::vector<double> results_of(const Graph& graph, const Dataset& data) {
+  std::vector<double> all;
+  run_dataset(graph, data, 1, 40, [&](std::size_t, std::vector<Tensor> outputs) {
+    const auto values = outputs[0].to_double();
+    all.insert(all.end(), values.begin(), values.end());
+  });
+  return all;
+}
+
+TEST_F(WideActivations, AreSimulatedAsTheIntegerGraphComputes) {
+  const QuantizeResult result = quantized({"target=qnn", "activations.storage=uint16"});
+  const auto integer = results_of(result.integer, *digits_.data);
+  const auto simulated = results_of(bind(result.simulated, result.table), *digits_.data);
+  double largest = 0;
+  double apart = 0;
+  for (std::size_t i = 0; i < integer.size(); ++i) {
+    largest = std::max(largest, std::abs(integer[i]));
+    apart = std::max(apart, std::abs(integer[i] - simulated[i]));
+  }
+  // Simulated sums are float32, off by less than a step of 16 bits each, 2^-16 of a range, in
+  // 20 layers one after the other.
+  EXPECT_LE(apart, 20 * 0x1p-16 * largest);
+}
+
+TEST_F(WideActivations, ReadBackFromEveryForm) {
+  Config mixed = config_with({"target=qnn"});
+  mixed.layers = {rule_for("/inverted*", DType::kUint16)};
+  for (const Config& config :
+       {config_with({"activations.storage=int16"}),
+        config_with({"target=qnn", "activations.storage=uint16"}), mixed}) {
+    const QuantizeResult q = quantized(config);
+    EXPECT_EQ(parse(print(q.integer)), q.integer);
+    for (const Form form : {Form::kQdq, Form::kQoperator, Form::kInteger}) {
+      write_onnx(export_form(q.integer, form, q.simulated.target), path("q.onnx"));
+      const Graph read = load_model(path("q.onnx"), {}, nullptr);
+      EXPECT_GE(read.opset, form == Form::kInteger ? 13 : 21);
+      const Graph again = lower_quantized(read, {}, Toolkit::builtin());
+      EXPECT_EQ(testing::SameStructure(q.integer, again).difference(), "")
+          << static_cast<int>(form);
+    }
+  }
+}
+
+TEST_F(WideActivations, ReadBackFromATable) {
+  const Config config = config_with({"target=qnn", "activations.storage=uint16"});
+  const QuantizeResult first = quantized(config);
+  write_table(path("table.yaml"), first);
+  const QuantizeResult second =
+      quantize(digits_.model, TableFile(path("table.yaml")), config, Toolkit::builtin());
+  EXPECT_EQ(second.integer, first.integer);
+}
+
+TEST_F(WideActivations, AreSaidToRunInFloatWhereTheyDo) {
+  const QuantizeResult here = quantized({"activations.storage=int16"});
+  EXPECT_TRUE(
+      std::any_of(here.audit.warnings.begin(), here.audit.warnings.end(),
+                  [](const Warning& warning) { return warning.kind == "wide_activations"; }));
+  std::size_t convolutions = 0;
+  for (const Verdict& verdict :
+       verdicts(export_form(here.integer, Form::kQdq, here.simulated.target),
+                here.simulated.target)) {
+    if (verdict.op == "Conv") {
+      ++convolutions;
+      EXPECT_EQ(verdict.because, "the target computes on 16-bit values in float");
+    }
+  }
+  EXPECT_GT(convolutions, 10U);
+  const QuantizeResult there = quantized({"target=qnn", "activations.storage=uint16"});
+  for (const KeptFloat& kept : there.simulated.kept_float) {
+    ADD_FAILURE() << kept.node << " " << kept.reason;
+  }
+  const Graph file = export_form(there.integer, Form::kQdq, there.simulated.target);
+  for (const Verdict& verdict : verdicts(file, there.simulated.target)) {
+    EXPECT_EQ(verdict.because, "") << verdict.node;
+  }
+  for (const LintFinding& finding : lint(file, there.simulated.target)) {
+    ADD_FAILURE() << finding.node << " " << finding.rule << " " << finding.what;
+  }
+  for (const Verdict& verdict : verdicts(file, read_target("tensorrt"))) {
+    if (verdict.op == "Conv") {
+      EXPECT_EQ(verdict.because, "the target has no activations of 16 bits");
+    }
+  }
+}
+
+TEST_F(WideActivations, AreRefusedWhereTheTargetOrTheOperandHasNone) {
+  Config config = config_with({"target=tensorrt", "activations.storage=int16"});
+  config.layers = {rule_for("*", DType::kUint16)};
+  EXPECT_EQ(message([&] { (void)quantized(config); }),
+            "activations.storage: the target 'tensorrt' has no activations of this type, "
+            "expected int8 or uint8\n"
+            "layers[0].activations.storage: the target 'tensorrt' has no activations of this "
+            "type, expected int8 or uint8\n  while calibrating");
+  EXPECT_EQ(message([&] {
+              (void)quantized({"target=qnn", "activations.storage=int16"});
+            }),
+            "activations.storage: the target 'qnn' has no activations of this type, expected "
+            "int8, uint8 or uint16\n  while calibrating");
+  EXPECT_NE(message([] {
+              (void)config_with({"weights.storage=int16"});
+            }).find("'storage' is 'int16', expected auto, int8 or uint8"),
+            std::string::npos);
+}
+
+TEST_F(WideActivations, KeepToAStatedAccumulator) {
+  const QuantizeResult result =
+      quantized({"target=qnn", "activations.storage=uint16", "accumulator.bits=24",
+                 "accumulator.avoid_overflow=true"});
+  std::size_t products = 0;
+  for (const ProductSums& sums : guaranteed_sums(result.integer)) {
+    const Node& node = result.integer.node(sums.node);
+    EXPECT_EQ(result.integer.type(node.outputs[0]).dtype, DType::kInt32) << node.name;
+    EXPECT_TRUE(sums.range.fits({.bits = 24})) << node.name;
+    ++products;
+  }
+  EXPECT_GT(products, 10U);
+}
+
+TEST_F(WideActivations, HaveSumsThatTheSamplesAreSeenToNeed) {
+  const QuantizeResult result = quantized({"target=qnn", "activations.storage=uint16"});
+  const auto guaranteed = guaranteed_sums(result.integer);
+  const auto seen = seen_sums(result.integer, *digits_.data, 1, 10, {});
+  ASSERT_EQ(seen.size(), guaranteed.size());
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    EXPECT_GE(seen[i].range.low, guaranteed[i].range.low);
+    EXPECT_LE(seen[i].range.high, guaranteed[i].range.high);
+    EXPECT_GT(seen[i].range.bits(), 16);
+  }
+}
+
+}  // namespace
+}  // namespace tare
