@@ -70,13 +70,20 @@ void widen(std::size_t channel, double factor, const QuantSpec& spec, PointResul
   }
 }
 
+/// Where no accumulator is stated, sums of 16-bit factors have more bits than they can fill.
+bool has_wide_sums(const SimulatedGraph& simulated, const QuantPoint& point,
+                   const QuantTable& table) {
+  return sum_type(table.at(point.input).params.storage, table.at(point.weight).params.storage,
+                  simulated.accumulator) == DType::kInt64;
+}
+
 /// What runs the graph takes for granted that 32 bits are enough; narrower accumulators
 /// overflow on purpose. Two computed factors have no scale that could be widened without loss
 /// elsewhere.
 bool fit_sums(const SimulatedGraph& simulated, const QuantPoint& point, QuantTable& table) {
   const QuantPoint& factor = *simulated.find(point.weight);
   const bool may_overflow = !simulated.avoids_overflow && simulated.accumulator.bits < 32;
-  if (may_overflow || factor.role != Role::kWeight ||
+  if (may_overflow || factor.role != Role::kWeight || has_wide_sums(simulated, point, table) ||
       largest_sum(simulated, point, table) <=
           static_cast<double>(simulated.accumulator.high())) {
     return false;

@@ -219,7 +219,7 @@ TEST(Parse, SaysWhereAndWhatForEveryFault) {
       {"const %k : i8[1] q(1, 200) = [2]",
        "3:12: has zero point 200, expected one within [-128,127]"},
       {"const %k : f32[1] q(1, 0) = [2]",
-       "3:12: is quantized to f32, expected i8, u8, i16, u16 or i32"},
+       "3:12: is quantized to f32, expected i8, u8, i16, u16 or i32, or i64 for sums"},
       {"const %k : f32[1] u8 q(1, 0) = [2]", "3:12: holds f32, expected its storage type u8"},
       {"const %k : f32[1] f7 q(1, 0) @p = [2]", "3:19: unknown element type 'f7'"},
       {"const %k : i8[2] q(axis=0, [1], [0]) = [1, 2]",

@@ -335,5 +335,24 @@ TEST_F(WideActivations, HaveSumsThatTheSamplesAreSeenToNeed) {
   }
 }
 
+TEST_F(WideActivations, LeaveWeightsTheirScalesForSumsThatNeedMoreThan32Bits) {
+  constexpr std::int64_t kTerms = 4096;  // of 2^16 * 127 each: 35 bits
+  const Tensor ones = Tensor::of<float>({kTerms, 1}, std::vector<float>(kTerms, 1.0F));
+  Graph graph;
+  const ValueId x = graph.add_input("x", testing::f32({1, kTerms}));
+  graph.set_outputs(
+      {testing::add(graph, "MatMul", {x, graph.add_constant("w", ones)}, {1, 1})});
+  const SamplesInMemory data(
+      {{"x", Tensor::of<float>({2, kTerms}, std::vector<float>(2 * kTerms, 1.0F))}});
+  const QuantizeResult result = quantize(
+      graph, data,
+      config_with({"target=qnn", "activations.storage=uint16", "accuracy.rounding=nearest"}),
+      Toolkit::builtin());
+  EXPECT_EQ(result.table.at("w").params.scale[0], 1.0F / 127);
+  const auto y = Executable(result.integer).run(std::vector<Tensor>{data.read("x", 0, 1)});
+  // At most a step of the operand and one of the result.
+  EXPECT_NEAR(y[0].to_float()[0], kTerms, kTerms * 0x1p-15);
+}
+
 }  // namespace
 }  // namespace tare

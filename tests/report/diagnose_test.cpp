@@ -91,7 +91,9 @@ constexpr const char* kSettings =
 class Diagnose : public ::testing::Test {
  protected:
   Report report(const std::string& settings) const {
-    const auto path = std::filesystem::path(::testing::TempDir()) / "diagnose_test.yaml";
+    // Tests run side by side.
+    const std::string test = ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    const auto path = std::filesystem::path(::testing::TempDir()) / (test + ".yaml");
     std::ofstream(path) << settings;
     const Config config = read_config(path, {}, Toolkit::builtin().calibrator_names());
     std::filesystem::remove(path);
