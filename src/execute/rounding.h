@@ -5,9 +5,23 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 
 namespace tare {
+
+/// A factor between scales, whose quotient may be infinite. From far less on all storage values
+/// but the zero point saturate, and that needs a product with 0 to be 0.
+template <class Real>
+Real finite_factor(Real factor) {
+  return std::min(factor, static_cast<Real>(0x1p100));
+}
+
+/// round(x), halves away from zero. Far beyond int32 it is only as large; NaN gives 0.
+inline std::int64_t rounded(float x) {
+  constexpr float kFar = 0x1p40F;
+  return x == x ? std::llround(std::clamp(x, -kFar, kFar)) : 0;
+}
 
 /// clip(round_half_even(x) + zero), x already divided by the scale; NaN gives `zero`. The
 /// limits are those of an 8- or 16-bit storage type, exact in float.

@@ -3,6 +3,7 @@
 #include "execute/storage_function.h"
 
 #include "execute/fixed_point_math.h"
+#include "execute/rounding.h"
 
 #include <algorithm>
 #include <array>
@@ -50,7 +51,7 @@ StorageFunction tabulated(const FunctionRequest& request, F f) {
   const float inverse = 1.0F / request.to.scale;
   return [=, from = request.from, to = request.to](std::int32_t q) {
     const float y = f(from.scale * static_cast<float>(q - from.zero));
-    return to.held(std::lround(y * inverse) + to.zero);
+    return to.held(rounded(y * inverse) + to.zero);
   };
 }
 
@@ -193,17 +194,18 @@ StorageFunction elu_function(const FunctionRequest& request) {
   return tabulated(request, [](float x) { return x < 0 ? std::expm1(x) : x; });
 }
 
-/// Products in 8 bits behind the point, as XNNPACK makes them.
+/// Products in 8 bits behind the point, as XNNPACK makes them. It takes no ratio as large as
+/// the one where this saturates, as all bytes but 0 then do.
 std::int32_t eighth_bits(float ratio) {
-  return static_cast<std::int32_t>(std::lrint(256.0F * ratio));
+  return static_cast<std::int32_t>(std::lrint(std::min(256.0F * ratio, 0x1p22F)));
 }
 
 StorageFunction leaky_relu_function(const FunctionRequest& request) {
   const float alpha = request.node.attributes.real("alpha", 0.01F);
   const StorageSide from = request.from;
   const StorageSide to = request.to;
-  const float ratio = from.scale / to.scale;
-  const float ratio_below = from.scale * alpha / to.scale;
+  const float ratio = finite_factor(from.scale / to.scale);
+  const float ratio_below = finite_factor(from.scale * alpha / to.scale);
   if (!(alpha >= 0) || !request.is_byte()) {
     return nullptr;
   }
@@ -245,9 +247,10 @@ StorageFunction hard_swish_function(const FunctionRequest& request) {
   const StorageSide from = request.from;
   const StorageSide to = request.to;
   const float fine = 0x1p-7F * from.scale;
-  const FixedPointFactor result = fixed_point_factor(static_cast<double>(fine / to.scale));
+  const FixedPointFactor result =
+      fixed_point_factor(static_cast<double>(finite_factor(fine / to.scale)));
   const FixedPointFactor gate =
-      fixed_point_factor(static_cast<double>(fine / (3.0F / 32768.0F)));
+      fixed_point_factor(static_cast<double>(finite_factor(fine / (3.0F / 32768.0F))));
   const std::int32_t result16 = in_16_bits(result.significand);
   const std::int32_t gate16 = in_16_bits(gate.significand);
   if (result.exponent > 0 || result.exponent < -31 || gate.exponent < -31) {

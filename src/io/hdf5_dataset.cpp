@@ -5,6 +5,7 @@
 #include "base/files.h"
 #include "io/hdf5.h"
 #include "io/hdf5_links.h"
+#include "io/hdf5_trial.h"
 #include "io/normalize.h"
 
 #include <algorithm>
@@ -363,7 +364,7 @@ std::unique_ptr<Dataset> open_dataset(const std::filesystem::path& path) {
   require_readable(path);
   const auto guard = hdf5::lock();
   try {
-    Contents contents = read_contents(path);
+    Contents contents = hdf5::read_after_trial([&] { return read_contents(path); });
     require_equal_counts(contents);
     return std::make_unique<Hdf5Dataset>(path, std::move(contents));
   } catch (Error& error) {

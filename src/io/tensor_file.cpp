@@ -5,6 +5,7 @@
 #include "base/files.h"
 #include "io/hdf5.h"
 #include "io/hdf5_links.h"
+#include "io/hdf5_trial.h"
 
 #include <algorithm>
 #include <cstring>
@@ -158,6 +159,25 @@ void require_schema(const TensorFile& contents, const std::string& schema) {
   }
 }
 
+TensorFile read_contents(const std::filesystem::path& path, const std::string& schema) {
+  TensorFile contents;
+  const Handle file =
+      owned(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), "is not a readable HDF5 file");
+  checked(
+      H5Aiterate2(file.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr, read_attribute, &contents),
+      "attributes cannot be read");
+  require_schema(contents, schema);
+  for (const hdf5::NamedDataset& named : hdf5::datasets(file)) {
+    try {
+      read_array(named.name, named.dataset, contents);
+    } catch (Error& error) {
+      error.at("dataset '" + named.name + "'");
+      throw;
+    }
+  }
+  return contents;
+}
+
 }  // namespace
 
 void write_tensor_file(const std::filesystem::path& path, const TensorFile& contents) {
@@ -190,22 +210,7 @@ TensorFile read_tensor_file(const std::filesystem::path& path, const std::string
   require_readable(path);
   const auto guard = hdf5::lock();
   try {
-    TensorFile contents;
-    const Handle file = owned(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT),
-                              "is not a readable HDF5 file");
-    checked(
-        H5Aiterate2(file.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr, read_attribute, &contents),
-        "attributes cannot be read");
-    require_schema(contents, schema);
-    for (const hdf5::NamedDataset& named : hdf5::datasets(file)) {
-      try {
-        read_array(named.name, named.dataset, contents);
-      } catch (Error& error) {
-        error.at("dataset '" + named.name + "'");
-        throw;
-      }
-    }
-    return contents;
+    return hdf5::read_after_trial([&] { return read_contents(path, schema); });
   } catch (Error& error) {
     error.at(path.string());
     throw;

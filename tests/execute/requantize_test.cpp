@@ -111,6 +111,12 @@ TEST_P(EveryRounding, SaturatesAtTheEndsOfTheStorageType) {
             (Values{255, 0}));
 }
 
+TEST_P(EveryRounding, SaturatesAllButTheZeroPointWhereTheFactorIsInfinite) {
+  const Side huge{"i32", "q(1267650600228229401496703205376, 0)"};  // 2^100, and 2^-100
+  EXPECT_EQ(of({0, 1, -1, 2147483647}, huge, {"i8", "q(7.888609052210118e-31, 3)"}),
+            (Values{3, 127, -128, 127}));
+}
+
 TEST_P(EveryRounding, DoublesExactly) {
   EXPECT_EQ(of(sequence(-32, 1, 64), {"i32", "q(2, 0)"}, {"i8", "q(1, 0)"}),
             sequence(-64, 2, 64));

@@ -8,7 +8,38 @@
 #include <filesystem>
 #include <fstream>
 
+#include <pthread.h>
+#include <sanitizer/asan_interface.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 namespace {
+
+/// Readers of HDF5 try a file in a copy of this process, where faults of the library are
+/// expected and those of ours must not be taken for them. Shared with the copies.
+volatile bool* fault_in_copy = nullptr;
+
+void die_in_copy() {
+  // Without instructions of instrumented code it is a free() by the library.
+  if (__asan_report_present() == 0 || __asan_get_report_pc() != nullptr) {
+    *fault_in_copy = true;
+  }
+  _exit(1);
+}
+
+void begin_copy() {
+  __sanitizer_set_death_callback(die_in_copy);
+  __sanitizer_set_report_fd(reinterpret_cast<void*>(static_cast<std::intptr_t>(dup(2))));
+}
+
+void watch_copies() {
+  void* shared =
+      mmap(nullptr, sizeof(bool), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED || pthread_atfork(nullptr, nullptr, begin_copy) != 0) {
+    std::abort();
+  }
+  fault_in_copy = static_cast<volatile bool*>(shared);
+}
 
 const tare::fuzz::FuzzTarget& target() {
   static const tare::fuzz::FuzzTarget chosen = tare::fuzz::TARE_FUZZ_TARGET();
@@ -36,6 +67,7 @@ extern "C" int LLVMFuzzerInitialize(int* count, char*** arguments) {
       std::exit(0);
     }
   }
+  watch_copies();
   return 0;
 }
 
@@ -57,6 +89,7 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {
     tare::fuzz::is_taken(target(), {reinterpret_cast<const std::byte*>(data), size});
+    tare::fuzz::require(!*fault_in_copy, "a fault of ours in a copy of the process");
   } catch (const tare::fuzz::Finding& finding) {
     std::fprintf(stderr, "finding: %s\n", finding.what());
     std::abort();

@@ -2,6 +2,7 @@
 // for uint8 brings them there: in float32, halves away from zero.
 #include "execute/dispatch.h"
 #include "execute/operands.h"
+#include "execute/rounding.h"
 
 #include <algorithm>
 #include <cmath>
@@ -32,7 +33,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
   shape[axis] = 0;
   for (const Operand& x : request.inputs) {
     const AxisView view = view_axis(x, axis);
-    const float factor = x.type->quant->scale[0] * (1.0F / to.scale[0]);
+    const float factor = finite_factor(x.type->quant->scale[0] * (1.0F / to.scale[0]));
     parts.push_back({view.extent * view.inner, factor,
                      -static_cast<float>(x.type->quant->zero_point[0]) * factor});
     shape[axis] += static_cast<std::int64_t>(view.extent);
@@ -47,7 +48,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
         const auto* from = input<std::uint8_t>(buffers, i) + row * part.length;
         result = std::transform(from, from + part.length, result, [&](std::uint8_t q) {
           const float x = static_cast<float>(q) * part.factor + part.offset;
-          return static_cast<std::uint8_t>(std::clamp(std::lround(x) + zero, 0L, 255L));
+          return static_cast<std::uint8_t>(std::clamp<std::int64_t>(rounded(x) + zero, 0, 255));
         });
       }
     }

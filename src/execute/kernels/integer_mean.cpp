@@ -1,6 +1,7 @@
 // ReduceMean of storage values in integers, as TensorFlow Lite's kernels compute it.
 #include "execute/dispatch.h"
 #include "execute/reduction.h"
+#include "execute/rounding.h"
 #include "graph/rescale.h"
 
 #include <algorithm>
@@ -45,30 +46,32 @@ Finish reference_mean(const MeanRequest& r) {
 Finish image_mean(const MeanRequest& r) {
   const float shift =
       static_cast<float>(r.from.zero_point[0]) * r.from.scale[0] / r.to.scale[0];
-  const std::int64_t zero = r.to.zero_point[0] - std::lround(shift);
-  const FixedPointFactor factor = fixed_point_factor(
-      static_cast<double>(r.from.scale[0] / (static_cast<float>(r.each) * r.to.scale[0])));
+  const std::int64_t zero = r.to.zero_point[0] - rounded(shift);
+  const FixedPointFactor factor = fixed_point_factor(static_cast<double>(
+      finite_factor(r.from.scale[0] / (static_cast<float>(r.each) * r.to.scale[0]))));
   return [=](std::int64_t sum) { return rescale_twice(saturated(sum), factor) + zero; };
 }
 
 /// In float32: what the optimized kernels do with uint8 along other axes.
 Finish float_mean(const MeanRequest& r) {
-  const float scale = r.from.scale[0] / r.to.scale[0];
+  const float scale = finite_factor(r.from.scale[0] / r.to.scale[0]);
   const float bias = -static_cast<float>(r.from.zero_point[0]) * scale;
   const auto count = static_cast<float>(r.each);
   const std::int64_t zero = r.to.zero_point[0];
   return [=](std::int64_t sum) {
-    return std::lround(static_cast<float>(sum) / count * scale + bias) + zero;
+    return rounded(static_cast<float>(sum) / count * scale + bias) + zero;
   };
 }
 
 /// XNNPACK: one factor in float32, halves to even.
 Finish xnn_mean(const MeanRequest& r) {
-  const float factor = r.from.scale[0] / (r.to.scale[0] * static_cast<float>(r.each));
+  const float factor =
+      finite_factor(r.from.scale[0] / (r.to.scale[0] * static_cast<float>(r.each)));
   const std::int64_t zero = r.from.zero_point[0] * r.each;
   const std::int64_t zero_to = r.to.zero_point[0];
   return [=](std::int64_t sum) {
-    return std::lrint(static_cast<float>(sum - zero) * factor) + zero_to;
+    return std::llrint(std::clamp(static_cast<float>(sum - zero) * factor, -0x1p40F, 0x1p40F)) +
+           zero_to;
   };
 }
 

@@ -47,7 +47,8 @@ Rescaling rescaling(const Operand& input, const QuantParams& to) {
 /// `round` is given the product and the zero point to be added.
 template <class In, class Out, class Round>
 std::unique_ptr<Kernel> in_float(const Rescaling& r, Round round) {
-  const std::vector<float> factor(r.factor.begin(), r.factor.end());
+  std::vector<float> factor(r.factor.begin(), r.factor.end());
+  std::transform(factor.begin(), factor.end(), factor.begin(), finite_factor<float>);
   const std::vector<float> zero_in(r.zero_in.begin(), r.zero_in.end());
   const auto zero_out = static_cast<float>(r.zero_out);
   const auto low = static_cast<float>(r.range.low);
