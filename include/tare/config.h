@@ -139,6 +139,8 @@ struct Target {
   /// Types of 16 bits that activations may have where the configuration asks for one.
   std::vector<DType> wide_activations;
   DType weight_storage = DType::kInt8;
+  /// Files hold weights whose integers have 4 bits in as many: opset 21.
+  bool packs_weights = false;
   /// Largest |q[i] + q[i+1]| over neighbouring weights of one output, in the order in which the
   /// engine's kernel reads them; 0: no limit. 128 keeps u8 * i8 pair sums inside int16.
   int weight_pair_limit = 0;
@@ -200,6 +202,7 @@ struct Config {
                       .granularity = Granularity::kPerAxis,
                       .calibrator = {},
                       .dynamic = false};
+  std::optional<bool> packs_weights;    ///< as Target::packs_weights; absent: as that says
   std::optional<Schedule> schedule;     ///< absent: as the effort says
   std::size_t memory = 0;               ///< as CalibrateOptions::memory
   std::optional<std::int64_t> samples;  ///< absent: all

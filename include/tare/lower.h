@@ -86,6 +86,11 @@ Graph export_form(const Graph& integer, Form, const Target& = {});
 /// A graph of to_qdq() with biases in float32, for engines that quantize them by themselves.
 Graph with_real_biases(Graph qdq);
 
+/// A graph of to_qdq() in which weights whose integers fit into 4 bits are marked, by
+/// parameters of 4 bits in their type: write_onnx() stores them as INT4 or UINT4, and
+/// read_onnx() marks those that are.
+Graph with_packed_weights(Graph qdq);
+
 /// A written graph in which products with float weights read values that are dequantized with a
 /// scale for each channel, all of them equal, instead of one: the same values, but engines that
 /// quantize such weights on their own account (ONNX Runtime from 1.20, per tensor) only do so

@@ -40,7 +40,8 @@ std::map<std::string, std::string> read_metadata(const std::filesystem::path&);
 /// must hold operators of ONNX only (lower with an export form first), apart from those that
 /// have an exact ONNX spelling (Gelu below opset 20). Models above 2 GB get their constants in
 /// "<name>.data" beside the file. Written under a temporary name and renamed.
-/// `metadata` becomes metadata_props.
+/// Constants with parameters of 4 bits are stored as INT4 or UINT4. `metadata` becomes
+/// metadata_props.
 void write_onnx(const Graph&, const std::filesystem::path&,
                 const std::map<std::string, std::string>& metadata = {});
 

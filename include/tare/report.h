@@ -84,6 +84,7 @@ struct WeightReport {
 struct AccumulatorReport {
   std::optional<int> bits_seen;  ///< the fewest that held every partial sum of some samples
   int bits_guaranteed = 0;       ///< that hold any partial sum there can be
+  int bits_there = 32;           ///< of engines with kernels for these factors: 32, or 64
   /// Bits between the largest bias and the largest int32.
   std::optional<double> bias_margin;
   std::size_t widened_channels = 0;  ///< weights whose scale is twice what they need, or more

@@ -84,6 +84,8 @@ class Facts {
     if (const auto sums = guaranteed_.find(own); sums != guaranteed_.end()) {
       AccumulatorReport& accumulator = layer.accumulator.emplace();
       accumulator.bits_guaranteed = sums->second.bits();
+      accumulator.bits_there =
+          static_cast<int>(8 * size_of(integer_.type(quantized.outputs[0]).dtype));
       if (const auto seen = seen_.find(own); seen != seen_.end()) {
         accumulator.bits_seen = seen->second.bits();
       }

@@ -145,6 +145,10 @@ class Linter {
              "they are " + text(params->storage) + " with zero point " +
                  std::to_string(params->zero_point[0]));
     }
+    if (params->bits > 0 && !target_.packs_weights) {
+      report(node, "weights are stored in bytes",
+             "they have " + std::to_string(params->bits) + " bits");
+    }
     const int axis = weight_axis(view_.graph(), node);
     if (params->axis.value_or(axis) != axis) {
       report(node, "scales of weights go along axis " + std::to_string(axis),

@@ -108,6 +108,10 @@ class Judge {
 
   std::string obstacle_of_product(const Node& node, const TargetOperator* row) const {
     constexpr std::size_t kBias = 2;
+    const QuantParams* weight = view_.dequantized(node.inputs[1]);
+    if (weight->bits > 0 && !target_.packs_weights) {
+      return "its weights have 4 bits in the file, which the target makes floats of";
+    }
     const bool has_bias = node.inputs.size() > kBias && node.inputs[kBias];
     if (has_bias && !target_.float_bias && view_.dequantized(node.inputs[kBias]) == nullptr) {
       return "its bias is real";

@@ -131,8 +131,13 @@ void describe(Visitor& visit, Config& config, const KnownNames& known) {
   visit.section(
       "activations", "values computed from the inputs",
       [&](auto& inner) { describe_activations(inner, config.activations, known); }, "dynamic");
-  visit.section("weights", "constants of convolutions and products",
-                [&](auto& inner) { describe_weights(inner, config.weights, known); });
+  visit.section("weights", "constants of convolutions and products", [&](auto& inner) {
+    describe_weights(inner, config.weights, known);
+    inner.key("packed", config.packs_weights,
+              one_of<std::optional<bool>>({{"auto", {}}, {"true", true}, {"false", false}}),
+              "files hold two weights of up to 4 bits in each byte, in the form "
+              "qdq; auto: as the target says");
+  });
   visit.section("calibration", "how the data is used", [&](auto& inner) {
     inner.key("schedule", config.schedule,
               one_of<std::optional<Schedule>>({{"auto", {}},
@@ -226,6 +231,8 @@ void describe(Visitor& visit, Target& target) {
                                         {"any", {DType::kInt16, DType::kUint16}}}),
             "types of 16 bits that activations may have where that is asked for");
   visit.key("weight_storage", target.weight_storage, storage, "integer type");
+  visit.key("packs_weights", target.packs_weights, truth(),
+            "files hold two weights of up to 4 bits in each byte");
   visit.key("weight_pair_limit", target.weight_pair_limit, integer(0),
             "largest sum of two neighbouring weights; 0: any");
   visit.key("objective", target.objective,

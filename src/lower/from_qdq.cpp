@@ -2,6 +2,7 @@
 #include "tare/lower.h"
 #include "tare/numerics.h"
 
+#include "graph/packed.h"
 #include "graph/storage_type.h"
 #include "graph/verify.h"
 #include "lower/integer_averages.h"
@@ -120,7 +121,8 @@ class QdqReader {
                        .scale = {},
                        .zero_point = {},
                        .axis = {},
-                       .narrow_range = false};
+                       .narrow_range = false,
+                       .bits = is_packed(storage) ? storage.quant->bits : 0};
     const auto scales = scale->view<float>();
     params.scale.assign(scales.begin(), scales.end());
     params.zero_point.resize(params.scale.size());

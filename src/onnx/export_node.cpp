@@ -2,6 +2,7 @@
 
 #include "tare/error.h"
 
+#include "graph/packed.h"
 #include "onnx/constants.h"
 #include "onnx/domains.h"
 #include "onnx/names.h"
@@ -53,13 +54,14 @@ bool accepts(int opset, const onnx::NodeProto& proto) {
   }
 }
 
-bool quantizes_to_16_bits(const Graph& graph, const Node& node) {
+/// Of 16 bits, or packed ones of 4.
+bool has_newer_storage(const Graph& graph, const Node& node) {
   const bool quantizes = node.op == "QuantizeLinear";
   if (!quantizes && node.op != "DequantizeLinear") {
     return false;
   }
-  const DType storage = graph.type(quantizes ? node.outputs[0] : node.inputs[0]).dtype;
-  return storage == DType::kInt16 || storage == DType::kUint16;
+  const TensorType& type = graph.type(quantizes ? node.outputs[0] : node.inputs[0]);
+  return type.dtype == DType::kInt16 || type.dtype == DType::kUint16 || is_packed(type);
 }
 
 bool is_reduction_with_attribute(const Node& node) {
@@ -72,7 +74,7 @@ int oldest_opset(const Graph& graph, const Node& node) {
   if (node.op == "Gelu" || node.op == "Rsqrt" || !domain_of(node.op).empty()) {
     return kOldest;  // spelled out where it does not exist; not one of ONNX
   }
-  if (quantizes_to_16_bits(graph, node)) {
+  if (has_newer_storage(graph, node)) {
     return 21;
   }
   if (node.op == "AveragePool" && node.attributes.has("dilations")) {
@@ -124,6 +126,13 @@ void NodeExporter::add_initializer(const std::string& name, const Tensor& tensor
   proto.set_name(name);
   fill_header(tensor, proto);
   model_.constants.push_back(tensor);
+}
+
+void NodeExporter::add_packed_initializer(const std::string& name, const Tensor& integers) {
+  auto& proto = *model_.proto.mutable_graph()->add_initializer();
+  proto.set_name(name);
+  fill_packed_header(integers, proto);
+  model_.constants.push_back(packed(integers));
 }
 
 void NodeExporter::add_reduce(const Node& node) {

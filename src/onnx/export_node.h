@@ -30,6 +30,8 @@ class NodeExporter {
 
   void add(const Node&);
   void add_initializer(const std::string& name, const Tensor&);
+  /// Of INT4 or UINT4.
+  void add_packed_initializer(const std::string& name, const Tensor& integers);
 
  private:
   void add_reduce(const Node&);

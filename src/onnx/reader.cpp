@@ -1,6 +1,7 @@
 #include "tare/error.h"
 #include "tare/onnx.h"
 
+#include "graph/packed.h"
 #include "onnx/builder.h"
 #include "onnx/constants.h"
 #include "onnx/infer.h"
@@ -155,6 +156,10 @@ class Importer {
         }
         return;
       }
+      if (node.op_type() == "QuantizeLinear" && inputs->size() > 2 && inputs->back() &&
+          is_packed(builder_.type(inputs->back()))) {
+        throw Error(ErrorCode::kUnsupported, "", "quantizes to integers of 4 bits");
+      }
       Draft draft{name, node.op_type(), *std::move(inputs), results_of(node),
                   to_attributes(node, folder_)};
       draft.drop_trailing_absent_inputs();
@@ -203,7 +208,13 @@ class Importer {
       return std::nullopt;
     }
     try {
-      return builder_.graph().add_constant(name, to_constant(found->second));
+      Tensor tensor = to_constant(found->second);
+      TensorType type{
+          .dtype = tensor.dtype(), .shape = tensor.shape(), .quant = {}, .point = {}};
+      if (stores_packed(found->second)) {
+        type.quant = packed_params(tensor.dtype());
+      }
+      return builder_.graph().add_constant(name, std::move(tensor), std::move(type));
     } catch (Error& error) {
       error.at("constant '" + name + "'");
       if (error.code() != ErrorCode::kUnsupported) {
@@ -213,6 +224,12 @@ class Importer {
       faults_.add(error.faults().front().where, error.faults().front().what);
       return std::nullopt;
     }
+  }
+
+  static bool stores_packed(const ConstantSource& source) {
+    const onnx::TensorProto& proto =
+        source.tensor != nullptr ? *source.tensor : source.attribute->t();
+    return dtype_of_packed(proto.data_type()).has_value();
   }
 
   Tensor to_constant(const ConstantSource& source) const {

@@ -168,6 +168,21 @@ Tensor from_external(DType dtype, const Shape& shape, const onnx::TensorProto& p
   return tensor;
 }
 
+/// Two integers of 4 bits in each byte, the first in its lower half.
+Tensor unpacked(const Tensor& packed, DType dtype, const Shape& shape) {
+  constexpr unsigned kHalf = 4;
+  constexpr unsigned kLower = 15;
+  const int sign = dtype == DType::kInt8 ? 8 : 0;
+  Tensor tensor(dtype, shape);
+  std::byte* out = tensor.mutable_data();
+  for (std::size_t i = 0; i < tensor.byte_size(); ++i) {
+    const auto byte = std::to_integer<unsigned>(packed.data()[i / 2]);
+    const auto bits = static_cast<int>(i % 2 == 0 ? byte & kLower : byte >> kHalf);
+    out[i] = static_cast<std::byte>((bits ^ sign) - sign);
+  }
+  return tensor;
+}
+
 Tensor from_raw(DType dtype, const Shape& shape, const std::string& bytes) {
   require_amount(bytes.size(),
                  static_cast<std::uint64_t>(element_count(shape)) * size_of(dtype), "bytes",
@@ -177,7 +192,25 @@ Tensor from_raw(DType dtype, const Shape& shape, const std::string& bytes) {
   return tensor;
 }
 
+Tensor stored(DType dtype, const Shape& shape, const onnx::TensorProto& proto,
+              const std::filesystem::path& folder) {
+  return proto.data_location() == onnx::TensorProto::EXTERNAL
+             ? from_external(dtype, shape, proto, folder)
+         : proto.has_raw_data() ? from_raw(dtype, shape, proto.raw_data())
+                                : from_fields(dtype, shape, proto);
+}
+
+/// The enumeration of the library may be older than they are.
+constexpr std::int32_t kUint4 = 21;
+constexpr std::int32_t kInt4 = 22;
+
 }  // namespace
+
+std::optional<DType> dtype_of_packed(std::int32_t data_type) {
+  return data_type == kInt4    ? std::optional(DType::kInt8)
+         : data_type == kUint4 ? std::optional(DType::kUint8)
+                               : std::nullopt;
+}
 
 std::optional<DType> dtype_from_onnx(std::int32_t data_type) {
   const auto* found =
@@ -214,17 +247,37 @@ bool is_addressable(const Shape& shape) {
 }
 
 Tensor to_tensor(const onnx::TensorProto& proto, const std::filesystem::path& folder) {
-  const DType dtype = required_dtype(proto.data_type());
+  const auto packed = dtype_of_packed(proto.data_type());
+  const DType dtype = packed ? *packed : required_dtype(proto.data_type());
   const Shape shape = checked_shape(proto);
   if (proto.has_segment()) {
     throw Error(ErrorCode::kUnsupported, "", "tensors in segments are not supported");
   }
-  Tensor tensor = proto.data_location() == onnx::TensorProto::EXTERNAL
-                      ? from_external(dtype, shape, proto, folder)
-                  : proto.has_raw_data() ? from_raw(dtype, shape, proto.raw_data())
-                                         : from_fields(dtype, shape, proto);
+  if (packed) {
+    const Shape bytes{(element_count(shape) + 1) / 2};
+    return unpacked(stored(DType::kUint8, bytes, proto, folder), dtype, shape);
+  }
+  Tensor tensor = stored(dtype, shape, proto, folder);
   clean_bools(tensor);
   return tensor;
+}
+
+Tensor packed(const Tensor& integers) {
+  constexpr unsigned kHalf = 4;
+  constexpr unsigned kLower = 15;
+  Tensor result(DType::kUint8, {(integers.size() + 1) / 2});
+  auto bytes = result.mutable_view<std::uint8_t>();
+  for (std::size_t i = 0; i < integers.byte_size(); ++i) {
+    const unsigned bits = std::to_integer<unsigned>(integers.data()[i]) & kLower;
+    bytes[i / 2] =
+        static_cast<std::uint8_t>(bytes[i / 2] | (i % 2 == 0 ? bits : bits << kHalf));
+  }
+  return result;
+}
+
+void fill_packed_header(const Tensor& integers, onnx::TensorProto& proto) {
+  fill_header(integers, proto);
+  proto.set_data_type(integers.dtype() == DType::kInt8 ? kInt4 : kUint4);
 }
 
 void fill_header(const Tensor& tensor, onnx::TensorProto& proto) {

@@ -22,6 +22,9 @@ std::int32_t onnx_data_type(DType);
 /// any memory and far from overflowing whatever is computed from it.
 bool is_addressable(const Shape&);
 
+/// INT4 and UINT4, which only constants have: i8 and u8, whose integers use 4 bits.
+std::optional<DType> dtype_of_packed(std::int32_t data_type);
+
 /// Reads any of the ways a tensor may be stored. Nothing is allocated before the stored bytes
 /// were found to be as many as the shape says. External data is read from `folder`, and from
 /// nowhere else. Throws Error with an empty `where`.
@@ -31,5 +34,9 @@ Tensor to_tensor(const onnx::TensorProto&, const std::filesystem::path& folder);
 void fill_proto(const Tensor&, onnx::TensorProto&);
 /// Type and shape only.
 void fill_header(const Tensor&, onnx::TensorProto&);
+/// INT4 or UINT4, whose bytes are those of packed().
+void fill_packed_header(const Tensor& integers, onnx::TensorProto&);
+/// The lowest 4 bits of i8 or u8, two in each byte, as u8.
+Tensor packed(const Tensor& integers);
 
 }  // namespace tare

@@ -1,5 +1,6 @@
 #include "tare/onnx.h"
 
+#include "graph/packed.h"
 #include "onnx/domains.h"
 #include "onnx/export_model.h"
 #include "onnx/model_file.h"
@@ -90,7 +91,11 @@ ExportedModel export_model(const Graph& graph,
   NodeExporter exporter(graph, opset, model);
   for (const ValueId id : graph.values()) {
     if (const Tensor* tensor = graph.constant(id)) {
-      exporter.add_initializer(graph.name(id), *tensor);
+      if (is_packed(graph.type(id))) {
+        exporter.add_packed_initializer(graph.name(id), *tensor);
+      } else {
+        exporter.add_initializer(graph.name(id), *tensor);
+      }
     }
   }
   for (const NodeId id : order) {

@@ -241,9 +241,8 @@ class Judge {
     if (point != nullptr && size_of(params.storage) == 2 && !takes(*point, params.storage)) {
       faults_.add(reader.where("storage"),
                   "'storage' of '" + point->name + "' is of 16 bits, which " +
-                      (point->role == Role::kWeight
-                           ? std::string("weights")
-                           : "activations for '" + simulated_.target.name + "'") +
+                      (point->reader ? std::string("weights")
+                                     : "activations for '" + simulated_.target.name + "'") +
                       " do not have",
                   "int8 or uint8");
     }
@@ -253,11 +252,10 @@ class Judge {
     }
   }
 
-  /// Whether the target has activations of that type.
+  /// Whether the target has activations, and constants among them, of that type.
   bool takes(const QuantPoint& point, DType storage) const {
     const auto& wide = simulated_.target.wide_activations;
-    return point.role == Role::kActivation &&
-           std::find(wide.begin(), wide.end(), storage) != wide.end();
+    return !point.reader && std::find(wide.begin(), wide.end(), storage) != wide.end();
   }
 
   void set_rounding(const ConfigReader& reader, const std::vector<std::string>& letters,

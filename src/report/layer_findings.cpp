@@ -113,17 +113,18 @@ void find_bias_overflow(Findings& findings) {
 }
 
 void find_narrow_accumulators(Findings& findings) {
-  constexpr int kBits = 32;
   for (const LayerReport& layer : findings.report().layers) {
-    if (!layer.accumulator || layer.accumulator->bits_guaranteed <= kBits) {
+    if (!layer.accumulator ||
+        layer.accumulator->bits_guaranteed <= layer.accumulator->bits_there) {
       continue;
     }
+    const int bits = layer.accumulator->bits_there;
     findings.add(
         layer,
         keep_float("accumulator", layer,
                    "some inputs need " + std::to_string(layer.accumulator->bits_guaranteed) +
-                       " bits to be added up; engines have 32"),
-        layer.accumulator->bits_seen.value_or(kBits) > kBits ? 0 : 20);
+                       " bits to be added up; engines have " + std::to_string(bits)),
+        layer.accumulator->bits_seen.value_or(bits) > bits ? 0 : 20);
   }
 }
 

@@ -50,7 +50,7 @@ activations:
   granularity: per_tensor
   calibrator: {name: percentile, percentile: 99.9}
   dynamic: true
-weights: {storage: uint8, symmetric: false, narrow: false, bits: 4, power_of_two: true, granularity: per_tensor, calibrator: percentile}
+weights: {storage: uint8, symmetric: false, narrow: false, bits: 4, power_of_two: true, granularity: per_tensor, calibrator: percentile, packed: true}
 calibration:
   schedule: independent
   samples: 64
@@ -60,7 +60,7 @@ requantize: {rounding: to_nearest, arithmetic: float}
 accumulator: {bits: 14, overflow: wrap, avoid_overflow: true}
 dims: {batch: 1, "sequence.length": 48}
 layers:
-  - {match: {op: Conv, name: "features.0.*"}, activations: {power_of_two: false, calibrator: {name: percentile, percentile: 99.99}}}
+  - {match: {op: Conv, name: "features.0.*"}, activations: {storage: uint16, power_of_two: false, calibrator: {name: percentile, percentile: 99.99}}}
   - match: {name: "*/attention/*"}
     keep_float: true
     weights: {narrow: false, bits: 3, power_of_two: true, storage: int8, granularity: per_axis}
@@ -83,6 +83,7 @@ layers:
                       .granularity = Granularity::kPerTensor,
                       .calibrator = {"percentile", {}},
                       .dynamic = false};
+  expected.packs_weights = true;
   expected.objective = Objective::kSize;
   expected.may_fall_back = false;
   expected.schedule = Schedule::kIndependent;
@@ -99,6 +100,7 @@ layers:
   expected.layers[0].op = "Conv";
   expected.layers[0].name = "features.0.*";
   expected.layers[0].activations.calibrator = {"percentile", {{"percentile", 99.99}}};
+  expected.layers[0].activations.storage = DType::kUint16;
   expected.layers[0].activations.power_of_two = false;
   expected.layers[1].name = "*/attention/*";
   expected.layers[1].keep_float = true;

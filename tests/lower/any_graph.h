@@ -10,8 +10,14 @@ inline const Shape kShape{2, 4, 4, 4};
 
 /// Powers of two and even zero points, so that rounding in another order gives the same.
 inline QuantParams any_params(FakeQuantizedBuilder& b) {
-  return params(DType::kUint8, std::ldexp(1.0F, static_cast<int>(b.random.integer(-5, 0))),
-                static_cast<std::int32_t>(2 * b.random.integer(0, 127)));
+  const float scale = std::ldexp(1.0F, static_cast<int>(b.random.integer(-5, 0)));
+  if (b.wide && b.random.integer(0, 2) > 0) {
+    const DType storage = b.random.integer(0, 1) == 0 ? DType::kInt16 : DType::kUint16;
+    const std::int64_t low = storage_range(storage, false).low / 2;
+    return params(storage, scale,
+                  static_cast<std::int32_t>(2 * b.random.integer(low, low + 32'767)));
+  }
+  return params(DType::kUint8, scale, static_cast<std::int32_t>(2 * b.random.integer(0, 127)));
 }
 
 inline ValueId any_step(FakeQuantizedBuilder& b, const std::vector<ValueId>& values) {

@@ -49,6 +49,10 @@ inline Tensor integers(DType dtype, const Shape& shape, std::int64_t low, std::i
     fill(result.mutable_view<std::int8_t>());
   } else if (dtype == DType::kUint8) {
     fill(result.mutable_view<std::uint8_t>());
+  } else if (dtype == DType::kInt16) {
+    fill(result.mutable_view<std::int16_t>());
+  } else if (dtype == DType::kUint16) {
+    fill(result.mutable_view<std::uint16_t>());
   } else {
     fill(result.mutable_view<std::int32_t>());
   }
@@ -133,6 +137,7 @@ class FakeQuantizedBuilder {
   }
 
   Random random;
+  bool wide = false;  ///< activations may have 16 bits
   Graph graph;
   std::vector<Tensor> samples;
 

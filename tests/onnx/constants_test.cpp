@@ -46,6 +46,26 @@ TEST(StoredTensors, EveryTypeIsReadFromItsField) {
   EXPECT_EQ(to_tensor(real, {}), Tensor::scalar(0.1));
 }
 
+TEST(StoredTensors, IntegersOfFourBitsAreReadFromHalvesOfBytes) {
+  constexpr auto kUint4 = static_cast<TensorProto::DataType>(21);
+  constexpr auto kInt4 = static_cast<TensorProto::DataType>(22);
+  auto raw = proto_of(kInt4, {5});
+  raw.set_raw_data(std::string("\x78\x1F\xF3", 3));  // the last half is none of them
+  EXPECT_EQ(to_tensor(raw, {}), (Tensor::of<std::int8_t>({5}, {-8, 7, -1, 1, 3})));
+  auto field = proto_of(kUint4, {1, 3});
+  field.add_int32_data(0xF0);
+  field.add_int32_data(0x0A);
+  EXPECT_EQ(to_tensor(field, {}), (Tensor::of<std::uint8_t>({1, 3}, {0, 15, 10})));
+  TensorProto written;
+  const Tensor integers = Tensor::of<std::int8_t>({5}, {-8, 7, -1, 1, 3});
+  fill_packed_header(integers, written);
+  const Tensor bytes = packed(integers);
+  EXPECT_EQ(bytes, (Tensor::of<std::uint8_t>({3}, {0x78, 0x1F, 0x03})));
+  written.set_raw_data(bytes.data(), bytes.byte_size());
+  EXPECT_EQ(written.data_type(), kInt4);
+  EXPECT_EQ(to_tensor(written, {}), integers);
+}
+
 TEST(StoredTensors, RawBytesOfBoolsAreCleaned) {
   auto proto = proto_of(TensorProto::BOOL, {2});
   proto.set_raw_data(std::string("\x02\x00", 2));

@@ -1,5 +1,7 @@
 #include "tare/execute.h"
+#include "tare/lower.h"
 
+#include "lower/same_structure.h"
 #include "onnx/model_builder.h"
 
 #include <cmath>
@@ -54,6 +56,90 @@ TEST(QuantizedForms, BecomeTheOperatorBetweenConversions) {
   EXPECT_EQ(graph.type(*graph.find_value("y")).dtype, DType::kUint8);
   // The node's name is the user's handle on the operator.
   EXPECT_EQ(only(graph, "Sigmoid").name, "QLinearSigmoid_y");
+}
+
+/// y = MatMul(x, w) with x and y in u16, in the operators of `domain`.
+Graph with_16_bits(int opset, const char* domain) {
+  ModelBuilder model(opset);
+  model.input("x", {3, 4})
+      .constant("s", Tensor::scalar(0.5F))
+      .constant("z", Tensor::scalar<std::uint16_t>(30'000))
+      .constant("q", Tensor(DType::kInt8, {4, 2}))
+      .constant("t", Tensor::scalar(0.25F))
+      .constant("u", Tensor::scalar<std::int8_t>(0));
+  const auto convert = [&](const char* op, const char* from, const char* to) {
+    model.node(op, {from, "s", "z"}, {to});
+    model.last().set_domain(domain);
+  };
+  convert("QuantizeLinear", "x", "xq");
+  convert("DequantizeLinear", "xq", "xd");
+  model.node("DequantizeLinear", {"q", "t", "u"}, {"w"}).node("MatMul", {"xd", "w"}, {"m"});
+  convert("QuantizeLinear", "m", "mq");
+  convert("DequantizeLinear", "mq", "y");
+  return model.output("y").read();
+}
+
+TEST(QuantizedForms, Of16BitsAreTheSameOfOnnxAndOfTheRuntime) {
+  const Graph integer = lower(from_qdq(with_16_bits(13, "com.microsoft")));
+  EXPECT_EQ(integer, [] {
+    Graph core = lower(from_qdq(with_16_bits(21, "")));
+    core.opset = 13;
+    return core;
+  }());
+  EXPECT_EQ(operators(integer), (Names{"Quantize", "MatMul", "Requantize", "Dequantize"}));
+  EXPECT_EQ(integer.type(only(integer, "MatMul").outputs[0]).dtype, DType::kInt64);
+  EXPECT_EQ(integer.type(only(integer, "Requantize").outputs[0]).dtype, DType::kUint16);
+}
+
+/// Adds INT4 integers, two in each byte.
+void add_packed(ModelBuilder& model, const char* name, const test::Dims& dims,
+                const std::string& bytes) {
+  auto& proto = *model.graph().add_initializer();
+  proto.set_name(name);
+  constexpr std::int32_t kInt4 = 22;
+  proto.set_data_type(kInt4);
+  for (const test::Dim& dim : dims) {
+    proto.add_dims(dim.extent);
+  }
+  proto.set_raw_data(bytes);
+}
+
+TEST(QuantizedForms, WeightsOfFourBitsAreThoseOfEight) {
+  const auto with_weights = [](bool halves) {
+    ModelBuilder model(21);
+    model.input("x", {3, 3}, DType::kUint8)
+        .constant("s", Tensor::scalar(0.5F))
+        .constant("z", Tensor::scalar<std::uint8_t>(3))
+        .constant("t", Tensor::of<float>({2}, {0.25F, 0.5F}));
+    if (halves) {
+      add_packed(model, "q", {3, 2}, "\x78\x1F\x2E");
+      add_packed(model, "u", {2}, std::string("\0", 1));
+    } else {
+      model.constant("q", Tensor::of<std::int8_t>({3, 2}, {-8, 7, -1, 1, -2, 2}))
+          .constant("u", Tensor(DType::kInt8, {2}));
+    }
+    model.node("DequantizeLinear", {"x", "s", "z"}, {"xd"})
+        .node("DequantizeLinear", {"q", "t", "u"}, {"w"}, {{"axis", std::int64_t{1}}})
+        .node("MatMul", {"xd", "w"}, {"y"});
+    return model.output("y").read();
+  };
+  const Graph halves = with_weights(true);
+  EXPECT_EQ(
+      testing::SameStructure(lower(from_qdq(halves)), lower(from_qdq(with_weights(false))))
+          .difference(),
+      "");
+  EXPECT_EQ(halves.type(*halves.find_value("q")).quant->bits, 4);
+  const std::vector<Tensor> x{Tensor::of<std::uint8_t>({3, 3}, {0, 1, 2, 3, 4, 5, 6, 7, 255})};
+  EXPECT_EQ(Executable(halves).run(x), Executable(with_weights(false)).run(x));
+}
+
+TEST(QuantizedForms, NothingIsQuantizedToFourBitsWhileRunning) {
+  ModelBuilder model(21);
+  model.input("x", {4}).constant("s", Tensor::scalar(0.5F));
+  add_packed(model, "z", {}, std::string("\0", 1));
+  model.node("QuantizeLinear", {"x", "s", "z"}, {"y"}).output("y");
+  EXPECT_EQ(complaint(model),
+            "QuantizeLinear: quantizes to integers of 4 bits (node 'QuantizeLinear_y')");
 }
 
 TEST(QuantizedForms, ResultsHaveOneScale) {

@@ -132,6 +132,32 @@ TEST_P(Judged, RunsActivationsOf16BitsAsOurExecutorDoes) {
   }
 }
 
+TEST_P(Judged, RunsWeightsOfFourBitsAsThoseOfEight) {
+  const auto calibration = open_dataset(GetParam().calibration);
+  const Config config =
+      read_config({}, {"weights.bits=4", "weights.packed=true", "accuracy.effort=fast"},
+                  Toolkit::builtin().calibrator_names());
+  const QuantizeResult q =
+      quantize(model_, *calibration, config, Toolkit::builtin(), {.samples = 16});
+  const fs::path halves = folder_ / "halves.onnx";
+  const fs::path bytes = folder_ / "bytes.onnx";
+  write_onnx(export_form(q.integer, Form::kQdq, q.simulated.target), halves);
+  write_onnx(export_form(q.integer, Form::kQdq, read_target("ort-cpu")), bytes);
+  EXPECT_LT(fs::file_size(halves), fs::file_size(bytes));
+  const auto a = theirs(bytes);
+  const auto b = theirs(halves);
+  double error = 0;
+  double power = 0;
+  for (std::size_t k = 0; k < a[0].size(); ++k) {
+    const double x = static_cast<double>(a[0][k]);
+    error += (x - static_cast<double>(b[0][k])) * (x - static_cast<double>(b[0][k]));
+    power += x * x;
+  }
+  // One runs integer kernels, the other float ones between conversions: values that lie on
+  // halves fall a step of 8 bits apart, and layers behind them make more of it.
+  EXPECT_LT(error, 0.01 * power);
+}
+
 TEST_P(Judged, EveryFormReadsBackToTheIntegerGraph) {
   const auto calibration = open_dataset(GetParam().calibration);
   const QuantizeResult q =

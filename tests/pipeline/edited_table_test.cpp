@@ -188,6 +188,23 @@ TEST_F(EditedTable, TakesFewerBitsForWeightsOnly) {
             "t.yaml:16:11: 'bits' is given for what is no weight");
 }
 
+TEST_F(EditedTable, TakesSixteenBitsForActivationsWhereTheTargetHasThem) {
+  const QuantTable table = edited_table(
+      {{"storage: uint8", "storage: uint16"}, {"zero_point: 8", "zero_point: 256"}});
+  EXPECT_EQ(table.at("x").params.storage, DType::kUint16);
+  EXPECT_EQ(table.at("x").params.zero_point, std::vector<std::int32_t>{256});
+  EXPECT_EQ(faults_of({{"storage: int8", "storage: int16"}}),
+            "t.yaml:27:14: 'storage' of 'w' is of 16 bits, which weights do not have, expected "
+            "int8 or uint8");
+  SimulatedGraph elsewhere = conv_.simulated;
+  elsewhere.target.wide_activations.clear();
+  write_bytes(path("t.yaml"), edited({{"storage: uint8", "storage: uint16"}}));
+  EXPECT_EQ(message_of([&] { (void)TableFile(path("t.yaml")).table(elsewhere); },
+                       ErrorCode::kInvalidConfig),
+            "t.yaml:15:14: 'storage' of 'x' is of 16 bits, which activations for 'ort-cpu' do "
+            "not have, expected int8 or uint8");
+}
+
 TEST_F(EditedTable, WithFaultsSaysAllOfThem) {
   EXPECT_EQ(
       faults_of({{"version: 1", "version: 2"},

@@ -28,6 +28,20 @@ TEST_P(AnyForm, RunsAsTheIntegerGraphAndReadsBackToIt) {
   }
 }
 
+/// Of 16 bits, whose float sums are not exact, only the structure is compared.
+TEST_P(AnyForm, ReadsBackToTheIntegerGraphOfUnlikeTypes) {
+  testing::FakeQuantizedBuilder b(GetParam());
+  b.wide = true;
+  const Graph integer = lower(testing::any_graph(b));
+  EXPECT_NO_THROW((void)Executable(integer).run(b.samples));
+  for (const Form form : {Form::kQdq, Form::kQoperator, Form::kInteger}) {
+    write_onnx(export_form(integer, form), path("q.onnx"));
+    const Graph again = lower_quantized(load_model(path("q.onnx"), {}, nullptr), {}, Toolkit{});
+    EXPECT_EQ(testing::SameStructure(integer, again).difference(), "")
+        << static_cast<int>(form) << print(integer) << print(again);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Random, AnyForm, ::testing::Range(0U, 200U));
 
 }  // namespace

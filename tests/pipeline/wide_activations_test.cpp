@@ -1,4 +1,5 @@
 // Activations of 16 bits: by layer and for a whole network, through files and back.
+#include "tare/diagnose.h"
 #include "tare/error.h"
 #include "tare/lint.h"
 #include "tare/table_file.h"
@@ -176,6 +177,14 @@ TEST_F(WideActivations, LoseLessThanHalfAStepWhereNothingSaturatesWithEveryConst
         EXPECT_LE(*point.error.mse, half * half * 1.001) << point.name << " " << constraint;
       }
     }
+  }
+}
+
+TEST_F(WideActivations, AreNoReasonToComplainOfSumsThatLeave32Bits) {
+  Report found = report(quantized({"target=qnn", "activations.storage=uint16"}));
+  diagnose(found);
+  for (const Diagnosis& each : found.diagnoses) {
+    EXPECT_NE(each.kind, "accumulator") << each.text;
   }
 }
 

@@ -1,0 +1,130 @@
+// Weights of 4 bits, two in each byte of a file.
+#include "tare/error.h"
+#include "tare/lint.h"
+
+#include "io/folder.h"
+#include "lower/same_structure.h"
+#include "pipeline/digits.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+namespace tare {
+namespace {
+
+class PackedWeights : public InFolder {
+ protected:
+  QuantizeResult quantized(const std::vector<std::string>& settings) const {
+    const Config config = read_config({}, settings, Toolkit::builtin().calibrator_names());
+    return quantize(digits_.model, *digits_.data, config, Toolkit::builtin(), {.samples = 20});
+  }
+  std::filesystem::path written(const QuantizeResult& result, const char* name,
+                                Form form = Form::kQdq) const {
+    write_onnx(export_form(result.integer, form, result.simulated.target), path(name));
+    return path(name);
+  }
+
+  const Digits digits_;
+};
+
+/// Of all weights, as the integers of a result's products.
+std::size_t weights_of(const QuantizeResult& result) {
+  std::size_t count = 0;
+  for (const ProductSums& each : guaranteed_sums(result.integer)) {
+    const ValueId w = result.integer.node(each.node).inputs[1];
+    count += static_cast<std::size_t>(result.integer.constant(w)->size());
+  }
+  return count;
+}
+
+std::size_t packed_constants(const Graph& file) {
+  const auto values = file.values();
+  return static_cast<std::size_t>(std::count_if(values.begin(), values.end(), [&](ValueId id) {
+    return file.constant(id) != nullptr && file.type(id).quant &&
+           file.type(id).quant->bits == 4;
+  }));
+}
+
+TEST_F(PackedWeights, TakeHalfAByteEach) {
+  const QuantizeResult bytes =
+      quantized({"target=qnn", "weights.bits=4", "weights.packed=false"});
+  const QuantizeResult halves = quantized({"target=qnn", "weights.bits=4"});
+  EXPECT_EQ(bytes.integer, halves.integer);
+  const auto size_of_bytes = std::filesystem::file_size(written(bytes, "bytes.onnx"));
+  const auto size_of_halves = std::filesystem::file_size(written(halves, "halves.onnx"));
+  // What is saved beyond that are zero points, which go without saying.
+  EXPECT_GE(size_of_bytes - size_of_halves, weights_of(halves) / 2 - 100);
+  EXPECT_EQ(load_model(path("bytes.onnx"), {}, nullptr).opset, bytes.integer.opset);
+  EXPECT_EQ(load_model(path("halves.onnx"), {}, nullptr).opset, 21);
+}
+
+TEST_F(PackedWeights, AreThoseOfTheLayersThatHaveFourBits) {
+  Config config = read_config({}, {"target=qnn"}, Toolkit::builtin().calibrator_names());
+  LayerRule rule;
+  rule.op = "Gemm";
+  rule.weights.bits = 3;
+  config.layers = {rule};
+  const QuantizeResult result =
+      quantize(digits_.model, *digits_.data, config, Toolkit::builtin(), {.samples = 20});
+  EXPECT_EQ(packed_constants(load_model(written(result, "one.onnx"), {}, nullptr)), 1U);
+  for (const char* settings : {"target=qnn", "target=ort-cpu", "target=tensorrt"}) {
+    const QuantizeResult plain = quantized({settings});
+    EXPECT_EQ(packed_constants(load_model(written(plain, "none.onnx"), {}, nullptr)), 0U);
+  }
+  const QuantizeResult here = quantized({"weights.bits=4"});
+  EXPECT_EQ(packed_constants(load_model(written(here, "here.onnx"), {}, nullptr)), 0U)
+      << "the default target would only become slower";
+}
+
+TEST_F(PackedWeights, ReadBackToTheIntegerGraphWithAnyZeroPoint) {
+  for (const std::vector<std::string>& settings :
+       {std::vector<std::string>{"weights.storage=int8"},
+        {"weights.storage=uint8", "weights.symmetric=false"},
+        {"weights.storage=int8", "weights.symmetric=false", "weights.narrow=false"},
+        {"weights.granularity=per_tensor"}}) {
+    std::vector<std::string> all{"weights.bits=4", "weights.packed=true"};
+    all.insert(all.end(), settings.begin(), settings.end());
+    const QuantizeResult result = quantized(all);
+    const Graph file = load_model(written(result, "q.onnx"), {}, nullptr);
+    EXPECT_GE(packed_constants(file), 15U) << settings[0];
+    const Graph again = lower_quantized(file, {}, Toolkit::builtin());
+    EXPECT_EQ(testing::SameStructure(result.integer, again).difference(), "") << settings[0];
+  }
+}
+
+TEST_F(PackedWeights, AreBytesInFormsWhoseOperatorsTakeBytes) {
+  const QuantizeResult result = quantized({"weights.bits=4", "weights.packed=true"});
+  for (const Form form : {Form::kQoperator, Form::kInteger}) {
+    const Graph file = load_model(written(result, "q.onnx", form), {}, nullptr);
+    EXPECT_EQ(packed_constants(file), 0U);
+    const Graph again = lower_quantized(file, {}, Toolkit::builtin());
+    EXPECT_EQ(testing::SameStructure(result.integer, again).difference(), "");
+  }
+}
+
+TEST_F(PackedWeights, AreSaidToRunInFloatWhereTheyDo) {
+  const QuantizeResult result = quantized({"target=qnn", "weights.bits=4"});
+  const Graph file = load_model(written(result, "q.onnx"), {}, nullptr);
+  for (const Verdict& verdict : verdicts(file, read_target("qnn"))) {
+    EXPECT_EQ(verdict.because, "") << verdict.node;
+  }
+  EXPECT_TRUE(lint(file, read_target("qnn")).empty());
+  std::size_t products = 0;
+  for (const Verdict& verdict : verdicts(file, read_target("ort-cpu"))) {
+    if (verdict.op == "Conv") {
+      ++products;
+      EXPECT_EQ(verdict.because,
+                "its weights have 4 bits in the file, which the target makes floats of");
+    }
+  }
+  EXPECT_GT(products, 10U);
+  const auto findings = lint(file, read_target("ort-cpu"));
+  EXPECT_TRUE(std::any_of(findings.begin(), findings.end(), [](const LintFinding& finding) {
+    return finding.rule == "weights are stored in bytes" && finding.what == "they have 4 bits";
+  }));
+}
+
+}  // namespace
+}  // namespace tare
