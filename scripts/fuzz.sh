@@ -36,7 +36,9 @@ for target in "$@"; do
   before=$(find "$found" -type f | wc -l)
   # It ends with its first finding, and is begun anew.
   while now=$(date +%s) && [ "$now" -lt "$end" ]; do
+    # Libraries ask for as much at once as a file says, and are refused it or never touch it.
     TMPDIR=$scratch "$fuzzer" -max_total_time=$((end - now)) -timeout=30 -rss_limit_mb=3000 \
+      -malloc_limit_mb=1000000 \
       -print_final_stats=1 -artifact_prefix="$found/" \
       ${words:+$([ -f "$words" ] && echo "-dict=$words")} \
       "$corpus" "$scratch/seeds" >"$found.log" 2>&1 || true

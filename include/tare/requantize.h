@@ -55,8 +55,10 @@ struct FixedPointFactor {
   friend bool operator==(const FixedPointFactor&, const FixedPointFactor&) = default;
 };
 
-/// The nearest one to a finite factor that is not negative. (QuantizeMultiplier of TensorFlow
-/// Lite, without its limits for very small and very large factors.)
+/// The nearest one to a factor that is not negative. It may be infinite, as quotients of scales
+/// are, and is the largest double then: what is not 0 saturates either way.
+/// (QuantizeMultiplier of TensorFlow Lite, without its limits for very small and very large
+/// factors.)
 FixedPointFactor fixed_point_factor(double factor);
 
 /// A Requantize in fixed point may state its factors, one for each scale of its operand, in the

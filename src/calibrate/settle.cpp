@@ -3,6 +3,7 @@
 #include "calibrate/choose.h"
 #include "calibrate/trial.h"
 #include "calibrate/unify.h"
+#include "graph/scores.h"
 
 #include <algorithm>
 #include <cmath>
@@ -40,7 +41,10 @@ struct Contender {
 class Contest {
  public:
   Contest(const SwitchableGraph& graph, const TableDraft& draft, const Trial& trial)
-      : points_(graph.points), draft_(draft), trial_(trial), executable_(graph.graph) {
+      : points_(graph.points),
+        draft_(draft),
+        trial_(trial),
+        executable_(up_to_scores(graph.graph)) {
     for (std::size_t i = 0; i < points_.size(); ++i) {
       if (draft.candidates.contains(points_[i])) {
         open_.push_back(i);
@@ -180,18 +184,6 @@ void exchange_candidates(const SimulatedGraph& simulated, TableDraft& draft,
   }
 }
 
-/// How many candidates there are to lead a draft: 1 where no calibrator tries others.
-std::size_t count_leads(const SimulatedGraph& simulated,
-                        std::span<const CalibratorInfo> calibrators) {
-  std::size_t count = 1;
-  for (const QuantPoint& point : simulated.points) {
-    if (point.role == Role::kActivation) {
-      count = std::max(count, candidates(point.calibrator, calibrators).size());
-    }
-  }
-  return count;
-}
-
 /// The options for one of several equal parts of the work.
 CalibrateOptions part_of(const CalibrateOptions& options, std::size_t part, std::size_t parts) {
   CalibrateOptions result = options;
@@ -214,6 +206,17 @@ bool less_error(const Attempt& a, const Attempt& b) {
 }
 
 }  // namespace
+
+std::size_t count_leads(const SimulatedGraph& simulated,
+                        std::span<const CalibratorInfo> calibrators) {
+  std::size_t count = 1;
+  for (const QuantPoint& point : simulated.points) {
+    if (point.role == Role::kActivation) {
+      count = std::max(count, candidates(point.calibrator, calibrators).size());
+    }
+  }
+  return count;
+}
 
 void TableDraft::add(const std::string& point, std::vector<PointResult> results) {
   table.emplace(point, results[std::min(lead, results.size() - 1)]);

@@ -30,6 +30,9 @@ struct TableDraft {
 using MakeDraft =
     std::function<TableDraft(std::size_t lead, const CalibrateOptions&, CalibrationAudit*)>;
 
+/// How many candidates there are to lead a draft: 1 where no calibrator tries others.
+std::size_t count_leads(const SimulatedGraph&, std::span<const CalibratorInfo>);
+
 /// Where no calibrator tries others, the table of the one draft. Otherwise that with those
 /// candidates that serve the results of the network best, on some of the samples:
 /// 1. of the drafts that each calibrator leads, the best;

@@ -2,6 +2,7 @@
 
 #include "base/parallel.h"
 #include "execute/feed.h"
+#include "graph/scores.h"
 
 #include <algorithm>
 #include <bit>
@@ -50,7 +51,7 @@ Trial::Trial(const Graph& source, const Dataset& data, const CalibrateOptions& o
   inputs_.resize(count);
   exact_.resize(count);
   run_weights_.assign(count, 1);
-  const Executable executable(source);
+  const Executable executable(up_to_scores(source));
   parallel_for(count, threads_, [&](std::size_t, std::size_t i) {
     inputs_[i] = feed.read(order[i] * feed.runs() / count);
     exact_[i] = executable.run(inputs_[i]);

@@ -26,6 +26,13 @@ std::string types_of(const KernelRequest& request) {
   return "(" + text + ")";
 }
 
+/// Extents beside a 0 may be too large to be walked through.
+bool has_results(const KernelRequest& request) {
+  return std::any_of(request.outputs.begin(), request.outputs.end(), [](const Operand& output) {
+    return output && element_count(output.shape()) > 0;
+  });
+}
+
 class Compiler {
  public:
   Compiler(const Graph& graph, const ExecuteOptions& options)
@@ -145,7 +152,9 @@ bool Compiler::emit_fused(const Node& node, std::span<const NodeId> folded, bool
     Work candidate = work;
     candidate.info = info;
     choose_layouts(candidate);
-    std::unique_ptr<Kernel> kernel = info->make ? info->make(candidate.request) : nullptr;
+    std::unique_ptr<Kernel> kernel = has_results(candidate.request)
+                                         ? info->make ? info->make(candidate.request) : nullptr
+                                         : make_kernel([](const Buffers&) {});
     if (kernel != nullptr || (info->alias && !info->make)) {
       commit(candidate, std::move(kernel));
       return true;

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
 
 namespace tare {
 namespace {
@@ -86,10 +87,11 @@ Attributes to_attributes(const RequantizeMode& mode) {
 }
 
 FixedPointFactor fixed_point_factor(double factor) {
-  check(std::isfinite(factor) && factor >= 0, "a factor below 0 or without end");
+  check(factor >= 0, "a factor below 0");
   if (factor == 0) {
     return {};
   }
+  factor = std::min(factor, std::numeric_limits<double>::max());
   FixedPointFactor result;
   constexpr double kOne = 2147483648.0;  // 2^31
   auto significand =

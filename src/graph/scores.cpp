@@ -10,7 +10,7 @@ ValueId moved_from(const Graph& graph, ValueId value) {
   for (auto producer = graph.producer(value); producer; producer = graph.producer(value)) {
     const Node& node = graph.node(*producer);
     const AffineOp* row = find_affine_op(graph, node);
-    if (row == nullptr || row->rule != AffineRule::kMoves) {
+    if (node.op != "FakeQuantize" && (row == nullptr || row->rule != AffineRule::kMoves)) {
       break;
     }
     value = node.inputs[0];

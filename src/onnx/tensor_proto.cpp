@@ -238,10 +238,10 @@ bool is_addressable(const Shape& shape) {
   constexpr std::int64_t kMostElements = std::int64_t{1} << 40;
   std::int64_t count = 1;
   for (const std::int64_t extent : shape) {
-    if (extent < 0 || extent > kMostElements / std::max<std::int64_t>(count, 1)) {
+    if (extent < 0 || extent > kMostElements / count) {
       return false;
     }
-    count *= extent;
+    count *= std::max<std::int64_t>(extent, 1);
   }
   return true;
 }

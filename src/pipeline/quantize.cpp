@@ -21,7 +21,7 @@ QuantizeResult quantize(const Graph& model, const Dataset& data, const Config& c
     const auto nodes = stages.tradeoffs(data, options, slowdown).back().float_nodes;
     if (!nodes.empty()) {
       stages.leave_float(nodes);
-      if (config.effort == Effort::kBest) {
+      if (config.effort == Effort::kBest || stages.tries_calibrators()) {
         stages.decide_on(data, options);
       }
     }

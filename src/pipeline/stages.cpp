@@ -2,6 +2,7 @@
 
 #include "tare/error.h"
 
+#include "calibrate/settle.h"
 #include "graph/scores.h"
 
 #include <algorithm>
@@ -116,6 +117,10 @@ void Stages::decide_on(const Dataset& data, const CalibrateOptions& options) {
                                                                         : tare::calibrate;
     return schedule(simulated, data, toolkit_->calibrators, options, &audit);
   });
+}
+
+bool Stages::tries_calibrators() const {
+  return count_leads(result_.simulated, toolkit_->calibrators) > 1;
 }
 
 void Stages::simulate() {

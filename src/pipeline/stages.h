@@ -47,6 +47,8 @@ class Stages {
   void calibrate(const Dataset&, const CalibrateOptions&);
   /// Only the last of these.
   void decide_on(const Dataset&, const CalibrateOptions&);
+  /// Whether some calibrator tries others on the network as it is simulated.
+  bool tries_calibrators() const;
 
   /// From what was decided, the ways to share the graph out that are at most that much slower.
   std::vector<Tradeoff> tradeoffs(const Dataset&, const CalibrateOptions&,

@@ -48,10 +48,11 @@ INSTANTIATE_TEST_SUITE_P(
                           Operation{"Tanh", "Tanh(%x)", ""},
                           Operation{"Mul", "Mul(%x, %x)", ""},
                           Operation{"Add", "Add(%x, %x)", ""},
+                          Operation{"PRelu", "PRelu(%x, %x)", ""},
                           Operation{"Concat", "Concat(%x)", "axis=1, "},
                           Operation{"ReduceMean", "ReduceMean(%x)", "axes=[2,3], "},
                           Operation{"MeanOfChannels", "ReduceMean(%x)", "axes=[1], "}),
-        ::testing::Values("tflite_ref", "tflite_builtin", "tflite_xnn", "tvm_upward",
+        ::testing::Values("onnx", "tflite_ref", "tflite_builtin", "tflite_xnn", "tvm_upward",
                           "tvm_tonearest"),
         ::testing::Values("i8", "u8")),
     [](const auto& info) {

@@ -16,6 +16,8 @@ using testing::f32;
 using Integers = std::vector<std::int64_t>;
 
 constexpr std::int64_t kMostElements = 2000;
+/// Rounding the weights of products takes the cube of that.
+constexpr std::int64_t kMostFactors = 300;
 
 std::int64_t window_end(std::int64_t extent, std::int64_t pads, std::int64_t kernel,
                         std::int64_t dilation, std::int64_t stride) {
@@ -239,6 +241,9 @@ class Drawing {
 
   std::optional<ValueId> product(ValueId x) {
     const Shape shape = shape_of(x);
+    if (shape.back() > kMostFactors) {
+      return {};
+    }
     const std::int64_t results = choices_.between(1, 5);
     Shape result = shape;
     result.back() = results;

@@ -48,14 +48,14 @@ std::unique_ptr<Kernel> make_for(const KernelRequest& request) {
   const auto zero_b = static_cast<float>(b.zero_point[0]);
   const auto zero_y = static_cast<float>(y.zero_point[0]);
   if (request.node->op == "Add") {
-    const float ratio_a = a.scale[0] / y.scale[0];
-    const float ratio_b = b.scale[0] / y.scale[0];
+    const float ratio_a = finite_factor(a.scale[0] / y.scale[0]);
+    const float ratio_b = finite_factor(b.scale[0] / y.scale[0]);
     const float fixed = zero_y - (ratio_a * zero_a + ratio_b * zero_b);
     return each<T>(request, [=](float u, float v) {
       return std::fma(u, ratio_a, std::fma(v, ratio_b, fixed));
     });
   }
-  const float ratio = a.scale[0] * b.scale[0] / y.scale[0];
+  const float ratio = finite_factor(a.scale[0] * b.scale[0] / y.scale[0]);
   return each<T>(
       request, [=](float u, float v) { return (u - zero_a) * (v - zero_b) * ratio + zero_y; });
 }
