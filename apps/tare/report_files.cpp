@@ -38,6 +38,14 @@ ReportFiles::ReportFiles(const Options& options,
   }
 }
 
+std::vector<std::filesystem::path> ReportFiles::paths() const {
+  std::vector<std::filesystem::path> result;
+  for (const auto& [path, format] : files_) {
+    result.emplace_back(path);
+  }
+  return result;
+}
+
 void ReportFiles::write(const Report& report) const {
   for (const auto& [path, format] : files_) {
     write_report(path, report, format);

@@ -22,6 +22,7 @@ class ReportFiles {
               const std::vector<std::filesystem::path>& outputs);
 
   bool empty() const { return files_.empty(); }
+  std::vector<std::filesystem::path> paths() const;
   void write(const Report&) const;
 
  private:

@@ -19,7 +19,8 @@ struct CompareOptions {
   /// Gets the report with all that does not depend on samples before these are run, such as the
   /// names of layers; may be empty. What it throws ends the comparison.
   std::function<void(const Report&)> begin{};
-  /// Told about every few samples, from any thread but one at a time; may be empty.
+  /// Told about every few samples, from any thread but one at a time; may be empty. What it
+  /// throws ends the comparison.
   std::function<void(std::size_t done, std::size_t total)> progress{};
 };
 

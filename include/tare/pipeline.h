@@ -92,7 +92,8 @@ QuantizeResult quantize(const Graph& model, const Config&, const Toolkit&);
 /// float network, see best_tradeoffs(). Calibrates, and measures what each point does to the
 /// results on some samples. The configured slowdown has no effect.
 std::vector<Tradeoff> tradeoffs(const Graph& model, const Dataset&, const Config&,
-                                const Toolkit&, const CalibrateOptions& = {});
+                                const Toolkit&, const CalibrateOptions& = {},
+                                const MeasuredErrors& = {});
 /// The configuration by which quantize() shares a model out in that way.
 Config sharing_out(Config, const Tradeoff&);
 

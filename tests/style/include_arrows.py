@@ -42,6 +42,7 @@ OWNER = {
     "calibrator.h": "calibrate", "exact_sum.h": "calibrate", "bins.h": "calibrate",
     "range_search.h": "calibrate", "expected_error.h": "calibrate",
     "statistics.h": "calibrate", "equalize.h": "equalize", "search.h": "search",
+    "search_checkpoint.h": "pipeline",
     "lower.h": "lower",
     "partition.h": "lower",
     "lint.h": "explain", "report.h": "compare", "compare.h": "compare", "report_file.h": "report",
