@@ -15,6 +15,14 @@ Flag report_flag() {
           .repeated = true};
 }
 
+Report empty_report(const Toolkit& toolkit) {
+  Report report;
+  for (const MetricInfo& metric : toolkit.metrics) {
+    report.metrics.push_back({std::string(metric.name), std::nullopt});
+  }
+  return report;
+}
+
 ReportFiles::ReportFiles(const Options& options,
                          const std::vector<std::filesystem::path>& inputs,
                          const std::vector<std::filesystem::path>& outputs) {

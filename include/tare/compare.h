@@ -5,6 +5,7 @@
 #include "tare/dataset.h"
 #include "tare/graph.h"
 #include "tare/lint.h"
+#include "tare/metric.h"
 #include "tare/report.h"
 
 #include <cstddef>
@@ -31,6 +32,7 @@ struct CompareFacts {
   const QuantTable* table = nullptr;  ///< what it was made from; may be null
   /// Asked what they would have chosen; those that need more than statistics are not.
   std::span<const CalibratorInfo> calibrators;
+  std::span<const MetricInfo> metrics{};  ///< that judge the results
 };
 
 /// Runs a prepared float graph and an integer graph of it, whoever quantized it, on samples and

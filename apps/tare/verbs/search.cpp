@@ -45,7 +45,6 @@ Job job_of(const Options& options) {
           .threads = static_cast<int>(options.count("threads"))};
   for (const std::string& text : options.all("require")) {
     job.forbidden.push_back(ReportCondition(text).negated());
-    job.forbidden.back().check();
   }
   if (options.has("time")) {
     job.end = Clock::now() + std::chrono::seconds(options.count("time"));
@@ -354,6 +353,9 @@ int run(const Options& options, const Console& console) {
     require_writable(job.output, inputs);
     const ReportFiles files(options, inputs, {job.output});
     const Configuration configuration = read_configuration(options);
+    for (const ReportCondition& condition : job.forbidden) {
+      condition.check(empty_report(configuration.toolkit));
+    }
     const auto data = open_dataset(job.data);
     const Graph model = load_model(job.model, configuration.config.dims, data.get());
     const Interrupt interrupt;
@@ -382,7 +384,8 @@ TARE_VERB(search) {
       output_flag("quantized model: ONNX"),
       {.name = "require",
        .value = "CONDITION",
-       .summary = "what has to hold, as 'output.sqnr>=30' or 'top1.drop<=0.5'",
+       .summary =
+           "what has to hold, as 'output.sqnr>=30', 'top1.drop<=0.5' or 'output.kl<=0.01'",
        .required = true,
        .repeated = true},
       {.name = "keep-int8",
