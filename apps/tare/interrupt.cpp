@@ -32,6 +32,12 @@ bool Interrupt::requested() {
   return received != 0;
 }
 
+void Interrupt::check() {
+  if (requested()) {
+    throw Interrupted{};
+  }
+}
+
 int Interrupt::exit_status() {
   return 128 + received;
 }

@@ -2,6 +2,9 @@
 
 namespace tare::cli {
 
+/// Thrown on the way out of work that cannot be stopped otherwise.
+struct Interrupted {};
+
 /// While it lives, SIGINT and SIGTERM are remembered instead of ending the program. A second
 /// one ends it at once.
 class Interrupt {
@@ -12,6 +15,8 @@ class Interrupt {
   Interrupt& operator=(const Interrupt&) = delete;
 
   static bool requested();
+  /// Throws Interrupted when it was requested.
+  static void check();
   /// Exit status by which a shell sees that a signal ended the program.
   static int exit_status();
 };

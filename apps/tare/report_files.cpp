@@ -15,6 +15,14 @@ Flag report_flag() {
           .repeated = true};
 }
 
+Report empty_report(const Toolkit& toolkit) {
+  Report report;
+  for (const MetricInfo& metric : toolkit.metrics) {
+    report.metrics.push_back({std::string(metric.name), std::nullopt});
+  }
+  return report;
+}
+
 ReportFiles::ReportFiles(const Options& options,
                          const std::vector<std::filesystem::path>& inputs,
                          const std::vector<std::filesystem::path>& outputs) {
@@ -36,6 +44,14 @@ ReportFiles::ReportFiles(const Options& options,
     }
     taken.emplace_back(path);
   }
+}
+
+std::vector<std::filesystem::path> ReportFiles::paths() const {
+  std::vector<std::filesystem::path> result;
+  for (const auto& [path, format] : files_) {
+    result.emplace_back(path);
+  }
+  return result;
 }
 
 void ReportFiles::write(const Report& report) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tare/pipeline.h"
 #include "tare/report_file.h"
 
 #include "flags.h"
@@ -14,6 +15,9 @@ namespace tare::cli {
 /// --report FILE, by its suffix HTML, JSON or CSV.
 Flag report_flag();
 
+/// A report of which no more is known than the metrics that will be in it.
+Report empty_report(const Toolkit&);
+
 /// The files that a report goes to: --report, and --json and --csv where they take files.
 class ReportFiles {
  public:
@@ -22,6 +26,7 @@ class ReportFiles {
               const std::vector<std::filesystem::path>& outputs);
 
   bool empty() const { return files_.empty(); }
+  std::vector<std::filesystem::path> paths() const;
   void write(const Report&) const;
 
  private:

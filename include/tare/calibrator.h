@@ -154,7 +154,8 @@ struct CalibrateOptions {
   /// Sequential schedule: bytes of values that wait for later layers and stay in memory; the
   /// rest waits in a temporary file.
   std::size_t memory = 0;
-  /// Called from one thread at a time with samples done and samples in all; may be empty.
+  /// Called from one thread at a time with samples done and samples in all; may be empty. What
+  /// it throws ends the work.
   std::function<void(std::size_t done, std::size_t total)> progress{};
   /// Called from any thread; true ends the pass after the samples under way. May be empty.
   std::function<bool()> stop{};

@@ -5,6 +5,7 @@
 #include "tare/dataset.h"
 #include "tare/graph.h"
 #include "tare/lint.h"
+#include "tare/metric.h"
 #include "tare/report.h"
 
 #include <cstddef>
@@ -19,7 +20,8 @@ struct CompareOptions {
   /// Gets the report with all that does not depend on samples before these are run, such as the
   /// names of layers; may be empty. What it throws ends the comparison.
   std::function<void(const Report&)> begin{};
-  /// Told about every few samples, from any thread but one at a time; may be empty.
+  /// Told about every few samples, from any thread but one at a time; may be empty. What it
+  /// throws ends the comparison.
   std::function<void(std::size_t done, std::size_t total)> progress{};
 };
 
@@ -30,6 +32,7 @@ struct CompareFacts {
   const QuantTable* table = nullptr;  ///< what it was made from; may be null
   /// Asked what they would have chosen; those that need more than statistics are not.
   std::span<const CalibratorInfo> calibrators;
+  std::span<const MetricInfo> metrics{};  ///< that judge the results
 };
 
 /// Runs a prepared float graph and an integer graph of it, whoever quantized it, on samples and

@@ -6,6 +6,7 @@
 #include "tare/graph.h"
 #include "tare/simulate.h"
 
+#include <cstddef>
 #include <map>
 #include <span>
 #include <string>
@@ -14,18 +15,22 @@
 
 namespace tare {
 
-/// For results of layers with constant weights, by name: one positive factor for each channel
-/// (index of axis 1), which the channel is divided by.
+/// By name of the value: one positive factor for each channel, which the channel is divided by.
+/// For results of layers with constant weights, channels are indices of axis 1. For values that
+/// matrices of weights multiply and that have rows (of the last axis of a normalization, or of
+/// a layer where that is not axis 1), they are indices of that axis.
 using ChannelFactors = std::map<std::string, std::vector<float>>;
 
 /// Factors that spread the channels of a clean float graph over the range that their largest
 /// neighbour needs, so that one scale for all is finer for most: cross-layer equalization
 /// (Nagel et al., Data-Free Quantization Through Weight Equalization and Bias Correction, 2019)
 /// with ranges of activations, seen on 32 samples (or one run), in place of those of
-/// weights. They are in (0, 1]. None with fewer samples, or where the network, quantized and
-/// tried on these samples, does not err clearly less with them. The result does not depend on
-/// the number of threads. Throws Error(kInvalidData) when data and graph inputs do not fit
-/// together.
+/// weights; these are in (0, 1]. Then such for rows that matrices multiply, max|X|^(1/2) /
+/// max|W|^(1/2) for each channel (Xiao et al., SmoothQuant: Accurate and Efficient
+/// Post-Training Quantization for Large Language Models, 2023). None of a kind with fewer
+/// samples, or where the network, quantized and tried on these samples, does not err clearly
+/// less with them. The result does not depend on the number of threads. Throws
+/// Error(kInvalidData) when data and graph inputs do not fit together.
 ChannelFactors equalizing_factors(const Graph&, const Dataset&, const Config&, const Target&,
                                   std::span<const QuantPattern>,
                                   std::span<const CalibratorInfo>,
@@ -38,6 +43,9 @@ ChannelFactors equalizing_factors(const Graph&, const Dataset&, const Config&, c
 /// cannot be scaled are passed over. Throws Error(kInvalidModel) for weights that are not for
 /// the channels of their operand.
 Graph equalize(Graph, const ChannelFactors&);
+
+/// How many factors a value of the graph can have.
+std::size_t factor_count(const Graph&, ValueId);
 
 /// The factors as text for the metadata of a model, exact to the last bit; empty for none.
 std::string text_of(const ChannelFactors&);

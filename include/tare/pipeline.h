@@ -9,6 +9,7 @@
 #include "tare/execute.h"
 #include "tare/graph.h"
 #include "tare/lower.h"
+#include "tare/metric.h"
 #include "tare/numerics.h"
 #include "tare/onnx.h"
 #include "tare/pattern.h"
@@ -36,15 +37,17 @@ struct Toolkit {
   std::vector<RewriteRule> rules;
   std::vector<QuantPattern> patterns;
   std::vector<CalibratorInfo> calibrators;
+  std::vector<MetricInfo> metrics{};
 
-  /// Everything in src/prepare/rules, patterns/ and calibrators/.
+  /// Everything in src/prepare/rules, patterns/, calibrators/ and metrics/.
   static const Toolkit& builtin();
   std::vector<std::string> calibrator_names() const;
 };
 
-/// Adds the calibrators of shared objects (one each, made from a file like those in
-/// calibrators/). They stay loaded. Throws Error(kIo) for one that cannot be loaded,
-/// Error(kInvalidConfig) for one that is no plug-in of this version or whose name is taken.
+/// Adds the calibrators and metrics of shared objects (one each or one of them, made from files
+/// like those in calibrators/ and metrics/). They stay loaded. Throws Error(kIo) for one that
+/// cannot be loaded, Error(kInvalidConfig) for one that is no plug-in of this version or whose
+/// name is taken.
 void load_plugins(const std::vector<std::filesystem::path>&, Toolkit&);
 
 /// Reads a model with every operator the executor has; symbolic dimensions are bound by `dims`,
@@ -92,7 +95,8 @@ QuantizeResult quantize(const Graph& model, const Config&, const Toolkit&);
 /// float network, see best_tradeoffs(). Calibrates, and measures what each point does to the
 /// results on some samples. The configured slowdown has no effect.
 std::vector<Tradeoff> tradeoffs(const Graph& model, const Dataset&, const Config&,
-                                const Toolkit&, const CalibrateOptions& = {});
+                                const Toolkit&, const CalibrateOptions& = {},
+                                const MeasuredErrors& = {});
 /// The configuration by which quantize() shares a model out in that way.
 Config sharing_out(Config, const Tradeoff&);
 

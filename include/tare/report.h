@@ -62,6 +62,12 @@ struct AccuracyReport {
   Proportion quantized;
 };
 
+/// What a metric says of the quantized network; nothing where it is not defined.
+struct MetricReport {
+  std::string name;
+  std::optional<double> value;
+};
+
 struct ChannelReport {
   double low = 0;
   double high = 0;
@@ -207,6 +213,7 @@ struct Report {
   std::string verdict;  ///< one sentence
   std::vector<OutputReport> outputs;
   std::optional<AccuracyReport> accuracy;
+  std::vector<MetricReport> metrics;
   std::vector<LayerReport> layers;  ///< in topological order
   std::vector<PointReport> points;  ///< likewise
   std::vector<ReportNode> nodes;

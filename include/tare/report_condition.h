@@ -11,10 +11,11 @@ namespace tare {
 ///
 ///   condition = value ("<" | "<=" | ">" | ">=" | "==" | "!=") number
 ///   value     = path | ("min" | "max") "(" path ")"
-///   path      = field ("." field | "[" name or index "]")...
+///   path      = metric | field ("." field | "[" name or index "]")...
 ///
-/// An entry of a list is chosen by its name or its index; min and max go over all entries of
-/// the lists on the way that nothing is chosen of.
+/// A metric is one of those that judged the results, by its whole name. /// An entry of a list
+/// is chosen by its name or its index; min and max go over all entries of the lists on the way
+/// that nothing is chosen of.
 class ReportCondition {
  public:
   /// Throws Error(kInvalidConfig) unless the text reads like that.
@@ -24,7 +25,8 @@ class ReportCondition {
   ReportCondition negated() const;
 
   /// Throws Error(kInvalidConfig), with the nearest name there is, where reports have no such
-  /// field; where `known` has layers, points or outputs, also when it names others than those.
+  /// field and `known` no such metric; where `known` has layers, points or outputs, also when
+  /// it names others than those.
   void check(const Report& known = {}) const;
 
   /// Why the condition holds for a report (as report_json() writes it); nothing when it does

@@ -6,6 +6,7 @@
 #include "tare/simulate.h"
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <set>
 #include <span>
@@ -13,12 +14,24 @@
 
 namespace tare {
 
+/// By name of the point.
+using PointErrors = std::map<std::string, double>;
+
+/// Errors of points that an earlier search measured, and who hears of more.
+struct MeasuredErrors {
+  PointErrors known{};
+  /// Called with all that are known each time that there are more; may be empty. What it throws
+  /// ends the work.
+  std::function<void(const PointErrors&)> more{};
+};
+
 /// What each of some activations and weights does to the results of the network while nothing
 /// else is quantized, on `samples` samples spread over the data: the squared error over the
 /// squared magnitude. The errors of several add up, nearly.
-std::map<std::string, double> point_errors(const SimulatedGraph&, const QuantTable&,
-                                           const std::set<std::string>& points, const Dataset&,
-                                           const CalibrateOptions&, std::size_t samples);
+PointErrors point_errors(const SimulatedGraph&, const QuantTable&,
+                         const std::set<std::string>& points, const Dataset&,
+                         const CalibrateOptions&, std::size_t samples,
+                         const MeasuredErrors& = {});
 
 /// Points of regions each of which the target can leave in float for at most `slowdown` (0.03:
 /// 3
@@ -33,6 +46,8 @@ struct Tradeoff {
   double nanoseconds = 0;             ///< as in Assignment
   double error = 0;                   ///< the sum of those of the points that are quantized
   double integer_share = 0;           ///< of the multiplications
+
+  friend bool operator==(const Tradeoff&, const Tradeoff&) = default;
 };
 
 /// The best ways for whatever time is worth, the fastest first: each next one is slower and
@@ -41,8 +56,7 @@ struct Tradeoff {
 /// Only that one where the objective is not latency. Of simulated.source with the errors of its
 /// points.
 std::vector<Tradeoff> best_tradeoffs(const SimulatedGraph&, const Config&,
-                                     std::span<const QuantPattern>,
-                                     const std::map<std::string, double>& point_errors,
+                                     std::span<const QuantPattern>, const PointErrors&,
                                      double slowdown);
 
 }  // namespace tare

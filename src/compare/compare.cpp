@@ -96,6 +96,9 @@ Report describe(const Graph& prepared, const Graph& integer, const Comparison& c
   for (const ValueId output : prepared.outputs()) {
     report.outputs.emplace_back().name = prepared.name(output);
   }
+  for (const MetricInfo& metric : known.metrics) {
+    report.metrics.push_back({std::string(metric.name), std::nullopt});
+  }
   report.layers = layer_facts(prepared, integer, comparison, known);
   for (const ComparedPoint& point : comparison.points) {
     PointReport& entry = report.points.emplace_back();
@@ -121,9 +124,10 @@ Report compare(const Graph& prepared, const Graph& integer, const Dataset& data,
   if (options.begin) {
     options.begin(report);
   }
-  const Measured measured = measure(graphs, data, options);
+  const Measured measured = measure(graphs, data, known.metrics, options);
   report.samples = measured.samples;
   report.accuracy = measured.accuracy;
+  report.metrics = measured.metrics;
   report.worst_samples = measured.worst_samples;
   for (std::size_t i = 0; i < report.outputs.size(); ++i) {
     report.outputs[i].error = measured.outputs[i].error.deviation();

@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/parallel.h"
+#include "compare/metric_sums.h"
 #include "compare/outputs.h"
 #include "execute/feed.h"
 
@@ -158,7 +159,8 @@ void merge(const Measured& from, Measured& into) {
 
 }  // namespace
 
-Measured measure(const SideBySide& graphs, const Dataset& data, const CompareOptions& options) {
+Measured measure(const SideBySide& graphs, const Dataset& data,
+                 std::span<const MetricInfo> metrics, const CompareOptions& options) {
   const Tasks tasks(graphs);
   const Executable executable(graphs.graph, {.observe = tasks.observed, .precise = true});
   const Feed feed(graphs.graph, data, options.samples);
@@ -170,6 +172,7 @@ Measured measure(const SideBySide& graphs, const Dataset& data, const CompareOpt
   struct Share {
     std::optional<Worker> worker;
     std::optional<OutputSums> outputs;
+    std::optional<MetricSums> metrics;
   };
   std::vector<Share> shares(static_cast<std::size_t>(thread_count(options.threads)));
   std::mutex mutex;
@@ -180,11 +183,14 @@ Measured measure(const SideBySide& graphs, const Dataset& data, const CompareOpt
                  if (!share.worker) {
                    share.worker.emplace(executable, tasks, layers, points);
                    share.outputs.emplace(scores, labels, feed.batch());
+                   share.metrics.emplace(metrics, labels, feed.batch());
                  }
                  feed.for_each_run(chunk, [&](std::size_t run, std::span<const Tensor> inputs) {
                    const std::size_t first = run * feed.batch();
-                   share.outputs->observe(
-                       share.worker->run(executable, inputs, first, feed.batch()), first);
+                   const std::vector<Tensor> results =
+                       share.worker->run(executable, inputs, first, feed.batch());
+                   share.outputs->observe(results, first);
+                   share.metrics->observe(results, first);
                  });
                  if (options.progress) {
                    const std::lock_guard lock(mutex);
@@ -197,13 +203,16 @@ Measured measure(const SideBySide& graphs, const Dataset& data, const CompareOpt
   result.layers.resize(layers);
   result.points.resize(points);
   OutputSums outputs(scores, labels, feed.batch());
+  MetricSums judged(metrics, labels, feed.batch());
   for (const Share& share : shares) {
     if (share.worker) {
       merge(share.worker->measured, result);
       outputs.merge(*share.outputs);
+      judged.merge(*share.metrics);
     }
   }
   outputs.finish(result);
+  result.metrics = judged.reports();
   return result;
 }
 

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace tare {
@@ -28,12 +29,14 @@ struct Measured {
   std::vector<RoundedValues> points;
   std::vector<Output> outputs;
   std::optional<AccuracyReport> accuracy;
+  std::vector<MetricReport> metrics;
   std::vector<SampleReport> worst_samples;
   std::size_t samples = 0;
 };
 
 /// Runs both networks on the samples, in parallel. What it returns does not depend on the
 /// number of threads, and its size not on that of samples.
-Measured measure(const SideBySide&, const Dataset&, const CompareOptions&);
+Measured measure(const SideBySide&, const Dataset&, std::span<const MetricInfo>,
+                 const CompareOptions&);
 
 }  // namespace tare

@@ -1,5 +1,7 @@
 #include "compare/outputs.h"
 
+#include "tare/metric.h"
+
 #include "compare/measure.h"
 
 #include <algorithm>
@@ -15,10 +17,6 @@ Tensor as_float(const Tensor& tensor) {
   return tensor.dtype() == DType::kFloat32
              ? tensor
              : Tensor::of<float>(tensor.shape(), tensor.to_float());
-}
-
-std::int64_t top_class(std::span<const float> scores) {
-  return std::max_element(scores.begin(), scores.end()) - scores.begin();
 }
 
 bool is_worse(const SampleReport& a, const SampleReport& b) {

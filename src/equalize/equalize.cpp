@@ -3,6 +3,8 @@
 #include "tare/error.h"
 
 #include "equalize/channel_classes.h"
+#include "equalize/migration.h"
+#include "equalize/replace_constant.h"
 #include "graph/product.h"
 
 #include <algorithm>
@@ -109,25 +111,15 @@ class Equalizer {
     for (std::size_t i = 0; i < values.size(); ++i) {
       values[i] = values[i] * before[operands.of(i)] / after[results.of(i)];
     }
-    replace(id, 1, std::move(scaled));
+    replace_constant(graph_, id, 1, std::move(scaled));
     if (node.inputs.size() > 2 && node.inputs[2]) {
       Tensor bias = *graph_.constant(node.inputs[2]);
       const auto row = bias.mutable_view<float>();
       for (std::size_t c = 0; c < row.size(); ++c) {
         row[c] /= after[c];
       }
-      replace(id, 2, std::move(bias));
+      replace_constant(graph_, id, 2, std::move(bias));
     }
-  }
-
-  /// The new constant takes over the name; nothing else read the old one.
-  void replace(NodeId id, std::size_t operand, Tensor tensor) {
-    const ValueId old = graph_.node(id).inputs[operand];
-    const std::string name = graph_.name(old);
-    const ValueId scaled = graph_.add_constant(graph_.unique_name(name), std::move(tensor));
-    graph_.set_input(id, operand, scaled);
-    graph_.erase(old);
-    graph_.rename(scaled, name);
   }
 
   Graph& graph_;
@@ -137,8 +129,25 @@ class Equalizer {
 
 }  // namespace
 
+std::size_t factor_count(const Graph& graph, ValueId value) {
+  for (const MigrationSite& site : migration_sites(graph)) {
+    if (site.value == value) {
+      return site.channels(graph);
+    }
+  }
+  const Shape& shape = graph.type(value).shape;
+  return shape.size() < 2 ? 0 : static_cast<std::size_t>(shape[1]);
+}
+
 Graph equalize(Graph graph, const ChannelFactors& factors) {
+  const std::vector<MigrationSite> sites = migration_sites(graph);
   Equalizer(graph, factors).run();
+  for (const MigrationSite& site : sites) {
+    const auto found = factors.find(graph.name(site.value));
+    if (found != factors.end() && found->second.size() == site.channels(graph)) {
+      migrate(graph, site, found->second);
+    }
+  }
   return graph;
 }
 

@@ -1,8 +1,9 @@
 #include "tare/equalize.h"
 #include "tare/statistics.h"
 
-#include "calibrate/trial.h"
 #include "equalize/channel_classes.h"
+#include "equalize/contest.h"
+#include "equalize/migrating_factors.h"
 #include "execute/feed.h"
 #include "graph/scores.h"
 #include "simulate/settings.h"
@@ -10,7 +11,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <optional>
 
 namespace tare {
@@ -20,9 +20,6 @@ namespace {
 /// well so few show the ranges, while the final ones come from all. Fewer hide what a channel
 /// that was blown up can grow to.
 constexpr std::size_t kSeen = 32;
-/// Part of the error that has to be left at most: what the trial shows is not exactly what
-/// comes of it, with ranges and integers chosen more carefully.
-constexpr double kClearlyLess = 0.8;
 
 /// The part of its logarithm that a channel makes up for. The rest stays with the weights,
 /// which channels of unlike ranges make coarser.
@@ -148,58 +145,26 @@ Statistics divided(Statistics seen, const ChannelFactors& factors, const Graph& 
   return seen;
 }
 
-class WholeRange final : public Calibrator {
- public:
-  Range choose(const Summary& seen, const QuantSpec&) const override {
-    return {seen.low(), seen.high()};
+/// Factors between layers whose channels are axis 1.
+ChannelFactors spreading_factors(const Contest& contest) {
+  const SimulatedGraph plain = contest.simulate(contest.graph);
+  const Settings settings(plain.source, contest.config, contest.target);
+  const ChannelClasses classes(plain.source,
+                               [&](const Node& node) { return settings.equalizes(node); });
+  if (!has_free_channels(plain.source, classes)) {
+    return {};
   }
-};
-
-/// The same names, all of which keep everything: the quickest that say which network is the
-/// easier one to quantize.
-std::vector<CalibratorInfo> that_keep_everything(std::span<const CalibratorInfo> calibrators) {
-  std::vector<CalibratorInfo> result(calibrators.begin(), calibrators.end());
-  for (CalibratorInfo& info : result) {
-    info.candidates.clear();
-    info.make = [](const CalibratorOptions&) { return std::make_unique<WholeRange>(); };
+  const Statistics seen = collect(plain, contest.data, contest.options);
+  ChannelFactors factors = factors_for(plain, seen, classes);
+  if (factors.empty()) {
+    return factors;
   }
-  return result;
+  const SimulatedGraph equal = contest.simulate(equalize(contest.graph, factors));
+  Statistics after_seen = divided(seen, factors, plain.source, classes);
+  after_seen.model = model_digest(equal.source);
+  return contest.is_clearly_better({equal, after_seen}, {plain, seen}) ? factors
+                                                                       : ChannelFactors{};
 }
-
-/// The geometric mean: few samples with large errors are not to decide alone.
-double typical(std::span<const double> errors) {
-  double logarithms = 0;
-  for (const double error : errors) {
-    logarithms += std::log(std::max(error, std::numeric_limits<double>::min()));
-  }
-  return std::exp(logarithms / static_cast<double>(errors.size()));
-}
-
-/// A network with all of its points quantized.
-class Network {
- public:
-  Network(const SimulatedGraph& simulated, const QuantTable& table)
-      : Network(switchable(simulated, table), table) {}
-
-  /// The typical error of all runs up to that one; asked for more and more of them.
-  double error(const Trial& trial, std::size_t end) {
-    const auto more = trial.errors(executable_, {&setting_, 1}, errors_.size(), end)[0];
-    errors_.insert(errors_.end(), more.begin(), more.end());
-    return typical(errors_);
-  }
-
- private:
-  Network(const SwitchableGraph& switchable, const QuantTable& table)
-      : executable_(switchable.graph) {
-    for (const std::string& point : switchable.points) {
-      setting_.push_back(switch_on(table.at(point).params));
-    }
-  }
-
-  Executable executable_;
-  Setting setting_;
-  std::vector<double> errors_;
-};
 
 }  // namespace
 
@@ -207,38 +172,21 @@ ChannelFactors equalizing_factors(const Graph& whole, const Dataset& data, const
                                   const Target& target, std::span<const QuantPattern> patterns,
                                   std::span<const CalibratorInfo> calibrators,
                                   const CalibrateOptions& options) {
-  const Graph graph = up_to_scores(whole);
-  const SimulatedGraph plain = simulate(graph, config, target, patterns);
-  const Settings settings(plain.source, config, target);
-  const ChannelClasses classes(plain.source,
-                               [&](const Node& node) { return settings.equalizes(node); });
-  if (!has_free_channels(plain.source, classes)) {
-    return {};
-  }
-  const Feed feed(graph, data, options.samples);
+  const Feed feed(whole, data, options.samples);
   if (feed.samples() < kSeen) {
     return {};
   }
-  const CalibrateOptions some{.threads = options.threads,
-                              .samples = std::max(kSeen, feed.batch())};
-  const std::vector<CalibratorInfo> quick = that_keep_everything(calibrators);
-  const Statistics seen = collect(plain, data, some);
-  ChannelFactors factors = factors_for(plain, seen, classes);
-  if (factors.empty()) {
-    return factors;
-  }
-  const Trial trial(graph, data, some);
-  const SimulatedGraph equal = simulate(equalize(graph, factors), config, target, patterns);
-  Network before(plain, choose(plain, seen, quick, nullptr, options.threads));
-  Statistics after_seen = divided(seen, factors, plain.source, classes);
-  after_seen.model = model_digest(equal.source);
-  Network after(equal, choose(equal, after_seen, quick, nullptr, options.threads));
-  // Where the first half of the samples speaks against them, the rest is not asked.
-  const std::size_t half = (trial.runs() + 1) / 2;
-  if (after.error(trial, half) >= before.error(trial, half) ||
-      after.error(trial, trial.runs()) >= kClearlyLess * before.error(trial, trial.runs())) {
-    return {};
-  }
+  Contest contest{
+      .graph = up_to_scores(whole),
+      .data = data,
+      .config = config,
+      .target = target,
+      .patterns = patterns,
+      .calibrators = calibrators,
+      .options = {.threads = options.threads, .samples = std::max(kSeen, feed.batch())}};
+  ChannelFactors factors = spreading_factors(contest);
+  contest.graph = equalize(std::move(contest.graph), factors);
+  factors.merge(migrating_factors(contest));
   return factors;
 }
 

@@ -193,7 +193,8 @@ void describe(Visitor& visit, Config& config, const KnownNames& known) {
   });
   visit.numbers("dims", config.dims, integer(1),
                 "extent of each symbolic dimension of the model");
-  visit.texts("plugins", config.plugins, "shared objects with calibrators of your own");
+  visit.texts("plugins", config.plugins,
+              "shared objects with calibrators or metrics of your own");
   visit.list("layers", config.layers, "exceptions; the first entry that matches a node decides",
              [&](auto& entry, LayerRule& rule) { describe(entry, rule, known); });
 }

@@ -38,6 +38,7 @@ Report compare(const Graph& prepared, const Graph& integer, const ChannelFactors
   const std::vector<ProductSums> sums = sums_of_first(integer, data, options);
   facts.sums = sums;
   facts.calibrators = toolkit.calibrators;
+  facts.metrics = toolkit.metrics;
   Report report = compare(prepared, integer, data, facts, options);
   report.target = target.name;
   for (const auto& [value, of_channels] : factors) {

@@ -10,41 +10,57 @@
 namespace tare {
 namespace {
 
-using EntryPoint = void (*)(CalibratorInfo*);
-constexpr const char* kEntryPoint = "tare_plugin_1";
+constexpr const char* kCalibrator = "tare_plugin_1";
+constexpr const char* kMetric = "tare_metric_1";
 
-CalibratorInfo load(const std::filesystem::path& path) {
-  const auto fault = [&](ErrorCode code, const std::string& what) {
-    return Error(code, "plug-in '" + path.string() + "'", what);
-  };
+Error fault(const std::filesystem::path& path, ErrorCode code, const std::string& what) {
+  return {code, "plug-in '" + path.string() + "'", what};
+}
+
+void* load(const std::filesystem::path& path) {
   require_readable(path);
   // A name without a slash would be looked for in system folders.
   void* const library = dlopen(std::filesystem::absolute(path).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
-    throw fault(ErrorCode::kIo, std::string("cannot be loaded: ") + dlerror());
+    throw fault(path, ErrorCode::kIo, std::string("cannot be loaded: ") + dlerror());
   }
-  void* const entry = dlsym(library, kEntryPoint);
+  return library;
+}
+
+/// Adds what the entry point of that name gives. False when there is none.
+template <class Info>
+bool add(void* library, const char* entry_point, const char* kind,
+         const std::filesystem::path& path, std::vector<Info>& known) {
+  void* const entry = dlsym(library, entry_point);
   if (entry == nullptr) {
-    throw fault(ErrorCode::kInvalidConfig, "is no calibrator for this version")
-        .expected(std::string("a function ") + kEntryPoint)
-        .hint("compile it with TARE_PLUGIN defined and the headers of this version");
+    return false;
   }
-  CalibratorInfo calibrator;
-  reinterpret_cast<EntryPoint>(entry)(&calibrator);
-  return calibrator;
+  Info info;
+  reinterpret_cast<void (*)(Info*)>(entry)(&info);
+  if (std::any_of(known.begin(), known.end(),
+                  [&](const Info& other) { return other.name == info.name; })) {
+    std::string what = kind;
+    what += " '";
+    what += info.name;
+    throw fault(path, ErrorCode::kInvalidConfig, what + "' exists already");
+  }
+  known.push_back(std::move(info));
+  return true;
 }
 
 }  // namespace
 
 void load_plugins(const std::vector<std::filesystem::path>& paths, Toolkit& toolkit) {
   for (const std::filesystem::path& path : paths) {
-    CalibratorInfo calibrator = load(path);
-    const std::vector<std::string> taken = toolkit.calibrator_names();
-    if (std::find(taken.begin(), taken.end(), calibrator.name) != taken.end()) {
-      throw Error(ErrorCode::kInvalidConfig, "plug-in '" + path.string() + "'",
-                  "calibrator '" + std::string(calibrator.name) + "' exists already");
+    void* const library = load(path);
+    const bool calibrates = add(library, kCalibrator, "calibrator", path, toolkit.calibrators);
+    const bool judges = add(library, kMetric, "metric", path, toolkit.metrics);
+    if (!calibrates && !judges) {
+      throw fault(path, ErrorCode::kInvalidConfig,
+                  "is no calibrator or metric for this version")
+          .expected(std::string("a function ") + kCalibrator + " or " + kMetric)
+          .hint("compile it with TARE_PLUGIN defined and the headers of this version");
     }
-    toolkit.calibrators.push_back(std::move(calibrator));
   }
 }
 

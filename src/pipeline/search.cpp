@@ -5,12 +5,13 @@
 namespace tare {
 
 std::vector<Tradeoff> tradeoffs(const Graph& model, const Dataset& data, const Config& config,
-                                const Toolkit& toolkit, const CalibrateOptions& options) {
+                                const Toolkit& toolkit, const CalibrateOptions& options,
+                                const MeasuredErrors& measured) {
   Stages stages(model, config, toolkit);
   stages.calibrate(data, options);
   // Slower than any network that stays float.
   constexpr double kAny = 1e6;
-  return stages.tradeoffs(data, options, kAny);
+  return stages.tradeoffs(data, options, kAny, measured);
 }
 
 Config sharing_out(Config config, const Tradeoff& way) {

@@ -131,7 +131,7 @@ void Stages::simulate() {
 }
 
 std::vector<Tradeoff> Stages::tradeoffs(const Dataset& data, const CalibrateOptions& options,
-                                        double slowdown) const {
+                                        double slowdown, const MeasuredErrors& measured) const {
   return during("calibrating", [&] {
     const SimulatedGraph& simulated = result_.simulated;
     const auto points = affordable_points(simulated, config_, patterns_, slowdown);
@@ -140,7 +140,7 @@ std::vector<Tradeoff> Stages::tradeoffs(const Dataset& data, const CalibrateOpti
         tare::simulate(up_to_scores(simulated.source), config_, target_, toolkit_->patterns);
     const auto errors = point_errors(scored, result_.table, points, data,
                                      {.threads = options.threads, .samples = options.samples},
-                                     tried_samples(used, points.size()));
+                                     tried_samples(used, points.size()), measured);
     return best_tradeoffs(simulated, config_, patterns_, errors, slowdown);
   });
 }

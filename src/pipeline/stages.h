@@ -51,8 +51,8 @@ class Stages {
   bool tries_calibrators() const;
 
   /// From what was decided, the ways to share the graph out that are at most that much slower.
-  std::vector<Tradeoff> tradeoffs(const Dataset&, const CalibrateOptions&,
-                                  double slowdown) const;
+  std::vector<Tradeoff> tradeoffs(const Dataset&, const CalibrateOptions&, double slowdown,
+                                  const MeasuredErrors& = {}) const;
   /// Leaves those nodes in float; what was decided stays for the points that are left.
   void leave_float(const std::set<std::string>& nodes);
 

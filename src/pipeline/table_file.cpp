@@ -384,9 +384,7 @@ ChannelFactors TableFile::factors(const Graph& prepared) const {
     std::vector<float>& factors = result[prepared.name(found->second)];
     inner.values(name, factors, positive());
     if (faults.size() == before) {
-      const Shape& shape = prepared.type(found->second).shape;
-      const std::size_t channels = shape.size() < 2 ? 0 : static_cast<std::size_t>(shape[1]);
-      require_count(inner, name, factors.size(), channels, faults);
+      require_count(inner, name, factors.size(), factor_count(prepared, found->second), faults);
     }
   });
   faults.raise();

@@ -8,6 +8,9 @@
 #define TARE_X(stem) TARE_CALIBRATOR(stem);
 #include "calibrator_list.inc"
 #undef TARE_X
+#define TARE_X(stem) TARE_METRIC(stem);
+#include "metric_list.inc"
+#undef TARE_X
 
 namespace tare {
 
@@ -24,6 +27,12 @@ const Toolkit& Toolkit::builtin() {
           {
 #define TARE_X(stem) tare_calibrator_##stem(),
 #include "calibrator_list.inc"
+#undef TARE_X
+          },
+      .metrics =
+          {
+#define TARE_X(stem) tare_metric_##stem(),
+#include "metric_list.inc"
 #undef TARE_X
           },
   };

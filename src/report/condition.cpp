@@ -64,7 +64,13 @@ class Walker {
 
   std::vector<Found> values(const Json& report, std::string_view path) {
     found_.clear();
-    follow(report, path, "");
+    path_ = path;
+    metrics_ = report.value("metrics", Json::object());
+    if (const auto metric = metrics_.find(path_); metric != metrics_.end()) {
+      follow(*metric, "", "");
+    } else {
+      follow(report, path, "");
+    }
     return std::move(found_);
   }
 
@@ -157,6 +163,8 @@ class Walker {
     Error error = fault("the report has no " + kind + " '" + name + "'");
     if (const std::string near = nearest(name, known); !near.empty()) {
       error.hint("did you mean '" + near + "'?");
+    } else if (const std::string metric = nearest(path_, keys_of(metrics_)); !metric.empty()) {
+      error.hint("did you mean '" + metric + "'?");
     } else if (kind == "field" && !known.empty()) {
       std::string all;
       for (const std::string& each : known) {
@@ -184,6 +192,8 @@ class Walker {
 
   const std::string& text_;
   bool is_prototype_;
+  std::string path_;  ///< all of it
+  Json metrics_;      ///< of the report
   std::vector<Found> found_;
 };
 

@@ -77,6 +77,14 @@ Json accuracy(const AccuracyReport& report) {
           {"drop", 100 * (report.real.share() - report.quantized.share())}};
 }
 
+Json metrics(const std::vector<MetricReport>& reports) {
+  Json json = Json::object();
+  for (const MetricReport& report : reports) {
+    json[report.name] = number(report.value);
+  }
+  return json;
+}
+
 Json weight(const WeightReport& report) {
   Json json{{"name", report.name},
             {"storage", name_of(report.storage)},
@@ -210,6 +218,7 @@ std::string report_json(const Report& report) {
       {"output", worst == nullptr ? Json() : output(*worst)},
       {"outputs", each(report.outputs, output)},
       {"top1", report.accuracy ? accuracy(*report.accuracy) : Json()},
+      {"metrics", metrics(report.metrics)},
       {"layers", each(report.layers, layer)},
       {"points", each(report.points, point)},
       {"graph", {{"nodes", std::move(nodes)}}},

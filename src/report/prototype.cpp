@@ -72,6 +72,9 @@ Report prototype(Report known) {
     fill(output.agreement);
   }
   fill(known.accuracy);
+  for (MetricReport& metric : known.metrics) {
+    fill(metric.value);
+  }
   fill(known.layers);
   for (LayerReport& layer : known.layers) {
     fill(layer);

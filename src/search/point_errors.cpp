@@ -11,27 +11,51 @@ double total(const std::vector<double>& errors) {
   return std::accumulate(errors.begin(), errors.end(), 0.0);
 }
 
-/// The float network, in which activations can be quantized one by one.
-std::map<std::string, double> activation_errors(const SimulatedGraph& simulated,
-                                                const QuantTable& table,
-                                                const std::set<std::string>& points,
-                                                const Trial& trial) {
+void tell(const MeasuredErrors& measured, const PointErrors& errors) {
+  if (measured.more) {
+    measured.more(errors);
+  }
+}
+
+/// Of what was measured before, what is asked for.
+PointErrors known_ones(const PointErrors& known, const std::set<std::string>& points) {
+  PointErrors result;
+  for (const auto& [point, error] : known) {
+    if (points.contains(point)) {
+      result.emplace(point, error);
+    }
+  }
+  return result;
+}
+
+/// Activations can be quantized one by one in one network; so many are tried at once.
+constexpr std::size_t kAtOnce = 32;
+
+/// Adds the errors of activations.
+void measure_activations(const SimulatedGraph& simulated, const QuantTable& table,
+                         const std::set<std::string>& points, const Trial& trial,
+                         const MeasuredErrors& measured, PointErrors& errors) {
   const SwitchableGraph tried = switchable(simulated, {});
+  const Executable executable(tried.graph);
   std::vector<std::string> names;
   std::vector<Setting> settings;
   for (std::size_t i = 0; i < tried.points.size(); ++i) {
-    if (points.contains(tried.points[i])) {
-      names.push_back(tried.points[i]);
+    const std::string& point = tried.points[i];
+    if (points.contains(point) && !errors.contains(point)) {
+      names.push_back(point);
       settings.emplace_back(tried.points.size(), switch_off());
-      settings.back()[i] = switch_on(table.at(tried.points[i]).params);
+      settings.back()[i] = switch_on(table.at(point).params);
+    }
+    if (names.size() == kAtOnce || (i + 1 == tried.points.size() && !names.empty())) {
+      const auto found = trial.errors(executable, settings, 0, trial.runs());
+      for (std::size_t k = 0; k < names.size(); ++k) {
+        errors.emplace(names[k], total(found[k]));
+      }
+      tell(measured, errors);
+      names.clear();
+      settings.clear();
     }
   }
-  const auto errors = trial.errors(Executable(tried.graph), settings, 0, trial.runs());
-  std::map<std::string, double> result;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    result.emplace(names[i], total(errors[i]));
-  }
-  return result;
 }
 
 /// A weight with the biases that are corrected for it.
@@ -50,16 +74,18 @@ double weight_error(const SimulatedGraph& simulated, const QuantTable& table,
 
 }  // namespace
 
-std::map<std::string, double> point_errors(const SimulatedGraph& simulated,
-                                           const QuantTable& table,
-                                           const std::set<std::string>& points,
-                                           const Dataset& data, const CalibrateOptions& options,
-                                           std::size_t samples) {
+PointErrors point_errors(const SimulatedGraph& simulated, const QuantTable& table,
+                         const std::set<std::string>& points, const Dataset& data,
+                         const CalibrateOptions& options, std::size_t samples,
+                         const MeasuredErrors& measured) {
+  PointErrors result = known_ones(measured.known, points);
   const Trial trial(simulated.source, data, options, samples);
-  std::map<std::string, double> result = activation_errors(simulated, table, points, trial);
+  measure_activations(simulated, table, points, trial, measured, result);
   for (const QuantPoint& point : simulated.points) {
-    if (point.role == Role::kWeight && points.contains(point.name)) {
+    if (point.role == Role::kWeight && points.contains(point.name) &&
+        !result.contains(point.name)) {
       result.emplace(point.name, weight_error(simulated, table, point.name, trial));
+      tell(measured, result);
     }
   }
   return result;

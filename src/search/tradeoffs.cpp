@@ -13,7 +13,7 @@ namespace {
 class Hull {
  public:
   Hull(const SimulatedGraph& simulated, const Config& config,
-       std::span<const QuantPattern> patterns, const std::map<std::string, double>& errors)
+       std::span<const QuantPattern> patterns, const PointErrors& errors)
       : simulated_(simulated), config_(config), patterns_(patterns), errors_(errors) {}
 
   std::vector<Tradeoff> corners(double slowdown) {
@@ -104,7 +104,7 @@ class Hull {
   const SimulatedGraph& simulated_;
   const Config& config_;
   std::span<const QuantPattern> patterns_;
-  const std::map<std::string, double>& errors_;
+  const PointErrors& errors_;
   std::set<std::string> on_integers_;  ///< where time alone counts
   double slowest_ = 0;
   std::vector<Tradeoff> corners_;
@@ -114,9 +114,8 @@ class Hull {
 
 std::vector<Tradeoff> best_tradeoffs(const SimulatedGraph& simulated, const Config& config,
                                      std::span<const QuantPattern> patterns,
-                                     const std::map<std::string, double>& point_errors,
-                                     double slowdown) {
-  return Hull(simulated, config, patterns, point_errors).corners(slowdown);
+                                     const PointErrors& errors, double slowdown) {
+  return Hull(simulated, config, patterns, errors).corners(slowdown);
 }
 
 }  // namespace tare

@@ -56,5 +56,8 @@ foreach(config IN ITEMS "${in_prefix}" "${TARE_BUILD}/cmake/tareConfig.cmake")
           --set "plugins=[${WORK}/${name}/${plugin}.so]"
           --set activations.calibrator=${plugin})
     endforeach()
+    run("${WORK}/prefix/bin/tare" search "${DATA}/digits.onnx" --samples 20 --quiet
+        --data "${DATA}/digits_evaluation.h5" -o "${WORK}/digits.int8.onnx"
+        --set "plugins=[${WORK}/${name}/right_in_two.so]" --require "right_in_two>=0.5")
   endif()
 endforeach()

@@ -1,5 +1,6 @@
 // What docs/adding.md shows does what the page says. Its C++ files are part of this program.
 #include "tare/calibrator.h"
+#include "tare/metric.h"
 #include "tare/pattern.h"
 #include "tare/pipeline.h"
 #include "tare/simulate.h"
@@ -17,6 +18,7 @@
 #include <gtest/gtest.h>
 
 TARE_CALIBRATOR(half);
+TARE_METRIC(right_in_two);
 TARE_PATTERN(maximum);
 TARE_RULE(remove_identity);
 TARE_KERNEL(negate);
@@ -49,6 +51,18 @@ TEST(Adding, TheCalibratorOfThePageChoosesItsShareOfWhatWasSeen) {
       quantize(model, *data, config, toolkit, {.samples = 5}).table.at("image");
   EXPECT_DOUBLE_EQ(image.chosen[0].low, 0.75 * image.seen[0].low);
   EXPECT_DOUBLE_EQ(image.chosen[0].high, 0.75 * image.seen[0].high);
+}
+
+TEST(Adding, TheMetricOfThePageCountsLabelsAmongTheTwoTopClasses) {
+  const auto judge = tare_metric_right_in_two().make();
+  const std::vector<Tensor> real{Tensor::of<float>({1, 3}, {0, 0, 0})};
+  const std::vector<Tensor> quantized{Tensor::of<float>({1, 3}, {3, 1, 2})};
+  for (const std::int64_t label : {0, 1, 2, 2}) {
+    judge->observe({real, quantized, label});
+  }
+  EXPECT_EQ(judge->value(), 0.75);
+  judge->observe({real, quantized, 3});
+  EXPECT_EQ(judge->value(), std::nullopt) << "there is no such class";
 }
 
 TEST(Adding, ThePatternOfThePageQuantizesMaximaBetweenIntegers) {

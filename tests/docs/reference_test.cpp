@@ -64,6 +64,19 @@ std::string calibrators() {
          table({"name", "chooses", "options", "tries"}, rows);
 }
 
+std::string metrics() {
+  std::vector<Row> rows;
+  for (const MetricInfo& info : Toolkit::builtin().metrics) {
+    rows.push_back({code(info.name), std::string(info.summary)});
+  }
+  return page(
+             "Metrics",
+             "What judges a quantized network beside the figures of a [report](../report.md), "
+             "in conditions such as\n`--require 'output.kl<=0.01'`. "
+             "[Those of your own](../adding.md#a-metric-metricsnamecpp) come from `plugins`.") +
+         table({"name", "is"}, rows);
+}
+
 std::vector<Target> targets_known() {
   std::vector<Target> targets;
   for (const std::string& name : target_names()) {
@@ -182,11 +195,9 @@ struct Page {
   std::string (*text)();
 };
 
-constexpr Page kPages[] = {{"calibrators", calibrators},
-                           {"configuration", configuration},
-                           {"operators", operators},
-                           {"patterns", patterns},
-                           {"targets", targets}};
+constexpr Page kPages[] = {{"calibrators", calibrators}, {"configuration", configuration},
+                           {"metrics", metrics},         {"operators", operators},
+                           {"patterns", patterns},       {"targets", targets}};
 
 class Reference : public ::testing::TestWithParam<Page> {};
 

@@ -1,3 +1,6 @@
+#include "tare/report_condition.h"
+#include "tare/report_file.h"
+
 #include "io/folder.h"
 #include "pipeline/digits.h"
 
@@ -65,11 +68,55 @@ TEST_F(Plugins, ThatLookAtTheValuesRefuseStatistics) {
       "place of statistics, and to be asked for by its own name\n  while calibrating");
 }
 
+TEST_F(Plugins, JudgeResultsWithLabelsLikeBuiltInMetrics) {
+  const Digits digits;
+  const auto labelled = open_dataset(Digits::file("digits_evaluation.h5"));
+  Toolkit toolkit = Toolkit::builtin();
+  load_plugins({TARE_TEST_RIGHT_IN_TWO}, toolkit);
+  const QuantizeResult result =
+      quantize(digits.model, *digits.data, {}, toolkit, {.samples = 20});
+  std::vector<std::int64_t> labels = *labelled->labels();
+  double right = 0;
+  run_dataset(result.integer, *labelled, 1, 0,
+              [&](std::size_t run, std::vector<Tensor> outputs) {
+                std::vector<float> scores = outputs[0].to_float();
+                const float own = scores.at(static_cast<std::size_t>(labels.at(run)));
+                std::sort(scores.rbegin(), scores.rend());
+                right += own >= scores[1] ? 1 : 0;
+              });
+  const Report report = compare_result(result, *labelled, toolkit);
+  ASSERT_EQ(report.metrics.back().name, "right_in_two");
+  EXPECT_EQ(report.metrics.back().value, right / static_cast<double>(labels.size()));
+
+  const auto required = ReportCondition("right_in_two>=0.8").negated();
+  required.check(report);
+  EXPECT_FALSE(required.met_by(report_json(report)));
+  EXPECT_TRUE(ReportCondition("right_in_two>=1.01").negated().met_by(report_json(report)));
+
+  const Report unlabelled = compare_result(result, *digits.data, toolkit);
+  EXPECT_EQ(unlabelled.metrics.back().value.has_value(), digits.data->labels().has_value());
+}
+
+TEST_F(Plugins, ThatAreNoneOfThisVersionSayWhatIsMissing) {
+  Toolkit toolkit = Toolkit::builtin();
+  const std::string message = message_of([&] { load_plugins({TARE_TEST_NO_PLUGIN}, toolkit); },
+                                         ErrorCode::kInvalidConfig);
+  EXPECT_NE(message.find("is no calibrator or metric for this version, expected a function "
+                         "tare_plugin_1 or tare_metric_1"),
+            std::string::npos)
+      << message;
+}
+
 TEST_F(Plugins, CannotTakeANameThatExists) {
   Toolkit toolkit = with_plugin();
   EXPECT_NE(message_of([&] { load_plugins({TARE_TEST_HALF_OF_MAX}, toolkit); },
                        ErrorCode::kInvalidConfig)
                 .find("calibrator 'half_of_max' exists already"),
+            std::string::npos);
+  load_plugins({TARE_TEST_RIGHT_IN_TWO}, toolkit);
+  EXPECT_NE(message_of([&] { load_plugins({TARE_TEST_RIGHT_IN_TWO}, toolkit); },
+                       ErrorCode::kInvalidConfig)
+                .find("metric 'right_in_two' exists already"),
             std::string::npos);
 }
 

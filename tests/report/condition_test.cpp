@@ -10,6 +10,7 @@ constexpr const char* kReport = R"({
   "format": "tare-report", "version": 1,
   "output": {"name": "y", "sqnr": 29.5, "exact": false},
   "top1": null,
+  "metrics": {"output.kl": 0.25, "mine": null},
   "layers": [
     {"name": "a.b[0]", "local": {"sqnr": 20.5, "exact": false}, "depth": 0},
     {"name": "c", "local": {"sqnr": 40, "exact": false}, "depth": 1},
@@ -31,6 +32,29 @@ TEST(ReportCondition, ComparesAField) {
   EXPECT_TRUE(fails("output.sqnr==29.5"));
   EXPECT_FALSE(fails("output.sqnr!=29.5"));
   EXPECT_FALSE(fails("output.sqnr<-1e3"));
+}
+
+TEST(ReportCondition, ComparesAMetricByItsWholeName) {
+  EXPECT_TRUE(fails("output.kl>0.2"));
+  EXPECT_FALSE(fails("output.kl>0.25"));
+  EXPECT_TRUE(fails("mine>0")) << "it is not defined";
+  EXPECT_TRUE(fails("mine<=0")) << "it is not defined";
+}
+
+TEST(ReportCondition, KnowsTheMetricsThatWillBeThere) {
+  Report known;
+  known.metrics = {{"output.kl", std::nullopt}, {"recall", std::nullopt}};
+  EXPECT_NO_THROW(ReportCondition("output.kl>0.2").check(known));
+  EXPECT_NO_THROW(ReportCondition("recall>0.2").check(known));
+  EXPECT_THROW(ReportCondition("recall>0.2").check(), Error);
+  try {
+    ReportCondition("recal>0.2").check(known);
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "condition 'recal>0.2': the report has no field 'recal'\n"
+                 "  hint: did you mean 'recall'?");
+  }
 }
 
 TEST(ReportCondition, ChoosesAnEntryByNameOrIndex) {

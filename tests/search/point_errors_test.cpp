@@ -82,6 +82,46 @@ TEST_F(PointErrors, DoNotDependOnTheNumberOfThreads) {
   EXPECT_EQ(errors(1), errors(3));
 }
 
+TEST_F(PointErrors, GoOnFromThoseThatAreKnown) {
+  const tare::PointErrors whole = errors();
+  struct Enough {};
+  std::size_t told = 0;
+  for (const std::size_t rounds : {1, 2, 4}) {
+    tare::PointErrors known;
+    MeasuredErrors measured{.more = [&](const tare::PointErrors& so_far) {
+      known = so_far;
+      if (++told % rounds == 0) {
+        throw Enough{};
+      }
+    }};
+    tare::PointErrors found;
+    while (found.empty()) {
+      const std::size_t before = known.size();
+      measured.known = known;
+      try {
+        found = point_errors(result_.simulated, result_.table, names_, *digits_.data,
+                             {.samples = kSamples}, kSamples, measured);
+      } catch (const Enough&) {
+        ASSERT_GT(known.size(), before);
+        ASSERT_LE(known.size(), whole.size());
+      }
+    }
+    EXPECT_EQ(found, whole) << rounds;
+  }
+  EXPECT_GT(told, 3 * 3U) << "errors came all at once";
+}
+
+TEST_F(PointErrors, ThatAreKnownAreNotMeasuredAgain) {
+  tare::PointErrors known = errors();
+  known.begin()->second = 7;
+  known.emplace("of another way to call it", 8);
+  const tare::PointErrors found =
+      point_errors(result_.simulated, result_.table, names_, *digits_.data,
+                   {.samples = kSamples}, kSamples, {.known = known});
+  known.erase("of another way to call it");
+  EXPECT_EQ(found, known);
+}
+
 TEST_F(PointErrors, AreMeasuredWhereAskedForOnly) {
   const std::string one = *names_.begin();
   const auto some = point_errors(result_.simulated, result_.table, {one}, *digits_.data,

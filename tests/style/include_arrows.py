@@ -41,7 +41,9 @@ OWNER = {
     "simulate.h": "simulate", "quant_table.h": "simulate",
     "calibrator.h": "calibrate", "exact_sum.h": "calibrate", "bins.h": "calibrate",
     "range_search.h": "calibrate", "expected_error.h": "calibrate",
+    "metric.h": "compare",
     "statistics.h": "calibrate", "equalize.h": "equalize", "search.h": "search",
+    "search_checkpoint.h": "pipeline",
     "lower.h": "lower",
     "partition.h": "lower",
     "lint.h": "explain", "report.h": "compare", "compare.h": "compare", "report_file.h": "report",
@@ -57,7 +59,7 @@ CONFINED = {  # start of a third-party header -> the places that may name it
     "dnnl": "execute", "oneapi/dnnl": "execute",
     "nlohmann/": "apps report", "cxxopts.hpp": "apps", "fmt/": "apps",
 }
-OUTSIDE = ("calibrators", "patterns", "apps", "docs")  # see public headers only, of any stage
+OUTSIDE = ("calibrators", "metrics", "patterns", "apps", "docs")  # see public headers only, of any stage
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
 
 

@@ -26,8 +26,9 @@ void check(const std::vector<ReportCondition>& conditions, const Report& known) 
 }
 
 Report compare(const Options& options, const Console& console,
+               const Configuration& configuration,
                const std::vector<ReportCondition>& conditions) {
-  const auto [config, toolkit] = read_configuration(options);
+  const auto& [config, toolkit] = configuration;
   const auto data = open_dataset(options.text("data"));
   const std::string real = options.text("FLOAT");
   const std::string quantized = options.text("QUANTIZED");
@@ -64,12 +65,13 @@ int run(const Options& options, const Console& console) {
   return during("comparing '" + options.text("QUANTIZED") + "'", [&] {
     const std::vector<std::string>& wanted = options.all("fail-if");
     const std::vector<ReportCondition> conditions(wanted.begin(), wanted.end());
-    check(conditions, {});
+    const Configuration configuration = read_configuration(options);
+    check(conditions, empty_report(configuration.toolkit));
     const ReportFiles files(options,
                             {options.text("FLOAT"), options.text("QUANTIZED"),
                              options.text("data"), options.text("config")},
                             {});
-    const Report report = compare(options, console, conditions);
+    const Report report = compare(options, console, configuration, conditions);
     const std::vector<std::string> reasons = failures(conditions, report);
     files.write(report);
     if (options.text("json") == "-") {

@@ -4,12 +4,15 @@
 #include "tare/pipeline.h"
 #include "tare/report_condition.h"
 #include "tare/report_file.h"
+#include "tare/search_checkpoint.h"
 
 #include "activity.h"
 #include "configuration.h"
+#include "interrupt.h"
 #include "outputs.h"
 #include "progress.h"
 #include "report_files.h"
+#include "search_memory.h"
 #include "text.h"
 #include "verb.h"
 
@@ -21,14 +24,7 @@
 namespace tare::cli {
 namespace {
 
-/// One corner of the curve, and what came of it where it was tried.
-struct Tried {
-  Tradeoff way;
-  std::optional<double> sqnr{};
-  std::vector<std::string> failures{};  ///< requirements that it does not meet
-
-  bool meets() const { return sqnr && failures.empty(); }
-};
+using Clock = std::chrono::steady_clock;
 
 struct Job {
   std::string model;
@@ -36,7 +32,7 @@ struct Job {
   std::string output;
   std::vector<ReportCondition> forbidden;
   double least_integers = 0;  ///< share of the multiplications
-  std::chrono::steady_clock::time_point end = std::chrono::steady_clock::time_point::max();
+  Clock::time_point end = Clock::time_point::max();
   int threads = 0;
 };
 
@@ -49,10 +45,9 @@ Job job_of(const Options& options) {
           .threads = static_cast<int>(options.count("threads"))};
   for (const std::string& text : options.all("require")) {
     job.forbidden.push_back(ReportCondition(text).negated());
-    job.forbidden.back().check();
   }
   if (options.has("time")) {
-    job.end = std::chrono::steady_clock::now() + std::chrono::seconds(options.count("time"));
+    job.end = Clock::now() + std::chrono::seconds(options.count("time"));
   }
   return job;
 }
@@ -69,50 +64,82 @@ Split split(std::size_t samples) {
   return samples < kFew ? Split{samples, samples} : Split{samples - samples / 3, samples / 3};
 }
 
+/// One way of the curve, and what came of it where it was tried.
+struct Tried {
+  std::size_t index;  ///< among all ways
+  Tradeoff way;
+  std::optional<double> sqnr{};
+  std::vector<std::string> failures{};  ///< requirements that it does not meet
+
+  bool meets() const { return sqnr && failures.empty(); }
+};
+
 /// The ways with enough integers. Where there are none the one with the most, which fails.
-std::vector<Tried> with_enough_integers(const std::vector<Tradeoff>& all, double least) {
+std::vector<Tried> with_enough_integers(const std::vector<SearchedWay>& all, double least) {
   std::vector<Tried> result;
-  for (const Tradeoff& way : all) {
-    if (way.integer_share >= least) {
-      result.push_back({.way = way});
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].way.integer_share >= least) {
+      result.push_back({.index = i, .way = all[i].way});
     }
   }
   if (result.empty()) {
     const auto most = std::max_element(
         all.begin(), all.end(),
-        [](const auto& a, const auto& b) { return a.integer_share < b.integer_share; });
-    result.push_back({.way = *most,
+        [](const auto& a, const auto& b) { return a.way.integer_share < b.way.integer_share; });
+    result.push_back({.index = static_cast<std::size_t>(most - all.begin()),
+                      .way = most->way,
                       .failures = {fmt::format("--keep-int8 {}: no way keeps more than {:.4f}",
-                                               least, most->integer_share)}});
+                                               least, most->way.integer_share)}});
   }
   return result;
 }
 
+/// How a network is made of a way, and what is said of it.
+struct Work {
+  std::function<QuantizeResult(const Tradeoff&)> quantize;
+  std::function<Report(const QuantizeResult&)> report;
+};
+
 /// Tries ways one after another; the best so far is always in the file.
 class Trials {
  public:
-  /// `quantize` makes the network of a way.
-  Trials(const Job& job, std::vector<Tried> curve,
-         std::function<QuantizeResult(const Tradeoff&)> quantize,
-         std::function<Report(const QuantizeResult&)> report, const ReportFiles& files)
+  Trials(const Job& job, Work work, const ReportFiles& files, SearchMemory& memory)
       : job_(job),
-        quantize_(std::move(quantize)),
-        report_(std::move(report)),
+        work_(std::move(work)),
         files_(files),
-        curve_(std::move(curve)),
-        chosen_(curve_.size() - 1) {}
+        memory_(memory),
+        curve_(with_enough_integers(memory.known().ways, job.least_integers)),
+        chosen_(curve_.size() - 1),
+        outputs_(files.paths()) {
+    outputs_.emplace_back(job.output);
+  }
 
   /// Errors fall along the curve: finds the first way that meets the requirements by halving.
-  void run() {
+  /// False when time is up before.
+  bool run() {
     std::size_t low = 0;
     std::size_t high = curve_.size();
-    while (low < high && (low == 0 || std::chrono::steady_clock::now() < job_.end)) {
+    while (low < high) {
       const std::size_t middle = low + (high - low) / 2;
+      // Something is tried each time, however long the preparations took.
+      if (!is_known(middle) && news_ > 0 && Clock::now() >= job_.end) {
+        return false;
+      }
       if (meets(middle)) {
         high = middle;
       } else {
         low = middle + 1;
       }
+    }
+    return true;
+  }
+
+  /// Writes again what was written earlier and is no longer there.
+  void restore() {
+    const Tried& chosen = curve_[chosen_];
+    if (!memory_.has_written(chosen.index, outputs_)) {
+      const QuantizeResult result = work_.quantize(chosen.way);
+      write(result, report_of(result));
     }
   }
 
@@ -120,41 +147,85 @@ class Trials {
   std::size_t chosen() const { return chosen_; }
 
  private:
-  bool meets(std::size_t index) {
-    Tried& tried = curve_[index];
-    const QuantizeResult result = quantize_(tried.way);
-    Report report = report_(result);
-    judge(report, tried);
-    if (tried.meets() || !curve_[chosen_].meets()) {
-      chosen_ = index;
-      write_onnx(export_form(result.integer, Form::kQdq, result.simulated.target), job_.output,
-                 file_metadata(result));
-      name_files(job_.model, job_.output, job_.data, report);
-      files_.write(report);
+  const std::string& known_report(std::size_t at) const {
+    return memory_.known().ways[curve_[at].index].report;
+  }
+  bool is_known(std::size_t at) const { return !known_report(at).empty(); }
+
+  bool meets(std::size_t at) {
+    if (is_known(at)) {
+      judge(known_report(at), at);
+    } else {
+      ++news_;
+      make(at);
     }
-    return tried.meets();
+    return curve_[at].meets();
   }
 
-  void judge(const Report& report, Tried& tried) const {
-    const std::string json = report_json(report);
+  void make(std::size_t at) {
+    const QuantizeResult result = work_.quantize(curve_[at].way);
+    const Report report = report_of(result);
+    std::string json = report_json(report);
+    judge(json, at);
+    if (chosen_ == at) {
+      write(result, report);
+      memory_.note_written(curve_[at].index, outputs_);
+    }
+    memory_.learn(curve_[at].index, std::move(json));
+  }
+
+  void judge(const std::string& report, std::size_t at) {
+    Tried& tried = curve_[at];
+    const bool had_best = curve_[chosen_].meets();
     for (const ReportCondition& condition : job_.forbidden) {
-      if (const auto reason = condition.met_by(json)) {
+      if (const auto reason = condition.met_by(report)) {
         tried.failures.push_back(*reason);
       }
     }
     constexpr double kExact = std::numeric_limits<double>::infinity();
     tried.sqnr = kExact;
-    for (const OutputReport& output : report.outputs) {
-      tried.sqnr = std::min(*tried.sqnr, output.error.sqnr.value_or(kExact));
+    const Json json = Json::parse(report);
+    for (const Json& output : json["outputs"]) {
+      if (output["sqnr"].is_number()) {
+        tried.sqnr = std::min(*tried.sqnr, output["sqnr"].get<double>());
+      }
+    }
+    if (tried.meets() || !had_best) {
+      chosen_ = at;
     }
   }
 
+  /// With the size of the file, which is judged too, so there has to be one before it is known
+  /// whether it stays.
+  Report report_of(const QuantizeResult& result) const {
+    Report report = work_.report(result);
+    const std::string trial = job_.output + ".trial";
+    write_model(result, trial);
+    name_files(job_.model, trial, job_.data, report);
+    report.quantized.file = job_.output;
+    std::filesystem::remove(trial);
+    std::filesystem::remove(trial + ".data");
+    return report;
+  }
+
+  void write(const QuantizeResult& result, const Report& report) const {
+    write_model(result, job_.output);
+    files_.write(report);
+  }
+
+  static void write_model(const QuantizeResult& result, const std::string& path) {
+    write_onnx(export_form(result.integer, Form::kQdq, result.simulated.target), path,
+               file_metadata(result));
+  }
+
   const Job& job_;
-  std::function<QuantizeResult(const Tradeoff&)> quantize_;
-  std::function<Report(const QuantizeResult&)> report_;
+  Work work_;
   const ReportFiles& files_;
+  SearchMemory& memory_;
   std::vector<Tried> curve_;
   std::size_t chosen_;
+  std::vector<std::filesystem::path> outputs_;
+  std::size_t news_ = 0;  ///< ways that were tried and had not been before
 };
 
 std::string decibels(double sqnr) {
@@ -210,6 +281,70 @@ Json as_json(const Job& job, const Split& samples, const std::vector<Tried>& cur
   return json;
 }
 
+constexpr const char* kGoesOn = "the same command goes on from there";
+
+/// Ways that were tried, now or earlier.
+std::string trials_text(const SearchMemory& memory) {
+  const std::vector<SearchedWay>& ways = memory.known().ways;
+  const auto tried = std::count_if(ways.begin(), ways.end(), [](const SearchedWay& searched) {
+    return !searched.report.empty();
+  });
+  return counted(static_cast<std::size_t>(tried), "trial");
+}
+
+int search(const Options& options, const Console& console, const Job& job,
+           const ReportFiles& files, const Configuration& configuration, const Graph& model,
+           const Dataset& data, SearchMemory& memory) {
+  const Config& config = configuration.config;
+  const Toolkit& toolkit = configuration.toolkit;
+  const std::size_t used = std::min(
+      data.size(), config.samples ? static_cast<std::size_t>(*config.samples) : data.size());
+  const Split samples = split(used);
+  const auto judge = part_of(data, used - samples.judging, samples.judging);
+  Progress progress(console, "calibrating");
+  const auto watch = [shown = progress.callback()](std::size_t done, std::size_t total) {
+    Interrupt::check();
+    if (shown) {
+      shown(done, total);
+    }
+  };
+  const CalibrateOptions pass{.threads = job.threads,
+                              .samples = samples.calibrating,
+                              .memory = config.memory,
+                              .progress = watch};
+  if (memory.known().ways.empty()) {
+    memory.learn(tradeoffs(model, data, config, toolkit, pass, memory.measured()));
+  }
+  const auto quantize_way = [&](const Tradeoff& way) {
+    return quantize(model, data, sharing_out(config, way), toolkit, pass);
+  };
+  const auto report_of = [&](const QuantizeResult& result) {
+    return compare_result(result, *judge, toolkit,
+                          {.threads = job.threads,
+                           .progress = [](std::size_t, std::size_t) { Interrupt::check(); }});
+  };
+  Trials trials(job, {quantize_way, report_of}, files, memory);
+  const bool is_done = trials.run();
+  trials.restore();
+  const std::vector<Tried>& curve = trials.curve();
+  const Tried& chosen = curve[trials.chosen()];
+  if (options.has("json")) {
+    console.print(to_text(as_json(job, samples, curve, trials.chosen())));
+  } else {
+    console.print(curve_text(curve, trials.chosen()) +
+                  config_text(chosen.way, samples.calibrating));
+  }
+  for (const std::string& reason : chosen.failures) {
+    console.say("tare: failed: " + printable(reason) + "\n");
+  }
+  if (is_done) {
+    memory.forget();
+  } else {
+    console.say(fmt::format("time is up after {}; {}\n", trials_text(memory), kGoesOn));
+  }
+  return chosen.meets() ? 0 : 1;
+}
+
 int run(const Options& options, const Console& console) {
   return during("searching '" + options.text("MODEL") + "'", [&] {
     const Job job = job_of(options);
@@ -218,43 +353,24 @@ int run(const Options& options, const Console& console) {
     require_writable(job.output, inputs);
     const ReportFiles files(options, inputs, {job.output});
     const Configuration configuration = read_configuration(options);
-    const auto& [config, toolkit] = configuration;
+    for (const ReportCondition& condition : job.forbidden) {
+      condition.check(empty_report(configuration.toolkit));
+    }
     const auto data = open_dataset(job.data);
-    const std::size_t used =
-        std::min(data->size(),
-                 config.samples ? static_cast<std::size_t>(*config.samples) : data->size());
-    const Split samples = split(used);
-    const auto judge = part_of(*data, used - samples.judging, samples.judging);
-    const Graph model = load_model(job.model, config.dims, data.get());
-    Progress progress(console, "calibrating");
-    const CalibrateOptions pass{.threads = job.threads,
-                                .samples = samples.calibrating,
-                                .memory = config.memory,
-                                .progress = progress.callback()};
-    Trials trials(
-        job,
-        with_enough_integers(tradeoffs(model, *data, config, toolkit, pass),
-                             job.least_integers),
-        [&](const Tradeoff& way) {
-          return quantize(model, *data, sharing_out(config, way), toolkit, pass);
-        },
-        [&](const QuantizeResult& result) {
-          return compare_result(result, *judge, toolkit, {.threads = job.threads});
-        },
-        files);
-    trials.run();
-    const std::vector<Tried>& curve = trials.curve();
-    const Tried& chosen = curve[trials.chosen()];
-    if (options.has("json")) {
-      console.print(to_text(as_json(job, samples, curve, trials.chosen())));
-    } else {
-      console.print(curve_text(curve, trials.chosen()) +
-                    config_text(chosen.way, samples.calibrating));
+    const Graph model = load_model(job.model, configuration.config.dims, data.get());
+    const Interrupt interrupt;
+    const std::vector<std::filesystem::path> plugins =
+        read_plugins(options.text("config"), options.all("set"));
+    SearchMemory memory(job.output + ".checkpoint",
+                        search_identity(model, *data, configuration.config, plugins));
+    try {
+      return search(options, console, job, files, configuration, model, *data, memory);
+    } catch (const Interrupted&) {
+      console.say(memory.empty() ? "interrupted before anything was found out\n"
+                                 : fmt::format("interrupted after {}; {}\n",
+                                               trials_text(memory), kGoesOn));
+      return Interrupt::exit_status();
     }
-    for (const std::string& reason : chosen.failures) {
-      console.say("tare: failed: " + printable(reason) + "\n");
-    }
-    return chosen.meets() ? 0 : 1;
   });
 }
 
@@ -268,7 +384,8 @@ TARE_VERB(search) {
       output_flag("quantized model: ONNX"),
       {.name = "require",
        .value = "CONDITION",
-       .summary = "what has to hold, as 'output.sqnr>=30' or 'top1.drop<=0.5'",
+       .summary =
+           "what has to hold, as 'output.sqnr>=30', 'top1.drop<=0.5' or 'output.kl<=0.01'",
        .required = true,
        .repeated = true},
       {.name = "keep-int8",
@@ -277,16 +394,18 @@ TARE_VERB(search) {
        .is_share = true},
       {.name = "time",
        .value = "SECONDS",
-       .summary = "try no further way after that; the best so far stays",
+       .summary = "try no further way after that; the best so far stays, and the same "
+                  "command goes on from there",
        .is_count = true},
       report_flag()};
   append(flags, calibrating_flags());
-  return {.summary = "find the fastest mixture of integers and floats that meets requirements",
-          .arguments = {{"MODEL", "float model: ONNX or TensorFlow Lite"}},
-          .flags = std::move(flags),
-          .examples = {"tare search model.onnx --data samples.h5 -o model.int8.onnx --require "
-                       "'output.sqnr>=30'",
-                       "tare search model.onnx --data samples.h5 -o model.int8.onnx --require "
-                       "'top1.drop<=0.5' --keep-int8 0.9"},
-          .run = run};
+  return {
+      .summary = "find the fastest mixture that meets requirements; resumes where it stopped",
+      .arguments = {{"MODEL", "float model: ONNX or TensorFlow Lite"}},
+      .flags = std::move(flags),
+      .examples = {"tare search model.onnx --data samples.h5 -o model.int8.onnx --require "
+                   "'output.sqnr>=30'",
+                   "tare search model.onnx --data samples.h5 -o model.int8.onnx --require "
+                   "'top1.drop<=0.5' --keep-int8 0.9"},
+      .run = run};
 }

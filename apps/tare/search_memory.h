@@ -1,0 +1,41 @@
+#pragma once
+
+#include "tare/search_checkpoint.h"
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace tare::cli {
+
+/// What is known of a search, in a file from which the same command goes on.
+class SearchMemory {
+ public:
+  /// Begins anew where there is no such file. Throws as read_search_checkpoint() does.
+  SearchMemory(std::filesystem::path, const SearchIdentity&);
+
+  const SearchCheckpoint& known() const { return known_; }
+  /// Whether there is anything to go on from.
+  bool empty() const { return known_.point_errors.empty() && known_.ways.empty(); }
+
+  /// To be measured with: keeps errors every ten seconds and when the user interrupts, which
+  /// throws Interrupted.
+  MeasuredErrors measured();
+  void learn(const std::vector<Tradeoff>& ways);
+  void learn(std::size_t way, std::string report);
+  /// These hold what comes of that way; kept with what is learned next.
+  void note_written(std::size_t way, const std::vector<std::filesystem::path>& files);
+  /// Whether these files are as that way left them.
+  bool has_written(std::size_t way, const std::vector<std::filesystem::path>& files) const;
+  void forget() const { std::filesystem::remove(path_); }
+
+ private:
+  void save();
+
+  std::filesystem::path path_;
+  SearchCheckpoint known_;
+  std::chrono::steady_clock::time_point next_;  ///< when errors are kept again
+};
+
+}  // namespace tare::cli

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "tare/metric.h"
+#include "tare/report.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace tare {
+
+/// Shows the results of both networks to metrics.
+class MetricSums {
+ public:
+  /// Labels and metrics have to outlive it.
+  MetricSums(std::span<const MetricInfo>,
+             const std::optional<std::vector<std::int64_t>>& labels, std::size_t batch);
+
+  /// The results of one run: those of the float network, then those of the quantized one.
+  void observe(std::span<const Tensor> results, std::size_t first_sample);
+  void merge(const MetricSums&);
+  std::vector<MetricReport> reports() const;
+
+ private:
+  std::span<const MetricInfo> infos_;
+  const std::optional<std::vector<std::int64_t>>* labels_;
+  std::size_t batch_;
+  std::vector<std::unique_ptr<Metric>> metrics_;
+};
+
+}  // namespace tare

@@ -1,0 +1,90 @@
+#include "equalize/contest.h"
+
+#include "calibrate/trial.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace tare {
+namespace {
+
+/// Part of the error that has to be left at most: what the trial shows is not exactly what
+/// comes of it, with ranges and integers chosen more carefully.
+constexpr double kClearlyLess = 0.8;
+
+class WholeRange final : public Calibrator {
+ public:
+  Range choose(const Summary& seen, const QuantSpec&) const override {
+    return {seen.low(), seen.high()};
+  }
+};
+
+/// The same names, all of which keep everything: the quickest that say which network is the
+/// easier one to quantize.
+std::vector<CalibratorInfo> that_keep_everything(std::span<const CalibratorInfo> calibrators) {
+  std::vector<CalibratorInfo> result(calibrators.begin(), calibrators.end());
+  for (CalibratorInfo& info : result) {
+    info.candidates.clear();
+    info.make = [](const CalibratorOptions&) { return std::make_unique<WholeRange>(); };
+  }
+  return result;
+}
+
+/// The geometric mean: few samples with large errors are not to decide alone.
+double typical(std::span<const double> errors) {
+  double logarithms = 0;
+  for (const double error : errors) {
+    logarithms += std::log(std::max(error, std::numeric_limits<double>::min()));
+  }
+  return std::exp(logarithms / static_cast<double>(errors.size()));
+}
+
+/// A network with all of its points quantized.
+class Network {
+ public:
+  Network(const SimulatedGraph& simulated, const QuantTable& table)
+      : Network(switchable(simulated, table), table) {}
+
+  /// The typical error of all runs up to that one; asked for more and more of them.
+  double error(const Trial& trial, std::size_t end) {
+    const auto more = trial.errors(executable_, {&setting_, 1}, errors_.size(), end)[0];
+    errors_.insert(errors_.end(), more.begin(), more.end());
+    return typical(errors_);
+  }
+
+ private:
+  Network(const SwitchableGraph& switchable, const QuantTable& table)
+      : executable_(switchable.graph) {
+    for (const std::string& point : switchable.points) {
+      setting_.push_back(switch_on(table.at(point).params));
+    }
+  }
+
+  Executable executable_;
+  Setting setting_;
+  std::vector<double> errors_;
+};
+
+}  // namespace
+
+SimulatedGraph Contest::simulate(const Graph& version) const {
+  return tare::simulate(version, config, target, patterns);
+}
+
+bool Contest::is_clearly_better(const Version& changed, const Version& plain) const {
+  const std::vector<CalibratorInfo> quick = that_keep_everything(calibrators);
+  const auto network = [&](const Version& version) {
+    return Network(version.simulated,
+                   choose(version.simulated, version.seen, quick, nullptr, options.threads));
+  };
+  const Trial trial(graph, data, options);
+  Network before = network(plain);
+  Network after = network(changed);
+  // Where the first half of the samples speaks against it, the rest is not asked.
+  const std::size_t half = (trial.runs() + 1) / 2;
+  return after.error(trial, half) < before.error(trial, half) &&
+         after.error(trial, trial.runs()) < kClearlyLess * before.error(trial, trial.runs());
+}
+
+}  // namespace tare

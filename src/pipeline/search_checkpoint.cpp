@@ -1,0 +1,206 @@
+#include "tare/search_checkpoint.h"
+
+#include "tare/error.h"
+
+#include "base/files.h"
+#include "base/hash.h"
+
+#include <bit>
+#include <fstream>
+#include <iterator>
+#include <string_view>
+
+namespace tare {
+namespace {
+
+// A line that names the form and the digest of what follows; then numbers, each with a space
+// behind, and texts behind their lengths. Reals are written as their bits.
+constexpr std::string_view kForm = "tare search 1 ";
+
+class Writer {
+ public:
+  const std::string& text() const { return text_; }
+
+  void add(std::uint64_t number) {
+    text_ += hexadecimal(number);
+    text_ += ' ';
+  }
+  void add(double number) { add(std::bit_cast<std::uint64_t>(number)); }
+  void add(std::string_view text) {
+    add(std::uint64_t{text.size()});
+    text_ += text;
+  }
+
+ private:
+  std::string text_;
+};
+
+Error damaged(const std::filesystem::path& path) {
+  return Error(ErrorCode::kInvalidData, path.string(),
+               "is no checkpoint of a search, or damaged")
+      .hint("without it the search begins anew");
+}
+
+class Reader {
+ public:
+  Reader(const std::filesystem::path& path, std::string_view text) : path_(path), text_(text) {}
+
+  std::uint64_t number() {
+    const std::size_t length = std::min(text_.find(' '), text_.size());
+    const auto result = parse_hexadecimal(text_.substr(0, length));
+    if (!result || length == text_.size()) {
+      throw damaged(path_);
+    }
+    text_.remove_prefix(length + 1);
+    return *result;
+  }
+  double real() { return std::bit_cast<double>(number()); }
+  std::string text() {
+    const std::size_t length = count();
+    std::string result(text_.substr(0, length));
+    text_.remove_prefix(length);
+    return result;
+  }
+  /// Of what takes a byte at least.
+  std::size_t count() {
+    const std::uint64_t result = number();
+    if (result > text_.size()) {
+      throw damaged(path_);
+    }
+    return result;
+  }
+  void end() const {
+    if (!text_.empty()) {
+      throw damaged(path_);
+    }
+  }
+
+ private:
+  const std::filesystem::path& path_;
+  std::string_view text_;
+};
+
+void add(const Tradeoff& way, Writer& writer) {
+  writer.add(std::uint64_t{way.float_nodes.size()});
+  for (const std::string& node : way.float_nodes) {
+    writer.add(node);
+  }
+  writer.add(way.nanoseconds);
+  writer.add(way.error);
+  writer.add(way.integer_share);
+}
+
+Tradeoff read_way(Reader& reader) {
+  Tradeoff way;
+  for (std::size_t left = reader.count(); left > 0; --left) {
+    way.float_nodes.insert(reader.text());
+  }
+  way.nanoseconds = reader.real();
+  way.error = reader.real();
+  way.integer_share = reader.real();
+  return way;
+}
+
+std::string text_of(const SearchCheckpoint& checkpoint) {
+  Writer writer;
+  writer.add(checkpoint.identity.model);
+  writer.add(checkpoint.identity.data);
+  writer.add(checkpoint.identity.configuration);
+  writer.add(std::uint64_t{checkpoint.point_errors.size()});
+  for (const auto& [point, error] : checkpoint.point_errors) {
+    writer.add(point);
+    writer.add(error);
+  }
+  writer.add(std::uint64_t{checkpoint.ways.size()});
+  for (const SearchedWay& searched : checkpoint.ways) {
+    add(searched.way, writer);
+    writer.add(searched.report);
+  }
+  writer.add(std::uint64_t{checkpoint.written.value_or(checkpoint.ways.size())});
+  writer.add(std::uint64_t{checkpoint.files.size()});
+  for (const auto& [path, digest] : checkpoint.files) {
+    writer.add(path);
+    writer.add(digest);
+  }
+  return writer.text();
+}
+
+SearchCheckpoint read(Reader reader) {
+  SearchCheckpoint result;
+  result.identity.model = reader.number();
+  result.identity.data = reader.number();
+  result.identity.configuration = reader.number();
+  for (std::size_t left = reader.count(); left > 0; --left) {
+    const std::string point = reader.text();
+    result.point_errors.emplace(point, reader.real());
+  }
+  for (std::size_t left = reader.count(); left > 0; --left) {
+    Tradeoff way = read_way(reader);
+    result.ways.push_back({std::move(way), reader.text()});
+  }
+  const std::uint64_t written = reader.number();
+  if (written < result.ways.size()) {
+    result.written = written;
+  }
+  for (std::size_t left = reader.count(); left > 0; --left) {
+    const std::string path = reader.text();
+    result.files.emplace(path, reader.number());
+  }
+  reader.end();
+  return result;
+}
+
+void require(const SearchIdentity& found, const SearchIdentity& expected,
+             const std::filesystem::path& path) {
+  std::string others;
+  for (const auto& [differs, what] :
+       {std::pair(found.model != expected.model, "another model"),
+        std::pair(found.data != expected.data, "other samples"),
+        std::pair(found.configuration != expected.configuration, "another configuration")}) {
+    if (differs) {
+      others += others.empty() ? "" : " and ";
+      others += what;
+    }
+  }
+  if (!others.empty()) {
+    throw Error(ErrorCode::kInvalidData, path.string(), "is of a search with " + others)
+        .hint(
+            "the command that was interrupted goes on from it; without it the search begins "
+            "anew");
+  }
+}
+
+}  // namespace
+
+void write_search_checkpoint(const std::filesystem::path& path,
+                             const SearchCheckpoint& checkpoint) {
+  const std::string text = text_of(checkpoint);
+  OutputFile output(path);
+  std::ofstream file(output.temporary(), std::ios::binary);
+  file << kForm << hexadecimal(hash(text)) << '\n' << text;
+  file.close();
+  if (!file) {
+    throw Error(ErrorCode::kIo, path.string(), "cannot be written");
+  }
+  output.commit();
+}
+
+SearchCheckpoint read_search_checkpoint(const std::filesystem::path& path,
+                                        const SearchIdentity& expected) {
+  require_readable(path);
+  std::ifstream file(path, std::ios::binary);
+  const std::string bytes(std::istreambuf_iterator<char>(file), {});
+  const std::size_t line = bytes.find('\n');
+  if (!bytes.starts_with(kForm) || line == std::string::npos) {
+    throw damaged(path);
+  }
+  const std::string_view body = std::string_view(bytes).substr(line + 1);
+  if (bytes.substr(kForm.size(), line - kForm.size()) != hexadecimal(hash(body))) {
+    throw damaged(path);
+  }
+  SearchCheckpoint result = read(Reader(path, body));
+  require(result.identity, expected, path);
+  return result;
+}
+
+}  // namespace tare
