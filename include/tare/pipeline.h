@@ -39,13 +39,13 @@ struct Toolkit {
   std::vector<CalibratorInfo> calibrators;
   std::vector<MetricInfo> metrics{};
 
-  /// Everything in src/prepare/rules, patterns/, calibrators/ and metrics/.
+  /// Everything in src/prepare/rules, patterns/, calibrators/ and src/metrics/.
   static const Toolkit& builtin();
   std::vector<std::string> calibrator_names() const;
 };
 
 /// Adds the calibrators and metrics of shared objects (one each or one of them, made from files
-/// like those in calibrators/ and metrics/). They stay loaded. Throws Error(kIo) for one that
+/// like those in calibrators/ and src/metrics/). They stay loaded. Throws Error(kIo) for one that
 /// cannot be loaded, Error(kInvalidConfig) for one that is no plug-in of this version or whose
 /// name is taken.
 void load_plugins(const std::vector<std::filesystem::path>&, Toolkit&);

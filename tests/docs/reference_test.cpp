@@ -73,7 +73,7 @@ std::string metrics() {
              "Metrics",
              "What judges a quantized network beside the figures of a [report](../report.md), "
              "in conditions such as\n`--require 'output.kl<=0.01'`. "
-             "[Those of your own](../adding.md#a-metric-metricsnamecpp) come from `plugins`.") +
+             "[Those of your own](../adding.md#a-metric-srcmetricsnamecpp) come from `plugins`.") +
          table({"name", "is"}, rows);
 }
 
