@@ -18,8 +18,8 @@ Graph qdq_for(const Graph& integer, const Target& target) {
   if (target.float_bias) {
     qdq = with_real_biases(std::move(qdq));
   }
-  if (target.packs_weights) {
-    qdq = with_packed_weights(std::move(qdq));
+  if (target.packs_weights || target.packs_blocks) {
+    qdq = with_packed_weights(std::move(qdq), !target.packs_weights);
   }
   return with_own_floats(std::move(qdq), target);
 }

@@ -54,14 +54,15 @@ bool accepts(int opset, const onnx::NodeProto& proto) {
   }
 }
 
-/// Of 16 bits, or packed ones of 4.
+/// Of 16 bits, packed ones of 4, or in blocks.
 bool has_newer_storage(const Graph& graph, const Node& node) {
   const bool quantizes = node.op == "QuantizeLinear";
   if (!quantizes && node.op != "DequantizeLinear") {
     return false;
   }
   const TensorType& type = graph.type(quantizes ? node.outputs[0] : node.inputs[0]);
-  return type.dtype == DType::kInt16 || type.dtype == DType::kUint16 || is_packed(type);
+  return type.dtype == DType::kInt16 || type.dtype == DType::kUint16 || is_packed(type) ||
+         node.attributes.has("block_size");
 }
 
 bool is_reduction_with_attribute(const Node& node) {

@@ -78,11 +78,9 @@ Json accuracy(const AccuracyReport& report) {
 }
 
 Json weight(const WeightReport& report) {
-  Json json{{"name", report.name},
-            {"storage", name_of(report.storage)},
-            {"axis", optional(report.axis)},
-            {"sqnr", number(report.sqnr)},
-            {"range_ratio", number(report.range_ratio)},
+  Json json{{"name", report.name},           {"storage", name_of(report.storage)},
+            {"axis", optional(report.axis)}, {"block", report.block},
+            {"sqnr", number(report.sqnr)},   {"range_ratio", number(report.range_ratio)},
             {"channels", Json::array()}};
   for (const ChannelReport& channel : report.channels) {
     json["channels"].push_back({{"low", number(channel.low)},
