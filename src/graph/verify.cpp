@@ -83,13 +83,16 @@ bool counts_elements(const TensorType& type) {
 }  // namespace
 
 void verify_type(const std::string& where, const TensorType& type, Faults& faults) {
+  bool is_shape = false;
   if (std::any_of(type.shape.begin(), type.shape.end(),
                   [](auto extent) { return extent < 0; })) {
     faults.add(where, "has shape " + to_string(type.shape), "extents of 0 or more");
   } else if (!counts_elements(type)) {
     faults.add(where, "has shape " + to_string(type.shape), "fewer than 2^63 bytes");
+  } else {
+    is_shape = true;
   }
-  if (type.quant) {
+  if (type.quant && (is_shape || type.quant->block == 0)) {
     check_params(where, type, faults);
   }
 }

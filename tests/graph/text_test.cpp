@@ -86,6 +86,10 @@ TEST(Print, NamesTheBlocksThatShareScales) {
   };
   EXPECT_NE(with("block=2, [0.5, 1], [0, 0]").find("2 scales"), std::string::npos);
   EXPECT_NE(with("block=-2, [0.5, 1], [0, 0]").find("blocks of -2"), std::string::npos);
+  EXPECT_NE(complaint("graph \"g\" opset 17 (%x : i8[4294967296,4294967296] "
+                      "q(axis=0, block=2, [1], [0])) -> (%x) {\n}\n")
+                .find("2^63 bytes"),
+            std::string::npos);
 }
 
 TEST(Print, NamesTheStorageTypeThatFloatsStandFor) {
