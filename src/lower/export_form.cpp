@@ -1,13 +1,15 @@
 #include "tare/lower.h"
 
 #include "base/check.h"
+#include "lower/real_operands.h"
 
 namespace tare {
 namespace {
 
-/// Float weights as they are here, whatever the target does with them.
+/// Products of real values as they are here, whatever the target does with what they read.
 Graph with_own_floats(Graph onnx, const Target& target) {
-  return target.rounds_float_weights ? with_spread_scales(std::move(onnx)) : onnx;
+  return target.rounds_float_weights ? with_spread_scales(with_real_operands(std::move(onnx)))
+                                     : onnx;
 }
 
 Graph qdq_for(const Graph& integer, const Target& target) {

@@ -10,6 +10,7 @@
 #include "with_judge.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <gtest/gtest.h>
 
@@ -28,7 +29,8 @@ class WeightBlocksThere : public WithJudge {
     const ValueId x = graph.add_input("x", f32({1, 6, inner}));
     const ValueId w = graph.add_constant("w", random_.tensor({inner, 32}));
     const ValueId product = add(graph, "MatMul", {x, w}, {1, 6, 32});
-    const ValueId bent = add(graph, "Relu", {product}, {1, 6, 32});
+    // A Relu behind a product would keep ONNX Runtime from its kernel for such weights.
+    const ValueId bent = add(graph, "Sigmoid", {product}, {1, 6, 32});
     const ValueId shape = graph.add_constant("shape", Tensor::of<std::int64_t>({2}, {6, 32}));
     const ValueId rows = add(graph, "Reshape", {bent, shape}, {6, 32});
     graph.set_outputs({add(graph, "Gemm",
@@ -38,8 +40,9 @@ class WeightBlocksThere : public WithJudge {
     return graph;
   }
 
-  /// Of our executor and of the judge, as a file in that form is run.
-  void expect_same(const Graph& integer, Form form, const Target& target) {
+  /// Of our executor and of the judge, as a file in that form is run: squares of differences,
+  /// as a share of those of the results.
+  double apart(const Graph& integer, Form form, const Target& target) {
     const auto file = folder_ / "model.onnx";
     write_onnx(export_form(integer, form, target), file);
     const Tensor sample = random_.tensor(integer.type(integer.inputs()[0]).shape);
@@ -47,17 +50,22 @@ class WeightBlocksThere : public WithJudge {
     const auto theirs =
         judge_->run(file, write_raw_samples(integer, data, 0, folder_), folder_ / "outputs")[0];
     const auto ours = Executable(integer).run(std::vector<Tensor>{sample})[0].to_float();
-    ASSERT_EQ(ours.size(), theirs.size());
-    float largest = 0;
-    for (const float y : ours) {
-      largest = std::max(largest, std::abs(y));
+    EXPECT_EQ(ours.size(), theirs.size());
+    double squares = 0;
+    double differences = 0;
+    for (std::size_t i = 0; i < std::min(ours.size(), theirs.size()); ++i) {
+      const double y = static_cast<double>(ours[i]);
+      squares += y * y;
+      differences += std::pow(y - static_cast<double>(theirs[i]), 2);
     }
-    for (std::size_t i = 0; i < ours.size(); ++i) {
-      // Sums of fifty products in float32, of which kernels may take the weights once more to
-      // float32.
-      EXPECT_NEAR(ours[i], theirs[i], 1e-5F * largest) << i;
-    }
+    return differences / squares;
   }
+
+  /// Sums of fifty products in float32.
+  static constexpr double kRounding = 1e-11;
+  /// MatMulNBits rounds its operand to 8 bits by itself, within half a step of 1/127 of each
+  /// block's largest value, unless the session says session.qdq_matmulnbits_accuracy_level=1.
+  static constexpr double kBytes = 1e-3;
 
   Random random_{5};
 };
@@ -77,7 +85,10 @@ TEST_F(WeightBlocksThere, AreTheSameNumbers) {
         }
         const QuantizeResult result = quantize(graph, config, Toolkit::builtin());
         for (const Form form : {Form::kQdq, Form::kQoperator}) {
-          expect_same(result.integer, form, result.simulated.target);
+          const bool is_packed = bits == 4 && form == Form::kQdq;
+          EXPECT_LT(apart(result.integer, form, result.simulated.target),
+                    is_packed ? kBytes : kRounding)
+              << inner << " " << bits << " " << is_unsigned;
         }
       }
     }
@@ -109,7 +120,8 @@ TEST_F(WeightBlocksThere, AreNoFactorsOfIntegerKernels) {
     config.layers = {rule};
     const QuantizeResult result = quantize(graph, data, config, Toolkit::builtin());
     EXPECT_EQ(result.simulated.regions.size(), 3U);
-    expect_same(result.integer, Form::kQdq, result.simulated.target);
+    // Where floats differ in their last bits some values of 8 bits fall to the other side.
+    EXPECT_LT(apart(result.integer, Form::kQdq, result.simulated.target), kBytes) << bits;
   }
 }
 

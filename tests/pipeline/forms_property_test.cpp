@@ -87,7 +87,7 @@ TEST_P(AnyForm, ReadsBackBlocksOfWeights) {
     number = static_cast<float>(any(-8, 8)) / 4;
   }
   const std::vector<Tensor> samples{numbers};
-  const auto results = Executable(integer).run(samples)[0].to_float();  // 0 is -0
+  const auto results = Executable(integer).run(samples)[0].to_float();
   for (const Form form : {Form::kQdq, Form::kQoperator}) {
     write_onnx(export_form(integer, form), path("q.onnx"));
     const Graph read = load_model(path("q.onnx"), {}, nullptr);

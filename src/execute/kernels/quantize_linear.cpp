@@ -72,13 +72,14 @@ std::vector<Part> parameter_loops(const KernelRequest& request) {
 template <class X, class Y, class Q, class F>
 void run(const Part& part, bool has_zero, const Buffers& b, F f) {
   const auto n = static_cast<std::int64_t>(part.loops.row_length());
+  const std::int64_t stride = part.loops.row_stride(0);  // what is left of blocks has gaps
   const std::int64_t step = part.loops.row_stride(1);
   part.loops.for_each_row([&](const auto& at) {
     const X* x = input<X>(b, 0) + part.first + at[0];
     Y* y = output<Y>(b, 0) + part.first + at[0];
     const float* scale = input<float>(b, 1) + part.first_parameter + at[1];
     const Q* zero = has_zero ? input<Q>(b, 2) + part.first_parameter + at[1] : nullptr;
-    if (step == 0 || n == 1) {
+    if (stride == 1 && (step == 0 || n == 1)) {
       const float s = *scale;
       const std::int32_t z = has_zero ? static_cast<std::int32_t>(*zero) : 0;
 #pragma omp simd
@@ -87,8 +88,8 @@ void run(const Part& part, bool has_zero, const Buffers& b, F f) {
       }
     } else {
       for (std::int64_t i = 0; i < n; ++i) {
-        y[i] =
-            f(x[i], scale[i * step], has_zero ? static_cast<std::int32_t>(zero[i * step]) : 0);
+        y[i * stride] = f(x[i * stride], scale[i * step],
+                          has_zero ? static_cast<std::int32_t>(zero[i * step]) : 0);
       }
     }
   });
