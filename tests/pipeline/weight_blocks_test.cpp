@@ -235,6 +235,28 @@ TEST_F(WeightBlocks, ReadBackFromFilesWithEveryStorage) {
   }
 }
 
+/// ONNX Runtime would multiply integers, and other engines look for DequantizeLinear.
+TEST_F(WeightBlocks, StandBesideOperandsThatLookRealWhereTheTargetWantsThat) {
+  Config config = blocks_of(8);
+  config.objective = Objective::kSize;
+  const SamplesInMemory data({{"x", random_.tensor({10, 2, 8, 8})}});
+  const QuantizeResult result =
+      quantize(mixed_network(random_), data, config, Toolkit::builtin());
+  const auto factors = [&](const char* target) {
+    const Graph file = export_form(result.integer, Form::kQdq, read_target(target));
+    std::vector<std::string> ops;
+    for (const NodeId id : file.topological_order()) {
+      const Node& node = file.node(id);
+      if (node.op == "MatMul") {
+        ops.push_back(file.node(*file.producer(node.inputs[0])).op);
+      }
+    }
+    return ops;
+  };
+  EXPECT_EQ(factors("ort-cpu"), (std::vector<std::string>{"Mul", "MatMul"}));
+  EXPECT_EQ(factors("tensorrt"), (std::vector<std::string>{"DequantizeLinear", "MatMul"}));
+}
+
 TEST_F(WeightBlocks, HaveNoFormOfCoreOperators) {
   const QuantizeResult result = quantize(
       mixed_network(random_),
