@@ -61,7 +61,8 @@ class Planner {
 
   /// The weight in blocks whose rounding waits for data that `node` multiplies, or null.
   const QuantPoint* rounded_weight(const Node& node) const {
-    const Node* weight = node.inputs.size() > 1 ? producer(node.inputs[1]) : nullptr;
+    const Node* weight =
+        node.inputs.size() > 1 && node.inputs[1] ? producer(node.inputs[1]) : nullptr;
     if (weight == nullptr || weight->op != "SimulatedDequantize") {
       return nullptr;
     }

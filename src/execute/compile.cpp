@@ -142,7 +142,8 @@ void Compiler::emit(const Unit& unit) {
 /// Once and for all, so that kernels can make themselves ready for the result; whether it is
 /// such a conversion.
 bool Compiler::convert_constant(const Node& node) {
-  const Tensor* from = node.inputs.empty() ? nullptr : constant(node.inputs[0]);
+  const bool has_operand = !node.inputs.empty() && node.inputs[0];
+  const Tensor* from = has_operand ? constant(node.inputs[0]) : nullptr;
   const auto params = [&](ValueId value) { return graph_.type(value).quant; };
   if (from == nullptr) {
     return false;

@@ -10,7 +10,7 @@ namespace tare {
 namespace {
 
 const Node* dequantize_before(const Graph& graph, ValueId value) {
-  const auto producer = graph.producer(value);
+  const auto producer = value ? graph.producer(value) : std::nullopt;
   const Node* node = producer ? &graph.node(*producer) : nullptr;
   return node != nullptr && node->op == "DequantizeLinear" ? node : nullptr;
 }
