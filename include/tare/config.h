@@ -29,7 +29,8 @@ struct ValueConfig {
   bool symmetric = false;
   bool narrow = false;
   bool power_of_two = false;
-  int bits = 8;  ///< of an integer that are used, 2 to 8; of weights only
+  int bits = 8;   ///< of an integer that are used, 2 to 8; of weights only
+  int block = 0;  ///< as QuantParams::block, of weights of matrix products only
   Granularity granularity = Granularity::kPerTensor;
   CalibratorChoice calibrator;
   /// Operands of products with constant weights get their parameters while the network runs,
@@ -46,6 +47,7 @@ struct ValueOverride {
   std::optional<bool> narrow;
   std::optional<bool> power_of_two;
   std::optional<int> bits;
+  std::optional<int> block;
   std::optional<Granularity> granularity;
   std::optional<CalibratorChoice> calibrator;
   std::optional<bool> dynamic;
@@ -141,6 +143,7 @@ struct Target {
   DType weight_storage = DType::kInt8;
   /// Files hold weights whose integers have 4 bits in as many: opset 21.
   bool packs_weights = false;
+  bool packs_blocks = true;  ///< the same for weights in blocks, which no kernel wants in bytes
   /// Largest |q[i] + q[i+1]| over neighbouring weights of one output, in the order in which the
   /// engine's kernel reads them; 0: no limit. 128 keeps u8 * i8 pair sums inside int16.
   int weight_pair_limit = 0;
@@ -191,6 +194,7 @@ struct Config {
                           .narrow = false,
                           .power_of_two = false,
                           .bits = 8,
+                          .block = 0,
                           .granularity = Granularity::kPerTensor,
                           .calibrator = {.name = "mse", .options = {}},
                           .dynamic = false};
@@ -199,10 +203,11 @@ struct Config {
                       .narrow = true,
                       .power_of_two = false,
                       .bits = 8,
+                      .block = 0,
                       .granularity = Granularity::kPerAxis,
                       .calibrator = {},
                       .dynamic = false};
-  std::optional<bool> packs_weights;    ///< as Target::packs_weights; absent: as that says
+  std::optional<bool> packs_weights;    ///< as both of Target; absent: as they say
   std::optional<Schedule> schedule;     ///< absent: as the effort says
   std::size_t memory = 0;               ///< as CalibrateOptions::memory
   std::optional<std::int64_t> samples;  ///< absent: all

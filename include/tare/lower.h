@@ -88,8 +88,8 @@ Graph with_real_biases(Graph qdq);
 
 /// A graph of to_qdq() in which weights whose integers fit into 4 bits are marked, by
 /// parameters of 4 bits in their type: write_onnx() stores them as INT4 or UINT4, and
-/// read_onnx() marks those that are.
-Graph with_packed_weights(Graph qdq);
+/// read_onnx() marks those that are. Where `only_blocks`, those in blocks.
+Graph with_packed_weights(Graph qdq, bool only_blocks = false);
 
 /// A written graph in which products with float weights read values that are dequantized with a
 /// scale for each channel, all of them equal, instead of one: the same values, but engines that
@@ -112,7 +112,8 @@ Graph to_qoperator(const Graph& integer);
 /// Sums of products become ConvInteger and MatMulInteger with an Add for the bias; storage
 /// values are made with Div, Round, Add, Clip and Cast, and read with Cast, Sub and Mul. There
 /// are no operators of quantization and none outside of ONNX. Sums have each scale multiplied
-/// on by itself, so that both can be read back.
+/// on by itself, so that both can be read back. Throws Error(kInvalidConfig) that names all
+/// values in blocks.
 Graph to_integer_operators(const Graph& integer);
 
 }  // namespace tare

@@ -71,7 +71,7 @@ struct MetricReport {
 struct ChannelReport {
   double low = 0;
   double high = 0;
-  double scale = 0;
+  double scale = 0;  ///< the largest of its blocks, where weights are in blocks
   std::int32_t zero_point = 0;
   std::optional<double> sqnr;
 };
@@ -80,6 +80,7 @@ struct WeightReport {
   std::string name;
   DType storage = DType::kInt8;
   std::optional<int> axis;     ///< absent: one scale for all channels
+  int block = 0;               ///< as QuantParams::block
   std::optional<double> sqnr;  ///< of the weights themselves, in dB
   /// Largest magnitude of the widest channel over that of the narrowest that is not 0.
   std::optional<double> range_ratio;

@@ -30,7 +30,8 @@ struct QuantPoint {
   std::string name;  ///< the value's name; the key in every table, file and report row
   ValueId value;     ///< in SimulatedGraph::source
   /// In SimulatedGraph::graph, before it is quantized: kActivation: the same value;
-  /// kAccumulator: the first factor of the reader. Absent for weights.
+  /// kAccumulator, and kWeight in blocks: the first factor of the reader. Absent for other
+  /// weights.
   ValueId simulated;
   Role role = Role::kActivation;
   QuantSpec spec;  ///< kAccumulator: the axis along which weight scales vary in the result
@@ -41,7 +42,8 @@ struct QuantPoint {
   std::string weight;
   std::vector<ValueId> biases;  ///< kAccumulator: constants added at its scale
   bool corrects_bias = false;   ///< kAccumulator: undo the mean error of the weights there
-  bool rounds_weight = false;   ///< kAccumulator: round its weight for the least error there
+  /// kAccumulator, kWeight in blocks: round the weight for the least error of its product.
+  bool rounds_weight = false;
 };
 
 /// Builds the affine form of one matched region. Simulation and lowering give patterns
@@ -63,7 +65,7 @@ class AffineBuilder {
   /// product of the first two operands' scales, with both zero points accounted for. Returns
   /// the expressed value of the result.
   virtual ValueId accumulate(const Node& node, std::vector<ValueId> operands) = 0;
-  /// `node` applied to the expressed values of storage operands.
+  /// `node` applied to the expressed values of storage operands, and to others as they are.
   virtual ValueId apply(const Node& node, std::vector<ValueId> operands) = 0;
 };
 

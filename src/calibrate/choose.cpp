@@ -116,7 +116,8 @@ PointResult choose_weight(const SimulatedGraph& simulated, const QuantPoint& poi
   const Tensor& values = *simulated.source.constant(point.value);
   PointResult result =
       choose_constant(values, point, *make_calibrator(point.calibrator, calibrators));
-  const int limit = point.reader ? pair_limit(simulated, *point.reader) : 0;
+  const bool adds_integers = point.reader && point.spec.block == 0;
+  const int limit = adds_integers ? pair_limit(simulated, *point.reader) : 0;
   if (limit > 0) {
     const Node& reader = simulated.source.node(*point.reader);
     if (const auto order = kernel_order(simulated.source, reader)) {

@@ -32,6 +32,9 @@ class Planner {
                                            level_of(*simulated_.find(point.weight)));
         at(level).accumulators.push_back(&point);
         want(point.simulated, level);
+      } else if (point.rounds_weight) {
+        at(level_of(point)).weights.push_back(&point);
+        want(point.simulated, level_of(point));
       }
     }
     spread_wants();
@@ -56,10 +59,23 @@ class Planner {
     return point != nullptr && point->role == Role::kActivation ? point : nullptr;
   }
 
-  /// 0 for constants.
+  /// The weight in blocks whose rounding waits for data that `node` multiplies, or null.
+  const QuantPoint* rounded_weight(const Node& node) const {
+    const Node* weight =
+        node.inputs.size() > 1 && node.inputs[1] ? producer(node.inputs[1]) : nullptr;
+    if (weight == nullptr || weight->op != "SimulatedDequantize") {
+      return nullptr;
+    }
+    const QuantPoint* point = simulated_.find(graph_.type(weight->inputs[0]).point);
+    return point != nullptr && point->role == Role::kWeight && point->rounds_weight ? point
+                                                                                    : nullptr;
+  }
+
+  /// 0 for constants that need no data.
   std::size_t level_of(const QuantPoint& point) const {
-    return point.role == Role::kActivation ? std::max<std::size_t>(depth(point.simulated), 1)
-                                           : 0;
+    return point.role == Role::kActivation || point.rounds_weight
+               ? std::max<std::size_t>(depth(point.simulated), 1)
+               : 0;
   }
 
   /// The level with which a value is known: 0 for inputs and constants.
@@ -83,6 +99,9 @@ class Planner {
     }
     if (const QuantPoint* point = quantized_point(node)) {
       result = std::max(result, level_of(*point));
+    }
+    if (const QuantPoint* weight = rounded_weight(node)) {
+      result = std::max(result, level_of(*weight) + 1);
     }
     for (const ValueId output : node.outputs) {
       depths_[output] = result;

@@ -10,6 +10,7 @@ namespace tare {
 struct Level {
   std::vector<const QuantPoint*> points;        ///< activations
   std::vector<const QuantPoint*> accumulators;  ///< whose factors are decided with this level
+  std::vector<const QuantPoint*> weights;       ///< in blocks, whose operands are known with it
   /// Values of the simulated graph that follow from this level and those before it, from which
   /// everything of the level after the next can be computed: quantized values where possible.
   std::vector<ValueId> frontier;

@@ -3,6 +3,7 @@
 #include "base/parallel.h"
 #include "calibrate/rounding.h"
 #include "calibrate/weights.h"
+#include "graph/per_axis.h"
 
 #include <algorithm>
 #include <cmath>
@@ -24,6 +25,27 @@ std::vector<float> storage_steps(std::span<const float> values, const QuantParam
     const float steps = std::clamp(std::nearbyint(values[i] / params.scale[0]), low, high);
     result[i] = std::nearbyint(steps / coarser);
   }
+  return result;
+}
+
+/// A grid of 8 bits for real values.
+QuantParams grid_for(std::span<const float> values) {
+  double largest = 0;
+  for (const float value : values) {
+    largest = std::max(largest, std::abs(static_cast<double>(value)));
+  }
+  return to_quant_params({{-largest, largest}},
+                         {.storage = DType::kInt8, .symmetric = true, .narrow_range = true});
+}
+
+/// For each weight of a constant the place of its scale.
+std::vector<std::size_t> places_of_scales(const Shape& shape, const QuantParams& params) {
+  std::vector<std::size_t> result(static_cast<std::size_t>(element_count(shape)));
+  for_each_slice(shape, params.axis, params.block,
+                 [&](std::size_t place, std::size_t first, std::size_t count) {
+                   std::fill_n(result.begin() + static_cast<std::ptrdiff_t>(first), count,
+                               place);
+                 });
   return result;
 }
 
@@ -65,11 +87,13 @@ std::vector<bool> held_back(const LayerRows& rows) {
 
 }  // namespace
 
-void round_weights(const SimulatedGraph& simulated, const QuantPoint& accumulator,
+void round_weights(const SimulatedGraph& simulated, const QuantPoint& accumulator_or_weight,
                    const LayerRows& rows, int threads, QuantTable& table) {
-  const Node& node = simulated.source.node(*accumulator.reader);
+  const QuantPoint& point = accumulator_or_weight;
+  const Node& node = simulated.source.node(*point.reader);
   const Tensor& exact = *simulated.source.constant(node.inputs[1]);
-  PointResult& weight = table.at(accumulator.weight);
+  const bool in_blocks = point.role == Role::kWeight;
+  PointResult& weight = table.at(in_blocks ? point.name : point.weight);
   const QuantParams& params = weight.params;
   const StorageRange range = params.range();
   const LayerMatrix& matrix = rows.matrix();
@@ -77,10 +101,10 @@ void round_weights(const SimulatedGraph& simulated, const QuantPoint& accumulato
   RoundingTask task;
   task.columns = matrix.columns;
   task.held_back = held_back(rows);
-  task.centred = accumulator.corrects_bias;
+  task.centred = point.corrects_bias;
   task.low = static_cast<float>(range.low);
   task.high = static_cast<float>(range.high);
-  task.pair_limit = static_cast<float>(pair_limit(simulated, *accumulator.reader));
+  task.pair_limit = in_blocks ? 0 : static_cast<float>(pair_limit(simulated, *point.reader));
   const auto order = kernel_order(simulated.source, node);
   if (task.pair_limit > 0 && order && params.storage == DType::kInt8 &&
       params.zero_point[0] == 0) {
@@ -88,19 +112,26 @@ void round_weights(const SimulatedGraph& simulated, const QuantPoint& accumulato
   }
 
   weight.rounding.assign(static_cast<std::size_t>(exact.size()), 0);
-  const QuantParams& input = table.at(accumulator.input).params;
+  const auto places = places_of_scales(exact.shape(), params);
   const auto round_group = [&](std::size_t group, int own_threads) {
     RoundingTask own = task;
-    const std::vector<float> inputs = storage_steps(rows.values(group), input);
+    const std::vector<float> inputs =
+        storage_steps(rows.values(group),
+                      in_blocks ? grid_for(rows.values(group)) : table.at(point.input).params);
     own.rows = inputs;
     std::vector<float> steps(matrix.outputs * matrix.columns);
+    std::vector<float> scales(in_blocks ? steps.size() : 0);  // of numbers near 1
+    const float largest = *std::max_element(params.scale.begin(), params.scale.end());
     for (std::size_t i = 0; i < steps.size(); ++i) {
-      const std::size_t output = i / matrix.columns;
-      const std::size_t channel = params.per_axis() ? group * matrix.outputs + output : 0;
-      steps[i] = exact.view<float>()[matrix.at(group, output, i % matrix.columns)] /
-                     params.scale[channel] +
-                 static_cast<float>(params.zero_point[channel]);
+      const std::size_t at = matrix.at(group, i / matrix.columns, i % matrix.columns);
+      const float scale = params.scale[places[at]];
+      steps[i] =
+          exact.view<float>()[at] / scale + static_cast<float>(params.zero_point[places[at]]);
+      if (in_blocks) {
+        scales[i] = scale / largest;
+      }
     }
+    own.steps = scales;
     const std::vector<float> real = steps;
     round_for_outputs(own, steps, own_threads);
     for (std::size_t i = 0; i < steps.size(); ++i) {

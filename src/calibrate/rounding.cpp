@@ -85,6 +85,20 @@ class ErrorModel {
   Matrix factor_;
 };
 
+/// How much of its output a step of each weight is; 1 where all of one output are alike.
+class Steps {
+ public:
+  explicit Steps(std::span<const float> steps) : steps_(steps) {}
+
+  float operator[](std::size_t weight) const { return steps_.empty() ? 1 : steps_[weight]; }
+  Steps from(std::size_t weight) const {
+    return Steps(steps_.empty() ? steps_ : steps_.subspan(weight));
+  }
+
+ private:
+  std::span<const float> steps_;
+};
+
 struct Bounds {
   float low;
   float high;
@@ -95,12 +109,14 @@ class Rounder {
   Rounder(const RoundingTask& task, const ErrorModel& model, std::size_t first)
       : task_(task), model_(model), first_(first) {}
 
-  /// `weights` and `integers`: of some outputs, each with all columns. The integers hold a
-  /// permitted choice.
-  void run(std::span<const float> weights, std::span<float> integers) const {
-    nearest_plane(weights, integers);
+  /// `weights`, `integers` and `steps`: of some outputs, each with all columns. The integers
+  /// hold a permitted choice.
+  void run(std::span<const float> weights, std::span<float> integers,
+           const Steps& steps) const {
+    nearest_plane(weights, integers, steps);
     for (std::size_t i = 0; i < weights.size(); i += task_.columns) {
-      descend(weights.subspan(i, task_.columns), integers.subspan(i, task_.columns));
+      descend(weights.subspan(i, task_.columns), integers.subspan(i, task_.columns),
+              steps.from(i));
     }
   }
 
@@ -121,7 +137,8 @@ class Rounder {
   }
 
   /// Rounds one column after the other and lets those that are left make up for the error.
-  void nearest_plane(std::span<const float> weights, std::span<float> integers) const {
+  void nearest_plane(std::span<const float> weights, std::span<float> integers,
+                     const Steps& steps) const {
     const Matrix& factor = model_.factor();
     const Index columns = factor.cols();
     const auto outputs = static_cast<Index>(weights.size() / task_.columns);
@@ -136,21 +153,24 @@ class Rounder {
         const std::size_t c = column(k);
         const auto own = integers.subspan(at, task_.columns);
         const Bounds limits = bounds(c, weights[at + c], own);
-        own[c] =
-            std::clamp(std::nearbyint(weights[at + c] + carried[o]), limits.low, limits.high);
-        errors(k, o) = weights[at + c] - own[c];
+        const float step = steps[at + c];
+        own[c] = std::clamp(std::nearbyint(weights[at + c] + carried[o] / step), limits.low,
+                            limits.high);
+        errors(k, o) = (weights[at + c] - own[c]) * step;
       }
     }
   }
 
   /// Moves single integers of one output while its error falls.
-  void descend(std::span<const float> weights, std::span<float> integers) const {
+  void descend(std::span<const float> weights, std::span<float> integers,
+               const Steps& steps) const {
     constexpr int kSweeps = 8;
     const Matrix& moments = model_.moments();
     const Index columns = moments.cols();
     Eigen::VectorXf errors(columns);
     for (Index k = 0; k < columns; ++k) {
-      errors[k] = weights[column(k)] - integers[column(k)];
+      const std::size_t c = column(k);
+      errors[k] = (weights[c] - integers[c]) * steps[c];
     }
     Eigen::VectorXf slope = moments.selfadjointView<Eigen::Lower>() * errors;
     bool moved = true;
@@ -159,9 +179,10 @@ class Rounder {
       for (Index k = 0; k < columns; ++k) {
         const std::size_t c = column(k);
         const Bounds limits = bounds(c, weights[c], integers);
-        const float best = std::clamp(integers[c] + std::nearbyint(slope[k] / moments(k, k)),
-                                      limits.low, limits.high);
-        const float step = best - integers[c];
+        const float best =
+            std::clamp(integers[c] + std::nearbyint(slope[k] / moments(k, k) / steps[c]),
+                       limits.low, limits.high);
+        const float step = (best - integers[c]) * steps[c];
         if (step != 0 && step * (slope[k] - 0.5F * step * moments(k, k)) > 0) {
           integers[c] = best;
           slope -= step * moments.col(k);
@@ -178,10 +199,13 @@ class Rounder {
 
 /// Squared error of one output over some rows.
 double error_over(const RowMajor& rows, std::span<const float> weights,
-                  std::span<const float> integers, bool centred) {
-  const Eigen::Map<const Eigen::VectorXf> exact(weights.data(), rows.cols());
-  const Eigen::Map<const Eigen::VectorXf> rounded(integers.data(), rows.cols());
-  const Eigen::VectorXd errors = (rows * (exact - rounded)).cast<double>();
+                  std::span<const float> integers, const Steps& steps, bool centred) {
+  Eigen::VectorXf lost(rows.cols());
+  for (Index c = 0; c < lost.size(); ++c) {
+    const auto at = static_cast<std::size_t>(c);
+    lost[c] = (weights[at] - integers[at]) * steps[at];
+  }
+  const Eigen::VectorXd errors = (rows * lost).cast<double>();
   const double mean = centred ? errors.mean() : 0;
   return (errors.array() - mean).square().sum();
 }
@@ -214,6 +238,7 @@ void round_for_outputs(const RoundingTask& task, std::span<float> weights, int t
     return;
   }
   const std::vector<float> nearest = integers;
+  const Steps steps(task.steps);
   const std::size_t outputs = weights.size() / task.columns;
   for (std::size_t first = 0; first < task.columns; first += kBlock) {
     const std::size_t width = std::min(kBlock, task.columns - first);
@@ -226,7 +251,8 @@ void round_for_outputs(const RoundingTask& task, std::span<float> weights, int t
           const OneThread one_thread;
           const std::size_t from = chunk * kOutputs * task.columns;
           const std::size_t size = std::min(kOutputs * task.columns, weights.size() - from);
-          rounder.run(weights.subspan(from, size), std::span(integers).subspan(from, size));
+          rounder.run(weights.subspan(from, size), std::span(integers).subspan(from, size),
+                      steps.from(from));
         });
   }
   parallel_for(outputs, threads, [&](std::size_t, std::size_t output) {
@@ -235,8 +261,9 @@ void round_for_outputs(const RoundingTask& task, std::span<float> weights, int t
     const auto exact = weights.subspan(from, task.columns);
     const auto chosen = std::span<const float>(integers).subspan(from, task.columns);
     const auto plain = std::span<const float>(nearest).subspan(from, task.columns);
-    const bool better = error_over(judging, exact, chosen, task.centred) <
-                        error_over(judging, exact, plain, task.centred);
+    const Steps own = steps.from(from);
+    const bool better = error_over(judging, exact, chosen, own, task.centred) <
+                        error_over(judging, exact, plain, own, task.centred);
     std::copy_n(better ? chosen.begin() : plain.begin(), task.columns, exact.begin());
   });
 }

@@ -22,6 +22,9 @@ struct RoundingTask {
   /// within +-pair_limit.
   std::vector<std::size_t> partner;
   float pair_limit = 0;
+  /// Where not empty: how much of an output a step of each weight is, in the order of the
+  /// weights; else all of one output are alike.
+  std::span<const float> steps;
 };
 
 /// Rounds weights (one vector of `columns` for each output, in steps, within range) such that

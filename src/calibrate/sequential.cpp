@@ -17,7 +17,7 @@ namespace tare {
 namespace {
 
 /// What decides a level: the values of its points, and the inputs of the nodes whose biases are
-/// corrected.
+/// corrected or weights rounded.
 std::vector<ValueId> watched_values(const Level& level) {
   std::set<ValueId> values;
   for (const QuantPoint* point : level.points) {
@@ -28,10 +28,13 @@ std::vector<ValueId> watched_values(const Level& level) {
       values.insert(point->simulated);
     }
   }
+  for (const QuantPoint* point : level.weights) {
+    values.insert(point->simulated);
+  }
   return {values.begin(), values.end()};
 }
 
-/// Rows of the layers whose weights are rounded, by accumulator.
+/// Rows of the layers whose weights are rounded, by accumulator or weight in blocks.
 using RowsOfLayers = std::map<const QuantPoint*, LayerRows>;
 
 /// A weight with several readers has no one layer whose error counts.
@@ -40,12 +43,22 @@ bool has_one_reader(const SimulatedGraph& simulated, const std::string& weight) 
                        [&](const QuantPoint& point) { return point.weight == weight; }) == 1;
 }
 
+bool has_one_reader(const SimulatedGraph& simulated, const QuantPoint& weight) {
+  return simulated.source.single_use(weight.value);
+}
+
 RowsOfLayers rows_of(const SimulatedGraph& simulated, const Level& level, std::size_t runs) {
   RowsOfLayers result;
   for (const QuantPoint* point : level.accumulators) {
     const Node& node = simulated.source.node(*point->reader);
     if (point->rounds_weight && layer_matrix(simulated.source, node) &&
         has_one_reader(simulated, point->weight)) {
+      result.emplace(point, LayerRows(simulated.source, node, runs));
+    }
+  }
+  for (const QuantPoint* point : level.weights) {
+    const Node& node = simulated.source.node(*point->reader);
+    if (layer_matrix(simulated.source, node) && has_one_reader(simulated, *point)) {
       result.emplace(point, LayerRows(simulated.source, node, runs));
     }
   }
@@ -119,7 +132,10 @@ void decide(const SimulatedGraph& simulated, const Level& level,
   // Steps first make room for biases; then integers are chosen, and then what they lose.
   derive_accumulators(simulated, level.accumulators, {}, draft.table);
   for (const auto& [point, rows] : layers) {
-    round_weights(simulated, *point, rows, threads, draft.table);
+    const Summary& operand = seen.at(point->simulated).values;
+    if (operand.nan() + operand.infinite() == 0) {  // which only operands in float may have
+      round_weights(simulated, *point, rows, threads, draft.table);
+    }
   }
   derive_accumulators(simulated, level.accumulators, draft.means, draft.table);
 }

@@ -81,15 +81,16 @@ PointResult choose_constant(const Tensor& values, const QuantPoint& point,
                             const Calibrator& calibrator) {
   const bool per_axis = point.spec.granularity == Granularity::kPerAxis;
   const auto axis = per_axis ? std::optional(point.spec.axis) : std::nullopt;
+  const int block = point.spec.block;
   std::vector<std::vector<float>> channels(
-      per_axis ? static_cast<std::size_t>(values.shape().at(static_cast<std::size_t>(*axis)))
-               : 1);
+      static_cast<std::size_t>(element_count(parameter_shape(values.shape(), axis, block))));
   const auto data = values.view<float>();
-  for_each_slice(
-      values.shape(), axis, [&](std::size_t channel, std::size_t first, std::size_t count) {
-        const auto slice = data.subspan(first, count);
-        channels[channel].insert(channels[channel].end(), slice.begin(), slice.end());
-      });
+  for_each_slice(values.shape(), axis, block,
+                 [&](std::size_t channel, std::size_t first, std::size_t count) {
+                   const auto slice = data.subspan(first, count);
+                   channels[channel].insert(channels[channel].end(), slice.begin(),
+                                            slice.end());
+                 });
   PointResult result;
   result.calibrator = point.calibrator.name;
   for (const std::vector<float>& channel : channels) {

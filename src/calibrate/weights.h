@@ -9,7 +9,7 @@
 namespace tare {
 
 /// Parameters of a constant, chosen from its own values (one summary per channel where per
-/// axis).
+/// axis, per block where in blocks).
 PointResult choose_constant(const Tensor&, const QuantPoint&, const Calibrator&);
 
 /// Target::weight_pair_limit for the weights that `reader` multiplies activations of 8 bits by;

@@ -1,7 +1,9 @@
 #include "compare/weight_facts.h"
 
 #include "compare/deviation.h"
+#include "graph/per_axis.h"
 #include "graph/product.h"
+#include "lower/conversions.h"
 
 #include <algorithm>
 #include <cmath>
@@ -19,6 +21,29 @@ const Tensor* constant_operand(const Graph& graph, const Node& node, std::size_t
   return operand < node.inputs.size() && node.inputs[operand]
              ? graph.constant(node.inputs[operand])
              : nullptr;
+}
+
+/// Also behind the Dequantize of a product of real values.
+ValueId stored_weight(const Graph& graph, const Node& node) {
+  if (node.inputs.size() <= kWeight || !node.inputs[kWeight]) {
+    return {};
+  }
+  const ValueId weight = node.inputs[kWeight];
+  return is_op(graph, weight, "Dequantize") ? operand_of(graph, weight) : weight;
+}
+
+/// The largest of each channel.
+void set_scales_of_blocks(const QuantParams& params, const WeightResults& results,
+                          const Shape& shape, std::vector<ChannelReport>& channels) {
+  for_each_slice(shape, params.axis, params.block,
+                 [&](std::size_t place, std::size_t first, std::size_t /*count*/) {
+                   ChannelReport& channel = channels[results.of(first)];
+                   const auto scale = static_cast<double>(params.scale[place]);
+                   if (scale > channel.scale) {
+                     channel.scale = scale;
+                     channel.zero_point = params.zero_point[place];
+                   }
+                 });
 }
 
 bool is_transposed(const Node& node) {
@@ -85,11 +110,12 @@ std::optional<Tensor> exact_weights(const Graph& prepared, const Node& real,
 std::optional<WeightReport> weight_facts(const Graph& prepared, const Node& real,
                                          const Graph& integer, const Node& quantized) {
   const auto exact = exact_weights(prepared, real, integer, quantized);
-  const Tensor* stored = constant_operand(integer, quantized, kWeight);
+  const ValueId storage = stored_weight(integer, quantized);
+  const Tensor* stored = storage ? integer.constant(storage) : nullptr;
   if (!exact || stored == nullptr) {
     return std::nullopt;
   }
-  const auto& params = integer.type(quantized.inputs[kWeight]).quant;
+  const auto& params = integer.type(storage).quant;
   if (!params) {
     return std::nullopt;
   }
@@ -100,6 +126,7 @@ std::optional<WeightReport> weight_facts(const Graph& prepared, const Node& real
   WeightReport report{.name = prepared.name(real.inputs[kWeight]),
                       .storage = params->storage,
                       .axis = params->axis,
+                      .block = params->block,
                       .sqnr = sqnr_of(error_sums(x, y)),
                       .range_ratio = {},
                       .channels = std::vector<ChannelReport>(results.count())};
@@ -116,10 +143,15 @@ std::optional<WeightReport> weight_facts(const Graph& prepared, const Node& real
   }
   for (std::size_t result = 0; result < results.count(); ++result) {
     ChannelReport& channel = report.channels[result];
-    const std::size_t own = result % params->scale.size();
-    channel.scale = static_cast<double>(params->scale[own]);
-    channel.zero_point = params->zero_point[own];
+    if (params->block == 0) {
+      const std::size_t own = result % params->scale.size();
+      channel.scale = static_cast<double>(params->scale[own]);
+      channel.zero_point = params->zero_point[own];
+    }
     channel.sqnr = sqnr_of(sums[result]);
+  }
+  if (params->block != 0) {
+    set_scales_of_blocks(*params, results, exact->shape(), report.channels);
   }
   report.range_ratio = range_ratio(report.channels);
   return report;

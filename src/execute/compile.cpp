@@ -58,6 +58,8 @@ class Compiler {
   std::vector<NodeId> live_order(const std::set<ValueId>& kept) const;
   void add_interface();
   void emit(const Unit&);
+  bool convert_constant(const Node&);
+  const Tensor* constant(ValueId) const;
   bool emit_fused(const Node&, std::span<const NodeId> folded, bool last_try);
   Work describe_work(const Node&, std::span<const NodeId> folded) const;
   void refuse(const Node&, std::string what, std::string expected = {});
@@ -74,6 +76,7 @@ class Compiler {
   const ExecuteOptions& options_;
   Program program_;
   std::map<ValueId, Homes> homes_;
+  std::map<ValueId, Tensor> converted_;        ///< constants
   std::map<std::size_t, std::size_t> writer_;  ///< buffer -> step
   Faults faults_;
 };
@@ -131,6 +134,9 @@ Program Compiler::run() {
 /// As many folded nodes as some kernel takes; the others follow as steps of their own.
 void Compiler::emit(const Unit& unit) {
   const Node& node = graph_.node(unit.node);
+  if (unit.folded.empty() && convert_constant(node)) {
+    return;
+  }
   std::size_t count = unit.folded.size();
   while (!emit_fused(node, std::span(unit.folded).first(count), count == 0) && count > 0) {
     --count;
@@ -138,6 +144,37 @@ void Compiler::emit(const Unit& unit) {
   for (; count < unit.folded.size(); ++count) {
     emit({unit.folded[count], {}});
   }
+}
+
+/// Once and for all, so that kernels can make themselves ready for the result; whether it is
+/// such a conversion.
+bool Compiler::convert_constant(const Node& node) {
+  const bool has_operand = !node.inputs.empty() && node.inputs[0];
+  const Tensor* from = has_operand ? constant(node.inputs[0]) : nullptr;
+  const auto params = [&](ValueId value) { return graph_.type(value).quant; };
+  if (from == nullptr) {
+    return false;
+  }
+  const ValueId result = node.outputs[0];
+  if (node.op == "SimulatedQuantize" && params(result)) {
+    const Tensor stored = quantize(*from, *params(result));
+    converted_.emplace(result, Tensor::of<float>(stored.shape(), stored.to_float()));
+    return true;
+  }
+  const bool is_simulated = node.op == "SimulatedDequantize";
+  if ((!is_simulated && node.op != "Dequantize") || !params(node.inputs[0])) {
+    return false;
+  }
+  QuantParams unit;
+  unit.storage = params(node.inputs[0])->storage;
+  converted_.emplace(result, dequantize(is_simulated ? quantize(*from, unit) : *from,
+                                        *params(node.inputs[0])));
+  return true;
+}
+
+const Tensor* Compiler::constant(ValueId id) const {
+  const auto found = converted_.find(id);
+  return found == converted_.end() ? graph_.constant(id) : &found->second;
 }
 
 /// False when no kernel takes the node in this form; on the last try that is a fault.
@@ -201,7 +238,7 @@ Compiler::Work Compiler::describe_work(const Node& node, std::span<const NodeId>
     work.outputs = next.outputs;
   }
   const auto operand = [&](ValueId id) {
-    return id ? Operand{&graph_.type(id), Layout::kPlain, graph_.constant(id)} : Operand{};
+    return id ? Operand{&graph_.type(id), Layout::kPlain, constant(id)} : Operand{};
   };
   std::transform(work.inputs.begin(), work.inputs.end(),
                  std::back_inserter(work.request.inputs), operand);
@@ -294,9 +331,8 @@ void Compiler::commit(const Work& work, std::unique_ptr<Kernel> kernel) {
 /// The value's bytes in that layout; adds a reorder the first time it is asked for.
 Place Compiler::place_of(ValueId id, Layout layout) {
   if (!homes_.contains(id)) {
-    const Tensor* constant = graph_.constant(id);
     const Place place{Place::Kind::kConstant, program_.constants.size()};
-    program_.constants.push_back(*constant);
+    program_.constants.push_back(*constant(id));
     set_home(id, Layout::kPlain, place);
   }
   Homes& homes = homes_.at(id);
@@ -339,7 +375,7 @@ bool Compiler::has(ValueId id, Layout layout) const {
 void Compiler::show_observed() {
   for (std::size_t i = 0; i < options_.observe.size(); ++i) {
     const ValueId id = options_.observe[i];
-    if (graph_.constant(id) != nullptr) {
+    if (constant(id) != nullptr) {
       (void)place_of(id, Layout::kPlain);
     }
     const Homes& homes = homes_.at(id);

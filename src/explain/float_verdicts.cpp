@@ -1,6 +1,7 @@
 #include "tare/lint.h"
 #include "tare/lower.h"
 
+#include "graph/per_axis.h"
 #include "graph/product.h"
 #include "simulate/accumulated.h"
 #include "simulate/region_builder.h"
@@ -29,10 +30,9 @@ QuantTable any_table(const SimulatedGraph& simulated) {
     }
     const std::size_t index = order.emplace(point.name, order.size()).first->second;
     const bool per_axis = point.spec.granularity == Granularity::kPerAxis;
-    const Shape& shape = simulated.source.type(point.value).shape;
-    const std::size_t count =
-        per_axis ? static_cast<std::size_t>(shape.at(static_cast<std::size_t>(point.spec.axis)))
-                 : 1;
+    const auto axis = per_axis ? std::optional(point.spec.axis) : std::nullopt;
+    const auto count = static_cast<std::size_t>(element_count(
+        parameter_shape(simulated.source.type(point.value).shape, axis, point.spec.block)));
     const double scale = std::ldexp(1.0, -static_cast<int>(index % kScales));
     const StorageRange range =
         storage_range(point.spec.storage, point.spec.narrow_range, point.spec.bits);
@@ -42,7 +42,8 @@ QuantTable any_table(const SimulatedGraph& simulated) {
     result.params = {.storage = point.spec.storage,
                      .scale = std::vector<float>(count, static_cast<float>(scale)),
                      .zero_point = std::vector<std::int32_t>(count, static_cast<int>(zero)),
-                     .axis = per_axis ? std::optional(point.spec.axis) : std::nullopt,
+                     .axis = axis,
+                     .block = point.spec.block,
                      .narrow_range = point.spec.narrow_range,
                      .bits = point.spec.bits};
   }

@@ -117,7 +117,8 @@ class Linter {
   }
 
   void check_operator(const Node& node) {
-    if (is_product(node) && view_.dequantized(node.inputs[0]) != nullptr) {
+    if (is_product(node) && view_.dequantized(node.inputs[0]) != nullptr &&
+        !has_weight_blocks(node)) {
       check_weight(node);
       check_bias(node);
     }
@@ -128,6 +129,12 @@ class Linter {
     if (target_.objective == Objective::kCoverage) {
       check_coverage(node);
     }
+  }
+
+  /// Such a product is one of real values, whatever they are rounded for.
+  bool has_weight_blocks(const Node& node) const {
+    const QuantParams* weight = view_.dequantized(node.inputs[1]);
+    return weight != nullptr && weight->block != 0;
   }
 
   void check_weight(const Node& node) {

@@ -68,6 +68,10 @@ class Judge {
     if (is_fused(node) || averages_integers(node)) {
       return "";
     }
+    if (const int block = weight_block(node); block != 0) {
+      return "its weights are in blocks of " + std::to_string(block) +
+             ", which only floats add up";
+    }
     for (const ValueId operand : view_.data_operands(node)) {
       if (view_.dequantized(operand) == nullptr) {
         return "operand '" + layer_name(graph.name(operand)) + "' is real";
@@ -83,6 +87,12 @@ class Judge {
     return view_.quantize_after(node.outputs[0]) != nullptr || reads_only_order(node)
                ? ""
                : read_as_real(node);
+  }
+
+  /// How many weights share a scale; 0 where they are in no blocks.
+  int weight_block(const Node& node) const {
+    const QuantParams* weight = is_product(node) ? view_.dequantized(node.inputs[1]) : nullptr;
+    return weight != nullptr ? weight->block : 0;
   }
 
   /// The type of 16 bits that an operand has, or what is made of the result.

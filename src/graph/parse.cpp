@@ -142,6 +142,11 @@ class Parser {
       scan_.expect("=");
       params.axis = scan_.literal<int>("an axis");
       scan_.expect(",");
+      if (scan_.accept_word("block")) {
+        scan_.expect("=");
+        params.block = scan_.literal<int>("a number of neighbours");
+        scan_.expect(",");
+      }
       params.scale = list<float>("a scale");
       scan_.expect(",");
       params.zero_point = list<std::int32_t>("a zero point");

@@ -2,6 +2,7 @@
 
 #include "tare/tensor.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 
@@ -27,6 +28,54 @@ void for_each_slice(const Shape& shape, std::optional<int> axis, F&& f) {
   }
   for (std::size_t first = 0, run = 0; first < total; first += inner, ++run) {
     f(run % channels, first, inner);
+  }
+}
+
+/// The shape in which scales and zero points of values of that shape lie: one number, a row
+/// along `axis`, or with a block not 0 the values' shape with the blocks of `axis` in its
+/// place.
+inline Shape parameter_shape(const Shape& shape, std::optional<int> axis, int block) {
+  if (!axis) {
+    return {};
+  }
+  const auto at = static_cast<std::size_t>(*axis);
+  if (block == 0) {
+    return {shape.at(at)};
+  }
+  Shape result = shape;
+  result.at(at) = result[at] / block + (result[at] % block == 0 ? 0 : 1);
+  return result;
+}
+
+/// The same in blocks along the axis, where `block` is not 0: runs share the parameters whose
+/// place in parameter_shape() is f's first argument.
+template <class F>
+void for_each_slice(const Shape& shape, std::optional<int> axis, int block, F&& f) {
+  if (!axis || block == 0) {
+    for_each_slice(shape, axis, f);
+    return;
+  }
+  if (element_count(shape) == 0) {
+    return;
+  }
+  const auto at = static_cast<std::size_t>(*axis);
+  std::size_t outer = 1;
+  std::size_t inner = 1;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    (i < at ? outer : inner) *= i == at ? 1 : static_cast<std::size_t>(shape[i]);
+  }
+  const auto extent = static_cast<std::size_t>(shape[at]);
+  const auto size = static_cast<std::size_t>(block);
+  const std::size_t blocks = (extent + size - 1) / size;
+  for (std::size_t o = 0; o < outer; ++o) {
+    for (std::size_t place = 0, run = 1; place < extent; place += run) {
+      run = inner == 1 ? std::min(size, extent - place) : 1;
+      const std::size_t parameters = (o * blocks + place / size) * inner;
+      const std::size_t first = (o * extent + place) * inner;
+      for (std::size_t i = 0; i < inner; ++i) {
+        f(parameters + i, first + i, run);
+      }
+    }
   }
 }
 

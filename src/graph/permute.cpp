@@ -63,6 +63,7 @@ Tensor permuted(const Tensor& tensor, const std::vector<std::int64_t>& order) {
 TensorType permuted(TensorType type, const std::vector<std::int64_t>& order) {
   type.shape = permuted(type.shape, order);
   if (type.quant && type.quant->axis) {
+    check(type.quant->block == 0, "values in blocks are reordered");
     const auto moved = std::find(order.begin(), order.end(), *type.quant->axis);
     type.quant->axis = static_cast<int>(moved - order.begin());
   }

@@ -47,6 +47,9 @@ void append_params(std::string& out, const QuantParams& params, std::int64_t eli
   out += "q(";
   if (params.axis) {
     out += "axis=" + std::to_string(*params.axis) + ", ";
+    if (params.block != 0) {
+      out += "block=" + std::to_string(params.block) + ", ";
+    }
     append_list(out, params.scale, elide_above);
     out += ", ";
     append_list(out, params.zero_point, elide_above);

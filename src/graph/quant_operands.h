@@ -4,13 +4,13 @@
 
 namespace tare {
 
-// Parameters as operands of QuantizeLinear and DequantizeLinear: numbers, or rows of one number
-// for each channel.
+// Parameters of values of some shape as operands of QuantizeLinear and DequantizeLinear:
+// numbers, rows of one number for each channel, or with blocks tensors of the values' rank.
 
-Tensor scale_operand(const QuantParams&);
+Tensor scale_operand(const QuantParams&, const Shape& values);
 /// In the storage type.
-Tensor zero_point_operand(const QuantParams&);
-/// Their `axis`, where they are rows.
-Attributes axis_attribute(const QuantParams&);
+Tensor zero_point_operand(const QuantParams&, const Shape& values);
+/// `axis`, where they are no single numbers, and `block_size`.
+Attributes axis_attributes(const QuantParams&);
 
 }  // namespace tare

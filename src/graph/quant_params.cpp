@@ -82,10 +82,12 @@ QuantParams to_quant_params(const std::vector<Range>& ranges, const QuantSpec& s
                      .scale = {},
                      .zero_point = {},
                      .axis = {},
+                     .block = 0,
                      .narrow_range = spec.narrow_range,
                      .bits = spec.bits};
   if (spec.granularity == Granularity::kPerAxis) {
     params.axis = spec.axis;
+    params.block = spec.block;
   }
   double widest = 0;
   for (const Range& range : ranges) {
@@ -126,7 +128,7 @@ Tensor quantized_as(const Tensor& x, const QuantParams& params) {
   const StorageRange range = params.range();
   const auto low = static_cast<double>(range.low);
   const auto high = static_cast<double>(range.high);
-  for_each_slice(x.shape(), params.axis,
+  for_each_slice(x.shape(), params.axis, params.block,
                  [&](std::size_t channel, std::size_t first, std::size_t count) {
                    const float scale = params.scale[channel];
                    const double zero = params.zero_point[channel];
@@ -143,14 +145,15 @@ Tensor dequantized_from(const Tensor& q, const QuantParams& params) {
   Tensor result(DType::kFloat32, q.shape());
   const auto in = q.view<T>();
   auto out = result.mutable_view<float>();
-  for_each_slice(
-      q.shape(), params.axis, [&](std::size_t channel, std::size_t first, std::size_t count) {
-        const float scale = params.scale[channel];
-        const std::int64_t zero = params.zero_point[channel];
-        for (std::size_t i = first; i < first + count; ++i) {
-          out[i] = static_cast<float>(static_cast<std::int64_t>(in[i]) - zero) * scale;
-        }
-      });
+  for_each_slice(q.shape(), params.axis, params.block,
+                 [&](std::size_t channel, std::size_t first, std::size_t count) {
+                   const float scale = params.scale[channel];
+                   const std::int64_t zero = params.zero_point[channel];
+                   for (std::size_t i = first; i < first + count; ++i) {
+                     out[i] =
+                         static_cast<float>(static_cast<std::int64_t>(in[i]) - zero) * scale;
+                   }
+                 });
   return result;
 }
 

@@ -4,6 +4,7 @@
 #include "tare/numerics.h"
 
 #include "graph/literal.h"
+#include "graph/per_axis.h"
 #include "graph/storage_type.h"
 
 #include <algorithm>
@@ -25,16 +26,19 @@ void check_params(const std::string& where, const TensorType& type, Faults& faul
                "i8, u8, i16, u16 or i32, or i64 for sums");
     return;
   }
-  std::size_t wanted = 1;
-  if (params.axis) {
-    const auto axis = static_cast<std::size_t>(*params.axis);
-    if (*params.axis < 0 || axis >= type.shape.size()) {
-      faults.add(where, "quantization axis " + std::to_string(*params.axis) +
-                            " is outside of shape " + to_string(type.shape));
-      return;
-    }
-    wanted = static_cast<std::size_t>(type.shape[axis]);
+  if (params.block < 0 || (params.block > 0 && !params.axis)) {
+    faults.add(where, "has blocks of " + std::to_string(params.block),
+               "a size above 0, along an axis");
+    return;
   }
+  if (params.axis &&
+      (*params.axis < 0 || static_cast<std::size_t>(*params.axis) >= type.shape.size())) {
+    faults.add(where, "quantization axis " + std::to_string(*params.axis) +
+                          " is outside of shape " + to_string(type.shape));
+    return;
+  }
+  const auto wanted = static_cast<std::size_t>(
+      element_count(parameter_shape(type.shape, params.axis, params.block)));
   if (params.scale.size() != wanted || params.zero_point.size() != wanted) {
     faults.add(where,
                "has " + std::to_string(params.scale.size()) + " scales and " +
@@ -79,13 +83,16 @@ bool counts_elements(const TensorType& type) {
 }  // namespace
 
 void verify_type(const std::string& where, const TensorType& type, Faults& faults) {
+  bool is_shape = false;
   if (std::any_of(type.shape.begin(), type.shape.end(),
                   [](auto extent) { return extent < 0; })) {
     faults.add(where, "has shape " + to_string(type.shape), "extents of 0 or more");
   } else if (!counts_elements(type)) {
     faults.add(where, "has shape " + to_string(type.shape), "fewer than 2^63 bytes");
+  } else {
+    is_shape = true;
   }
-  if (type.quant) {
+  if (type.quant && (is_shape || type.quant->block == 0)) {
     check_params(where, type, faults);
   }
 }

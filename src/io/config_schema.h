@@ -67,6 +67,9 @@ void describe_weights(Visitor& visit, Values& values, const KnownNames& known) {
             "real 0 in the middle of the storage range");
   visit.key("narrow", values.narrow, truth(), "leave the lowest storage value out: [-127,127]");
   visit.key("bits", values.bits, integer(2, 8), "of an integer that are used");
+  visit.key("block", values.block, integer(0, 65536),
+            "so many neighbours along the input channels of a matrix product with constant "
+            "weights share a scale, and the product runs in float; 0: none");
   visit.key("power_of_two", values.power_of_two, truth(), "scales are powers of two");
   visit.key("granularity", values.granularity,
             one_of<Granularity>(
@@ -136,7 +139,7 @@ void describe(Visitor& visit, Config& config, const KnownNames& known) {
     inner.key("packed", config.packs_weights,
               one_of<std::optional<bool>>({{"auto", {}}, {"true", true}, {"false", false}}),
               "files hold two weights of up to 4 bits in each byte, in the form "
-              "qdq; auto: as the target says");
+              "qdq; auto: those in blocks, and others as the target says");
   });
   visit.section("calibration", "how the data is used", [&](auto& inner) {
     inner.key("schedule", config.schedule,
@@ -234,6 +237,7 @@ void describe(Visitor& visit, Target& target) {
   visit.key("weight_storage", target.weight_storage, storage, "integer type");
   visit.key("packs_weights", target.packs_weights, truth(),
             "files hold two weights of up to 4 bits in each byte");
+  visit.key("packs_blocks", target.packs_blocks, truth(), "the same for weights in blocks");
   visit.key("weight_pair_limit", target.weight_pair_limit, integer(0),
             "largest sum of two neighbouring weights; 0: any");
   visit.key("objective", target.objective,

@@ -96,8 +96,9 @@ class IntegerSum {
     const Shape& weights = graph_.type(node_.inputs[1]).shape;
     const Shape& result = graph_.type(node_.outputs[0]).shape;
     const bool grouped = node_.attributes.integer("group", 1) != 1;
-    if (x.per_axis() || (w.axis && (*w.axis != weight_axis(weights) ||
-                                    (node_.op == "ConvTranspose" && grouped)))) {
+    if (x.per_axis() || w.block != 0 ||
+        (w.axis &&
+         (*w.axis != weight_axis(weights) || (node_.op == "ConvTranspose" && grouped)))) {
       return std::nullopt;
     }
     QuantParams params{.storage = sum_type(x.storage, w.storage, held_),

@@ -12,9 +12,9 @@ namespace tare {
 namespace {
 
 /// Activations move; accumulators stay next to the operator that made them, where
-/// hardware requantizes them.
+/// hardware requantizes them, and blocks where they are in one piece.
 bool is_activation_storage(const TensorType& type) {
-  return type.quant && !is_sum_type(type.quant->storage);
+  return type.quant && !is_sum_type(type.quant->storage) && type.quant->block == 0;
 }
 
 /// Storage values behind a Dequantize, or absent.

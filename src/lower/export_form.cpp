@@ -1,13 +1,15 @@
 #include "tare/lower.h"
 
 #include "base/check.h"
+#include "lower/real_operands.h"
 
 namespace tare {
 namespace {
 
-/// Float weights as they are here, whatever the target does with them.
+/// Products of real values as they are here, whatever the target does with what they read.
 Graph with_own_floats(Graph onnx, const Target& target) {
-  return target.rounds_float_weights ? with_spread_scales(std::move(onnx)) : onnx;
+  return target.rounds_float_weights ? with_spread_scales(with_real_operands(std::move(onnx)))
+                                     : onnx;
 }
 
 Graph qdq_for(const Graph& integer, const Target& target) {
@@ -18,8 +20,8 @@ Graph qdq_for(const Graph& integer, const Target& target) {
   if (target.float_bias) {
     qdq = with_real_biases(std::move(qdq));
   }
-  if (target.packs_weights) {
-    qdq = with_packed_weights(std::move(qdq));
+  if (target.packs_weights || target.packs_blocks) {
+    qdq = with_packed_weights(std::move(qdq), !target.packs_weights);
   }
   return with_own_floats(std::move(qdq), target);
 }

@@ -38,7 +38,7 @@ std::optional<ValueId> replacement(Graph& graph, const Node& node, const Requant
   if (graph.type(storage).quant == type.quant) {
     return storage;
   }
-  if (type.quant->per_axis()) {
+  if (type.quant->per_axis() || graph.type(storage).quant->block != 0) {
     return std::nullopt;
   }
   const NodeId id =

@@ -48,7 +48,7 @@ class StorageMover {
     move_halves();
     for (const ValueId value : graph_.values()) {
       const TensorType type = graph_.type(value);
-      if (!is_byte(type) || type.quant->narrow_range) {
+      if (!is_byte(type) || type.quant->narrow_range || type.quant->block != 0) {
         continue;
       }
       const DType wanted = wanted_storage(value);

@@ -172,14 +172,14 @@ ValueId FormBuilder::quantized(ValueId expressed, const TensorType& type,
                                const std::string& name) {
   const auto [scale, zero_point] = parameters(type);
   return add("QuantizeLinear", {expressed, scale, zero_point}, plain(type, type.quant->storage),
-             name, axis_attribute(*type.quant));
+             name, axis_attributes(*type.quant));
 }
 
 ValueId FormBuilder::dequantized(ValueId value, const TensorType& type) {
   const auto [scale, zero_point] = parameters(type);
   return add("DequantizeLinear", {storage(value), scale, zero_point},
              plain(type, DType::kFloat32), from_.name(value) + "_dequantized",
-             axis_attribute(*type.quant));
+             axis_attributes(*type.quant));
 }
 
 ValueId FormBuilder::add(const std::string& op, std::vector<ValueId> inputs,
@@ -203,8 +203,8 @@ ValueId FormBuilder::shared_constant(const std::string& name, const Tensor& tens
 std::pair<ValueId, ValueId> FormBuilder::parameters(const TensorType& type) {
   const QuantParams& params = *type.quant;
   const std::string name = type.point.empty() ? "quantization" : type.point;
-  return {shared_constant(name + "_scale", scale_operand(params)),
-          shared_constant(name + "_zero_point", zero_point_operand(params))};
+  return {shared_constant(name + "_scale", scale_operand(params, type.shape)),
+          shared_constant(name + "_zero_point", zero_point_operand(params, type.shape))};
 }
 
 TensorType FormBuilder::plain(const TensorType& type, DType dtype) {

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <optional>
 
 namespace tare {
@@ -107,20 +108,26 @@ class QdqReader {
   }
 
   /// What the operands say about the storage values of that type; nothing when they are
-  /// computed, or are no parameters of ours.
+  /// computed, or are no parameters of ours. Blocks are those of constants.
   std::optional<QuantParams> parameters(const Node& node, const TensorType& storage) const {
     const Tensor* scale = graph_.constant(node.inputs[1]);
     const bool has_zero = node.inputs.size() > 2 && node.inputs[2];
     const Tensor* zero = has_zero ? graph_.constant(node.inputs[2]) : nullptr;
     if (scale == nullptr || scale->dtype() != DType::kFloat32 ||
-        (has_zero && zero == nullptr) || !is_storage_type(storage.dtype) ||
-        scale->shape().size() > 1) {
+        (has_zero && zero == nullptr) || !is_storage_type(storage.dtype)) {
+      return std::nullopt;
+    }
+    const auto block = node.attributes.integer("block_size", 0);
+    const bool is_constant = graph_.constant(node.inputs[0]) != nullptr;
+    if (block == 0 ? scale->shape().size() > 1
+                   : !is_constant || block < 0 || block > std::numeric_limits<int>::max()) {
       return std::nullopt;
     }
     QuantParams params{.storage = storage.dtype,
                        .scale = {},
                        .zero_point = {},
                        .axis = {},
+                       .block = static_cast<int>(block),
                        .narrow_range = false,
                        .bits = is_packed(storage) ? storage.quant->bits : 0};
     const auto scales = scale->view<float>();
@@ -134,10 +141,10 @@ class QdqReader {
       std::transform(zeros.begin(), zeros.end(), params.zero_point.begin(),
                      [](std::int64_t z) { return static_cast<std::int32_t>(z); });
     }
-    if (graph_.constant(node.inputs[0]) == nullptr) {
+    if (!is_constant) {
       unite_channels(params);
     }
-    if (params.scale.size() != 1) {
+    if (params.scale.size() != 1 || block != 0) {
       const auto axis = node.attributes.integer("axis", 1);
       const auto rank = static_cast<std::int64_t>(storage.shape.size());
       if (axis < -rank || axis >= rank) {

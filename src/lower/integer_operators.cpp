@@ -1,5 +1,6 @@
 // The form without operators for quantization: conversions are spelled with arithmetic, and
 // products are ConvInteger and MatMulInteger.
+#include "tare/error.h"
 #include "tare/lower.h"
 
 #include "graph/onnx_number.h"
@@ -281,6 +282,17 @@ class IntegerOperatorBuilder final : public StorageFormBuilder {
 }  // namespace
 
 Graph to_integer_operators(const Graph& integer) {
+  Faults faults;
+  for (const ValueId value : integer.values()) {
+    const auto& params = integer.type(value).quant;
+    if (params && params->block != 0) {
+      faults.add("value '" + integer.name(value) + "'",
+                 "is in blocks of " + std::to_string(params->block) +
+                     ", which core operators do not spell",
+                 "the form 'qdq' or 'qoperator', or 'weights.block: 0'");
+    }
+  }
+  faults.raise(ErrorCode::kInvalidConfig);
   return IntegerOperatorBuilder(integer).build();
 }
 

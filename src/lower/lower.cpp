@@ -19,8 +19,14 @@ class IntegerBuilder final : public RegionBuilder {
         simulated_(simulated),
         table_(table) {}
 
+  void rewrite(const Region& region) {
+    region_ = &region;
+    replace(region, region.pattern->quantize(*this, region.match));
+  }
+
   ValueId weight(const Node& reader, ValueId constant, int axis) override {
-    for (const QuantPoint& point : simulated_.points) {
+    for (const std::string& name : region_->points) {
+      const QuantPoint& point = *simulated_.find(name);
       const bool same_axis =
           point.spec.granularity == Granularity::kPerTensor || point.spec.axis == axis;
       if (point.value == constant && point.reader && same_axis) {
@@ -67,6 +73,7 @@ class IntegerBuilder final : public RegionBuilder {
 
   const SimulatedGraph& simulated_;
   const QuantTable& table_;
+  const Region* region_ = nullptr;  ///< that is being rewritten
 };
 
 }  // namespace
@@ -103,7 +110,7 @@ void require_powers_of_two(const Graph& graph) {
 }
 
 /// One way to say the same: only what is still to be quantized can saturate within its storage
-/// type, and one channel is all of them.
+/// type, and one channel is all of them. One block is not: its product is one of real values.
 void unify_parameters(Graph& graph) {
   for (const ValueId value : graph.values()) {
     TensorType type = graph.type(value);
@@ -112,7 +119,7 @@ void unify_parameters(Graph& graph) {
         type.quant->narrow_range = false;
         type.quant->bits = 0;
       }
-      if (type.quant->scale.size() == 1) {
+      if (type.quant->scale.size() == 1 && type.quant->block == 0) {
         type.quant->axis.reset();
       }
       graph.set_type(value, type);
@@ -138,7 +145,7 @@ Graph lower(const SimulatedGraph& simulated, const QuantTable& table) {
   IntegerBuilder builder(simulated, table);
   for (const Region& region : simulated.regions) {
     if (is_enabled(region, table)) {
-      builder.replace(region, region.pattern->quantize(builder, region.match));
+      builder.rewrite(region);
     }
   }
   for (const Region& region : simulated.regions) {

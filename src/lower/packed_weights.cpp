@@ -50,11 +50,12 @@ ValueId packed_zero_point(Graph& graph, ValueId zero_point) {
 
 }  // namespace
 
-Graph with_packed_weights(Graph qdq) {
+Graph with_packed_weights(Graph qdq, bool only_blocks) {
   constexpr std::size_t kZeroPoint = 2;
   for (const NodeId id : qdq.topological_order()) {
     const Node node = qdq.node(id);
-    if (node.op != "DequantizeLinear" || !is_weight(qdq, node)) {
+    if (node.op != "DequantizeLinear" || !is_weight(qdq, node) ||
+        (only_blocks && !node.attributes.has("block_size"))) {
       continue;
     }
     const Tensor* weights = qdq.constant(node.inputs[0]);

@@ -60,9 +60,12 @@ void set_parameters(Graph& graph, ValueId value, const QuantParams& params) {
 
 using AxisMap = std::optional<int> (*)(const Graph&, const Node&, int);
 
-/// Nothing when channels do not stay together.
+/// Nothing when channels do not stay together, or blocks may not.
 std::optional<QuantParams> with_axis(QuantParams params, AxisMap map, const Graph& graph,
                                      const Node& node) {
+  if (params.block != 0) {
+    return std::nullopt;
+  }
   if (params.axis) {
     params.axis = map(graph, node, *params.axis);
     return params.axis ? std::optional(params) : std::nullopt;

@@ -13,6 +13,7 @@
 #include <array>
 #include <cmath>
 #include <numbers>
+#include <span>
 #include <utility>
 
 #include <onnx/defs/schema.h>
@@ -26,13 +27,20 @@ constexpr int kAxesAreOperands = 18;  // of reductions; Split wants the number o
 constexpr int kGridSampleModes = 20;
 constexpr int kGelu = 20;
 
+/// Operands up to the last one that is there: engines count those that are listed.
+std::span<const ValueId> listed_operands(const Node& node) {
+  const auto last = std::find_if(node.inputs.rbegin(), node.inputs.rend(),
+                                 [](ValueId input) { return static_cast<bool>(input); });
+  return {node.inputs.begin(), last.base()};
+}
+
 /// The node as it stands in the graph.
 onnx::NodeProto spelled(const Graph& graph, const Node& node) {
   onnx::NodeProto proto = to_node_proto(node.name, node.op, node.attributes);
   if (const std::string_view domain = domain_of(node.op); !domain.empty()) {
     proto.set_domain(std::string(domain));
   }
-  for (const ValueId input : node.inputs) {
+  for (const ValueId input : listed_operands(node)) {
     proto.add_input(input ? graph.name(input) : std::string());
   }
   for (const ValueId output : node.outputs) {
@@ -54,14 +62,15 @@ bool accepts(int opset, const onnx::NodeProto& proto) {
   }
 }
 
-/// Of 16 bits, or packed ones of 4.
+/// Of 16 bits, packed ones of 4, or in blocks.
 bool has_newer_storage(const Graph& graph, const Node& node) {
   const bool quantizes = node.op == "QuantizeLinear";
   if (!quantizes && node.op != "DequantizeLinear") {
     return false;
   }
   const TensorType& type = graph.type(quantizes ? node.outputs[0] : node.inputs[0]);
-  return type.dtype == DType::kInt16 || type.dtype == DType::kUint16 || is_packed(type);
+  return type.dtype == DType::kInt16 || type.dtype == DType::kUint16 || is_packed(type) ||
+         node.attributes.has("block_size");
 }
 
 bool is_reduction_with_attribute(const Node& node) {

@@ -258,6 +258,50 @@ std::vector<TensorType> infer_dilated_average(const InferenceRequest& request) {
                       .results = request.results});
 }
 
+/// Parameters of blocks are younger than the library: they lie as the values do, with blocks
+/// in place of `axis`.
+bool is_in_blocks(const InferenceRequest& request) {
+  return request.op == "DequantizeLinear" && request.attributes.has("block_size");
+}
+
+void check_blocks(const InferenceRequest& request) {
+  const std::int64_t block = request.attributes.integer("block_size", 0);
+  if (block <= 0) {
+    throw Error(ErrorCode::kInvalidModel, "",
+                "attribute 'block_size' is " + std::to_string(block))
+        .expected("a value above 0");
+  }
+  if (request.operands.size() < 2 || request.operands[0].type == nullptr ||
+      request.operands[1].type == nullptr) {
+    throw Error(ErrorCode::kInvalidModel, "", "an operand is missing");
+  }
+  Shape wanted = request.operands[0].type->shape;
+  const auto rank = static_cast<std::int64_t>(wanted.size());
+  const std::int64_t axis = request.attributes.integer("axis", 1);
+  check_within("axis", axis, -rank, rank - 1);
+  std::int64_t& extent = wanted[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)];
+  extent = extent / block + (extent % block == 0 ? 0 : 1);
+  for (std::size_t i = 1; i < request.operands.size(); ++i) {
+    const TensorType* type = request.operands[i].type;
+    if (type != nullptr && type->shape != wanted) {
+      throw Error(ErrorCode::kInvalidModel, "",
+                  "operand " + std::to_string(i) + " has shape " + to_string(type->shape))
+          .expected(to_string(wanted));
+    }
+  }
+}
+
+std::vector<TensorType> infer_in_blocks(const InferenceRequest& request) {
+  check_blocks(request);
+  Attributes attributes = request.attributes;
+  attributes.erase("block_size");
+  return infer_types({.name = request.name,
+                      .op = request.op,
+                      .attributes = attributes,
+                      .operands = request.operands,
+                      .results = request.results});
+}
+
 }  // namespace
 
 bool is_onnx_op(const std::string& op) {
@@ -277,6 +321,9 @@ std::vector<TensorType> infer_types(const InferenceRequest& request) {
   }
   if (is_dilated_average(request)) {
     return infer_dilated_average(request);
+  }
+  if (is_in_blocks(request)) {
+    return infer_in_blocks(request);
   }
   const onnx::OpSchema* schema = schema_of(request.op);
   if (schema == nullptr) {

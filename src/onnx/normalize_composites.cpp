@@ -103,7 +103,8 @@ void drop_newer_quantization(Draft& draft, GraphBuilder& builder) {
   constexpr std::size_t kScale = 1;
   constexpr std::size_t kZeroPoint = 2;
   draft.attributes.erase("saturate");  // about 8-bit floats, which are refused as types
-  if (draft.attributes.has("block_size")) {
+  if (draft.attributes.has("block_size") &&
+      (draft.op == "QuantizeLinear" || draft.attributes.integer("block_size", 0) == 0)) {
     expect_and_drop(draft, "block_size", 0);
   }
   const std::int64_t dtype = draft.attributes.integer("output_dtype", 0);

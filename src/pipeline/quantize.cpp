@@ -113,7 +113,9 @@ Graph ready_to_run(Graph model, const Config& config, const Toolkit& toolkit) {
 SimulatedGraph simulate_all(const Graph& model, Config config, const Toolkit& toolkit) {
   for (LayerRule& rule : config.layers) {
     rule.keep_float = false;
+    rule.weights.block.reset();
   }
+  config.weights.block = 0;  // operands in float have no statistics
   config.objective = Objective::kCoverage;
   const Target target = read_target(config.target);
   return simulate(prepare(model, toolkit), config, target, toolkit.patterns);

@@ -92,6 +92,7 @@ Stages::Stages(const Graph& model, const Config& config, const Toolkit& toolkit)
       toolkit_(&toolkit),
       target_(read_target(config.target)) {
   target_.packs_weights = config.packs_weights.value_or(target_.packs_weights);
+  target_.packs_blocks = config.packs_weights.value_or(target_.packs_blocks);
   result_.prepared = during("preparing the graph", [&] { return prepare(model, toolkit); });
   if (runs_on_integers(model, toolkit)) {
     config_.objective = Objective::kLatency;  // which without patterns leaves all as it is

@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "calibrate/accumulators.h"
+#include "graph/per_axis.h"
 #include "io/config_reader.h"
 #include "pipeline/rounding_text.h"
 #include "pipeline/table_names.h"
@@ -217,10 +218,12 @@ class Judge {
     const std::size_t faults = faults_.size();
     QuantParams& params = result.params;
     std::optional<std::int64_t> axis;
+    std::int64_t block = 0;
     reader.key("storage", params.storage, one_of(storage_names()));
     reader.key("narrow", params.narrow_range, truth());
     reader.key("bits", params.bits, integer(2, 8));
     reader.key("axis", axis, integer(0));
+    reader.key("block", block, integer(1));
     reader.values("scale", params.scale, positive());
     const StorageRange storage = params.range();
     reader.values("zero_point", params.zero_point, integer(storage.low, storage.high));
@@ -247,7 +250,7 @@ class Judge {
                   "int8 or uint8");
     }
     if (point != nullptr && faults_.size() == faults) {
-      set_axis(reader, axis, *point, params);
+      set_axis(reader, axis, block, *point, params);
       set_rounding(reader, letters, *point, result);
     }
   }
@@ -282,14 +285,20 @@ class Judge {
     }
   }
 
-  /// One number stands for all channels.
+  /// One number stands for all channels or blocks.
   void set_axis(const ConfigReader& reader, std::optional<std::int64_t> axis,
-                const QuantPoint& point, QuantParams& params) {
-    std::size_t channels = 1;
+                std::int64_t block, const QuantPoint& point, QuantParams& params) {
     if (point.spec.granularity == Granularity::kPerAxis) {
       params.axis = point.spec.axis;
-      channels = static_cast<std::size_t>(
-          simulated_.source.type(point.value).shape.at(static_cast<std::size_t>(*params.axis)));
+      params.block = point.spec.block;
+    }
+    const auto channels = static_cast<std::size_t>(element_count(
+        parameter_shape(simulated_.source.type(point.value).shape, params.axis, params.block)));
+    if (block != params.block) {
+      faults_.add(
+          reader.where("block"),
+          block != 0 ? "'block' is " + std::to_string(block) : "'block' is missing",
+          params.block != 0 ? std::to_string(params.block) : "no 'block': none is configured");
     }
     const std::optional<std::int64_t> wanted = params.axis;
     if (axis != wanted) {

@@ -129,6 +129,9 @@ void add_parameters(const PointResult& result, Lines& lines) {
   if (params.axis) {
     lines.key("axis", number(std::int64_t{*params.axis}));
   }
+  if (params.block != 0) {
+    lines.key("block", number(std::int64_t{params.block}));
+  }
   lines.one_or_list("scale", params.scale);
   const auto& zeros = params.zero_point;
   const bool all_equal = std::all_of(zeros.begin(), zeros.end(),

@@ -86,11 +86,9 @@ Json metrics(const std::vector<MetricReport>& reports) {
 }
 
 Json weight(const WeightReport& report) {
-  Json json{{"name", report.name},
-            {"storage", name_of(report.storage)},
-            {"axis", optional(report.axis)},
-            {"sqnr", number(report.sqnr)},
-            {"range_ratio", number(report.range_ratio)},
+  Json json{{"name", report.name},           {"storage", name_of(report.storage)},
+            {"axis", optional(report.axis)}, {"block", report.block},
+            {"sqnr", number(report.sqnr)},   {"range_ratio", number(report.range_ratio)},
             {"channels", Json::array()}};
   for (const ChannelReport& channel : report.channels) {
     json["channels"].push_back({{"low", number(channel.low)},

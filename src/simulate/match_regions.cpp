@@ -2,6 +2,7 @@
 
 #include "simulate/affine_pattern.h"
 #include "simulate/placement.h"
+#include "simulate/weight_blocks.h"
 
 #include <algorithm>
 #include <map>
@@ -31,6 +32,7 @@ class Matcher {
     if (settings_.objective() != Objective::kCoverage) {
       keep_what_pays();
     }
+    add_weight_blocks();
     // A refused pattern may still have been accepted as part of another one.
     std::erase_if(result_.kept_float, [this](const KeptFloat& kept) {
       return claimed_.contains(*graph_.find_node(kept.node));
@@ -84,6 +86,18 @@ class Matcher {
     const Node& root = graph_.node(match.root());
     return graph_.type(root.outputs[0]).dtype == DType::kFloat32 ? ""
                                                                  : "its result is not float32";
+  }
+
+  /// Those that were asked for; what they cost does not count.
+  void add_weight_blocks() {
+    const Pattern shape = weight_blocks().pattern();
+    for (const NodeId id : order_) {
+      if (settings_.weight_block(graph_.node(id)) != 0) {
+        claimed_.insert(id);
+        result_.regions.push_back({&weight_blocks(), *shape.match(graph_, id), {}, {}});
+      }
+    }
+    sort_regions();
   }
 
   void sort_regions() {
@@ -141,6 +155,9 @@ Assignment assign(const Graph& graph, const Config& config, const Target& target
   const MatchedRegions matched = match_regions(graph, settings, patterns, prices);
   Assignment result;
   for (const Region& region : matched.regions) {
+    if (has_weight_blocks(region)) {
+      continue;
+    }
     result.on_integers.insert(graph.node(region.match.root()).name);
   }
   result.nanoseconds = matched.nanoseconds;

@@ -108,7 +108,7 @@ ValueId RegionBuilder::accumulate(const Node& node, std::vector<ValueId> operand
 ValueId RegionBuilder::apply(const Node& node, std::vector<ValueId> operands) {
   for (ValueId& operand : operands) {
     if (operand) {
-      operand = dequantized(operand);
+      operand = dequantized(current(operand));
     }
   }
   return add_node(node, std::move(operands), source_->type(node.outputs[0]), "_expressed",

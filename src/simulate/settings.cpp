@@ -2,6 +2,7 @@
 
 #include "simulate/dynamic_product.h"
 #include "simulate/target_operator.h"
+#include "simulate/weight_blocks.h"
 
 #include <algorithm>
 
@@ -82,6 +83,9 @@ std::string Settings::float_reason(const Node& node) const {
   if (found != nullptr && found->keep_float.value_or(false)) {
     return "the configuration keeps it in float";
   }
+  if (weight_block(node) != 0) {
+    return "its weights are in blocks";
+  }
   if (is_dynamic(node)) {
     return dynamic_weight_axis(*graph_, node)
                ? "the target has no kernel for operands that are quantized while it runs"
@@ -94,10 +98,14 @@ std::string Settings::float_reason(const Node& node) const {
   return of_target == target_float_.end() ? "" : of_target->second;
 }
 
+bool Settings::is_kept_float(const Node& node, const LayerRule* found) const {
+  return float_nodes_.contains(node.name) ||
+         (found != nullptr && found->keep_float.value_or(false));
+}
+
 bool Settings::is_dynamic(const Node& node) const {
   const LayerRule* found = rule(node);
-  if (float_nodes_.contains(node.name) ||
-      (found != nullptr && found->keep_float.value_or(false))) {
+  if (is_kept_float(node, found) || weight_block(node) != 0) {
     return false;
   }
   return found != nullptr && found->activations.dynamic ? *found->activations.dynamic
@@ -112,6 +120,15 @@ std::optional<int> Settings::dynamic_axis(const Node& node) const {
                             return row.op == kernel;
                           });
   return has_kernel && is_dynamic(node) ? dynamic_weight_axis(*graph_, node) : std::nullopt;
+}
+
+int Settings::weight_block(const Node& node) const {
+  const LayerRule* found = rule(node);
+  if (is_kept_float(node, found) || !weight_block_axis(*graph_, node)) {
+    return 0;
+  }
+  return found != nullptr && found->weights.block ? *found->weights.block
+                                                  : config_->weights.block;
 }
 
 bool Settings::corrects_bias(const Node& node) const {
@@ -165,6 +182,10 @@ QuantPoint Settings::weight(const Node& node, ValueId value, int axis) const {
   QuantPoint result =
       point(value, Role::kWeight, config_->weights,
             found != nullptr ? &found->weights : nullptr, target_->weight_storage);
+  result.spec.block = weight_block(node);
+  if (result.spec.block != 0) {
+    result.spec.granularity = Granularity::kPerAxis;
+  }
   result.spec.axis = result.spec.granularity == Granularity::kPerAxis ? axis : 0;
   return result;
 }

@@ -35,6 +35,8 @@ class Settings {
   /// results vary. Not where the target has no kernel for that, unless coverage is the
   /// objective.
   std::optional<int> dynamic_axis(const Node&) const;
+  /// How many weights of a product share a scale; 0 where it gets no weights in blocks.
+  int weight_block(const Node&) const;
   bool corrects_bias(const Node&) const;
   bool rounds_weights(const Node&) const;
   /// Whether weights and channels of the node may be scaled against each other.
@@ -43,10 +45,13 @@ class Settings {
   /// Spec and calibrator of an activation. The node that computes the value has the first word,
   /// then its readers in order.
   QuantPoint activation(ValueId) const;
-  /// Of the constant `weight` operand of `node`; `axis` is used where weights are per axis.
+  /// Of the constant `weight` operand of `node`; `axis` is used where weights are per axis or
+  /// in blocks.
   QuantPoint weight(const Node& node, ValueId, int axis) const;
 
  private:
+  /// By the configuration, whatever the target says.
+  bool is_kept_float(const Node&, const LayerRule*) const;
   /// Whether the node's operands are quantized while it runs, if at all.
   bool is_dynamic(const Node&) const;
   QuantPoint point(ValueId, Role, const ValueConfig&, const ValueOverride*,

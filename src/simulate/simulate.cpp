@@ -6,6 +6,7 @@
 #include "simulate/match_regions.h"
 #include "simulate/region_builder.h"
 #include "simulate/settings.h"
+#include "simulate/weight_blocks.h"
 
 #include <algorithm>
 
@@ -54,6 +55,10 @@ class SimulatedBuilder final : public RegionBuilder {
   std::string weight_point(const Node& reader, ValueId constant, int axis) {
     QuantPoint point = settings_.weight(reader, constant, axis);
     point.reader = source().find_node(reader.name);
+    if (point.spec.block != 0) {
+      point.simulated = current(reader.inputs[0]);
+      point.rounds_weight = settings_.rounds_weights(reader);
+    }
     // One constant read along two axes needs two sets of parameters.
     while (find(point.name) != nullptr && find(point.name)->spec != point.spec) {
       point.name += "'";
@@ -168,6 +173,20 @@ std::vector<std::vector<std::string>> unified_points(const SimulatedGraph& simul
   return groups;
 }
 
+/// What a rule asks for by an operator whose weights have no blocks.
+void check_blocks(const Config& config) {
+  Faults faults;
+  for (std::size_t i = 0; i < config.layers.size(); ++i) {
+    const LayerRule& rule = config.layers[i];
+    if (rule.weights.block.value_or(0) != 0 && !rule.op.empty() && rule.op != "MatMul" &&
+        rule.op != "Gemm") {
+      faults.add("layers[" + std::to_string(i) + "].weights.block",
+                 "a " + rule.op + " has no weights in blocks", "0, or MatMul or Gemm as 'op'");
+    }
+  }
+  faults.raise(ErrorCode::kInvalidConfig);
+}
+
 /// Types that the configuration asks for and files for the target cannot have.
 void check_storage(const Config& config, const Target& target) {
   const auto& wide = target.wide_activations;
@@ -200,6 +219,7 @@ SimulatedGraph simulate(const Graph& graph, const Config& config, const Target& 
                         std::span<const QuantPattern> patterns,
                         const std::set<std::string>& float_nodes) {
   check_storage(config, target);
+  check_blocks(config);
   SimulatedGraph result;
   result.source = graph;
   result.target = target;
@@ -221,7 +241,7 @@ SimulatedGraph simulate(const Graph& graph, const Config& config, const Target& 
     return reason.has_value();
   });
   for (Region& region : result.regions) {
-    if (settings.needs_quantized_result(region.match)) {
+    if (!has_weight_blocks(region) && settings.needs_quantized_result(region.match)) {
       region.quantized_result = fused_result(result.source, region);
       builder.quantize_for_all(region.quantized_result);
       const std::vector<std::string> names = builder.take_names();

@@ -157,20 +157,22 @@ ValueId GraphImport::add_constant(const std::string& name, Tensor tensor) {
 
 ValueId GraphImport::dequantized(ValueId storage, const QuantParams& params,
                                  const std::string& name) {
-  const ValueId scale = add_constant(name + "_scale", scale_operand(params));
-  const ValueId zero = add_constant(name + "_zero_point", zero_point_operand(params));
+  const Shape shape = graph_.type(storage).shape;
+  const ValueId scale = add_constant(name + "_scale", scale_operand(params, shape));
+  const ValueId zero = add_constant(name + "_zero_point", zero_point_operand(params, shape));
   return add("DequantizeLinear", {storage, scale, zero},
              plain(graph_.type(storage), DType::kFloat32), name + "_dequantized",
-             axis_attribute(params));
+             axis_attributes(params));
 }
 
 ValueId GraphImport::quantized(int index, Order order, ValueId expressed) {
   const std::string& name = tensor(index).name;
   const TensorType type = type_in(order, tensor(index).type);
-  const ValueId scale = add_constant(name + "_scale", scale_operand(*type.quant));
-  const ValueId zero = add_constant(name + "_zero_point", zero_point_operand(*type.quant));
+  const ValueId scale = add_constant(name + "_scale", scale_operand(*type.quant, type.shape));
+  const ValueId zero =
+      add_constant(name + "_zero_point", zero_point_operand(*type.quant, type.shape));
   return add("QuantizeLinear", {expressed, scale, zero}, stored(type), name + "_quantized",
-             axis_attribute(*type.quant));
+             axis_attributes(*type.quant));
 }
 
 ValueId GraphImport::reordered(ValueId value, Order from, const std::string& name) {

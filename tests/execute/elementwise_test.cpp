@@ -157,5 +157,33 @@ TEST(QuantizeLinear, IsTheToolkitsQuantize) {
   }
 }
 
+TEST(DequantizeLinear, InBlocksIsTheToolkitsDequantize) {
+  Random random(10);
+  const Shape shape{3, 7, 4};
+  for (int axis = 0; axis < 3; ++axis) {
+    for (const std::int64_t block : {1, 2, 3, 7, 100}) {  // of 7 and 3 the last one is shorter
+      QuantParams params{.storage = DType::kInt8, .scale = {}, .zero_point = {}, .axis = axis};
+      params.block = static_cast<int>(block);
+      Shape blocks = shape;
+      std::int64_t& extent = blocks[static_cast<std::size_t>(axis)];
+      extent = (extent + block - 1) / block;
+      Tensor zeros(DType::kInt8, blocks);
+      for (std::int64_t i = 0; i < element_count(blocks); ++i) {
+        params.scale.push_back(std::abs(random.real()) + 0.125F);
+        params.zero_point.push_back(static_cast<std::int32_t>(random.integer(-9, 9)));
+        zeros.mutable_view<std::int8_t>()[static_cast<std::size_t>(i)] =
+            static_cast<std::int8_t>(params.zero_point.back());
+      }
+      const Tensor scale = Tensor::of<float>(blocks, params.scale);
+      const Tensor q = quantize(random.tensor(shape), params);
+      const Node node = make_node("DequantizeLinear",
+                                  {{"axis", std::int64_t{axis} - 3}, {"block_size", block}});
+      EXPECT_EQ(run_node(node, {{q}, {scale, true}, {zeros, true}}, {f32(shape)})[0],
+                dequantize(q, params))
+          << axis << " " << block;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tare::testing

@@ -47,7 +47,9 @@ const std::vector<Key>& keys() {
        {"[{match: {op: Conv}, weights: {bits: 4, granularity: per_tensor}}]",
         "[{match: {op: Add}, keep_float: true}]",
         "[{match: {op: MatMul}, activations: {storage: int8, calibrator: max}}]",
-        "[{match: {name: '*_1'}, keep_float: true}]", "[{match: {}}]"}},
+        "[{match: {name: '*_1'}, keep_float: true}]", "[{match: {}}]",
+        "[{match: {op: MatMul}, weights: {block: 2, bits: 4}}]",
+        "[{match: {op: Gemm}, weights: {block: 3}}]"}},
   };
   return all;
 }

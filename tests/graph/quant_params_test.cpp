@@ -1,5 +1,6 @@
 #include "tare/quant_params.h"
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -48,6 +49,49 @@ TEST(ToQuantParams, SymmetricNarrowInt8Uses127StepsEachWay) {
   const QuantParams params = to_quant_params({{-2.54, 1}}, spec);
   EXPECT_FLOAT_EQ(params.scale[0], 0.02F);
   EXPECT_EQ(params.zero_point[0], 0);
+}
+
+/// Every weight by its indices; blocks along each axis, of which the last may be shorter.
+TEST(QuantParams, InBlocksTakeTheScaleOfTheirPlace) {
+  const Shape shape{3, 5, 4};
+  std::mt19937 random(3);
+  std::vector<float> values(60);
+  for (float& value : values) {
+    value = static_cast<float>(random() % 2001) / 100.0F - 10;
+  }
+  const Tensor x = Tensor::of<float>(shape, values);
+  for (int axis = 0; axis < 3; ++axis) {
+    for (const int block : {1, 2, 3, 5, 7}) {
+      QuantParams params{.storage = DType::kInt8, .scale = {}, .zero_point = {}, .axis = axis};
+      params.block = block;
+      const std::int64_t blocks = (shape[static_cast<std::size_t>(axis)] + block - 1) / block;
+      Shape of_scales = shape;
+      of_scales[static_cast<std::size_t>(axis)] = blocks;
+      for (std::int64_t i = 0; i < element_count(of_scales); ++i) {
+        params.scale.push_back(0.25F + 0.125F * static_cast<float>(i));
+        params.zero_point.push_back(static_cast<std::int32_t>(i % 9) - 4);
+      }
+      const Tensor q = quantize(x, params);
+      const auto integers = q.to_int64();
+      const auto back = dequantize(q, params).to_float();
+      for (std::int64_t i = 0; i < 3; ++i) {
+        for (std::int64_t j = 0; j < 5; ++j) {
+          for (std::int64_t k = 0; k < 4; ++k) {
+            const auto at = static_cast<std::size_t>((i * 5 + j) * 4 + k);
+            std::int64_t index[] = {i, j, k};
+            index[axis] /= block;
+            const auto place = static_cast<std::size_t>(
+                (index[0] * of_scales[1] + index[1]) * of_scales[2] + index[2]);
+            const float scale = params.scale[place];
+            const std::int64_t zero = params.zero_point[place];
+            const float steps = std::nearbyint(values[at] / scale) + static_cast<float>(zero);
+            EXPECT_EQ(static_cast<float>(integers[at]), std::clamp(steps, -128.0F, 127.0F));
+            EXPECT_EQ(back[at], static_cast<float>(integers[at] - zero) * scale);
+          }
+        }
+      }
+    }
+  }
 }
 
 TEST(ToQuantParams, UsesAsManyBitsOfTheStorageTypeAsAskedFor) {

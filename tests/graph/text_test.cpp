@@ -74,6 +74,24 @@ TEST(Print, NamesTheBitsThatIntegersUse) {
   EXPECT_EQ(parse(text).type(parse(text).inputs()[0]).quant->bits, 4);
 }
 
+TEST(Print, NamesTheBlocksThatShareScales) {
+  const std::string text =
+      "graph \"g\" opset 17 (%x : i8[3,2] q(axis=0, block=2, [0.5, 1, 2, 4], [0, 1, 2, 3], "
+      "bits=4)) -> (%x) {\n}\n";
+  EXPECT_EQ(print(parse(text)), text);
+  EXPECT_EQ(parse(text).type(parse(text).inputs()[0]).quant->block, 2);
+  const auto with = [](const std::string& params) {
+    return complaint("graph \"g\" opset 17 (%x : i8[3,2] q(axis=0, " + params +
+                     ")) -> (%x) {\n}\n");
+  };
+  EXPECT_NE(with("block=2, [0.5, 1], [0, 0]").find("2 scales"), std::string::npos);
+  EXPECT_NE(with("block=-2, [0.5, 1], [0, 0]").find("blocks of -2"), std::string::npos);
+  EXPECT_NE(complaint("graph \"g\" opset 17 (%x : i8[4294967296,4294967296] "
+                      "q(axis=0, block=2, [1], [0])) -> (%x) {\n}\n")
+                .find("2^63 bytes"),
+            std::string::npos);
+}
+
 TEST(Print, NamesTheStorageTypeThatFloatsStandFor) {
   const std::string text = "graph \"g\" opset 17 (%x : f32[2] u8 q(0.5, 3) @p) -> (%x) {\n}\n";
   EXPECT_EQ(print(parse(text)), text);

@@ -50,7 +50,7 @@ activations:
   granularity: per_tensor
   calibrator: {name: percentile, percentile: 99.9}
   dynamic: true
-weights: {storage: uint8, symmetric: false, narrow: false, bits: 4, power_of_two: true, granularity: per_tensor, calibrator: percentile, packed: true}
+weights: {storage: uint8, symmetric: false, narrow: false, bits: 4, block: 32, power_of_two: true, granularity: per_tensor, calibrator: percentile, packed: true}
 calibration:
   schedule: independent
   samples: 64
@@ -63,7 +63,7 @@ layers:
   - {match: {op: Conv, name: "features.0.*"}, activations: {storage: uint16, power_of_two: false, calibrator: {name: percentile, percentile: 99.99}}}
   - match: {name: "*/attention/*"}
     keep_float: true
-    weights: {narrow: false, bits: 3, power_of_two: true, storage: int8, granularity: per_axis}
+    weights: {narrow: false, bits: 3, block: 0, power_of_two: true, storage: int8, granularity: per_axis}
     accuracy: {equalization: none, bias_correction: true, rounding: nearest}
   - {match: {op: MatMul}, activations: {dynamic: false}}
 )");
@@ -80,6 +80,7 @@ layers:
                       .narrow = false,
                       .power_of_two = true,
                       .bits = 4,
+                      .block = 32,
                       .granularity = Granularity::kPerTensor,
                       .calibrator = {"percentile", {}},
                       .dynamic = false};
@@ -105,6 +106,7 @@ layers:
   expected.layers[1].name = "*/attention/*";
   expected.layers[1].keep_float = true;
   expected.layers[1].weights.bits = 3;
+  expected.layers[1].weights.block = 0;
   expected.layers[1].equalization = false;
   expected.layers[1].bias_correction = true;
   expected.layers[1].rounding = Rounding::kNearest;

@@ -133,6 +133,59 @@ TEST(QuantizedForms, WeightsOfFourBitsAreThoseOfEight) {
   EXPECT_EQ(Executable(halves).run(x), Executable(with_weights(false)).run(x));
 }
 
+/// y = MatMul(x, w) with weights [5, 2] in blocks of `size` rows, of as many bits.
+ModelBuilder with_blocks(std::int64_t size, std::int64_t blocks) {
+  ModelBuilder model(21);
+  model.input("x", {3, 5});
+  add_packed(model, "q", {5, 2}, "\x78\x1F\x2E\x35\x41");
+  add_packed(model, "z", {static_cast<int>(blocks), 2}, std::string("\x21\x0F\x30", 3));
+  model.constant("s", Tensor::of<float>({blocks, 2}, {0.5F, 1, 2, 4, 8, 16}))
+      .node("DequantizeLinear", {"q", "s", "z"}, {"w"},
+            {{"axis", std::int64_t{0}}, {"block_size", size}})
+      .node("MatMul", {"x", "w"}, {"y"})
+      .output("y");
+  return model;
+}
+
+TEST(QuantizedForms, WeightsInBlocksHaveAScaleForEach) {
+  const Graph file = with_blocks(2, 3).read();
+  const Graph integer = lower(from_qdq(file));
+  EXPECT_EQ(operators(integer), (Names{"Dequantize", "MatMul"}));
+  // Halves of bytes, the lower one first.
+  const std::vector<float> q{-8, 7, -1, 1, -2, 2, 5, 3, 1, 4};
+  const std::vector<float> z{1, 2, -1, 0, 0, 3};
+  const std::vector<float> s{0.5F, 1, 2, 4, 8, 16};
+  std::vector<float> x(15);
+  std::vector<float> y(6);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    x[i] = static_cast<float>(i) - 6;
+  }
+  for (std::size_t i = 0; i < y.size(); ++i) {  // of small numbers, all exact
+    for (std::size_t k = 0; k < 5; ++k) {
+      const std::size_t place = k / 2 * 2 + i % 2;
+      y[i] += x[i / 2 * 5 + k] * (q[k * 2 + i % 2] - z[place]) * s[place];
+    }
+  }
+  const std::vector<Tensor> inputs{Tensor::of<float>({3, 5}, x)};
+  EXPECT_EQ(Executable(file).run(inputs)[0].to_float(), y);
+  EXPECT_EQ(Executable(integer).run(inputs)[0].to_float(), y);
+}
+
+TEST(QuantizedForms, BlocksHaveAScaleEachAndASize) {
+  EXPECT_NE(complaint(with_blocks(3, 3)).find("has shape [3,2], expected [2,2]"),
+            std::string::npos)
+      << complaint(with_blocks(3, 3));
+  EXPECT_NE(complaint(with_blocks(-1, 3)).find("'block_size' is -1"), std::string::npos)
+      << complaint(with_blocks(-1, 3));
+  ModelBuilder quantizes(21);
+  quantizes.input("x", {4})
+      .constant("s", Tensor::of<float>({2}, {1, 2}))
+      .node("QuantizeLinear", {"x", "s"}, {"y"},
+            {{"axis", std::int64_t{0}}, {"block_size", std::int64_t{2}}})
+      .output("y");
+  EXPECT_NE(complaint(quantizes).find("block_size"), std::string::npos) << complaint(quantizes);
+}
+
 TEST(QuantizedForms, NothingIsQuantizedToFourBitsWhileRunning) {
   ModelBuilder model(21);
   model.input("x", {4}).constant("s", Tensor::scalar(0.5F));

@@ -138,6 +138,21 @@ TEST(WrittenOpset, IsRaisedTo21For16BitStorage) {
   EXPECT_TRUE(again(graph) == graph);
 }
 
+/// ONNX Runtime takes an operand that is listed without a name for one that is no constant.
+TEST(WrittenOperands, EndWithTheLastThatIsThere) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", {.shape = {4}});
+  const ValueId low = graph.add_constant("low", Tensor::scalar(-1.0F));
+  const NodeId clip =
+      graph.add_node("clip", "Clip", {x, low, ValueId{}}, {{"y", {.shape = {4}}}});
+  graph.set_outputs({graph.node(clip).outputs[0]});
+  const onnx::ModelProto proto = export_model(graph, {}).proto;
+  EXPECT_EQ(proto.graph().node(0).input_size(), 2);
+  graph.set_input(clip, 1, {});
+  graph.set_input(clip, 2, low);
+  EXPECT_EQ(export_model(graph, {}).proto.graph().node(0).input(1), "");
+}
+
 TEST(WrittenTypes, AreSymbolicWhereTheModelWas) {
   ModelBuilder model(13);
   model.input("x", {"N", 3}).node("Relu", {"x"}, {"h"}).node("Abs", {"h"}, {"y"}).output("y");

@@ -206,43 +206,42 @@ TEST_F(EditedTable, TakesSixteenBitsForActivationsWhereTheTargetHasThem) {
 }
 
 TEST_F(EditedTable, WithFaultsSaysAllOfThem) {
-  EXPECT_EQ(
-      faults_of({{"version: 1", "version: 2"},
-                 {"target: \"ort-cpu\"", "target: \"other\""},
-                 {"data: \"a\"", "data: \"xyz\""},
-                 {"samples: 5", "samples: -5"},
-                 {"[2, 4, 4]", "[2, 0, 4.5]"},
-                 {"scale: 0.25", "scale: 0"},
-                 {"zero_point: 8", "zero_point: 256"},
-                 {"enabled: true", "enabled: maybe"},
-                 {"calibrator: \"max\"", "calibratr: \"max\""},
-                 {"seen: [-1, 3.5]", "seen: [3.5, -1]"},
-                 {"clipped: [0, 0.125]", "clipped: [0, 1.125]"},
-                 {"storage: int8", "storage: int4"},
-                 {"scale: [0.5, 0.125]", "scale: [0.5, nan]"},
-                 {"widened_channels: [0]", "widened_channels: [-1]"},
-                 {"bias_correction: [0.5, -1]", "bias_correction: [0.5, 1e99]"}}),
-      "t.yaml:2:10: 'version' is '2', expected 1\n"
-      "t.yaml:4:9: 'target' is 'other', expected 'ort-cpu', as the configuration says\n"
-      "t.yaml:6:7: 'data' is 'xyz', expected a hexadecimal number\n"
-      "t.yaml:7:10: 'samples' is '-5', expected an integer of at least 0\n"
-      "t.yaml:9:12: an entry of 'x' is '0', expected an integer of at least 1\n"
-      "t.yaml:9:15: an entry of 'x' is '4.5', expected an integer of at least 1\n"
-      "t.yaml:14:14: 'enabled' is 'maybe', expected true or false\n"
-      "t.yaml:16:12: 'scale' is '0', expected a number above 0\n"
-      "t.yaml:17:17: 'zero_point' is '256', expected an integer in [0,255]\n"
-      "t.yaml:20:12: an entry of 'seen' is '3.5', expected two numbers, [LOW, HIGH]\n"
-      "t.yaml:20:17: an entry of 'seen' is '-1', expected two numbers, [LOW, HIGH]\n"
-      "t.yaml:22:14: 'clipped' is a list, expected two numbers in [0,1]\n"
-      "t.yaml:18:5: unknown key 'calibratr', expected name, role, enabled, storage, "
-      "narrow, bits, axis, scale, zero_point, calibrator, elements, seen, chosen, clipped, "
-      "widened_channels or rounding\n"
-      "t.yaml:27:14: 'storage' is 'int4', expected int8, uint8, int16 or uint16\n"
-      "t.yaml:30:18: an entry of 'scale' is 'nan', expected a number above 0\n"
-      "t.yaml:36:24: an entry of 'widened_channels' is '-1', expected an integer in "
-      "[0,2147483647]\n"
-      "t.yaml:41:28: an entry of 'bias_correction' is '1e99', expected a number\n"
-      "  hint: did you mean 'calibrator', 'int8'?");
+  EXPECT_EQ(faults_of({{"version: 1", "version: 2"},
+                       {"target: \"ort-cpu\"", "target: \"other\""},
+                       {"data: \"a\"", "data: \"xyz\""},
+                       {"samples: 5", "samples: -5"},
+                       {"[2, 4, 4]", "[2, 0, 4.5]"},
+                       {"scale: 0.25", "scale: 0"},
+                       {"zero_point: 8", "zero_point: 256"},
+                       {"enabled: true", "enabled: maybe"},
+                       {"calibrator: \"max\"", "calibratr: \"max\""},
+                       {"seen: [-1, 3.5]", "seen: [3.5, -1]"},
+                       {"clipped: [0, 0.125]", "clipped: [0, 1.125]"},
+                       {"storage: int8", "storage: int4"},
+                       {"scale: [0.5, 0.125]", "scale: [0.5, nan]"},
+                       {"widened_channels: [0]", "widened_channels: [-1]"},
+                       {"bias_correction: [0.5, -1]", "bias_correction: [0.5, 1e99]"}}),
+            "t.yaml:2:10: 'version' is '2', expected 1\n"
+            "t.yaml:4:9: 'target' is 'other', expected 'ort-cpu', as the configuration says\n"
+            "t.yaml:6:7: 'data' is 'xyz', expected a hexadecimal number\n"
+            "t.yaml:7:10: 'samples' is '-5', expected an integer of at least 0\n"
+            "t.yaml:9:12: an entry of 'x' is '0', expected an integer of at least 1\n"
+            "t.yaml:9:15: an entry of 'x' is '4.5', expected an integer of at least 1\n"
+            "t.yaml:14:14: 'enabled' is 'maybe', expected true or false\n"
+            "t.yaml:16:12: 'scale' is '0', expected a number above 0\n"
+            "t.yaml:17:17: 'zero_point' is '256', expected an integer in [0,255]\n"
+            "t.yaml:20:12: an entry of 'seen' is '3.5', expected two numbers, [LOW, HIGH]\n"
+            "t.yaml:20:17: an entry of 'seen' is '-1', expected two numbers, [LOW, HIGH]\n"
+            "t.yaml:22:14: 'clipped' is a list, expected two numbers in [0,1]\n"
+            "t.yaml:18:5: unknown key 'calibratr', expected name, role, enabled, storage, "
+            "narrow, bits, axis, block, scale, zero_point, calibrator, elements, seen, chosen, "
+            "clipped, widened_channels or rounding\n"
+            "t.yaml:27:14: 'storage' is 'int4', expected int8, uint8, int16 or uint16\n"
+            "t.yaml:30:18: an entry of 'scale' is 'nan', expected a number above 0\n"
+            "t.yaml:36:24: an entry of 'widened_channels' is '-1', expected an integer in "
+            "[0,2147483647]\n"
+            "t.yaml:41:28: an entry of 'bias_correction' is '1e99', expected a number\n"
+            "  hint: did you mean 'calibrator', 'int8'?");
 }
 
 TEST_F(EditedTable, ThatHasOtherPointsThanTheModelSaysWhich) {

@@ -171,8 +171,16 @@ bool has_source(const Options& options) {
   return options.has("data") || options.has("stats") || options.has("table");
 }
 
+/// Whether a network can be quantized with no more than its weights, if it has nothing else
+/// that is to be: the library says what else needs samples.
+bool may_need_no_samples(const Config& config) {
+  return config.activations.dynamic || config.weights.block != 0 ||
+         std::any_of(config.layers.begin(), config.layers.end(),
+                     [](const LayerRule& rule) { return rule.weights.block.value_or(0) != 0; });
+}
+
 void require_source(const Options& options, const Config& config) {
-  if (!has_source(options) && !config.activations.dynamic) {
+  if (!has_source(options) && !may_need_no_samples(config)) {
     throw Error(ErrorCode::kInvalidConfig, "quantize", "option '--data' is missing")
         .expected(
             "samples with '--data', statistics of them with '--stats', or parameters with "

@@ -106,6 +106,9 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
   const Operand& output = request.outputs[0];
   const QuantParams* from = input.type->quant ? &*input.type->quant : nullptr;
   const QuantParams* to = output.type->quant ? &*output.type->quant : nullptr;
+  if ((from != nullptr && from->block != 0) || (to != nullptr && to->block != 0)) {
+    return nullptr;  // constants, which need no kernel
+  }
   if (op == "SimulatedQuantize" && to != nullptr) {
     return quantizer<float>(conversion(output, *to));
   }

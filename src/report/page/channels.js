@@ -96,7 +96,12 @@ function worstChannels(weight) {
 
 function weightSection(weight) {
   const channels = weight.channels ?? [];
-  const axis = isNumber(weight.axis) ? `one scale per channel (axis ${weight.axis})` : "one scale";
+  const axis =
+    weight.block > 0
+      ? `one scale for each ${weight.block} neighbours along axis ${weight.axis}`
+      : isNumber(weight.axis)
+        ? `one scale per channel (axis ${weight.axis})`
+        : "one scale";
   return element(
     "section",
     {},

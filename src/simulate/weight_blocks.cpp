@@ -1,0 +1,48 @@
+#include "simulate/weight_blocks.h"
+
+namespace tare {
+namespace {
+
+ValueId affine(AffineBuilder& builder, const Match& match) {
+  const Graph& graph = builder.graph();
+  const Node& node = graph.node(match.root());
+  std::vector<ValueId> operands = node.inputs;
+  operands[1] = builder.weight(node, operands[1], *weight_block_axis(graph, node));
+  return builder.apply(node, operands);
+}
+
+}  // namespace
+
+std::optional<int> weight_block_axis(const Graph& graph, const Node& node) {
+  if ((node.op != "Gemm" && node.op != "MatMul") || graph.constant(node.inputs[0]) != nullptr) {
+    return std::nullopt;
+  }
+  const Tensor* weights = graph.constant(node.inputs[1]);
+  if (weights == nullptr || weights->dtype() != DType::kFloat32 ||
+      weights->shape().size() < 2) {
+    return std::nullopt;
+  }
+  const int rank = static_cast<int>(weights->shape().size());
+  return node.attributes.integer("transB", 0) != 0 ? rank - 1 : rank - 2;
+}
+
+const QuantPattern& weight_blocks() {
+  static const QuantPattern pattern{
+      .name = "weight_blocks",
+      .summary = "a float product of weights in blocks",
+      .pattern =
+          [] {
+            return any_op().where([](const Graph& graph, const Node& node) {
+              return weight_block_axis(graph, node).has_value();
+            });
+          },
+      .simulate = affine,
+      .quantize = affine};
+  return pattern;
+}
+
+bool has_weight_blocks(const Region& region) {
+  return region.pattern == &weight_blocks();
+}
+
+}  // namespace tare
