@@ -30,6 +30,7 @@ for target in "$@"; do
   rm -rf "$scratch/seeds"
   TMPDIR=$scratch "$fuzzer" --seeds="$scratch/seeds"
   [ ! -d "$cases" ] || cp "$cases"/* "$scratch/seeds"
+  : >"$found.log"
   runs=0
   start=$(date +%s)
   end=$((start + seconds))
@@ -41,8 +42,9 @@ for target in "$@"; do
       -malloc_limit_mb=1000000 \
       -print_final_stats=1 -artifact_prefix="$found/" \
       ${words:+$([ -f "$words" ] && echo "-dict=$words")} \
-      "$corpus" "$scratch/seeds" >"$found.log" 2>&1 || true
-    runs=$((runs + $(sed -n 's/^stat::number_of_executed_units: *//p' "$found.log" | tail -n 1 | grep . || echo 0)))
+      "$corpus" "$scratch/seeds" >"$scratch/log" 2>&1 || true
+    runs=$((runs + $(sed -n 's/^stat::number_of_executed_units: *//p' "$scratch/log" | tail -n 1 | grep . || echo 0)))
+    cat "$scratch/log" >>"$found.log"
     rm -rf "$scratch"/tare-fuzz-*
   done
   findings=$(($(find "$found" -type f | wc -l) - before))

@@ -66,9 +66,9 @@ std::int64_t top_class(std::span<const float> scores);
 
 }  // namespace tare
 
-/// Entry point of a file in src/metrics/; the file name is `stem`. A shared object of such a file,
-/// compiled with TARE_PLUGIN defined, is what `plugins:` of a configuration names; its entry
-/// point tells the version of this interface by its name.
+/// Entry point of a file in src/metrics/; the file name is `stem`. A shared object of such a
+/// file, compiled with TARE_PLUGIN defined, is what `plugins:` of a configuration names; its
+/// entry point tells the version of this interface by its name.
 #ifdef TARE_PLUGIN
 #define TARE_METRIC(stem)                                     \
   static ::tare::MetricInfo tare_metric_##stem();             \

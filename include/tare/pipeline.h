@@ -45,9 +45,9 @@ struct Toolkit {
 };
 
 /// Adds the calibrators and metrics of shared objects (one each or one of them, made from files
-/// like those in calibrators/ and src/metrics/). They stay loaded. Throws Error(kIo) for one that
-/// cannot be loaded, Error(kInvalidConfig) for one that is no plug-in of this version or whose
-/// name is taken.
+/// like those in calibrators/ and src/metrics/). They stay loaded. Throws Error(kIo) for one
+/// that cannot be loaded, Error(kInvalidConfig) for one that is no plug-in of this version or
+/// whose name is taken.
 void load_plugins(const std::vector<std::filesystem::path>&, Toolkit&);
 
 /// Reads a model with every operator the executor has; symbolic dimensions are bound by `dims`,

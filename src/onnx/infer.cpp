@@ -238,7 +238,13 @@ std::vector<TensorType> infer_gelu(const InferenceRequest& request) {
                     std::to_string(request.results) + " results")
         .expected("1 of each");
   }
-  return {*request.operands[0].type};
+  const TensorType& type = *request.operands[0].type;
+  if (!is_float(type.dtype)) {
+    throw Error(ErrorCode::kInvalidModel, "",
+                "operand 0 'X' is " + std::string(name_of(type.dtype)))
+        .expected("a float type");
+  }
+  return {type};
 }
 
 /// Windows of AveragePool may be dilated since opset 19. The library knows that of MaxPool

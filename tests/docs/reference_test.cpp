@@ -69,11 +69,11 @@ std::string metrics() {
   for (const MetricInfo& info : Toolkit::builtin().metrics) {
     rows.push_back({code(info.name), std::string(info.summary)});
   }
-  return page(
-             "Metrics",
-             "What judges a quantized network beside the figures of a [report](../report.md), "
-             "in conditions such as\n`--require 'output.kl<=0.01'`. "
-             "[Those of your own](../adding.md#a-metric-srcmetricsnamecpp) come from `plugins`.") +
+  return page("Metrics",
+              "What judges a quantized network beside the figures of a [report](../report.md), "
+              "in conditions such as\n`--require 'output.kl<=0.01'`. "
+              "[Those of your own](../adding.md#a-metric-srcmetricsnamecpp) come from "
+              "`plugins`.") +
          table({"name", "is"}, rows);
 }
 

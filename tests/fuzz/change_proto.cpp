@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <random>
 #include <string>
@@ -113,6 +114,11 @@ class Changing {
                                          std::numeric_limits<double>::infinity()};
     return kNotable[below(kNotable.size())];
   }
+  float single() {
+    const double value = real();
+    return std::isfinite(value) ? static_cast<float>(std::clamp(value, -3e38, 3e38))
+                                : static_cast<float>(value);
+  }
   std::string text(std::string before) {
     if (below(4) != 0) {
       return words_[below(words_.size())];
@@ -138,7 +144,7 @@ class Changing {
       case FieldDescriptor::CPPTYPE_UINT64:
         return reflection.SetUInt64(&message, &field, static_cast<std::uint64_t>(integer()));
       case FieldDescriptor::CPPTYPE_FLOAT:
-        return reflection.SetFloat(&message, &field, static_cast<float>(real()));
+        return reflection.SetFloat(&message, &field, single());
       case FieldDescriptor::CPPTYPE_DOUBLE:
         return reflection.SetDouble(&message, &field, real());
       case FieldDescriptor::CPPTYPE_ENUM:
@@ -194,7 +200,7 @@ class Changing {
       case FieldDescriptor::CPPTYPE_UINT64:
         return reflection.AddUInt64(&message, &field, static_cast<std::uint64_t>(integer()));
       case FieldDescriptor::CPPTYPE_FLOAT:
-        return reflection.AddFloat(&message, &field, static_cast<float>(real()));
+        return reflection.AddFloat(&message, &field, single());
       case FieldDescriptor::CPPTYPE_DOUBLE:
         return reflection.AddDouble(&message, &field, real());
       case FieldDescriptor::CPPTYPE_STRING:
@@ -215,7 +221,7 @@ class Changing {
       case FieldDescriptor::CPPTYPE_INT64:
         return reflection.SetRepeatedInt64(&message, &field, at, integer());
       case FieldDescriptor::CPPTYPE_FLOAT:
-        return reflection.SetRepeatedFloat(&message, &field, at, static_cast<float>(real()));
+        return reflection.SetRepeatedFloat(&message, &field, at, single());
       case FieldDescriptor::CPPTYPE_STRING:
         return reflection.SetRepeatedString(
             &message, &field, at, text(reflection.GetRepeatedString(message, &field, at)));

@@ -152,7 +152,8 @@ TEST_P(AnyPartition, OfAnIntegerGraphTakesAllThatIsAmongStorageValues) {
     const bool is_among_storage_values =
         std::all_of(node.inputs.begin(), node.inputs.end(),
                     [&](ValueId operand) {
-                      return graph.constant(operand) != nullptr || graph.type(operand).quant;
+                      return !operand || graph.constant(operand) != nullptr ||
+                             graph.type(operand).quant;
                     }) &&
         graph.type(node.outputs[0]).quant;
     EXPECT_EQ(taken.contains(id),
