@@ -38,7 +38,7 @@ for target in "$@"; do
   # It ends with its first finding, and is begun anew.
   while now=$(date +%s) && [ "$now" -lt "$end" ]; do
     # Libraries ask for as much at once as a file says, and are refused it or never touch it.
-    TMPDIR=$scratch "$fuzzer" -max_total_time=$((end - now)) -timeout=30 -rss_limit_mb=3000 \
+    TMPDIR=$scratch "$fuzzer" -max_total_time=$((end - now)) -timeout=30 -report_slow_units=30 -rss_limit_mb=3000 \
       -malloc_limit_mb=1000000 \
       -print_final_stats=1 -artifact_prefix="$found/" \
       ${words:+$([ -f "$words" ] && echo "-dict=$words")} \
