@@ -2,8 +2,8 @@
 #include "tare/statistics.h"
 
 #include "equalize/channel_classes.h"
-#include "equalize/contest.h"
 #include "equalize/migrating_factors.h"
+#include "equalize/version_trial.h"
 #include "execute/feed.h"
 #include "graph/scores.h"
 #include "simulate/settings.h"
@@ -146,24 +146,24 @@ Statistics divided(Statistics seen, const ChannelFactors& factors, const Graph& 
 }
 
 /// Factors between layers whose channels are axis 1.
-ChannelFactors spreading_factors(const Contest& contest) {
-  const SimulatedGraph plain = contest.simulate(contest.graph);
-  const Settings settings(plain.source, contest.config, contest.target);
+ChannelFactors spreading_factors(const VersionTrial& trial) {
+  const SimulatedGraph plain = trial.simulate(trial.graph);
+  const Settings settings(plain.source, trial.config, trial.target);
   const ChannelClasses classes(plain.source,
                                [&](const Node& node) { return settings.equalizes(node); });
   if (!has_free_channels(plain.source, classes)) {
     return {};
   }
-  const Statistics seen = collect(plain, contest.data, contest.options);
+  const Statistics seen = collect(plain, trial.data, trial.options);
   ChannelFactors factors = factors_for(plain, seen, classes);
   if (factors.empty()) {
     return factors;
   }
-  const SimulatedGraph equal = contest.simulate(equalize(contest.graph, factors));
+  const SimulatedGraph equal = trial.simulate(equalize(trial.graph, factors));
   Statistics after_seen = divided(seen, factors, plain.source, classes);
   after_seen.model = model_digest(equal.source);
-  return contest.is_clearly_better({equal, after_seen}, {plain, seen}) ? factors
-                                                                       : ChannelFactors{};
+  return trial.is_clearly_better({equal, after_seen}, {plain, seen}) ? factors
+                                                                     : ChannelFactors{};
 }
 
 }  // namespace
@@ -176,7 +176,7 @@ ChannelFactors equalizing_factors(const Graph& whole, const Dataset& data, const
   if (feed.samples() < kSeen) {
     return {};
   }
-  Contest contest{
+  VersionTrial trial{
       .graph = up_to_scores(whole),
       .data = data,
       .config = config,
@@ -184,9 +184,9 @@ ChannelFactors equalizing_factors(const Graph& whole, const Dataset& data, const
       .patterns = patterns,
       .calibrators = calibrators,
       .options = {.threads = options.threads, .samples = std::max(kSeen, feed.batch())}};
-  ChannelFactors factors = spreading_factors(contest);
-  contest.graph = equalize(std::move(contest.graph), factors);
-  factors.merge(migrating_factors(contest));
+  ChannelFactors factors = spreading_factors(trial);
+  trial.graph = equalize(std::move(trial.graph), factors);
+  factors.merge(migrating_factors(trial));
   return factors;
 }
 

@@ -27,9 +27,10 @@ bool is_open(const SimulatedGraph& simulated, const MigrationSite& site) {
 }
 
 /// Those that the configuration leaves open.
-std::vector<MigrationSite> open_sites(const SimulatedGraph& simulated, const Contest& contest) {
+std::vector<MigrationSite> open_sites(const SimulatedGraph& simulated,
+                                      const VersionTrial& trial) {
   const Graph& graph = simulated.source;
-  const Settings settings(graph, contest.config, contest.target);
+  const Settings settings(graph, trial.config, trial.target);
   std::vector<MigrationSite> sites = migration_sites(graph);
   std::erase_if(sites, [&](const MigrationSite& site) {
     const auto is_left_alone = [&](const ChannelConstant& constant) {
@@ -54,7 +55,7 @@ void observe(const Tensor& value, std::vector<float>& largest) {
 
 /// The largest magnitude of each channel on the samples.
 Magnitudes magnitudes(Graph graph, const std::vector<MigrationSite>& sites,
-                      const Contest& contest) {
+                      const VersionTrial& trial) {
   Magnitudes nothing;
   std::vector<ValueId> values;
   for (const MigrationSite& site : sites) {
@@ -64,12 +65,12 @@ Magnitudes magnitudes(Graph graph, const std::vector<MigrationSite>& sites,
   graph.set_outputs(values);
   graph.erase_unused();
   const Executable executable(graph);
-  const Feed feed(graph, contest.data, contest.options.samples);
+  const Feed feed(graph, trial.data, trial.options.samples);
   struct Worker {
     std::optional<Executable::Workspace> workspace;
     Magnitudes largest;
   };
-  std::vector<Worker> workers(static_cast<std::size_t>(thread_count(contest.options.threads)));
+  std::vector<Worker> workers(static_cast<std::size_t>(thread_count(trial.options.threads)));
   parallel_for(feed.chunks(), static_cast<int>(workers.size()),
                [&](std::size_t w, std::size_t chunk) {
                  Worker& worker = workers[w];
@@ -131,13 +132,13 @@ std::vector<float> migration_factors(std::span<const float> activation_magnitude
   return result;
 }
 
-ChannelFactors migrating_factors(const Contest& contest) {
-  const SimulatedGraph plain = contest.simulate(contest.graph);
-  const std::vector<MigrationSite> sites = open_sites(plain, contest);
+ChannelFactors migrating_factors(const VersionTrial& trial) {
+  const SimulatedGraph plain = trial.simulate(trial.graph);
+  const std::vector<MigrationSite> sites = open_sites(plain, trial);
   if (sites.empty()) {
     return {};
   }
-  const Magnitudes seen = magnitudes(plain.source, sites, contest);
+  const Magnitudes seen = magnitudes(plain.source, sites, trial);
   ChannelFactors factors;
   for (std::size_t i = 0; i < sites.size(); ++i) {
     const std::vector<float> weights = weight_magnitudes(plain.source, sites[i]);
@@ -150,10 +151,10 @@ ChannelFactors migrating_factors(const Contest& contest) {
   if (factors.empty()) {
     return factors;
   }
-  const SimulatedGraph changed = contest.simulate(equalize(contest.graph, factors));
-  const Statistics plain_seen = collect(plain, contest.data, contest.options);
-  const Statistics changed_seen = collect(changed, contest.data, contest.options);
-  return contest.is_clearly_better({changed, changed_seen}, {plain, plain_seen})
+  const SimulatedGraph changed = trial.simulate(equalize(trial.graph, factors));
+  const Statistics plain_seen = collect(plain, trial.data, trial.options);
+  const Statistics changed_seen = collect(changed, trial.data, trial.options);
+  return trial.is_clearly_better({changed, changed_seen}, {plain, plain_seen})
              ? factors
              : ChannelFactors{};
 }

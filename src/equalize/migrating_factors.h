@@ -2,8 +2,8 @@
 
 #include "tare/equalize.h"
 
-#include "equalize/contest.h"
 #include "equalize/migration.h"
+#include "equalize/version_trial.h"
 
 #include <span>
 #include <vector>
@@ -18,6 +18,6 @@ std::vector<float> migration_factors(std::span<const float> activation_magnitude
 
 /// Such factors for the sites of the graph whose values are quantized and have outliers; none
 /// where they do not help clearly.
-ChannelFactors migrating_factors(const Contest&);
+ChannelFactors migrating_factors(const VersionTrial&);
 
 }  // namespace tare

@@ -247,10 +247,9 @@ StorageFunction hard_swish_function(const FunctionRequest& request) {
   const StorageSide from = request.from;
   const StorageSide to = request.to;
   const float fine = 0x1p-7F * from.scale;
-  const FixedPointFactor result =
-      fixed_point_factor(static_cast<double>(finite_factor(fine / to.scale)));
+  const FixedPointFactor result = fixed_point_factor(static_cast<double>(fine / to.scale));
   const FixedPointFactor gate =
-      fixed_point_factor(static_cast<double>(finite_factor(fine / (3.0F / 32768.0F))));
+      fixed_point_factor(static_cast<double>(fine / (3.0F / 32768.0F)));
   const std::int32_t result16 = in_16_bits(result.significand);
   const std::int32_t gate16 = in_16_bits(gate.significand);
   if (result.exponent > 0 || result.exponent < -31 || gate.exponent < -31) {

@@ -1,5 +1,7 @@
 #include "tare/search.h"
 
+#include "simulate/weight_blocks.h"
+
 namespace tare {
 
 std::set<std::string> affordable_points(const SimulatedGraph& simulated, const Config& config,
@@ -10,6 +12,9 @@ std::set<std::string> affordable_points(const SimulatedGraph& simulated, const C
       (1 + slowdown) * assign(graph, config, simulated.target, patterns, {}).nanoseconds;
   std::set<std::string> result;
   for (const Region& region : simulated.regions) {
+    if (has_weight_blocks(region)) {
+      continue;  // asked for, so it stays whatever it costs
+    }
     // Nobody pays that much.
     const double price = 1e3 * limit;
     std::map<std::string, double> prices;

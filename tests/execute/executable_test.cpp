@@ -34,6 +34,15 @@ TEST(Executable, RunsAConvolutionFollowedByAProduct) {
   EXPECT_EQ(result[0].to_float(), std::vector<float>(20, 18.F));
 }
 
+TEST(Executable, HasNothingToDoWhereResultsHaveNoElementsHoweverLargeTheirOtherExtents) {
+  const Graph graph = parse(
+      "graph \"g\" opset 17 (%x : f32[0,4]) -> (%y) {\n"
+      "const %pads : i64[4] = [0, 0, 0, 1099511627772]\n"
+      "%y = Pad(%x, %pads) : f32[0,1099511627776]\n}");
+  const auto result = Executable(graph).run(std::vector{Tensor(DType::kFloat32, {0, 4})});
+  EXPECT_EQ(result[0].shape(), (Shape{0, std::int64_t{1} << 40}));
+}
+
 TEST(Executable, TakesInputsInTheOrderInWhichItShowsValues) {
   // One half of a network shows what the other half takes.
   testing::Random random(3);

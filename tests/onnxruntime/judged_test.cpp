@@ -117,17 +117,10 @@ TEST_P(Judged, RunsActivationsOf16BitsAsOurExecutorDoes) {
       const fs::path file = folder_ / "wide.onnx";
       write_onnx(export_form(q.integer, form, q.simulated.target), file);
       const auto b = theirs(file);
-      ASSERT_EQ(a[0].size(), b[0].size());
-      double error = 0;
-      double power = 0;
-      for (std::size_t k = 0; k < a[0].size(); ++k) {
-        const double x = static_cast<double>(a[0][k]);
-        error += (x - static_cast<double>(b[0][k])) * (x - static_cast<double>(b[0][k]));
-        power += x * x;
-      }
       // Float sums are rounded where ours are exact, so that some values are a step of 2^-16 of
       // their range off: 90 dB and more below them, and less by what the layers behind add.
-      EXPECT_LT(error, 1e-6 * power) << storage << " in form " << static_cast<int>(form);
+      EXPECT_LT(relative_error(a[0], b[0]), 1e-6)
+          << storage << " in form " << static_cast<int>(form);
     }
   }
 }
@@ -146,16 +139,9 @@ TEST_P(Judged, RunsWeightsOfFourBitsAsThoseOfEight) {
   EXPECT_LT(fs::file_size(halves), fs::file_size(bytes));
   const auto a = theirs(bytes);
   const auto b = theirs(halves);
-  double error = 0;
-  double power = 0;
-  for (std::size_t k = 0; k < a[0].size(); ++k) {
-    const double x = static_cast<double>(a[0][k]);
-    error += (x - static_cast<double>(b[0][k])) * (x - static_cast<double>(b[0][k]));
-    power += x * x;
-  }
   // One runs integer kernels, the other float ones between conversions: values that lie on
   // halves fall a step of 8 bits apart, and layers behind them make more of it.
-  EXPECT_LT(error, 0.01 * power);
+  EXPECT_LT(relative_error(a[0], b[0]), 0.01);
 }
 
 TEST_P(Judged, RunsWeightsInBlocksAsOurExecutorDoes) {
@@ -170,16 +156,9 @@ TEST_P(Judged, RunsWeightsInBlocksAsOurExecutorDoes) {
     write_onnx(export_form(q.integer, Form::kQdq, q.simulated.target), file);
     const auto a = ours(q.integer);
     const auto b = theirs(file);
-    double error = 0;
-    double power = 0;
-    for (std::size_t k = 0; k < a[0].size(); ++k) {
-      const double x = static_cast<double>(a[0][k]);
-      error += (x - static_cast<double>(b[0][k])) * (x - static_cast<double>(b[0][k]));
-      power += x * x;
-    }
     // Float products end in each engine's own last bits, so that values which lie on halves
     // fall a step of 8 bits apart, and layers behind them make more of it.
-    EXPECT_LT(error, 0.01 * power) << packed;
+    EXPECT_LT(relative_error(a[0], b[0]), 0.01) << packed;
   }
 }
 

@@ -50,15 +50,7 @@ class WeightBlocksThere : public WithJudge {
     const auto theirs =
         judge_->run(file, write_raw_samples(integer, data, 0, folder_), folder_ / "outputs")[0];
     const auto ours = Executable(integer).run(std::vector<Tensor>{sample})[0].to_float();
-    EXPECT_EQ(ours.size(), theirs.size());
-    double squares = 0;
-    double differences = 0;
-    for (std::size_t i = 0; i < std::min(ours.size(), theirs.size()); ++i) {
-      const double y = static_cast<double>(ours[i]);
-      squares += y * y;
-      differences += std::pow(y - static_cast<double>(theirs[i]), 2);
-    }
-    return differences / squares;
+    return relative_error(ours, theirs);
   }
 
   /// Sums of fifty products in float32.

@@ -306,6 +306,19 @@ TEST_F(WeightBlocks, AreThoseOfTheLayersThatAskForThem) {
   }
 }
 
+TEST_F(WeightBlocks, AreNotTriedInFloatAsTheyWereAskedFor) {
+  const Digits digits;
+  const Config config = blocks_of(16);
+  const QuantizeResult result =
+      quantize(digits.model, *digits.data, config, Toolkit::builtin());
+  const auto points =
+      affordable_points(result.simulated, config, Toolkit::builtin().patterns, 1);
+  EXPECT_FALSE(points.empty());
+  for (const std::string& point : points) {
+    EXPECT_EQ(result.simulated.find(point)->spec.block, 0) << point;
+  }
+}
+
 TEST_F(WeightBlocks, AreNotAskedOfOtherOperators) {
   Config config;
   for (const char* op : {"Conv", "Gemm", "ConvTranspose"}) {

@@ -121,9 +121,9 @@ std::unique_ptr<Kernel> product(const BinaryRequest& r, Rescale rescale) {
   } else if (r.is_tvm()) {
     factor = static_cast<double>(scale) / scale_y;
   }
-  return each<Q>(
-      r, [=, fixed = fixed_point_factor(finite_factor(factor))](
-             std::int32_t a, std::int32_t b) { return std::int64_t{rescale(a * b, fixed)}; });
+  return each<Q>(r, [=, fixed = fixed_point_factor(factor)](std::int32_t a, std::int32_t b) {
+    return std::int64_t{rescale(a * b, fixed)};
+  });
 }
 
 template <class Q>

@@ -47,8 +47,8 @@ Finish image_mean(const MeanRequest& r) {
   const float shift =
       static_cast<float>(r.from.zero_point[0]) * r.from.scale[0] / r.to.scale[0];
   const std::int64_t zero = r.to.zero_point[0] - rounded(shift);
-  const FixedPointFactor factor = fixed_point_factor(static_cast<double>(
-      finite_factor(r.from.scale[0] / (static_cast<float>(r.each) * r.to.scale[0]))));
+  const FixedPointFactor factor = fixed_point_factor(
+      static_cast<double>(r.from.scale[0] / (static_cast<float>(r.each) * r.to.scale[0])));
   return [=](std::int64_t sum) { return rescale_twice(saturated(sum), factor) + zero; };
 }
 

@@ -12,7 +12,7 @@
 namespace tare {
 
 /// Finds out which version of a float graph is easier to quantize, on the samples of `options`.
-struct Contest {
+struct VersionTrial {
   Graph graph;
   const Dataset& data;
   const Config& config;

@@ -1,4 +1,4 @@
-#include "equalize/contest.h"
+#include "equalize/version_trial.h"
 
 #include "calibrate/trial.h"
 
@@ -68,11 +68,11 @@ class Network {
 
 }  // namespace
 
-SimulatedGraph Contest::simulate(const Graph& version) const {
+SimulatedGraph VersionTrial::simulate(const Graph& version) const {
   return tare::simulate(version, config, target, patterns);
 }
 
-bool Contest::is_clearly_better(const Version& changed, const Version& plain) const {
+bool VersionTrial::is_clearly_better(const Version& changed, const Version& plain) const {
   const std::vector<CalibratorInfo> quick = that_keep_everything(calibrators);
   const auto network = [&](const Version& version) {
     return Network(version.simulated,
