@@ -3,7 +3,18 @@
 #include "tare/error.h"
 #include "tare/pipeline.h"
 
+#include <algorithm>
+
 namespace tare::cli {
+namespace {
+
+/// Models without are integers from end to end, with nothing to dequantize.
+bool has_real_inputs(const Graph& graph) {
+  return std::any_of(graph.inputs().begin(), graph.inputs().end(),
+                     [&](ValueId input) { return is_float(graph.type(input).dtype); });
+}
+
+}  // namespace
 
 Flag numerics_flag() {
   return {.name = "numerics",
@@ -12,22 +23,29 @@ Flag numerics_flag() {
           .choices = numerics_names()};
 }
 
-std::optional<Numerics> chosen_numerics(const Graph& model, const Options& options) {
-  if (!options.has("numerics")) {
-    return std::nullopt;
-  }
-  if (!is_quantized(model)) {
+std::optional<Numerics> asked_numerics(const Options& options) {
+  return options.has("numerics") ? std::optional(numerics_from_name(options.text("numerics")))
+                                 : std::nullopt;
+}
+
+Graph load_for_numerics(const std::string& model,
+                        const std::map<std::string, std::int64_t>& dims, const Dataset* data,
+                        const Options& options) {
+  const std::optional<Numerics> numerics = asked_numerics(options);
+  Graph graph = load_model(model, dims, data, numerics.value_or(Numerics::kOnnx));
+  if (numerics && !is_quantized(graph) && has_real_inputs(graph)) {
     throw Error(ErrorCode::kInvalidConfig, "", "option '--numerics' is given for a float model")
         .expected("a quantized one");
   }
-  return numerics_from_name(options.text("numerics"));
+  return graph;
 }
 
-Graph runnable(Graph model, const Options& options) {
+Graph load_runnable(const std::string& model, const Dataset* data, const Options& options) {
   const Toolkit& toolkit = Toolkit::builtin();
-  const std::optional<Numerics> numerics = chosen_numerics(model, options);
-  return numerics ? with_numerics(lower_quantized(std::move(model), {}, toolkit), *numerics)
-                  : ready_to_run(std::move(model), {}, toolkit);
+  const std::optional<Numerics> numerics = asked_numerics(options);
+  Graph graph = load_for_numerics(model, {}, data, options);
+  return numerics ? with_numerics(lower_quantized(std::move(graph), {}, toolkit), *numerics)
+                  : ready_to_run(std::move(graph), {}, toolkit);
 }
 
 }  // namespace tare::cli

@@ -1,20 +1,28 @@
 #pragma once
 
+#include "tare/dataset.h"
 #include "tare/graph.h"
 #include "tare/numerics.h"
 
 #include "flags.h"
 
+#include <cstdint>
+#include <map>
 #include <optional>
+#include <string>
 
 namespace tare::cli {
 
 /// Whose integer arithmetic a quantized model runs with.
 Flag numerics_flag();
-/// What the options say; absent when they say nothing. Throws Error(kInvalidConfig) when the
-/// model is no quantized one.
-std::optional<Numerics> chosen_numerics(const Graph& model, const Options&);
+/// What the options say; absent when they say nothing.
+std::optional<Numerics> asked_numerics(const Options&);
+/// load_model() for those numerics. Throws Error(kInvalidConfig) when the options say some and
+/// the model is no quantized one.
+Graph load_for_numerics(const std::string& model,
+                        const std::map<std::string, std::int64_t>& dims, const Dataset* data,
+                        const Options&);
 /// The model made ready to run: as it is, or as its integer graph with those numerics.
-Graph runnable(Graph model, const Options&);
+Graph load_runnable(const std::string& model, const Dataset* data, const Options&);
 
 }  // namespace tare::cli

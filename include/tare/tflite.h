@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tare/graph.h"
+#include "tare/numerics.h"
 
 #include <filesystem>
 
@@ -17,8 +18,13 @@ namespace tare {
 /// shape signatures is what the file's shapes say, usually 1. See docs/tflite.md for what
 /// becomes of each operator.
 ///
+/// `numerics` are those that the graph shall be run with. They matter to RELU6 between two
+/// pairs of parameters: the reference kernels, as the port for microcontrollers has them, bound
+/// the operand's integers and do not rescale them, and for Numerics::kTfliteRef the graph does
+/// the same.
+///
 /// Throws Error(kIo), Error(kInvalidModel) (not such a file, or it breaks the format's rules),
 /// or Error(kUnsupported) (all unsupported operators and tensors at once).
-Graph read_tflite(const std::filesystem::path&);
+Graph read_tflite(const std::filesystem::path&, Numerics numerics = Numerics::kOnnx);
 
 }  // namespace tare

@@ -10,23 +10,24 @@ bool is_tflite(const std::filesystem::path& path) {
 }
 
 Graph load_model(const std::filesystem::path& path,
-                 const std::map<std::string, std::int64_t>& dims, const Dataset* data) {
+                 const std::map<std::string, std::int64_t>& dims, const Dataset* data,
+                 Numerics numerics) {
   std::map<std::string, Shape> samples;
   if (data != nullptr) {
     for (const DatasetInput& input : data->inputs()) {
       samples.emplace(input.name, input.shape);
     }
   }
-  return load_model(path, dims, samples);
+  return load_model(path, dims, samples, numerics);
 }
 
 Graph load_model(const std::filesystem::path& path,
                  const std::map<std::string, std::int64_t>& dims,
-                 const std::map<std::string, Shape>& samples) {
+                 const std::map<std::string, Shape>& samples, Numerics numerics) {
   if (is_tflite(path)) {
     // As if it had come as a file of ours: importing keeps to the tensors of the file, and
     // leaves changes of layout between them that lowering knows how to run on integers.
-    Graph graph = read_tflite(path);
+    Graph graph = read_tflite(path, numerics);
     if (!is_quantized(graph)) {
       return graph;
     }

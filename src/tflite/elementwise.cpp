@@ -1,8 +1,10 @@
 // Operators that look at one element, or at one of each operand.
 #include "graph/onnx_number.h"
+#include "graph/storage_type.h"
 #include "tflite/operators.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tare::tflite {
 namespace {
@@ -47,6 +49,21 @@ void arithmetic(OperatorImport& op, const char* onnx) {
   // Without options there is nothing behind it.
   const auto* options = op.given_options<Options>();
   op.define(operands.order, options == nullptr ? y : op.activated(y, options->activation()));
+}
+
+/// Operand 0 between 0 and `high`, whose integers become those of the result as they are.
+void bound_integers(OperatorImport& op, const QuantParams& params, float high) {
+  const auto zero = static_cast<float>(params.zero_point[0]);
+  const auto bound = [&](float real) {
+    const float integer = std::round(real / params.scale[0]) + zero;
+    const auto top = static_cast<float>(params.range().high);
+    return with_storage(params.storage, [&](auto type) {
+      return op.number(Tensor::scalar(static_cast<decltype(type)>(std::min(integer, top))));
+    });
+  };
+  const Order order = op.order_of(0);
+  const ValueId x = op.storage(0, order);
+  op.define_storage(order, op.add("Clip", {x, bound(0), bound(high)}, op.shape_of(x)));
 }
 
 void rectify(OperatorImport& op, schema::Activation activation) {
@@ -96,7 +113,14 @@ void relu(OperatorImport& op, std::string_view) {
 }
 
 void relu6(OperatorImport& op, std::string_view) {
-  rectify(op, schema::Activation_RELU6);
+  const auto& from = op.input(0).type.quant;
+  const auto& to = op.output().type.quant;
+  if (op.graph().numerics() == Numerics::kTfliteRef && from && to && from != to &&
+      !from->per_axis() && from->storage == to->storage) {
+    bound_integers(op, *from, 6);
+  } else {
+    rectify(op, schema::Activation_RELU6);
+  }
 }
 
 void relu_n1_to_1(OperatorImport& op, std::string_view) {

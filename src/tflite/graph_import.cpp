@@ -65,7 +65,8 @@ Shape shape_in(Order order, const Shape& shape) {
   return order == Order::kFile ? shape : permuted(shape, to_channels_first());
 }
 
-GraphImport::GraphImport(const ModelFile& file) : file_(file), values_(file.tensors.size()) {
+GraphImport::GraphImport(const ModelFile& file, Numerics numerics)
+    : file_(file), numerics_(numerics), values_(file.tensors.size()) {
   graph_.graph_name = file.graph_name;
   graph_.opset = kOpset;
   for (const int index : file.inputs) {
@@ -122,10 +123,33 @@ ValueId GraphImport::expressed_constant(int index, const Shape& shape,
   return type.quant ? dequantized(value, *type.quant, from.name) : value;
 }
 
+ValueId GraphImport::storage(int index, Order order) {
+  const auto of = static_cast<std::size_t>(index);
+  if (!values_[of].storage[at(order)]) {
+    values_[of].storage[at(order)] = quantized(index, order, expressed(index, order));
+  }
+  return values_[of].storage[at(order)];
+}
+
 void GraphImport::define(int index, Order order, ValueId expressed) {
   const FileTensor& to = tensor(index);
-  const TensorType& type = graph_.type(expressed);
-  const DType dtype = to.type.quant ? DType::kFloat32 : to.type.dtype;
+  require_type(index, order, expressed, to.type.quant ? DType::kFloat32 : to.type.dtype);
+  Values& values = values_[static_cast<std::size_t>(index)];
+  if (to.type.quant) {
+    set(index, values.storage[at(order)], quantized(index, order, expressed));
+  } else {
+    set(index, values.expressed[at(order)], expressed);
+  }
+}
+
+void GraphImport::define_storage(int index, Order order, ValueId storage) {
+  require_type(index, order, storage, tensor(index).type.dtype);
+  set(index, values_[static_cast<std::size_t>(index)].storage[at(order)], storage);
+}
+
+void GraphImport::require_type(int index, Order order, ValueId computed, DType dtype) const {
+  const FileTensor& to = tensor(index);
+  const TensorType& type = graph_.type(computed);
   const bool same_rank = type.shape.size() == to.type.shape.size();
   if (!same_rank || type.shape != shape_in(order, to.type.shape) || type.dtype != dtype) {
     throw Error(ErrorCode::kInvalidModel, "tensor '" + to.name + "'",
@@ -134,11 +158,12 @@ void GraphImport::define(int index, Order order, ValueId expressed) {
                   to_string(type.shape) +
                   (order == Order::kFile ? "" : " with channels first"));
   }
-  Values& values = values_[static_cast<std::size_t>(index)];
-  const ValueId value = to.type.quant ? quantized(index, order, expressed) : expressed;
-  (to.type.quant ? values.storage : values.expressed)[at(order)] = value;
+}
+
+void GraphImport::set(int index, ValueId& place, ValueId value) {
+  place = value;
   if (!graph_.is_input(value)) {
-    graph_.rename(value, to.name);
+    graph_.rename(value, tensor(index).name);
   }
 }
 

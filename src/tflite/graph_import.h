@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tare/graph.h"
+#include "tare/numerics.h"
 
 #include "tflite/model_file.h"
 
@@ -29,7 +30,10 @@ Shape shape_in(Order, const Shape&);
 /// real ones, or both, in either order; what is missing is made when somebody asks for it.
 class GraphImport {
  public:
-  explicit GraphImport(const ModelFile&);
+  GraphImport(const ModelFile&, Numerics);
+
+  /// Those that the graph is made for.
+  Numerics numerics() const { return numerics_; }
 
   const FileTensor& tensor(int index) const {
     return file_.tensors[static_cast<std::size_t>(index)];
@@ -40,6 +44,8 @@ class GraphImport {
   bool has(int index, Order) const;
   /// What the tensor stands for: real values, or its own where it has no parameters.
   ValueId expressed(int index, Order);
+  /// The integers of a tensor with parameters.
+  ValueId storage(int index, Order);
   /// The tensor as it becomes after its axes have been reordered, and before that, seen under
   /// `shape`. For constants, whose elements are moved once and for all.
   ValueId expressed_constant(int index, const Shape& shape,
@@ -47,6 +53,8 @@ class GraphImport {
   /// The operator that writes the tensor computed this. Throws Error(kInvalidModel) when the
   /// file says that it has another shape or type of elements.
   void define(int index, Order, ValueId expressed);
+  /// As define(), of a tensor with parameters; it computed integers.
+  void define_storage(int index, Order, ValueId storage);
 
   /// A node with one result, both named after `name`.
   ValueId add(const std::string& op, std::vector<ValueId> inputs, const TensorType&,
@@ -69,9 +77,12 @@ class GraphImport {
   };
 
   ValueId quantized(int index, Order, ValueId expressed);
+  void require_type(int index, Order, ValueId computed, DType) const;
+  void set(int index, ValueId& place, ValueId value);
   ValueId output(int index);
 
   const ModelFile& file_;
+  Numerics numerics_;
   Graph graph_;
   std::vector<Values> values_;
   std::vector<ValueId> outputs_;

@@ -1,12 +1,13 @@
 #pragma once
 
 #include "tare/graph.h"
+#include "tare/numerics.h"
 
 #include "tflite/model_file.h"
 
 namespace tare::tflite {
 
 /// The graph of a file; as read_tflite().
-Graph import_model(const ModelFile&);
+Graph import_model(const ModelFile&, Numerics = Numerics::kOnnx);
 
 }  // namespace tare::tflite

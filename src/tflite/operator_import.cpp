@@ -188,8 +188,8 @@ ValueId OperatorImport::indices(const std::vector<std::int64_t>& values) {
       Tensor::of<std::int64_t>({static_cast<std::int64_t>(values.size())}, values));
 }
 
-ValueId OperatorImport::number(float value) {
-  return graph_.add_constant(output().name + "_number", Tensor::scalar(value));
+ValueId OperatorImport::number(const Tensor& value) {
+  return graph_.add_constant(output().name + "_number", value);
 }
 
 ValueId OperatorImport::activated(ValueId value, schema::Activation activation) {

@@ -46,6 +46,10 @@ class OperatorImport {
   std::int64_t axis(std::int64_t axis, std::size_t rank) const;
 
   ValueId value(std::size_t i, Order);
+  /// The integers of operand i, which has parameters.
+  ValueId storage(std::size_t i, Order order) {
+    return graph_.storage(op_.inputs.at(i), order);
+  }
   /// A constant operand with its axes in that order.
   ValueId constant(std::size_t i, const std::vector<std::int64_t>& order);
   /// Operand i so that it broadcasts against values of that rank in that order.
@@ -75,11 +79,15 @@ class OperatorImport {
   std::vector<ValueId> split(ValueId, std::size_t axis,
                              const std::vector<std::int64_t>& extents);
   ValueId indices(const std::vector<std::int64_t>&);
-  ValueId number(float);
+  ValueId number(const Tensor&);
+  ValueId number(float value) { return number(Tensor::scalar(value)); }
   /// What follows an operator by its options.
   ValueId activated(ValueId, schema::Activation);
   void define(Order order, ValueId value, std::size_t i = 0) {
     graph_.define(op_.outputs.at(i), order, value);
+  }
+  void define_storage(Order order, ValueId value) {
+    graph_.define_storage(op_.outputs.at(0), order, value);
   }
   Shape shape_of(ValueId value) const { return graph_.graph().type(value).shape; }
   GraphImport& graph() { return graph_; }

@@ -44,9 +44,9 @@ void import_operator(GraphImport& graph, const FileOperator& op) {
 
 }  // namespace
 
-Graph import_model(const ModelFile& file) {
+Graph import_model(const ModelFile& file, Numerics numerics) {
   require_supported(file);
-  GraphImport graph(file);
+  GraphImport graph(file, numerics);
   for (const FileOperator& op : file.operators) {
     import_operator(graph, op);
   }
@@ -55,10 +55,10 @@ Graph import_model(const ModelFile& file) {
 
 }  // namespace tflite
 
-Graph read_tflite(const std::filesystem::path& path) {
+Graph read_tflite(const std::filesystem::path& path, Numerics numerics) {
   try {
     const tflite::ModelFile file(path);
-    return tflite::import_model(file);
+    return tflite::import_model(file, numerics);
   } catch (Error& error) {
     if (error.code() != ErrorCode::kIo) {
       error.at(path.string());

@@ -122,7 +122,8 @@ std::map<int, Tensor> golden_layers(const Golden& golden, const std::string& run
 }
 
 Graph integer_graph(const tflite::ModelFile& file, Numerics numerics) {
-  const Graph integer = lower_quantized(tflite::import_model(file), {}, Toolkit::builtin());
+  const Graph integer =
+      lower_quantized(tflite::import_model(file, numerics), {}, Toolkit::builtin());
   return with_numerics(with_tflite_averages(integer), numerics);
 }
 

@@ -155,6 +155,30 @@ TEST(TfliteImport, TakesScalesOfChannelsThatAreDead) {
   }
 }
 
+/// Two RELU6: the first one has other parameters behind it than before it, the second one has
+/// not.
+std::vector<std::byte> two_rectifications() {
+  TfliteBuilder file;
+  const int x = file.value("x", {5}, TensorType_UINT8, per_tensor(0.1F, 20));
+  const int middle = file.value("middle", {5}, TensorType_UINT8, per_tensor(0.05F, 7));
+  const int y = file.value("y", {5}, TensorType_UINT8, per_tensor(0.05F, 7));
+  file.op(Builtin_RELU6, {x}, {middle});
+  file.op(Builtin_RELU6, {middle}, {y});
+  return file.finish({x}, {y});
+}
+
+const std::vector<std::uint8_t>& to_rectify() {
+  static const std::vector<std::uint8_t> values{0, 20, 30, 80, 255};
+  return values;
+}
+
+TEST(TfliteImport, LetsRelu6BoundIntegersWithoutRescalingThemInTheReferenceKernels) {
+  EXPECT_EQ(run(two_rectifications(), Numerics::kTfliteRef, to_rectify()),
+            (std::vector<std::int64_t>{20, 20, 30, 80, 80}));
+  EXPECT_EQ(run(two_rectifications(), Numerics::kTfliteBuiltin, to_rectify()),
+            (std::vector<std::int64_t>{7, 7, 27, 127, 127}));
+}
+
 TEST(TfliteImport, IgnoresTheAxisOfABiasAndOfParametersOfAWholeTensor) {
   FileQuantization anywhere = per_tensor(0.001F, 0);
   anywhere.dimension = 3;
@@ -313,6 +337,20 @@ TEST_F(TfliteFile, IsLoadedAsTheIntegerGraphThatItIs) {
             std::uint8_t{90});
   const Graph again = lower_quantized(loaded, {}, Toolkit::builtin());
   EXPECT_EQ(Executable(direct).run(std::span(&x, 1)), Executable(again).run(std::span(&x, 1)));
+}
+
+TEST_F(TfliteFile, IsLoadedForTheNumericsItShallRunWith) {
+  const auto bytes = two_rectifications();
+  write_bytes(path("m.tflite"), {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  const Tensor x = Tensor::of<std::uint8_t>({5}, std::span<const std::uint8_t>(to_rectify()));
+  const auto results = [&](Numerics numerics) {
+    const Graph loaded = load_model(path("m.tflite"), {}, nullptr, numerics);
+    const Graph integer =
+        with_numerics(lower_quantized(loaded, {}, Toolkit::builtin()), numerics);
+    return Executable(integer).run(std::span(&x, 1)).at(0).to_int64();
+  };
+  EXPECT_EQ(results(Numerics::kTfliteRef), (std::vector<std::int64_t>{20, 20, 30, 80, 80}));
+  EXPECT_EQ(results(Numerics::kTfliteBuiltin), (std::vector<std::int64_t>{7, 7, 27, 127, 127}));
 }
 
 TEST_F(TfliteFile, IsComparedByWhatTheIntegersAtItsEndsStandFor) {

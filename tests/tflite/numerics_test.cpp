@@ -72,8 +72,7 @@ class TfliteNumerics : public ::testing::TestWithParam<Golden> {
 class TfliteOperator : public TfliteNumerics {};
 
 TEST_P(TfliteOperator, EqualsTheReferenceKernels) {
-  // RELU6 has one kernel in TensorFlow Lite, and another one in its port for microcontrollers.
-  expect_equal(Numerics::kTfliteRef, GetParam().name == "relu6_i8" ? "builtin" : "tflm");
+  expect_equal(Numerics::kTfliteRef, "tflm");
 }
 
 TEST_P(TfliteOperator, EqualsTheOptimizedKernels) {
@@ -105,31 +104,6 @@ TEST_P(TfliteNetwork, EqualsTheOptimizedKernelsInEveryActivation) {
 
 TEST_P(TfliteNetwork, EqualsXnnpackInEveryActivation) {
   expect_equal(Numerics::kTfliteXnn, "litert");
-}
-
-/// Why that one is left out above: results that were stored as if both sides had the
-/// parameters of the operand.
-TEST(TfliteRelu6, OfThePortForMicrocontrollersDoesNotRescale) {
-  const auto all = testing::golden_operators();
-  const auto found = std::find_if(all.begin(), all.end(),
-                                  [](const Golden& g) { return g.name == "relu6_i8"; });
-  if (found == all.end()) {
-    GTEST_SKIP() << "no stored results";
-  }
-  const tflite::ModelFile file(found->model);
-  const int input = file.inputs.at(0);
-  const int output = file.outputs.at(0);
-  const QuantParams& params = *file.tensors[static_cast<std::size_t>(input)].type.quant;
-  EXPECT_NE(params, file.tensors[static_cast<std::size_t>(output)].type.quant);
-  const auto zero = static_cast<double>(params.zero_point[0]);
-  const double six = std::round(zero + 6 / static_cast<double>(params.scale[0]));
-  for (const auto& run : testing::golden_runs(*found, file, "tflm")) {
-    std::vector<double> bounded = run.inputs.at(input).to_double();
-    for (double& q : bounded) {
-      q = std::clamp(q, zero, six);
-    }
-    EXPECT_EQ(run.results.at(output).to_double(), bounded);
-  }
 }
 
 std::vector<Golden> quantized(std::vector<Golden> all) {

@@ -32,11 +32,11 @@ Report compare(const Options& options, const Console& console,
   const auto data = open_dataset(options.text("data"));
   const std::string real = options.text("FLOAT");
   const std::string quantized = options.text("QUANTIZED");
-  ComparedModels models{.real = load_model(real, config.dims, data.get()),
-                        .quantized = load_model(quantized, config.dims, data.get()),
-                        .factors = read_factors(quantized),
-                        .numerics = {}};
-  models.numerics = chosen_numerics(models.quantized, options);
+  ComparedModels models{
+      .real = load_model(real, config.dims, data.get()),
+      .quantized = load_for_numerics(quantized, config.dims, data.get(), options),
+      .factors = read_factors(quantized),
+      .numerics = asked_numerics(options)};
   Progress progress(console, "comparing");
   Report report =
       compare_models(std::move(models), *data, config, toolkit,

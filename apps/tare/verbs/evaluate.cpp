@@ -78,7 +78,7 @@ int evaluate(const Options& options, const Console& console) {
       throw Error(ErrorCode::kInvalidData, options.text("data"), "holds no labels")
           .expected("a dataset 'labels' with one integer per sample");
     }
-    const Graph graph = runnable(load_model(model, {}, data.get()), options);
+    const Graph graph = load_runnable(model, data.get(), options);
     const std::vector<std::int64_t> predictions = predict(graph, *data, options, console);
     std::size_t hits = 0;
     for (std::size_t i = 0; i < predictions.size(); ++i) {

@@ -19,7 +19,7 @@ int run(const Options& options, const Console& console) {
   return during("running '" + model + "'", [&] {
     require_writable(output, {model, options.text("data")});
     const auto data = open_dataset(options.text("data"));
-    const Graph graph = runnable(load_model(model, {}, data.get()), options);
+    const Graph graph = load_runnable(model, data.get(), options);
     DatasetWriter writer(output);
     std::size_t runs = 0;
     {

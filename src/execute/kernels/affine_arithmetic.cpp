@@ -1,8 +1,10 @@
-// Sums and products of two 8-bit operands of one shape, rounded once. What is computed is what
-// `expressed` computes, with the zero point of the result added before rounding and in the
-// order of additions of ONNX Runtime's kernels (QLinearAdd, QLinearMul), because on a coarse
-// grid many sums lie halfway between two steps and the last bit decides.
-#include "execute/kernel.h"
+// Sums and products of two 8-bit operands, rounded once. What is computed is what `expressed`
+// computes, but in the order of operations of engines, because on a coarse grid many results
+// lie halfway between two steps and the last bit decides. Sums add the zero point before
+// rounding, as ONNX Runtime's QLinearAdd does; products multiply integers by one ratio, as
+// everybody does, and round before adding the zero point, as ONNX and XNNPACK do.
+#include "execute/dispatch.h"
+#include "execute/nested_loops.h"
 #include "execute/rounding.h"
 
 #include <algorithm>
@@ -24,18 +26,31 @@ bool is_byte(const Operand& operand) {
 /// Storage values of the result from two numbers of the operands.
 template <class T, class F>
 std::unique_ptr<Kernel> each(const KernelRequest& request, F value) {
-  const auto count = static_cast<std::size_t>(element_count(request.outputs[0].type->shape));
+  const auto loops = broadcast_loops(request.outputs[0], request.inputs[0], request.inputs[1]);
   const StorageRange range = params(request.outputs[0]).range();
   const auto low = static_cast<float>(range.low);
   const auto high = static_cast<float>(range.high);
+  const auto stored = [=](T a, T b) {
+    const float q = value(static_cast<float>(a), static_cast<float>(b));
+    return static_cast<T>(std::min(std::max(std::rint(q), low), high));
+  };
   return make_kernel([=](const Buffers& buffers) {
-    const T* a = reinterpret_cast<const T*>(buffers.inputs[0]);
-    const T* b = reinterpret_cast<const T*>(buffers.inputs[1]);
-    T* y = reinterpret_cast<T*>(buffers.outputs[0]);
-    for (std::size_t i = 0; i < count; ++i) {
-      const float q = value(static_cast<float>(a[i]), static_cast<float>(b[i]));
-      y[i] = static_cast<T>(std::min(std::max(std::rint(q), low), high));
-    }
+    const auto n = static_cast<std::int64_t>(loops.row_length());
+    loops.for_each_row([&](const auto& at) {
+      T* y = output<T>(buffers, 0) + at[0];
+      const T* a = input<T>(buffers, 0) + at[1];
+      const T* b = input<T>(buffers, 1) + at[2];
+      if (loops.row_stride(0) == 1 && loops.row_stride(1) == 1 && loops.row_stride(2) == 1) {
+        for (std::int64_t i = 0; i < n; ++i) {
+          y[i] = stored(a[i], b[i]);
+        }
+        return;
+      }
+      for (std::int64_t i = 0; i < n; ++i) {
+        y[i * loops.row_stride(0)] =
+            stored(a[i * loops.row_stride(1)], b[i * loops.row_stride(2)]);
+      }
+    });
   });
 }
 
@@ -56,8 +71,9 @@ std::unique_ptr<Kernel> make_for(const KernelRequest& request) {
     });
   }
   const float ratio = finite_factor(a.scale[0] * b.scale[0] / y.scale[0]);
-  return each<T>(
-      request, [=](float u, float v) { return (u - zero_a) * (v - zero_b) * ratio + zero_y; });
+  return each<T>(request, [=](float u, float v) {
+    return std::rint((u - zero_a) * (v - zero_b) * ratio) + zero_y;
+  });
 }
 
 std::unique_ptr<Kernel> make(const KernelRequest& request) {
@@ -67,11 +83,12 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
   }
   const DType storage = params(request.outputs[0]).storage;
   const Shape& shape = request.outputs[0].type->shape;
-  const bool alike =
+  const bool fits =
       std::all_of(request.inputs.begin(), request.inputs.end(), [&](const Operand& operand) {
-        return params(operand).storage == storage && operand.type->shape == shape;
+        return params(operand).storage == storage &&
+               (operand.type->shape == shape || request.node->op == "Mul");
       });
-  if (!alike) {
+  if (!fits) {
     return nullptr;
   }
   return storage == DType::kInt8 ? make_for<std::int8_t>(request)
