@@ -59,4 +59,11 @@ std::vector<Tradeoff> best_tradeoffs(const SimulatedGraph&, const Config&,
                                      std::span<const QuantPattern>, const PointErrors&,
                                      double slowdown);
 
+/// The one to take when that much time may be spent: the last corner of that hull, and beside
+/// it one point after the other, or all of one region, left exact as long as that fits into the
+/// time, each time what the error falls most by. Corners lie apart, and time would stay
+/// unspent.
+Tradeoff best_within(const SimulatedGraph&, const Config&, std::span<const QuantPattern>,
+                     const PointErrors&, double slowdown);
+
 }  // namespace tare

@@ -37,6 +37,9 @@ using Shape = std::vector<std::int64_t>;
 
 /// Product of the extents; 1 for a scalar (rank 0).
 std::int64_t element_count(const Shape&);
+/// No extent is negative and the product of those above 0 is at most 2^40, far more than any
+/// memory and far from overflowing whatever is computed from it.
+bool is_addressable(const Shape&);
 /// "[1,3,16,16]"
 std::string to_string(const Shape&);
 /// `axis` in [-rank, rank) to [0, rank). Throws Error(kInvalidModel) outside of it.

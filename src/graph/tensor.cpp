@@ -88,6 +88,18 @@ std::int64_t element_count(const Shape& shape) {
   return count;
 }
 
+bool is_addressable(const Shape& shape) {
+  constexpr std::int64_t kMostElements = std::int64_t{1} << 40;
+  std::int64_t count = 1;
+  for (const std::int64_t extent : shape) {
+    if (extent < 0 || extent > kMostElements / count) {
+      return false;
+    }
+    count *= std::max<std::int64_t>(extent, 1);
+  }
+  return true;
+}
+
 std::string to_string(const Shape& shape) {
   std::string result = "[";
   for (std::size_t i = 0; i < shape.size(); ++i) {

@@ -70,16 +70,6 @@ void check_params(const std::string& where, const TensorType& type, Faults& faul
   }
 }
 
-bool counts_elements(const TensorType& type) {
-  std::int64_t bytes = static_cast<std::int64_t>(size_of(type.dtype));
-  for (const std::int64_t extent : type.shape) {
-    if (__builtin_mul_overflow(bytes, extent, &bytes)) {
-      return false;
-    }
-  }
-  return true;
-}
-
 }  // namespace
 
 void verify_type(const std::string& where, const TensorType& type, Faults& faults) {
@@ -87,8 +77,9 @@ void verify_type(const std::string& where, const TensorType& type, Faults& fault
   if (std::any_of(type.shape.begin(), type.shape.end(),
                   [](auto extent) { return extent < 0; })) {
     faults.add(where, "has shape " + to_string(type.shape), "extents of 0 or more");
-  } else if (!counts_elements(type)) {
-    faults.add(where, "has shape " + to_string(type.shape), "fewer than 2^63 bytes");
+  } else if (!is_addressable(type.shape)) {
+    faults.add(where, "has shape " + to_string(type.shape),
+               "extents whose product is 2^40 at most");
   } else {
     is_shape = true;
   }

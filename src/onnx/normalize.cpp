@@ -122,6 +122,11 @@ void refuse(Draft& draft, GraphBuilder&) {
               "operator '" + draft.op + "' is not supported in the form of opset 18 and later");
 }
 
+void refuse_as_newer(Draft& draft, GraphBuilder&) {
+  throw Error(ErrorCode::kUnsupported, "",
+              "operator '" + draft.op + "' is younger than the opset of the model");
+}
+
 struct Rule {
   std::string_view op;
   int first_opset;
@@ -159,6 +164,7 @@ constexpr std::array kRules{
     Rule{"QuantizeLinear", 19, kNewest, drop_newer_quantization},
     Rule{"DequantizeLinear", 19, kNewest, drop_newer_quantization},
     Rule{"GridSample", 20, kNewest, rename_grid_sample_modes},
+    Rule{"Gelu", 7, 19, refuse_as_newer},
     Rule{"DFT", 20, kNewest, refuse},
     Rule{"GroupNormalization", 18, kNewest, group_to_instance_normalization, true},
     Rule{"Mish", 18, kNewest, expand_mish, true},

@@ -234,18 +234,6 @@ std::int32_t onnx_data_type(DType dtype) {
   return kDataTypes.at(static_cast<std::size_t>(dtype)).second;
 }
 
-bool is_addressable(const Shape& shape) {
-  constexpr std::int64_t kMostElements = std::int64_t{1} << 40;
-  std::int64_t count = 1;
-  for (const std::int64_t extent : shape) {
-    if (extent < 0 || extent > kMostElements / count) {
-      return false;
-    }
-    count *= std::max<std::int64_t>(extent, 1);
-  }
-  return true;
-}
-
 Tensor to_tensor(const onnx::TensorProto& proto, const std::filesystem::path& folder) {
   const auto packed = dtype_of_packed(proto.data_type());
   const DType dtype = packed ? *packed : required_dtype(proto.data_type());

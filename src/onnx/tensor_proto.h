@@ -18,10 +18,6 @@ std::optional<DType> dtype_from_onnx(std::int32_t data_type);
 DType required_dtype(std::int32_t data_type);
 std::int32_t onnx_data_type(DType);
 
-/// No extent is negative and the product of those above 0 is at most 2^40, far more than any
-/// memory and far from overflowing whatever is computed from it.
-bool is_addressable(const Shape&);
-
 /// INT4 and UINT4, which only constants have: i8 and u8, whose integers use 4 bits.
 std::optional<DType> dtype_of_packed(std::int32_t data_type);
 

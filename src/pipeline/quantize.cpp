@@ -18,7 +18,7 @@ QuantizeResult quantize(const Graph& model, const Dataset& data, const Config& c
   Stages stages(model, config, toolkit);
   stages.calibrate(data, options);
   if (const double slowdown = slowdown_of(config); slowdown > 0) {
-    const auto nodes = stages.tradeoffs(data, options, slowdown).back().float_nodes;
+    const auto nodes = stages.best_within(data, options, slowdown).float_nodes;
     if (!nodes.empty()) {
       stages.leave_float(nodes);
       if (config.effort == Effort::kBest || stages.tries_calibrators()) {

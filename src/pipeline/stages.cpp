@@ -131,18 +131,31 @@ void Stages::simulate() {
   });
 }
 
+PointErrors Stages::errors(const Dataset& data, const CalibrateOptions& options,
+                           double slowdown, const MeasuredErrors& measured) const {
+  const SimulatedGraph& simulated = result_.simulated;
+  const auto points = affordable_points(simulated, config_, patterns_, slowdown);
+  const std::size_t used = options.samples == 0 ? data.size() : options.samples;
+  const SimulatedGraph scored =
+      tare::simulate(up_to_scores(simulated.source), config_, target_, toolkit_->patterns);
+  return point_errors(scored, result_.table, points, data,
+                      {.threads = options.threads, .samples = options.samples},
+                      tried_samples(used, points.size()), measured);
+}
+
 std::vector<Tradeoff> Stages::tradeoffs(const Dataset& data, const CalibrateOptions& options,
                                         double slowdown, const MeasuredErrors& measured) const {
   return during("calibrating", [&] {
-    const SimulatedGraph& simulated = result_.simulated;
-    const auto points = affordable_points(simulated, config_, patterns_, slowdown);
-    const std::size_t used = options.samples == 0 ? data.size() : options.samples;
-    const SimulatedGraph scored =
-        tare::simulate(up_to_scores(simulated.source), config_, target_, toolkit_->patterns);
-    const auto errors = point_errors(scored, result_.table, points, data,
-                                     {.threads = options.threads, .samples = options.samples},
-                                     tried_samples(used, points.size()), measured);
-    return best_tradeoffs(simulated, config_, patterns_, errors, slowdown);
+    return best_tradeoffs(result_.simulated, config_, patterns_,
+                          errors(data, options, slowdown, measured), slowdown);
+  });
+}
+
+Tradeoff Stages::best_within(const Dataset& data, const CalibrateOptions& options,
+                             double slowdown) const {
+  return during("calibrating", [&] {
+    return tare::best_within(result_.simulated, config_, patterns_,
+                             errors(data, options, slowdown, {}), slowdown);
   });
 }
 

@@ -53,6 +53,8 @@ class Stages {
   /// From what was decided, the ways to share the graph out that are at most that much slower.
   std::vector<Tradeoff> tradeoffs(const Dataset&, const CalibrateOptions&, double slowdown,
                                   const MeasuredErrors& = {}) const;
+  /// Of such ways the one with the least error.
+  Tradeoff best_within(const Dataset&, const CalibrateOptions&, double slowdown) const;
   /// Leaves those nodes in float; what was decided stays for the points that are left.
   void leave_float(const std::set<std::string>& nodes);
 
@@ -60,6 +62,9 @@ class Stages {
   QuantizeResult finish();
 
  private:
+  PointErrors errors(const Dataset&, const CalibrateOptions&, double slowdown,
+                     const MeasuredErrors&) const;
+
   Config config_;
   const Toolkit* toolkit_;
   Target target_;

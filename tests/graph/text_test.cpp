@@ -224,9 +224,10 @@ TEST(Parse, SaysWhereAndWhatForEveryFault) {
       {"%y = Op() : f33[]", "3:13: unknown element type 'f33'"},
       {"%y = Op() : f32[-1]", "3:13: has shape [-1], expected extents of 0 or more"},
       {"%y = Op() : f32[4294967296,4294967296]",
-       "3:13: has shape [4294967296,4294967296], expected fewer than 2^63 bytes"},
-      {"const %k : f32[1000000,1000000,1000] = [1, 2]",
-       "3:40: 2 elements for shape [1000000,1000000,1000], expected 1000000000000000"},
+       "3:13: has shape [4294967296,4294967296], expected extents whose product is 2^40 at "
+       "most"},
+      {"const %k : f32[1000000,100000] = [1, 2]",
+       "3:36: 2 elements for shape [1000000,100000], expected 100000000000"},
       {"const %k : u8[2] = [1, 256]", "3:24: found \"256\", expected an element of type u8"},
       {"const %k : f32[1] = [1e39]", "3:22: found \"1e39\", expected an element of type f32"},
       {"const %k : f16[1] = [65520]", "3:22: found \"65520\", expected an element of type f16"},

@@ -127,6 +127,14 @@ TEST(NewerForms, GeluHasTheTypeOfItsOperand) {
   EXPECT_EQ(shape_of(graph, "y"), (Shape{2, 4, 5, 6}));
 }
 
+TEST(NewerForms, GeluIsRefusedBelowOpset20) {
+  auto model = with_data(19);
+  model.node("Gelu", {"x"}, {"y"}).output("y");
+  EXPECT_NE(complaint(model).find("operator 'Gelu' is younger than the opset of the model"),
+            std::string::npos)
+      << complaint(model);
+}
+
 TEST(NewerForms, DilatedAveragePoolHasTheShapeOfADilatedMaxPool) {
   auto model = with_data(19);
   model.node("AveragePool", {"x"}, {"y"},

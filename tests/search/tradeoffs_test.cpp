@@ -105,6 +105,32 @@ TEST_P(AnyErrors, LeaveNoWayThatIsNeitherSlowerNorLessExact) {
   }
 }
 
+TEST_P(AnyErrors, LeaveNoTimeUnspentThatWouldMakeOneMoreLayerExact) {
+  Random random(GetParam());
+  for (const QuantPoint& point : simulated_.points) {
+    if (point.role != Role::kAccumulator) {
+      errors_.emplace(point.name, 0.001 * static_cast<double>(random.integer(1, 1000)));
+    }
+  }
+  const double slowdown = 0.01 * static_cast<double>(random.integer(0, 60));
+  const double limit = (1 + slowdown) * without({}).nanoseconds;
+  const Tradeoff corner = best_tradeoffs(simulated_, {}, patterns_, errors_, slowdown).back();
+  const Tradeoff chosen = best_within(simulated_, {}, patterns_, errors_, slowdown);
+  EXPECT_LE(chosen.nanoseconds, limit);
+  EXPECT_LE(chosen.error, corner.error);
+  EXPECT_GE(chosen.nanoseconds, corner.nanoseconds);
+  if (chosen.float_nodes.contains("s")) {
+    return;  // which has no weight that without() could price
+  }
+  for (const char* layer : {"a", "b", "c", "d", "e"}) {
+    std::set<std::string> kept = chosen.float_nodes;
+    kept.insert(layer);
+    EXPECT_TRUE(error_without(kept) >= chosen.error * (1 - 1e-9) ||
+                without(kept).nanoseconds > limit)
+        << layer;
+  }
+}
+
 TEST_P(AnyErrors, OfUnaffordablePointsNeedNotBeKnown) {
   Random random(GetParam());
   const double slowdown = 0.01 * static_cast<double>(random.integer(0, 60));
