@@ -152,6 +152,8 @@ struct Target {
   std::vector<TargetOperator> operators;
   bool merges_activations = false;    ///< a Relu or Clip with what computes its operand
   bool float_bias = false;            ///< biases stay real, instead of int32
+  bool channels_last = false;         ///< where images in float become integers
+  bool pads_storage = false;          ///< but runs a Pad between conversions in float
   bool rounds_float_weights = false;  ///< of products that read a DequantizeLinear of one scale
   /// Averages of integers are averages in float32 of what they stand for, rounded once: files
   /// can steer where halves go.

@@ -102,6 +102,16 @@ Graph with_spread_scales(Graph onnx);
 /// results are the same.
 Graph merge_activations(Graph qdq);
 
+/// A written graph in which images that convolutions in float computed are transposed to
+/// channels last and flattened to rows before QuantizeLinear, and back behind it, for engines
+/// whose integer kernels want that layout and whose float ones leave theirs cheaply for it, but
+/// who do not find out by themselves. Elements only move.
+Graph quantize_channels_last(Graph onnx);
+
+/// A graph of to_qdq() in which a Pad between equal conversions pads storage values, for
+/// engines that would run it in float. From opset 13 on, where that is defined.
+Graph pad_storage(Graph qdq);
+
 Graph to_qdq(const Graph& integer);
 /// Products and elementwise arithmetic between 8-bit storage values become QLinearConv,
 /// QLinearMatMul, QGemm, QLinearAdd, ...; operators that move elements act on storage values. A

@@ -250,6 +250,10 @@ void describe(Visitor& visit, Target& target) {
   visit.key("merges_activations", target.merges_activations, truth(),
             "Relu and Clip come before the rounding of what they read");
   visit.key("float_bias", target.float_bias, truth(), "biases stay real");
+  visit.key("channels_last", target.channels_last, truth(),
+            "images that float convolutions computed are quantized with channels last");
+  visit.key("pads_storage", target.pads_storage, truth(),
+            "Pad acts on integers, without conversions around it");
   visit.key("rounds_float_weights", target.rounds_float_weights, truth(),
             "float weights become 8-bit ones behind a DequantizeLinear of one scale");
   visit.key("averages_in_float", target.averages_in_float, truth(),

@@ -12,6 +12,10 @@ Graph with_own_floats(Graph onnx, const Target& target) {
                                      : onnx;
 }
 
+Graph with_own_layout(Graph onnx, const Target& target) {
+  return target.channels_last ? quantize_channels_last(std::move(onnx)) : onnx;
+}
+
 Graph qdq_for(const Graph& integer, const Target& target) {
   Graph qdq = to_qdq(integer);
   if (target.merges_activations) {
@@ -23,7 +27,10 @@ Graph qdq_for(const Graph& integer, const Target& target) {
   if (target.packs_weights || target.packs_blocks) {
     qdq = with_packed_weights(std::move(qdq), !target.packs_weights);
   }
-  return with_own_floats(std::move(qdq), target);
+  if (target.pads_storage) {
+    qdq = pad_storage(std::move(qdq));
+  }
+  return with_own_layout(with_own_floats(std::move(qdq), target), target);
 }
 
 }  // namespace
@@ -33,7 +40,7 @@ Graph export_form(const Graph& integer, Form form, const Target& target) {
     case Form::kQdq:
       return qdq_for(integer, target);
     case Form::kQoperator:
-      return with_own_floats(to_qoperator(integer), target);
+      return with_own_layout(with_own_floats(to_qoperator(integer), target), target);
     case Form::kInteger:
       return to_integer_operators(integer);
   }

@@ -5,6 +5,7 @@
 #include "graph/packed.h"
 #include "graph/storage_type.h"
 #include "graph/verify.h"
+#include "lower/channels_last.h"
 #include "lower/integer_averages.h"
 #include "lower/raw_storage.h"
 
@@ -175,7 +176,7 @@ class QdqReader {
 }  // namespace
 
 Graph from_qdq(Graph graph) {
-  return QdqReader(read_integer_averages(std::move(graph))).read();
+  return QdqReader(read_integer_averages(read_channels_last(std::move(graph)))).read();
 }
 
 }  // namespace tare

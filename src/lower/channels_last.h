@@ -1,0 +1,11 @@
+#pragma once
+
+#include "tare/graph.h"
+
+namespace tare {
+
+/// A graph of QuantizeLinear in which those of quantize_channels_last() convert images as they
+/// are.
+Graph read_channels_last(Graph);
+
+}  // namespace tare

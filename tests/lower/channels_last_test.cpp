@@ -1,0 +1,133 @@
+#include "lower/channels_last.h"
+
+#include "tare/execute.h"
+#include "tare/lower.h"
+
+#include "lower/same_structure.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <gtest/gtest.h>
+
+namespace tare {
+namespace {
+
+/// A convolution in float, one on integers that reads it, and the sum of both.
+Graph block(const std::string& real =
+                "%f = Conv(%x, %w) : f32[1,2,3,2]\n"
+                "%h = Relu(%f) : f32[1,2,3,2]\n") {
+  return parse(
+      "graph \"g\" opset 17 (%x : f32[N=1,2,3,2]) -> (%y) {\n"
+      "const %s : f32[] = [0.5]\nconst %z : u8[] = [3]\nconst %i : i8[] = [0]\n"
+      "const %w : f32[2,2,1,1] = [1, 2, 3, -4]\nconst %v : i8[2,2,1,1] = [1, -2, 3, 4]\n" +
+      real +
+      "%q = QuantizeLinear(%h, %s, %z) : u8[1,2,3,2]\n"
+      "%d = DequantizeLinear(%q, %s, %z) : f32[1,2,3,2]\n"
+      "%e = DequantizeLinear(%v, %s, %i) : f32[2,2,1,1]\n"
+      "%p = Conv(%d, %e) : f32[1,2,3,2]\n"
+      "%r = QuantizeLinear(%p, %s, %z) : u8[1,2,3,2]\n"
+      "%t = DequantizeLinear(%r, %s, %z) : f32[1,2,3,2]\n"
+      "%a = Add(%t, %d) : f32[1,2,3,2]\n"
+      "%b = QuantizeLinear(%a, %s, %z) : u8[1,2,3,2]\n"
+      "%y = DequantizeLinear(%b, %s, %z) : f32[1,2,3,2]\n}");
+}
+
+std::ptrdiff_t count(const Graph& graph, const std::string& op) {
+  const std::vector<NodeId> nodes = graph.nodes();
+  return std::count_if(nodes.begin(), nodes.end(),
+                       [&](NodeId id) { return graph.node(id).op == op; });
+}
+
+Tensor image() {
+  std::vector<float> elements(12);
+  std::iota(elements.begin(), elements.end(), -3.0F);
+  return Tensor::of<float>({1, 2, 3, 2}, elements);
+}
+
+TEST(QuantizeChannelsLast, MovesElementsAndChangesNone) {
+  const Graph plain = block();
+  const Graph spelled = quantize_channels_last(plain);
+  EXPECT_EQ(count(spelled, "Transpose"), 2);
+  EXPECT_EQ(count(spelled, "Flatten"), 1);
+  const Tensor x = image();
+  EXPECT_EQ(Executable(spelled).run(std::span(&x, 1)), Executable(plain).run(std::span(&x, 1)));
+}
+
+TEST(QuantizeChannelsLast, IsReadAsTheConversionThatItIs) {
+  const Graph plain = block();
+  const Graph spelled = quantize_channels_last(plain);
+  EXPECT_EQ(testing::SameStructure(plain, read_channels_last(spelled)).difference(), "");
+  EXPECT_EQ(
+      testing::SameStructure(lower(from_qdq(plain)), lower(from_qdq(spelled))).difference(),
+      "");
+}
+
+TEST(QuantizeChannelsLast, LeavesTheBatchOpen) {
+  const Graph spelled = quantize_channels_last(block());
+  for (const NodeId id : spelled.nodes()) {
+    if (spelled.node(id).op == "Reshape") {
+      EXPECT_EQ(spelled.constant(spelled.node(id).inputs[1])->to_int64(),
+                (std::vector<std::int64_t>{-1, 3, 2, 2}));
+    }
+  }
+}
+
+TEST(QuantizeChannelsLast, IsForWhatConvolutionsInFloatComputed) {
+  const Graph of_input = block("%h = Relu(%x) : f32[1,2,3,2]\n");
+  EXPECT_EQ(count(quantize_channels_last(of_input), "Transpose"), 0);
+}
+
+TEST(QuantizeChannelsLast, IsForImagesWhoseExtentsAreKnown) {
+  Graph open = block();
+  open.dimension_names["x"] = {"N", "", "height", ""};
+  EXPECT_EQ(count(quantize_channels_last(open), "Transpose"), 0);
+}
+
+/// Layouts that a file had itself.
+TEST(ReadChannelsLast, LeavesOtherTranspositions) {
+  const Graph other = parse(
+      "graph \"g\" opset 17 (%x : f32[1,2,3,2]) -> (%y) {\n"
+      "const %s : f32[] = [0.5]\nconst %z : u8[] = [3]\nconst %n : i64[4] = [1, 2, 3, 2]\n"
+      "%t = Transpose(%x) {perm=[0, 2, 3, 1]} : f32[1,3,2,2]\n"
+      "%q = QuantizeLinear(%t, %s, %z) : u8[1,3,2,2]\n"
+      "%r = Reshape(%q, %n) : u8[1,2,3,2]\n"
+      "%y = Transpose(%r) {perm=[0, 3, 1, 2]} : u8[1,2,2,3]\n}");
+  EXPECT_EQ(read_channels_last(other), other);
+}
+
+Graph padded(int opset, const std::string& zero_behind, const std::string& value = "") {
+  return parse("graph \"g\" opset " + std::to_string(opset) +
+               " (%x : f32[1,2]) -> (%y) {\n"
+               "const %s : f32[] = [0.5]\nconst %z : u8[] = [3]\nconst %o : u8[] = [4]\n"
+               "const %n : i64[4] = [0, 1, 0, 2]\nconst %v : f32[] = [1.2]\n"
+               "%q = QuantizeLinear(%x, %s, %z) : u8[1,2]\n"
+               "%d = DequantizeLinear(%q, %s, %z) : f32[1,2]\n"
+               "%p = Pad(%d, %n" +
+               value +
+               ") : f32[1,5]\n"
+               "%y = QuantizeLinear(%p, %s, " +
+               zero_behind + ") : u8[1,5]\n}");
+}
+
+TEST(PadStorage, PutsTheSameIntegersAround) {
+  const Tensor x = Tensor::of<float>({1, 2}, std::vector<float>{-1, 7});
+  for (const char* value : {"", ", %v"}) {
+    const Graph plain = padded(13, "%z", value);
+    const Graph direct = pad_storage(plain);
+    EXPECT_EQ(count(direct, "DequantizeLinear"), 0);
+    const auto results = Executable(direct).run(std::span(&x, 1));
+    EXPECT_EQ(results, Executable(plain).run(std::span(&x, 1)));
+    EXPECT_EQ(
+        testing::SameStructure(lower(from_qdq(plain)), lower(from_qdq(direct))).difference(),
+        "");
+  }
+}
+
+TEST(PadStorage, KeepsConversionsThatRescaleAndFormsThatPadFloatsOnly) {
+  EXPECT_EQ(count(pad_storage(padded(13, "%o")), "DequantizeLinear"), 1);
+  EXPECT_EQ(count(pad_storage(padded(12, "%z")), "DequantizeLinear"), 1);
+}
+
+}  // namespace
+}  // namespace tare
