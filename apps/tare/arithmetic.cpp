@@ -32,7 +32,7 @@ Graph load_for_numerics(const std::string& model,
                         const std::map<std::string, std::int64_t>& dims, const Dataset* data,
                         const Options& options) {
   const std::optional<Numerics> numerics = asked_numerics(options);
-  Graph graph = load_model(model, dims, data, numerics.value_or(Numerics::kOnnx));
+  Graph graph = load_model(model, dims, data, numerics.value_or(Numerics::kOnnxRuntime));
   if (numerics && !is_quantized(graph) && has_real_inputs(graph)) {
     throw Error(ErrorCode::kInvalidConfig, "", "option '--numerics' is given for a float model")
         .expected("a quantized one");

@@ -12,9 +12,10 @@ namespace tare {
 
 /// Whose arithmetic operators on storage values follow, where engines round differently. Nodes
 /// of an integer graph have it in their attribute `numerics`, those of another arithmetic than
-/// ONNX's; Requantize says in attributes of its own how it rounds. docs/tflite.md has the
-/// operators of each.
+/// ONNX Runtime's; Requantize says in attributes of its own how it rounds. docs/tflite.md has
+/// the operators of each.
 enum class Numerics : std::uint8_t {
+  kOnnxRuntime,   ///< ONNX's, but sums and products of bytes add the zero point, then round
   kOnnx,          ///< rounds once, halves to even
   kTvmUpward,     ///< TVM, rounding "UPWARD"
   kTvmToNearest,  ///< TVM, rounding "TONEAREST"
@@ -23,16 +24,17 @@ enum class Numerics : std::uint8_t {
   kTfliteXnn,      ///< XNNPACK, which TensorFlow Lite runs unless told otherwise
 };
 
-/// "onnx", "tvm_upward", "tvm_tonearest", "tflite_ref", "tflite_builtin", "tflite_xnn".
+/// "onnxruntime", "onnx", "tvm_upward", "tvm_tonearest", "tflite_ref", "tflite_builtin",
+/// "tflite_xnn".
 std::string_view name_of(Numerics);
 std::vector<std::string> numerics_names();
 /// Throws Error(kInvalidConfig) for a name that is not in the list above.
 Numerics numerics_from_name(std::string_view);
 
-/// What the attribute says; kOnnx where it is absent. Throws Error(kInvalidModel) for other
-/// words.
+/// What the attribute says; kOnnxRuntime where it is absent. Throws Error(kInvalidModel) for
+/// other words.
 Numerics numerics(const Attributes&);
-/// Writes it into the attributes; kOnnx by taking out what is there.
+/// Writes it into the attributes; kOnnxRuntime by taking out what is there.
 void set_numerics(Attributes&, Numerics);
 
 /// AveragePool on storage values may say in its attribute `halves_away_from` that it averages

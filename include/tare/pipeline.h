@@ -55,11 +55,11 @@ void load_plugins(const std::vector<std::filesystem::path>&, Toolkit&);
 /// TensorFlow Lite model: its shapes are as it says, and where it is quantized it comes in the
 /// form of to_qdq(), with_tflite_averages(), made for `numerics` (see read_tflite()).
 Graph load_model(const std::filesystem::path&, const std::map<std::string, std::int64_t>& dims,
-                 const Dataset* data, Numerics numerics = Numerics::kOnnx);
+                 const Dataset* data, Numerics numerics = Numerics::kOnnxRuntime);
 /// The same with shapes of one sample, by input.
 Graph load_model(const std::filesystem::path&, const std::map<std::string, std::int64_t>& dims,
                  const std::map<std::string, Shape>& samples,
-                 Numerics numerics = Numerics::kOnnx);
+                 Numerics numerics = Numerics::kOnnxRuntime);
 
 /// The clean float graph: constants folded, batch norms folded, canonical forms.
 Graph prepare(Graph, const Toolkit&, std::vector<RewriteEvent>* log = nullptr);

@@ -25,6 +25,6 @@ namespace tare {
 ///
 /// Throws Error(kIo), Error(kInvalidModel) (not such a file, or it breaks the format's rules),
 /// or Error(kUnsupported) (all unsupported operators and tensors at once).
-Graph read_tflite(const std::filesystem::path&, Numerics numerics = Numerics::kOnnx);
+Graph read_tflite(const std::filesystem::path&, Numerics numerics = Numerics::kOnnxRuntime);
 
 }  // namespace tare

@@ -10,7 +10,7 @@ FloatRequest::FloatRequest(const KernelRequest& storage)
     : request_(storage), node_(*storage.node) {
   request_.node = &node_;
   set_accumulator(node_.attributes, {});
-  set_numerics(node_.attributes, Numerics::kOnnx);
+  set_numerics(node_.attributes, Numerics::kOnnxRuntime);
   request_.precise = false;  // sums of integers are exact already
   const auto to_float = [this](Operand& operand) {
     if (operand && operand.type->quant) {

@@ -122,7 +122,7 @@ struct KernelInfo {
   /// storage values, and only there; what it leaves goes to kernels that merely move elements.
   bool for_storage = false;
   /// Whose arithmetic it follows. Nodes of another one are not for it.
-  std::vector<Numerics> numerics{Numerics::kOnnx};
+  std::vector<Numerics> numerics{Numerics::kOnnxRuntime};
   /// Adds up as the node's tare::Accumulator says. Others are not asked where it says anything.
   bool takes_accumulators = false;
 };

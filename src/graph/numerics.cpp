@@ -19,6 +19,7 @@ struct NamedNumerics {
 };
 
 constexpr std::array kNames{
+    NamedNumerics{Numerics::kOnnxRuntime, "onnxruntime"},
     NamedNumerics{Numerics::kOnnx, "onnx"},
     NamedNumerics{Numerics::kTvmUpward, "tvm_upward"},
     NamedNumerics{Numerics::kTvmToNearest, "tvm_tonearest"},
@@ -66,7 +67,7 @@ Numerics numerics_from_name(std::string_view name) {
 }
 
 Numerics numerics(const Attributes& attributes) {
-  const std::string name = attributes.text(kAttribute, name_of(Numerics::kOnnx));
+  const std::string name = attributes.text(kAttribute, name_of(Numerics::kOnnxRuntime));
   const auto found = find(name);
   if (!found) {
     throw Error(ErrorCode::kInvalidModel, "", "numerics is '" + name + "'").expected(listed());
@@ -75,7 +76,7 @@ Numerics numerics(const Attributes& attributes) {
 }
 
 void set_numerics(Attributes& attributes, Numerics numerics) {
-  if (numerics == Numerics::kOnnx) {
+  if (numerics == Numerics::kOnnxRuntime) {
     attributes.erase(kAttribute);
   } else {
     attributes.set(std::string(kAttribute), std::string(name_of(numerics)));

@@ -106,6 +106,14 @@ std::string last_error() {
   return text;
 }
 
+std::uint64_t stored_bytes(const Handle& dataset) {
+  const std::uint64_t claimed = H5Dget_storage_size(dataset.get());
+  const Handle file = owned(H5Iget_file_id(dataset.get()), "its file");
+  hsize_t there = 0;
+  checked(H5Fget_filesize(file.get(), &there), "its size");
+  return claimed <= there ? claimed : 0;
+}
+
 Shape extents(const Handle& space) {
   const int rank = checked(H5Sget_simple_extent_ndims(space.get()), "shape");
   std::vector<hsize_t> sizes(static_cast<std::size_t>(rank));

@@ -51,6 +51,9 @@ inline Handle owned(hid_t id, const std::string& what) {
   return Handle(checked(id, what));
 }
 
+/// What a dataset takes in its file; nothing where a damaged one claims more than the file has.
+std::uint64_t stored_bytes(const Handle& dataset);
+
 /// The extents of a dataspace of a dataset or attribute; takes over the handle.
 Shape extents(const Handle& space);
 

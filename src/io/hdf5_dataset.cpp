@@ -93,7 +93,7 @@ void require_written(const Handle& dataset, const Handle& space, const Shape& sh
   hsize_t written = 0;
   if (chunk.empty()) {
     const Handle type = owned(H5Dget_type(dataset.get()), "its type");
-    written = H5Dget_storage_size(dataset.get()) / H5Tget_size(type.get());
+    written = hdf5::stored_bytes(dataset) / H5Tget_size(type.get());
   } else {
     checked(H5Dget_num_chunks(dataset.get(), space.get(), &written), "its chunks");
   }

@@ -78,7 +78,7 @@ void write_texts(const Handle& file, const std::string& name,
 }
 
 /// Bytes that the elements of a dataset take in the file and in memory alike.
-std::size_t stored_bytes(const Handle& dataset, const Shape& shape, std::size_t element) {
+std::size_t checked_bytes(const Handle& dataset, const Shape& shape, std::size_t element) {
   std::uint64_t bytes = element;
   for (const std::int64_t extent : shape) {
     if (extent < 0 ||
@@ -86,7 +86,7 @@ std::size_t stored_bytes(const Handle& dataset, const Shape& shape, std::size_t 
       throw Error(ErrorCode::kInvalidData, "", "shape " + to_string(shape) + " is none");
     }
   }
-  if (bytes != H5Dget_storage_size(dataset.get())) {
+  if (bytes != hdf5::stored_bytes(dataset)) {
     throw Error(ErrorCode::kInvalidData, "",
                 "shape " + to_string(shape) + " is not that of what is stored");
   }
@@ -119,13 +119,13 @@ void read_array(const std::string& name, const Handle& dataset, TensorFile& into
   };
   if (is_text(type) && shape.size() == 1) {
     const std::size_t length = H5Tget_size(type.get());
-    std::vector<char> padded(stored_bytes(dataset, shape, length));
+    std::vector<char> padded(checked_bytes(dataset, shape, length));
     read(type, padded.data());
     into.texts.emplace(name, split(padded, length));
     return;
   }
   const DType dtype = hdf5::element_type(type);
-  (void)stored_bytes(dataset, shape, size_of(dtype));
+  (void)checked_bytes(dataset, shape, size_of(dtype));
   Tensor tensor(dtype, shape);
   read(hdf5::type_of(dtype), tensor.mutable_data());
   into.tensors.emplace(name, std::move(tensor));

@@ -30,7 +30,7 @@ bool is_accumulator(const TensorType& type) {
 
 Attributes FormBuilder::plain(Attributes attributes) {
   set_accumulator(attributes, {});
-  set_numerics(attributes, Numerics::kOnnx);
+  set_numerics(attributes, Numerics::kOnnxRuntime);
   set_halves_away_from(attributes, std::nullopt);
   return attributes;
 }

@@ -62,7 +62,7 @@ bool may_average_integers(const Graph& graph, const Node& node) {
 
 void average_integers(Graph& graph, NodeId id) {
   Attributes attributes = graph.node(id).attributes;
-  set_numerics(attributes, Numerics::kOnnx);
+  set_numerics(attributes, Numerics::kOnnxRuntime);
   set_halves_away_from(attributes, halves_away_from(attributes).value_or(0));
   graph.set_attributes(id, attributes);
 }

@@ -103,6 +103,7 @@ Rescaling of_storage(const Graph& graph, const Node& node, Numerics numerics) {
 
 Rescaling rescaling(const Graph& graph, const Node& node, Numerics numerics) {
   switch (numerics) {
+    case Numerics::kOnnxRuntime:
     case Numerics::kOnnx:
       return {};
     case Numerics::kTvmUpward:
@@ -138,8 +139,9 @@ bool rounds(const Graph& graph, const Node& node) {
                                 [&](ValueId input) { return graph.type(input).quant != to; });
 }
 
-/// What TVM has integer arithmetic of its own for; the rest it computes in real values.
-bool is_tvm_arithmetic(const Node& node) {
+/// What TVM has integer arithmetic of its own for, and ONNX Runtime an order of its own; the
+/// rest they compute in real values.
+bool is_arithmetic(const Node& node) {
   return node.op == "Add" || node.op == "Sub" || node.op == "Mul";
 }
 
@@ -162,9 +164,9 @@ Graph with_numerics(Graph integer, Numerics numerics) {
       continue;
     }
     const bool follows = is_tflite(numerics) ? node.op == "Quantize" || rounds(integer, node)
-                                             : is_tvm_arithmetic(node) && rounds(integer, node);
+                                             : is_arithmetic(node) && rounds(integer, node);
     Attributes attributes = node.attributes;
-    set_numerics(attributes, follows ? numerics : Numerics::kOnnx);
+    set_numerics(attributes, follows ? numerics : Numerics::kOnnxRuntime);
     integer.set_attributes(id, attributes);
   }
   return integer;

@@ -8,6 +8,6 @@
 namespace tare::tflite {
 
 /// The graph of a file; as read_tflite().
-Graph import_model(const ModelFile&, Numerics = Numerics::kOnnx);
+Graph import_model(const ModelFile&, Numerics = Numerics::kOnnxRuntime);
 
 }  // namespace tare::tflite

@@ -1,4 +1,5 @@
 #include "tare/execute.h"
+#include "tare/numerics.h"
 
 #include <algorithm>
 #include <cmath>
@@ -25,14 +26,17 @@ struct Operands {
 /// Every pair of storage values, first a, then b.
 constexpr std::int64_t kPairs = 256 * 256;
 
-std::vector<std::uint8_t> all_results(const std::string& op, const Operands& operands) {
+std::vector<std::uint8_t> all_results(const std::string& op, const Operands& operands,
+                                      Numerics numerics = Numerics::kOnnxRuntime) {
   const auto type = [](const QuantParams& quant) {
     return TensorType{.dtype = DType::kUint8, .shape = {kPairs}, .quant = quant, .point = {}};
   };
   Graph graph;
   const ValueId a = graph.add_input("a", type(operands.a));
   const ValueId b = graph.add_input("b", type(operands.b));
-  const NodeId id = graph.add_node("", op, {a, b}, {{"y", type(operands.y)}});
+  Attributes attributes;
+  set_numerics(attributes, numerics);
+  const NodeId id = graph.add_node("", op, {a, b}, {{"y", type(operands.y)}}, attributes);
   graph.set_outputs({graph.node(id).outputs[0]});
   std::vector<std::uint8_t> left;
   std::vector<std::uint8_t> right;
@@ -54,8 +58,11 @@ class AffineArithmetic : public ::testing::TestWithParam<Operands> {};
 
 TEST_P(AffineArithmetic, IsTheExactResultRoundedOnce) {
   const Operands& o = GetParam();
-  for (const std::string op : {"Add", "Mul"}) {
-    const std::vector<std::uint8_t> results = all_results(op, o);
+  using Case = std::pair<std::string, Numerics>;
+  for (const auto& [op, numerics] :
+       {Case{"Add", Numerics::kOnnxRuntime}, Case{"Mul", Numerics::kOnnxRuntime},
+        Case{"Add", Numerics::kOnnx}, Case{"Mul", Numerics::kOnnx}}) {
+    const std::vector<std::uint8_t> results = all_results(op, o, numerics);
     for (std::int64_t i = 0; i < kPairs; ++i) {
       const double x = real(i / 256, o.a);
       const double z = real(i % 256, o.b);
@@ -74,14 +81,26 @@ INSTANTIATE_TEST_SUITE_P(
                       Operands{params(0.037F, 128), params(0.011F, 7), params(0.05F, 130)},
                       Operands{params(1, 255), params(0.003F, 0), params(1.7F, 200)}));
 
-TEST(AffineArithmetic, RoundsHalvesToTheEvenStorageValue) {
-  // 1 + 0 and 3 + 0 in steps of 2: half a step, with the zero point 1.5 and 2.5.
-  const auto sums = all_results("Add", {params(1, 0), params(1, 0), params(2, 1)});
+// 1 + 0 and 3 + 0, and 1 * 1 and 1 * 3, in steps of 2: a half and three of them, and with the
+// zero point 1.5 and 2.5.
+const Operands kHalves{params(1, 0), params(1, 0), params(2, 1)};
+
+TEST(AffineArithmetic, OfOnnxRuntimeRoundsHalvesToTheEvenStorageValue) {
+  const auto sums = all_results("Add", kHalves);
   EXPECT_EQ(sums[1 * 256], 2);
   EXPECT_EQ(sums[3 * 256], 2);
-  const auto products = all_results("Mul", {params(1, 0), params(1, 0), params(2, 1)});
+  const auto products = all_results("Mul", kHalves);
   EXPECT_EQ(products[1 * 256 + 1], 2);
   EXPECT_EQ(products[1 * 256 + 3], 2);
+}
+
+TEST(AffineArithmetic, OfOnnxRoundsHalvesToTheEvenNumberOfSteps) {
+  const auto sums = all_results("Add", kHalves, Numerics::kOnnx);
+  EXPECT_EQ(sums[1 * 256], 1);
+  EXPECT_EQ(sums[3 * 256], 3);
+  const auto products = all_results("Mul", kHalves, Numerics::kOnnx);
+  EXPECT_EQ(products[1 * 256 + 1], 1);
+  EXPECT_EQ(products[1 * 256 + 3], 3);
 }
 
 }  // namespace

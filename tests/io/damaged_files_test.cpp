@@ -5,6 +5,7 @@
 
 #include "io/folder.h"
 #include "io/hdf5_builder.h"
+#include "io/tensor_file.h"
 
 #include <random>
 
@@ -98,6 +99,20 @@ TEST_F(Damaged, SampleFilesWithChangedBytesAreReadOrErrors) {
     errors += read_samples(bytes) ? 0 : 1;
   }
   EXPECT_GT(errors, 20);  // else the changes missed what matters
+}
+
+/// Sizes that a file claims are not to be allocated first.
+TEST_F(Damaged, DatasetsThatEndBehindTheFileAreErrorsBeforeTheyAreRead) {
+  const auto found = std::filesystem::path(TARE_SOURCE_DIR) /
+                     "tests/fuzz/cases/statistics/stored_beyond_the_end";
+  try {
+    (void)read_tensor_file(found, "tare statistics 1");
+    ADD_FAILURE() << "was read";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("is not that of what is stored"),
+              std::string::npos)
+        << error.what();
+  }
 }
 
 TEST_F(Damaged, SampleFilesOfRandomBytesAreErrors) {

@@ -96,7 +96,7 @@ TEST(WithNumerics, OfOnnxTakesOutWhatWasSaidOfOthers) {
   const Graph integer = lower(builder.graph);
   const Graph theirs = with_numerics(integer, Numerics::kTfliteRef);
   EXPECT_FALSE(theirs == integer);
-  EXPECT_TRUE(with_numerics(theirs, Numerics::kOnnx) == integer);
+  EXPECT_TRUE(with_numerics(theirs, Numerics::kOnnxRuntime) == integer);
   EXPECT_TRUE(parse(print(theirs)) == theirs);
 }
 

@@ -128,7 +128,7 @@ Graph integer_graph(const tflite::ModelFile& file, Numerics numerics) {
 }
 
 Graph integer_graph(const tflite::ModelFile& file, const Target& target) {
-  return for_target(integer_graph(file, Numerics::kOnnx), target);
+  return for_target(integer_graph(file, Numerics::kOnnxRuntime), target);
 }
 
 void keep_operator(tflite::ModelFile& file, std::size_t index) {

@@ -95,7 +95,7 @@ TEST(TfliteImport, ComputesTheFloatNetworkOfTheFile) {
 
 TEST(TfliteImport, MovesTheAxisOfScalesWithTheWeights) {
   const tflite::ModelFile file(testing::small_quantized_network());
-  const Graph integer = testing::integer_graph(file, Numerics::kOnnx);
+  const Graph integer = testing::integer_graph(file, Numerics::kOnnxRuntime);
   const auto axis_of = [&](const std::string& name) {
     for (const ValueId value : integer.values()) {
       const TensorType& type = integer.type(value);
@@ -111,7 +111,7 @@ TEST(TfliteImport, MovesTheAxisOfScalesWithTheWeights) {
 
 TEST(TfliteImport, GivesTheFormsOfOurOwnIntegerGraphs) {
   const Graph integer = testing::integer_graph(
-      tflite::ModelFile(testing::small_quantized_network()), Numerics::kOnnx);
+      tflite::ModelFile(testing::small_quantized_network()), Numerics::kOnnxRuntime);
   std::vector<std::string> ops;
   for (const NodeId id : integer.topological_order()) {
     ops.push_back(integer.node(id).op);
@@ -330,7 +330,7 @@ TEST_F(TfliteFile, IsLoadedAsTheIntegerGraphThatItIs) {
   const auto bytes = testing::small_moving_network();
   write_bytes(path("m.tflite"), {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   const Graph loaded = load_model(path("m.tflite"), {}, nullptr);
-  const Graph direct = testing::integer_graph(tflite::ModelFile(bytes), Numerics::kOnnx);
+  const Graph direct = testing::integer_graph(tflite::ModelFile(bytes), Numerics::kOnnxRuntime);
   EXPECT_TRUE(is_quantized(loaded));
   Tensor x(DType::kUint8, {1, 4, 4, 4});
   std::iota(x.mutable_view<std::uint8_t>().begin(), x.mutable_view<std::uint8_t>().end(),

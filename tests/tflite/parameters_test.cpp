@@ -68,7 +68,7 @@ class TfliteParameters : public ::testing::TestWithParam<Golden> {};
 
 TEST_P(TfliteParameters, AreInTheCanonicalGraph) {
   const tflite::ModelFile file(GetParam().model);
-  const auto values = stored_values(testing::integer_graph(file, Numerics::kOnnx));
+  const auto values = stored_values(testing::integer_graph(file, Numerics::kOnnxRuntime));
   for (const tflite::FileTensor* tensor : quantized_tensors(file)) {
     const auto found = values.find(tensor->name);
     ASSERT_NE(found, values.end()) << tensor->name;
@@ -84,7 +84,7 @@ TEST_P(TfliteParameters, AreInTheCanonicalGraph) {
 
 TEST_P(TfliteParameters, OfSumsAreTheProductsThatTheFileSays) {
   const tflite::ModelFile file(GetParam().model);
-  const Graph integer = testing::integer_graph(file, Numerics::kOnnx);
+  const Graph integer = testing::integer_graph(file, Numerics::kOnnxRuntime);
   for (const NodeId id : integer.nodes()) {
     const Node& node = integer.node(id);
     const auto& sum = integer.type(node.outputs[0]).quant;
@@ -106,7 +106,7 @@ class TfliteParametersInFiles : public InFolder,
 TEST_P(TfliteParametersInFiles, AreThoseOfTheCanonicalGraph) {
   const tflite::ModelFile file(GetParam().model);
   const Toolkit& toolkit = Toolkit::builtin();
-  for (const Graph& integer : {testing::integer_graph(file, Numerics::kOnnx),
+  for (const Graph& integer : {testing::integer_graph(file, Numerics::kOnnxRuntime),
                                testing::integer_graph(file, read_target("ort-cpu"))}) {
     for (const Form form : {Form::kQdq, Form::kQoperator}) {
       write_onnx(export_form(integer, form), path("model.onnx"));

@@ -60,7 +60,7 @@ void expect_equal_forms(const std::string& name_of_float, const std::string& nam
   const tflite::ModelFile integers(of_integers->model);
   const auto runs = testing::golden_runs(*of_float, real, "default");
   EXPECT_EQ(regions(quantized_here(real, testing::samples_of(real, runs))),
-            regions(testing::integer_graph(integers, Numerics::kOnnx)));
+            regions(testing::integer_graph(integers, Numerics::kOnnxRuntime)));
 }
 
 TEST(Twins, OfAResidualNetworkHaveEqualForms) {
@@ -118,7 +118,7 @@ TEST_F(WrittenTwins, HaveEqualForms) {
   shape[0] = 16;
   const SamplesInMemory data({{input.name, testing::Random(1).tensor(shape)}});
   const std::vector<std::string> imported =
-      regions(testing::integer_graph(integers, Numerics::kOnnx));
+      regions(testing::integer_graph(integers, Numerics::kOnnxRuntime));
   EXPECT_EQ(regions(quantized_here(real, data)), imported);
   const Toolkit& toolkit = Toolkit::builtin();
   for (const char* target : {"ort-cpu", "tensorrt"}) {

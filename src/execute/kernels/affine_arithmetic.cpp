@@ -1,8 +1,8 @@
 // Sums and products of two 8-bit operands, rounded once. What is computed is what `expressed`
 // computes, but in the order of operations of engines, because on a coarse grid many results
-// lie halfway between two steps and the last bit decides. Sums add the zero point before
-// rounding, as ONNX Runtime's QLinearAdd does; products multiply integers by one ratio, as
-// everybody does, and round before adding the zero point, as ONNX and XNNPACK do.
+// lie halfway between two steps and the last bit decides. ONNX Runtime's QLinearAdd and
+// QLinearMul add the zero point before they round. Products as ONNX defines them are those of
+// XNNPACK: the product of the integers times one ratio, rounded before the zero point is added.
 #include "execute/dispatch.h"
 #include "execute/nested_loops.h"
 #include "execute/rounding.h"
@@ -71,6 +71,11 @@ std::unique_ptr<Kernel> make_for(const KernelRequest& request) {
     });
   }
   const float ratio = finite_factor(a.scale[0] * b.scale[0] / y.scale[0]);
+  if (numerics(request.attributes()) == Numerics::kOnnxRuntime) {
+    return each<T>(request, [=](float u, float v) {
+      return (u - zero_a) * (v - zero_b) * ratio + zero_y;
+    });
+  }
   return each<T>(request, [=](float u, float v) {
     return std::rint((u - zero_a) * (v - zero_b) * ratio) + zero_y;
   });
@@ -83,10 +88,13 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
   }
   const DType storage = params(request.outputs[0]).storage;
   const Shape& shape = request.outputs[0].type->shape;
+  const bool as_defined = numerics(request.attributes()) == Numerics::kOnnx;
+  const bool defined_product = as_defined && request.node->op == "Mul";
   const bool fits =
+      (!as_defined || defined_product) &&
       std::all_of(request.inputs.begin(), request.inputs.end(), [&](const Operand& operand) {
         return params(operand).storage == storage &&
-               (operand.type->shape == shape || request.node->op == "Mul");
+               (operand.type->shape == shape || defined_product);
       });
   if (!fits) {
     return nullptr;
@@ -103,5 +111,6 @@ TARE_KERNEL(affine_arithmetic) {
   return {.ops = {"Add", "Mul"},
           .layout = [](const KernelRequest&) { return LayoutRule::kFollow; },
           .make = make,
-          .for_storage = true};
+          .for_storage = true,
+          .numerics = {Numerics::kOnnxRuntime, Numerics::kOnnx}};
 }

@@ -84,7 +84,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
   const QuantParams& to = *y.type->quant;
   const bool bytes = size_of(from.storage) == 1 && size_of(to.storage) == 1;
   const auto count = static_cast<std::size_t>(element_count(x.shape()));
-  if (numerics(request.attributes()) == Numerics::kOnnx) {
+  if (numerics(request.attributes()) == Numerics::kOnnxRuntime) {
     return bytes ? lookup<std::uint8_t>(expressed_results(*request.node, from, to), count)
                  : nullptr;
   }
@@ -106,6 +106,6 @@ TARE_KERNEL(by_table) {
           .make = make,
           .in_place = true,
           .for_storage = true,
-          .numerics = {Numerics::kOnnx, Numerics::kTfliteRef, Numerics::kTfliteBuiltin,
+          .numerics = {Numerics::kOnnxRuntime, Numerics::kTfliteRef, Numerics::kTfliteBuiltin,
                        Numerics::kTfliteXnn}};
 }

@@ -137,6 +137,6 @@ TARE_KERNEL(convert_storage) {
           .layout = [](const KernelRequest&) { return LayoutRule::kFollow; },
           .make = make,
           .for_storage = true,
-          .numerics = {Numerics::kOnnx, Numerics::kTfliteRef, Numerics::kTfliteBuiltin,
+          .numerics = {Numerics::kOnnxRuntime, Numerics::kTfliteRef, Numerics::kTfliteBuiltin,
                        Numerics::kTfliteXnn}};
 }

@@ -148,5 +148,6 @@ TARE_KERNEL(expressed) {
                              AffineRule::kTabulates}),
           .layout = [](const KernelRequest& request) { return FloatRequest(request).layout(); },
           .make = make,
-          .for_storage = true};
+          .for_storage = true,
+          .numerics = {Numerics::kOnnxRuntime, Numerics::kOnnx}};
 }

@@ -75,7 +75,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
     return nullptr;
   }
   const AxisView view = view_axis(x, axis_of(request, -1, x.shape().size()));
-  if (numerics(request.attributes()) == Numerics::kOnnx) {
+  if (numerics(request.attributes()) == Numerics::kOnnxRuntime) {
     return dispatch(Types<float, double>{}, x.dtype(),
                     [&]<class T>(Tag<T>) { return in_float<T>(view, p); });
   }
@@ -101,6 +101,6 @@ TARE_KERNEL(lp_normalization) {
   return {.ops = {"LpNormalization"},
           .layout = follow,
           .make = make,
-          .numerics = {Numerics::kOnnx, Numerics::kTfliteRef, Numerics::kTfliteBuiltin,
+          .numerics = {Numerics::kOnnxRuntime, Numerics::kTfliteRef, Numerics::kTfliteBuiltin,
                        Numerics::kTfliteXnn}};
 }
