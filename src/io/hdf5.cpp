@@ -155,6 +155,12 @@ Handle type_of(DType dtype) {
 DType element_type(const Handle& type) {
   const H5T_class_t type_class = H5Tget_class(type.get());
   if (type_class == H5T_FLOAT) {
+    // HDF5 makes buffers of elements as large as a damaged file says they are.
+    const std::size_t bytes = H5Tget_size(type.get());
+    if (bytes == 0 || bytes > sizeof(long double)) {
+      throw Error(ErrorCode::kInvalidData, "",
+                  "holds numbers of " + std::to_string(bytes) + " bytes");
+    }
     return DType::kFloat32;
   }
   if (type_class == H5T_INTEGER) {
