@@ -23,7 +23,7 @@ class Judge {
     for (const NodeId id : graph.topological_order()) {
       const Node& node = graph.node(id);
       if (!view_.is_conversion(node) &&
-          (computes_on_reals(node) || averages_integers(node) || multiplies_integers(node))) {
+          (computes_on_reals(node) || acts_on_storage(node) || multiplies_integers(node))) {
         const std::string because = obstacle(node);
         const TargetOperator* row = find_operator(target_, graph, node);
         const std::string& kernel = row != nullptr ? row->runs_as : node.op;
@@ -42,9 +42,12 @@ class Judge {
     });
   }
 
-  /// Such a node has no conversions of its own any more.
-  static bool averages_integers(const Node& node) {
-    return halves_away_from(node.attributes).has_value();
+  /// Such a node has no conversions of its own, or none any more.
+  bool acts_on_storage(const Node& node) const {
+    const Graph& graph = view_.graph();
+    return halves_away_from(node.attributes).has_value() ||
+           (!node.inputs.empty() && node.inputs[0] && graph.type(node.inputs[0]).quant &&
+            graph.type(node.outputs[0]).quant);
   }
 
   /// Of operands that were quantized while the network runs.
@@ -65,7 +68,7 @@ class Judge {
     if (!is_product(node) && find_affine_op(graph, node) == nullptr) {
       return "it has no form on integers";
     }
-    if (is_fused(node) || averages_integers(node)) {
+    if (is_fused(node) || acts_on_storage(node)) {
       return "";
     }
     if (const int block = weight_block(node); block != 0) {
