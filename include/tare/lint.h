@@ -32,7 +32,8 @@ struct Verdict {
   std::string because;  ///< why it runs on floats; empty when it does not
 };
 
-/// One for each node that computes on real values, conversions aside, in topological order.
+/// One for each node that computes on real values, or on storage values without conversions
+/// around it, conversions aside; in topological order.
 std::vector<Verdict> verdicts(const Graph& qdq, const Target&);
 /// The same for the nodes of a float graph that is going to be quantized, whatever the data.
 std::vector<Verdict> verdicts(const SimulatedGraph&);
