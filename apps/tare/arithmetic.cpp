@@ -8,10 +8,11 @@
 namespace tare::cli {
 namespace {
 
-/// Models without are integers from end to end, with nothing to dequantize.
-bool has_real_inputs(const Graph& graph) {
-  return std::any_of(graph.inputs().begin(), graph.inputs().end(),
-                     [&](ValueId input) { return is_float(graph.type(input).dtype); });
+/// Models that compute none are integers from end to end, with nothing to dequantize.
+bool has_real_values(const Graph& graph) {
+  const std::vector<ValueId> values = graph.values();
+  return std::any_of(values.begin(), values.end(),
+                     [&](ValueId value) { return is_float(graph.type(value).dtype); });
 }
 
 }  // namespace
@@ -33,7 +34,7 @@ Graph load_for_numerics(const std::string& model,
                         const Options& options) {
   const std::optional<Numerics> numerics = asked_numerics(options);
   Graph graph = load_model(model, dims, data, numerics.value_or(Numerics::kOnnxRuntime));
-  if (numerics && !is_quantized(graph) && has_real_inputs(graph)) {
+  if (numerics && !is_quantized(graph) && has_real_values(graph)) {
     throw Error(ErrorCode::kInvalidConfig, "", "option '--numerics' is given for a float model")
         .expected("a quantized one");
   }

@@ -150,10 +150,10 @@ struct Target {
   /// What it runs on integers; of several rows for a node the first counts. An engine of which
   /// nothing is listed is taken to run everything.
   std::vector<TargetOperator> operators;
-  bool merges_activations = false;    ///< a Relu or Clip with what computes its operand
-  bool float_bias = false;            ///< biases stay real, instead of int32
-  bool channels_last = false;         ///< where images in float become integers
-  bool pads_storage = false;          ///< but runs a Pad between conversions in float
+  bool merges_activations = false;  ///< a Relu or Clip with what computes its operand
+  bool float_bias = false;          ///< biases stay real, instead of int32
+  bool channels_last = false;       ///< of images from float convolutions that become integers
+  bool pads_storage = false;        ///< between conversions it would run a Pad in float
   bool rounds_float_weights = false;  ///< of products that read a DequantizeLinear of one scale
   /// Averages of integers are averages in float32 of what they stand for, rounded once: files
   /// can steer where halves go.

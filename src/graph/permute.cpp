@@ -18,6 +18,16 @@ std::vector<std::int64_t> strides_of(const Shape& shape) {
 
 }  // namespace
 
+const std::vector<std::int64_t>& to_channels_first() {
+  static const std::vector<std::int64_t> order{0, 3, 1, 2};
+  return order;
+}
+
+const std::vector<std::int64_t>& to_channels_last() {
+  static const std::vector<std::int64_t> order{0, 2, 3, 1};
+  return order;
+}
+
 bool is_permutation(const std::vector<std::int64_t>& order, std::size_t rank) {
   std::vector<std::int64_t> sorted = order;
   std::sort(sorted.begin(), sorted.end());

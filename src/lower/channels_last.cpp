@@ -13,16 +13,6 @@
 namespace tare {
 namespace {
 
-const std::vector<std::int64_t>& to_last() {
-  static const std::vector<std::int64_t> order{0, 2, 3, 1};
-  return order;
-}
-
-const std::vector<std::int64_t>& to_first() {
-  static const std::vector<std::int64_t> order{0, 3, 1, 2};
-  return order;
-}
-
 bool is_one_of(const std::string& op, std::span<const std::string_view> ops) {
   return std::find(ops.begin(), ops.end(), op) != ops.end();
 }
@@ -88,15 +78,15 @@ void spell_channels_last(Graph& graph, const Node& quantize) {
   const ValueId real = quantize.inputs[0];
   const ValueId storage = quantize.outputs[0];
   const std::string name = graph.name(storage);
-  const TensorType image = permuted(graph.type(real), to_last());
-  const TensorType bytes = permuted(graph.type(storage), to_last());
+  const TensorType image = permuted(graph.type(real), to_channels_last());
+  const TensorType bytes = permuted(graph.type(storage), to_channels_last());
   const Shape matrix{image.shape[0] * image.shape[1] * image.shape[2], image.shape[3]};
   const auto flat = [&](TensorType type) {
     type.shape = matrix;
     return type;
   };
-  const ValueId last =
-      add(graph, "Transpose", {real}, image, name + "_channels_last", {{"perm", to_last()}});
+  const ValueId last = add(graph, "Transpose", {real}, image, name + "_channels_last",
+                           {{"perm", to_channels_last()}});
   const ValueId rows =
       add(graph, "Flatten", {last}, flat(image), name + "_pixels", {{"axis", std::int64_t{3}}});
   const ValueId converted =
@@ -110,7 +100,7 @@ void spell_channels_last(Graph& graph, const Node& quantize) {
   const ValueId restored =
       add(graph, "Reshape", {converted, shape}, bytes, name + "_quantized_channels_last");
   const ValueId first = add(graph, "Transpose", {restored}, graph.type(storage),
-                            name + "_channels_first", {{"perm", to_first()}});
+                            name + "_channels_first", {{"perm", to_channels_first()}});
   graph.replace_uses(storage, first);
 }
 
@@ -147,7 +137,7 @@ struct Spelled {
 };
 
 std::optional<Spelled> spelled_before(const Graph& graph, ValueId first) {
-  const auto restored = transposed_from(graph, first, to_first());
+  const auto restored = transposed_from(graph, first, to_channels_first());
   if (!restored) {
     return std::nullopt;
   }
@@ -158,7 +148,7 @@ std::optional<Spelled> spelled_before(const Graph& graph, ValueId first) {
     return std::nullopt;
   }
   const ValueId last = before_reshaping(graph, graph.node(*quantize).inputs[0]);
-  const auto real = transposed_from(graph, last, to_last());
+  const auto real = transposed_from(graph, last, to_channels_last());
   if (!real || graph.type(last).shape != graph.type(*restored).shape) {
     return std::nullopt;
   }

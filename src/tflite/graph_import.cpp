@@ -14,16 +14,6 @@ namespace {
 /// Newest of the operators that are made here; writing raises it where a type needs that.
 constexpr int kOpset = 17;
 
-const std::vector<std::int64_t>& to_channels_first() {
-  static const std::vector<std::int64_t> order{0, 3, 1, 2};
-  return order;
-}
-
-const std::vector<std::int64_t>& to_file() {
-  static const std::vector<std::int64_t> order{0, 2, 3, 1};
-  return order;
-}
-
 std::size_t at(Order order) {
   return static_cast<std::size_t>(order);
 }
@@ -201,7 +191,7 @@ ValueId GraphImport::quantized(int index, Order order, ValueId expressed) {
 }
 
 ValueId GraphImport::reordered(ValueId value, Order from, const std::string& name) {
-  const auto& order = from == Order::kFile ? to_channels_first() : to_file();
+  const auto& order = from == Order::kFile ? to_channels_first() : to_channels_last();
   TensorType type = graph_.type(value);
   const Shape before = type.shape;
   type = permuted(std::move(type), order);

@@ -1,5 +1,7 @@
 #include "cli/inputs.h"
 
+#include "tare/onnx.h"
+
 #include "cli/program.h"
 #include "io/hdf5_builder.h"
 #include "tflite/tflite_builder.h"
@@ -95,6 +97,15 @@ void make_tflite(const fs::path& folder) {
   Hdf5Builder(folder / "small.h5").dataset("x", H5T_NATIVE_INT8, {3, 6, 5, 2}, pixels.data());
 }
 
+/// A network in float that reads integers.
+void make_tokens(const fs::path& folder) {
+  write_onnx(parse("graph \"g\" opset 17 (%x : i64[1,4]) -> (%y) {\n"
+                   "%y = Cast(%x) {to=1} : f32[1,4]\n}"),
+             folder / "tokens.onnx");
+  const std::vector<std::int64_t> tokens(3 * 4, 1);
+  Hdf5Builder(folder / "tokens.h5").dataset("x", H5T_NATIVE_INT64, {3, 4}, tokens.data());
+}
+
 }  // namespace
 
 void make_inputs(const fs::path& folder) {
@@ -117,6 +128,7 @@ void make_inputs(const fs::path& folder) {
   write(folder / "float.yaml", "layers:\n  - {match: {op: Gemm}, keep_float: true}\n");
   make_samples(folder);
   make_tflite(folder);
+  make_tokens(folder);
 }
 
 }  // namespace tare

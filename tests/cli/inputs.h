@@ -8,6 +8,7 @@ namespace tare {
 ///   digits.onnx calibration.h5 evaluation.h5   the network and samples of data/
 ///   truncated.onnx random.onnx truncated.h5 random.h5 random.yaml truncated.yaml
 ///   unknown_op.onnx    a model of the operators Frobnicate and Twist
+///   tokens.onnx tokens.h5   a network in float that reads integers
 ///   no_samples.h5 other_name.h5 other_shape.h5 other_type.h5 text.h5 nan.h5   samples that do
 ///   not fit it faults.yaml calibrator.yaml float.yaml   configurations
 void make_inputs(const std::filesystem::path& folder);

@@ -70,6 +70,15 @@ class AnyErrors : public ::testing::TestWithParam<unsigned> {
     return assign(graph_, {}, target_, patterns_, prices);
   }
 
+  /// Of every point with one of its own.
+  void set_errors(Random& random) {
+    for (const QuantPoint& point : simulated_.points) {
+      if (point.role != Role::kAccumulator) {
+        errors_.emplace(point.name, 0.001 * static_cast<double>(random.integer(1, 1000)));
+      }
+    }
+  }
+
   Graph graph_ = branching();
   Target target_ = simple_target();
   std::span<const QuantPattern> patterns_ = Toolkit::builtin().patterns;
@@ -79,11 +88,7 @@ class AnyErrors : public ::testing::TestWithParam<unsigned> {
 
 TEST_P(AnyErrors, LeaveNoWayThatIsNeitherSlowerNorLessExact) {
   Random random(GetParam());
-  for (const QuantPoint& point : simulated_.points) {
-    if (point.role != Role::kAccumulator) {
-      errors_.emplace(point.name, 0.001 * static_cast<double>(random.integer(1, 1000)));
-    }
-  }
+  set_errors(random);
   const double slowdown = 0.01 * static_cast<double>(random.integer(0, 60));
   const double fastest = without({}).nanoseconds;
   const auto chosen =
@@ -107,11 +112,7 @@ TEST_P(AnyErrors, LeaveNoWayThatIsNeitherSlowerNorLessExact) {
 
 TEST_P(AnyErrors, LeaveNoTimeUnspentThatWouldMakeOneMoreLayerExact) {
   Random random(GetParam());
-  for (const QuantPoint& point : simulated_.points) {
-    if (point.role != Role::kAccumulator) {
-      errors_.emplace(point.name, 0.001 * static_cast<double>(random.integer(1, 1000)));
-    }
-  }
+  set_errors(random);
   const double slowdown = 0.01 * static_cast<double>(random.integer(0, 60));
   const double limit = (1 + slowdown) * without({}).nanoseconds;
   const Tradeoff corner = best_tradeoffs(simulated_, {}, patterns_, errors_, slowdown).back();
@@ -150,11 +151,7 @@ TEST_P(AnyErrors, OfUnaffordablePointsNeedNotBeKnown) {
 
 TEST_P(AnyErrors, MakeACurveThatFallsAndBendsOneWay) {
   Random random(GetParam());
-  for (const QuantPoint& point : simulated_.points) {
-    if (point.role != Role::kAccumulator) {
-      errors_.emplace(point.name, 0.001 * static_cast<double>(random.integer(1, 1000)));
-    }
-  }
+  set_errors(random);
   const auto curve = best_tradeoffs(simulated_, {}, patterns_, errors_, 10);
   double steepest = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < curve.size(); ++i) {
