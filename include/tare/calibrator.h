@@ -164,9 +164,9 @@ struct CalibrateOptions {
 /// Independent schedule: runs the simulated graph with every point disabled over the data,
 /// once, and chooses all points from the summaries. Bias points follow from their input and
 /// weight; where a bias would leave int32 the weight scale of that channel is widened. Biases
-/// are corrected for the mean error of the weights where points ask for it. The
-/// result does not depend on the number of threads. Throws Error(kInvalidData) when data and
-/// graph inputs do not fit together, or hold NaN.
+/// are corrected for the mean error of the weights where points ask for it. The result does not
+/// depend on the number of threads. Throws Error(kInvalidData) when data and graph inputs do
+/// not fit together, or hold NaN.
 QuantTable calibrate(const SimulatedGraph&, const Dataset&, std::span<const CalibratorInfo>,
                      const CalibrateOptions& = {}, CalibrationAudit* = nullptr);
 
@@ -175,9 +175,10 @@ QuantTable calibrate(const SimulatedGraph&, const Dataset&, std::span<const Cali
 /// later levels need of them waits in its quantized form. Each level is run twice, once to see
 /// its values and once more when they can be quantized, so it takes about two passes over the
 /// data in all. Weights are rounded for the least error of their layer's results where points
-/// ask for it. Where calibrators try others, each of these leads a walk of its own, and their
-/// ranges are then combined on a trial with some samples. options.progress counts the samples
-/// of every level.
+/// ask for it. One in four runs judges: rounding, by output, and corrections of biases, by
+/// layer, stay only where they help on these too. Where calibrators try others, each of these
+/// leads a walk of its own, and their ranges are then combined on a trial with some samples.
+/// options.progress counts the samples of every level.
 QuantTable calibrate_sequentially(const SimulatedGraph&, const Dataset&,
                                   std::span<const CalibratorInfo>, const CalibrateOptions& = {},
                                   CalibrationAudit* = nullptr);

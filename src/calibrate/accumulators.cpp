@@ -44,23 +44,53 @@ std::vector<float> channel_means(const Tensor& tensor) {
 /// the node applied to the mean input and the weights' error. (Nagel et al., "Data-free
 /// quantization through weight equalization and bias correction", section 4.2; means come from
 /// data here, and padding counts because the node itself does the sum.)
-std::vector<float> bias_correction(const Graph& graph, const Node& node,
-                                   const std::vector<double>& input_means,
-                                   const PointResult& weight) {
-  const Tensor& exact = *graph.constant(node.inputs[1]);
+std::vector<float> lost_means(const Graph& graph, const Node& node,
+                              const std::vector<double>& input_means,
+                              const Tensor& lost_weights) {
+  Shape input_shape = graph.type(node.inputs[0]).shape;
+  TensorType result = graph.type(node.outputs[0]);
+  input_shape[0] = 1;
+  result.shape[0] = 1;
+  const Tensor input = constant_channels(input_shape, input_means);
+  const std::vector<const Tensor*> operands{&input, &lost_weights};
+  return channel_means(evaluate(node, operands, {&result, 1}).front());
+}
+
+/// What the weights are more than what becomes of them.
+Tensor lost_weights(const Tensor& exact, const PointResult& weight) {
   const Tensor rounded = dequantize(quantized_weight(exact, weight), weight.params);
   Tensor lost = exact;
   const auto values = lost.mutable_view<float>();
   for (std::size_t i = 0; i < values.size(); ++i) {
     values[i] -= rounded.view<float>()[i];
   }
-  Shape input_shape = graph.type(node.inputs[0]).shape;
-  TensorType result = graph.type(node.outputs[0]);
-  input_shape[0] = 1;
-  result.shape[0] = 1;
-  const Tensor input = constant_channels(input_shape, input_means);
-  const std::vector<const Tensor*> operands{&input, &lost};
-  return channel_means(evaluate(node, operands, {&result, 1}).front());
+  return lost;
+}
+
+/// Whether the correction that the other runs ask for brings the means of those held back
+/// closer, over all channels: single ones differ by chance.
+bool helps(std::span<const float> correction, std::span<const float> held_back, double share) {
+  double without = 0;
+  double with = 0;
+  for (std::size_t c = 0; c < correction.size(); ++c) {
+    const auto lost = static_cast<double>(held_back[c]);
+    const double others = (static_cast<double>(correction[c]) - share * lost) / (1 - share);
+    without += lost * lost;
+    with += (lost - others) * (lost - others);
+  }
+  return with < without;
+}
+
+/// Empty where that does not help.
+std::vector<float> bias_correction(const Graph& graph, const Node& node,
+                                   const ChannelMeans& means, const PointResult& weight) {
+  const Tensor lost = lost_weights(*graph.constant(node.inputs[1]), weight);
+  std::vector<float> correction = lost_means(graph, node, means.all, lost);
+  if (means.held_back.empty() ||
+      helps(correction, lost_means(graph, node, means.held_back, lost), means.share)) {
+    return correction;
+  }
+  return {};
 }
 
 }  // namespace

@@ -10,12 +10,20 @@
 
 namespace tare {
 
-/// Mean of each channel of the input of an accumulating node, by the name of its point.
-using InputMeans = std::map<std::string, std::vector<double>>;
+/// Mean of each channel of a value.
+struct ChannelMeans {
+  std::vector<double> all;
+  std::vector<double> held_back{};  ///< of the runs that judge; empty: none do
+  double share = 0;                 ///< of these runs, above 0 and below 1 where there are some
+};
+
+/// Of the inputs of accumulating nodes, by the name of their points.
+using InputMeans = std::map<std::string, ChannelMeans>;
 
 /// Decides accumulator points whose factors are decided: scales are the products of those of
 /// input and weight, and biases are corrected where the point asks for it and its input's means
-/// are known. Weights make room first; see make_room().
+/// are known. Biases stay as they are where a correction from the other runs would not bring
+/// the mean results of runs held back closer. Weights make room first; see make_room().
 void derive_accumulators(const SimulatedGraph&, std::span<const QuantPoint* const> accumulators,
                          const InputMeans&, QuantTable&);
 /// All of them, of a table whose activations were changed.

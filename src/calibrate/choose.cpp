@@ -216,8 +216,8 @@ TableDraft draft_table(const SimulatedGraph& simulated, const Collected& collect
     } else if (point.role == Role::kAccumulator) {
       accumulators.push_back(&point);
       if (point.corrects_bias) {
-        draft.means.emplace(
-            point.name, statistics.channels.at(accumulated_input(simulated, point)).means());
+        const std::string& input = accumulated_input(simulated, point);
+        draft.means.emplace(point.name, ChannelMeans{statistics.channels.at(input).means()});
       }
     }
   }

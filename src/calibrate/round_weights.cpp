@@ -1,6 +1,7 @@
 #include "calibrate/round_weights.h"
 
 #include "base/parallel.h"
+#include "calibrate/held_back.h"
 #include "calibrate/rounding.h"
 #include "calibrate/weights.h"
 #include "graph/per_axis.h"
@@ -69,18 +70,17 @@ std::vector<std::size_t> partners(const LayerMatrix& matrix, const Shape& weight
   return result;
 }
 
-/// The rows of every fourth run that has some: rows of one run are alike. Of few runs, every
-/// fourth row.
+/// Rows of runs held back among those that have some: rows of one run are alike. Of few runs,
+/// rows themselves.
 std::vector<bool> held_back(const LayerRows& rows) {
-  constexpr std::size_t kEvery = 4;
   std::vector<std::size_t> place(rows.rows());  // of a row's run among those that have rows
   for (std::size_t i = 1; i < place.size(); ++i) {
     place[i] = place[i - 1] + (rows.run_of(i) != rows.run_of(i - 1) ? 1 : 0);
   }
-  const bool by_run = place.back() + 1 >= kEvery;
+  const bool by_run = place.back() + 1 >= kHeldBackOneIn;
   std::vector<bool> result(rows.rows());
   for (std::size_t i = 0; i < result.size(); ++i) {
-    result[i] = (by_run ? place[i] : i) % kEvery == kEvery - 1;
+    result[i] = is_held_back(by_run ? place[i] : i);
   }
   return result;
 }

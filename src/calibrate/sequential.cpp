@@ -1,6 +1,7 @@
 #include "calibrate/accumulators.h"
 #include "calibrate/audit.h"
 #include "calibrate/choose.h"
+#include "calibrate/held_back.h"
 #include "calibrate/layer_rows.h"
 #include "calibrate/levels.h"
 #include "calibrate/observed.h"
@@ -94,7 +95,7 @@ std::map<ValueId, Observed> observe(SampleWalk& walk, const Graph& graph, const 
   walk.step(
       graph, watched, kept,
       [&](std::size_t worker, std::size_t run, std::size_t index, const TensorView& view) {
-        workers[worker][index].observe(view, walk.batch());
+        workers[worker][index].observe(view, walk.batch(), is_held_back(run));
         for (LayerRows* layer : rows[index]) {
           layer->observe(run, view);
         }
@@ -117,8 +118,9 @@ void decide(const SimulatedGraph& simulated, const Level& level,
     const Observed& own = seen.at(point->simulated);
     std::vector<PointResult> results =
         choose_activation(own.values, own.tensors.get(), *point, calibrators);
+    const ChannelSummary channels = own.all_channels();
     audit_activation(simulated, *point, results[std::min(draft.lead, results.size() - 1)],
-                     calibrators, own.values, &own.channels, audit);
+                     calibrators, own.values, &channels, audit);
     for (PointResult& result : results) {
       move_off_grid(point->spec, calibrators, result);
     }
@@ -126,7 +128,7 @@ void decide(const SimulatedGraph& simulated, const Level& level,
   }
   for (const QuantPoint* point : level.accumulators) {
     if (point->corrects_bias) {
-      draft.means.emplace(point->name, seen.at(point->simulated).channels.means());
+      draft.means.emplace(point->name, seen.at(point->simulated).channel_means());
     }
   }
   // Steps first make room for biases; then integers are chosen, and then what they lose.

@@ -73,7 +73,7 @@ TEST(BiasCorrection, RestoresTheMeanOfADenseLayer) {
     means.push_back(0.25 * i);
   }
   const std::vector<double> lost = layer.lost_weights();
-  layer.derive({{layer.accumulator, means}});
+  layer.derive({{layer.accumulator, {means}}});
   const auto& correction = layer.table.at(layer.accumulator).bias_correction;
   ASSERT_EQ(correction.size(), 3U);
   for (std::size_t o = 0; o < 3; ++o) {
@@ -82,6 +82,50 @@ TEST(BiasCorrection, RestoresTheMeanOfADenseLayer) {
       expected += lost[o * 16 + i] * means[i];
     }
     EXPECT_NEAR(correction[o], expected, 16 * 4 * 0.004 * 0x1p-23) << "output " << o;
+  }
+}
+
+/// Two outputs that each read one input: what they lose is in proportion to the mean of that.
+Layer diagonal() {
+  return Layer(
+      "graph \"g\" opset 17 (%x : f32[1,2]) -> (%y) {\n"
+      "const %w : f32[2,2] = [0.501, 0, 0, -0.501]\n"
+      "%y = Gemm(%x, %w) {transB=1} : f32[1,2]\n}");
+}
+
+/// Means of a quarter of the runs that is held back, and of the others.
+ChannelMeans quartered(const std::vector<double>& others,
+                       const std::vector<double>& held_back) {
+  ChannelMeans means{{}, held_back, 0.25};
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    means.all.push_back(0.75 * others[i] + 0.25 * held_back[i]);
+  }
+  return means;
+}
+
+TEST(BiasCorrection, IsRolledBackWhereItTakesRunsHeldBackFurtherOff) {
+  // Off by 1 and 1 without it; with it by 0.5 and 1.5, 0 and 1.5, 3 and 0.
+  for (const std::vector<double>& others :
+       {std::vector<double>{1.5, -0.5}, {1, 2.5}, {-2, 1}}) {
+    Layer layer = diagonal();
+    layer.derive({{layer.accumulator, quartered(others, {1, 1})}});
+    EXPECT_TRUE(layer.table.at(layer.accumulator).bias_correction.empty()) << others[0];
+  }
+}
+
+TEST(BiasCorrection, OfAllRunsStaysWhereItBringsThoseHeldBackCloser) {
+  // Off by 1 and 1 without it; with it by 0.5 and 1.2, 0 and 1.3, 1.3 and 0.5.
+  for (const std::vector<double>& others :
+       {std::vector<double>{1.5, -0.2}, {1, 2.3}, {-0.3, 0.5}}) {
+    Layer layer = diagonal();
+    const ChannelMeans means = quartered(others, {1, 1});
+    const std::vector<double> lost = layer.lost_weights();
+    layer.derive({{layer.accumulator, means}});
+    const auto& correction = layer.table.at(layer.accumulator).bias_correction;
+    ASSERT_EQ(correction.size(), 2U) << others[0];
+    for (std::size_t c = 0; c < 2; ++c) {
+      EXPECT_NEAR(correction[c], lost[3 * c] * means.all[c], 0.004 * 2 * 0x1p-23) << others[0];
+    }
   }
 }
 
@@ -96,7 +140,7 @@ TEST(BiasCorrection, CountsPaddingAsZeros) {
       "strides=[2, 2]} : f32[1,2,3,3]\n}");
   const std::vector<double> means{3, -2};
   const std::vector<double> lost = layer.lost_weights();
-  layer.derive({{layer.accumulator, means}});
+  layer.derive({{layer.accumulator, {means}}});
   const auto& correction = layer.table.at(layer.accumulator).bias_correction;
   ASSERT_EQ(correction.size(), 2U);
   for (std::size_t c = 0; c < 2; ++c) {
@@ -135,7 +179,7 @@ TEST(Accumulators, WidenTheWeightUntilTheCorrectedBiasFits) {
   // Errors of half a weight step times this mean leave int32 at the scale of the accumulator.
   const std::vector<double> means{1e10, 0, 0, 0};
   const QuantParams before = layer.table.at("w").params;
-  layer.derive({{layer.accumulator, means}});
+  layer.derive({{layer.accumulator, {means}}});
   const PointResult& weight = layer.table.at("w");
   EXPECT_FALSE(weight.widened_channels.empty());
   EXPECT_GT(weight.params.scale[1], before.scale[1]);

@@ -56,6 +56,16 @@ std::unique_ptr<const Calibrator> calibrator_of(const QuantPoint& point) {
 struct Seen {
   Summary values;
   ChannelSummary channels;
+  ChannelSummary every_fourth;  ///< of every fourth sample
+
+  ChannelMeans means() const {
+    if (every_fourth.elements() == 0) {
+      return {channels.means()};
+    }
+    return {channels.means(), every_fourth.means(),
+            static_cast<double>(every_fourth.elements()) /
+                static_cast<double>(channels.elements())};
+  }
 };
 
 Seen observe(const Graph& bound, const Dataset& data, ValueId value,
@@ -73,6 +83,9 @@ Seen observe(const Graph& bound, const Dataset& data, ValueId value,
       seen.values.observe(tensor.view<float>());
       if (tensor.shape().size() >= 2) {
         seen.channels.observe(view);
+        if (sample % 4 == 3) {
+          seen.every_fourth.observe(view);
+        }
       }
       if (rows != nullptr) {
         rows->observe(sample, view);
@@ -123,7 +136,7 @@ QuantTable naive(const Case& c) {
     result.chosen = {calibrator_of(*point)->choose(seen, point->spec)};
     move_off_grid(point->spec, Toolkit::builtin().calibrators, result);
     std::vector<const QuantPoint*> accumulators;
-    std::map<std::string, std::vector<double>> means;
+    InputMeans means;
     std::map<const QuantPoint*, LayerRows> layers;
     for (const QuantPoint& other : simulated.points) {
       const bool both = other.role == Role::kAccumulator &&
@@ -132,7 +145,7 @@ QuantTable naive(const Case& c) {
       if (both && !table.contains(other.name)) {
         accumulators.push_back(&other);
         if (other.corrects_bias) {
-          means[other.name] = observe(bound, c.data, other.simulated).channels.means();
+          means[other.name] = observe(bound, c.data, other.simulated).means();
         }
         const Node& layer = simulated.source.node(*other.reader);
         if (other.rounds_weight && layer_matrix(simulated.source, layer) &&
