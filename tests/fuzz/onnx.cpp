@@ -9,6 +9,8 @@
 #include "fuzz/target.h"
 #include "lower/same_structure.h"
 
+#include <algorithm>
+
 namespace tare::fuzz {
 namespace {
 
@@ -21,6 +23,28 @@ File written(const Graph& graph) {
 File with(const std::string& call, const std::string& constants, const std::string& result) {
   return written(parse("graph \"g\" opset 17 (%x : f32[batch=1,4,4,4]) -> (%y) {\n" +
                        constants + "\n%y = " + call + " : " + result + "\n}"));
+}
+
+/// A layer with one state and everything that it may read.
+File recurrent(const std::string& op, int gates) {
+  const auto constant = [](const std::string& name, int rows, int columns) {
+    std::string text = "const %" + name + " : f32[1," + std::to_string(rows);
+    text += columns > 0 ? "," + std::to_string(columns) + "] = [" : "] = [";
+    for (int i = 0; i < rows * std::max(columns, 1); ++i) {
+      text += i == 0 ? "0.5" : ", -0.25";
+    }
+    return text + "]\n";
+  };
+  return written(parse("graph \"g\" opset 17 (%x : f32[batch=1,4,4,4]) -> (%y, %h) {\n" +
+                       constant("w", gates, 4) + constant("r", gates, 1) +
+                       constant("b", 2 * gates, 0) + constant("i", 4, 1) +
+                       "const %l : i32[4] = [1, 2, 3, 4]\n"
+                       "const %s : i64[3] = [4, 4, 4]\n"
+                       "%t = Reshape(%x, %s) : f32[4,4,4]\n"
+                       "%y, %h = " +
+                       op +
+                       "(%t, %w, %r, %b, %l, %i) {direction=\"reverse\", hidden_size=1} : "
+                       "f32[4,1,4,1], f32[1,4,1]\n}"));
 }
 
 std::vector<File> seeds() {
@@ -55,6 +79,9 @@ std::vector<File> seeds() {
   result.push_back(with("Softmax(%x) {axis=1}", "", image));
   result.push_back(with("Where(%c, %x, %x)", "const %c : bool[1] = [true]", image));
   result.push_back(with("Tile(%x, %r)", "const %r : i64[4] = [1, 2, 1, 1]", "f32[1,8,4,4]"));
+  result.push_back(recurrent("LSTM", 4));
+  result.push_back(recurrent("GRU", 3));
+  result.push_back(recurrent("RNN", 1));
   return result;
 }
 
