@@ -1,6 +1,7 @@
 #include "report_files.h"
 
 #include "tare/error.h"
+#include "tare/pipeline.h"
 
 #include "outputs.h"
 
@@ -64,7 +65,7 @@ void name_files(const std::string& real, const std::string& quantized, const std
                 Report& report) {
   const auto name = [](const std::string& path, ModelFacts& facts) {
     facts.file = path;
-    facts.bytes = std::filesystem::file_size(path);
+    facts.bytes = stored_bytes(path);
   };
   name(real, report.real);
   name(quantized, report.quantized);

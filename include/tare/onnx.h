@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,6 +36,10 @@ Graph read_onnx(const std::filesystem::path&, const ReadOptions& = {});
 
 /// The metadata_props of a model. Throws as read_onnx() for what is no ONNX model.
 std::map<std::string, std::string> read_metadata(const std::filesystem::path&);
+
+/// The files beside the model that hold constants of it. Throws as read_onnx() for what is no
+/// ONNX model, or refers to files elsewhere.
+std::set<std::filesystem::path> external_files(const std::filesystem::path&);
 
 /// Writes `graph` as an ONNX model of its opset, raised where a feature needs it. The graph
 /// must hold operators of ONNX only (lower with an export form first), apart from those that

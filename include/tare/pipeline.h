@@ -21,6 +21,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -49,6 +50,9 @@ struct Toolkit {
 /// that cannot be loaded, Error(kInvalidConfig) for one that is no plug-in of this version or
 /// whose name is taken.
 void load_plugins(const std::vector<std::filesystem::path>&, Toolkit&);
+
+/// Bytes of a model's file, and of those beside it that hold its constants.
+std::uintmax_t stored_bytes(const std::filesystem::path& model);
 
 /// Reads a model with every operator the executor has; symbolic dimensions are bound by `dims`,
 /// then by the shapes in `data` (may be null). A name that ends in .tflite is that of a

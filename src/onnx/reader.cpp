@@ -17,6 +17,7 @@
 #include <fstream>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include <google/protobuf/stubs/logging.h>
@@ -329,6 +330,30 @@ std::map<std::string, std::string> read_metadata(const std::filesystem::path& pa
       metadata[entry.key()] = entry.value();
     }
     return metadata;
+  } catch (Error& error) {
+    error.at(path.string());
+    throw;
+  }
+}
+
+std::set<std::filesystem::path> external_files(const std::filesystem::path& path) {
+  try {
+    const onnx::ModelProto model = parse_model(path);
+    std::set<std::filesystem::path> files;
+    const auto add = [&](const onnx::TensorProto& tensor) {
+      if (auto file = external_file(tensor, path.parent_path())) {
+        files.insert(*std::move(file));
+      }
+    };
+    for (const onnx::TensorProto& tensor : model.graph().initializer()) {
+      add(tensor);
+    }
+    for (const onnx::NodeProto& node : model.graph().node()) {
+      for (const onnx::AttributeProto& attribute : node.attribute()) {
+        add(attribute.t());
+      }
+    }
+    return files;
   } catch (Error& error) {
     error.at(path.string());
     throw;

@@ -206,6 +206,14 @@ constexpr std::int32_t kInt4 = 22;
 
 }  // namespace
 
+std::optional<std::filesystem::path> external_file(const onnx::TensorProto& proto,
+                                                   const std::filesystem::path& folder) {
+  if (proto.data_location() != onnx::TensorProto::EXTERNAL) {
+    return std::nullopt;
+  }
+  return checked_path(parse_external(proto).location, folder);
+}
+
 std::optional<DType> dtype_of_packed(std::int32_t data_type) {
   return data_type == kInt4    ? std::optional(DType::kInt8)
          : data_type == kUint4 ? std::optional(DType::kUint8)

@@ -9,6 +9,16 @@ bool is_tflite(const std::filesystem::path& path) {
   return path.extension() == ".tflite";
 }
 
+std::uintmax_t stored_bytes(const std::filesystem::path& model) {
+  std::uintmax_t bytes = std::filesystem::file_size(model);
+  if (!is_tflite(model)) {
+    for (const std::filesystem::path& file : external_files(model)) {
+      bytes += std::filesystem::file_size(file);
+    }
+  }
+  return bytes;
+}
+
 Graph load_model(const std::filesystem::path& path,
                  const std::map<std::string, std::int64_t>& dims, const Dataset* data,
                  Numerics numerics) {

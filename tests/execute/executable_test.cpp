@@ -43,6 +43,15 @@ TEST(Executable, HasNothingToDoWhereResultsHaveNoElementsHoweverLargeTheirOtherE
   EXPECT_EQ(result[0].shape(), (Shape{0, std::int64_t{1} << 40}));
 }
 
+TEST(Executable, ChangesNoLayoutOfWhatHasNoElementsHoweverLargeItsOtherExtents) {
+  const Graph graph = parse(
+      "graph \"g\" opset 17 (%x : i8[17179869184,0,3,2]) -> (%y) {\n"
+      "%y = MaxPool(%x) {kernel_shape=[2, 2]} : i8[17179869184,0,2,1]\n}");
+  const Tensor none(DType::kInt8, {std::int64_t{1} << 34, 0, 3, 2});
+  const auto result = Executable(graph).run(std::vector{none});
+  EXPECT_EQ(result[0].shape(), (Shape{std::int64_t{1} << 34, 0, 2, 1}));
+}
+
 TEST(Executable, TakesInputsInTheOrderInWhichItShowsValues) {
   // One half of a network shows what the other half takes.
   testing::Random random(3);

@@ -239,7 +239,9 @@ TEST(Writing, PutsLargeConstantsBesideALargeModel) {
   const Graph graph = read_onnx(models().front());
   save_model(export_model(graph, {}), folder / "m.onnx", 100'000);
   EXPECT_LT(std::filesystem::file_size(folder / "m.onnx"), 100'000U);
-  EXPECT_TRUE(std::filesystem::exists(folder / "m.onnx.data"));
+  EXPECT_EQ(external_files(folder / "m.onnx"), std::set{folder / "m.onnx.data"});
+  EXPECT_GT(std::filesystem::file_size(folder / "m.onnx.data"), 100'000U);
+  EXPECT_TRUE(external_files(models().front()).empty());
   EXPECT_TRUE(read_onnx(folder / "m.onnx") == graph);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 2);
 }

@@ -312,8 +312,8 @@ int run(const Options& options, const Console& console) {
     }
     job.target = configuration.config.target;
     job.audit = result.audit;
-    job.model_bytes = std::filesystem::file_size(job.model);
-    job.output_bytes = std::filesystem::file_size(job.output);
+    job.model_bytes = stored_bytes(job.model);
+    job.output_bytes = stored_bytes(job.output);
     return summarize(result);
   });
   say_warnings(job.audit.warnings, console);
