@@ -26,7 +26,9 @@ namespace tare {
 namespace {
 
 constexpr int kOldestOpset = 7;
-constexpr int kNewestOpset = 21;
+constexpr int kNewestOpset = 22;
+/// The one after it added nothing but bfloat16, and engines fuse more of this one.
+constexpr int kNewestForm = 21;
 
 onnx::ModelProto parse_model(const std::filesystem::path& path) {
   std::error_code status;
@@ -107,7 +109,7 @@ class Importer {
       : model_(model),
         folder_(std::move(folder)),
         options_(options),
-        opset_(checked_opset(model)),
+        opset_(std::min(checked_opset(model), kNewestForm)),
         source_(model.graph()),
         builder_(options, source_.names) {}
 

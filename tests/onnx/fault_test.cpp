@@ -36,8 +36,8 @@ TEST(Opsets, From7To21AreReadAndOthersNamed) {
   for (int opset = 7; opset <= 21; ++opset) {
     EXPECT_EQ(relu(opset).read().opset, opset);
   }
-  EXPECT_EQ(complaint(relu(6)), "the model is of opset 6, expected opset 7 to 21");
-  EXPECT_EQ(complaint(relu(22)), "the model is of opset 22, expected opset 7 to 21");
+  EXPECT_EQ(complaint(relu(6)), "the model is of opset 6, expected opset 7 to 22");
+  EXPECT_EQ(complaint(relu(23)), "the model is of opset 23, expected opset 7 to 22");
   auto none = relu(13);
   none.proto().clear_opset_import();
   EXPECT_EQ(complaint(none), "the model does not name its opset");

@@ -24,6 +24,14 @@ ModelBuilder with_data(int opset) {
   return model;
 }
 
+TEST(NewerForms, OfOpset22AreThoseOf21) {
+  auto model = with_data(22);
+  model.node("AveragePool", {"x"}, {"y"}, {{"kernel_shape", Integers{2, 2}}}).output("y");
+  const Graph graph = model.read();
+  EXPECT_EQ(graph.opset, 21);
+  EXPECT_EQ(shape_of(graph, "y"), (Shape{2, 4, 4, 5}));
+}
+
 TEST(NewerForms, AxesOfReductionsBecomeAnAttribute) {
   auto model = with_data(18);
   model.integers("axes", {-1, 1}).node("ReduceMean", {"x", "axes"}, {"y"}).output("y");
