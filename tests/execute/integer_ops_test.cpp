@@ -6,6 +6,19 @@
 namespace tare::testing {
 namespace {
 
+TEST(Reduce, LogarithmsAndRootsOfIntegersSaturate) {
+  // log(0) is -infinity; the sum of squares wraps to a negative number, which has no root.
+  const auto reduced = [](const char* op, std::int64_t x) {
+    const NodeInput input{Tensor::of<std::int64_t>({1}, {x})};
+    const TensorType result{.dtype = DType::kInt64, .shape = {1}, .quant = {}, .point = {}};
+    return run_node(make_node(op), {input}, {result})[0].view<std::int64_t>()[0];
+  };
+  EXPECT_EQ(reduced("ReduceLogSum", 0), std::numeric_limits<std::int64_t>::min());
+  EXPECT_EQ(reduced("ReduceLogSum", 1), 0);
+  EXPECT_EQ(reduced("ReduceL2", 4'000'000'000), 0);
+  EXPECT_EQ(reduced("ReduceL2", 5), 5);
+}
+
 template <class Q>
 Tensor random_storage(Shape shape, Random& random) {
   Tensor tensor(DTypeOf<Q>::kValue, std::move(shape));

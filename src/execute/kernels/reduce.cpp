@@ -73,17 +73,13 @@ struct SumSquare : Sum<T> {
 template <class T>
 struct L2 : SumSquare<T> {
   using Acc = Wide<T>;
-  static Acc finish(Acc acc, std::int64_t) {
-    return static_cast<Acc>(std::sqrt(static_cast<double>(acc)));
-  }
+  static double finish(Acc acc, std::int64_t) { return std::sqrt(static_cast<double>(acc)); }
 };
 
 template <class T>
 struct LogSum : Sum<T> {
   using Acc = Wide<T>;
-  static Acc finish(Acc acc, std::int64_t) {
-    return static_cast<Acc>(std::log(static_cast<double>(acc)));
-  }
+  static double finish(Acc acc, std::int64_t) { return std::log(static_cast<double>(acc)); }
 };
 
 // Like numpy's, NaN wins.
