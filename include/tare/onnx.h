@@ -37,8 +37,8 @@ Graph read_onnx(const std::filesystem::path&, const ReadOptions& = {});
 /// The metadata_props of a model. Throws as read_onnx() for what is no ONNX model.
 std::map<std::string, std::string> read_metadata(const std::filesystem::path&);
 
-/// The files beside the model that hold constants of it. Throws as read_onnx() for what is no
-/// ONNX model, or refers to files elsewhere.
+/// The files beside the model that it says hold constants of it; of constants that no node
+/// reads they may be missing. Throws as read_onnx() for what is no ONNX model.
 std::set<std::filesystem::path> external_files(const std::filesystem::path&);
 
 /// Writes `graph` as an ONNX model of its opset, raised where a feature needs it. The graph

@@ -134,8 +134,7 @@ enum Operands : std::size_t { kX, kW, kR, kB, kLengths, kHidden, kCell, kPeephol
 
 class Recurrent final : public Kernel {
  public:
-  Recurrent(const Cell& cell, const KernelRequest& request)
-      : cell_(cell), gates_(cell.gates), has_bias_(request.has_input(kB)) {
+  Recurrent(const Cell& cell, const KernelRequest& request) : cell_(cell), gates_(cell.gates) {
     const Attributes& attributes = request.attributes();
     const std::string direction = attributes.text("direction", "forward");
     if (direction != "forward" && direction != "reverse" && direction != "bidirectional") {
@@ -146,6 +145,7 @@ class Recurrent final : public Kernel {
     starts_reversed_ = direction == "reverse";
     order_.sequences_first = attributes.integer("layout", 0) != 0;
     const Shape& x = required(request, kX).shape();
+    (void)required(request, kW);
     const Shape& r = required(request, kR).shape();
     if (x.size() != 3 || r.size() != 3) {
       throw Error(ErrorCode::kInvalidModel, "",
@@ -247,12 +247,16 @@ class Recurrent final : public Kernel {
       free += rows * columns;
       return result;
     };
-    const float* bias = has_bias_ ? operand(buffers, kB) + direction * 2 * width : nullptr;
-    const float* peepholes = operand(buffers, kPeepholes);
+    // Of an operand that may be absent.
+    const auto own = [&](std::size_t i, Index size) {
+      const float* all = operand(buffers, i);
+      return all == nullptr ? nullptr : all + direction * size;
+    };
+    const float* bias = own(kB, 2 * width);
     const CellWeights weights{
         .of_state = {operand(buffers, kR) + direction * width * hidden_, width, hidden_},
         .bias = bias == nullptr ? nullptr : bias + width,
-        .peepholes = peepholes == nullptr ? nullptr : peepholes + direction * 3 * hidden_,
+        .peepholes = own(kPeepholes, 3 * hidden_),
         .activations =
             std::span(activations_)
                 .subspan(static_cast<std::size_t>(direction) * cell_.activations.size(),
@@ -309,7 +313,6 @@ class Recurrent final : public Kernel {
   Index inputs_ = 0;
   Index hidden_ = 0;
   bool starts_reversed_ = false;
-  bool has_bias_;
   CellOptions options_;
   std::vector<Activation> activations_;
 };

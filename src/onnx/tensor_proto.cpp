@@ -127,15 +127,24 @@ ExternalData parse_external(const onnx::TensorProto& proto) {
   return result;
 }
 
-std::filesystem::path checked_path(const std::string& location,
-                                   const std::filesystem::path& folder) {
+std::optional<std::filesystem::path> path_inside(const std::string& location,
+                                                 const std::filesystem::path& folder) {
   const std::filesystem::path relative(location);
   const bool climbs = std::find(relative.begin(), relative.end(), "..") != relative.end();
   if (relative.empty() || relative.is_absolute() || climbs ||
       location.find('\0') != std::string::npos) {
-    fail("external data is at '" + location + "'", "a path inside the folder of the model");
+    return std::nullopt;
   }
   return folder / relative;
+}
+
+std::filesystem::path checked_path(const std::string& location,
+                                   const std::filesystem::path& folder) {
+  auto path = path_inside(location, folder);
+  if (!path) {
+    fail("external data is at '" + location + "'", "a path inside the folder of the model");
+  }
+  return *std::move(path);
 }
 
 Tensor from_external(DType dtype, const Shape& shape, const onnx::TensorProto& proto,
@@ -211,7 +220,12 @@ std::optional<std::filesystem::path> external_file(const onnx::TensorProto& prot
   if (proto.data_location() != onnx::TensorProto::EXTERNAL) {
     return std::nullopt;
   }
-  return checked_path(parse_external(proto).location, folder);
+  for (const auto& entry : proto.external_data()) {
+    if (entry.key() == "location") {
+      return path_inside(entry.value(), folder);
+    }
+  }
+  return std::nullopt;
 }
 
 std::optional<DType> dtype_of_packed(std::int32_t data_type) {

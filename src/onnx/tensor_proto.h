@@ -26,8 +26,8 @@ std::optional<DType> dtype_of_packed(std::int32_t data_type);
 /// nowhere else. Throws Error with an empty `where`.
 Tensor to_tensor(const onnx::TensorProto&, const std::filesystem::path& folder);
 
-/// The file in `folder` that holds the elements; nothing where the model itself does. Throws
-/// Error(kInvalidModel) for a path that leads elsewhere.
+/// The file in `folder` that holds the elements; nothing where the model itself does, or the
+/// path leads elsewhere.
 std::optional<std::filesystem::path> external_file(const onnx::TensorProto&,
                                                    const std::filesystem::path& folder);
 

@@ -13,7 +13,9 @@ std::uintmax_t stored_bytes(const std::filesystem::path& model) {
   std::uintmax_t bytes = std::filesystem::file_size(model);
   if (!is_tflite(model)) {
     for (const std::filesystem::path& file : external_files(model)) {
-      bytes += std::filesystem::file_size(file);
+      std::error_code missing;
+      const std::uintmax_t beside = std::filesystem::file_size(file, missing);
+      bytes += missing ? 0 : beside;
     }
   }
   return bytes;

@@ -1,10 +1,14 @@
 #include "tare/error.h"
+#include "tare/pipeline.h"
+#include "tare/pipeline.h"
 
 #include "graph/half.h"
 #include "onnx/model_builder.h"
 #include "onnx/tensor_proto.h"
 
+#include <filesystem>
 #include <fstream>
+#include <set>
 
 #include <gtest/gtest.h>
 
@@ -177,6 +181,22 @@ TEST_F(ExternalData, StaysInsideTheFolderOfTheModel) {
   EXPECT_EQ(fault({{"location", "sub/../../w.bin"}}),
             "external data is at 'sub/../../w.bin'" + inside);
   EXPECT_EQ(fault({}), "external data is at ''" + inside);
+}
+
+TEST_F(ExternalData, OfConstantsThatNobodyReadsMayBeMissingOrElsewhere) {
+  for (const char* location : {"v.bin", "../w.bin"}) {
+    onnx::TensorProto& unread = *model_.graph().add_initializer();
+    unread = model_.graph().initializer(0);
+    unread.set_name(std::string("unread") + location[0]);
+    unread.clear_external_data();
+    auto& entry = *unread.add_external_data();
+    entry.set_key("location");
+    entry.set_value(location);
+  }
+  (void)read({{"location", "w.bin"}});
+  const auto model = folder_ / "model.onnx";
+  EXPECT_EQ(external_files(model), (std::set{folder_ / "v.bin", folder_ / "w.bin"}));
+  EXPECT_EQ(stored_bytes(model), std::filesystem::file_size(model) + 20);
 }
 
 TEST_F(ExternalData, ThatEndsEarlyIsMissingOrMiscountedIsAFault) {
