@@ -1,6 +1,5 @@
 #include "tare/error.h"
 #include "tare/pipeline.h"
-#include "tare/pipeline.h"
 
 #include "graph/half.h"
 #include "onnx/model_builder.h"
