@@ -7,13 +7,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 namespace tare {
 namespace {
 
-/// Runs after which candidates that do much worse are out.
+/// Runs after which settings are out that do clearly worse than others, and again after twice
+/// as many.
 constexpr std::size_t kHeat = 16;
+/// In standard errors.
+constexpr double kClearly = 2;
 constexpr std::size_t kGroups = 32;
 
 double sum(std::span<const double> errors) {
@@ -36,6 +40,14 @@ struct Contender {
   Setting setting;
   std::vector<double> errors{};
 };
+
+/// Less than 0 where `a` does better in the first runs, of which both have had so many.
+std::vector<double> change(const Contender& a, const Contender& b, std::size_t runs) {
+  std::vector<double> result(runs);
+  std::transform(a.errors.begin(), a.errors.begin() + static_cast<std::ptrdiff_t>(runs),
+                 b.errors.begin(), result.begin(), std::minus<>());
+  return result;
+}
 
 /// The network with parameters for all points, on trial.
 class Contest {
@@ -87,16 +99,39 @@ class Contest {
     return result;
   }
 
-  /// Adds the errors of the runs [first, end).
-  void run(std::vector<Contender>& contenders, std::size_t first, std::size_t end) const {
+  /// Lets all of them have the first `runs` runs. Those that have not had so many yet must have
+  /// had the same ones.
+  void run(std::span<Contender> contenders, std::size_t runs) const {
+    std::vector<Contender*> late;
     std::vector<Setting> settings;
-    for (const Contender& c : contenders) {
-      settings.push_back(c.setting);
+    for (Contender& c : contenders) {
+      if (c.errors.size() < runs) {
+        late.push_back(&c);
+        settings.push_back(c.setting);
+      }
     }
-    const auto errors = trial_.errors(executable_, settings, first, end);
-    for (std::size_t i = 0; i < contenders.size(); ++i) {
-      contenders[i].errors.insert(contenders[i].errors.end(), errors[i].begin(),
-                                  errors[i].end());
+    if (late.empty()) {
+      return;
+    }
+    const auto more = trial_.errors(executable_, settings, late.front()->errors.size(), runs);
+    for (std::size_t i = 0; i < late.size(); ++i) {
+      late[i]->errors.insert(late[i]->errors.end(), more[i].begin(), more[i].end());
+    }
+  }
+
+  /// Leaves those that are not clearly worse than another. Where only one is left, it has not
+  /// had all runs.
+  void race(std::vector<Contender>& contenders) const {
+    for (std::size_t runs = 0; runs < trial_.runs() && contenders.size() > 1;) {
+      runs = std::min(std::max(kHeat, 2 * runs), trial_.runs());
+      run(contenders, runs);
+      const Contender best = *std::min_element(
+          contenders.begin(), contenders.end(),
+          [&](const Contender& a, const Contender& b) { return sum(change(a, b, runs)) < 0; });
+      std::erase_if(contenders, [&](const Contender& c) {
+        const std::vector<double> worse = change(c, best, runs);
+        return sum(worse) > kClearly * standard_error(worse);
+      });
     }
   }
 
@@ -142,7 +177,7 @@ void put_least_harmful(const SimulatedGraph& simulated, TableDraft& draft, const
     if (contenders.size() < 2) {
       continue;
     }
-    contest.run(contenders, 0, trial.runs());
+    contest.race(contenders);
     const auto best = std::min_element(
         contenders.begin(), contenders.end(), [](const Contender& a, const Contender& b) {
           return expected_error(a.errors) < expected_error(b.errors);
@@ -154,32 +189,26 @@ void put_least_harmful(const SimulatedGraph& simulated, TableDraft& draft, const
 /// Exchanges candidates while the error falls by more than chance would have it.
 void exchange_candidates(const SimulatedGraph& simulated, TableDraft& draft,
                          const Trial& trial) {
-  constexpr double kClearlyWorse = 1.02;
   const Contest contest(switchable(simulated, draft.table), draft, trial);
-  Setting best = contest.as_drafted();
-  std::vector<double> errors = contest.errors(best);
-  const std::size_t heat = std::min(kHeat, trial.runs());
+  Contender best{0, contest.as_drafted()};
+  contest.run({&best, 1}, trial.runs());
   const std::span<const std::size_t> open = contest.open();
   const std::size_t size = (open.size() + kGroups - 1) / kGroups;
   for (std::size_t first = 0; first < open.size(); first += size) {
     const auto points = open.subspan(first, std::min(size, open.size() - first));
-    std::vector<Contender> contenders = contest.contenders(best, points);
-    contest.run(contenders, 0, heat);
-    const double limit = kClearlyWorse * sum(std::span(errors).first(heat));
-    std::erase_if(contenders, [&](const Contender& c) { return sum(c.errors) > limit; });
-    contest.run(contenders, heat, trial.runs());
-    for (const Contender& c : contenders) {
-      std::vector<double> change = c.errors;
-      for (std::size_t i = 0; i < change.size(); ++i) {
-        change[i] -= errors[i];
+    std::vector<Contender> contenders = contest.contenders(best.setting, points);
+    contenders.push_back(best);
+    contest.race(contenders);
+    contest.run(contenders, trial.runs());
+    const Contender& winner = *std::min_element(
+        contenders.begin(), contenders.end(),
+        [](const Contender& a, const Contender& b) { return sum(a.errors) < sum(b.errors); });
+    const std::vector<double> gain = change(winner, best, trial.runs());
+    if (sum(gain) < -standard_error(gain)) {
+      for (const std::size_t point : points) {
+        put(draft, contest.name(point), winner.candidate);
       }
-      if (sum(change) < -standard_error(change)) {
-        best = c.setting;
-        errors = c.errors;
-        for (const std::size_t point : points) {
-          put(draft, contest.name(point), c.candidate);
-        }
-      }
+      best = winner;
     }
   }
 }
@@ -232,21 +261,16 @@ QuantTable settle(const SimulatedGraph& simulated, std::span<const CalibratorInf
   if (leads == 1) {
     return make(0, options, audit).table;
   }
-  Trial trial(simulated.source, data, options);
+  const Trial trial(simulated.source, data, options);
   const auto errors_of = [&](const TableDraft& draft) {
     const Contest contest(switchable(simulated, draft.table), draft, trial);
     return contest.errors(contest.as_drafted());
   };
   std::vector<Attempt> attempts(leads);
-  std::vector<std::vector<double>> errors;
   for (std::size_t lead = 0; lead < leads; ++lead) {
     Attempt& attempt = attempts[lead];
     attempt.draft = make(lead, part_of(options, lead, leads), &attempt.audit);
-    errors.push_back(errors_of(attempt.draft));
-  }
-  trial.level_runs(errors);
-  for (std::size_t lead = 0; lead < leads; ++lead) {
-    attempts[lead].error = expected_error(errors[lead]);
+    attempt.error = expected_error(errors_of(attempt.draft));
   }
   auto best = std::min_element(attempts.begin(), attempts.end(), less_error);
   Attempt mixed = *best;

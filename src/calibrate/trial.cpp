@@ -40,7 +40,22 @@ std::vector<std::size_t> spread_order(std::size_t count) {
   return order;
 }
 
+std::size_t enough_runs(const Graph& source) {
+  constexpr std::size_t kFew = 128;
+  constexpr std::size_t kEnough = 512;
+  constexpr std::size_t kInputBytes = std::size_t{256} << 20U;
+  std::size_t bytes_of_run = 1;
+  for (const ValueId input : source.inputs()) {
+    const TensorType& type = source.type(input);
+    bytes_of_run += static_cast<std::size_t>(element_count(type.shape)) * size_of(type.dtype);
+  }
+  return std::clamp(kInputBytes / bytes_of_run, kFew, kEnough);
+}
+
 }  // namespace
+
+Trial::Trial(const Graph& source, const Dataset& data, const CalibrateOptions& options)
+    : Trial(source, data, options, enough_runs(source)) {}
 
 Trial::Trial(const Graph& source, const Dataset& data, const CalibrateOptions& options,
              std::size_t at_most)
@@ -50,29 +65,12 @@ Trial::Trial(const Graph& source, const Dataset& data, const CalibrateOptions& o
   const std::vector<std::size_t> order = spread_order(count);
   inputs_.resize(count);
   exact_.resize(count);
-  run_weights_.assign(count, 1);
   const Executable executable(up_to_scores(source));
   parallel_for(count, threads_, [&](std::size_t, std::size_t i) {
     inputs_[i] = feed.read(order[i] * feed.runs() / count);
     exact_[i] = executable.run(inputs_[i]);
   });
   weigh_results();
-}
-
-void Trial::level_runs(std::span<std::vector<double>> errors) {
-  std::vector<double> shares(runs());
-  for (const std::vector<double>& of_setting : errors) {
-    const double total = std::accumulate(of_setting.begin(), of_setting.end(), 0.0);
-    for (std::size_t run = 0; run < shares.size() && total > 0; ++run) {
-      shares[run] += of_setting[run] / total;
-    }
-  }
-  for (std::size_t run = 0; run < shares.size(); ++run) {
-    run_weights_[run] = shares[run] > 0 ? 1 / shares[run] : 0;
-    for (std::vector<double>& of_setting : errors) {
-      of_setting[run] *= run_weights_[run];
-    }
-  }
 }
 
 std::vector<std::vector<double>> Trial::errors(const Executable& switchable,
@@ -95,7 +93,7 @@ std::vector<std::vector<double>> Trial::errors(const Executable& switchable,
     for (std::size_t k = 0; k < results.size(); ++k) {
       if (weights_[k] > 0) {
         result[i / count][i % count] +=
-            run_weights_[run] * weights_[k] * squared_distance(results[k], exact_[run][k]);
+            weights_[k] * squared_distance(results[k], exact_[run][k]);
       }
     }
   });

@@ -16,15 +16,16 @@ Graph prepare(Graph graph, const Toolkit& toolkit, std::vector<RewriteEvent>* lo
 QuantizeResult quantize(const Graph& model, const Dataset& data, const Config& config,
                         const Toolkit& toolkit, const CalibrateOptions& options) {
   Stages stages(model, config, toolkit);
-  stages.calibrate(data, options);
-  if (const double slowdown = slowdown_of(config); slowdown > 0) {
-    const auto nodes = stages.best_within(data, options, slowdown).float_nodes;
-    if (!nodes.empty()) {
-      stages.leave_float(nodes);
-      if (config.effort == Effort::kBest || stages.tries_calibrators()) {
-        stages.decide_on(data, options);
-      }
-    }
+  const double slowdown = slowdown_of(config);
+  if (slowdown == 0) {
+    stages.calibrate(data, options);
+    return stages.finish();
+  }
+  stages.calibrate_untried(data, options);
+  const auto nodes = stages.best_within(data, options, slowdown).float_nodes;
+  stages.leave_float(nodes);
+  if (stages.tries_calibrators() || (config.effort == Effort::kBest && !nodes.empty())) {
+    stages.decide_on(data, options);
   }
   return stages.finish();
 }

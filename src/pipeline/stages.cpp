@@ -62,6 +62,15 @@ Config with_effort(Config config, const Toolkit& toolkit) {
   return config;
 }
 
+/// Each that tries others takes the first of them.
+std::vector<CalibratorInfo> that_try_no_others(std::span<const CalibratorInfo> calibrators) {
+  std::vector<CalibratorInfo> result(calibrators.begin(), calibrators.end());
+  for (CalibratorInfo& calibrator : result) {
+    calibrator.candidates.resize(std::min<std::size_t>(calibrator.candidates.size(), 1));
+  }
+  return result;
+}
+
 /// A quantized model in which nothing is left to be quantized.
 bool runs_on_integers(const Graph& model, const Toolkit& toolkit) {
   return is_quantized(model) && float_operators(lower_quantized(model, {}, toolkit)).empty();
@@ -102,21 +111,36 @@ Stages::Stages(const Graph& model, const Config& config, const Toolkit& toolkit)
 }
 
 void Stages::calibrate(const Dataset& data, const CalibrateOptions& options) {
+  equalize(data, options);
+  simulate();
+  decide_on(data, options);
+}
+
+void Stages::calibrate_untried(const Dataset& data, const CalibrateOptions& options) {
+  equalize(data, options);
+  simulate();
+  decide_on(data, options, that_try_no_others(toolkit_->calibrators));
+}
+
+void Stages::equalize(const Dataset& data, const CalibrateOptions& options) {
   if (schedule_of(config_) == Schedule::kSequential) {
     use(during("calibrating", [&] {
       return equalizing_factors(result_.prepared, data, config_, target_, patterns_,
                                 toolkit_->calibrators, options);
     }));
   }
-  simulate();
-  decide_on(data, options);
 }
 
 void Stages::decide_on(const Dataset& data, const CalibrateOptions& options) {
+  decide_on(data, options, toolkit_->calibrators);
+}
+
+void Stages::decide_on(const Dataset& data, const CalibrateOptions& options,
+                       std::span<const CalibratorInfo> calibrators) {
   decide("calibrating", [&](const SimulatedGraph& simulated, CalibrationAudit& audit) {
     const auto schedule = schedule_of(config_) == Schedule::kSequential ? calibrate_sequentially
                                                                         : tare::calibrate;
-    return schedule(simulated, data, toolkit_->calibrators, options, &audit);
+    return schedule(simulated, data, calibrators, options, &audit);
   });
 }
 

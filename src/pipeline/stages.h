@@ -45,7 +45,9 @@ class Stages {
 
   /// Equalizes, simulates and decides as the configuration says.
   void calibrate(const Dataset&, const CalibrateOptions&);
-  /// Only the last of these.
+  /// The same, but calibrators that try others take the first of these.
+  void calibrate_untried(const Dataset&, const CalibrateOptions&);
+  /// Decides what is simulated now.
   void decide_on(const Dataset&, const CalibrateOptions&);
   /// Whether some calibrator tries others on the network as it is simulated.
   bool tries_calibrators() const;
@@ -62,6 +64,8 @@ class Stages {
   QuantizeResult finish();
 
  private:
+  void equalize(const Dataset&, const CalibrateOptions&);
+  void decide_on(const Dataset&, const CalibrateOptions&, std::span<const CalibratorInfo>);
   PointErrors errors(const Dataset&, const CalibrateOptions&, double slowdown,
                      const MeasuredErrors&) const;
 
