@@ -84,7 +84,7 @@ void write_table(const std::filesystem::path&, const QuantizeResult&);
 
 /// prepare, equalize, simulate, calibrate, lower: the stages in their order. With layers that
 /// stay float within the configured slowdown, for which points are decided twice where the
-/// effort is the best.
+/// effort is the best; calibrators that try others do so the second time only.
 QuantizeResult quantize(const Graph& model, const Dataset&, const Config&, const Toolkit&,
                         const CalibrateOptions& = {});
 /// The same with statistics of an earlier pass in place of the data.

@@ -38,8 +38,9 @@ std::size_t count_leads(const SimulatedGraph&, std::span<const CalibratorInfo>);
 /// 1. of the drafts that each calibrator leads, the best;
 /// 2. one with the candidate for each point that does least harm when it is the only one
 ///    quantized, since errors of different points mostly add up; if that is better;
-/// 3. then candidates are exchanged as long as the results get clearly better (in large
-///    networks, those of a few neighbours at once), since some errors do not add up.
+/// 3. then candidates are exchanged where the results get clearly better (in large networks,
+///    those of a few neighbours at once), since some errors do not add up.
+/// docs/decisions/0026-auto-counts-errors-as-they-are.md says how samples judge.
 QuantTable settle(const SimulatedGraph&, std::span<const CalibratorInfo>, const Dataset&,
                   const CalibrateOptions&, CalibrationAudit*, const MakeDraft&);
 
