@@ -12,6 +12,8 @@ TARE_CALIBRATOR(auto) {
                          {"max", {}},
                          {"kl", {}},
                          {"percentile", {{"percentile", 99.99}}},
+                         {"percentile", {{"percentile", 99.999}}},
+                         {"percentile", {{"percentile", 99.9999}}},
                          {"percent_of_max", {}},
                          {"aciq", {}}}};
 }

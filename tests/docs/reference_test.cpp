@@ -7,6 +7,7 @@
 #include "graph/affine_ops.h"
 
 #include <algorithm>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -47,12 +48,26 @@ std::string configuration() {
          table({"key", "takes", "meaning"}, rows);
 }
 
+/// As in a configuration.
+std::string written(const CalibratorChoice& choice) {
+  if (choice.options.empty()) {
+    return choice.name;
+  }
+  std::ostringstream text;
+  text << "{name: " << choice.name;
+  for (const auto& [option, value] : choice.options) {
+    text << ", " << option << ": " << value;
+  }
+  text << '}';
+  return text.str();
+}
+
 std::string calibrators() {
   std::vector<Row> rows;
   for (const CalibratorInfo& info : Toolkit::builtin().calibrators) {
     std::vector<std::string> candidates;
     for (const CalibratorChoice& choice : info.candidates) {
-      candidates.push_back(choice.name);
+      candidates.push_back(written(choice));
     }
     rows.push_back(
         {code(info.name), std::string(info.summary), joined(info.options), joined(candidates)});

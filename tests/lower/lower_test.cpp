@@ -1,10 +1,12 @@
 #include "tare/lower.h"
 
+#include "tare/accumulator.h"
 #include "tare/error.h"
 #include "tare/pipeline.h"
 
 #include "calibrate/samples_in_memory.h"
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -141,6 +143,68 @@ TEST(Bind, AWeightThatIsSwitchedOffTakesItsAccumulatorAlong) {
   table.at("w2").enabled = false;
   EXPECT_GT(sqnr(q.result.prepared, tare::bind(q.result.simulated, table), q.data),
             sqnr(q.result.prepared, tare::bind(q.result.simulated, q.result.table), q.data));
+}
+
+Tensor ones(Shape shape) {
+  Tensor result(DType::kFloat32, std::move(shape));
+  std::ranges::fill(result.mutable_view<float>(), 1.0F);
+  return result;
+}
+
+/// One sum of so many products of 127 with 127.
+struct SumOfLargest {
+  int bits;  ///< that hold any sum of storage values there can be
+  double simulated;
+  double integer;
+
+  explicit SumOfLargest(std::int64_t count) {
+    Graph graph;
+    const auto type = [](Shape shape) {
+      return TensorType{
+          .dtype = DType::kFloat32, .shape = std::move(shape), .quant = {}, .point = {}};
+    };
+    const ValueId x = graph.add_input("x", type({1, count}));
+    const ValueId w = graph.add_constant("w", ones({count, 1}));
+    const NodeId product = graph.add_node("product", "MatMul", {x, w}, {{"y", type({1, 1})}});
+    graph.set_outputs({graph.node(product).outputs[0]});
+    Config config;
+    config.target = "tensorrt";
+    config.effort = Effort::kFast;
+    const SamplesInMemory data({{"x", ones({4, count})}});
+    const QuantizeResult result = quantize(graph, data, config, Toolkit::builtin());
+    bits = guaranteed_sums(result.integer).at(0).range.bits();
+    simulated = run(tare::bind(result.simulated, result.table), count).view<float>()[0];
+    integer = run(result.integer, count).view<std::int32_t>()[0];
+  }
+
+ private:
+  /// What the product adds up of ones.
+  static Tensor run(Graph graph, std::int64_t count) {
+    for (const NodeId id : graph.nodes()) {
+      if (graph.node(id).op == "MatMul") {
+        graph.set_outputs({graph.node(id).outputs[0]});
+      }
+    }
+    graph.erase_unused();
+    const Tensor x = ones({1, count});
+    return Executable(graph).run(std::span(&x, 1))[0];
+  }
+};
+
+TEST(Bind, AddsUpExactlyWhereAnySumFitsTheSignificandOfFloats) {
+  // With its sign that has 25 bits; the largest product is -128 * 127.
+  const SumOfLargest sum(1032);
+  EXPECT_EQ(sum.bits, 25);
+  EXPECT_EQ(sum.integer, 127 * 127 * 1032);
+  EXPECT_EQ(sum.simulated, sum.integer);
+}
+
+TEST(Bind, RoundsSumsThatNeedMoreBits) {
+  const SumOfLargest sum(1041);  // odd and above 2^24, so no float
+  EXPECT_EQ(sum.bits, 26);
+  EXPECT_EQ(sum.integer, 127 * 127 * 1041);
+  EXPECT_NE(sum.simulated, sum.integer);
+  EXPECT_NEAR(sum.simulated, sum.integer, 1041);  // a rounding by at most 1 in each addition
 }
 
 TEST(Lower, AddsTheCorrectionToTheBias) {

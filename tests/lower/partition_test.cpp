@@ -272,5 +272,48 @@ TEST(Partition, OfTheDigitsNetworkRunsEveryProductTogetherWithItsRequantize) {
   }
 }
 
+/// Of each region the operator of its product, with the parameters of what that reads.
+std::multiset<std::string> products(const Graph& graph,
+                                    const std::vector<OffloadPattern>& patterns) {
+  std::multiset<std::string> result;
+  for (const OffloadRegion& region : partition(graph, patterns)) {
+    if (region.match.has("product")) {
+      std::string text = graph.node(region.match.node("product")).op;
+      for (const char* operand : {"input", "weight", "bias"}) {
+        QuantParams params = graph.type(region.match.value(operand)).quant.value();
+        params.narrow_range = false;  // says which storage values occur
+        if (params.axis) {
+          params.axis = 0;  // is another one where weights are transposed
+        }
+        text += ' ' + to_string(params);
+      }
+      result.insert(text);
+    }
+  }
+  return result;
+}
+
+TEST(Partition, OfTheCalibratedSimulatedGraphFindsTheProductsOfTheIntegerOne) {
+  const TestModel digits = test_models().front();
+  const auto data = open_dataset(digits.calibration);
+  Config config;
+  config.effort = Effort::kFast;
+  const QuantizeResult result =
+      quantize(load_model(digits.model, {}, data.get()), *data, config, Toolkit::builtin());
+  const auto product_of = [](const char* name) {
+    const Pattern centred = op("Sub").with(any().as("input"), constant());
+    const Pattern constant_operand = op("SimulatedQuantize");
+    return op("SimulatedDequantize")
+        .with(op(name)
+                  .with(centred | any().as("input"), constant_operand.as("weight"),
+                        constant_operand.as("bias"))
+                  .as("product"));
+  };
+  const auto found = products(tare::bind(result.simulated, result.table),
+                              {{"conv", product_of("Conv")}, {"gemm", product_of("Gemm")}});
+  EXPECT_EQ(found.size(), 18U);
+  EXPECT_EQ(found, products(result.integer, integer_patterns()));
+}
+
 }  // namespace
 }  // namespace tare

@@ -8,6 +8,7 @@
 #include "verb.h"
 
 #include <map>
+#include <utility>
 
 namespace tare::cli {
 namespace {
@@ -34,17 +35,19 @@ Graph graph_at(const std::string& stage, const Options& options, const Console& 
   if (stage == "prepared") {
     return prepare(std::move(graph), toolkit);
   }
-  if (stage == "simulated") {
+  if (stage == "simulated" && !data) {
     return simulate(prepare(std::move(graph), toolkit), config, read_target(config.target),
                     toolkit.patterns)
         .graph;
   }
   Progress progress(console, "calibrating");
-  return quantize(graph, *data, config, toolkit,
-                  {.threads = static_cast<int>(options.count("threads")),
-                   .samples = static_cast<std::size_t>(config.samples.value_or(0)),
-                   .progress = progress.callback()})
-      .integer;
+  QuantizeResult result =
+      quantize(graph, *data, config, toolkit,
+               {.threads = static_cast<int>(options.count("threads")),
+                .samples = static_cast<std::size_t>(config.samples.value_or(0)),
+                .progress = progress.callback()});
+  return stage == "simulated" ? tare::bind(result.simulated, result.table)
+                              : std::move(result.integer);
 }
 
 Json types(const Graph& graph, std::span<const ValueId> values) {
@@ -87,19 +90,20 @@ int inspect(const Options& options, const Console& console) {
 
 TARE_VERB(inspect) {
   using namespace tare::cli;
-  std::vector<Flag> flags{
-      {.name = "stage",
-       .value = "NAME",
-       .summary = "after which stage; integer needs --data, or a quantized model",
-       .fallback = "float",
-       .choices = {"float", "prepared", "simulated", "integer"}},
-      data_flag(false)};
+  std::vector<Flag> flags{{.name = "stage",
+                           .value = "NAME",
+                           .summary = "after which stage; simulated is calibrated with --data, "
+                                      "integer needs it, or a quantized model",
+                           .fallback = "float",
+                           .choices = {"float", "prepared", "simulated", "integer"}},
+                          data_flag(false)};
   append(flags, config_flags());
   append(flags, {threads_flag(), samples_flag()});
   return {.summary = "print a model as text, as one of the stages leaves it",
           .arguments = {{"MODEL", "model: ONNX or TensorFlow Lite"}},
           .flags = std::move(flags),
           .examples = {"tare inspect model.onnx --stage prepared",
+                       "tare inspect model.onnx --stage simulated --data samples.h5",
                        "tare inspect model.onnx --stage integer --data samples.h5",
                        "tare inspect model.int8.onnx --stage integer"},
           .run = inspect};
