@@ -248,7 +248,8 @@ QuantTable calibrate(const SimulatedGraph& simulated, const Dataset& data,
     const auto point = activations.find(value);
     return point == activations.end() ? nullptr : make_observer(*point->second, calibrators);
   };
-  const Collected collected = collect_observing(simulated, data, options, {}, observer, audit);
+  const Collected collected =
+      Collector(simulated, options.threads).run(data, options, {}, observer, audit);
   return settle(simulated, calibrators, data, options, audit,
                 [&](std::size_t lead, const CalibrateOptions& part, CalibrationAudit* own) {
                   return draft_table(simulated, collected, calibrators, lead, part.threads,

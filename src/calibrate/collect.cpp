@@ -31,49 +31,106 @@ std::vector<ValueId> watched_values(const SimulatedGraph& simulated) {
   return {values.begin(), values.end()};
 }
 
-/// Statistics of single values under their position in the list of watched ones: names are
-/// looked up once.
-struct Worker {
-  std::optional<Executable::Workspace> workspace;
-  std::vector<Observed> values;
-};
+Error other_values() {
+  return Error(ErrorCode::kInvalidData, "", "the statistics are of other values")
+      .hint("collect all parts with the same target and configuration");
+}
+
+/// What each worker sees of the values of those names; the first one goes on with what was seen
+/// before, which takes no room of its own then.
+std::vector<std::vector<Observed>> workers_after(std::size_t count,
+                                                 std::span<const std::string> names,
+                                                 Statistics& so_far) {
+  std::vector<std::vector<Observed>> workers(count);
+  for (std::vector<Observed>& values : workers) {
+    values.resize(names.size());
+  }
+  for (std::size_t i = 0; i < names.size() && so_far.samples > 0; ++i) {
+    const auto values = so_far.values.find(names[i]);
+    if (values == so_far.values.end() || so_far.values.size() != names.size()) {
+      throw other_values();
+    }
+    workers[0][i].values = std::move(values->second);
+    if (const auto channels = so_far.channels.find(names[i]);
+        channels != so_far.channels.end()) {
+      workers[0][i].channels = std::move(channels->second);
+    }
+  }
+  so_far.values.clear();
+  so_far.channels.clear();
+  return workers;
+}
+
+/// Moves what the worker saw to the result.
+void add(std::vector<Observed> values, std::span<const std::string> names, Collected& result) {
+  const auto join = [](auto& all, const std::string& name, auto&& own) {
+    const auto [found, is_first] = all.try_emplace(name, std::move(own));
+    if (!is_first) {
+      found->second.merge(own);
+    }
+  };
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    Observed value = std::move(values[i]);
+    join(result.statistics.values, names[i], std::move(value.values));
+    if (value.channels.channels() > 0) {
+      join(result.statistics.channels, names[i], std::move(value.channels));
+    }
+    if (value.tensors == nullptr) {
+      continue;
+    }
+    if (auto& tensors = result.tensors[names[i]]) {
+      tensors->merge(*value.tensors);
+    } else {
+      tensors = std::move(value.tensors);
+    }
+  }
+}
 
 }  // namespace
 
-Collected collect_observing(const SimulatedGraph& simulated, const Dataset& data,
-                            const CalibrateOptions& options, Statistics so_far,
-                            const MakeObserver& make_observer, CalibrationAudit* audit) {
-  // With every point disabled the simulated graph computes what its source computes.
-  const Graph& graph = simulated.source;
-  const std::uint64_t model = model_digest(graph);
+// With every point disabled the simulated graph computes what its source computes.
+Collector::Collector(const SimulatedGraph& simulated, int threads)
+    : graph_(simulated.source),
+      model_(model_digest(graph_)),
+      watched_(watched_values(simulated)),
+      executable_(graph_, {.observe = watched_}),
+      workspaces_(static_cast<std::size_t>(thread_count(threads))) {
+  // Names are looked up once.
+  for (const ValueId value : watched_) {
+    names_.push_back(graph_.name(value));
+  }
+}
+
+Collected Collector::run(const Dataset& data, const CalibrateOptions& options,
+                         Statistics so_far, const MakeObserver& make_observer,
+                         CalibrationAudit* audit) {
   if (so_far.samples == 0) {
-    so_far.model = model;
+    so_far.model = model_;
     for (const DatasetInput& input : data.inputs()) {
       so_far.inputs[input.name] = input.shape;
     }
   }
-  require_model(model, so_far);
-  const std::vector<ValueId> watched = watched_values(simulated);
-  const Executable executable(graph, {.observe = watched});
+  require_model(model_, so_far);
   const SampleDigests samples(data);
-  const Feed feed(graph, samples, options.samples, options.first + so_far.samples);
-  std::vector<Worker> workers(static_cast<std::size_t>(thread_count(options.threads)));
+  const Feed feed(graph_, samples, options.samples, options.first + so_far.samples);
+  auto workers = workers_after(workspaces_.size(), names_, so_far);
+  for (std::vector<Observed>& values : workers) {
+    for (std::size_t i = 0; i < watched_.size(); ++i) {
+      values[i].tensors = make_observer(watched_[i]);
+    }
+  }
   std::mutex progress;
   std::size_t done = 0;
-  const auto run_chunk = [&](std::size_t w, std::size_t chunk) {
-    Worker& worker = workers[w];
-    if (!worker.workspace) {
-      worker.workspace.emplace(executable);
-      worker.values.resize(watched.size());
-      for (std::size_t i = 0; i < watched.size(); ++i) {
-        worker.values[i].tensors = make_observer(watched[i]);
-      }
+  const auto run_chunk = [&](std::size_t worker, std::size_t chunk) {
+    auto& workspace = workspaces_[worker];
+    if (!workspace) {
+      workspace.emplace(executable_);
     }
     const auto take = [&](std::size_t index, const TensorView& view) {
-      worker.values[index].observe(view, feed.batch());
+      workers[worker][index].observe(view, feed.batch());
     };
     feed.for_each_run(chunk, [&](std::size_t, std::span<const Tensor> inputs) {
-      (void)executable.run(*worker.workspace, inputs, take);
+      (void)executable_.run(*workspace, inputs, take);
     });
     if (options.progress) {
       const std::lock_guard lock(progress);
@@ -85,44 +142,29 @@ Collected collect_observing(const SimulatedGraph& simulated, const Dataset& data
       parallel_for(feed.chunks(), static_cast<int>(workers.size()), run_chunk, options.stop);
   // Statistics are the same however samples were grouped, so which worker saw which sample does
   // not matter.
-  Statistics seen;
-  Collected result;
-  seen.model = model;
-  seen.data = samples.sum();
-  for (Worker& worker : workers) {
-    for (std::size_t i = 0; i < worker.values.size(); ++i) {
-      const std::string& name = graph.name(watched[i]);
-      Observed& value = worker.values[i];
-      seen.values[name].merge(value.values);
-      if (value.channels.channels() > 0) {
-        seen.channels[name].merge(value.channels);
-      }
-      if (value.tensors == nullptr) {
-        continue;
-      }
-      if (auto& tensors = result.tensors[name]) {
-        tensors->merge(*value.tensors);
-      } else {
-        tensors = std::move(value.tensors);
-      }
-    }
+  Collected result{.statistics = std::move(so_far), .tensors = {}};
+  for (std::vector<Observed>& values : workers) {
+    add(std::move(values), names_, result);
   }
   for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
-    seen.samples += feed.samples_in(chunk);
+    result.statistics.samples += feed.samples_in(chunk);
   }
-  merge(seen, so_far);
+  result.statistics.data += samples.sum();
   audit_samples(samples, audit);
-  result.statistics = std::move(so_far);
   return result;
+}
+
+Statistics Collector::run(const Dataset& data, const CalibrateOptions& options,
+                          Statistics so_far, CalibrationAudit* audit) {
+  return run(
+             data, options, std::move(so_far), [](ValueId) { return nullptr; }, audit)
+      .statistics;
 }
 
 Statistics collect(const SimulatedGraph& simulated, const Dataset& data,
                    const CalibrateOptions& options, Statistics so_far,
                    CalibrationAudit* audit) {
-  return collect_observing(
-             simulated, data, options, std::move(so_far), [](ValueId) { return nullptr; },
-             audit)
-      .statistics;
+  return Collector(simulated, options.threads).run(data, options, std::move(so_far), audit);
 }
 
 std::uint64_t data_digest(const Graph& graph, const Dataset& data, std::size_t first,
@@ -141,8 +183,7 @@ void merge(const Statistics& from, Statistics& into) {
   if (from.samples > 0 && into.samples > 0 &&
       !std::equal(from.values.begin(), from.values.end(), into.values.begin(),
                   into.values.end(), same_name)) {
-    throw Error(ErrorCode::kInvalidData, "", "the statistics are of other values")
-        .hint("collect all parts with the same target and configuration");
+    throw other_values();
   }
   into.data += from.data;
   into.samples += from.samples;

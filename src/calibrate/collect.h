@@ -2,10 +2,13 @@
 
 #include "tare/statistics.h"
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace tare {
 
@@ -17,8 +20,25 @@ struct Collected {
   std::map<std::string, std::unique_ptr<TensorObserver>> tensors;  ///< by name of the value
 };
 
-/// collect(), with the values also shown to observers.
-Collected collect_observing(const SimulatedGraph&, const Dataset&, const CalibrateOptions&,
-                            Statistics so_far, const MakeObserver&, CalibrationAudit*);
+/// A pass over samples that may be made in parts: what is compiled for it stays. The graph must
+/// outlive it.
+class Collector {
+ public:
+  Collector(const SimulatedGraph&, int threads);
+
+  /// collect(), by the threads that were asked for at first.
+  Statistics run(const Dataset&, const CalibrateOptions&, Statistics so_far, CalibrationAudit*);
+  /// The same, with the values also shown to observers.
+  Collected run(const Dataset&, const CalibrateOptions&, Statistics so_far, const MakeObserver&,
+                CalibrationAudit*);
+
+ private:
+  const Graph& graph_;
+  std::uint64_t model_;
+  std::vector<ValueId> watched_;
+  std::vector<std::string> names_;  ///< of what is watched
+  Executable executable_;
+  std::vector<std::optional<Executable::Workspace>> workspaces_;  ///< of each thread
+};
 
 }  // namespace tare

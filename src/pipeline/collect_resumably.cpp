@@ -2,6 +2,7 @@
 #include "tare/pipeline.h"
 
 #include "calibrate/audit.h"
+#include "calibrate/collect.h"
 #include "execute/feed.h"
 
 #include <atomic>
@@ -48,6 +49,8 @@ Statistics collect_resumably(const SimulatedGraph& simulated, const Dataset& sam
   const SampleDigests data(samples);
   const Feed feed(simulated.source, data, options.samples, options.first);
   Statistics statistics = resumed(simulated, data, options, feed, checkpoint);
+  // Compiled once: its memory, given back and asked for again each time, would not be the same.
+  Collector collector(simulated, options.threads);
   for (;;) {
     std::atomic<bool> stopped = false;
     std::atomic<bool> begun = false;
@@ -60,7 +63,7 @@ Statistics collect_resumably(const SimulatedGraph& simulated, const Dataset& sam
       // Some samples are seen each time, however long the preparations took.
       return stopped || (begun.exchange(true) && Clock::now() >= deadline);
     };
-    statistics = collect(simulated, data, until, std::move(statistics));
+    statistics = collector.run(data, until, std::move(statistics), nullptr);
     if (statistics.samples == feed.samples()) {
       std::filesystem::remove(checkpoint);
       audit_samples(data, audit);

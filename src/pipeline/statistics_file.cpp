@@ -5,6 +5,8 @@
 #include "io/tensor_file.h"
 
 #include <algorithm>
+#include <span>
+#include <utility>
 
 namespace tare {
 namespace {
@@ -31,42 +33,51 @@ Tensor column(const std::vector<T>& values) {
   return Tensor::of<T>({static_cast<std::int64_t>(values.size())}, values);
 }
 
-Tensor words(const std::vector<ExactSum>& sums) {
-  std::vector<std::uint64_t> all;
-  for (const ExactSum& sum : sums) {
-    all.insert(all.end(), sum.words().begin(), sum.words().end());
+/// Rows of ExactSum::kWords each, filled one after the other: there may be very many.
+class WordRows {
+ public:
+  explicit WordRows(std::size_t rows)
+      : tensor_(DType::kUint64, {static_cast<std::int64_t>(rows), kWords}),
+        next_(tensor_.mutable_view<std::uint64_t>().begin()) {}
+
+  void add(const ExactSum& sum) {
+    next_ = std::copy(sum.words().begin(), sum.words().end(), next_);
   }
-  return Tensor::of<std::uint64_t>({static_cast<std::int64_t>(sums.size()), kWords}, all);
-}
+  Tensor take() { return std::move(tensor_); }
+
+ private:
+  Tensor tensor_;
+  std::span<std::uint64_t>::iterator next_;
+};
 
 void store_values(const std::map<std::string, Summary>& values, TensorFile& file) {
   std::vector<std::string> names;
   std::vector<float> extremes;
   std::vector<std::uint64_t> counts;
-  std::vector<ExactSum> lows;
-  std::vector<ExactSum> highs;
   std::vector<std::int32_t> exponents;
-  std::vector<std::uint64_t> bins;
+  WordRows lows(values.size());
+  WordRows highs(values.size());
+  const auto rows = static_cast<std::int64_t>(values.size());
+  Tensor bins(DType::kUint64, {rows, static_cast<std::int64_t>(Summary::kBins)});
+  auto row = bins.mutable_view<std::uint64_t>().begin();
   for (const auto& [name, summary] : values) {
     const Summary::Fields f = summary.fields();
     names.push_back(name);
     extremes.insert(extremes.end(), {f.low, f.high});
     counts.insert(counts.end(), {f.count, f.zeros, f.nan, f.infinite, f.samples});
-    lows.push_back(f.lows);
-    highs.push_back(f.highs);
+    lows.add(f.lows);
+    highs.add(f.highs);
     exponents.push_back(f.exponent);
-    bins.insert(bins.end(), f.bins.begin(), f.bins.end());
-    bins.resize(names.size() * Summary::kBins);
+    std::copy(f.bins.begin(), f.bins.end(), row);
+    row += Summary::kBins;
   }
-  const auto rows = static_cast<std::int64_t>(names.size());
   file.texts["values/name"] = names;
   file.tensors["values/extremes"] = Tensor::of<float>({rows, 2}, extremes);
   file.tensors["values/counts"] = Tensor::of<std::uint64_t>({rows, 5}, counts);
-  file.tensors["values/sum_of_lows"] = words(lows);
-  file.tensors["values/sum_of_highs"] = words(highs);
+  file.tensors["values/sum_of_lows"] = lows.take();
+  file.tensors["values/sum_of_highs"] = highs.take();
   file.tensors["values/bin_exponent"] = column(exponents);
-  file.tensors["values/bins"] =
-      Tensor::of<std::uint64_t>({rows, static_cast<std::int64_t>(Summary::kBins)}, bins);
+  file.tensors["values/bins"] = std::move(bins);
 }
 
 void store_channels(const std::map<std::string, ChannelSummary>& channels, TensorFile& file) {
@@ -75,21 +86,25 @@ void store_channels(const std::map<std::string, ChannelSummary>& channels, Tenso
   std::vector<std::uint64_t> elements;
   std::vector<float> lows;
   std::vector<float> highs;
-  std::vector<ExactSum> sums;
   for (const auto& [name, summary] : channels) {
     names.push_back(name);
     counts.push_back(summary.channels());
     elements.push_back(summary.elements());
     lows.insert(lows.end(), summary.lows().begin(), summary.lows().end());
     highs.insert(highs.end(), summary.highs().begin(), summary.highs().end());
-    sums.insert(sums.end(), summary.sums().begin(), summary.sums().end());
+  }
+  WordRows sums(lows.size());
+  for (const auto& [name, summary] : channels) {
+    for (const ExactSum& sum : summary.sums()) {
+      sums.add(sum);
+    }
   }
   file.texts["channels/name"] = names;
   file.tensors["channels/count"] = column(counts);
   file.tensors["channels/elements"] = column(elements);
   file.tensors["channels/low"] = column(lows);
   file.tensors["channels/high"] = column(highs);
-  file.tensors["channels/sum"] = words(sums);
+  file.tensors["channels/sum"] = sums.take();
 }
 
 void store_inputs(const std::map<std::string, Shape>& inputs, TensorFile& file) {
