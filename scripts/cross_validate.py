@@ -35,6 +35,8 @@ def main(folds, size, model, *rest):
     files = [h5py.File(path) for path in rest[:split]]
     options = rest[split + 1:] or ("",)
     count = sum(len(next(iter(file.values()))) for file in files)
+    if int(folds) * int(size) > count or int(size) == count:
+        sys.exit(f"{folds} times other {size} samples, and some left to judge: there are {count}")
     order = numpy.random.RandomState(1).permutation(count)
     results = []
     with tempfile.TemporaryDirectory() as work:

@@ -37,7 +37,7 @@ Error other_values() {
 }
 
 /// What each worker sees of the values of those names; the first one goes on with what was seen
-/// before, which takes no room of its own then.
+/// before, which takes no room of its own then. Throws where that is of other values.
 std::vector<std::vector<Observed>> workers_after(std::size_t count,
                                                  std::span<const std::string> names,
                                                  Statistics& so_far) {

@@ -49,7 +49,7 @@ Statistics collect_resumably(const SimulatedGraph& simulated, const Dataset& sam
   const SampleDigests data(samples);
   const Feed feed(simulated.source, data, options.samples, options.first);
   Statistics statistics = resumed(simulated, data, options, feed, checkpoint);
-  // Compiled once: its memory, given back and asked for again each time, would not be the same.
+  // Made once: compiled anew after each checkpoint, the network would fragment the memory.
   Collector collector(simulated, options.threads);
   for (;;) {
     std::atomic<bool> stopped = false;

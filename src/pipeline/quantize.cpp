@@ -23,7 +23,9 @@ QuantizeResult quantize(const Graph& model, const Dataset& data, const Config& c
   }
   stages.calibrate_untried(data, options);
   const auto nodes = stages.best_within(data, options, slowdown).float_nodes;
-  stages.leave_float(nodes);
+  if (!nodes.empty()) {
+    stages.leave_float(nodes);
+  }
   if (stages.tries_calibrators() || (config.effort == Effort::kBest && !nodes.empty())) {
     stages.decide_on(data, options);
   }

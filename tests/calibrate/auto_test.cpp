@@ -13,13 +13,15 @@ namespace {
 
 using testing::Random;
 
-Config configured(const std::string& calibrator) {
+const CalibratorChoice kAuto{"auto", {}};
+
+Config configured(const CalibratorChoice& calibrator) {
   Config config;
-  config.activations.calibrator.name = calibrator;
+  config.activations.calibrator = calibrator;
   return config;
 }
 
-SimulatedGraph simulated_of(const Graph& graph, const std::string& calibrator) {
+SimulatedGraph simulated_of(const Graph& graph, const CalibratorChoice& calibrator) {
   return simulate(graph, configured(calibrator), read_target("ort-cpu"),
                   Toolkit::builtin().patterns);
 }
@@ -89,8 +91,8 @@ double with_standard_error(const std::vector<double>& errors) {
   return sum + std::sqrt(squares);
 }
 
-QuantTable calibrated(const Graph& graph, const std::string& calibrator, const Dataset& data,
-                      const CalibrateOptions& options = {}) {
+QuantTable calibrated(const Graph& graph, const CalibratorChoice& calibrator,
+                      const Dataset& data, const CalibrateOptions& options = {}) {
   return calibrate(simulated_of(graph, calibrator), data, Toolkit::builtin().calibrators,
                    options);
 }
@@ -109,26 +111,26 @@ class Auto : public ::testing::TestWithParam<std::uint32_t> {};
 TEST_P(Auto, LeavesNoMoreErrorInTheResultsThanAnyCalibratorThatItTries) {
   const Graph graph = random_network(GetParam());
   const SamplesInMemory data = heavy_samples(graph, GetParam(), 20);
-  const SimulatedGraph simulated = simulated_of(graph, "auto");
-  const auto error_of = [&](const std::string& calibrator) {
+  const SimulatedGraph simulated = simulated_of(graph, kAuto);
+  const auto error_of = [&](const CalibratorChoice& calibrator) {
     return with_standard_error(errors(simulated, calibrated(graph, calibrator, data), data));
   };
-  const double least = error_of("auto");
+  const double least = error_of(kAuto);
   const std::vector<CalibratorChoice> tried = candidates();
   ASSERT_FALSE(tried.empty());
   for (const CalibratorChoice& choice : tried) {
     // Trials run in real values, so that single values on the edge between two steps may fall
     // to the other side.
-    EXPECT_LE(least, 1.01 * error_of(choice.name)) << choice.name;
+    EXPECT_LE(least, 1.01 * error_of(choice)) << choice.name;
   }
 }
 
 TEST_P(Auto, DoesNotDependOnThreads) {
   const Graph graph = random_network(GetParam());
   const SamplesInMemory data = heavy_samples(graph, GetParam(), 20);
-  const QuantTable expected = calibrated(graph, "auto", data, {.threads = 1});
+  const QuantTable expected = calibrated(graph, kAuto, data, {.threads = 1});
   for (const int threads : {2, 3, 7}) {
-    for (const auto& [name, result] : calibrated(graph, "auto", data, {.threads = threads})) {
+    for (const auto& [name, result] : calibrated(graph, kAuto, data, {.threads = threads})) {
       EXPECT_EQ(result.params, expected.at(name).params) << name;
     }
   }
@@ -140,9 +142,9 @@ TEST(AutoCalibrator, IsItsFirstCandidateWhereThereIsNoData) {
   const Graph graph = random_network(3);
   const SamplesInMemory data = heavy_samples(graph, 3, 10);
   const auto& calibrators = Toolkit::builtin().calibrators;
-  const SimulatedGraph simulated = simulated_of(graph, "auto");
+  const SimulatedGraph simulated = simulated_of(graph, kAuto);
   const QuantTable table = choose(simulated, collect(simulated, data), calibrators);
-  for (const auto& [name, result] : calibrated(graph, candidates().front().name, data)) {
+  for (const auto& [name, result] : calibrated(graph, candidates().front(), data)) {
     EXPECT_EQ(table.at(name).params, result.params) << name;
   }
 }
@@ -150,7 +152,7 @@ TEST(AutoCalibrator, IsItsFirstCandidateWhereThereIsNoData) {
 TEST(Switchable, GivesWhatTheBoundGraphGivesAndTheFloatGraphWhenSwitchedOff) {
   const Graph graph = random_network(4);
   const SamplesInMemory data = heavy_samples(graph, 4, 1);
-  const SimulatedGraph simulated = simulated_of(graph, "max");
+  const SimulatedGraph simulated = simulated_of(graph, {"max", {}});
   const QuantTable table = calibrate(simulated, data, Toolkit::builtin().calibrators);
   const auto results = [&](const QuantTable& weights, bool on) {
     const SwitchableGraph switches = switchable(simulated, weights);
