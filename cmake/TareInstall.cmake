@@ -52,4 +52,5 @@ install(FILES "${written}/_tare"
 install(FILES "${written}/tare.fish"
   DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d" COMPONENT program)
 install(FILES README.md CHANGELOG.md DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT program)
-install(DIRECTORY docs configs DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT program)
+# The guide starts with what is in data/.
+install(DIRECTORY docs configs data DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT program)

@@ -27,6 +27,9 @@ original.")
 
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME libtare-dev)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libdevel)
+# Without these two CPack fails late, or makes a package that depends on nothing.
+set(CPACK_PROJECT_CONFIG_FILE "${CMAKE_CURRENT_LIST_DIR}/package/require_tools.cmake")
+
 # What TareDependencies.cmake finds.
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_DEPENDS "libdnnl-dev, ocl-icd-opencl-dev, libtbb-dev, \
 libhdf5-dev, libyaml-cpp-dev, libonnx-dev, libprotobuf-dev, protobuf-compiler, \

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Installs the Debian packages that are missing; --tests also those that only the tests need.
+# Installs the Debian packages that are missing; --tests also those that only the tests need, --package those that
+# make packages.
 set -eu
 
 packages="cmake ninja-build g++ libdnnl-dev ocl-icd-opencl-dev libtbb-dev libhdf5-dev
@@ -9,6 +10,10 @@ packages="cmake ninja-build g++ libdnnl-dev ocl-icd-opencl-dev libtbb-dev libhdf
 if [ "${1:-}" = --tests ]; then
   packages="$packages libgtest-dev librapidcheck-dev libonnx-testdata libopenmpi-dev openmpi-bin
     python3 python3-h5py hdf5-tools nodejs npm chromium fish man-db zsh"
+fi
+
+if [ "${1:-}" = --package ]; then
+  packages="$packages dpkg-dev file"
 fi
 
 # The program that makes a package unnecessary when it came from somewhere else.

@@ -56,11 +56,9 @@ std::optional<Judge> Judge::find(std::string& why) {
     why = "Node.js and npm are not installed";
     return std::nullopt;
   }
-  // Tests run as processes of their own; the first one installs while the others wait.
   const std::filesystem::path folder = TARE_JUDGE_DIR;
-  const std::string install = "cd " + quoted(folder) +
-                              " && flock install.lock sh -c 'test -e installed || { " TARE_NPM
-                              " ci --no-audit --no-fund >npm.log 2>&1 && touch installed; }'";
+  const std::string install = quoted(TARE_SOURCE_DIR "/tests/install_npm_packages.sh") +
+                              " " TARE_NPM " " + quoted(folder);
   if (std::system(install.c_str()) != 0) {
     why = "npm could not install onnxruntime-node (see npm.log in " + folder.string() + ")";
     return std::nullopt;

@@ -9,10 +9,8 @@ for program in "$NODE" "$NPM" "$CHROMIUM"; do
   fi
 done
 
-# Tests run as processes of their own; the first one installs while the others wait.
 folder=$(dirname "$1")
-if ! (cd "$folder" && flock install.lock sh -c \
-    'test -e installed || { "$NPM" ci --no-audit --no-fund >npm.log 2>&1 && touch installed; }'); then
+if ! "$(dirname "$0")/../install_npm_packages.sh" "$NPM" "$folder"; then
   echo "skipped: npm could not install what drives the browser (see npm.log in $folder)"
   exit 77
 fi
