@@ -71,12 +71,20 @@ std::string layers_text(const Report& report) {
   return text;
 }
 
+std::string trial_text(const Diagnosis& found) {
+  if (!found.tried) {
+    return found.yaml.empty() ? "" : " (not tried)";
+  }
+  return fmt::format(" (tried on {} samples: {:+.1f} dB alone, {:+.1f} dB with the others)",
+                     found.tried->samples, found.tried->alone, found.tried->with_others);
+}
+
 std::string advice_text(const Report& report) {
   std::string text;
   for (std::size_t i = 0; i < std::min(report.diagnoses.size(), kAdviceShown); ++i) {
     const Diagnosis& found = report.diagnoses[i];
-    text += fmt::format("  {} at {}: {}\n    {}\n", found.kind, printable(found.layer),
-                        printable(found.text), found.advice);
+    text += fmt::format("  {} at {}: {}\n    {}{}\n", found.kind, printable(found.layer),
+                        printable(found.text), found.advice, trial_text(found));
     for (std::size_t begin = 0; begin < found.yaml.size();) {
       const std::size_t end = found.yaml.find('\n', begin);
       text += "      " + found.yaml.substr(begin, end - begin) + "\n";

@@ -173,14 +173,34 @@ struct SampleReport {
   std::optional<bool> agrees;  ///< in its top class
 };
 
+/// A change of the configuration: layers that stay float, or another range of one point.
+struct ProposedChange {
+  std::vector<std::string> keep_float;  ///< names of layers
+  std::string point;                    ///< that is to span `range`; empty: none
+  Range range;
+
+  bool empty() const { return keep_float.empty() && point.empty(); }
+};
+
+/// What a change did to the least SQNR of all outputs, in dB, when it was tried: the quantized
+/// network ran in real values, with nothing but ranges behind the change calibrated anew.
+/// Infinite where nothing is lost.
+struct TriedChange {
+  double alone = 0;
+  double with_others = 0;  ///< on top of all others that were tried: what these hide
+  std::size_t samples = 0;
+};
+
 struct Diagnosis {
   std::string kind;
   double severity = 0;  ///< 0 to 1
   std::string layer;
-  std::string point;   ///< may be empty
-  std::string text;    ///< what is the matter, with numbers
-  std::string advice;  ///< what to do about it
-  std::string yaml;    ///< lines of a configuration that do it; may be empty
+  std::string point;        ///< may be empty
+  std::string text;         ///< what is the matter, with numbers
+  std::string advice;       ///< what to do about it
+  std::string yaml;         ///< lines of a configuration that do it; may be empty
+  ProposedChange change{};  ///< what these lines do; empty where they do something else
+  std::optional<TriedChange> tried{};  ///< absent: not tried
 };
 
 struct FloatOperator {

@@ -86,18 +86,6 @@ void find_widest_channel(const ChannelSummary& channels, PointReport& report) {
   }
 }
 
-/// A spec that asks for the kind of parameters there are.
-QuantSpec spec_of(const QuantParams& params) {
-  const StorageRange range = params.range();
-  return {.storage = params.storage,
-          .granularity = Granularity::kPerTensor,
-          .axis = 0,
-          .symmetric = params.zero_point[0] == (range.low + range.high + 1) / 2,
-          .narrow_range = params.narrow_range,
-          .power_of_two = false,
-          .bits = params.bits};
-}
-
 std::vector<RunnerUp> runners_up(const Summary& seen, const QuantParams& params,
                                  std::span<const CalibratorInfo> calibrators) {
   const QuantSpec spec = spec_of(params);
@@ -122,6 +110,17 @@ std::vector<RunnerUp> runners_up(const Summary& seen, const QuantParams& params,
 }
 
 }  // namespace
+
+QuantSpec spec_of(const QuantParams& params) {
+  const StorageRange range = params.range();
+  return {.storage = params.storage,
+          .granularity = Granularity::kPerTensor,
+          .axis = 0,
+          .symmetric = params.zero_point[0] == (range.low + range.high + 1) / 2,
+          .narrow_range = params.narrow_range,
+          .power_of_two = false,
+          .bits = params.bits};
+}
 
 void add_point_facts(const RoundedValues& values, std::span<const CalibratorInfo> calibrators,
                      PointReport& report) {

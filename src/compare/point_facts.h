@@ -8,6 +8,9 @@
 
 namespace tare {
 
+/// A spec that asks for the kind of parameters there are.
+QuantSpec spec_of(const QuantParams&);
+
 /// Fills in what the values of a point say about its parameters, which are there already.
 void add_point_facts(const RoundedValues&, std::span<const CalibratorInfo>, PointReport&);
 

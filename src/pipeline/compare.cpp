@@ -4,6 +4,7 @@
 
 #include "compare/real_interface.h"
 #include "pipeline/load.h"
+#include "pipeline/try_changes.h"
 
 #include <algorithm>
 #include <map>
@@ -45,6 +46,8 @@ Report compare(const Graph& prepared, const Graph& integer, const ChannelFactors
     report.equalized.push_back(value);
   }
   diagnose(report);
+  try_changes(prepared, ChangeableNetwork(prepared, integer), data, options.threads,
+              options.samples, report);
   return report;
 }
 

@@ -78,7 +78,8 @@ void Findings::add(const PointReport& point, Explanation why, double sqnr) {
                     .point = point.name,
                     .text = std::move(why.text),
                     .advice = std::move(why.advice),
-                    .yaml = std::move(why.yaml)});
+                    .yaml = std::move(why.yaml),
+                    .change = std::move(why.change)});
 }
 
 void Findings::add(const LayerReport& layer, Explanation why, double sqnr) {
@@ -89,7 +90,8 @@ void Findings::add(const LayerReport& layer, Explanation why, double sqnr) {
                     .point = {},
                     .text = std::move(why.text),
                     .advice = std::move(why.advice),
-                    .yaml = std::move(why.yaml)});
+                    .yaml = std::move(why.yaml),
+                    .change = std::move(why.change)});
 }
 
 std::vector<Diagnosis> Findings::take() {

@@ -15,6 +15,7 @@ struct Explanation {
   std::string text;
   std::string advice;
   std::string yaml;
+  ProposedChange change{};  ///< what the lines do, where it can be tried
 };
 
 /// The diagnoses of a report while they are made. A point or layer has one explanation: those

@@ -177,11 +177,18 @@ Json sample(const SampleReport& report) {
           {"agrees", optional(report.agrees)}};
 }
 
+Json tried(const std::optional<TriedChange>& change) {
+  return change ? Json{{"alone", number(change->alone)},
+                       {"with_others", number(change->with_others)},
+                       {"samples", change->samples}}
+                : Json(nullptr);
+}
+
 Json diagnosis(const Diagnosis& found) {
   return {{"kind", found.kind},   {"severity", found.severity},
           {"layer", found.layer}, {"point", text_or_null(found.point)},
           {"text", found.text},   {"advice", found.advice},
-          {"yaml", found.yaml}};
+          {"yaml", found.yaml},   {"tried", tried(found.tried)}};
 }
 
 template <class T, class F>

@@ -58,7 +58,8 @@ Explanation keep_float(const std::string& kind, const LayerReport& layer, std::s
   return {.kind = kind,
           .text = std::move(text),
           .advice = std::move(advice),
-          .yaml = layer_rules({layer.name}, "keep_float: true")};
+          .yaml = layer_rules({layer.name}, "keep_float: true"),
+          .change = {.keep_float = {layer.name}, .point = {}, .range = {}}};
 }
 
 }  // namespace

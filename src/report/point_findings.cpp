@@ -77,6 +77,11 @@ const RunnerUp& best_of(const std::vector<RunnerUp>& others) {
   return found == others.end() ? others[0] : *found;
 }
 
+/// The calibrator that gives a point this range, whatever the samples.
+std::string fixed(const Range& range) {
+  return "{name: fixed, low: " + brief(range.low) + ", high: " + brief(range.high) + "}";
+}
+
 }  // namespace
 
 void find_masks(Findings& findings) {
@@ -99,7 +104,8 @@ void find_masks(Findings& findings) {
                        static_cast<double>(point.levels - 1)),
          .advice = "keep the layers around it in float, or use a mask of a few times the range "
                    "of the scores",
-         .yaml = layer_rules(around(findings, point), "keep_float: true")},
+         .yaml = layer_rules(around(findings, point), "keep_float: true"),
+         .change = {.keep_float = around(findings, point), .point = {}, .range = {}}},
         std::min(findings.reader_sqnr(point), 10.0));
   }
 }
@@ -124,7 +130,8 @@ void find_outlier_channels(Findings& findings) {
                  " by itself",
          .advice = "keep the layers around it in float, or scale that channel down in the "
                    "model and its weights in the next layer up",
-         .yaml = layer_rules(around(findings, point), "keep_float: true")},
+         .yaml = layer_rules(around(findings, point), "keep_float: true"),
+         .change = {.keep_float = around(findings, point), .point = {}, .range = {}}},
         left);
   }
 }
@@ -146,7 +153,11 @@ void find_outliers(Findings& findings) {
                   .advice = "leave them out with the calibrator 'percentile'",
                   .yaml = layer_rules({point.node},
                                       "activations: {calibrator: {name: percentile, "
-                                      "percentile: 99.9}}")},
+                                      "percentile: 99.9}}"),
+                  .change = {.keep_float = {},
+                             .point = point.name,
+                             .range = {std::max(point.seen.low, -point.bulk),
+                                       std::min(point.seen.high, point.bulk)}}},
                  left);
   }
 }
@@ -174,6 +185,8 @@ void find_saturation(Findings& findings) {
     ranges.append(brief(point.chosen.low)).append(", ").append(brief(point.chosen.high));
     ranges.append("] for values in [").append(brief(point.seen.low)).append(", ");
     ranges.append(brief(point.seen.high)).append("]");
+    // Calibrated with it already, on values or samples that were others.
+    const bool is_so = point.calibrator.empty() || point.calibrator == better.calibrator;
     findings.add(
         point,
         {.kind = is_narrow ? "saturation" : "wide_range",
@@ -182,12 +195,14 @@ void find_saturation(Findings& findings) {
                       : std::to_string(point.levels_used) + " of " +
                             std::to_string(point.levels) + " levels are used: the range is ") +
                  ranges + gain,
-         .advice = is_input && is_narrow
-                       ? "calibrate on samples that were prepared as these are, or with "
-                         "another calibrator"
-                       : "use that calibrator",
-         .yaml =
-             layer_rules({point.node}, "activations: {calibrator: " + better.calibrator + "}")},
+         .advice = is_input && is_narrow ? "calibrate on samples that were prepared as these "
+                                           "are, or with another range"
+                   : is_so               ? "give it that range"
+                                         : "use that calibrator",
+         .yaml = layer_rules({point.node},
+                             "activations: {calibrator: " +
+                                 (is_so ? fixed(better.range) : better.calibrator) + "}"),
+         .change = {.keep_float = {}, .point = point.name, .range = better.range}},
         sqnr_of(point.error));
   }
 }
@@ -208,7 +223,8 @@ void find_few_levels(Findings& findings) {
                           brief(point.effective_bits) + " bits; rounding leaves " +
                           decibels(sqnr_of(point.error)),
                   .advice = "keep the layers around it in float",
-                  .yaml = layer_rules(around(findings, point), "keep_float: true")},
+                  .yaml = layer_rules(around(findings, point), "keep_float: true"),
+                  .change = {.keep_float = around(findings, point), .point = {}, .range = {}}},
                  left);
   }
 }

@@ -66,12 +66,27 @@ function combined(findings) {
   return rules.length > 0 ? [head + rules.join("\n")] : [];
 }
 
+/** What the lines of configuration did when they were tried. */
+function trialOf({ tried, yaml }) {
+  if (!tried) {
+    return yaml ? element("p", { class: "quiet" }, "Not tried.") : null;
+  }
+  const gain = (value) => `${value < 0 ? "" : "+"}${fixed(value, 1)} dB`;
+  return element(
+    "p",
+    { class: "quiet" },
+    `Tried on ${plural(tried.samples, "sample")}: ${gain(tried.alone)} at the output alone, ` +
+      `${gain(tried.with_others)} with the other proposals.`
+  );
+}
+
 function caseOf(finding) {
   return element(
     "li",
     {},
     finding.layer ? element("p", { class: "where" }, "in ", layerLink(finding.layer)) : null,
-    element("p", {}, sentence(finding.text))
+    element("p", {}, sentence(finding.text)),
+    trialOf(finding)
   );
 }
 

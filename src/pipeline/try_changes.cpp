@@ -1,0 +1,151 @@
+#include "pipeline/try_changes.h"
+
+#include "tare/pipeline.h"
+
+#include "compare/deviation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tare {
+namespace {
+
+/// Each costs two runs of the network on each sample: together as much as comparing 50 samples.
+constexpr std::size_t kTried = 8;
+constexpr std::size_t kSamples = 8;
+/// Less is within what other samples would say.
+constexpr double kGain = 0.1;
+
+using Results = std::vector<std::vector<Tensor>>;  ///< of each run
+
+Results results_of(const Graph& graph, const Dataset& data, int threads, std::size_t samples) {
+  Results results;
+  run_dataset(graph, data, threads, samples, [&](std::size_t, std::vector<Tensor> outputs) {
+    results.push_back(std::move(outputs));
+  });
+  return results;
+}
+
+/// Of all outputs, in dB.
+double least_sqnr(const Results& real, const Results& quantized) {
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t output = 0; output < real[0].size(); ++output) {
+    if (real[0][output].dtype() != DType::kFloat32) {
+      continue;
+    }
+    ErrorSums sums;
+    for (std::size_t run = 0; run < real.size(); ++run) {
+      sums.add(
+          error_sums(real[run][output].view<float>(), quantized[run][output].view<float>()));
+    }
+    const double sqnr = sums.dd == 0 ? std::numeric_limits<double>::infinity()
+                                     : 10 * std::log10(sums.xx / sums.dd);
+    least = std::min(least, std::isnan(sqnr) ? -std::numeric_limits<double>::infinity() : sqnr);
+  }
+  return least;
+}
+
+/// Names of these layers and of all that depend on them.
+std::set<std::string> with_dependents(const std::vector<std::string>& layers,
+                                      const Report& report) {
+  std::set<std::string> found(layers.begin(), layers.end());
+  for (const LayerReport& layer : report.layers) {
+    if (std::any_of(layer.inputs.begin(), layer.inputs.end(),
+                    [&](const std::string& input) { return found.contains(input); })) {
+      found.insert(layer.name);
+    }
+  }
+  return found;
+}
+
+/// What its calibrator would choose from exact values.
+const RunnerUp* from_exact_values(const PointReport& point) {
+  const auto found =
+      std::find_if(point.runners_up.begin(), point.runners_up.end(), [&](const RunnerUp& each) {
+        return point.calibrator.empty() || each.calibrator == point.calibrator;
+      });
+  return found == point.runners_up.end() ? nullptr : &*found;
+}
+
+/// The change, and with it ranges behind it that were chosen for values that were far off:
+/// quantizing again would choose others.
+std::vector<ProposedChange> with_ranges_behind(const ProposedChange& change,
+                                               const Report& report) {
+  constexpr double kFactor = 2;  // 3 dB: below that ranges differ for less
+  std::vector<ProposedChange> changes{change};
+  const auto behind = with_dependents(change.keep_float, report);
+  for (const PointReport& point : report.points) {
+    const RunnerUp* other = behind.contains(point.layer) ? from_exact_values(point) : nullptr;
+    if (other != nullptr && point.error.mse && *point.error.mse > kFactor * other->error) {
+      changes.push_back({.keep_float = {}, .point = point.name, .range = other->range});
+    }
+  }
+  return changes;
+}
+
+bool helps(const TriedChange& tried) {
+  return std::max(tried.alone, tried.with_others) >= kGain;
+}
+
+void withdraw(Diagnosis& found) {
+  found.advice = "what would mend it was tried, and the results do not get better";
+  found.yaml.clear();
+  found.change = {};
+}
+
+/// What helps, then what nobody knows of, then what does not help.
+int rank(const Diagnosis& found) {
+  return !found.tried ? 1 : helps(*found.tried) ? 0 : 2;
+}
+
+}  // namespace
+
+void try_changes(const Graph& original, const ChangeableNetwork& network, const Dataset& data,
+                 int threads, std::size_t samples, Report& report) {
+  using Changes = std::vector<ProposedChange>;
+  std::vector<Diagnosis*> tried;
+  std::vector<Changes> proposals;
+  for (Diagnosis& found : report.diagnoses) {
+    if (tried.size() < kTried && !found.change.empty() && network.has(found.change)) {
+      tried.push_back(&found);
+      proposals.push_back(with_ranges_behind(found.change, report));
+    }
+  }
+  if (tried.empty()) {
+    return;
+  }
+  const std::size_t available = samples == 0 ? data.size() : std::min(samples, data.size());
+  const std::size_t used = std::min(available, kSamples);
+  const Results real = results_of(original, data, threads, used);
+  const auto sqnr_with = [&](const Changes& changes) {
+    return least_sqnr(real, results_of(network.with(changes), data, threads, used));
+  };
+  const auto all_but = [&](std::size_t left_out) {
+    Changes changes;
+    for (std::size_t i = 0; i < proposals.size(); ++i) {
+      if (i != left_out) {
+        changes.insert(changes.end(), proposals[i].begin(), proposals[i].end());
+      }
+    }
+    return changes;
+  };
+  const double none = sqnr_with({});
+  const double all = sqnr_with(all_but(proposals.size()));
+  for (std::size_t i = 0; i < tried.size(); ++i) {
+    tried[i]->tried = {.alone = sqnr_with(proposals[i]) - none,
+                       .with_others = all - sqnr_with(all_but(i)),
+                       .samples = used};
+    if (!helps(*tried[i]->tried)) {
+      withdraw(*tried[i]);
+    }
+  }
+  std::stable_sort(report.diagnoses.begin(), report.diagnoses.end(),
+                   [](const Diagnosis& a, const Diagnosis& b) { return rank(a) < rank(b); });
+}
+
+}  // namespace tare
