@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <ostream>
@@ -17,15 +18,19 @@ struct TestModel {
   friend void PrintTo(const TestModel& model, std::ostream* out) { *out << model.name; }
 };
 
+/// What lies beside the source and is no part of the project; may be missing.
+inline std::filesystem::path shared_files() {
+  const char* given = std::getenv("TARE_SHARED");
+  return given != nullptr ? std::filesystem::path(given)
+                          : std::filesystem::path(TARE_SOURCE_DIR) / "../shared";
+}
+
 /// The project's own network, and the ones beside the source when they are there.
 inline std::vector<TestModel> test_models() {
   const std::filesystem::path data = std::filesystem::path(TARE_SOURCE_DIR) / "data";
   std::vector<TestModel> result{{"digits", data / "digits.onnx", data / "digits_calibration.h5",
                                  data / "digits_evaluation.h5"}};
-  const char* given = std::getenv("TARE_SHARED");
-  const std::filesystem::path shared =
-      given != nullptr ? std::filesystem::path(given)
-                       : std::filesystem::path(TARE_SOURCE_DIR) / "../shared";
+  const std::filesystem::path shared = shared_files();
   const auto add = [&](const std::string& name, const std::string& model,
                        const std::string& calibration, const std::string& evaluation) {
     const TestModel entry{name, shared / "models" / (model + ".onnx"),
@@ -45,6 +50,29 @@ inline std::vector<TestModel> test_models() {
   add("sst2_op13", "sst2_encoder2L_d96_op13", "sst2_calib500", "sst2_eval872");
   add("sst2_op17", "sst2_encoder2L_d96_op17", "sst2_calib500", "sst2_eval872");
   add("yolox_nano", "yolox_nano_416", "coco416_yolox_calib16_f32", "coco416_yolox_calib16_f32");
+  return result;
+}
+
+/// Models of all kinds beside the source, which need not be supported, in the order of their
+/// names; those of TensorFlow Lite come without samples.
+inline std::vector<TestModel> field_models() {
+  std::vector<TestModel> result;
+  const auto add = [&](const std::filesystem::path& models, const std::filesystem::path& data) {
+    if (!std::filesystem::is_directory(models)) {
+      return;
+    }
+    for (const auto& entry : std::filesystem::directory_iterator(models)) {
+      const std::string name = entry.path().stem().string();
+      const bool has_data =
+          !data.empty() && std::filesystem::exists(data / (name + ".calib.h5"));
+      result.push_back({name, entry.path(), has_data ? data / (name + ".calib.h5") : "",
+                        has_data ? data / (name + ".eval.h5") : ""});
+    }
+  };
+  add(shared_files() / "field/models", shared_files() / "field/data");
+  add(shared_files() / "tflite/models", {});
+  std::sort(result.begin(), result.end(),
+            [](const TestModel& a, const TestModel& b) { return a.name < b.name; });
   return result;
 }
 

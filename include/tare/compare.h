@@ -10,7 +10,9 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <span>
+#include <string>
 
 namespace tare {
 
@@ -25,6 +27,14 @@ struct CompareOptions {
   std::function<void(std::size_t done, std::size_t total)> progress{};
 };
 
+/// What a float graph became before it was quantized: the same nodes and values, but for other
+/// constants.
+struct EqualizedGraph {
+  const Graph* graph = nullptr;  ///< null: the float graph itself
+  /// By name: what values were divided by, in a shape that broadcasts against them.
+  std::map<std::string, Tensor> divisors{};
+};
+
 /// What is known of an integer graph before it runs.
 struct CompareFacts {
   std::span<const Verdict> verdicts;  ///< of the same graph in any form of export_form()
@@ -33,10 +43,12 @@ struct CompareFacts {
   /// Asked what they would have chosen; those that need more than statistics are not.
   std::span<const CalibratorInfo> calibrators;
   std::span<const MetricInfo> metrics{};  ///< that judge the results
+  EqualizedGraph equalized{};             ///< which the integer graph was made of
 };
 
 /// Runs a prepared float graph and an integer graph of it, whoever quantized it, on samples and
-/// says layer by layer how far they are apart. One pass; memory does not depend on the number
+/// says layer by layer how far they are apart, in values of the float graph; points are ranges
+/// of what these were divided by. One pass; memory does not depend on the number
 /// of samples, nor the result on that of threads. Files, target, diagnoses and verdict of the
 /// report are left to others. Throws Error(kInvalidModel) when inputs or outputs of the graphs
 /// differ, Error(kInvalidData) when the data does not fit them.

@@ -5,6 +5,7 @@
 #include "tare/dataset.h"
 #include "tare/graph.h"
 #include "tare/simulate.h"
+#include "tare/tensor.h"
 
 #include <cstddef>
 #include <map>
@@ -27,10 +28,10 @@ using ChannelFactors = std::map<std::string, std::vector<float>>;
 /// with ranges of activations, seen on 32 samples (or one run), in place of those of
 /// weights; these are in (0, 1]. Then such for rows that matrices multiply, max|X|^(1/2) /
 /// max|W|^(1/2) for each channel (Xiao et al., SmoothQuant: Accurate and Efficient
-/// Post-Training Quantization for Large Language Models, 2023). None of a kind with fewer
-/// samples, or where the network, quantized and tried on these samples, does not err clearly
-/// less with them. The result does not depend on the number of threads. Throws
-/// Error(kInvalidData) when data and graph inputs do not fit together.
+/// Post-Training Quantization for Large Language Models, 2023). None of a kind where the
+/// network, quantized and tried on up to 32 other samples, does not err clearly less with them,
+/// or where there are not 16 of these. The result does not depend on the number of threads.
+/// Throws Error(kInvalidData) when data and graph inputs do not fit together.
 ChannelFactors equalizing_factors(const Graph&, const Dataset&, const Config&, const Target&,
                                   std::span<const QuantPattern>,
                                   std::span<const CalibratorInfo>,
@@ -38,11 +39,14 @@ ChannelFactors equalizing_factors(const Graph&, const Dataset&, const Config&, c
 
 /// The graph with channels divided by those factors: each layer's weights make up for those of
 /// its operand, so results stay the same but for float rounding. Channels that meet elsewhere
-/// than in such layers share a factor, and keep 1 where a node between would not hand it on.
-/// Bounds of a Clip stay, so they may cut off what no sample reached. Names and channels that
-/// cannot be scaled are passed over. Throws Error(kInvalidModel) for weights that are not for
+/// than in such layers share a factor, and keep 1 where a node between would not hand it on, as
+/// a Clip with bounds other than 0 would not. Names and channels that cannot be scaled are
+/// passed over. Throws Error(kInvalidModel) for weights that are not for
 /// the channels of their operand.
 Graph equalize(Graph, const ChannelFactors&);
+
+/// By name: what equalize() divides values by, in a shape that broadcasts against them.
+std::map<std::string, Tensor> divisors(const Graph&, const ChannelFactors&);
 
 /// How many factors a value of the graph can have.
 std::size_t factor_count(const Graph&, ValueId);

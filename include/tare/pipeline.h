@@ -82,9 +82,9 @@ struct QuantizeResult {
 /// docs/table.md says what is in it. Equal tables give equal bytes. Throws Error(kIo).
 void write_table(const std::filesystem::path&, const QuantizeResult&);
 
-/// prepare, equalize, simulate, calibrate, lower: the stages in their order. With layers that
-/// stay float within the configured slowdown, for which points are decided twice where the
-/// effort is the best; calibrators that try others do so the second time only.
+/// prepare, equalize, simulate, calibrate, lower: the stages in their order. Which layers stay
+/// float within the configured slowdown is found between simulating and calibrating, in a pass
+/// of the float network.
 QuantizeResult quantize(const Graph& model, const Dataset&, const Config&, const Toolkit&,
                         const CalibrateOptions& = {});
 /// The same with statistics of an earlier pass in place of the data.
@@ -97,8 +97,8 @@ QuantizeResult quantize(const Graph& model, const TableFile&, const Config&, con
 QuantizeResult quantize(const Graph& model, const Config&, const Toolkit&);
 
 /// The best ways to share the model out between integers and floats, from the fastest to the
-/// float network, see best_tradeoffs(). Calibrates, and measures what each point does to the
-/// results on some samples. The configured slowdown has no effect.
+/// float network, see best_tradeoffs(). Calibrates in one pass, and measures what each point
+/// does to the results on some samples. The configured slowdown has no effect.
 std::vector<Tradeoff> tradeoffs(const Graph& model, const Dataset&, const Config&,
                                 const Toolkit&, const CalibrateOptions& = {},
                                 const MeasuredErrors& = {});

@@ -227,8 +227,9 @@ struct Report {
   std::string target;
   std::string data;
   std::size_t samples = 0;
-  /// Values of the float model whose channels were divided by factors before quantizing; all
-  /// figures are of what became of them.
+  /// Values of the float model whose channels were divided by factors before quantizing; points
+  /// and weights are what became of them, while outputs and layers are those of the float
+  /// model.
   std::vector<std::string> equalized;
   Level level = Level::kGood;
   std::string verdict;  ///< one sentence

@@ -60,7 +60,7 @@ Trial::Trial(const Graph& source, const Dataset& data, const CalibrateOptions& o
 Trial::Trial(const Graph& source, const Dataset& data, const CalibrateOptions& options,
              std::size_t at_most)
     : threads_(thread_count(options.threads)) {
-  const Feed feed(source, data, options.samples);
+  const Feed feed(source, data, options.samples, options.first);
   const std::size_t count = std::min(at_most, feed.runs());
   const std::vector<std::size_t> order = spread_order(count);
   inputs_.resize(count);

@@ -118,9 +118,12 @@ Report describe(const Graph& prepared, const Graph& integer, const Comparison& c
 
 Report compare(const Graph& prepared, const Graph& integer, const Dataset& data,
                const CompareFacts& known, const CompareOptions& options) {
-  const Comparison comparison = find_layers(prepared, integer);
-  const SideBySide graphs = put_side_by_side(prepared, integer, comparison);
-  Report report = describe(prepared, integer, comparison, known);
+  const Graph& quantized_from =
+      known.equalized.graph == nullptr ? prepared : *known.equalized.graph;
+  const Comparison comparison = find_layers(quantized_from, integer);
+  const SideBySide graphs =
+      put_side_by_side(prepared, known.equalized.divisors, integer, comparison);
+  Report report = describe(quantized_from, integer, comparison, known);
   if (options.begin) {
     options.begin(report);
   }

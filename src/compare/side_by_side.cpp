@@ -14,8 +14,15 @@ namespace {
 
 class Builder {
  public:
-  Builder(const Graph& real, const Graph& integer, const Comparison& comparison)
+  Builder(const Graph& real, const std::map<std::string, Tensor>& divisors,
+          const Graph& integer, const Comparison& comparison)
       : real_(real), integer_(integer), comparison_(comparison) {
+    for (const auto& [name, divisor] : divisors) {
+      if (const auto value = real.find_value(name)) {
+        divisors_.emplace(
+            *value, graph().add_constant(graph().unique_name(name + "_divisor"), divisor));
+      }
+    }
     for (const ComparedLayer& layer : comparison.layers) {
       boundaries_.insert(layer.real);
     }
@@ -90,7 +97,7 @@ class Builder {
     for (std::size_t i = 0; i < comparison_.points.size(); ++i) {
       const ComparedPoint& point = comparison_.points[i];
       if (point.real == value) {
-        result_.point_real[i] = add_real(value);
+        result_.point_real[i] = add_divided(value);
         result_.point_storage[i] = round(value, integer_.type(point.storage));
       }
     }
@@ -98,15 +105,52 @@ class Builder {
       const ComparedLayer& layer = comparison_.layers[i];
       if (layer.real == value) {
         result_.layer_real[i] = add_real(value);
-        result_.layer_cumulative[i] = add_quantized(layer.quantized);
+        result_.layer_cumulative[i] = multiplied_back(add_quantized(layer.quantized), value);
         Copies copies;
-        result_.layer_local[i] = add_local(layer, layer.quantized, copies);
+        result_.layer_local[i] =
+            multiplied_back(add_local(layer, layer.quantized, copies), value);
       }
     }
   }
 
   ValueId add_real(ValueId value) {
     return add(real_, value, reals_, [this](ValueId operand) { return add_real(operand); });
+  }
+
+  /// The float value as the quantized network has it.
+  ValueId add_divided(ValueId value) {
+    const ValueId real = add_real(value);
+    const auto divisor = divisors_.find(value);
+    if (divisor == divisors_.end()) {
+      return real;
+    }
+    const auto [found, is_new] = divided_.try_emplace(value);
+    if (is_new) {
+      found->second = add_elementwise("Div", real, divisor->second);
+    }
+    return found->second;
+  }
+
+  /// What stands for a float value in the quantized network, in real values of that one.
+  ValueId multiplied_back(ValueId quantized, ValueId value) {
+    const auto divisor = divisors_.find(value);
+    if (divisor == divisors_.end()) {
+      return quantized;
+    }
+    const ValueId expressed =
+        graph().type(quantized).quant
+            ? add_dequantize(graph(), quantized,
+                             graph().unique_name(real_.name(value) + "_expressed"))
+            : quantized;
+    return add_elementwise("Mul", expressed, divisor->second);
+  }
+
+  ValueId add_elementwise(const char* op, ValueId value, ValueId constant) {
+    const TensorType type{
+        .dtype = DType::kFloat32, .shape = graph().type(value).shape, .quant = {}, .point = {}};
+    const std::string name = graph().unique_name(graph().name(value) + "_" + op);
+    const NodeId id = graph().add_node(name, op, {value, constant}, {{name, type}});
+    return graph().node(id).outputs[0];
   }
 
   ValueId add_quantized(ValueId value) {
@@ -125,7 +169,7 @@ class Builder {
     }
     if (const auto real = exact_input(layer, value)) {
       const TensorType& type = integer_.type(value);
-      return type.quant ? round(*real, type) : add_real(*real);
+      return type.quant ? round(*real, type) : add_divided(*real);
     }
     return add(integer_, value, copies,
                [&](ValueId operand) { return add_local(layer, operand, copies); });
@@ -156,7 +200,7 @@ class Builder {
       }
     }
     const std::string name = graph().unique_name(real_.name(real) + "_rounded");
-    const ValueId value = add_quantize(graph(), add_real(real), type, name);
+    const ValueId value = add_quantize(graph(), add_divided(real), type, name);
     known.emplace_back(*type.quant, value);
     return value;
   }
@@ -194,16 +238,19 @@ class Builder {
   const Comparison& comparison_;
   SideBySide result_;
   std::set<ValueId> boundaries_;
+  std::map<ValueId, ValueId> divisors_;  ///< of float values: constants
   Copies reals_;
+  Copies divided_;
   Copies quantized_;
   std::map<ValueId, std::vector<std::pair<QuantParams, ValueId>>> rounded_;
 };
 
 }  // namespace
 
-SideBySide put_side_by_side(const Graph& prepared, const Graph& integer,
+SideBySide put_side_by_side(const Graph& prepared,
+                            const std::map<std::string, Tensor>& divisors, const Graph& integer,
                             const Comparison& comparison) {
-  return Builder(prepared, integer, comparison).build();
+  return Builder(prepared, divisors, integer, comparison).build();
 }
 
 }  // namespace tare

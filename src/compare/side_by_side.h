@@ -4,6 +4,8 @@
 
 #include "compare/layers.h"
 
+#include <map>
+#include <string>
 #include <vector>
 
 namespace tare {
@@ -21,7 +23,11 @@ struct SideBySide {
   std::vector<ValueId> point_storage;     ///< and that value rounded
 };
 
-/// Throws Error(kInvalidModel) when inputs or outputs of the two networks differ.
-SideBySide put_side_by_side(const Graph& prepared, const Graph& integer, const Comparison&);
+/// Results of layers are those of the float network, points those divided by the divisors (see
+/// EqualizedGraph). Throws Error(kInvalidModel) when inputs or outputs of the two networks
+/// differ.
+SideBySide put_side_by_side(const Graph& prepared,
+                            const std::map<std::string, Tensor>& divisors, const Graph& integer,
+                            const Comparison&);
 
 }  // namespace tare

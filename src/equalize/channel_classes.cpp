@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <string_view>
 
 namespace tare {
@@ -30,14 +31,17 @@ bool is_number(const Graph& graph, ValueId value, auto condition) {
 /// Up to it every integer is a float32.
 constexpr std::size_t kLargestNumber = 1 << 24;
 
-/// Bounds on both sides of 0 hold for smaller values all the more.
-bool clips_around_zero(const Graph& graph, const Node& node) {
+/// A bound other than 0 stays where it is while channels are divided, and cuts them elsewhere.
+bool clips_at_zero_or_nowhere(const Graph& graph, const Node& node) {
   const auto operand = [&](std::size_t i) {
     return i < node.inputs.size() ? node.inputs[i] : ValueId{};
   };
+  constexpr double kNowhere = std::numeric_limits<double>::infinity();
   return node.op == "Clip" &&
-         is_number(graph, operand(1), [](double low) { return low <= 0; }) &&
-         is_number(graph, operand(2), [](double high) { return high >= 0; });
+         is_number(graph, operand(1),
+                   [](double low) { return low == 0 || low == -kNowhere; }) &&
+         is_number(graph, operand(2),
+                   [](double high) { return high == 0 || high == kNowhere; });
 }
 
 bool means_over_positions(const Graph& graph, const Node& node) {
@@ -72,7 +76,7 @@ bool is_proportional(const Graph& graph, const Node& node) {
       "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "LeakyRelu", "MaxPool", "Relu"};
   return is_one_of(kAlways, node.op) ||
          (node.op == "PRelu" && graph.constant(node.inputs[1]) != nullptr) ||
-         clips_around_zero(graph, node) || means_over_positions(graph, node) ||
+         clips_at_zero_or_nowhere(graph, node) || means_over_positions(graph, node) ||
          resizes_positions(graph, node);
 }
 

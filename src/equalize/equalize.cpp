@@ -8,6 +8,7 @@
 #include "graph/product.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace tare {
 namespace {
@@ -58,10 +59,11 @@ bool all_one(const std::vector<float>& factors) {
   return std::all_of(factors.begin(), factors.end(), [](float f) { return f == 1; });
 }
 
-class Equalizer {
+/// The factor of every channel that has one.
+class FactorsOfValues {
  public:
-  Equalizer(Graph& graph, const ChannelFactors& factors)
-      : graph_(graph), classes_(graph), factors_(classes_.count(), 1.0F) {
+  FactorsOfValues(const Graph& graph, const ChannelFactors& factors)
+      : classes_(graph), factors_(classes_.count(), 1.0F) {
     for (const auto& [name, values] : factors) {
       const auto value = graph.find_value(name);
       const auto own = value ? classes_.of(*value) : std::vector<std::optional<std::size_t>>();
@@ -73,16 +75,9 @@ class Equalizer {
     }
   }
 
-  void run() {
-    for (const NodeId id : graph_.topological_order()) {
-      if (classes_.takes_factors(graph_.node(id))) {
-        scale(id);
-      }
-    }
-  }
+  const ChannelClasses& classes() const { return classes_; }
 
- private:
-  std::vector<float> factors(ValueId value) const {
+  std::vector<float> of(ValueId value) const {
     std::vector<float> result;
     for (const auto& own : classes_.of(value)) {
       result.push_back(own ? factors_[*own] : 1.0F);
@@ -90,42 +85,58 @@ class Equalizer {
     return result;
   }
 
-  void scale(NodeId id) {
-    const Node node = graph_.node(id);
-    const std::vector<float> before = factors(node.inputs[0]);
-    const std::vector<float> after = factors(node.outputs[0]);
-    if (all_one(before) && all_one(after)) {
-      return;
-    }
-    const Tensor& weights = *graph_.constant(node.inputs[1]);
-    const WeightOperands operands(node, weights.shape());
-    const WeightResults results(node, weights.shape());
-    if (operands.count() != before.size() || results.count() != after.size()) {
-      throw Error(ErrorCode::kInvalidModel, "node '" + node.name + "'",
-                  "weight " + to_string(weights.shape()) + " is not for " +
-                      std::to_string(before.size()) + " and " + std::to_string(after.size()) +
-                      " channels");
-    }
-    Tensor scaled = weights;
-    const auto values = scaled.mutable_view<float>();
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      values[i] = values[i] * before[operands.of(i)] / after[results.of(i)];
-    }
-    replace_constant(graph_, id, 1, std::move(scaled));
-    if (node.inputs.size() > 2 && node.inputs[2]) {
-      Tensor bias = *graph_.constant(node.inputs[2]);
-      const auto row = bias.mutable_view<float>();
-      for (std::size_t c = 0; c < row.size(); ++c) {
-        row[c] /= after[c];
-      }
-      replace_constant(graph_, id, 2, std::move(bias));
-    }
-  }
-
-  Graph& graph_;
+ private:
   ChannelClasses classes_;
   std::vector<float> factors_;  ///< by class
 };
+
+/// Divides the results of a layer by `after`, and makes up for operands divided by `before`.
+void scale(Graph& graph, NodeId id, const std::vector<float>& before,
+           const std::vector<float>& after) {
+  const Node node = graph.node(id);
+  const Tensor& weights = *graph.constant(node.inputs[1]);
+  const WeightOperands operands(node, weights.shape());
+  const WeightResults results(node, weights.shape());
+  if (operands.count() != before.size() || results.count() != after.size()) {
+    throw Error(ErrorCode::kInvalidModel, "node '" + node.name + "'",
+                "weight " + to_string(weights.shape()) + " is not for " +
+                    std::to_string(before.size()) + " and " + std::to_string(after.size()) +
+                    " channels");
+  }
+  Tensor scaled = weights;
+  const auto values = scaled.mutable_view<float>();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = values[i] * before[operands.of(i)] / after[results.of(i)];
+  }
+  replace_constant(graph, id, 1, std::move(scaled));
+  if (node.inputs.size() > 2 && node.inputs[2]) {
+    Tensor bias = *graph.constant(node.inputs[2]);
+    const auto row = bias.mutable_view<float>();
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      row[c] /= after[c];
+    }
+    replace_constant(graph, id, 2, std::move(bias));
+  }
+}
+
+/// Channels of matrices, whose last axis is axis 1, may have factors of both kinds.
+void multiply(std::span<const float> factors, Tensor& row) {
+  const auto values = row.mutable_view<float>();
+  std::transform(values.begin(), values.end(), factors.begin(), values.begin(),
+                 std::multiplies<>());
+}
+
+/// The sites that have factors, with these.
+template <class Take>
+void for_each_divided(const Graph& graph, const std::vector<MigrationSite>& sites,
+                      const ChannelFactors& factors, const Take& take) {
+  for (const MigrationSite& site : sites) {
+    const auto found = factors.find(graph.name(site.value));
+    if (found != factors.end() && found->second.size() == site.channels(graph)) {
+      take(site, found->second);
+    }
+  }
+}
 
 }  // namespace
 
@@ -141,14 +152,45 @@ std::size_t factor_count(const Graph& graph, ValueId value) {
 
 Graph equalize(Graph graph, const ChannelFactors& factors) {
   const std::vector<MigrationSite> sites = migration_sites(graph);
-  Equalizer(graph, factors).run();
-  for (const MigrationSite& site : sites) {
-    const auto found = factors.find(graph.name(site.value));
-    if (found != factors.end() && found->second.size() == site.channels(graph)) {
-      migrate(graph, site, found->second);
+  const FactorsOfValues of_values(graph, factors);
+  for (const NodeId id : graph.topological_order()) {
+    const Node& node = graph.node(id);
+    if (of_values.classes().takes_factors(node)) {
+      const std::vector<float> before = of_values.of(node.inputs[0]);
+      const std::vector<float> after = of_values.of(node.outputs[0]);
+      if (!all_one(before) || !all_one(after)) {
+        scale(graph, id, before, after);
+      }
     }
   }
+  for_each_divided(graph, sites, factors, [&](const MigrationSite& site, const auto& own) {
+    migrate(graph, site, own);
+  });
   return graph;
+}
+
+std::map<std::string, Tensor> divisors(const Graph& graph, const ChannelFactors& factors) {
+  std::map<std::string, Tensor> result;
+  const FactorsOfValues of_values(graph, factors);
+  for (const ValueId value : graph.values()) {
+    const std::vector<float> own = of_values.of(value);
+    if (!all_one(own)) {
+      Shape shape(graph.type(value).shape.size(), 1);
+      shape[1] = static_cast<std::int64_t>(own.size());
+      result.emplace(graph.name(value), Tensor::of<float>(shape, own));
+    }
+  }
+  for_each_divided(
+      graph, migration_sites(graph), factors, [&](const MigrationSite& site, const auto& own) {
+        const Tensor row = Tensor::of<float>({static_cast<std::int64_t>(own.size())}, own);
+        for (const ValueId value : site.values()) {
+          const auto [at, is_first] = result.emplace(graph.name(value), row);
+          if (!is_first) {
+            multiply(own, at->second);
+          }
+        }
+      });
+  return result;
 }
 
 }  // namespace tare

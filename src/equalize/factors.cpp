@@ -16,10 +16,11 @@
 namespace tare {
 namespace {
 
-/// Samples whose channels are looked at, and on which factors are tried: others would tell how
-/// well so few show the ranges, while the final ones come from all. Fewer hide what a channel
-/// that was blown up can grow to.
-constexpr std::size_t kSeen = 32;
+/// Samples whose channels are looked at: others would tell how well so few show the ranges,
+/// while the final ones come from all. Fewer hide what a channel that was blown up can grow to.
+constexpr std::size_t kLeading = 32;
+/// Samples behind these that factors are tried on: up to so many, and half as many at least.
+constexpr std::size_t kJudging = 32;
 
 /// The part of its logarithm that a channel makes up for. The rest stays with the weights,
 /// which channels of unlike ranges make coarser.
@@ -154,16 +155,21 @@ ChannelFactors spreading_factors(const VersionTrial& trial) {
   if (!has_free_channels(plain.source, classes)) {
     return {};
   }
-  const Statistics seen = collect(plain, trial.data, trial.options);
+  Statistics seen = collect(plain, trial.data, trial.leading);
   ChannelFactors factors = factors_for(plain, seen, classes);
   if (factors.empty()) {
     return factors;
   }
   const SimulatedGraph equal = trial.simulate(equalize(trial.graph, factors));
-  Statistics after_seen = divided(seen, factors, plain.source, classes);
-  after_seen.model = model_digest(equal.source);
-  return trial.is_clearly_better({equal, after_seen}, {plain, seen}) ? factors
-                                                                     : ChannelFactors{};
+  const Statistics all = collect(plain, trial.data, trial.all(), std::move(seen));
+  Statistics after_all = divided(all, factors, plain.source, classes);
+  after_all.model = model_digest(equal.source);
+  return trial.is_clearly_better({equal, after_all}, {plain, all}) ? factors : ChannelFactors{};
+}
+
+/// As many samples, in whole runs.
+std::size_t in_runs(std::size_t samples, std::size_t batch) {
+  return (samples + batch - 1) / batch * batch;
 }
 
 }  // namespace
@@ -173,17 +179,21 @@ ChannelFactors equalizing_factors(const Graph& whole, const Dataset& data, const
                                   std::span<const CalibratorInfo> calibrators,
                                   const CalibrateOptions& options) {
   const Feed feed(whole, data, options.samples);
-  if (feed.samples() < kSeen) {
+  const std::size_t leading = in_runs(kLeading, feed.batch());
+  if (feed.samples() < leading + in_runs(kJudging / 2, feed.batch())) {
     return {};
   }
-  VersionTrial trial{
-      .graph = up_to_scores(whole),
-      .data = data,
-      .config = config,
-      .target = target,
-      .patterns = patterns,
-      .calibrators = calibrators,
-      .options = {.threads = options.threads, .samples = std::max(kSeen, feed.batch())}};
+  const std::size_t end = std::min(feed.samples(), leading + in_runs(kJudging, feed.batch()));
+  const Graph scored = up_to_scores(whole);
+  VersionTrial trial{.reference = scored,
+                     .graph = scored,
+                     .data = data,
+                     .config = config,
+                     .target = target,
+                     .patterns = patterns,
+                     .calibrators = calibrators,
+                     .leading = {.threads = options.threads, .samples = leading},
+                     .judging = {.threads = options.threads, .samples = end, .first = leading}};
   ChannelFactors factors = spreading_factors(trial);
   trial.graph = equalize(std::move(trial.graph), factors);
   factors.merge(migrating_factors(trial));

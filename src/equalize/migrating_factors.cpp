@@ -65,12 +65,12 @@ Magnitudes magnitudes(Graph graph, const std::vector<MigrationSite>& sites,
   graph.set_outputs(values);
   graph.erase_unused();
   const Executable executable(graph);
-  const Feed feed(graph, trial.data, trial.options.samples);
+  const Feed feed(graph, trial.data, trial.leading.samples);
   struct Worker {
     std::optional<Executable::Workspace> workspace;
     Magnitudes largest;
   };
-  std::vector<Worker> workers(static_cast<std::size_t>(thread_count(trial.options.threads)));
+  std::vector<Worker> workers(static_cast<std::size_t>(thread_count(trial.leading.threads)));
   parallel_for(feed.chunks(), static_cast<int>(workers.size()),
                [&](std::size_t w, std::size_t chunk) {
                  Worker& worker = workers[w];
@@ -152,8 +152,8 @@ ChannelFactors migrating_factors(const VersionTrial& trial) {
     return factors;
   }
   const SimulatedGraph changed = trial.simulate(equalize(trial.graph, factors));
-  const Statistics plain_seen = collect(plain, trial.data, trial.options);
-  const Statistics changed_seen = collect(changed, trial.data, trial.options);
+  const Statistics plain_seen = collect(plain, trial.data, trial.all());
+  const Statistics changed_seen = collect(changed, trial.data, trial.all());
   return trial.is_clearly_better({changed, changed_seen}, {plain, plain_seen})
              ? factors
              : ChannelFactors{};

@@ -25,7 +25,7 @@ class SiteFinder {
       return std::nullopt;
     }
     channels_ = type.shape.back();
-    site_ = {.value = value, .moved = {}, .divided = {}, .weights = {}};
+    site_ = {.value = value, .moved = {}, .inside = {}, .divided = {}, .weights = {}};
     const bool found = find_readers(value) && find_source(value);
     return found ? std::optional(std::move(site_)) : std::nullopt;
   }
@@ -74,6 +74,9 @@ class SiteFinder {
     const auto producer = graph_.producer(value);
     if (!producer || (value != site_.value && !graph_.single_use(value))) {
       return false;
+    }
+    if (value != site_.value) {
+      site_.inside.push_back(value);
     }
     const Node& node = graph_.node(*producer);
     if (node.op == "Relu" || node.op == "LeakyRelu") {
@@ -167,6 +170,13 @@ Tensor changed(const Graph& graph, const ChannelConstant& constant, std::size_t 
 
 std::size_t MigrationSite::channels(const Graph& graph) const {
   return static_cast<std::size_t>(graph.type(value).shape.back());
+}
+
+std::vector<ValueId> MigrationSite::values() const {
+  std::vector<ValueId> result{value};
+  result.insert(result.end(), moved.begin(), moved.end());
+  result.insert(result.end(), inside.begin(), inside.end());
+  return result;
 }
 
 std::vector<MigrationSite> migration_sites(const Graph& graph) {

@@ -18,11 +18,13 @@ struct ChannelConstant {
 /// computes it takes these out of its constants and all that reads it into its weights.
 struct MigrationSite {
   ValueId value;
-  std::vector<ValueId> moved;  ///< what has the same rows in other places
+  std::vector<ValueId> moved;   ///< what has the same rows in other places
+  std::vector<ValueId> inside;  ///< between the constants that are divided and `value`
   std::vector<ChannelConstant> divided;
   std::vector<ChannelConstant> weights;  ///< of the products that read it; multiplied
 
   std::size_t channels(const Graph&) const;
+  std::vector<ValueId> values() const;  ///< all that are divided
 };
 
 /// Results of normalizations, of products with a row of constants and of layers, biases and

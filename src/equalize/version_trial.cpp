@@ -68,6 +68,12 @@ class Network {
 
 }  // namespace
 
+CalibrateOptions VersionTrial::all() const {
+  CalibrateOptions result = judging;
+  result.first = leading.first;
+  return result;
+}
+
 SimulatedGraph VersionTrial::simulate(const Graph& version) const {
   return tare::simulate(version, config, target, patterns);
 }
@@ -76,9 +82,9 @@ bool VersionTrial::is_clearly_better(const Version& changed, const Version& plai
   const std::vector<CalibratorInfo> quick = that_keep_everything(calibrators);
   const auto network = [&](const Version& version) {
     return Network(version.simulated,
-                   choose(version.simulated, version.seen, quick, nullptr, options.threads));
+                   choose(version.simulated, version.seen, quick, nullptr, leading.threads));
   };
-  const Trial trial(graph, data, options);
+  const Trial trial(reference, data, judging);
   Network before = network(plain);
   Network after = network(changed);
   // Where the first half of the samples speaks against it, the rest is not asked.

@@ -11,15 +11,20 @@
 
 namespace tare {
 
-/// Finds out which version of a float graph is easier to quantize, on the samples of `options`.
+/// Finds out which version of a float graph is easier to quantize. What is done to it comes of
+/// other samples than those that judge it: ranges that few samples show look too good on these.
 struct VersionTrial {
-  Graph graph;
+  Graph reference;  ///< what errors are counted against
+  Graph graph;      ///< which computes the same
   const Dataset& data;
   const Config& config;
   const Target& target;
   std::span<const QuantPattern> patterns;
   std::span<const CalibratorInfo> calibrators;
-  CalibrateOptions options;
+  CalibrateOptions leading;  ///< the samples that versions are made by
+  CalibrateOptions judging;  ///< those behind them
+  /// Both, by which versions are quantized, as they are in the end.
+  CalibrateOptions all() const;
 
   /// A version, and what the samples showed of it.
   struct Version {

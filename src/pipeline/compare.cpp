@@ -33,13 +33,14 @@ std::vector<ProductSums> sums_of_first(const Graph& integer, const Dataset& data
   }
 }
 
-Report compare(const Graph& prepared, const Graph& integer, const ChannelFactors& factors,
-               const Dataset& data, const Target& target, CompareFacts facts,
-               const Toolkit& toolkit, const CompareOptions& options) {
+Report compare(const Graph& prepared, const Graph& equalized, const Graph& integer,
+               const ChannelFactors& factors, const Dataset& data, const Target& target,
+               CompareFacts facts, const Toolkit& toolkit, const CompareOptions& options) {
   const std::vector<ProductSums> sums = sums_of_first(integer, data, options);
   facts.sums = sums;
   facts.calibrators = toolkit.calibrators;
   facts.metrics = toolkit.metrics;
+  facts.equalized = {&equalized, divisors(prepared, factors)};
   Report report = compare(prepared, integer, data, facts, options);
   report.target = target.name;
   for (const auto& [value, of_channels] : factors) {
@@ -92,14 +93,15 @@ Report compare_models(ComparedModels models, const Dataset& data, const Config& 
   }
   const Target target = read_target(config.target);
   const std::vector<Verdict> all = verdicts(models.quantized, target);
-  const Graph prepared = equalize(prepare(std::move(models.real), toolkit), models.factors);
+  const Graph prepared = prepare(std::move(models.real), toolkit);
   Graph integer = lower_quantized(std::move(models.quantized), config, toolkit);
   if (models.numerics) {
     integer = with_numerics(std::move(integer), *models.numerics);
   }
-  return compare(
-      prepared, with_interface_of(prepared, std::move(integer)), models.factors, data, target,
-      {.verdicts = all, .sums = {}, .table = nullptr, .calibrators = {}}, toolkit, options);
+  return compare(prepared, equalize(prepared, models.factors),
+                 with_interface_of(prepared, std::move(integer)), models.factors, data, target,
+                 {.verdicts = all, .sums = {}, .table = nullptr, .calibrators = {}}, toolkit,
+                 options);
 }
 
 Report compare_result(const QuantizeResult& result, const Dataset& data, const Toolkit& toolkit,
@@ -107,7 +109,8 @@ Report compare_result(const QuantizeResult& result, const Dataset& data, const T
   const Target& target = result.simulated.target;
   std::vector<Verdict> all = verdicts(export_form(result.integer, Form::kQdq, target), target);
   say_why(result.simulated.kept_float, all);
-  return compare(result.simulated.source, result.integer, result.factors, data, target,
+  return compare(result.prepared, result.simulated.source, result.integer, result.factors, data,
+                 target,
                  {.verdicts = all, .sums = {}, .table = &result.table, .calibrators = {}},
                  toolkit, options);
 }

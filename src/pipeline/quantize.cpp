@@ -16,19 +16,15 @@ Graph prepare(Graph graph, const Toolkit& toolkit, std::vector<RewriteEvent>* lo
 QuantizeResult quantize(const Graph& model, const Dataset& data, const Config& config,
                         const Toolkit& toolkit, const CalibrateOptions& options) {
   Stages stages(model, config, toolkit);
-  const double slowdown = slowdown_of(config);
-  if (slowdown == 0) {
-    stages.calibrate(data, options);
-    return stages.finish();
+  stages.equalize(data, options);
+  stages.simulate();
+  // What stays in float changes what the others compute with, so it is known before they are
+  // decided.
+  if (const double slowdown = slowdown_of(config); slowdown > 0) {
+    stages.keep_float(stages.best_within(data, options, slowdown).float_nodes);
+    stages.simulate();
   }
-  stages.calibrate_untried(data, options);
-  const auto nodes = stages.best_within(data, options, slowdown).float_nodes;
-  if (!nodes.empty()) {
-    stages.leave_float(nodes);
-  }
-  if (stages.tries_calibrators() || (config.effort == Effort::kBest && !nodes.empty())) {
-    stages.decide_on(data, options);
-  }
+  stages.calibrate(data, options);
   return stages.finish();
 }
 

@@ -8,7 +8,8 @@ std::vector<Tradeoff> tradeoffs(const Graph& model, const Dataset& data, const C
                                 const Toolkit& toolkit, const CalibrateOptions& options,
                                 const MeasuredErrors& measured) {
   Stages stages(model, config, toolkit);
-  stages.calibrate(data, options);
+  stages.equalize(data, options);
+  stages.simulate();
   // Slower than any network that stays float.
   constexpr double kAny = 1e6;
   return stages.tradeoffs(data, options, kAny, measured);

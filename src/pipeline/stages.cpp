@@ -2,7 +2,6 @@
 
 #include "tare/error.h"
 
-#include "calibrate/settle.h"
 #include "graph/scores.h"
 
 #include <algorithm>
@@ -110,18 +109,6 @@ Stages::Stages(const Graph& model, const Config& config, const Toolkit& toolkit)
   }
 }
 
-void Stages::calibrate(const Dataset& data, const CalibrateOptions& options) {
-  equalize(data, options);
-  simulate();
-  decide_on(data, options);
-}
-
-void Stages::calibrate_untried(const Dataset& data, const CalibrateOptions& options) {
-  equalize(data, options);
-  simulate();
-  decide_on(data, options, that_try_no_others(toolkit_->calibrators));
-}
-
 void Stages::equalize(const Dataset& data, const CalibrateOptions& options) {
   if (schedule_of(config_) == Schedule::kSequential) {
     use(during("calibrating", [&] {
@@ -131,21 +118,12 @@ void Stages::equalize(const Dataset& data, const CalibrateOptions& options) {
   }
 }
 
-void Stages::decide_on(const Dataset& data, const CalibrateOptions& options) {
-  decide_on(data, options, toolkit_->calibrators);
-}
-
-void Stages::decide_on(const Dataset& data, const CalibrateOptions& options,
-                       std::span<const CalibratorInfo> calibrators) {
+void Stages::calibrate(const Dataset& data, const CalibrateOptions& options) {
   decide("calibrating", [&](const SimulatedGraph& simulated, CalibrationAudit& audit) {
     const auto schedule = schedule_of(config_) == Schedule::kSequential ? calibrate_sequentially
                                                                         : tare::calibrate;
-    return schedule(simulated, data, calibrators, options, &audit);
+    return schedule(simulated, data, toolkit_->calibrators, options, &audit);
   });
-}
-
-bool Stages::tries_calibrators() const {
-  return count_leads(result_.simulated, toolkit_->calibrators) > 1;
 }
 
 void Stages::simulate() {
@@ -159,10 +137,13 @@ PointErrors Stages::errors(const Dataset& data, const CalibrateOptions& options,
                            double slowdown, const MeasuredErrors& measured) const {
   const SimulatedGraph& simulated = result_.simulated;
   const auto points = affordable_points(simulated, config_, patterns_, slowdown);
+  // Each point is tried alone, so it gets the parameters that suit the float network.
+  const QuantTable table =
+      tare::calibrate(simulated, data, that_try_no_others(toolkit_->calibrators), options);
   const std::size_t used = options.samples == 0 ? data.size() : options.samples;
   const SimulatedGraph scored =
       tare::simulate(up_to_scores(simulated.source), config_, target_, toolkit_->patterns);
-  return point_errors(scored, result_.table, points, data,
+  return point_errors(scored, table, points, data,
                       {.threads = options.threads, .samples = options.samples},
                       tried_samples(used, points.size()), measured);
 }
@@ -181,16 +162,6 @@ Tradeoff Stages::best_within(const Dataset& data, const CalibrateOptions& option
     return tare::best_within(result_.simulated, config_, patterns_,
                              errors(data, options, slowdown, {}), slowdown);
   });
-}
-
-void Stages::leave_float(const std::set<std::string>& nodes) {
-  keep_float(nodes);
-  simulate();
-  QuantTable left;
-  for (const QuantPoint& point : result_.simulated.points) {
-    left.emplace(point.name, std::move(result_.table.at(point.name)));
-  }
-  result_.table = std::move(left);
 }
 
 QuantizeResult Stages::finish() {

@@ -43,29 +43,21 @@ class Stages {
     result_.table = during(activity, [&] { return decide(result_.simulated, result_.audit); });
   }
 
-  /// Equalizes, simulates and decides as the configuration says.
+  /// Uses the factors that help, if the configuration asks for any.
+  void equalize(const Dataset&, const CalibrateOptions&);
+  /// Decides what is simulated now, by the configured schedule.
   void calibrate(const Dataset&, const CalibrateOptions&);
-  /// The same, but calibrators that try others take the first of these.
-  void calibrate_untried(const Dataset&, const CalibrateOptions&);
-  /// Decides what is simulated now.
-  void decide_on(const Dataset&, const CalibrateOptions&);
-  /// Whether some calibrator tries others on the network as it is simulated.
-  bool tries_calibrators() const;
 
-  /// From what was decided, the ways to share the graph out that are at most that much slower.
+  /// The ways to share what is simulated out that are at most that much slower.
   std::vector<Tradeoff> tradeoffs(const Dataset&, const CalibrateOptions&, double slowdown,
                                   const MeasuredErrors& = {}) const;
   /// Of such ways the one with the least error.
   Tradeoff best_within(const Dataset&, const CalibrateOptions&, double slowdown) const;
-  /// Leaves those nodes in float; what was decided stays for the points that are left.
-  void leave_float(const std::set<std::string>& nodes);
 
   /// Lowers what was decided; once.
   QuantizeResult finish();
 
  private:
-  void equalize(const Dataset&, const CalibrateOptions&);
-  void decide_on(const Dataset&, const CalibrateOptions&, std::span<const CalibratorInfo>);
   PointErrors errors(const Dataset&, const CalibrateOptions&, double slowdown,
                      const MeasuredErrors&) const;
 

@@ -20,7 +20,7 @@ struct Compared {
   }
 
   /// The float network that the quantized one is compared with.
-  const Graph& real() const { return result.simulated.source; }
+  const Graph& real() const { return result.prepared; }
 
   Report report(const CompareOptions& options) const {
     return compare_result(result, *data, Toolkit::builtin(), options);

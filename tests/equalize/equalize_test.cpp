@@ -7,6 +7,7 @@
 #include "equalize/random_layers.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -100,6 +101,80 @@ TEST(Equalize, KeepsTheResultsOfRandomNetworksBitForBit) {
                                         "PRelu",     "Pad",         "Relu",
                                         "Reshape",   "Resize",      "Slice",
                                         "Split",     "Sub"}));
+}
+
+/// All computed values of a graph on one sample, by name.
+std::map<std::string, Tensor> values_of(const Graph& graph, const Tensor& sample) {
+  ExecuteOptions options;
+  for (const NodeId id : graph.nodes()) {
+    options.observe.insert(options.observe.end(), graph.node(id).outputs.begin(),
+                           graph.node(id).outputs.end());
+  }
+  const Executable executable(graph, options);
+  Executable::Workspace workspace(executable);
+  std::map<std::string, Tensor> result;
+  const std::vector<Tensor> inputs{sample};
+  executable.run(workspace, inputs, [&](std::size_t index, const TensorView& view) {
+    result.emplace(graph.name(options.observe[index]), view.tensor());
+  });
+  return result;
+}
+
+Tensor product(const Tensor& a, const Tensor& b) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", f32(a.shape()));
+  graph.set_outputs({add(graph, "Mul", {x, graph.add_constant("b", b)}, a.shape())});
+  const std::vector<Tensor> inputs{a};
+  return Executable(graph).run(inputs)[0];
+}
+
+/// Whether each value times its divisor is what it was, to the last bit.
+void expect_divided(const Graph& graph, const ChannelFactors& factors, const Tensor& sample) {
+  const std::map<std::string, Tensor> divided_by = divisors(graph, factors);
+  const auto before = values_of(graph, sample);
+  const auto after = values_of(equalize(graph, factors), sample);
+  ASSERT_EQ(before.size(), after.size());
+  for (const auto& [name, value] : after) {
+    const auto divisor = divided_by.find(name);
+    EXPECT_EQ(divisor == divided_by.end() ? value : product(value, divisor->second),
+              before.at(name))
+        << name;
+  }
+}
+
+TEST(Divisors, AreWhatEachValueOfRandomNetworksIsDividedBy) {
+  std::size_t divided = 0;
+  for (std::uint32_t seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const Graph graph = testing::RandomLayers(seed).network(12);
+    const ChannelFactors factors = testing::random_factors(graph, random);
+    expect_divided(graph, factors, random.tensor(graph.type(graph.inputs()[0]).shape));
+    divided += divisors(graph, factors).size();
+  }
+  EXPECT_GT(divided, 200U);
+}
+
+TEST(Divisors, AreThoseOfRowsThatMatricesMultiplyToo) {
+  const Graph graph = parse(R"(graph "g" opset 17 (%x : f32[2,3,2]) -> (%y) {
+    const %v : f32[2,2] = [1, 2, 3, 4]
+    const %b : f32[2] = [3, 4]
+    const %w : f32[2,1] = [1, 2]
+    const %p : i64[2] = [6, 2]
+    %m = MatMul(%x, %v) : f32[2,3,2]
+    %a = Add(%m, %b) : f32[2,3,2]
+    %r = Relu(%a) : f32[2,3,2]
+    %s = Reshape(%r, %p) : f32[6,2]
+    %y = MatMul(%s, %w) : f32[6,1]
+  })");
+  const ChannelFactors factors{{"r", {0.5F, 4}}};
+  Random random(3);
+  expect_divided(graph, factors, random.tensor({2, 3, 2}));
+  const std::map<std::string, Tensor> found = divisors(graph, factors);
+  for (const char* name : {"m", "a", "r", "s"}) {
+    EXPECT_TRUE(found.contains(name)) << name;
+  }
+  EXPECT_EQ(found.size(), 4U);
 }
 
 }  // namespace

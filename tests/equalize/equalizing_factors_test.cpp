@@ -1,5 +1,4 @@
 #include "equalize/unlike_channels.h"
-#include "pipeline/digits.h"
 
 #include <algorithm>
 #include <cmath>
@@ -115,6 +114,26 @@ TEST(EqualizingFactors, AreNoneWhereTheNetworkErrsLessWithout) {
             0.8 * squared_error(network.graph, result.integer, network.data));
 }
 
+// Divided, a channel would be cut elsewhere than in the network, which samples need not show.
+TEST(EqualizingFactors, AreNoneBesideAClipThatNoSampleReaches) {
+  const UnlikeChannels network(0x1p-4F, 0x1p4F, 1, 128.0F);
+  EXPECT_TRUE(network.factors().empty());
+}
+
+// All channels reach as far, but half of them only on later samples: blown up, they would leave
+// less of the range to the others. The samples that factors come of do not show it.
+TEST(EqualizingFactors, AreNoneWhereOtherSamplesGoFurther) {
+  UnlikeChannels network(1, 1);
+  Tensor samples = network.data.read("x", 0, UnlikeChannels::kSamples);
+  const auto values = samples.mutable_view<float>();
+  const std::size_t elements = 4 * 6 * 6;
+  for (std::size_t i = 0; i < 32 * elements; ++i) {
+    values[i] /= values[i] < 0 ? 64.0F : 1.0F;  // what every other channel is made of
+  }
+  network.data = SamplesInMemory({{"x", samples}});
+  EXPECT_TRUE(network.factors().empty());
+}
+
 TEST(EqualizingFactors, AreNoneForLikeChannels) {
   Graph graph;
   const ValueId x = graph.add_input("x", testing::f32({1, 2}));
@@ -149,9 +168,9 @@ TEST(EqualizingFactors, AreJudgedByTheScoresBelowProbabilitiesWhateverMovesThese
 }
 
 TEST(EqualizingFactors, DoNotDependOnThreads) {
-  const Digits digits;
+  const UnlikeChannels network(0x1p-4F, 0x1p4F);
   const auto factors = [&](int threads) {
-    return equalizing_factors(prepare(digits.model, Toolkit::builtin()), *digits.data, {},
+    return equalizing_factors(network.graph, network.data, UnlikeChannels::config(),
                               read_target("ort-cpu"), Toolkit::builtin().patterns,
                               Toolkit::builtin().calibrators, {.threads = threads});
   };

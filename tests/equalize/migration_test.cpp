@@ -51,7 +51,7 @@ struct Normalized {
                        {value, graph.add_constant(graph.unique_name("w"), matrix)}, kOutside));
     }
     graph.set_outputs(products);
-    data = SamplesInMemory({{"x", random.tensor({40, kPositions, kWide})}});
+    data = SamplesInMemory({{"x", random.tensor({64, kPositions, kWide})}});
   }
 
   std::vector<Tensor> run(const Graph& version, std::size_t sample) const {

@@ -1,8 +1,12 @@
 #include "models.h"
 
+#include "tare/error.h"
 #include "tare/pipeline.h"
 
 #include "equalize/random_factors.h"
+
+#include <algorithm>
+#include <cmath>
 
 #include <gtest/gtest.h>
 
@@ -11,28 +15,22 @@ namespace {
 
 using testing::Random;
 
-class EqualizedModel : public ::testing::TestWithParam<TestModel> {};
+/// By run, then by output.
+using Results = std::vector<std::vector<Tensor>>;
 
-/// A Clip cuts off at the same number whatever its channels were divided by.
-Graph without_upper_bounds(Graph graph) {
-  for (const NodeId id : graph.nodes()) {
-    if (graph.node(id).op == "Clip" && graph.node(id).inputs.size() > 2) {
-      graph.set_input(id, 2, ValueId{});
-    }
-  }
-  return graph;
-}
+constexpr std::size_t kRuns = 2;
+
+class EqualizedModel : public ::testing::TestWithParam<TestModel> {};
 
 // Factors are powers of two.
 TEST_P(EqualizedModel, ComputesTheSameBitForBit) {
   const auto data = open_dataset(GetParam().calibration);
-  const Graph graph = without_upper_bounds(
-      prepare(load_model(GetParam().model, {}, data.get()), Toolkit::builtin()));
+  const Graph graph = prepare(load_model(GetParam().model, {}, data.get()), Toolkit::builtin());
   Random random(1);
   const Graph equal = equalize(graph, testing::random_factors(graph, random));
   const auto results = [&](const Graph& of) {
-    std::vector<std::vector<Tensor>> all;
-    run_dataset(of, *data, 0, 2,
+    Results all;
+    run_dataset(of, *data, 0, kRuns,
                 [&](std::size_t, std::vector<Tensor> outputs) { all.push_back(outputs); });
     return all;
   };
@@ -41,6 +39,107 @@ TEST_P(EqualizedModel, ComputesTheSameBitForBit) {
 
 INSTANTIATE_TEST_SUITE_P(Models, EqualizedModel, ::testing::ValuesIn(test_models()),
                          [](const auto& model) { return model.param.name; });
+
+/// The samples of a model, or random ones where it comes without any.
+std::vector<std::vector<Tensor>> inputs_of(const TestModel& model, const Graph& graph) {
+  std::vector<std::vector<Tensor>> result(kRuns);
+  Random random(1);
+  const auto data = model.calibration.empty() ? nullptr : open_dataset(model.calibration);
+  for (std::size_t run = 0; run < kRuns; ++run) {
+    for (const ValueId input : graph.inputs()) {
+      const TensorType& type = graph.type(input);
+      if (data == nullptr) {
+        result[run].push_back(random.tensor(type.shape));
+        continue;
+      }
+      const auto batch = static_cast<std::size_t>(type.shape.empty() ? 1 : type.shape[0]);
+      const Tensor read = data->read(graph.name(input), run * batch, batch);
+      result[run].push_back(type.dtype == DType::kFloat32
+                                ? Tensor::of<float>(type.shape, read.to_float())
+                                : Tensor::of<std::int64_t>(type.shape, read.to_int64()));
+    }
+  }
+  return result;
+}
+
+Results results_of(const Graph& graph, const std::vector<std::vector<Tensor>>& inputs) {
+  Results results;
+  const Executable executable(graph);
+  for (const std::vector<Tensor>& run : inputs) {
+    results.push_back(executable.run(run));
+  }
+  return results;
+}
+
+/// The largest difference of an output as a share of the largest magnitude of that output.
+double distance(const Results& a, const Results& b) {
+  double most = 0;
+  for (std::size_t output = 0; output < a[0].size(); ++output) {
+    double largest = 0;
+    double apart = 0;
+    for (std::size_t run = 0; run < a.size(); ++run) {
+      const std::vector<double> x = a[run][output].to_double();
+      const std::vector<double> y = b[run][output].to_double();
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        largest = std::max(largest, std::abs(x[i]));
+        apart = std::max(apart, std::abs(x[i] - y[i]));
+      }
+    }
+    most = std::max(most, largest > 0 ? apart / largest : apart);
+  }
+  return most;
+}
+
+/// Shapes that the graph computes are constants to the executor.
+Graph with_folded_constants(Graph graph) {
+  std::vector<RewriteRule> rules = Toolkit::builtin().rules;
+  std::erase_if(rules, [](const RewriteRule& rule) {
+    return rule.name != "fold_constants" && rule.name != "fold_shape";
+  });
+  return rewrite(std::move(graph), rules);
+}
+
+/// Powers of two for all that may have factors, so that there is nothing to round.
+ChannelFactors any_factors(const Graph& graph) {
+  Random random(1);
+  ChannelFactors result;
+  for (const ValueId value : graph.values()) {
+    std::vector<float> factors(factor_count(graph, value));
+    std::generate(factors.begin(), factors.end(),
+                  [&] { return std::ldexp(1.0F, static_cast<int>(random.integer(-5, 0))); });
+    result.emplace(graph.name(value), std::move(factors));
+  }
+  return result;
+}
+
+class ModelAsItWasRead : public ::testing::TestWithParam<TestModel> {};
+
+// What all figures are held against, and what is quantized.
+TEST_P(ModelAsItWasRead, IsWhatThePreparedAndTheEqualizedGraphCompute) {
+  const TestModel& files = GetParam();
+  const auto data = files.calibration.empty() ? nullptr : open_dataset(files.calibration);
+  Graph read;
+  try {
+    read = with_folded_constants(load_model(files.model, {}, data.get()));
+  } catch (const Error& error) {
+    GTEST_SKIP() << "cannot be loaded: " << error.what();
+  }
+  if (is_quantized(read)) {
+    GTEST_SKIP() << "is quantized";
+  }
+  const auto inputs = inputs_of(files, read);
+  const Results wanted = results_of(read, inputs);
+  const Graph prepared = prepare(read, Toolkit::builtin());
+  EXPECT_LT(distance(results_of(prepared, inputs), wanted), 1e-5);
+  const Graph equal = equalize(prepared, any_factors(prepared));
+  EXPECT_LT(distance(results_of(equal, inputs), wanted), 1e-5);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, ModelAsItWasRead, ::testing::ValuesIn(test_models()),
+                         [](const auto& model) { return model.param.name; });
+INSTANTIATE_TEST_SUITE_P(Field, ModelAsItWasRead, ::testing::ValuesIn(field_models()),
+                         [](const auto& model) { return model.param.name; });
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ModelAsItWasRead);
 
 }  // namespace
 }  // namespace tare

@@ -2,6 +2,9 @@
 
 #include "execute/support.h"
 
+#include <array>
+#include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -39,6 +42,12 @@ class RandomLayers {
   }
   ValueId number(float value) {
     return graph_.add_constant(graph_.unique_name("n"), Tensor::of<float>({}, {value}));
+  }
+  /// Of a Clip, on the side of `cut`: there, at 0, or nowhere.
+  float bound(float cut) {
+    const std::array<float, 3> bounds{
+        cut, 0, std::copysign(std::numeric_limits<float>::infinity(), cut)};
+    return bounds[static_cast<std::size_t>(random_.integer(0, 2))];
   }
   ValueId any() {
     const auto last = static_cast<std::int64_t>(values_.size()) - 1;
@@ -102,7 +111,7 @@ class RandomLayers {
         push("PRelu", {x, constant({channels, 1, 1})}, like);
         break;
       case 7:
-        push("Clip", {x, number(-1e30F), number(1e30F)}, like);
+        push("Clip", {x, number(bound(-0.5F)), number(bound(0.5F))}, like);
         break;
       case 8:
         push("MaxPool", {x}, like, window);

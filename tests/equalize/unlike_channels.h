@@ -5,18 +5,21 @@
 #include "calibrate/samples_in_memory.h"
 #include "execute/support.h"
 
+#include <optional>
 #include <vector>
 
 namespace tare {
 
-/// Two layers with a Relu between. Of the eight channels there every other one reaches only
-/// `reach` as far, and the second layer multiplies it by weights `weight` times as large. The
-/// samples and the first layer's weights, one to a channel, are integers without any error.
+/// Two layers with a Relu between, or a Clip from 0 to a bound. Of the eight channels there
+/// every other one reaches only `reach` as far, and the second layer multiplies it by weights
+/// `weight` times as large. The samples and the first layer's weights, one to a channel, are
+/// integers without any error.
 struct UnlikeChannels {
   static constexpr std::int64_t kChannels = 8;
   static constexpr const char* kFirst = "Conv";  ///< result of the first layer
 
-  UnlikeChannels(float reach, float weight, std::int64_t batch = 1) {
+  UnlikeChannels(float reach, float weight, std::int64_t batch = 1,
+                 std::optional<float> bound = std::nullopt) {
     testing::Random random(7);
     Tensor first_weights(DType::kFloat32, {kChannels, 4, 1, 1});
     Tensor second_weights = random.tensor({4, kChannels, 1, 1});
@@ -37,8 +40,13 @@ struct UnlikeChannels {
     const ValueId w1 = graph.add_constant("w1", first_weights);
     const ValueId w2 = graph.add_constant("w2", second_weights);
     const ValueId first = testing::add(graph, "Conv", {x, w1}, inside);
-    const ValueId relu = testing::add(graph, "Relu", {first}, inside);
-    graph.set_outputs({testing::add(graph, "Conv", {relu, w2}, outside)});
+    const auto number = [&](float value) {
+      return graph.add_constant(graph.unique_name("c"), Tensor::of<float>({}, {value}));
+    };
+    const ValueId cut =
+        bound ? testing::add(graph, "Clip", {first, number(0), number(*bound)}, inside)
+              : testing::add(graph, "Relu", {first}, inside);
+    graph.set_outputs({testing::add(graph, "Conv", {cut, w2}, outside)});
     data = SamplesInMemory({{"x", samples}});
   }
 

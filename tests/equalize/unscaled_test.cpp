@@ -76,6 +76,14 @@ std::vector<Between> obstacles() {
              {plain, integers(graph, {0}), integers(graph, {4}), integers(graph, {0})}, {4, 4});
          return add(graph, "Add", {y, rows}, kShape);
        }},
+      {"ClipAtSix",
+       [](Graph& graph, ValueId y, ValueId) {
+         return add(graph, "Clip", {y, constant(graph, {}, 0), constant(graph, {}, 6)}, kShape);
+       }},
+      {"ClipBelowZero",
+       [](Graph& graph, ValueId y, ValueId) {
+         return add(graph, "Clip", {y, constant(graph, {}, -1)}, kShape);
+       }},
       {"ClipAboveZero",
        [](Graph& graph, ValueId y, ValueId) {
          return add(graph, "Clip", {y, constant(graph, {}, 1)}, kShape);

@@ -7,14 +7,16 @@
 namespace tare {
 namespace {
 
-/// What is chosen when whole networks are tried holds for the network that is tried.
-TEST(TriedCalibrators, AreTriedOnTheNetworkWithTheLayersThatStayInFloat) {
+/// What is decided holds for the network that is written: values that lose much in integers
+/// have no error any more once they are float, and ranges, biases and integers of weights that
+/// come after them must not make up for one.
+void expect_decided_as_written(const std::string& calibrator) {
   const Digits digits;
   const Toolkit& toolkit = Toolkit::builtin();
   const CalibrateOptions options{.samples = 16};
   Config config;
   config.slowdown = 0.5;
-  config.activations.calibrator.name = "auto";
+  config.activations.calibrator.name = calibrator;
   const QuantizeResult result = quantize(digits.model, *digits.data, config, toolkit, options);
   ASSERT_FALSE(result.float_nodes.empty());
   const QuantTable again =
@@ -22,7 +24,16 @@ TEST(TriedCalibrators, AreTriedOnTheNetworkWithTheLayersThatStayInFloat) {
   ASSERT_EQ(result.table.size(), again.size());
   for (const auto& [name, point] : again) {
     EXPECT_EQ(result.table.at(name).params, point.params) << name;
+    EXPECT_EQ(result.table.at(name).rounding, point.rounding) << name;
   }
+}
+
+TEST(LayersThatStayInFloat, AreKnownBeforeTheOthersAreDecided) {
+  expect_decided_as_written("mse");
+}
+
+TEST(LayersThatStayInFloat, AreKnownBeforeCalibratorsAreTried) {
+  expect_decided_as_written("auto");
 }
 
 }  // namespace
