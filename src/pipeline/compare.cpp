@@ -47,7 +47,7 @@ Report compare(const Graph& prepared, const Graph& equalized, const Graph& integ
     report.equalized.push_back(value);
   }
   diagnose(report);
-  try_changes(prepared, ChangeableNetwork(prepared, integer), data, options.threads,
+  try_changes(prepared, ChangeableNetwork(equalized, integer), data, options.threads,
               options.samples, report);
   return report;
 }
