@@ -47,4 +47,12 @@ Configuration read_configuration(const Options& options) {
   return {std::move(config), std::move(toolkit)};
 }
 
+void add_configuration(const Options& options, CommandFiles& files) {
+  files.reads(options.text("config"));
+  for (const std::filesystem::path& plugin :
+       read_plugins(options.text("config"), options.all("set"))) {
+    files.reads(plugin);
+  }
+}
+
 }  // namespace tare::cli

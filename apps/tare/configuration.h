@@ -3,6 +3,7 @@
 #include "tare/pipeline.h"
 
 #include "flags.h"
+#include "outputs.h"
 
 #include <vector>
 
@@ -20,5 +21,7 @@ struct Configuration {
   Toolkit toolkit;
 };
 Configuration read_configuration(const Options&);
+/// The files that these flags name: the configuration and its plug-ins.
+void add_configuration(const Options&, CommandFiles&);
 
 }  // namespace tare::cli

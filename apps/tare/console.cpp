@@ -1,16 +1,19 @@
 #include "console.h"
 
 #include "tare/error.h"
+#include "tare/text.h"
 
 #include <cerrno>
 #include <cstdio>
+#include <string>
 #include <system_error>
 
 #include <unistd.h>
 
 namespace tare::cli {
 
-void Console::print(std::string_view text) const {
+void Console::print(std::string_view result) const {
+  const std::string text = printable_lines(result);
   if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
       std::fflush(stdout) == 0) {
     return;
@@ -22,8 +25,9 @@ void Console::print(std::string_view text) const {
               "cannot be written: " + std::generic_category().message(errno));
 }
 
-void Console::say(std::string_view text) const {
+void Console::say(std::string_view words) const {
   if (!quiet_) {
+    const std::string text = printable_lines(words);
     std::fwrite(text.data(), 1, text.size(), stderr);
   }
 }

@@ -7,7 +7,8 @@ namespace tare::cli {
 /// The reader of stdout has gone: it has what it wanted, so this is success.
 struct BrokenPipe {};
 
-/// Results go to stdout, everything else to stderr.
+/// Results go to stdout, everything else to stderr, as printable_lines(): what a terminal would
+/// obey is spelled out. Names are to be printable() too, as they may hold line feeds.
 class Console {
  public:
   explicit Console(bool quiet) : quiet_(quiet) {}

@@ -1,6 +1,7 @@
 #include "tare/error.h"
 
 #include "help.h"
+#include "interrupt.h"
 #include "man_page.h"
 #include "processor.h"
 #include "text.h"
@@ -8,10 +9,11 @@
 #include "version.h"
 
 #include <algorithm>
-#include <csignal>
-#include <cstdio>
 #include <exception>
+#include <filesystem>
+#include <new>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #define TARE_X(stem) TARE_VERB(stem);
@@ -83,6 +85,8 @@ int dispatch(std::vector<std::string> words) {
     words.erase(words.begin());
   }
   if (first == "help" || first == "--help" || first == "-h") {
+    std::erase_if(words,
+                  [](const std::string& word) { return word == "--help" || word == "-h"; });
     Console(false).print(help_on(all, words));
     return 0;
   }
@@ -106,11 +110,11 @@ void report(const char* prefix, const std::string& message) {
   std::size_t begin = 0;
   while (begin <= message.size()) {
     const std::size_t end = std::min(message.find('\n', begin), message.size());
-    const std::string line = printable(message.substr(begin, end - begin));
+    const std::string line = message.substr(begin, end - begin);
     text += (line.starts_with("  ") ? "" : prefix) + line + "\n";
     begin = end + 1;
   }
-  std::fputs(text.c_str(), stderr);
+  Console(false).say(text);
 }
 
 int guarded(const std::vector<std::string>& words) {
@@ -123,8 +127,17 @@ int guarded(const std::vector<std::string>& words) {
     const bool is_bug = error.code() == ErrorCode::kInternal;
     report(is_bug ? "tare: bug: " : "tare: error: ", error.what());
     return is_bug ? kBug : kUserError;
+  } catch (const std::filesystem::filesystem_error& error) {
+    report("tare: error: ", printable(error.path1().string() + ": " + error.code().message()));
+    return kUserError;
+  } catch (const std::system_error& error) {
+    report("tare: error: ", printable(error.what()));
+    return kUserError;
+  } catch (const std::bad_alloc&) {
+    report("tare: error: ", "out of memory");
+    return kUserError;
   } catch (const std::exception& error) {
-    report("tare: bug: ", error.what());
+    report("tare: bug: ", printable(error.what()));
     return kBug;
   }
 }
@@ -133,6 +146,6 @@ int guarded(const std::vector<std::string>& words) {
 }  // namespace tare::cli
 
 int main(int count, char** words) {
-  std::signal(SIGPIPE, SIG_IGN);
+  tare::cli::handle_signals();
   return tare::cli::guarded({words + 1, words + count});
 }

@@ -38,8 +38,13 @@ Progress::Progress(const Console& console, std::string activity)
       next_(start_) {}
 
 Progress::~Progress() {
+  end();
+}
+
+void Progress::end() {
   if (shown_) {
     std::fputs(kClearLine, stderr);
+    shown_ = false;
   }
 }
 

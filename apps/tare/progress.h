@@ -18,6 +18,8 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   void update(std::size_t done, std::size_t total);
+  /// Clears the line for other words; nothing is drawn any more.
+  void end();
   /// update(), for the library; empty where no bar is wanted. The object must outlive it.
   std::function<void(std::size_t done, std::size_t total)> callback();
 

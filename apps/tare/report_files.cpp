@@ -1,11 +1,6 @@
 #include "report_files.h"
 
-#include "tare/error.h"
 #include "tare/pipeline.h"
-
-#include "outputs.h"
-
-#include <algorithm>
 
 namespace tare::cli {
 
@@ -24,9 +19,7 @@ Report empty_report(const Toolkit& toolkit) {
   return report;
 }
 
-ReportFiles::ReportFiles(const Options& options,
-                         const std::vector<std::filesystem::path>& inputs,
-                         const std::vector<std::filesystem::path>& outputs) {
+ReportFiles::ReportFiles(const Options& options, CommandFiles& files) {
   for (const std::string& path : options.all("report")) {
     files_.emplace_back(path, report_format(path));
   }
@@ -37,13 +30,8 @@ ReportFiles::ReportFiles(const Options& options,
   if (options.has("csv")) {
     files_.emplace_back(options.text("csv"), ReportFormat::kCsv);
   }
-  std::vector<std::filesystem::path> taken = outputs;
   for (const auto& [path, format] : files_) {
-    require_writable(path, inputs);
-    if (std::find(taken.begin(), taken.end(), path) != taken.end()) {
-      throw Error(ErrorCode::kInvalidConfig, path, "is to hold two outputs");
-    }
-    taken.emplace_back(path);
+    files.writes(path, Content::kReport);
   }
 }
 

@@ -4,6 +4,7 @@
 #include "tare/report_file.h"
 
 #include "flags.h"
+#include "outputs.h"
 
 #include <filesystem>
 #include <string>
@@ -21,9 +22,8 @@ Report empty_report(const Toolkit&);
 /// The files that a report goes to: --report, and --json and --csv where they take files.
 class ReportFiles {
  public:
-  /// Throws Error unless each can be written and is none of the inputs and other outputs.
-  ReportFiles(const Options&, const std::vector<std::filesystem::path>& inputs,
-              const std::vector<std::filesystem::path>& outputs);
+  /// Adds them to those that the command writes.
+  ReportFiles(const Options&, CommandFiles&);
 
   bool empty() const { return files_.empty(); }
   std::vector<std::filesystem::path> paths() const;

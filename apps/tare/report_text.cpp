@@ -65,8 +65,9 @@ std::string layers_text(const Report& report) {
   std::string text = "  layers that lose most by themselves, SQNR in dB\n";
   text += fmt::format("    {:>6} {:>10}  {}\n", "alone", "in network", "layer");
   for (const LayerReport* layer : layers) {
-    text += fmt::format("    {:>6} {:>10}  {} ({})\n", decibels(layer->local),
-                        decibels(layer->cumulative), printable(layer->name), layer->op);
+    text +=
+        fmt::format("    {:>6} {:>10}  {} ({})\n", decibels(layer->local),
+                    decibels(layer->cumulative), printable(layer->name), printable(layer->op));
   }
   return text;
 }
@@ -84,7 +85,7 @@ std::string advice_text(const Report& report) {
   for (std::size_t i = 0; i < std::min(report.diagnoses.size(), kAdviceShown); ++i) {
     const Diagnosis& found = report.diagnoses[i];
     text += fmt::format("  {} at {}: {}\n    {}{}\n", found.kind, printable(found.layer),
-                        printable(found.text), found.advice, trial_text(found));
+                        printable(found.text), printable(found.advice), trial_text(found));
     for (std::size_t begin = 0; begin < found.yaml.size();) {
       const std::size_t end = found.yaml.find('\n', begin);
       text += "      " + found.yaml.substr(begin, end - begin) + "\n";
@@ -100,8 +101,9 @@ std::string advice_text(const Report& report) {
 }  // namespace
 
 std::string report_text(const Report& report) {
-  std::string text = fmt::format("{} against {}\n", report.quantized.file, report.real.file);
-  text += row("verdict", std::string(name_of(report.level)) + ". " + report.verdict);
+  std::string text = fmt::format("{} against {}\n", printable(report.quantized.file),
+                                 printable(report.real.file));
+  text += row("verdict", std::string(name_of(report.level)) + ". " + printable(report.verdict));
   const auto on_integers = std::count_if(report.nodes.begin(), report.nodes.end(),
                                          [](const ReportNode& node) { return node.integer; });
   text +=

@@ -3,6 +3,13 @@
 #include "interrupt.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace tare::cli {
 namespace {
@@ -16,9 +23,21 @@ constexpr auto kInterval = std::chrono::seconds(10);
 SearchMemory::SearchMemory(std::filesystem::path path, const SearchIdentity& identity)
     : path_(std::move(path)), next_(Clock::now() + kInterval) {
   if (std::filesystem::exists(path_)) {
-    known_ = read_search_checkpoint(path_, identity);
+    lock();
+    try {
+      known_ = read_search_checkpoint(path_, identity);
+    } catch (...) {
+      ::close(file_);
+      throw;
+    }
   }
   known_.identity = identity;
+}
+
+SearchMemory::~SearchMemory() {
+  if (file_ >= 0) {
+    ::close(file_);
+  }
 }
 
 MeasuredErrors SearchMemory::measured() {
@@ -61,9 +80,47 @@ bool SearchMemory::has_written(std::size_t way,
          });
 }
 
+void SearchMemory::forget() {
+  if (holds_file()) {
+    ::unlink(path_.c_str());
+  }
+}
+
 void SearchMemory::save() {
+  if (std::filesystem::exists(path_) && !holds_file()) {
+    throw in_use();
+  }
   write_search_checkpoint(path_, known_);
+  lock();
   next_ = Clock::now() + kInterval;
+}
+
+void SearchMemory::lock() {
+  const int file = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) {
+    throw Error(ErrorCode::kIo, path_.string(),
+                "cannot be read: " + std::generic_category().message(errno));
+  }
+  if (::flock(file, LOCK_EX | LOCK_NB) != 0) {
+    ::close(file);
+    throw in_use();
+  }
+  if (file_ >= 0) {
+    ::close(file_);
+  }
+  file_ = file;
+}
+
+bool SearchMemory::holds_file() const {
+  struct stat held {};
+  struct stat named {};
+  return file_ >= 0 && ::fstat(file_, &held) == 0 && ::stat(path_.c_str(), &named) == 0 &&
+         held.st_dev == named.st_dev && held.st_ino == named.st_ino;
+}
+
+Error SearchMemory::in_use() const {
+  return Error(ErrorCode::kIo, path_.string(), "is in use by another search")
+      .hint("name another output, or wait for it");
 }
 
 }  // namespace tare::cli

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tare/error.h"
 #include "tare/search_checkpoint.h"
 
 #include <chrono>
@@ -9,15 +10,22 @@
 
 namespace tare::cli {
 
-/// What is known of a search, in a file from which the same command goes on.
+/// What is known of a search, in a file from which the same command goes on. The file is
+/// locked, so that one search at a time uses it.
 class SearchMemory {
  public:
-  /// Begins anew where there is no such file. Throws as read_search_checkpoint() does.
+  /// Begins anew where there is no such file. Throws as read_search_checkpoint() does, and
+  /// Error(kIo) when another search uses the file.
   SearchMemory(std::filesystem::path, const SearchIdentity&);
+  ~SearchMemory();
+  SearchMemory(const SearchMemory&) = delete;
+  SearchMemory& operator=(const SearchMemory&) = delete;
 
   const SearchCheckpoint& known() const { return known_; }
   /// Whether there is anything to go on from.
   bool empty() const { return known_.point_errors.empty() && known_.ways.empty(); }
+
+  // These throw Error(kIo) when another search has used the file meanwhile.
 
   /// To be measured with: keeps errors every ten seconds and when the user interrupts, which
   /// throws Interrupted.
@@ -28,13 +36,17 @@ class SearchMemory {
   void note_written(std::size_t way, const std::vector<std::filesystem::path>& files);
   /// Whether these files are as that way left them.
   bool has_written(std::size_t way, const std::vector<std::filesystem::path>& files) const;
-  void forget() const { std::filesystem::remove(path_); }
+  void forget();
 
  private:
   void save();
+  void lock();
+  bool holds_file() const;
+  Error in_use() const;
 
   std::filesystem::path path_;
   SearchCheckpoint known_;
+  int file_ = -1;  ///< the checkpoint, locked; -1 before there is one of ours
   std::chrono::steady_clock::time_point next_;  ///< when errors are kept again
 };
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "tare/text.h"
+
 #include <cstdint>
 #include <string>
 
@@ -13,7 +15,7 @@ using Json = nlohmann::ordered_json;
 
 /// Names from files need not be valid UTF-8.
 inline std::string to_text(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_escaped(json.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 
 /// "317.6 KiB"
@@ -31,21 +33,6 @@ inline std::string bytes_text(std::uintmax_t bytes) {
 /// "1 sample", "2 samples"
 inline std::string counted(std::size_t count, const std::string& noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
-/// Names in messages come from files: what a terminal would obey is spelled out.
-inline std::string printable(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7F) {
-      constexpr const char* kDigits = "0123456789abcdef";
-      result += {'\\', 'x', kDigits[byte >> 4U], kDigits[byte & 15U]};
-    } else {
-      result += c;
-    }
-  }
-  return result;
 }
 
 }  // namespace tare::cli

@@ -35,7 +35,8 @@ class Error : public std::exception {
 
   ErrorCode code() const noexcept { return code_; }
   const std::vector<Fault>& faults() const noexcept { return faults_; }
-  /// The whole message: one line per fault, then "  while ..." lines, then "  hint: ...".
+  /// The whole message: one line per fault, then "  while ..." lines, then "  hint: ...". What
+  /// names hold is printable().
   const char* what() const noexcept override { return message_.c_str(); }
 
   /// Says what would have been right, for the last fault.

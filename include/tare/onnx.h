@@ -44,10 +44,13 @@ std::set<std::filesystem::path> external_files(const std::filesystem::path&);
 /// Writes `graph` as an ONNX model of its opset, raised where a feature needs it. The graph
 /// must hold operators of ONNX only (lower with an export form first), apart from those that
 /// have an exact ONNX spelling (Gelu below opset 20). Models above 2 GB get their constants in
-/// "<name>.data" beside the file. Written under a temporary name and renamed.
-/// Constants with parameters of 4 bits are stored as INT4 or UINT4. `metadata` becomes
-/// metadata_props.
+/// "<name>.data" beside the file. Written under a temporary name and renamed; where the path is
+/// a link, to the file that it leads to. Constants with parameters of 4 bits are stored as INT4
+/// or UINT4. `metadata` becomes metadata_props.
 void write_onnx(const Graph&, const std::filesystem::path&,
                 const std::map<std::string, std::string>& metadata = {});
+/// The bytes of the files that write_onnx() would make of it.
+std::uintmax_t written_bytes(const Graph&, const std::filesystem::path&,
+                             const std::map<std::string, std::string>& metadata = {});
 
 }  // namespace tare

@@ -1,5 +1,7 @@
 #include "tare/error.h"
 
+#include "tare/text.h"
+
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -47,16 +49,16 @@ void Error::compose() {
     if (!message_.empty()) {
       message_ += '\n';
     }
-    message_ += fault.where.empty() ? fault.what : fault.where + ": " + fault.what;
+    message_ += printable(fault.where.empty() ? fault.what : fault.where + ": " + fault.what);
     if (!fault.expected.empty()) {
-      message_ += ", expected " + fault.expected;
+      message_ += ", expected " + printable(fault.expected);
     }
   }
   for (const std::string& activity : activities_) {
-    message_ += "\n  while " + activity;
+    message_ += "\n  while " + printable(activity);
   }
   if (!hint_.empty()) {
-    message_ += "\n  hint: " + hint_;
+    message_ += "\n  hint: " + printable(hint_);
   }
 }
 

@@ -1,10 +1,15 @@
 #include "base/parallel.h"
 
+#include "tare/error.h"
+
 #include <algorithm>
 #include <atomic>
 #include <exception>
 #include <limits>
 #include <mutex>
+#include <stdexcept>
+#include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -62,6 +67,11 @@ class Loop {
   std::exception_ptr error_;
 };
 
+Error no_threads(const std::string& reason) {
+  return Error(ErrorCode::kIo, "threads", "cannot be made: " + reason)
+      .hint("one thread needs no others: '--threads 1'");
+}
+
 }  // namespace
 
 int thread_count(int requested) {
@@ -88,18 +98,30 @@ std::size_t parallel_for(std::size_t count, int threads,
   // One slot per worker, more than the machine has cores if that is what was asked for.
   const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, workers);
   tbb::task_arena arena(static_cast<int>(workers));
-  arena.execute([&] {
-    tbb::parallel_for(
-        std::size_t{0}, workers, [&](std::size_t worker) { loop.work(worker); },
-        tbb::static_partitioner{});
-  });
+  try {
+    arena.execute([&] {
+      tbb::parallel_for(
+          std::size_t{0}, workers, [&](std::size_t worker) { loop.work(worker); },
+          tbb::static_partitioner{});
+    });
+  } catch (const std::runtime_error& error) {  // of TBB itself: the loop keeps those of bodies
+    throw no_threads(error.what());
+  }
 #else
   std::vector<std::thread> pool;
-  for (std::size_t worker = 0; worker < workers; ++worker) {
-    pool.emplace_back([&loop, worker] { loop.work(worker); });
+  std::string failure;
+  try {
+    for (std::size_t worker = 0; worker < workers; ++worker) {
+      pool.emplace_back([&loop, worker] { loop.work(worker); });
+    }
+  } catch (const std::system_error& error) {
+    failure = error.code().message();
   }
   for (std::thread& thread : pool) {
     thread.join();
+  }
+  if (!failure.empty()) {
+    throw no_threads(failure);
   }
 #endif
   return loop.finish();

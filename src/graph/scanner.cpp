@@ -1,6 +1,7 @@
 #include "graph/scanner.h"
 
 #include "tare/error.h"
+#include "tare/text.h"
 
 #include <algorithm>
 #include <charconv>
@@ -35,24 +36,16 @@ std::string written_name(std::string_view name) {
 }
 
 std::string quoted(std::string_view text) {
-  constexpr std::string_view kHex = "0123456789abcdef";
   std::string result = "\"";
   for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      result += '\\';
-      result += c;
-    } else if (c == '\n') {
+    if (c == '\n') {
       result += "\\n";
-    } else if (byte < 0x20 || byte == 0x7F) {
-      result += "\\x";
-      result += kHex[byte >> 4U];
-      result += kHex[byte & 0xFU];
     } else {
+      result += c == '"' || c == '\\' ? "\\" : "";
       result += c;
     }
   }
-  return result + '"';
+  return printable_bytes(result) + '"';
 }
 
 std::size_t Scanner::position() {

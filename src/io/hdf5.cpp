@@ -106,6 +106,19 @@ std::string last_error() {
   return text;
 }
 
+void close(Handle& handle) {
+  if (!handle.close()) {
+    throw Error(ErrorCode::kIo, "", "cannot be written: " + last_error());
+  }
+}
+
+void require_name(const std::string& name) {
+  if (name.find('\0') != std::string::npos) {
+    throw Error(ErrorCode::kUnsupported, "dataset '" + name + "'",
+                "has a NUL byte in its name, which HDF5 cannot store");
+  }
+}
+
 std::uint64_t stored_bytes(const Handle& dataset) {
   const std::uint64_t claimed = H5Dget_storage_size(dataset.get());
   const Handle file = owned(H5Iget_file_id(dataset.get()), "its file");

@@ -51,6 +51,12 @@ inline Handle owned(hid_t id, const std::string& what) {
   return Handle(checked(id, what));
 }
 
+/// Throws Error(kIo) when the library could not write what it still held back.
+void close(Handle&);
+
+/// HDF5 ends names at a NUL byte. Throws Error(kUnsupported) for a name that has one.
+void require_name(const std::string& name);
+
 /// What a dataset takes in its file; nothing where a damaged one claims more than the file has.
 std::uint64_t stored_bytes(const Handle& dataset);
 

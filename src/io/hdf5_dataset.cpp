@@ -361,7 +361,7 @@ class Hdf5Dataset final : public Dataset {
 }  // namespace
 
 std::unique_ptr<Dataset> open_dataset(const std::filesystem::path& path) {
-  require_readable(path);
+  require_readable(path, "an HDF5 file with one dataset for each input of the model");
   const auto guard = hdf5::lock();
   try {
     Contents contents = hdf5::read_after_trial([&] { return read_contents(path); });

@@ -2,8 +2,7 @@
 #include "tare/error.h"
 
 #include "base/check.h"
-#include "base/files.h"
-#include "io/hdf5.h"
+#include "io/hdf5_output.h"
 
 #include <algorithm>
 #include <map>
@@ -25,6 +24,7 @@ std::vector<hsize_t> sizes(const Shape& shape) {
 
 /// An extendible dataset without samples, for rows of the shape that `batch` has after axis 0.
 Handle create(const Handle& file, const std::string& name, const Tensor& batch) {
+  hdf5::require_name(name);
   std::vector<hsize_t> extents = sizes(batch.shape());
   std::vector<hsize_t> limits = extents;
   extents[0] = 0;
@@ -80,14 +80,20 @@ void extend(Series& series, const std::string& name, const Tensor& batch) {
 struct DatasetWriter::Impl {
   explicit Impl(std::filesystem::path path) : output(std::move(path)) {
     const auto guard = hdf5::lock();
+    write([&] { file = hdf5::create_file(output); });
+  }
+
+  /// Calls `call`; errors say which file it was.
+  template <class Call>
+  void write(const Call& call) {
     try {
-      file =
-          owned(H5Fcreate(output.temporary().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
-                "cannot be created");
+      call();
     } catch (Error& error) {
+      output.require_written();  // where that is the reason
       error.at(output.path().string());
       throw;
     }
+    output.require_written();
   }
 
   OutputFile output;
@@ -106,7 +112,7 @@ DatasetWriter::~DatasetWriter() {
 void DatasetWriter::append(const std::string& name, const Tensor& tensor) {
   const Tensor batch = tensor.shape().empty() ? tensor.reshaped({1}) : tensor;
   const auto guard = hdf5::lock();
-  try {
+  impl_->write([&] {
     auto found = impl_->series.find(name);
     if (found == impl_->series.end()) {
       Series series{create(impl_->file, name, batch), batch.dtype(), batch.shape()};
@@ -118,22 +124,17 @@ void DatasetWriter::append(const std::string& name, const Tensor& tensor) {
               std::equal(so_far.begin() + 1, so_far.end(), batch.shape().begin() + 1),
           "results of one name differ in type or shape");
     extend(found->second, name, batch);
-  } catch (Error& error) {
-    error.at(impl_->output.path().string());
-    throw;
-  }
+  });
 }
 
 void DatasetWriter::finish() {
   const auto guard = hdf5::lock();
-  bool complete = true;
-  for (auto& [name, series] : impl_->series) {
-    complete = series.dataset.close() && complete;
-  }
-  if (!impl_->file.close() || !complete) {
-    throw Error(ErrorCode::kIo, impl_->output.path().string(),
-                "cannot be written: " + hdf5::last_error());
-  }
+  impl_->write([&] {
+    for (auto& [name, series] : impl_->series) {
+      hdf5::close(series.dataset);
+    }
+    hdf5::close(impl_->file);
+  });
   impl_->output.commit();
 }
 

@@ -5,10 +5,11 @@
 #include "base/files.h"
 #include "io/hdf5.h"
 #include "io/hdf5_links.h"
+#include "io/hdf5_output.h"
 #include "io/hdf5_trial.h"
 
 #include <algorithm>
-#include <cstring>
+#include <utility>
 
 namespace tare {
 namespace {
@@ -47,9 +48,7 @@ void write_array(const Handle& file, const std::string& name, const Handle& type
   if (element_count(shape) > 0) {
     checked(H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, elements), what);
   }
-  if (!dataset.close()) {
-    throw Error(ErrorCode::kIo, "", what + ": " + hdf5::last_error());
-  }
+  hdf5::close(dataset);
 }
 
 void write_attribute(const Handle& file, const std::string& name, const std::string& text) {
@@ -62,10 +61,18 @@ void write_attribute(const Handle& file, const std::string& name, const std::str
   checked(H5Awrite(attribute.get(), type.get(), text.data()), what);
 }
 
+void require_padding(const std::string& text) {
+  if (text.ends_with('\0')) {
+    throw Error(ErrorCode::kUnsupported, "'" + text + "'",
+                "ends in a NUL byte, which HDF5 takes for the end of a text");
+  }
+}
+
 void write_texts(const Handle& file, const std::string& name,
                  const std::vector<std::string>& texts) {
   std::size_t length = 1;
   for (const std::string& text : texts) {
+    require_padding(text);
     length = std::max(length, text.size());
   }
   std::vector<char> padded(length * texts.size());
@@ -93,11 +100,16 @@ std::size_t checked_bytes(const Handle& dataset, const Shape& shape, std::size_t
   return static_cast<std::size_t>(bytes);
 }
 
+/// NUL bytes at the end fill up; others are of the text.
+std::string unpadded(std::string text) {
+  text.resize(text.find_last_not_of('\0') + 1);
+  return text;
+}
+
 std::vector<std::string> split(const std::vector<char>& padded, std::size_t length) {
   std::vector<std::string> texts;
   for (std::size_t first = 0; first < padded.size(); first += length) {
-    const char* text = padded.data() + first;
-    texts.emplace_back(text, strnlen(text, length));
+    texts.push_back(unpadded(std::string(padded.data() + first, length)));
   }
   return texts;
 }
@@ -142,8 +154,7 @@ herr_t read_attribute(hid_t file, const char* name, const H5A_info_t*, void* int
   }
   std::string text(length, '\0');
   checked(H5Aread(attribute.get(), type.get(), text.data()), name);
-  text.resize(strnlen(text.data(), length));
-  static_cast<TensorFile*>(into)->attributes.emplace(name, text);
+  static_cast<TensorFile*>(into)->attributes.emplace(name, unpadded(std::move(text)));
   return 0;
 } catch (const Error&) {
   return -1;
@@ -178,32 +189,33 @@ TensorFile read_contents(const std::filesystem::path& path, const std::string& s
   return contents;
 }
 
+void write_contents(OutputFile& output, const TensorFile& contents) {
+  Handle file = hdf5::create_file(output);
+  for (const auto& [name, text] : contents.attributes) {
+    write_attribute(file, name, text);
+  }
+  for (const auto& [name, texts] : contents.texts) {
+    write_texts(file, name, texts);
+  }
+  for (const auto& [name, tensor] : contents.tensors) {
+    write_array(file, name, hdf5::type_of(tensor.dtype()), tensor.shape(), tensor.data());
+  }
+  hdf5::close(file);
+}
+
 }  // namespace
 
 void write_tensor_file(const std::filesystem::path& path, const TensorFile& contents) {
   OutputFile output(path);
   const auto guard = hdf5::lock();
   try {
-    Handle file =
-        owned(H5Fcreate(output.temporary().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
-              "cannot be created");
-    for (const auto& [name, text] : contents.attributes) {
-      write_attribute(file, name, text);
-    }
-    for (const auto& [name, texts] : contents.texts) {
-      write_texts(file, name, texts);
-    }
-    for (const auto& [name, tensor] : contents.tensors) {
-      write_array(file, name, hdf5::type_of(tensor.dtype()), tensor.shape(), tensor.data());
-    }
-    if (!file.close()) {
-      throw Error(ErrorCode::kIo, "", "cannot be written: " + hdf5::last_error());
-    }
-    output.commit();
+    write_contents(output, contents);
   } catch (Error& error) {
+    output.require_written();  // where that is the reason
     error.at(path.string());
     throw;
   }
+  output.commit();
 }
 
 TensorFile read_tensor_file(const std::filesystem::path& path, const std::string& schema) {

@@ -14,7 +14,7 @@ namespace tare {
 struct TensorFile {
   std::map<std::string, std::string> attributes;  ///< of the root
   std::map<std::string, Tensor> tensors;
-  std::map<std::string, std::vector<std::string>> texts;  ///< UTF-8, without NUL
+  std::map<std::string, std::vector<std::string>> texts;  ///< none ends in a NUL byte
 };
 
 /// The same contents give the same bytes. Throws Error(kIo).

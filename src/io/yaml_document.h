@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <filesystem>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -37,11 +36,5 @@ YamlNode parse_yaml(const std::string& text, const YamlSource&);
 
 /// Throws Error(kIo) when the file cannot be read or has more than that many MiB.
 YamlNode read_yaml(const std::filesystem::path&, std::size_t mebibytes = 1);
-
-/// A text as a scalar in quotes, on one line. Bytes that are no UTF-8 become the characters of
-/// those numbers, as YAML holds characters only.
-std::string yaml_scalar(std::string_view text);
-/// What parse_yaml() makes of that.
-std::string as_characters(std::string_view text);
 
 }  // namespace tare

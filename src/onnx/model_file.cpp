@@ -1,13 +1,15 @@
 #include "onnx/model_file.h"
 
-#include "tare/error.h"
+#include "base/check.h"
+#include "base/output_file.h"
 
-#include <fstream>
+#include <limits>
 #include <numeric>
+#include <span>
 #include <string>
-#include <utility>
+#include <vector>
 
-#include <unistd.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
 namespace tare {
 namespace {
@@ -15,53 +17,6 @@ namespace {
 constexpr std::size_t kLeastExternalBytes = 1024;
 /// Readers map external data into memory by pages.
 constexpr std::size_t kPage = 4096;
-
-/// A file that appears under its name only when it is complete.
-class PendingFile {
- public:
-  explicit PendingFile(std::filesystem::path path) : path_(std::move(path)), temporary_(path_) {
-    std::error_code status;
-    const auto kind = std::filesystem::status(path_, status).type();
-    // Renaming would replace a device by a file.
-    if (kind != std::filesystem::file_type::not_found &&
-        kind != std::filesystem::file_type::regular) {
-      throw Error(ErrorCode::kIo, path_.string(), "is not a file that could be replaced");
-    }
-    temporary_ += ".part" + std::to_string(::getpid());
-    stream_.open(temporary_, std::ios::binary | std::ios::trunc);
-    if (!stream_) {
-      throw Error(ErrorCode::kIo, path_.string(), "cannot be written");
-    }
-  }
-  ~PendingFile() {
-    std::error_code ignored;
-    std::filesystem::remove(temporary_, ignored);
-  }
-  PendingFile(const PendingFile&) = delete;
-  PendingFile& operator=(const PendingFile&) = delete;
-
-  std::ofstream& stream() { return stream_; }
-
-  void close() {
-    stream_.close();
-    if (!stream_) {
-      throw Error(ErrorCode::kIo, path_.string(), "writing failed; the disk may be full");
-    }
-  }
-
-  void rename() {
-    std::error_code status;
-    std::filesystem::rename(temporary_, path_, status);
-    if (status) {
-      throw Error(ErrorCode::kIo, path_.string(), "cannot be replaced: " + status.message());
-    }
-  }
-
- private:
-  std::filesystem::path path_;
-  std::filesystem::path temporary_;
-  std::ofstream stream_;
-};
 
 onnx::TensorProto& initializer(ExportedModel& model, std::size_t i) {
   return *model.proto.mutable_graph()->mutable_initializer(static_cast<int>(i));
@@ -84,63 +39,106 @@ void refer_to_external(onnx::TensorProto& proto, const std::string& location,
   entry("length", std::to_string(length));
 }
 
-/// Writes the large constants to `file` and lets the model refer to them.
-void store_outside(ExportedModel& model, const std::string& location, std::ofstream& file) {
-  std::size_t end = 0;
-  for (std::size_t i = 0; i < model.constants.size(); ++i) {
-    const Tensor& tensor = model.constants[i];
-    if (tensor.byte_size() < kLeastExternalBytes) {
-      store_inside(tensor, initializer(model, i));
-      continue;
-    }
-    const std::size_t offset = (end + kPage - 1) / kPage * kPage;
-    file << std::string(offset - end, '\0');
-    file.write(reinterpret_cast<const char*>(tensor.data()),
-               static_cast<std::streamsize>(tensor.byte_size()));
-    refer_to_external(initializer(model, i), location, offset, tensor.byte_size());
-    end = offset + tensor.byte_size();
-  }
+std::size_t next_page(std::size_t end) {
+  return (end + kPage - 1) / kPage * kPage;
 }
 
-void serialize(const onnx::ModelProto& proto, PendingFile& file,
-               const std::filesystem::path& path) {
-  if (!proto.SerializeToOstream(&file.stream())) {
-    throw Error(ErrorCode::kIo, path.string(), "writing failed; the disk may be full");
+/// Where the large constants go that stay outside of the model.
+struct Outside {
+  std::vector<std::size_t> offsets{};  ///< of each constant; kInside: none
+  std::size_t bytes = 0;
+};
+constexpr std::size_t kInside = std::numeric_limits<std::size_t>::max();
+
+/// Puts the small constants into the model, or all of them where they are not more than
+/// `most_constant_bytes`, and lets it refer to the others in a file called `location`.
+Outside store_constants(ExportedModel& model, const std::string& location,
+                        std::size_t most_constant_bytes) {
+  const std::size_t bytes = std::accumulate(
+      model.constants.begin(), model.constants.end(), std::size_t{0},
+      [](std::size_t sum, const Tensor& tensor) { return sum + tensor.byte_size(); });
+  Outside outside;
+  for (std::size_t i = 0; i < model.constants.size(); ++i) {
+    Tensor& tensor = model.constants[i];
+    if (bytes <= most_constant_bytes || tensor.byte_size() < kLeastExternalBytes) {
+      store_inside(tensor, initializer(model, i));
+      tensor = {};
+      outside.offsets.push_back(kInside);
+      continue;
+    }
+    outside.offsets.push_back(next_page(outside.bytes));
+    outside.bytes = outside.offsets.back() + tensor.byte_size();
+    refer_to_external(initializer(model, i), location, outside.offsets.back(),
+                      tensor.byte_size());
   }
-  file.close();
+  return outside;
+}
+
+std::filesystem::path data_path(std::filesystem::path model) {
+  model += ".data";
+  return model;
+}
+
+/// Lets protobuf write to an OutputFile, which keeps the reason of a failure.
+class OutputStream final : public google::protobuf::io::CopyingOutputStream {
+ public:
+  explicit OutputStream(OutputFile& file) : file_(file) {}
+  bool Write(const void* bytes, int size) override {
+    file_.append(
+        std::span(static_cast<const std::byte*>(bytes), static_cast<std::size_t>(size)));
+    return !file_.failed();
+  }
+
+ private:
+  OutputFile& file_;
+};
+
+void serialize(const onnx::ModelProto& proto, OutputFile& file) {
+  constexpr int kBlock = 1 << 20;
+  OutputStream stream(file);
+  google::protobuf::io::CopyingOutputStreamAdaptor adaptor(&stream, kBlock);
+  const bool complete = proto.SerializeToZeroCopyStream(&adaptor) && adaptor.Flush();
+  file.require_written();
+  check(complete, "protobuf did not write a model");
 }
 
 }  // namespace
 
 void save_model(ExportedModel model, const std::filesystem::path& path,
                 std::size_t most_constant_bytes) {
-  const std::size_t bytes = std::accumulate(
-      model.constants.begin(), model.constants.end(), std::size_t{0},
-      [](std::size_t sum, const Tensor& tensor) { return sum + tensor.byte_size(); });
-  PendingFile file(path);
-  if (bytes <= most_constant_bytes) {
-    for (std::size_t i = 0; i < model.constants.size(); ++i) {
-      store_inside(model.constants[i], initializer(model, i));
-      model.constants[i] = {};
-    }
-    serialize(model.proto, file, path);
-    file.rename();
+  OutputFile file(path);
+  // Beside the file itself, where `path` is a link to it.
+  const std::filesystem::path outside_path = data_path(output_target(path));
+  const Outside outside =
+      store_constants(model, outside_path.filename().string(), most_constant_bytes);
+  serialize(model.proto, file);
+  if (outside.bytes == 0) {
+    file.commit();
     return;
   }
-  std::filesystem::path data_path = path;
-  data_path += ".data";
-  PendingFile data(data_path);
-  store_outside(model, data_path.filename().string(), data.stream());
-  data.close();
-  serialize(model.proto, file, path);
-  data.rename();
+  OutputFile data(outside_path);
+  for (std::size_t i = 0; i < model.constants.size(); ++i) {
+    if (outside.offsets[i] != kInside) {
+      const Tensor& tensor = model.constants[i];
+      data.resize(outside.offsets[i]);
+      data.append(std::span(tensor.data(), tensor.byte_size()));
+    }
+  }
+  data.commit();
   try {
-    file.rename();
+    file.commit();
   } catch (...) {
     std::error_code ignored;
-    std::filesystem::remove(data_path, ignored);
+    std::filesystem::remove(outside_path, ignored);
     throw;
   }
+}
+
+std::size_t saved_bytes(ExportedModel model, const std::filesystem::path& path,
+                        std::size_t most_constant_bytes) {
+  const Outside outside = store_constants(
+      model, data_path(output_target(path)).filename().string(), most_constant_bytes);
+  return model.proto.ByteSizeLong() + outside.bytes;
 }
 
 }  // namespace tare

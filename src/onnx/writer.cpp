@@ -110,4 +110,9 @@ void write_onnx(const Graph& graph, const std::filesystem::path& path,
   save_model(export_model(graph, metadata), path);
 }
 
+std::uintmax_t written_bytes(const Graph& graph, const std::filesystem::path& path,
+                             const std::map<std::string, std::string>& metadata) {
+  return saved_bytes(export_model(graph, metadata), path);
+}
+
 }  // namespace tare

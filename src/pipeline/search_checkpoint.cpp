@@ -4,6 +4,7 @@
 
 #include "base/files.h"
 #include "base/hash.h"
+#include "base/output_file.h"
 
 #include <bit>
 #include <fstream>
@@ -176,12 +177,8 @@ void write_search_checkpoint(const std::filesystem::path& path,
                              const SearchCheckpoint& checkpoint) {
   const std::string text = text_of(checkpoint);
   OutputFile output(path);
-  std::ofstream file(output.temporary(), std::ios::binary);
-  file << kForm << hexadecimal(hash(text)) << '\n' << text;
-  file.close();
-  if (!file) {
-    throw Error(ErrorCode::kIo, path.string(), "cannot be written");
-  }
+  output.append(std::string(kForm) + hexadecimal(hash(text)) + '\n');
+  output.append(text);
   output.commit();
 }
 

@@ -1,6 +1,7 @@
 #include "tare/table_file.h"
 
 #include "tare/statistics.h"
+#include "tare/text.h"
 
 #include "base/hash.h"
 #include "calibrate/accumulators.h"

@@ -1,16 +1,15 @@
 #include "tare/error.h"
 #include "tare/pipeline.h"
 #include "tare/statistics.h"
+#include "tare/text.h"
 
-#include "base/files.h"
 #include "base/hash.h"
+#include "base/output_file.h"
 #include "graph/literal.h"
-#include "io/yaml_document.h"
 #include "pipeline/rounding_text.h"
 #include "pipeline/table_names.h"
 
 #include <algorithm>
-#include <fstream>
 #include <limits>
 
 namespace tare {
@@ -205,12 +204,7 @@ std::string text_of(const QuantizeResult& result) {
 
 void write_table(const std::filesystem::path& path, const QuantizeResult& result) {
   OutputFile output(path);
-  std::ofstream file(output.temporary(), std::ios::binary);
-  file << text_of(result);
-  file.close();
-  if (!file) {
-    throw Error(ErrorCode::kIo, path.string(), "cannot be written");
-  }
+  output.append(text_of(result));
   output.commit();
 }
 

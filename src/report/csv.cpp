@@ -1,22 +1,30 @@
 #include "tare/report_file.h"
+#include "tare/text.h"
 
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <string_view>
 
 namespace tare {
 namespace {
 
 class Row {
  public:
+  /// As RFC 4180 quotes it. Spreadsheets take what begins like a formula for one, unless an
+  /// apostrophe says that it is text.
   void text(const std::string& value) {
-    std::string quoted;
-    for (const char c : value) {
+    constexpr std::string_view kBeginsFormula = "=+-@";
+    const std::string shown = printable(value);
+    const bool is_formula =
+        !shown.empty() && kBeginsFormula.find(shown[0]) != std::string_view::npos;
+    std::string quoted = is_formula ? "'" : "";
+    for (const char c : shown) {
       quoted += c == '"' ? "\"\"" : std::string(1, c);
     }
-    const bool needs_quotes = value.find_first_of(",\"\r\n") != std::string::npos;
-    cell(needs_quotes ? '"' + quoted + '"' : value);
+    const bool needs_quotes = shown.find_first_of(",\"") != std::string::npos;
+    cell(needs_quotes ? '"' + quoted + '"' : quoted);
   }
   /// Empty where there is none.
   void number(const std::optional<double>& value) {

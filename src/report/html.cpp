@@ -1,5 +1,7 @@
 #include "report/html.h"
 
+#include "tare/text.h"
+
 #include "base/check.h"
 #include "base/hash.h"
 
@@ -33,22 +35,28 @@ void put(std::string& page, std::string_view placeholder, const std::string& tex
   page.replace(at, placeholder.size(), text);
 }
 
-/// JSON that says the same and holds nothing that HTML or JavaScript would take for its own:
-/// these characters only occur inside strings, where an escape may stand for each.
+/// Whether an escape of JSON stands for what is to be seen, and not obeyed, where it is shown.
+/// Line feeds and tabs lay out the lines of configuration that the page offers.
+bool is_hidden(char escape) {
+  return escape == 'u' || escape == 'b' || escape == 'f' || escape == 'r';
+}
+
+/// JSON whose strings hold nothing that HTML or JavaScript would take for its own: these
+/// characters only occur inside strings, where an escape may stand for each. Characters that
+/// json_escaped() has spelled out stay spelled out when the page reads them.
 std::string escaped(const std::string& json) {
   std::string result;
   result.reserve(json.size() + json.size() / 16);
   for (std::size_t i = 0; i < json.size(); ++i) {
-    const std::string_view rest = std::string_view(json).substr(i);
     if (json[i] == '<') {
       result += "\\u003c";
     } else if (json[i] == '>') {
       result += "\\u003e";
     } else if (json[i] == '&') {
       result += "\\u0026";
-    } else if (rest.starts_with("\u2028") || rest.starts_with("\u2029")) {
-      result += rest.starts_with("\u2028") ? "\\u2028" : "\\u2029";
-      i += 2;
+    } else if (json[i] == '\\' && i + 1 < json.size()) {
+      result += is_hidden(json[i + 1]) ? "\\\\" : "\\";
+      result += json[++i];
     } else {
       result += json[i];
     }
@@ -72,7 +80,7 @@ std::string html_report(const std::string& json) {
     put(page, "<script src=\"" + std::string(file.name) + ".js\"></script>",
         "<script nonce=\"" + nonce + "\">\n" + std::string(file.text) + "</script>");
   }
-  put(page, "{}</script>", escaped(json) + "</script>");
+  put(page, "{}</script>", escaped(json_escaped(json)) + "</script>");
   return page;
 }
 

@@ -1,6 +1,7 @@
 #include "report/report_json.h"
 
 #include "tare/error.h"
+#include "tare/text.h"
 
 namespace tare {
 namespace {
@@ -43,7 +44,7 @@ Json parse_report(const std::string& text, const std::string& where) {
 }
 
 std::string to_text(const Json& json) {
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_escaped(json.dump(1, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 
 }  // namespace tare

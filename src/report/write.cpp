@@ -1,12 +1,8 @@
 #include "tare/error.h"
 #include "tare/report_file.h"
 
-#include "base/files.h"
+#include "base/output_file.h"
 #include "report/html.h"
-
-#include <cerrno>
-#include <fstream>
-#include <system_error>
 
 namespace tare {
 
@@ -31,15 +27,7 @@ void write_report(const std::filesystem::path& path, const Report& report,
                            : format == ReportFormat::kJson ? report_json(report)
                                                            : html_report(report_json(report));
   OutputFile file(path);
-  {
-    std::ofstream stream(file.temporary(), std::ios::binary);
-    stream << text;
-    stream.close();
-    if (!stream) {
-      throw Error(ErrorCode::kIo, path.string(),
-                  "cannot be written: " + std::generic_category().message(errno));
-    }
-  }
+  file.append(text);
   file.commit();
 }
 

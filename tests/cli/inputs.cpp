@@ -33,8 +33,11 @@ std::string random_bytes(unsigned seed) {
 
 // ONNX by hand: a message is a sequence of (field number, bytes or small number).
 std::string field(int number, const std::string& bytes) {
-  return std::string{static_cast<char>(number << 3 | 2), static_cast<char>(bytes.size())} +
-         bytes;
+  std::string head{static_cast<char>(number << 3 | 2)};
+  for (std::size_t size = bytes.size(); head.size() == 1 || size > 0; size >>= 7U) {
+    head += static_cast<char>((size & 0x7FU) | (size > 0x7F ? 0x80U : 0U));
+  }
+  return head + bytes;
 }
 std::string field(int number, int value) {
   return {static_cast<char>(number << 3), static_cast<char>(value)};
@@ -55,6 +58,47 @@ std::string unknown_op_model() {
                             field(1, node("y", "z", "Twist")) + field(2, "g") +
                             field(11, value_info("x")) + field(12, value_info("z"));
   return field(1, 8) + field(8, field(2, 17)) + field(7, graph);
+}
+
+/// z = x + w, where w [1,4] is in another file.
+std::string outside_model(const std::string& location) {
+  const std::string constant = field(1, 1) + field(1, 4) + field(2, 1) + field(8, "w") +
+                               field(13, field(1, "location") + field(2, location)) +
+                               field(14, 1);
+  const std::string sum = field(1, "x") + field(1, "w") + field(2, "z") + field(4, "Add");
+  const std::string graph = field(1, sum) + field(2, "g") + field(5, constant) +
+                            field(11, value_info("x")) + field(12, value_info("z"));
+  return field(1, 8) + field(8, field(2, 17)) + field(7, graph);
+}
+
+void make_outside(const fs::path& folder) {
+  write(folder / "outside.onnx", outside_model("outside.bin"));
+  const std::vector<float> values{1, 2, 3, 4, -1, -2, -3, -4};
+  write(folder / "outside.bin",
+        {reinterpret_cast<const char*>(values.data()), 4 * sizeof(float)});
+  Hdf5Builder(folder / "outside.h5").dataset("x", H5T_NATIVE_FLOAT, {2, 4}, values.data());
+}
+
+/// Names that would ring bells, move the cursor, turn the direction of text, end lines, cells
+/// and quotes, begin formulas, and that are no UTF-8.
+void make_evil(const fs::path& folder) {
+  const std::string evil =
+      "\\x1b]0;t\\x07\\x0d\\n\\x09\\x00\\x7f\\xc2\\x9b\\xe2\\x80\\xae\\xe2\\x81\\xa6\\xff,"
+      "\\\"z";
+  const auto named = [&](const std::string& name) { return "\"" + name + evil + "\""; };
+  const std::string weight = " : f32[4,4] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 8, 7, 6, 5, 4, 3, 2]\n";
+  const std::string type = " : f32[1,4]\n";
+  write_onnx(
+      parse("graph \"g\" opset 17 (%x : f32[batch=1,4]) -> (%" + named("=y") + ") {\n" +
+            "const %" + named("-w") + weight + "const %v" + weight + named("=1+1") + ": %" +
+            named("@h") + " = MatMul(%x, %" + named("-w") + ")" + type + named("+r") + ": %" +
+            named("+r") + " = Relu(%" + named("@h") + ")" + type + named("-s") + ": %" +
+            named("s") + " = Softmax(%" + named("+r") + ")" + type + named("@2") + ": %" +
+            named("=y") + " = MatMul(%" + named("s") + ", %v)" + type + "}"),
+      folder / "evil.onnx");
+  std::vector<float> values(16 * 4);
+  std::iota(values.begin(), values.end(), -20.0F);
+  Hdf5Builder(folder / "evil.h5").dataset("x", H5T_NATIVE_FLOAT, {16, 4}, values.data());
 }
 
 void make_samples(const fs::path& folder) {
@@ -129,6 +173,8 @@ void make_inputs(const fs::path& folder) {
   make_samples(folder);
   make_tflite(folder);
   make_tokens(folder);
+  make_outside(folder);
+  make_evil(folder);
 }
 
 }  // namespace tare

@@ -9,6 +9,8 @@ namespace tare {
 ///   truncated.onnx random.onnx truncated.h5 random.h5 random.yaml truncated.yaml
 ///   unknown_op.onnx    a model of the operators Frobnicate and Twist
 ///   tokens.onnx tokens.h5   a network in float that reads integers
+///   outside.onnx outside.bin outside.h5   a network whose constant is in the file beside it
+///   evil.onnx evil.h5   a network with names that no terminal should see
 ///   no_samples.h5 other_name.h5 other_shape.h5 other_type.h5 text.h5 nan.h5   samples that do
 ///   not fit it faults.yaml calibrator.yaml float.yaml   configurations
 void make_inputs(const std::filesystem::path& folder);

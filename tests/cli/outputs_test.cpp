@@ -1,38 +1,14 @@
-#include "cli/inputs.h"
-#include "cli/program.h"
+#include "cli/in_program_folder.h"
 #include "io/hdf5_builder.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <string>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 namespace tare {
 namespace {
 
-namespace fs = std::filesystem;
-
-class Program : public testing::Test {
- protected:
-  Program() {
-    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = fs::path(testing::TempDir()) / (std::string("tare_program_") + info->name());
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-    make_inputs(folder_);
-  }
-  ~Program() override { fs::remove_all(folder_); }
-
-  void succeed(const std::string& command) const {
-    const Outcome outcome = run_in(folder_, command);
-    EXPECT_EQ(outcome.status, 0) << command << "\n" << outcome.err;
-  }
-  std::string bytes(const char* name) const { return text_of(folder_ / name); }
-
-  fs::path folder_;
-};
+using Program = InProgramFolder;
 
 TEST_F(Program, WritesTheResultOfEverySampleInOrder) {
   succeed("tare run digits.onnx --data evaluation.h5 -o all.h5");

@@ -96,7 +96,7 @@ TEST_F(Writer, WritesTheSameBytesAtAnotherTime) {
 
 TEST_F(Writer, SaysThatTheFolderIsMissing) {
   EXPECT_EQ(message_of([&] { DatasetWriter writer(path("no/o.h5")); }, ErrorCode::kIo),
-            "no/o.h5: cannot be written: No such file or directory");
+            "no/o.h5: no such folder 'no'");
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ ARROWS = {  # stage -> stages it may include, bottom up
 # Public header -> the lowest stage that may include it. Usually that is the stage behind it; the
 # configuration and the samples are plain types that stages use and only io reads from files.
 OWNER = {
-    "error.h": "base", "libraries.h": "base",
+    "error.h": "base", "libraries.h": "base", "output_file.h": "base", "text.h": "base",
     "tensor.h": "graph", "quant_params.h": "graph", "requantize.h": "graph", "graph.h": "graph",
     "accumulator.h": "graph", "numerics.h": "graph", "config.h": "graph", "dataset.h": "graph",
     "onnx.h": "onnx", "tflite.h": "tflite", "pattern.h": "pattern", "execute.h": "execute",

@@ -28,6 +28,26 @@ std::string part_of(const std::string& output, int rank) {
   return output + ".rank" + std::to_string(rank);
 }
 
+/// What this rank writes: its part, or all where it is alone.
+std::string output_of(const Job& job, const Ranks& ranks) {
+  return ranks.alone() ? job.output : part_of(job.output, ranks.own());
+}
+
+constexpr const char* kCheckpoint = ".checkpoint";
+
+void check_files(const Options& options, const Job& job, const Ranks& ranks) {
+  CommandFiles files;
+  files.reads_model(job.model);
+  files.reads(options.text("data"));
+  add_configuration(options, files);
+  files.writes(job.output, Content::kArrays);
+  if (!ranks.alone()) {
+    files.keeps_beside(job.output, ".rank" + std::to_string(ranks.own()));
+  }
+  files.keeps_beside(output_of(job, ranks), kCheckpoint);
+  files.check();
+}
+
 /// The statistics of this rank's share of the samples.
 Statistics collect_share(const Options& options, const Console& console, const Ranks& ranks,
                          Job& job, const std::string& output) {
@@ -53,7 +73,7 @@ Statistics collect_share(const Options& options, const Console& console, const R
                             .first = first * batch,
                             .progress = progress.callback(),
                             .stop = Interrupt::requested},
-                           output + ".checkpoint", &job.audit);
+                           output + kCheckpoint, &job.audit);
 }
 
 /// What all ranks wrote, added up.
@@ -68,10 +88,10 @@ Statistics merge_parts(const std::string& output, int count) {
 int run(const Options& options, const Console& console) {
   Job job{.model = options.text("MODEL"), .output = options.text("output")};
   return during("calibrating '" + job.model + "'", [&] {
-    require_writable(job.output, {job.model, options.text("data"), options.text("config")});
     const Ranks ranks;
+    check_files(options, job, ranks);
     const Console spoken(options.has("quiet") || ranks.own() != 0);
-    const std::string output = ranks.alone() ? job.output : part_of(job.output, ranks.own());
+    const std::string output = output_of(job, ranks);
     const Interrupt interrupt;
     Statistics statistics = collect_share(options, spoken, ranks, job, output);
     if (statistics.samples < job.share) {

@@ -67,10 +67,13 @@ int run(const Options& options, const Console& console) {
     const std::vector<ReportCondition> conditions(wanted.begin(), wanted.end());
     const Configuration configuration = read_configuration(options);
     check(conditions, empty_report(configuration.toolkit));
-    const ReportFiles files(options,
-                            {options.text("FLOAT"), options.text("QUANTIZED"),
-                             options.text("data"), options.text("config")},
-                            {});
+    CommandFiles used;
+    used.reads_model(options.text("FLOAT"));
+    used.reads_model(options.text("QUANTIZED"));
+    used.reads(options.text("data"));
+    add_configuration(options, used);
+    const ReportFiles files(options, used);
+    used.check();
     const Report report = compare(options, console, configuration, conditions);
     const std::vector<std::string> reasons = failures(conditions, report);
     files.write(report);

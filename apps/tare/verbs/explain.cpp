@@ -82,17 +82,18 @@ std::string as_text(const Explanation& explanation, bool is_selected) {
   }
   for (const Verdict& verdict : all) {
     text += fmt::format(
-        "  {:<{}}  {:<{}}  {}\n", printable(verdict.node), name_width, verdict.op, op_width,
-        verdict.because.empty() ? verdict.runs_as : "float: " + verdict.because);
+        "  {:<{}}  {:<{}}  {}\n", printable(verdict.node), name_width, printable(verdict.op),
+        op_width,
+        verdict.because.empty() ? verdict.runs_as : "float: " + printable(verdict.because));
   }
   for (const LintFinding& finding : explanation.findings) {
     text += fmt::format("{} wants: {}; {}: {}\n", target, finding.rule, printable(finding.node),
-                        finding.what);
+                        printable(finding.what));
   }
   for (const RewriteEvent& event : explanation.events) {
     if (event.reason.empty() || is_selected) {
       text += fmt::format("rule {} at {}: {}\n", event.rule, printable(event.node),
-                          event.reason.empty() ? "applied" : event.reason);
+                          event.reason.empty() ? "applied" : printable(event.reason));
     }
   }
   return text;

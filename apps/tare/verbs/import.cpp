@@ -29,7 +29,10 @@ int import(const Options& options, const Console& console) {
   const std::string model = options.text("MODEL");
   const std::string output = options.text("output");
   return during("importing '" + model + "'", [&] {
-    require_writable(output, {model});
+    CommandFiles files;
+    files.reads(model);
+    files.writes(output, Content::kModel);
+    files.check();
     const Graph graph = read_tflite(model);
     const bool quantized = is_quantized(graph);
     const Graph written = exported(graph, options);

@@ -14,7 +14,10 @@ int run(const Options& options, const Console& console) {
   const std::string output = options.text("output");
   const std::vector<std::string>& parts = options.all("STATISTICS");
   return during("merging statistics", [&] {
-    require_writable(output, {parts.begin(), parts.end()});
+    CommandFiles files;
+    files.reads(parts);
+    files.writes(output, Content::kArrays);
+    files.check();
     Statistics total = read_statistics(parts.front());
     for (auto part = parts.begin() + 1; part != parts.end(); ++part) {
       try {

@@ -93,7 +93,7 @@ std::string widest_sums(const Summary& summary) {
   return widest == summary.sums.end()
              ? "none"
              : fmt::format("{} bits hold any sum; the widest are those of {}", widest->bits,
-                           widest->node);
+                           printable(widest->node));
 }
 
 /// "22: Conv 17, Add 4, Gemm 1"
@@ -122,7 +122,7 @@ struct Job {
 };
 
 std::string as_text(const Job& job, const Summary& summary) {
-  std::string text = fmt::format("{} -> {}\n", job.model, job.output);
+  std::string text = fmt::format("{} -> {}\n", printable(job.model), printable(job.output));
   const auto row = [&](const char* name, const std::string& value) {
     text += fmt::format("  {:<12}{}\n", name, value);
   };
@@ -133,7 +133,7 @@ std::string as_text(const Job& job, const Summary& summary) {
   row("accumulator", widest_sums(summary));
   row("kept float", std::to_string(summary.kept_float.size()));
   for (const KeptFloat& kept : summary.kept_float) {
-    text += fmt::format("    {}: {}\n", kept.node, kept.reason);
+    text += fmt::format("    {}: {}\n", printable(kept.node), printable(kept.reason));
   }
   row("size",
       fmt::format("{} -> {}", bytes_text(job.model_bytes), bytes_text(job.output_bytes)));
@@ -205,25 +205,25 @@ bool writes_table(const Options& options) {
 }
 
 /// No output may be an input, nor another output. Returns what a report is to be written to.
-ReportFiles require_outputs(const Options& options, const Job& job) {
-  std::vector<std::string> outputs{job.output};
-  std::vector<std::filesystem::path> inputs{job.model, options.text("data"),
-                                            options.text("config")};
-  for (const auto& [name, is_written] : {std::pair("stats", writes_statistics(options)),
-                                         std::pair("table", writes_table(options))}) {
-    if (is_written) {
-      outputs.push_back(options.text(name));
-    } else {
-      inputs.emplace_back(options.text(name));
-    }
+ReportFiles check_files(const Options& options, const Job& job) {
+  CommandFiles files;
+  files.reads_model(job.model);
+  files.reads(options.text("data"));
+  add_configuration(options, files);
+  files.writes(job.output, Content::kModel);
+  if (writes_statistics(options)) {
+    files.writes(options.text("stats"), Content::kArrays);
+  } else {
+    files.reads(options.text("stats"));
   }
-  for (const std::string& output : outputs) {
-    require_writable(output, inputs);
-    if (std::count(outputs.begin(), outputs.end(), output) > 1) {
-      throw Error(ErrorCode::kInvalidConfig, output, "is to hold two outputs");
-    }
+  if (writes_table(options)) {
+    files.writes(options.text("table"), Content::kTable);
+  } else {
+    files.reads(options.text("table"));
   }
-  return {options, inputs, {outputs.begin(), outputs.end()}};
+  ReportFiles reports(options, files);
+  files.check();
+  return reports;
 }
 
 QuantizeResult from_data(const Options& options, const Console& console,
@@ -296,7 +296,7 @@ int run(const Options& options, const Console& console) {
   const Summary summary = during("quantizing '" + job.model + "'", [&] {
     const Configuration configuration = read_configuration(options);
     require_source(options, configuration.config);
-    const ReportFiles report_files = require_outputs(options, job);
+    const ReportFiles report_files = check_files(options, job);
     const QuantizeResult result =
         options.has("data")    ? from_data(options, console, configuration, job)
         : options.has("stats") ? from_statistics(options, configuration, job)

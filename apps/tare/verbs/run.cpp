@@ -17,7 +17,11 @@ int run(const Options& options, const Console& console) {
   const std::string model = options.text("MODEL");
   const std::string output = options.text("output");
   return during("running '" + model + "'", [&] {
-    require_writable(output, {model, options.text("data")});
+    CommandFiles files;
+    files.reads_model(model);
+    files.reads(options.text("data"));
+    files.writes(output, Content::kArrays);
+    files.check();
     const auto data = open_dataset(options.text("data"));
     const Graph graph = load_runnable(model, data.get(), options);
     DatasetWriter writer(output);

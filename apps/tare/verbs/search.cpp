@@ -195,27 +195,25 @@ class Trials {
     }
   }
 
-  /// With the size of the file, which is judged too, so there has to be one before it is known
-  /// whether it stays.
+  /// With the size that the file would have, which is judged too.
   Report report_of(const QuantizeResult& result) const {
     Report report = work_.report(result);
-    const std::string trial = job_.output + ".trial";
-    write_model(result, trial);
-    name_files(job_.model, trial, job_.data, report);
+    report.real.file = job_.model;
+    report.real.bytes = stored_bytes(job_.model);
     report.quantized.file = job_.output;
-    std::filesystem::remove(trial);
-    std::filesystem::remove(trial + ".data");
+    report.quantized.bytes =
+        written_bytes(written_model(result), job_.output, file_metadata(result));
+    report.data = job_.data;
     return report;
   }
 
   void write(const QuantizeResult& result, const Report& report) const {
-    write_model(result, job_.output);
+    write_onnx(written_model(result), job_.output, file_metadata(result));
     files_.write(report);
   }
 
-  static void write_model(const QuantizeResult& result, const std::string& path) {
-    write_onnx(export_form(result.integer, Form::kQdq, result.simulated.target), path,
-               file_metadata(result));
+  static Graph written_model(const QuantizeResult& result) {
+    return export_form(result.integer, Form::kQdq, result.simulated.target);
   }
 
   const Job& job_;
@@ -256,7 +254,7 @@ std::string config_text(const Tradeoff& way, std::size_t calibrating) {
     text += "layers:\n";
   }
   for (const std::string& node : way.float_nodes) {
-    text += "  - {match: {name: " + Json(node).dump() + "}, keep_float: true}\n";
+    text += "  - {match: {name: " + yaml_scalar(node) + "}, keep_float: true}\n";
   }
   return text;
 }
@@ -281,6 +279,7 @@ Json as_json(const Job& job, const Split& samples, const std::vector<Tried>& cur
   return json;
 }
 
+constexpr const char* kCheckpoint = ".checkpoint";
 constexpr const char* kGoesOn = "the same command goes on from there";
 
 /// Ways that were tried, now or earlier.
@@ -326,6 +325,7 @@ int search(const Options& options, const Console& console, const Job& job,
   Trials trials(job, {quantize_way, report_of}, files, memory);
   const bool is_done = trials.run();
   trials.restore();
+  progress.end();
   const std::vector<Tried>& curve = trials.curve();
   const Tried& chosen = curve[trials.chosen()];
   if (options.has("json")) {
@@ -348,10 +348,14 @@ int search(const Options& options, const Console& console, const Job& job,
 int run(const Options& options, const Console& console) {
   return during("searching '" + options.text("MODEL") + "'", [&] {
     const Job job = job_of(options);
-    const std::vector<std::filesystem::path> inputs{job.model, job.data,
-                                                    options.text("config")};
-    require_writable(job.output, inputs);
-    const ReportFiles files(options, inputs, {job.output});
+    CommandFiles used;
+    used.reads_model(job.model);
+    used.reads(job.data);
+    add_configuration(options, used);
+    used.writes(job.output, Content::kModel);
+    used.keeps_beside(job.output, kCheckpoint);
+    const ReportFiles files(options, used);
+    used.check();
     const Configuration configuration = read_configuration(options);
     for (const ReportCondition& condition : job.forbidden) {
       condition.check(empty_report(configuration.toolkit));
@@ -361,7 +365,7 @@ int run(const Options& options, const Console& console) {
     const Interrupt interrupt;
     const std::vector<std::filesystem::path> plugins =
         read_plugins(options.text("config"), options.all("set"));
-    SearchMemory memory(job.output + ".checkpoint",
+    SearchMemory memory(job.output + kCheckpoint,
                         search_identity(model, *data, configuration.config, plugins));
     try {
       return search(options, console, job, files, configuration, model, *data, memory);
