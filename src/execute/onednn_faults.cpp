@@ -13,8 +13,8 @@ bool goes_wrong(std::string_view implementation, const SumEnding& ending) {
   if (ending.clips_again && !is_gemm) {
     return true;
   }
-  // One position makes a row of channels and a tensor the same, whose values are then read
-  // behind the first 16 channels from the wrong place: every global depthwise layer.
+  // One position makes a row of channels and a tensor the same, whose values are then read from
+  // the wrong place behind the first group or 16 channels: every global depthwise layer.
   const bool is_batch_reduced =
       implementation.starts_with("brgconv:") || implementation.starts_with("brdgmm");
   if (is_batch_reduced && ending.one_position && (ending.adds_tensor || ending.per_channel)) {

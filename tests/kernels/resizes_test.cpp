@@ -131,8 +131,14 @@ Resize random_resize(bool only_nearest, Random& random) {
   return resize;
 }
 
-/// The value and the sum of magnitudes at one place of the result.
-Sum resized(const Resize& resize, const std::vector<double>& x, const Shape& at) {
+/// The sum at one place of the result, and what its weights may be off by.
+struct Resized {
+  Sum sum;
+  double weights_off = 0;
+};
+
+/// Weights are sums of terms below 8 in double, so next to 0 they are no better than those.
+Resized resized(const Resize& resize, const std::vector<double>& x, const Shape& at) {
   std::vector<Share> all{{0, 1}};
   for (std::size_t axis = 0; axis < at.size(); ++axis) {
     std::vector<Share> finer;
@@ -147,11 +153,13 @@ Sum resized(const Resize& resize, const std::vector<double>& x, const Shape& at)
     }
     all = std::move(finer);
   }
-  Sum sum;
+  Resized result;
   for (const Share& share : all) {
-    sum.add(share.weight, x[static_cast<std::size_t>(share.index)]);
+    const double value = x[static_cast<std::size_t>(share.index)];
+    result.sum.add(share.weight, value);
+    result.weights_off += 8 * std::numeric_limits<double>::epsilon() * std::abs(value);
   }
-  return sum;
+  return result;
 }
 
 std::string wrong_resize(const Resize& resize, Trial& trial, const Trial::Operand& x,
@@ -161,14 +169,15 @@ std::string wrong_resize(const Resize& resize, Trial& trial, const Trial::Operan
   Expected expected(static_cast<std::size_t>(element_count(resize.to)));
   std::size_t i = 0;
   for_each_index(resize.to, [&](const Shape& at) {
-    const Sum sum = resized(resize, values, at);
+    const auto [sum, weights_off] = resized(resize, values, at);
     expected.values[i] = sum.value;
     // Besides the sum, the weights of each axis were rounded.
     expected.bounds[i++] =
         resize.mode == "nearest"
             ? 0
-            : sum.bound() + static_cast<double>(at.size()) * sum.magnitude *
-                                static_cast<double>(std::numeric_limits<float>::epsilon());
+            : sum.bound() + weights_off +
+                  static_cast<double>(at.size()) * sum.magnitude *
+                      static_cast<double>(std::numeric_limits<float>::epsilon());
   });
   const auto rank = static_cast<std::int64_t>(resize.from.size());
   std::vector<ValueId> operands{x.id, ValueId()};
