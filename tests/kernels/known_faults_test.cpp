@@ -69,20 +69,42 @@ TEST(OnePosition, AddsItsOwnBiasToEveryChannel) {
 }
 
 TEST(Residual, IsAddedAtItsOwnPosition) {
-  const SlidingAxis strided{.in = 9, .out = 3, .kernel = 4, .stride = 3, .begin = 1};
-  for (const std::int64_t channels : {3, 23, 33}) {
-    expect_right({.inputs = 6, .outputs = channels, .axes = {strided, strided}}, Then::kAdd);
-    expect_right({.groups = 3, .inputs = 5, .outputs = channels, .axes = {strided}},
-                 Then::kAdd);
-  }
+  expect_right({.inputs = 6,
+                .outputs = 33,
+                .axes = {{.in = 14, .out = 6, .kernel = 2, .stride = 3, .begin = 1, .end = 2},
+                         {.in = 18,
+                          .out = 5,
+                          .kernel = 3,
+                          .stride = 3,
+                          .dilation = 3,
+                          .begin = 2,
+                          .end = 1}}},
+               Then::kAdd);
+  expect_right({.groups = 4,
+                .inputs = 9,
+                .outputs = 9,
+                .axes = {{.in = 4, .out = 4, .kernel = 3, .end = 2},
+                         {.in = 11, .out = 4, .kernel = 6, .stride = 3, .begin = 5}}},
+               Then::kAdd);
+  expect_right({.inputs = 17,
+                .outputs = 25,
+                .axes = {{.in = 4, .out = 2, .stride = 3},
+                         {.in = 1, .out = 2, .stride = 2, .end = 2},
+                         {.in = 16, .out = 6, .stride = 3}}},
+               Then::kAdd);
 }
 
+/// Crashed in two halves, precisely.
 TEST(PaddedPointwise, ClipsWhatLiesInPaddingOnly) {
-  const SlidingAxis padded{.in = 4, .out = 3, .stride = 3, .begin = 2, .end = 2};
-  for (const std::int64_t channels : {64, 80, 96}) {
-    expect_right({.batch = 2, .inputs = channels, .outputs = 15, .axes = {padded, padded}},
-                 Then::kRelu);
-  }
+  expect_right({.batch = 2,
+                .inputs = 160,
+                .outputs = 48,
+                .axes = {{.in = 1, .out = 2, .end = 1}, {.in = 9, .out = 5, .stride = 2}}},
+               Then::kRelu);
+  expect_right({.inputs = 144,
+                .outputs = 2,
+                .axes = {{.in = 14, .out = 6, .stride = 3, .begin = 2}, {.in = 8, .out = 8}}},
+               Then::kRelu);
 }
 
 /// Clip to [-64, 64], a residual, and Clip to [-16, 16].
