@@ -65,8 +65,8 @@ class Executable {
     std::unique_ptr<Impl> impl_;
   };
 
-  /// Runs the graph once, on the calling thread. `inputs` in the order of Graph::inputs, with
-  /// exactly their types; throws Error(kInvalidData) otherwise. Returns the graph outputs.
+  /// Runs the graph once, on the calling thread; denormal floats are taken for 0. `inputs` have
+  /// order and types of Graph::inputs; throws Error(kInvalidData) otherwise. Returns outputs.
   std::vector<Tensor> run(Workspace&, std::span<const Tensor> inputs,
                           const Observer& observer = {}) const;
   /// Convenience: one run with a workspace of its own.

@@ -1,6 +1,7 @@
 #include "execute/convolution.h"
 
 #include "execute/onednn.h"
+#include "execute/onednn_faults.h"
 
 #include <algorithm>
 #include <limits>
@@ -55,6 +56,11 @@ memory::desc one_per_channel(const Convolution& spec) {
   return {extents, kF32, channels_last(extents.size())};
 }
 
+bool is_relu(const PostOp& op) {
+  return op.kind == PostOp::Kind::kClip && op.low == 0 &&
+         op.high == std::numeric_limits<float>::infinity();
+}
+
 dnnl::primitive_attr attributes(const Convolution& spec, const Ending& ending) {
   dnnl::post_ops list;
   if (ending.accumulate) {
@@ -71,7 +77,7 @@ dnnl::primitive_attr attributes(const Convolution& spec, const Ending& ending) {
       list.append_binary(dnnl::algorithm::binary_mul, one_per_channel(spec));
     } else if (op.kind == PostOp::Kind::kScale) {
       list.append_eltwise(1.F, dnnl::algorithm::eltwise_linear, op.factors[0], 0.F);
-    } else if (op.low == 0 && op.high == std::numeric_limits<float>::infinity()) {
+    } else if (is_relu(op)) {
       list.append_eltwise(1.F, dnnl::algorithm::eltwise_relu, 0.F, 0.F);
     } else {
       list.append_eltwise(1.F, dnnl::algorithm::eltwise_clip, op.low, op.high);
@@ -83,9 +89,30 @@ dnnl::primitive_attr attributes(const Convolution& spec, const Ending& ending) {
   return attr;
 }
 
+/// What decides whether an implementation can be trusted with it.
+SumEnding sum_ending(const Convolution& spec, const Ending& ending) {
+  SumEnding result{.spatial_axes = spec.result.size() - 2,
+                   .one_position = true,
+                   .accumulates = ending.accumulate,
+                   .per_channel = ending.bias == Bias::kLast};
+  for (std::size_t axis = 0; axis < spec.result.size(); ++axis) {
+    result.one_position = result.one_position && (axis == 1 || spec.result[axis] == 1);
+  }
+  bool clipped = false;
+  for (const PostOp& op : ending.post_ops) {
+    const bool clip = op.kind == PostOp::Kind::kClip && !is_relu(op);
+    result.clips_again = result.clips_again || (clip && clipped);
+    clipped = clipped || clip;
+    result.adds_tensor = result.adds_tensor || op.kind == PostOp::Kind::kAdd;
+    result.clips = result.clips || op.kind == PostOp::Kind::kClip;
+    result.per_channel = result.per_channel || op.axis.has_value();
+  }
+  return result;
+}
+
 /// One position only is a convolution as well: an inner product would go through oneDNN's
 /// matrix product, whose order of additions depends on where in memory its operands lie.
-Primitive::primitive_desc describe(const Convolution& spec, const Ending& ending) {
+Primitive::desc describe(const Convolution& spec, const Ending& ending) {
   const memory::format_tag tag = channels_last(spec.source.size());
   memory::dims dilations = spec.dilations;
   for (auto& dilation : dilations) {
@@ -97,13 +124,30 @@ Primitive::primitive_desc describe(const Convolution& spec, const Ending& ending
   const memory::desc bias({spec.result[1]}, kF32, memory::format_tag::a);
   const auto forward = dnnl::prop_kind::forward_inference;
   const auto algorithm = dnnl::algorithm::convolution_direct;
-  const auto desc =
-      ending.bias == Bias::kFirst
-          ? Primitive::desc(forward, algorithm, source, weights, bias, result, spec.strides,
-                            dilations, spec.pads_begin, spec.pads_end)
-          : Primitive::desc(forward, algorithm, source, weights, result, spec.strides,
-                            dilations, spec.pads_begin, spec.pads_end);
-  return {desc, attributes(spec, ending), engine()};
+  return ending.bias == Bias::kFirst
+             ? Primitive::desc(forward, algorithm, source, weights, bias, result, spec.strides,
+                               dilations, spec.pads_begin, spec.pads_end)
+             : Primitive::desc(forward, algorithm, source, weights, result, spec.strides,
+                               dilations, spec.pads_begin, spec.pads_end);
+}
+
+/// The first implementation that is right; nothing where oneDNN has none but its plain loops,
+/// unless these are wanted too.
+std::optional<Primitive::primitive_desc> choose(const Convolution& spec, const Ending& ending,
+                                                bool even_loops) try {
+  const SumEnding what = sum_ending(spec, ending);
+  Primitive::primitive_desc desc(describe(spec, ending), attributes(spec, ending), engine());
+  while (goes_wrong(desc.impl_info_str(), what)) {
+    if (!desc.next_impl()) {
+      return std::nullopt;
+    }
+  }
+  return even_loops || !is_reference(desc.impl_info_str()) ? std::optional(desc) : std::nullopt;
+} catch (const dnnl::error& error) {
+  if (error.status == dnnl_unimplemented) {
+    return std::nullopt;
+  }
+  throw;
 }
 
 /// The calls of a kernel, as they are put together.
@@ -219,12 +263,12 @@ std::unique_ptr<Kernel> fast_convolution(const Convolution& spec,
                                          const std::vector<PostOp>& post_ops) {
   const Ending ending{.bias = has_bias(spec) ? Bias::kFirst : Bias::kNone,
                       .post_ops = post_ops};
-  const auto desc = describe(spec, ending);
-  if (!post_ops.empty() && is_reference(desc.impl_info_str())) {
+  const auto desc = choose(spec, ending, post_ops.empty());
+  if (!desc) {
     return nullptr;
   }
   CallList calls;
-  calls.convolve(spec, ending, desc, whole_source(desc), stored_weights(spec));
+  calls.convolve(spec, ending, *desc, whole_source(*desc), stored_weights(spec));
   return calls.finish();
 }
 
@@ -238,11 +282,11 @@ std::unique_ptr<Kernel> precise_convolution(const Convolution& spec,
   const bool in_halves = is_pointwise(spec) && spec.constant_weights && spec.source[1] >= 64 &&
                          spec.source[1] % 16 == 0;
   if (!in_halves) {
-    const auto desc = describe(spec, end);
-    if (is_reference(desc.impl_info_str())) {
+    const auto desc = choose(spec, end, false);
+    if (!desc) {
       return nullptr;
     }
-    calls.convolve(spec, end, desc, whole_source(desc), stored_weights(spec));
+    calls.convolve(spec, end, *desc, whole_source(*desc), stored_weights(spec));
     return calls.finish();
   }
   Convolution half = spec;
@@ -252,49 +296,26 @@ std::unique_ptr<Kernel> precise_convolution(const Convolution& spec,
   for (const std::int64_t part : {0, 1}) {
     Ending ending = part == 0 ? Ending{} : end;
     ending.accumulate = part != 0;
-    const auto desc = describe(half, ending);
-    if (is_reference(desc.impl_info_str())) {
+    const auto desc = choose(half, ending, false);
+    if (!desc) {
       return nullptr;
     }
     memory::dims offsets(half.source.size(), 0);
     offsets[1] = part * half.source[1];
     calls.convolve(
-        half, ending, desc,
-        calls.gather_source(source.submemory_desc(half.source, offsets), desc.src_desc()),
+        half, ending, *desc,
+        calls.gather_source(source.submemory_desc(half.source, offsets), desc->src_desc()),
         stored_weights(spec).submemory_desc(half.weights, offsets));
   }
   return calls.finish();
-}
-
-/// What `make` gives, or null where oneDNN has no implementation.
-template <class Make>
-std::unique_ptr<Kernel> if_implemented(Make make) try {
-  return make();
-} catch (const dnnl::error& error) {
-  if (error.status == dnnl_unimplemented) {
-    return nullptr;
-  }
-  throw;
 }
 
 }  // namespace
 
 std::unique_ptr<Kernel> make_convolution(const Convolution& spec,
                                          const std::vector<PostOp>& post_ops) {
-  std::unique_ptr<Kernel> kernel;
-  // One value per channel after the sum goes to wrong places with three spatial axes.
-  const bool four_axes = spec.source.size() <= 4;
-  if (!four_axes && std::any_of(post_ops.begin(), post_ops.end(),
-                                [](const PostOp& op) { return op.axis.has_value(); })) {
-    return nullptr;
-  }
-  if (spec.precise && four_axes) {
-    kernel = if_implemented([&] { return precise_convolution(spec, post_ops); });
-  }
-  if (kernel == nullptr) {
-    kernel = if_implemented([&] { return fast_convolution(spec, post_ops); });
-  }
-  return kernel;
+  std::unique_ptr<Kernel> kernel = spec.precise ? precise_convolution(spec, post_ops) : nullptr;
+  return kernel != nullptr ? std::move(kernel) : fast_convolution(spec, post_ops);
 }
 
 }  // namespace tare::onednn

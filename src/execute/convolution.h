@@ -28,7 +28,7 @@ struct Convolution {
   bool precise = false;                    ///< as ExecuteOptions::precise, where oneDNN can
 };
 
-/// Null when oneDNN has no fast implementation with these post-ops.
+/// Null when oneDNN has no fast and right implementation with these post-ops.
 std::unique_ptr<Kernel> make_convolution(const Convolution&, const std::vector<PostOp>&);
 
 }  // namespace tare::onednn

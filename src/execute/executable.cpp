@@ -2,6 +2,7 @@
 #include "tare/execute.h"
 
 #include "base/check.h"
+#include "execute/flush_denormals.h"
 #include "execute/one_thread.h"
 #include "execute/program.h"
 #include "execute/reorder.h"
@@ -118,6 +119,7 @@ void check_inputs(const Program& program, std::span<const Tensor> inputs) {
 }
 
 void run_step(const Step& step, const Buffers& buffers) try {
+  const FlushDenormals flush;  // in kernels only: observers are the caller's
   step.kernel->run(buffers);
 } catch (Error& error) {
   error.at(step.where);

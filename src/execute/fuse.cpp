@@ -30,7 +30,8 @@ std::optional<FoldedOp> relu(const Graph&, const Node&, ValueId) {
 std::optional<FoldedOp> clip(const Graph& graph, const Node& node, ValueId value) {
   const auto low = bound(graph, node, 1, -kInfinity);
   const auto high = bound(graph, node, 2, kInfinity);
-  if (!low || !high || node.inputs[0] != value) {
+  // oneDNN knows no bounds that are NaN or the wrong way round; a node of its own does.
+  if (!low || !high || !(*low <= *high) || node.inputs[0] != value) {
     return std::nullopt;
   }
   return FoldedOp{{.kind = PostOp::Kind::kClip, .low = *low, .high = *high, .operand = 0}, {}};

@@ -26,6 +26,10 @@ std::string checked_text(const KernelRequest& request, std::string_view name,
 /// where a scale does not give a whole number.
 double original(const std::string& mode, const ResampleAxis& axis, double x) {
   const auto in = static_cast<double>(axis.input);
+  // What keeps its extent is not resampled, or tf_half_pixel_for_nn would move channels.
+  if (axis.scale == 1 && axis.input == axis.output && mode != "tf_crop_and_resize") {
+    return x;
+  }
   if (mode == "asymmetric") {
     return x / axis.scale;
   }

@@ -6,7 +6,9 @@
 
 namespace tare {
 
-/// Geometry of a sliding window (convolution, pooling), one entry per spatial axis.
+/// Geometry of a sliding window (convolution, pooling), one entry per spatial axis. Steps and
+/// gaps that lead nowhere are as small as they can be, whatever the attributes say, and no sum
+/// of products of these numbers overflows.
 struct Window {
   std::vector<std::int64_t> input;
   std::vector<std::int64_t> output;

@@ -2,6 +2,7 @@
 
 #include "tare/error.h"
 
+#include "onnx/check_window.h"
 #include "onnx/node_proto.h"
 #include "onnx/tensor_proto.h"
 
@@ -206,6 +207,7 @@ TensorType static_type(const onnx::TypeProto& proto) {
 
 std::vector<TensorType> infer_with_schema(const InferenceRequest& request,
                                           const onnx::OpSchema& schema) {
+  check_window(request);
   onnx::NodeProto node = to_node_proto(request.name, request.op, request.attributes);
   for (const KnownOperand& operand : request.operands) {
     node.add_input(operand.type != nullptr ? "operand" : "");

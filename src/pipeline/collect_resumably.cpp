@@ -3,6 +3,7 @@
 
 #include "calibrate/audit.h"
 #include "calibrate/collect.h"
+#include "calibrate/denormals.h"
 #include "execute/feed.h"
 
 #include <atomic>
@@ -67,6 +68,9 @@ Statistics collect_resumably(const SimulatedGraph& simulated, const Dataset& sam
     if (statistics.samples == feed.samples()) {
       std::filesystem::remove(checkpoint);
       audit_samples(data, audit);
+      if (auto warning = denormal_weights(simulated.source); warning && audit != nullptr) {
+        audit->warnings.push_back(std::move(*warning));
+      }
       return statistics;
     }
     write_statistics(checkpoint, statistics);

@@ -2,6 +2,7 @@
 
 #include "tare/error.h"
 
+#include "calibrate/denormals.h"
 #include "graph/scores.h"
 
 #include <algorithm>
@@ -173,6 +174,9 @@ QuantizeResult Stages::finish() {
   check_fallback(config_, result_.integer, result_.simulated.kept_float);
   audit_accumulators(config_, result_.integer, result_.audit.warnings);
   audit_storage(result_.simulated, result_.table, result_.audit.warnings);
+  if (auto warning = denormal_weights(result_.prepared)) {
+    result_.audit.warnings.push_back(std::move(*warning));
+  }
   return std::move(result_);
 }
 

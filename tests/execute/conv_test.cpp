@@ -1,3 +1,5 @@
+#include "tare/error.h"
+
 #include "execute/support.h"
 
 #include <algorithm>
@@ -260,6 +262,43 @@ TEST(Conv, PadsTheSameAutomaticallyAsByHand) {
                 run({{"pads", std::vector<std::int64_t>{begin, total - begin}}}))
           << extent;
     }
+  }
+}
+
+/// The code of what compiling a node over [1,1,5] with a result of one position throws.
+ErrorCode refusal(const std::string& op, const Attributes& attributes) {
+  Graph graph;
+  Random random(5);
+  const ValueId x = graph.add_input("x", f32({1, 1, 5}));
+  std::vector<ValueId> operands{x};
+  if (!op.ends_with("Pool")) {
+    operands.push_back(graph.add_constant("w", random.tensor({1, 1, 3})));
+  }
+  graph.set_outputs({add(graph, op, operands, {1, 1, 1}, attributes)});
+  try {
+    const Executable executable(graph);
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("node '" + op + "'"), std::string::npos)
+        << error.what();
+    return error.code();
+  }
+  ADD_FAILURE() << "nothing was refused";
+  return ErrorCode::kInternal;
+}
+
+/// Numbers whose sums and products would overflow are mistakes of the model, not ours.
+TEST(Conv, RefusesWindowsThatLeadTooFar) {
+  using Numbers = std::vector<std::int64_t>;
+  const Numbers kernel{3};
+  for (const std::int64_t far :
+       {std::int64_t{1} << 61, std::numeric_limits<std::int64_t>::max()}) {
+    for (const char* op : {"Conv", "ConvTranspose", "MaxPool"}) {
+      EXPECT_EQ(refusal(op, {{"kernel_shape", kernel}, {"dilations", Numbers{far}}}),
+                ErrorCode::kInvalidModel);
+      EXPECT_EQ(refusal(op, {{"kernel_shape", kernel}, {"pads", Numbers{far, far}}}),
+                ErrorCode::kInvalidModel);
+    }
+    EXPECT_EQ(refusal("ConvTranspose", {{"strides", Numbers{far}}}), ErrorCode::kInvalidModel);
   }
 }
 

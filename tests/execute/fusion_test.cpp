@@ -189,7 +189,7 @@ TEST(Fusion, ScalesAccumulatorsExactlyAsANodeOfItsOwnDoes) {
                        {{"group", std::int64_t{8}}}),
        1},
       {simulated_layer("Conv", {1, 4, 9}, {6, 4, 3}, {1, 6, 7}, 1), 1},
-      {simulated_layer("Conv", {1, 4, 5, 5, 5}, {6, 4, 3, 3, 3}, {1, 6, 3, 3, 3}, 1), 3},
+      {simulated_layer("Conv", {1, 4, 5, 5, 5}, {6, 4, 3, 3, 3}, {1, 6, 3, 3, 3}, 1), 1},
       {simulated_layer("Gemm", {3, 16}, {16, 5}, {3, 5}, 1), 1},
       {simulated_layer("MatMul", {2, 3, 16}, {16, 5}, {2, 3, 5}, 2), 1}};
   for (const Case& c : cases) {

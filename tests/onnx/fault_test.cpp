@@ -156,6 +156,21 @@ TEST(BrokenRules, OfAnOperatorNameTheNodeInOneLine) {
   EXPECT_EQ(sized.find('\n'), std::string::npos) << sized;
 }
 
+TEST(BrokenRules, WindowsThatLeadFurtherThan64BitsCountAreNamed) {
+  using Integers = std::vector<std::int64_t>;
+  constexpr std::int64_t kFar = std::int64_t{1} << 62;
+  EXPECT_EQ(conv_fault({4, 3, 5, 5}, {{"dilations", Integers{1, kFar}}}),
+            "node 'Conv_y' (Conv): attribute 'dilations' has 4611686018427387904, expected at "
+            "most 288230376151711744 between 5 taps");
+  EXPECT_EQ(conv_fault({4, 3, 3, 3}, {{"pads", Integers{0, 0, kFar, 0}}}),
+            "node 'Conv_y' (Conv): attribute 'pads' has 4611686018427387904, expected 0 to "
+            "1152921504606846976");
+  EXPECT_EQ(conv_fault({4, 3, 3, 3}, {{"pads", Integers{0, 0, 0, -1}}}),
+            "node 'Conv_y' (Conv): attribute 'pads' has -1, expected 0 to 1152921504606846976");
+  EXPECT_EQ(conv_fault({4, 3, 1, 1}, {{"dilations", Integers{kFar, kFar}}}), "");
+  EXPECT_EQ(conv_fault({4, 3, 3, 3}, {{"strides", Integers{kFar, kFar}}}), "");
+}
+
 TEST(BrokenRules, ABrokenConstantIsNamedWithItsReader) {
   ModelBuilder model(13);
   model.input("x", {2}).node("Add", {"x", "c"}, {"y"}).output("y");

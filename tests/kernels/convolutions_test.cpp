@@ -1,0 +1,186 @@
+#include "tare/accumulator.h"
+
+#include "graph/product.h"
+#include "kernels/endings.h"
+#include "kernels/layer.h"
+
+#include <gtest/gtest.h>
+
+namespace tare::testing {
+namespace {
+
+const char* name_of(const Layer& layer) {
+  return layer.transposed ? "ConvTranspose" : "Conv";
+}
+
+/// Calls f(element of the result, its channel).
+template <class F>
+void for_each_result(const Layer& layer, F f) {
+  const Shape y = layer.y();
+  const auto count = static_cast<std::size_t>(element_count(y));
+  const std::size_t positions = count / static_cast<std::size_t>(y[0] * y[1]);
+  for (std::size_t i = 0; i < count; ++i) {
+    f(i, i / positions % static_cast<std::size_t>(y[1]));
+  }
+}
+
+std::string wrong_convolution(LayerKind kind, Random& random) {
+  const Layer layer = random_layer(kind, random);
+  Trial trial(random);
+  const auto x = trial.operand(layer.x(), false);
+  const auto weights = trial.operand(layer.weights(), !one_in(4, random));
+  std::vector<ValueId> operands{x.id, weights.id};
+  std::vector<Sum> sums(static_cast<std::size_t>(element_count(layer.y())));
+  if (!one_in(3, random)) {
+    const auto bias = trial.operand({layer.y()[1]}, !one_in(4, random));
+    operands.push_back(bias.id);
+    for_each_result(layer, [&](std::size_t at, std::size_t channel) {
+      sums[at].add(1, static_cast<double>(bias.values.view<float>()[channel]));
+    });
+  }
+  const auto from = x.values.view<float>();
+  const auto factors = weights.values.view<float>();
+  for_each_product(layer, [&](const Meeting& at) {
+    sums[at.y].add(static_cast<double>(from[at.x]), static_cast<double>(factors[at.weight]));
+  });
+  Expected expected(sums, trial.whole);
+  const Ending ending(layer.y(), 1, random);
+  const ValueId y = trial.add(name_of(layer), operands, ending.sum_type(), layer.attributes());
+  return trial.wrong(ending.append(trial, y, expected), expected);
+}
+
+/// Sums of at most so many products, each rounded once when multiplied and once when added;
+/// small integers are exact in any order.
+TEST(RandomShapes, OfConvolutionsGiveTheSumsOfAPlainLoop) {
+  hold_for_random_shapes(
+      [](Random& random) { return wrong_convolution(LayerKind::kAny, random); });
+}
+
+TEST(RandomShapes, OfDepthwiseConvolutionsGiveTheSumsOfAPlainLoop) {
+  hold_for_random_shapes(
+      [](Random& random) { return wrong_convolution(LayerKind::kDepthwise, random); });
+}
+
+TEST(RandomShapes, OfTransposedConvolutionsGiveTheSumsOfAPlainLoop) {
+  hold_for_random_shapes(
+      [](Random& random) { return wrong_convolution(LayerKind::kTransposed, random); });
+}
+
+/// A row of zero points, or one.
+std::vector<std::int32_t> zero_points(DType type, std::size_t count, Random& random) {
+  const auto range = storage_range(type, false);
+  std::vector<std::int32_t> zeros(count);
+  for (auto& zero : zeros) {
+    zero = static_cast<std::int32_t>(random.integer(range.low, range.high));
+  }
+  return zeros;
+}
+
+TensorType storage_type(DType type, Shape shape, std::vector<std::int32_t> zeros) {
+  QuantParams params{.storage = type,
+                     .scale = std::vector<float>(zeros.size(), 1),
+                     .zero_point = zeros,
+                     .axis = {}};
+  if (zeros.size() > 1) {
+    params.axis = 0;
+  }
+  return {.dtype = type, .shape = std::move(shape), .quant = params, .point = {}};
+}
+
+/// Of bytes most often, and of 16 bits.
+DType random_storage_type(Random& random) {
+  return one_in(6, random) ? (random.coin() ? DType::kUint16 : DType::kInt16)
+                           : (random.coin() ? DType::kUint8 : DType::kInt8);
+}
+
+/// What `layer` gives of integers less their zero points, without bias.
+Expected exact_sums(const Layer& layer, const Tensor& x, std::int64_t x_zero, const Tensor& w,
+                    const std::vector<std::int32_t>& w_zeros) {
+  const auto from = x.to_int64();
+  const auto factors = w.to_int64();
+  std::vector<std::int64_t> sums(static_cast<std::size_t>(element_count(layer.y())));
+  const std::size_t block = factors.size() / w_zeros.size();
+  for_each_product(layer, [&](const Meeting& at) {
+    sums[at.y] += (from[at.x] - x_zero) * (factors[at.weight] - w_zeros[at.weight / block]);
+  });
+  Expected expected(sums.size());
+  std::copy(sums.begin(), sums.end(), expected.values.begin());  // below 2^53
+  return expected;
+}
+
+std::string wrong_integer_convolution(Random& random) {
+  const auto kind = static_cast<LayerKind>(random.integer(0, 2));
+  const Layer layer = random_layer(kind, random);
+  const DType x_type = random_storage_type(random);
+  const DType w_type = random_storage_type(random);
+  Trial trial(random);
+  const bool per_axis = !layer.transposed && random.coin();
+  const auto w_zeros =
+      zero_points(w_type, per_axis ? static_cast<std::size_t>(layer.weights()[0]) : 1, random);
+  const auto x_zero = zero_points(x_type, 1, random);
+  const auto x = trial.operand(random_storage(x_type, layer.x(), random),
+                               storage_type(x_type, layer.x(), x_zero), false);
+  // Zero points of weights that are computed are those of one tensor.
+  const auto weights = trial.operand(random_storage(w_type, layer.weights(), random),
+                                     storage_type(w_type, layer.weights(), w_zeros),
+                                     per_axis || !one_in(4, random));
+  std::vector<ValueId> operands{x.id, weights.id};
+  Expected expected = exact_sums(layer, x.values, x_zero[0], weights.values, w_zeros);
+  if (random.coin()) {
+    Tensor bias(DType::kInt32, {layer.y()[1]});
+    for (auto& value : bias.mutable_view<std::int32_t>()) {
+      value = static_cast<std::int32_t>(random.integer(-20000, 20000));
+    }
+    operands.push_back(
+        trial.operand(bias, storage_type(DType::kInt32, bias.shape(), {0}), true).id);
+    for_each_result(layer, [&](std::size_t at, std::size_t channel) {
+      expected.values[at] += bias.view<std::int32_t>()[channel];
+    });
+  }
+  const ValueId y =
+      trial.add(name_of(layer), operands,
+                storage_type(sum_type(x_type, w_type, {}), layer.y(), {0}), layer.attributes());
+  return trial.wrong(y, expected);
+}
+
+std::string wrong_conv_integer(Random& random) {
+  const Layer layer =
+      random_layer(random.coin() ? LayerKind::kDepthwise : LayerKind::kAny, random);
+  Trial trial(random);
+  const auto byte = [&] { return random.coin() ? DType::kUint8 : DType::kInt8; };
+  const DType x_type = byte();
+  const DType w_type = byte();
+  const Tensor x_zero = random_storage(x_type, {}, random);
+  const Tensor w_zero =
+      random_storage(w_type, {random.coin() ? layer.weights()[0] : 1}, random);
+  const auto plain = [](const Tensor& tensor) {
+    return TensorType{
+        .dtype = tensor.dtype(), .shape = tensor.shape(), .quant = {}, .point = {}};
+  };
+  const auto operand = [&](const Tensor& values, bool constant) {
+    return trial.operand(values, plain(values), constant).id;
+  };
+  const Tensor x = random_storage(x_type, layer.x(), random);
+  const Tensor weights = random_storage(w_type, layer.weights(), random);
+  std::vector<std::int32_t> w_zeros;
+  for (const std::int64_t zero : w_zero.to_int64()) {
+    w_zeros.push_back(static_cast<std::int32_t>(zero));
+  }
+  const std::vector<ValueId> operands{operand(x, false), operand(weights, random.coin()),
+                                      operand(x_zero, random.coin()),
+                                      operand(w_zero, random.coin())};
+  const ValueId y =
+      trial.add("ConvInteger", operands,
+                {.dtype = DType::kInt32, .shape = layer.y(), .quant = {}, .point = {}},
+                layer.attributes());
+  return trial.wrong(y, exact_sums(layer, x, x_zero.to_int64()[0], weights, w_zeros));
+}
+
+TEST(RandomShapes, OfIntegerConvolutionsGiveTheVeryIntegersOfAPlainLoop) {
+  hold_for_random_shapes([](Random& random) {
+    return one_in(4, random) ? wrong_conv_integer(random) : wrong_integer_convolution(random);
+  });
+}
+
+}  // namespace
+}  // namespace tare::testing

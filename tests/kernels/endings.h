@@ -1,0 +1,28 @@
+#pragma once
+
+#include "kernels/trial.h"
+
+namespace tare::testing {
+
+/// What comes behind a sum of products, for the compiler to fuse: steps of an accumulator,
+/// residuals, Relu and Clip in any order, or nothing.
+class Ending {
+ public:
+  /// `axis`: that of the channels in the result.
+  Ending(const Shape& result, int axis, Random&);
+
+  /// Of the sums themselves.
+  TensorType sum_type() const { return sum_; }
+  /// Appends the nodes to `sums`; the result, which `expected` is brought to.
+  ValueId append(Trial&, ValueId sums, Expected& expected) const;
+
+ private:
+  ValueId scale(Trial&, ValueId, Expected&) const;
+  ValueId add(Trial&, ValueId, Expected&) const;
+  ValueId clip(Trial&, ValueId, Expected&) const;
+
+  TensorType sum_;
+  std::int64_t steps_ = 0;
+};
+
+}  // namespace tare::testing
