@@ -29,6 +29,7 @@ Configuration read_configuration(const Options& options) {
   load_plugins(read_plugins(options.text("config"), options.all("set")), toolkit);
   Config config =
       read_config(options.text("config"), options.all("set"), toolkit.calibrator_names());
+  check_calibrators(config, toolkit.calibrators);
   if (options.has("target")) {
     config.target = options.text("target");
   }

@@ -147,6 +147,10 @@ struct CalibratorInfo {
   bool clips = false;  ///< it is there to leave rare values outside: keeping all is unexpected
 };
 
+/// Throws Error(kInvalidConfig) with every calibrator of the configuration that is unknown or
+/// has options that it does not take.
+void check_calibrators(const Config&, std::span<const CalibratorInfo>);
+
 struct CalibrateOptions {
   int threads = 0;          ///< 0: one per core
   std::size_t samples = 0;  ///< those before this one; 0: all

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tare {
@@ -61,17 +62,22 @@ enum class Rounding : std::uint8_t {
   kNearest,  ///< each to the integer nearest to it
 };
 
-/// One entry of `layers:`. The first entry whose conditions all hold decides, for a node.
+/// One entry of `layers:`, about the operators of which all its conditions hold. Where several
+/// are about one, each key counts as the last of them says that has it. LayerRules applies
+/// them.
 struct LayerRule {
   std::string op;       ///< operator type; empty: any
   std::string name;     ///< glob over the node name (* and ?); empty: any
   std::string pattern;  ///< the node is part of a match of it, see parse_pattern(); empty: any
+  bool if_present = false;           ///< it may match nothing
   std::optional<bool> keep_float;    ///< absent: as the target says
   std::optional<bool> equalization;  ///< this and the next two, absent: as for all
   std::optional<bool> bias_correction;
   std::optional<Rounding> rounding;
-  ValueOverride activations;
+  ValueOverride activations;  ///< of what it computes, behind an activation that it fuses with
+  ValueOverride inputs;       ///< of what it reads
   ValueOverride weights;
+  std::string where;  ///< "file:line:column" of the entry; empty where no file has it
 
   friend bool operator==(const LayerRule&, const LayerRule&) = default;
 };
@@ -231,6 +237,14 @@ struct Config {
 
   friend bool operator==(const Config&, const Config&) = default;
 };
+
+/// What errors and explanations call an entry of `layers:`: "rule 2 (config.yaml:14)", counted
+/// from 1.
+std::string rule_name(const Config&, std::size_t index);
+
+/// The keys of an entry of `layers:` that say something, but for its conditions, with what they
+/// say: {"weights.bits", "4"}; in the order of configs/default.yaml.
+std::vector<std::pair<std::string, std::string>> rule_keys(const LayerRule&);
 
 /// The configured schedule, or that of the effort.
 Schedule schedule_of(const Config&);

@@ -77,6 +77,14 @@ class Attributes {
   std::map<std::string, Attribute, std::less<>> items_;
 };
 
+/// An operator as it was before a graph was rewritten.
+struct Origin {
+  std::string name;
+  std::string op;
+
+  friend bool operator==(const Origin&, const Origin&) = default;
+};
+
 /// One operator application. Operators are those of ONNX opset 17 in that opset's form
 /// (importers normalize older and newer ones), plus the toolkit's own, listed in
 /// docs/textual_ir.md: Quantize Dequantize Requantize SimulatedQuantize SimulatedDequantize
@@ -87,6 +95,10 @@ struct Node {
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;
   Attributes attributes;
+  /// Operators that rewriting made part of this one, in the order in which it did. They say
+  /// where the node came from, not what it computes, so they are no part of equality and of the
+  /// textual form.
+  std::vector<Origin> took_over{};
 };
 
 /// A data flow graph; a value type (copying it copies the graph). Handles stay valid until
@@ -110,6 +122,7 @@ class Graph {
   void set_type(ValueId, TensorType);
   void set_input(NodeId, std::size_t operand, ValueId);
   void set_attributes(NodeId, Attributes);
+  void set_took_over(NodeId, std::vector<Origin>);
   /// Every reader of `before`, graph outputs included, reads `after` instead. When `before` was
   /// a graph output, `after` takes over its name, so the interface of the model stays as it is.
   void replace_uses(ValueId before, ValueId after);

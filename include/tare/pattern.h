@@ -146,9 +146,15 @@ class Patch {
   /// Why the change would alter the names of the graph's outputs; empty when it does not.
   std::string broken_interface() const;
 
-  /// Performs the change and erases what became unused by it. Returns the handles that the
-  /// added values got, in the order in which they were added. Most callers use rewrite().
-  std::vector<ValueId> apply(Graph&) const;
+  /// A node that a patch erased, as it was.
+  using Erased = std::pair<NodeId, Node>;
+  /// Performs the change and erases what became unused by it, which it appends to `erased` when
+  /// not null. Returns the handles that the added values got, in the order in which they were
+  /// added. Most callers use rewrite().
+  std::vector<ValueId> apply(Graph&, std::vector<Erased>* erased = nullptr) const;
+  /// After apply(), which returned `added`, the values that stand for what was replaced: those
+  /// computed by added nodes or, where the patch adds none, the replacements.
+  std::vector<ValueId> stand_ins(const std::vector<ValueId>& added) const;
 
  private:
   struct Step {
@@ -190,9 +196,11 @@ struct RewriteEvent {
 
 /// Applies the rules, highest benefit first, in topological order, until none applies any more,
 /// erases what no output depends on, and verifies the result. A patch that would change names
-/// of graph outputs counts as refused. `log` (when not null) gets every firing, and the
-/// refusals that remained at the end. Errors say which rule was at which node. Throws
-/// Error(kInternal) when 10,000 rounds do not reach a fixed point.
+/// of graph outputs counts as refused. The nodes that a patch adds, or where it adds none those
+/// that compute its replacements, take over the matched ones and those that it makes unused,
+/// see Node::took_over. `log` (when not null) gets every firing, and the refusals that remained
+/// at the end. Errors say which rule was at which node. Throws Error(kInternal) when 10,000
+/// rounds do not reach a fixed point.
 Graph rewrite(Graph, std::span<const RewriteRule>, std::vector<RewriteEvent>* log = nullptr);
 
 }  // namespace tare

@@ -134,8 +134,8 @@ struct PointReport {
   std::string name;   ///< of the value; a second point on it has a number behind
   std::string value;  ///< the real value that is rounded
   std::string layer;  ///< that computes it; empty: an input of the network
-  /// The operator whose `activations:` in a configuration count here: what computes it, or the
-  /// first that reads it.
+  /// What computes it: the operator whose `activations:` in a configuration count here. Of an
+  /// input of the network the first that reads it, whose `inputs:` count.
   std::string node;
   QuantParams params;
   Range seen;                        ///< extremes of the real values

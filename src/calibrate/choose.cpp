@@ -17,31 +17,40 @@
 namespace tare {
 namespace {
 
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) {
+    text += (text.empty() ? "" : " or ") + name;
+  }
+  return text;
+}
+
 /// The calibrator of that name. Throws Error(kInvalidConfig) when there is none, or it has no
-/// such option.
+/// such options.
 const CalibratorInfo& find_calibrator(const CalibratorChoice& choice,
                                       std::span<const CalibratorInfo> known) {
-  const auto fault = [&](const std::string& what, const std::string& near) {
-    Error error(ErrorCode::kInvalidConfig, "calibrator '" + choice.name + "'", what);
-    if (!near.empty()) {
-      error.hint("did you mean '" + near + "'?");
-    }
-    return error;
-  };
+  const std::string where = "calibrator '" + choice.name + "'";
   std::vector<std::string> names;
   for (const CalibratorInfo& info : known) {
     names.emplace_back(info.name);
     if (info.name != choice.name) {
       continue;
     }
+    Faults faults;
     for (const auto& [option, value] : choice.options) {
       if (std::find(info.options.begin(), info.options.end(), option) == info.options.end()) {
-        throw fault("has no option '" + option + "'", nearest(option, info.options));
+        const std::string near = nearest(option, info.options);
+        faults.add(where, "has no option '" + option + "'",
+                   !near.empty()          ? near
+                   : info.options.empty() ? "none"
+                                          : listed(info.options));
       }
     }
+    faults.raise(ErrorCode::kInvalidConfig);
     return info;
   }
-  throw fault("is not known", nearest(choice.name, names));
+  throw Error(ErrorCode::kInvalidConfig, where, "is not known")
+      .expected(nearest(choice.name, names));
 }
 
 }  // namespace
@@ -62,6 +71,30 @@ std::unique_ptr<const Calibrator> make_calibrator(const CalibratorChoice& choice
 }
 
 }  // namespace
+
+void check_calibrators(const Config& config, std::span<const CalibratorInfo> known) {
+  Faults faults;
+  const auto check = [&](const std::string& where, const CalibratorChoice& choice) {
+    try {
+      static_cast<void>(make_calibrator(choice, known));
+    } catch (const Error& error) {
+      for (const Fault& fault : error.faults()) {
+        faults.add(where + ": " + fault.where, fault.what, fault.expected);
+      }
+    }
+  };
+  check("activations", config.activations.calibrator);
+  check("weights", config.weights.calibrator);
+  for (std::size_t i = 0; i < config.layers.size(); ++i) {
+    const LayerRule& rule = config.layers[i];
+    for (const ValueOverride* values : {&rule.activations, &rule.inputs, &rule.weights}) {
+      if (values->calibrator) {
+        check(rule_name(config, i), *values->calibrator);
+      }
+    }
+  }
+  faults.raise(ErrorCode::kInvalidConfig);
+}
 
 std::unique_ptr<TensorObserver> make_observer(const QuantPoint& point,
                                               std::span<const CalibratorInfo> calibrators) {

@@ -59,7 +59,7 @@ std::string layer_of(ValueId value, const Graph& prepared, const Comparison& com
              : prepared.node(comparison.layers[layer->second].main).name;
 }
 
-/// The operator whose settings count for a value.
+/// The operator whose rules are about a value, see PointReport::node.
 std::string deciding_node(ValueId value, const Graph& prepared) {
   if (const auto producer = prepared.producer(value)) {
     return prepared.node(*producer).name;

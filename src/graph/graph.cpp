@@ -133,7 +133,8 @@ NodeId Graph::add_node(std::string name, std::string op, std::vector<ValueId> in
             .op = std::move(op),
             .inputs = std::move(inputs),
             .outputs = {},
-            .attributes = std::move(attributes)};
+            .attributes = std::move(attributes),
+            .took_over = {}};
   if (!node_names_.emplace(node.name, id).second) {
     throw Error(ErrorCode::kInvalidModel, "", "two nodes are named '" + node.name + "'");
   }
@@ -178,6 +179,10 @@ void Graph::set_input(NodeId id, std::size_t operand, ValueId input) {
 
 void Graph::set_attributes(NodeId id, Attributes attributes) {
   nodes_.at(id.index).node.attributes = std::move(attributes);
+}
+
+void Graph::set_took_over(NodeId id, std::vector<Origin> origins) {
+  nodes_.at(id.index).node.took_over = std::move(origins);
 }
 
 void Graph::replace_uses(ValueId before, ValueId after) {

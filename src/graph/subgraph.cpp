@@ -69,6 +69,7 @@ Subgraph subgraph(const Graph& whole, std::span<const ValueId> sources,
     }
     const NodeId copy = part.graph.add_node(node.name, node.op, std::move(inputs),
                                             std::move(outputs), node.attributes);
+    part.graph.set_took_over(copy, node.took_over);
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       part.values.emplace(node.outputs[i], part.graph.node(copy).outputs[i]);
     }

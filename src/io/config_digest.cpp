@@ -54,6 +54,7 @@ class ValueWriter {
     }
   }
   void require(bool, const char*, const char*) {}
+  void place(const std::string&) {}
 
  private:
   void add(const std::string& text) {

@@ -41,6 +41,7 @@ class KeyLister {
     section(name + "[]", summary, [&](KeyLister& inner) { describe(inner, element); });
   }
   void require(bool, const char*, const char*) {}
+  void place(const std::string&) {}
 
  private:
   void add(const std::string& name, std::string values, std::string summary) {

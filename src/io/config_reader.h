@@ -129,6 +129,7 @@ class ConfigReader {
   }
 
   void require(bool holds, const std::string& what, const std::string& expected);
+  void place(std::string& member) const { member = map_.where; }
   bool has(const std::string& name) const { return look_up(name) != nullptr; }
   const std::string& where() const { return map_.where; }
   /// Of the value under that key; of the whole map where there is none.

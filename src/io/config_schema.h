@@ -23,6 +23,7 @@ struct KnownNames {
 //   section(name, summary, describe, word)     a map of keys; the word alone sets that key
 //   list(name, members, summary, describe)     a list of such maps
 //   require(holds, what, expected)             a rule over several keys
+//   place(member)                              where the map stands in its file
 // `Values` is ValueConfig or ValueOverride: both have the same keys.
 
 using Storage = std::optional<DType>;
@@ -42,7 +43,7 @@ std::vector<std::pair<std::string, Storage>> activation_types(const Values& valu
 }
 
 template <class Visitor, class Values>
-void describe_activations(Visitor& visit, Values& values, const KnownNames& known) {
+void describe_values(Visitor& visit, Values& values, const KnownNames& known) {
   visit.key("storage", values.storage, one_of(activation_types(values)),
             "integer type; by default as the target says. Not every target has those of 16 "
             "bits");
@@ -54,6 +55,11 @@ void describe_activations(Visitor& visit, Values& values, const KnownNames& know
             "how many scales a tensor has");
   visit.calibrator("calibrator", values.calibrator, known.calibrators,
                    "what chooses the range; or {name: NAME, OPTION: NUMBER}");
+}
+
+template <class Visitor, class Values>
+void describe_activations(Visitor& visit, Values& values, const KnownNames& known) {
+  describe_values(visit, values, known);
   visit.key("dynamic", values.dynamic, truth(),
             "ranges are seen while the network runs, of the operands of products with constant "
             "weights; the rest stays in float");
@@ -94,26 +100,45 @@ void describe_methods(Visitor& visit, Methods& methods) {
             "on the data where the schedule is sequential, else the nearest");
 }
 
+/// What an entry of `layers:` says of the nodes that it matches.
 template <class Visitor>
-void describe(Visitor& visit, LayerRule& rule, const KnownNames& known) {
-  visit.section("match", "which nodes; all conditions must hold", [&](auto& match) {
-    match.key("op", rule.op, any_text(), "operator type, such as Conv");
-    match.key("name", rule.name, any_text(),
-              "node name; * is any run of characters, ? any one");
-    match.key("pattern", rule.pattern, pattern_text(),
-              "part of what looks like this, such as MatMul(Softmax, any)");
-  });
-  visit.require(!rule.op.empty() || !rule.name.empty() || !rule.pattern.empty(),
-                "an entry of 'layers' matches nothing",
-                "'match' with 'op', 'name' or 'pattern'");
-  visit.key("keep_float", rule.keep_float, truth(), "do not quantize these nodes");
+void describe_exception(Visitor& visit, LayerRule& rule, const KnownNames& known) {
+  visit.key(
+      "keep_float", rule.keep_float, truth(),
+      "do not quantize these nodes; false, or a 'storage' or 'bits' of the entry, quantizes "
+      "them whatever that costs");
   visit.section(
-      "activations", "as above, for these nodes",
+      "activations",
+      "as above, for what these nodes compute, behind a Relu or Clip that is fused with them",
       [&](auto& inner) { describe_activations(inner, rule.activations, known); }, "dynamic");
+  visit.section("inputs", "as above, for what these nodes read",
+                [&](auto& inner) { describe_values(inner, rule.inputs, known); });
   visit.section("weights", "as above, for these nodes",
                 [&](auto& inner) { describe_weights(inner, rule.weights, known); });
   visit.section("accuracy", "as below, for these nodes",
                 [&](auto& inner) { describe_methods(inner, rule); });
+}
+
+template <class Visitor>
+void describe(Visitor& visit, LayerRule& rule, const KnownNames& known) {
+  visit.place(rule.where);
+  visit.section(
+      "match",
+      "which nodes; all conditions must hold. What preparing made part of another node, such "
+      "as a BatchNormalization, stands for that one",
+      [&](auto& match) {
+        match.key("op", rule.op, any_text(), "operator type, such as Conv");
+        match.key("name", rule.name, any_text(),
+                  "node name; * is any run of characters, ? any one");
+        match.key("pattern", rule.pattern, pattern_text(),
+                  "part of what looks like this once prepared, such as MatMul(Softmax, any)");
+      });
+  visit.require(!rule.op.empty() || !rule.name.empty() || !rule.pattern.empty(),
+                "an entry of 'layers' matches nothing",
+                "'match' with 'op', 'name' or 'pattern'");
+  visit.key("if_present", rule.if_present, truth(),
+            "it is no error where no node matches, as for configurations of several models");
+  describe_exception(visit, rule, known);
 }
 
 template <class Visitor>
@@ -198,8 +223,10 @@ void describe(Visitor& visit, Config& config, const KnownNames& known) {
                 "extent of each symbolic dimension of the model");
   visit.texts("plugins", config.plugins,
               "shared objects with calibrators or metrics of your own");
-  visit.list("layers", config.layers, "exceptions; the first entry that matches a node decides",
-             [&](auto& entry, LayerRule& rule) { describe(entry, rule, known); });
+  visit.list(
+      "layers", config.layers,
+      "exceptions; those that match one node are merged key by key, and the later ones win",
+      [&](auto& entry, LayerRule& rule) { describe(entry, rule, known); });
 }
 
 template <class Visitor>

@@ -72,8 +72,12 @@ std::vector<ValueId> GraphBuilder::emit(Draft draft) {
   const NodeId id =
       graph_.add_node(std::move(draft.name), std::move(draft.op), std::move(draft.inputs),
                       std::move(results), std::move(draft.attributes));
-  remember(graph_.node(id));
-  return graph_.node(id).outputs;
+  const Node& node = graph_.node(id);
+  if (!origin_.op.empty() && origin_ != Origin{node.name, node.op}) {
+    graph_.set_took_over(id, {origin_});
+  }
+  remember(node);
+  return node.outputs;
 }
 
 ValueId GraphBuilder::emit_helper(std::string_view wanted, std::string op,

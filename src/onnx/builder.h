@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tare {
@@ -31,6 +32,9 @@ class GraphBuilder {
  public:
   /// `reserved`: the names of the model, which generated names keep clear of.
   GraphBuilder(const ReadOptions&, std::set<std::string> reserved);
+
+  /// What is emitted from now on is, or is part of, that operator of the model.
+  void begin(Origin origin) { origin_ = std::move(origin); }
 
   /// Whether the operator exists and ReadOptions allow it.
   bool supports(const std::string& op) const;
@@ -58,6 +62,7 @@ class GraphBuilder {
 
   const ReadOptions& options_;
   std::set<std::string> reserved_;
+  Origin origin_;
   Graph graph_;
   std::map<ValueId, Tensor> computed_;
 };

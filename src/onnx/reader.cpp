@@ -166,6 +166,7 @@ class Importer {
       Draft draft{name, node.op_type(), *std::move(inputs), results_of(node),
                   to_attributes(node, folder_)};
       draft.drop_trailing_absent_inputs();
+      builder_.begin({draft.name, draft.op});
       if (is_quantized) {
         normalize_quantized(draft, builder_);
       } else {

@@ -19,7 +19,7 @@ bool is_unread(const Graph& graph, ValueId id) {
 }
 
 /// Erases what computed `start` as far as nothing else reads it, upwards.
-void erase_from(Graph& graph, ValueId start) {
+void erase_from(Graph& graph, ValueId start, std::vector<Patch::Erased>* erased) {
   std::vector<ValueId> pending{start};
   while (!pending.empty()) {
     const ValueId id = pending.back();
@@ -39,6 +39,9 @@ void erase_from(Graph& graph, ValueId start) {
     if (std::all_of(node.outputs.begin(), node.outputs.end(),
                     [&](ValueId output) { return is_unread(graph, output); })) {
       graph.erase(*producer);
+      if (erased != nullptr) {
+        erased->emplace_back(*producer, node);
+      }
       std::copy_if(node.inputs.begin(), node.inputs.end(), std::back_inserter(pending),
                    [](ValueId input) { return static_cast<bool>(input); });
     }
@@ -129,7 +132,26 @@ std::string Patch::broken_interface() const {
   return {};
 }
 
-std::vector<ValueId> Patch::apply(Graph& graph) const {
+std::vector<ValueId> Patch::stand_ins(const std::vector<ValueId>& added) const {
+  std::vector<ValueId> result;
+  auto value = added.begin();
+  for (const Step& step : steps_) {
+    if (!step.constant) {
+      result.push_back(*value);
+    }
+    value += static_cast<std::ptrdiff_t>(step.results.size());
+  }
+  if (result.empty()) {
+    for (const auto& [before, after] : replacements_) {
+      if (!is_added(after)) {
+        result.push_back(after);
+      }
+    }
+  }
+  return result;
+}
+
+std::vector<ValueId> Patch::apply(Graph& graph, std::vector<Erased>* erased) const {
   std::vector<ValueId> added;
   const auto resolved = [&](ValueId id) {
     return is_added(id) ? added.at(id.index & ~kAdded) : id;
@@ -164,7 +186,7 @@ std::vector<ValueId> Patch::apply(Graph& graph) const {
     }
   }
   for (const auto& [before, after] : replacements_) {
-    erase_from(graph, before);
+    erase_from(graph, before, erased);
   }
   auto value = added.begin();
   auto node = nodes.begin();

@@ -41,6 +41,58 @@ std::vector<Level> levels_of(std::span<const RewriteRule> rules) {
   return levels;
 }
 
+/// Which nodes took over which. Only the steps are kept, so that a long row of them takes no
+/// more than its length; the lists are made once, in the end.
+class History {
+ public:
+  void take_over(NodeId taker, NodeId id, const Node& node) {
+    taken_[taker].push_back(id);
+    if (!origins_.contains(id)) {
+      std::vector<Origin> origins{{node.name, node.op}};
+      origins.insert(origins.end(), node.took_over.begin(), node.took_over.end());
+      origins_.emplace(id, std::move(origins));
+    }
+  }
+
+  void write_into(Graph& graph) const {
+    for (const auto& [taker, taken] : taken_) {
+      if (graph.alive(taker)) {
+        graph.set_took_over(taker, collected(graph.node(taker), taken));
+      }
+    }
+  }
+
+ private:
+  std::vector<Origin> collected(const Node& node, const std::vector<NodeId>& taken) const {
+    std::vector<Origin> result = node.took_over;
+    std::set<std::pair<std::string, std::string>> known{{node.name, node.op}};
+    for (const Origin& origin : result) {
+      known.emplace(origin.name, origin.op);
+    }
+    std::set<NodeId> seen;
+    std::vector<NodeId> open(taken.rbegin(), taken.rend());
+    while (!open.empty()) {
+      const NodeId id = open.back();
+      open.pop_back();
+      if (!seen.insert(id).second) {
+        continue;
+      }
+      for (const Origin& origin : origins_.at(id)) {
+        if (known.emplace(origin.name, origin.op).second) {
+          result.push_back(origin);
+        }
+      }
+      if (const auto before = taken_.find(id); before != taken_.end()) {
+        open.insert(open.end(), before->second.rbegin(), before->second.rend());
+      }
+    }
+    return result;
+  }
+
+  std::map<NodeId, std::vector<NodeId>> taken_;    ///< by node, directly
+  std::map<NodeId, std::vector<Origin>> origins_;  ///< what these were before all this
+};
+
 class Rewriter {
  public:
   Rewriter(Graph graph, std::vector<RewriteEvent>* log) : graph_(std::move(graph)), log_(log) {}
@@ -64,6 +116,7 @@ class Rewriter {
 
   Graph finish() {
     graph_.erase_unused();
+    history_.write_into(graph_);
     verify(graph_);
     if (log_ != nullptr) {
       log_->insert(log_->end(), refusals_.begin(), refusals_.end());
@@ -91,7 +144,7 @@ class Rewriter {
         refusals_.push_back({rule, node, std::move(reason)});
         return false;
       }
-      std::get<Patch>(result).apply(graph_);
+      change(std::get<Patch>(result), *match);
 #ifndef NDEBUG
       verify(graph_);
 #endif
@@ -105,7 +158,28 @@ class Rewriter {
     return true;
   }
 
+  /// Applies the patch. The nodes that it adds stand for what it matched and made unused, or
+  /// where it adds none those whose results are read instead; constants and inputs do not.
+  void change(const Patch& patch, const Match& match) {
+    std::vector<Patch::Erased> taken;
+    for (const NodeId id : match.nodes()) {
+      taken.emplace_back(id, graph_.node(id));
+    }
+    std::set<NodeId> takers;
+    for (const ValueId value : patch.stand_ins(patch.apply(graph_, &taken))) {
+      if (const auto producer = graph_.producer(value)) {
+        takers.insert(*producer);
+      }
+    }
+    for (const NodeId taker : takers) {
+      for (const auto& [id, node] : taken) {
+        history_.take_over(taker, id, node);
+      }
+    }
+  }
+
   Graph graph_;
+  History history_;
   std::vector<RewriteEvent>* log_;
   std::vector<RewriteEvent> refusals_;
 };

@@ -1,4 +1,5 @@
 #include "tare/error.h"
+#include "tare/layer_rules.h"
 #include "tare/pipeline.h"
 
 #include "pipeline/stages.h"
@@ -110,6 +111,8 @@ Graph ready_to_run(Graph model, const Config& config, const Toolkit& toolkit) {
 }
 
 SimulatedGraph simulate_all(const Graph& model, Config config, const Toolkit& toolkit) {
+  const Graph prepared = prepare(model, toolkit);
+  during("applying 'layers'", [&] { check_rules(model, prepared, config); });
   for (LayerRule& rule : config.layers) {
     rule.keep_float = false;
     rule.weights.block.reset();
@@ -117,7 +120,7 @@ SimulatedGraph simulate_all(const Graph& model, Config config, const Toolkit& to
   config.weights.block = 0;  // operands in float have no statistics
   config.objective = Objective::kCoverage;
   const Target target = read_target(config.target);
-  return simulate(prepare(model, toolkit), config, target, toolkit.patterns);
+  return simulate(prepared, config, target, toolkit.patterns);
 }
 
 }  // namespace tare

@@ -21,7 +21,7 @@ Config sharing_out(Config config, const Tradeoff& way) {
     LayerRule rule;
     rule.name = node;
     rule.keep_float = true;
-    config.layers.insert(config.layers.begin(), std::move(rule));
+    config.layers.push_back(std::move(rule));
   }
   return config;
 }

@@ -1,6 +1,7 @@
 #include "pipeline/stages.h"
 
 #include "tare/error.h"
+#include "tare/layer_rules.h"
 
 #include "calibrate/denormals.h"
 #include "graph/scores.h"
@@ -102,7 +103,9 @@ Stages::Stages(const Graph& model, const Config& config, const Toolkit& toolkit)
       target_(read_target(config.target)) {
   target_.packs_weights = config.packs_weights.value_or(target_.packs_weights);
   target_.packs_blocks = config.packs_weights.value_or(target_.packs_blocks);
+  during("reading the configuration", [&] { check_calibrators(config, toolkit.calibrators); });
   result_.prepared = during("preparing the graph", [&] { return prepare(model, toolkit); });
+  during("applying 'layers'", [&] { check_rules(model, result_.prepared, config); });
   if (runs_on_integers(model, toolkit)) {
     config_.objective = Objective::kLatency;  // which without patterns leaves all as it is
   } else {
@@ -132,6 +135,9 @@ void Stages::simulate() {
     return tare::simulate(tare::equalize(result_.prepared, result_.factors), config_, target_,
                           patterns_, result_.float_nodes);
   });
+  if (!patterns_.empty()) {
+    during("applying 'layers'", [&] { check_demands(result_.simulated, config_); });
+  }
 }
 
 PointErrors Stages::errors(const Dataset& data, const CalibrateOptions& options,

@@ -28,6 +28,12 @@ std::vector<std::string> around(const Findings& findings, const PointReport& poi
   return layers;
 }
 
+/// The lines that choose a calibrator for a point.
+std::string calibrator_rule(const PointReport& point, const std::string& calibrator) {
+  const std::string values = point.layer.empty() ? "inputs" : "activations";
+  return layer_rules({point.node}, values + ": {calibrator: " + calibrator + "}");
+}
+
 bool follows_damage(const Findings& findings, const PointReport& point) {
   const LayerReport* layer = findings.layer(point.layer);
   return layer != nullptr && findings.follows_damage(*layer);
@@ -151,9 +157,7 @@ void find_outliers(Findings& findings) {
                           brief(reach(point.seen)) + ": they take " +
                           percent(1 - point.bulk / reach(point.chosen)) + " of the range",
                   .advice = "leave them out with the calibrator 'percentile'",
-                  .yaml = layer_rules({point.node},
-                                      "activations: {calibrator: {name: percentile, "
-                                      "percentile: 99.9}}"),
+                  .yaml = calibrator_rule(point, "{name: percentile, percentile: 99.9}"),
                   .change = {.keep_float = {},
                              .point = point.name,
                              .range = {std::max(point.seen.low, -point.bulk),
@@ -199,9 +203,7 @@ void find_saturation(Findings& findings) {
                                            "are, or with another range"
                    : is_so               ? "give it that range"
                                          : "use that calibrator",
-         .yaml = layer_rules({point.node},
-                             "activations: {calibrator: " +
-                                 (is_so ? fixed(better.range) : better.calibrator) + "}"),
+         .yaml = calibrator_rule(point, is_so ? fixed(better.range) : better.calibrator),
          .change = {.keep_float = {}, .point = point.name, .range = better.range}},
         sqnr_of(point.error));
   }

@@ -2,6 +2,7 @@
 
 #include "simulate/affine_pattern.h"
 #include "simulate/placement.h"
+#include "simulate/region_builder.h"
 #include "simulate/weight_blocks.h"
 
 #include <algorithm>
@@ -68,22 +69,29 @@ class Matcher {
                               [this](NodeId node) { return claimed_.contains(node); })) {
       return;
     }
-    if (std::string reason = objection(*match); !reason.empty()) {
+    Region region{&pattern, *match, {}, {}};
+    if (std::string reason = objection(region); !reason.empty()) {
       result_.kept_float.push_back({graph_.node(id).name, std::move(reason)});
       return;
     }
     claimed_.insert(match->nodes().begin(), match->nodes().end());
-    result_.regions.push_back({&pattern, *match, {}, {}});
+    result_.regions.push_back(std::move(region));
   }
 
-  /// Why the match stays float; empty when it does not.
-  std::string objection(const Match& match) const {
-    for (const NodeId id : match.nodes()) {
+  /// Why the region stays float; empty when it does not.
+  std::string objection(const Region& region) const {
+    for (const NodeId id : region.match.nodes()) {
       if (std::string reason = settings_.float_reason(graph_.node(id)); !reason.empty()) {
         return reason;
       }
     }
-    const Node& root = graph_.node(match.root());
+    for (const NodeId id : fused_activations(graph_, region)) {
+      const Node& node = graph_.node(id);
+      if (settings_.rule(node).keep_float.value_or(false)) {
+        return "the configuration keeps '" + node.name + "' in float, which is part of it";
+      }
+    }
+    const Node& root = graph_.node(region.match.root());
     return graph_.type(root.outputs[0]).dtype == DType::kFloat32 ? ""
                                                                  : "its result is not float32";
   }

@@ -107,7 +107,14 @@ class Placer {
       stores_.insert(last);
     }
     const Cost cost = cost_of(region);
+    const bool is_demanded = settings_.demands_integers(region);
+    if (is_demanded) {
+      cut_.add_arc(cut_.source(), side, MinCut::kNever);
+    }
     if (computes_wide_in_float(region)) {
+      if (is_demanded) {
+        return;
+      }
       // Layers that were asked for in 16 bits get them; what would follow them gains nothing.
       const bool follows = region.pattern->follows_neighbours;
       cut_.add_arc(follows ? side : cut_.source(), follows ? cut_.sink() : side,

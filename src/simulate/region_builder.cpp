@@ -38,6 +38,13 @@ std::vector<NodeId> fused_activations(const Graph& graph, const Region& region) 
   return result;
 }
 
+std::vector<NodeId> layer_nodes(const Graph& graph, const Region& region) {
+  std::vector<NodeId> result = region.match.nodes();
+  const std::vector<NodeId> fused = fused_activations(graph, region);
+  result.insert(result.end(), fused.begin(), fused.end());
+  return result;
+}
+
 ValueId fused_result(const Graph& graph, const Region& region) {
   const std::vector<NodeId> activations = fused_activations(graph, region);
   const NodeId last = activations.empty() ? region.match.root() : activations.back();

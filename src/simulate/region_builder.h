@@ -21,6 +21,9 @@ bool is_fused_activation(const Graph&, const Node&);
 /// The activations that fuse with a region, in order.
 std::vector<NodeId> fused_activations(const Graph&, const Region&);
 
+/// The nodes of its match and these.
+std::vector<NodeId> layer_nodes(const Graph&, const Region&);
+
 /// The result of a region, followed through the activations that fuse with it.
 ValueId fused_result(const Graph&, const Region&);
 

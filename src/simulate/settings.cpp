@@ -1,6 +1,7 @@
 #include "simulate/settings.h"
 
 #include "simulate/dynamic_product.h"
+#include "simulate/region_builder.h"
 #include "simulate/target_operator.h"
 #include "simulate/weight_blocks.h"
 
@@ -27,11 +28,11 @@ std::set<std::string> matched_nodes(const Graph& graph, const std::string& text)
 
 Settings::Settings(const Graph& graph, const Config& config, const Target& target,
                    const std::set<std::string>& float_nodes)
-    : graph_(&graph), config_(&config), target_(&target), float_nodes_(float_nodes) {
-  for (const LayerRule& rule : config.layers) {
-    layer_nodes_.push_back(rule.pattern.empty() ? std::set<std::string>{}
-                                                : matched_nodes(graph, rule.pattern));
-  }
+    : graph_(&graph),
+      config_(&config),
+      target_(&target),
+      rules_(graph, config.layers),
+      float_nodes_(float_nodes) {
   if (objective() != Objective::kCoverage) {
     for (const FloatRule& rule : target.keep_float) {
       for (const std::string& name : matched_nodes(graph, rule.pattern)) {
@@ -41,16 +42,18 @@ Settings::Settings(const Graph& graph, const Config& config, const Target& targe
   }
 }
 
-const LayerRule* Settings::rule(const Node& node) const {
-  for (std::size_t i = 0; i < config_->layers.size(); ++i) {
-    const LayerRule& candidate = config_->layers[i];
-    if ((candidate.op.empty() || candidate.op == node.op) &&
-        (candidate.name.empty() || glob_match(candidate.name, node.name)) &&
-        (candidate.pattern.empty() || layer_nodes_[i].contains(node.name))) {
-      return &candidate;
-    }
-  }
-  return nullptr;
+const LayerRule& Settings::rule(const Node& node) const {
+  return rules_.of(*graph_->find_node(node.name));
+}
+
+bool Settings::demands_integers(const Node& node) const {
+  return rules_.demands_integers(*graph_, *graph_->find_node(node.name));
+}
+
+bool Settings::demands_integers(const Region& region) const {
+  const std::vector<NodeId> nodes = layer_nodes(*graph_, region);
+  return std::any_of(nodes.begin(), nodes.end(),
+                     [this](NodeId id) { return rules_.demands_integers(*graph_, id); });
 }
 
 const TargetOperator* Settings::target_operator(const Node& node) const {
@@ -79,8 +82,7 @@ std::string Settings::float_reason(const Node& node) const {
   if (float_nodes_.contains(node.name)) {
     return "the error of integers here is not worth the time that they save";
   }
-  const LayerRule* found = rule(node);
-  if (found != nullptr && found->keep_float.value_or(false)) {
+  if (rule(node).keep_float.value_or(false)) {
     return "the configuration keeps it in float";
   }
   if (weight_block(node) != 0) {
@@ -91,25 +93,20 @@ std::string Settings::float_reason(const Node& node) const {
                ? "the target has no kernel for operands that are quantized while it runs"
                : "only products with constant weights are quantized while they run";
   }
-  if (found != nullptr && found->keep_float) {
+  if (demands_integers(node)) {
     return "";
   }
   const auto of_target = target_float_.find(node.name);
   return of_target == target_float_.end() ? "" : of_target->second;
 }
 
-bool Settings::is_kept_float(const Node& node, const LayerRule* found) const {
-  return float_nodes_.contains(node.name) ||
-         (found != nullptr && found->keep_float.value_or(false));
+bool Settings::is_kept_float(const Node& node) const {
+  return float_nodes_.contains(node.name) || rule(node).keep_float.value_or(false);
 }
 
 bool Settings::is_dynamic(const Node& node) const {
-  const LayerRule* found = rule(node);
-  if (is_kept_float(node, found) || weight_block(node) != 0) {
-    return false;
-  }
-  return found != nullptr && found->activations.dynamic ? *found->activations.dynamic
-                                                        : config_->activations.dynamic;
+  return !is_kept_float(node) && weight_block(node) == 0 &&
+         rule(node).activations.dynamic.value_or(config_->activations.dynamic);
 }
 
 std::optional<int> Settings::dynamic_axis(const Node& node) const {
@@ -123,49 +120,29 @@ std::optional<int> Settings::dynamic_axis(const Node& node) const {
 }
 
 int Settings::weight_block(const Node& node) const {
-  const LayerRule* found = rule(node);
-  if (is_kept_float(node, found) || !weight_block_axis(*graph_, node)) {
-    return 0;
-  }
-  return found != nullptr && found->weights.block ? *found->weights.block
-                                                  : config_->weights.block;
+  return is_kept_float(node) || !weight_block_axis(*graph_, node)
+             ? 0
+             : rule(node).weights.block.value_or(config_->weights.block);
 }
 
 bool Settings::corrects_bias(const Node& node) const {
-  const LayerRule* found = rule(node);
-  return found != nullptr && found->bias_correction ? *found->bias_correction
-                                                    : config_->bias_correction;
+  return rule(node).bias_correction.value_or(config_->bias_correction);
 }
 
 bool Settings::rounds_weights(const Node& node) const {
-  const LayerRule* found = rule(node);
-  return (found != nullptr && found->rounding ? *found->rounding : config_->rounding) !=
-         Rounding::kNearest;
+  return rule(node).rounding.value_or(config_->rounding) != Rounding::kNearest;
 }
 
 bool Settings::equalizes(const Node& node) const {
-  const LayerRule* found = rule(node);
-  return found != nullptr && found->equalization ? *found->equalization : config_->equalization;
+  return rule(node).equalization.value_or(config_->equalization);
 }
 
 QuantPoint Settings::activation(ValueId value) const {
-  const auto overrides = [this](NodeId id) -> const ValueOverride* {
-    const LayerRule* found = rule(graph_->node(id));
-    return found != nullptr && found->activations != ValueOverride{} ? &found->activations
-                                                                     : nullptr;
-  };
-  const ValueOverride* chosen = nullptr;
-  if (const auto producer = graph_->producer(value)) {
-    chosen = overrides(*producer);
-  }
-  for (const NodeId user : graph_->users(value)) {
-    chosen = chosen != nullptr ? chosen : overrides(user);
-  }
+  const ValueOverride& chosen = rules_.of(value);
   QuantPoint result = point(value, Role::kActivation, config_->activations, chosen,
                             target_->activation_storage);
   result.spec.symmetric = result.spec.symmetric || target_->activation_symmetric;
-  const bool is_chosen = chosen != nullptr && chosen->calibrator;
-  if (const auto producer = graph_->producer(value); producer && !is_chosen) {
+  if (const auto producer = graph_->producer(value); producer && !chosen.calibrator) {
     for (const FixedRange& fixed : target_->fixed_ranges) {
       if (fixed.op == graph_->node(*producer).op) {
         const Range range = fixed.range(result.spec.storage);
@@ -178,10 +155,8 @@ QuantPoint Settings::activation(ValueId value) const {
 }
 
 QuantPoint Settings::weight(const Node& node, ValueId value, int axis) const {
-  const LayerRule* found = rule(node);
-  QuantPoint result =
-      point(value, Role::kWeight, config_->weights,
-            found != nullptr ? &found->weights : nullptr, target_->weight_storage);
+  QuantPoint result = point(value, Role::kWeight, config_->weights, rule(node).weights,
+                            target_->weight_storage);
   result.spec.block = weight_block(node);
   if (result.spec.block != 0) {
     result.spec.granularity = Granularity::kPerAxis;
@@ -191,9 +166,7 @@ QuantPoint Settings::weight(const Node& node, ValueId value, int axis) const {
 }
 
 QuantPoint Settings::point(ValueId value, Role role, const ValueConfig& general,
-                           const ValueOverride* special, DType automatic) const {
-  const ValueOverride none;
-  const ValueOverride& own = special != nullptr ? *special : none;
+                           const ValueOverride& own, DType automatic) const {
   QuantPoint result;
   result.name = graph_->name(value);
   result.value = value;

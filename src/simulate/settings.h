@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tare/config.h"
+#include "tare/layer_rules.h"
 #include "tare/simulate.h"
 
 #include <map>
@@ -18,8 +19,13 @@ class Settings {
   Settings(const Graph& graph, const Config& config, const Target& target,
            const std::set<std::string>& float_nodes = {});
 
-  /// The first layer rule whose conditions hold for the node, or null.
-  const LayerRule* rule(const Node&) const;
+  /// From now on rules for the nodes of a region are about its result.
+  void join(const Region& region) { rules_.join(*graph_, region.match.nodes()); }
+  /// What the layer rules say of the node.
+  const LayerRule& rule(const Node&) const;
+  /// Whether one of them wants it on integers, whatever that costs.
+  bool demands_integers(const Node&) const;
+  bool demands_integers(const Region&) const;
   bool keeps_float(const Node&) const;
   /// Who keeps the node in float, for people.
   std::string float_reason(const Node&) const;
@@ -42,8 +48,7 @@ class Settings {
   /// Whether weights and channels of the node may be scaled against each other.
   bool equalizes(const Node&) const;
 
-  /// Spec and calibrator of an activation. The node that computes the value has the first word,
-  /// then its readers in order.
+  /// Spec and calibrator of an activation that is point_root() of itself.
   QuantPoint activation(ValueId) const;
   /// Of the constant `weight` operand of `node`; `axis` is used where weights are per axis or
   /// in blocks.
@@ -51,16 +56,16 @@ class Settings {
 
  private:
   /// By the configuration, whatever the target says.
-  bool is_kept_float(const Node&, const LayerRule*) const;
+  bool is_kept_float(const Node&) const;
   /// Whether the node's operands are quantized while it runs, if at all.
   bool is_dynamic(const Node&) const;
-  QuantPoint point(ValueId, Role, const ValueConfig&, const ValueOverride*,
+  QuantPoint point(ValueId, Role, const ValueConfig&, const ValueOverride&,
                    DType automatic) const;
 
   const Graph* graph_;
   const Config* config_;
   const Target* target_;
-  std::vector<std::set<std::string>> layer_nodes_;  ///< per rule: nodes its pattern matches
+  LayerRules rules_;
   std::set<std::string> float_nodes_;
   std::map<std::string, std::string> target_float_;  ///< node and why the target keeps it float
 };

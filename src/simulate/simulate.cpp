@@ -201,8 +201,9 @@ void check_storage(const Config& config, const Target& target) {
   };
   check("activations.storage", config.activations.storage);
   for (std::size_t i = 0; i < config.layers.size(); ++i) {
-    check("layers[" + std::to_string(i) + "].activations.storage",
-          config.layers[i].activations.storage);
+    const std::string rule = "layers[" + std::to_string(i) + "].";
+    check(rule + "activations.storage", config.layers[i].activations.storage);
+    check(rule + "inputs.storage", config.layers[i].inputs.storage);
   }
   faults.raise(ErrorCode::kInvalidConfig);
 }
@@ -226,10 +227,12 @@ SimulatedGraph simulate(const Graph& graph, const Config& config, const Target& 
   result.requantize = config.requantize.mode();
   result.accumulator = config.accumulator;
   result.avoids_overflow = config.avoid_overflow;
-  const Settings settings(result.source, config, target, float_nodes);
+  Settings settings(result.source, config, target, float_nodes);
   MatchedRegions matched = match_regions(result.source, settings, patterns);
   result.regions = std::move(matched.regions);
   result.kept_float = std::move(matched.kept_float);
+  std::for_each(result.regions.begin(), result.regions.end(),
+                [&](const Region& region) { settings.join(region); });
 
   SimulatedBuilder builder(result.source, result.accumulator, settings);
   std::erase_if(result.regions, [&](Region& region) {

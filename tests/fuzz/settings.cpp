@@ -44,12 +44,13 @@ const std::vector<Key>& keys() {
       {"accumulator.overflow", {"saturate", "wrap"}},
       {"accumulator.avoid_overflow", {"true", "false"}},
       {"layers",
-       {"[{match: {op: Conv}, weights: {bits: 4, granularity: per_tensor}}]",
-        "[{match: {op: Add}, keep_float: true}]",
-        "[{match: {op: MatMul}, activations: {storage: int8, calibrator: max}}]",
-        "[{match: {name: '*_1'}, keep_float: true}]", "[{match: {}}]",
-        "[{match: {op: MatMul}, weights: {block: 2, bits: 4}}]",
-        "[{match: {op: Gemm}, weights: {block: 3}}]"}},
+       {"[{match: {op: Conv}, if_present: true, weights: {bits: 4, granularity: per_tensor}}]",
+        "[{match: {op: Add}, if_present: true, keep_float: true}]",
+        "[{match: {op: MatMul}, if_present: true, activations: {storage: int8, calibrator: "
+        "max}}]",
+        "[{match: {name: '*_1'}, if_present: true, keep_float: true}]", "[{match: {}}]",
+        "[{match: {op: MatMul}, if_present: true, weights: {block: 2, bits: 4}}]",
+        "[{match: {op: Gemm}, if_present: true, weights: {block: 3}}]"}},
   };
   return all;
 }

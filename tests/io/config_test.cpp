@@ -3,6 +3,7 @@
 #include "io/folder.h"
 
 #include <algorithm>
+#include <array>
 
 #include <gtest/gtest.h>
 
@@ -65,7 +66,7 @@ layers:
     keep_float: true
     weights: {narrow: false, bits: 3, block: 0, power_of_two: true, storage: int8, granularity: per_axis}
     accuracy: {equalization: none, bias_correction: true, rounding: nearest}
-  - {match: {op: MatMul}, activations: {dynamic: false}}
+  - {match: {op: MatMul}, if_present: true, activations: {dynamic: false}, inputs: {storage: int8}}
 )");
   Config expected;
   expected.activations = {.storage = DType::kInt8,
@@ -116,6 +117,13 @@ layers:
   expected.layers[1].weights.granularity = Granularity::kPerAxis;
   expected.layers[2].op = "MatMul";
   expected.layers[2].activations.dynamic = false;
+  expected.layers[2].if_present = true;
+  expected.layers[2].inputs.storage = DType::kInt8;
+  ASSERT_EQ(config.layers.size(), expected.layers.size());
+  const std::array<std::string, 3> places{"23:5", "24:5", "28:5"};
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    expected.layers[i].where = path("c.yaml").string() + ":" + places[i];
+  }
   EXPECT_EQ(config, expected);
 }
 

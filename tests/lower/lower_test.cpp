@@ -305,9 +305,9 @@ TEST(Quantize, RefusesAnOptionThatTheCalibratorDoesNotHave) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kInvalidConfig);
     EXPECT_STREQ(error.what(),
-                 "calibrator 'percentile': has no option 'percent'\n"
-                 "  while calibrating\n"
-                 "  hint: did you mean 'percentile'?");
+                 "activations: calibrator 'percentile': has no option 'percent', expected "
+                 "percentile\n"
+                 "  while reading the configuration");
   }
 }
 

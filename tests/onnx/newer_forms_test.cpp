@@ -174,7 +174,12 @@ TEST(NewerForms, GroupNormalizationIsInstanceNormalizationOfGroups) {
 TEST(NewerForms, MishIsSpelledOut) {
   auto model = with_data(18);
   model.node("Mish", {"x"}, {"y"}).output("y");
-  EXPECT_EQ(operators(model.read()), (Names{"Softplus", "Tanh", "Mul"}));
+  const Graph graph = model.read();
+  EXPECT_EQ(operators(graph), (Names{"Softplus", "Tanh", "Mul"}));
+  const std::vector<Origin> whole{{only(graph, "Mul").name, "Mish"}};
+  for (const NodeId id : graph.nodes()) {
+    EXPECT_EQ(graph.node(id).took_over, whole) << "what the model has in their place";
+  }
 }
 
 TEST(NewerForms, GridSampleGetsTheOldNamesOfItsModes) {

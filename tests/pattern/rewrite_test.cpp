@@ -2,6 +2,7 @@
 #include "tare/pattern.h"
 
 #include <ctime>
+#include <set>
 
 #include <gtest/gtest.h>
 
@@ -64,6 +65,41 @@ TEST(Rewrite, ReachesAFixedPointAndErasesWhatIsUnused) {
   EXPECT_EQ(ops_of(graph), std::vector<std::string>{"Neg"});
   EXPECT_EQ(graph.name(graph.outputs()[0]), "n6");
   EXPECT_EQ(graph.values().size(), 2U);
+}
+
+TEST(Rewrite, SaysWhichOperatorsANodeTookOver) {
+  const std::vector rules{rename_operator("log", 2, "Neg", "Log"),
+                          rename_operator("exp", 1, "Log", "Exp")};
+  Graph graph = rewrite(chain(2), rules);
+  const NodeId id = *graph.find_node("n1");
+  EXPECT_EQ(graph.node(id).took_over, (std::vector<Origin>{{"n1", "Log"}, {"n1", "Neg"}}));
+  graph.set_took_over(id, {{"before", "Tan"}});
+  graph = rewrite(graph, std::vector{rename_operator("back", 1, "Exp", "Neg")});
+  EXPECT_EQ(graph.node(*graph.find_node("n1")).took_over,
+            (std::vector<Origin>{{"n1", "Exp"}, {"before", "Tan"}}));
+}
+
+TEST(Rewrite, LetsTheProducerTakeOverWhatItsResultReplaces) {
+  const std::vector rules{cancel_negations()};
+  Graph graph;
+  ValueId value = graph.add_input("x", kPair);
+  constexpr int kLength = 3000;
+  value = graph.node(graph.add_node({}, "Abs", {value}, {{"a", kPair}})).outputs[0];
+  for (int i = 0; i < kLength; ++i) {
+    const std::string name = "n" + std::to_string(i);
+    value = graph.node(graph.add_node({}, "Neg", {value}, {{name, kPair}})).outputs[0];
+  }
+  graph.set_outputs({value});
+  graph = rewrite(graph, rules);
+  ASSERT_EQ(ops_of(graph), std::vector<std::string>{"Abs"});
+  std::set<std::string> names;
+  for (const Origin& origin : graph.node(graph.nodes()[0]).took_over) {
+    EXPECT_EQ(origin.op, "Neg");
+    EXPECT_TRUE(names.insert(origin.name).second) << origin.name << " twice";
+  }
+  EXPECT_EQ(names.size(), static_cast<std::size_t>(kLength));
+  graph = rewrite(chain(7), rules);
+  EXPECT_TRUE(graph.node(graph.nodes()[0]).took_over.empty()) << "inputs take nothing over";
 }
 
 TEST(Rewrite, KeepsTheNamesOfOutputs) {

@@ -324,6 +324,7 @@ TEST_F(WeightBlocks, AreNotAskedOfOtherOperators) {
   for (const char* op : {"Conv", "Gemm", "ConvTranspose"}) {
     LayerRule rule;
     rule.op = op;
+    rule.if_present = true;
     rule.weights.block = 16;
     config.layers.push_back(rule);
   }

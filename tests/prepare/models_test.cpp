@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <random>
+#include <set>
 
 #include <gtest/gtest.h>
 
@@ -72,6 +73,26 @@ double difference(const Graph& a, const Graph& b) {
   return apart / largest;
 }
 
+/// Names of the operators of `before` that no node of `after` is called by or took over.
+std::vector<std::string> lost(const Graph& before, const Graph& after) {
+  std::set<std::string> found;
+  for (const NodeId id : after.nodes()) {
+    const Node& node = after.node(id);
+    found.insert(node.name);
+    for (const Origin& origin : node.took_over) {
+      found.insert(origin.name);
+    }
+  }
+  std::vector<std::string> result;
+  for (const NodeId id : before.nodes()) {
+    const Node& node = before.node(id);
+    if (!found.contains(node.name)) {
+      result.push_back(node.name + " (" + node.op + ")");
+    }
+  }
+  return result;
+}
+
 /// What float rounding may do in a network of a few dozen layers: the bound that the toolkit
 /// keeps against ONNX Runtime as well.
 constexpr double kRounding = 1e-4;
@@ -85,6 +106,12 @@ TEST(DigitsModel, LosesItsBatchNormsAndIdentities) {
   EXPECT_EQ(counts.count("Identity"), 0U);
   EXPECT_EQ(counts.at("Conv"), 17);
   EXPECT_LT(difference(before, after), kRounding);
+}
+
+TEST(DigitsModel, KeepsTrackOfAllOperatorsButThoseOfConstants) {
+  const Graph before = imported(fs::path(TARE_SOURCE_DIR) / "data/digits.onnx");
+  EXPECT_EQ(lost(before, rewrite(before, prepare_rules())),
+            std::vector<std::string>{"Identity_0 (Identity)"});
 }
 
 class SharedModels : public testing::Test {
@@ -134,6 +161,7 @@ TEST_F(SharedModels, KeepTheirResults) {
     const Graph before = rewrite(imported(entry.path()), constants_only());
     const Graph after = rewrite(before, prepare_rules());
     EXPECT_EQ(histogram(after).count("BatchNormalization"), 0U);
+    EXPECT_EQ(lost(before, after), std::vector<std::string>{});
     EXPECT_LT(difference(before, after), kRounding);
   }
 }

@@ -118,6 +118,40 @@ TEST(Placement, TakesEverythingThatCanBeForCoverage) {
   EXPECT_EQ(on_integers(body, target_with(5), config).size(), 2U);
 }
 
+TEST(Placement, QuantizesWhatARuleAsksForWhateverItCosts) {
+  const Target slow = target_with(5);
+  ASSERT_EQ(on_integers(kIsland, slow), Names{});
+  Config config;
+  config.layers = {{.name = "a", .keep_float = false}};
+  EXPECT_EQ(on_integers(kIsland, slow, config), Names{"a"});
+  config.layers = {{.name = "b", .weights = {.bits = 4}}};
+  EXPECT_EQ(on_integers(kIsland, slow, config), Names{"b"});
+  config.layers = {{.name = "b", .activations = {.storage = DType::kInt8}}};
+  EXPECT_EQ(on_integers(kIsland, slow, config), Names{"b"});
+  config.layers = {{.name = "a", .inputs = {.storage = DType::kInt8}}};
+  EXPECT_EQ(on_integers(kIsland, slow, config), Names{"a"});
+  config.layers.push_back({.op = "Conv", .keep_float = true});
+  EXPECT_EQ(on_integers(kIsland, slow, config), Names{}) << "the later one wins";
+  const std::string of_floats =
+      "%e = Exp(%x) : f32[1,10,1,10]\nc: %y = Add(%e, %x) : f32[1,10,1,10]";
+  config.layers = {{.name = "c", .keep_float = false}};
+  EXPECT_EQ(on_integers(of_floats, slow, config), Names{"c"}) << "though it gains nothing";
+}
+
+TEST(Placement, CountsTheTimeOfWhatARuleAsksFor) {
+  const Graph graph = parse(
+      "graph \"g\" opset 17 (%x : f32[1,1,1,1]) -> (%y) {\n"
+      "const %w : f32[1,1,1,1] = [1]\na: %y = Conv(%x, %w) : f32[1,1,1,1]\n}");
+  Config config;
+  config.layers = {{.name = "a", .keep_float = false}};
+  // One multiplication of 5 ns and two conversions of 1 ns.
+  const Assignment result =
+      assign(graph, config, target_with(5), Toolkit::builtin().patterns, {{"w", 1e6}});
+  EXPECT_NEAR(result.nanoseconds, 7, 1e-9);
+  EXPECT_EQ(result.on_integers, std::set<std::string>{"a"});
+  EXPECT_EQ(result.quantized, std::set<std::string>{"w"}) << "whatever its error costs";
+}
+
 TEST(Placement, LeavesInFloatWhatTheTargetsRulesDescribe) {
   Target target = target_with(0.1);
   target.keep_float = {{.pattern = "Conv(Conv)", .because = "two in a row are too many"}};

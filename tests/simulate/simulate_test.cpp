@@ -92,24 +92,6 @@ TEST(Simulate, SubtractsWhatComesFromIntegers) {
   EXPECT_EQ(region_names(s), (std::vector<std::string>{"conv", "conv", "subtract"}));
 }
 
-TEST(Simulate, TheFirstLayerRuleThatMatchesDecides) {
-  Config config;
-  config.layers.push_back({.op = "Conv",
-                           .name = "c*",
-                           .activations = {.storage = DType::kInt8,
-                                           .calibrator = CalibratorChoice{"percentile", {}}},
-                           .weights = {.granularity = Granularity::kPerTensor}});
-  config.layers.push_back({.op = "Conv", .name = "*", .keep_float = true});
-  const SimulatedGraph s =
-      simulated(parsed(std::string(kConv) + "%y = Conv(%c, %w) : f32[1,4,6,6]"), config);
-  ASSERT_NE(s.find("c"), nullptr);
-  EXPECT_EQ(s.find("c")->spec.storage, DType::kInt8);
-  EXPECT_EQ(s.find("c")->calibrator.name, "percentile");
-  EXPECT_EQ(s.find("w")->spec.granularity, Granularity::kPerTensor);
-  ASSERT_EQ(s.kept_float.size(), 1U);
-  EXPECT_EQ(s.kept_float[0].reason, "the configuration keeps it in float");
-}
-
 TEST(Simulate, WritesStorageValuesAsFloatsUnderTheirPoint) {
   const SimulatedGraph s =
       simulated(parsed(std::string(kConv) + "%y = Relu(%c) : f32[1,4,6,6]"));

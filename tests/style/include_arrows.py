@@ -38,7 +38,7 @@ OWNER = {
     "tensor.h": "graph", "quant_params.h": "graph", "requantize.h": "graph", "graph.h": "graph",
     "accumulator.h": "graph", "numerics.h": "graph", "config.h": "graph", "dataset.h": "graph",
     "onnx.h": "onnx", "tflite.h": "tflite", "pattern.h": "pattern", "execute.h": "execute",
-    "simulate.h": "simulate", "quant_table.h": "simulate",
+    "simulate.h": "simulate", "layer_rules.h": "simulate", "quant_table.h": "simulate",
     "calibrator.h": "calibrate", "exact_sum.h": "calibrate", "bins.h": "calibrate",
     "range_search.h": "calibrate", "expected_error.h": "calibrate",
     "metric.h": "compare",

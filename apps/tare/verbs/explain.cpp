@@ -1,10 +1,12 @@
 // Says of every operator what it runs as on a target, or why it stays in float.
 #include "tare/error.h"
+#include "tare/layer_rules.h"
 #include "tare/lint.h"
 #include "tare/pipeline.h"
 
 #include "activity.h"
 #include "configuration.h"
+#include "rule_listing.h"
 #include "text.h"
 #include "verb.h"
 
@@ -19,6 +21,7 @@ struct Explanation {
   std::vector<Verdict> verdicts;
   std::vector<LintFinding> findings;  ///< of a quantized model
   std::vector<RewriteEvent> events;   ///< of a float one: what preparing it did
+  AppliedRules rules;                 ///< the same: what `layers:` decides
 };
 
 Explanation explain(const Options& options) {
@@ -28,7 +31,7 @@ Explanation explain(const Options& options) {
   if (options.has("data")) {
     data = open_dataset(options.text("data"));
   }
-  Graph model = load_model(options.text("MODEL"), config.dims, data.get());
+  const Graph model = load_model(options.text("MODEL"), config.dims, data.get());
   Explanation result;
   result.target = config.target;
   if (is_quantized(model)) {
@@ -36,8 +39,11 @@ Explanation explain(const Options& options) {
     result.findings = lint(model, target);
     return result;
   }
-  Graph prepared = prepare(std::move(model), toolkit, &result.events);
-  result.verdicts = verdicts(simulate(prepared, config, target, toolkit.patterns));
+  const Graph prepared = prepare(model, toolkit, &result.events);
+  check_rules(model, prepared, config);
+  const SimulatedGraph simulated = simulate(prepared, config, target, toolkit.patterns);
+  result.rules = applied_rules(simulated, config);
+  result.verdicts = verdicts(simulated);
   return result;
 }
 
@@ -62,6 +68,7 @@ void select(const std::string& glob, Explanation& explanation) {
   std::erase_if(explanation.verdicts, other);
   std::erase_if(explanation.findings, other);
   std::erase_if(explanation.events, other);
+  std::erase_if(explanation.rules.nodes, other);
 }
 
 /// Without a name what preparing refused is left out: most of it is about nodes that need it
@@ -90,6 +97,7 @@ std::string as_text(const Explanation& explanation, bool is_selected) {
     text += fmt::format("{} wants: {}; {}: {}\n", target, finding.rule, printable(finding.node),
                         printable(finding.what));
   }
+  text += rules_text(explanation.rules, is_selected);
   for (const RewriteEvent& event : explanation.events) {
     if (event.reason.empty() || is_selected) {
       text += fmt::format("rule {} at {}: {}\n", event.rule, printable(event.node),
@@ -104,7 +112,8 @@ Json as_json(const std::string& model, const Explanation& explanation) {
             {"target", explanation.target},
             {"operators", Json::array()},
             {"findings", Json::array()},
-            {"rules", Json::array()}};
+            {"rules", Json::array()},
+            {"layers", rules_json(explanation.rules.nodes)}};
   for (const Verdict& verdict : explanation.verdicts) {
     Json& entry =
         json["operators"].emplace_back(Json{{"node", verdict.node}, {"op", verdict.op}});

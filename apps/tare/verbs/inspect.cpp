@@ -1,4 +1,5 @@
 // Shows a model as the toolkit sees it after one of its stages.
+#include "tare/layer_rules.h"
 #include "tare/pipeline.h"
 
 #include "activity.h"
@@ -32,13 +33,12 @@ Graph graph_at(const std::string& stage, const Options& options, const Console& 
   if (stage == "float") {
     return graph;
   }
-  if (stage == "prepared") {
-    return prepare(std::move(graph), toolkit);
-  }
-  if (stage == "simulated" && !data) {
-    return simulate(prepare(std::move(graph), toolkit), config, read_target(config.target),
-                    toolkit.patterns)
-        .graph;
+  if (stage == "prepared" || (stage == "simulated" && !data)) {
+    Graph prepared = prepare(graph, toolkit);
+    check_rules(graph, prepared, config);
+    return stage == "prepared"
+               ? std::move(prepared)
+               : simulate(prepared, config, read_target(config.target), toolkit.patterns).graph;
   }
   Progress progress(console, "calibrating");
   QuantizeResult result =
