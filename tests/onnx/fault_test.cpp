@@ -72,6 +72,41 @@ TEST(UnsupportedOperators, AreJudgedByTheirNormalizedForm) {
             "operator 'Resize' is not supported (node 'Upsample_y')");
 }
 
+TEST(UnsupportedOperators, FunctionsOfTheModelAreNamedEvenWhereTheyReplaceAnOperator) {
+  ModelBuilder model(13);
+  model.input("x", {1, 4}).node("Relu", {"x"}, {"a"}).node("Mine", {"a"}, {"b"}).output("b");
+  model.last().set_domain("here");
+  for (const auto& [domain, name] : {std::pair("", "Relu"), std::pair("here", "Mine")}) {
+    onnx::FunctionProto& function = *model.proto().add_functions();
+    function.set_domain(domain);
+    function.set_name(name);
+    function.add_input("x");
+    function.add_output("y");
+    onnx::NodeProto& node = *function.add_node();
+    node.set_op_type("Neg");
+    node.add_input("x");
+    node.add_output("y");
+  }
+  EXPECT_EQ(complaint(model),
+            "function 'Relu' of the model itself is not supported (node 'Relu_a')\n"
+            "function 'here.Mine' of the model itself is not supported (node 'Mine_b')");
+}
+
+TEST(UnsupportedModels, OfOtherKindsAreSaidToBeNoNetworks) {
+  const auto refusal = [](const char* op) {
+    ModelBuilder model(13);
+    model.input("x", {1, 4}).node(op, {"x"}, {"y", "scores"}).output("y").output("scores");
+    model.last().set_domain("ai.onnx.ml");
+    return complaint(model);
+  };
+  EXPECT_EQ(refusal("TreeEnsembleClassifier"),
+            "node 'TreeEnsembleClassifier_y' (ai.onnx.ml.TreeEnsembleClassifier): this is no "
+            "neural network but decision trees");
+  EXPECT_EQ(refusal("SVMRegressor"),
+            "node 'SVMRegressor_y' (ai.onnx.ml.SVMRegressor): this is no neural network but a "
+            "support vector machine");
+}
+
 TEST(UnsupportedFeatures, AreReportedTogetherWithOperatorsAndDimensions) {
   ModelBuilder model(13);
   model.input("x", {"N", "length"})
