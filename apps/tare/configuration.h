@@ -4,11 +4,12 @@
 
 #include "flags.h"
 
+#include <filesystem>
 #include <vector>
 
 namespace tare::cli {
 
-/// --config --target --set
+/// --config --target --set --plugin --allow-plugins
 std::vector<Flag> config_flags();
 /// These and all else that says how a model is calibrated: --threads --samples --effort
 /// --memory
@@ -20,5 +21,7 @@ struct Configuration {
   Toolkit toolkit;
 };
 Configuration read_configuration(const Options&);
+/// The plug-ins in that toolkit.
+std::vector<std::filesystem::path> plugins_of(const Options&);
 
 }  // namespace tare::cli

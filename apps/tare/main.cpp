@@ -1,4 +1,5 @@
 #include "tare/error.h"
+#include "tare/memory.h"
 
 #include "help.h"
 #include "man_page.h"
@@ -11,6 +12,8 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <new>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -113,6 +116,12 @@ void report(const char* prefix, const std::string& message) {
   std::fputs(text.c_str(), stderr);
 }
 
+void report_shortage() {
+  report("tare: error: ", "not enough memory: this process may have " +
+                              memory_text(static_cast<double>(available_memory())) +
+                              "\n  hint: fewer threads need less, as do smaller inputs");
+}
+
 int guarded(const std::vector<std::string>& words) {
   try {
     require_processor();
@@ -123,6 +132,12 @@ int guarded(const std::vector<std::string>& words) {
     const bool is_bug = error.code() == ErrorCode::kInternal;
     report(is_bug ? "tare: bug: " : "tare: error: ", error.what());
     return is_bug ? kBug : kUserError;
+  } catch (const std::bad_alloc&) {
+    report_shortage();
+    return kUserError;
+  } catch (const std::length_error&) {  // of a vector with more elements than there are bytes
+    report_shortage();
+    return kUserError;
   } catch (const std::exception& error) {
     report("tare: bug: ", error.what());
     return kBug;

@@ -121,7 +121,10 @@ SimulatedGraph simulate_all(const Graph& model, Config config, const Toolkit& to
   config.weights.block = 0;  // operands in float have no statistics
   config.objective = Objective::kCoverage;
   const Target target = read_target(config.target);
-  return simulate(prepare(model, toolkit), config, target, toolkit.patterns);
+  require_numbers(model);
+  const Graph prepared = prepare(model, toolkit);
+  require_numbers(prepared);
+  return simulate(prepared, config, target, toolkit.patterns);
 }
 
 }  // namespace tare

@@ -2,6 +2,7 @@
 
 #include "simulate/dynamic_product.h"
 #include "simulate/target_operator.h"
+#include "simulate/unquantizable.h"
 #include "simulate/weight_blocks.h"
 
 #include <algorithm>
@@ -27,7 +28,11 @@ std::set<std::string> matched_nodes(const Graph& graph, const std::string& text)
 
 Settings::Settings(const Graph& graph, const Config& config, const Target& target,
                    const std::set<std::string>& float_nodes)
-    : graph_(&graph), config_(&config), target_(&target), float_nodes_(float_nodes) {
+    : graph_(&graph),
+      config_(&config),
+      target_(&target),
+      float_nodes_(float_nodes),
+      unquantizable_(unquantizable_nodes(graph)) {
   for (const LayerRule& rule : config.layers) {
     layer_nodes_.push_back(rule.pattern.empty() ? std::set<std::string>{}
                                                 : matched_nodes(graph, rule.pattern));
@@ -76,6 +81,9 @@ bool Settings::keeps_float(const Node& node) const {
 }
 
 std::string Settings::float_reason(const Node& node) const {
+  if (const auto found = unquantizable_.find(node.outputs[0]); found != unquantizable_.end()) {
+    return found->second;
+  }
   if (float_nodes_.contains(node.name)) {
     return "the error of integers here is not worth the time that they save";
   }
@@ -99,7 +107,7 @@ std::string Settings::float_reason(const Node& node) const {
 }
 
 bool Settings::is_kept_float(const Node& node, const LayerRule* found) const {
-  return float_nodes_.contains(node.name) ||
+  return unquantizable_.contains(node.outputs[0]) || float_nodes_.contains(node.name) ||
          (found != nullptr && found->keep_float.value_or(false));
 }
 

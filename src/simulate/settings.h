@@ -62,6 +62,7 @@ class Settings {
   const Target* target_;
   std::vector<std::set<std::string>> layer_nodes_;  ///< per rule: nodes its pattern matches
   std::set<std::string> float_nodes_;
+  std::map<ValueId, std::string> unquantizable_;     ///< see unquantizable_nodes()
   std::map<std::string, std::string> target_float_;  ///< node and why the target keeps it float
 };
 
