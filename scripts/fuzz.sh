@@ -11,7 +11,7 @@ if [ $# -lt 1 ]; then
 fi
 seconds=$1
 shift
-[ $# -gt 0 ] || set -- config onnx quantize samples statistics table text tflite
+[ $# -gt 0 ] || set -- config mutants onnx quantize samples statistics table text tflite
 
 cmake --preset fuzz >&2
 cmake --build --preset fuzz >&2

@@ -1,6 +1,10 @@
 #include "configuration.h"
 
+#include "tare/memory.h"
 #include "tare/pipeline.h"
+#include "tare/plugins.h"
+
+#include <algorithm>
 
 namespace tare::cli {
 
@@ -15,7 +19,13 @@ std::vector<Flag> config_flags() {
           {.name = "set",
            .value = "KEY=VALUE",
            .summary = "one key of the configuration, such as activations.calibrator=percentile",
-           .repeated = true}};
+           .repeated = true},
+          {.name = "plugin",
+           .value = "FILE",
+           .summary = "a calibrator or metric of your own: a shared object",
+           .repeated = true},
+          {.name = "allow-plugins",
+           .summary = "run the plug-ins that the configuration file names"}};
 }
 
 std::vector<Flag> calibrating_flags() {
@@ -24,9 +34,21 @@ std::vector<Flag> calibrating_flags() {
   return flags;
 }
 
+std::vector<std::filesystem::path> plugins_of(const Options& options) {
+  const std::string config = options.text("config");
+  const std::vector<std::string>& overrides = options.all("set");
+  if (!options.has("allow-plugins")) {
+    refuse_plugins_of_file(config, overrides);
+  }
+  std::vector<std::filesystem::path> plugins = read_plugins(config, overrides);
+  const std::vector<std::string>& own = options.all("plugin");
+  plugins.insert(plugins.end(), own.begin(), own.end());
+  return plugins;
+}
+
 Configuration read_configuration(const Options& options) {
   Toolkit toolkit = Toolkit::builtin();
-  load_plugins(read_plugins(options.text("config"), options.all("set")), toolkit);
+  load_plugins(plugins_of(options), toolkit);
   Config config =
       read_config(options.text("config"), options.all("set"), toolkit.calibrator_names());
   check_calibrators(config, toolkit.calibrators);
@@ -45,13 +67,13 @@ Configuration read_configuration(const Options& options) {
   if (options.has("memory")) {
     config.memory = *parse_bytes(options.text("memory"));
   }
+  set_memory_limit(std::max(config.memory, memory_limit()));
   return {std::move(config), std::move(toolkit)};
 }
 
 void add_configuration(const Options& options, CommandFiles& files) {
   files.reads(options.text("config"));
-  for (const std::filesystem::path& plugin :
-       read_plugins(options.text("config"), options.all("set"))) {
+  for (const std::filesystem::path& plugin : plugins_of(options)) {
     files.reads(plugin);
   }
 }

@@ -5,11 +5,12 @@
 #include "flags.h"
 #include "outputs.h"
 
+#include <filesystem>
 #include <vector>
 
 namespace tare::cli {
 
-/// --config --target --set
+/// --config --target --set --plugin --allow-plugins
 std::vector<Flag> config_flags();
 /// These and all else that says how a model is calibrated: --threads --samples --effort
 /// --memory
@@ -23,5 +24,7 @@ struct Configuration {
 Configuration read_configuration(const Options&);
 /// The files that these flags name: the configuration and its plug-ins.
 void add_configuration(const Options&, CommandFiles&);
+/// The plug-ins in that toolkit.
+std::vector<std::filesystem::path> plugins_of(const Options&);
 
 }  // namespace tare::cli

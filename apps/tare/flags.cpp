@@ -75,7 +75,9 @@ Flag effort_flag() {
 Flag memory_flag() {
   return {.name = "memory",
           .value = "SIZE",
-          .summary = "keep up to SIZE (as 2GiB) of what waits for later layers in memory",
+          .summary =
+              "keep up to SIZE (as 2GiB) of what waits for later layers in memory; "
+              "networks may take as much, too",
           .is_bytes = true};
 }
 

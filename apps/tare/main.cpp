@@ -1,4 +1,5 @@
 #include "tare/error.h"
+#include "tare/memory.h"
 
 #include "help.h"
 #include "interrupt.h"
@@ -12,6 +13,7 @@
 #include <exception>
 #include <filesystem>
 #include <new>
+#include <stdexcept>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -117,6 +119,12 @@ void report(const char* prefix, const std::string& message) {
   Console(false).say(text);
 }
 
+void report_shortage() {
+  report("tare: error: ", "not enough memory: this process may have " +
+                              memory_text(static_cast<double>(available_memory())) +
+                              "\n  hint: fewer threads need less, as do smaller inputs");
+}
+
 int guarded(const std::vector<std::string>& words) {
   try {
     require_processor();
@@ -134,7 +142,10 @@ int guarded(const std::vector<std::string>& words) {
     report("tare: error: ", printable(error.what()));
     return kUserError;
   } catch (const std::bad_alloc&) {
-    report("tare: error: ", "out of memory");
+    report_shortage();
+    return kUserError;
+  } catch (const std::length_error&) {  // of a vector with more elements than there are bytes
+    report_shortage();
     return kUserError;
   } catch (const std::exception& error) {
     report("tare: bug: ", printable(error.what()));

@@ -263,7 +263,7 @@ Config read_config(const std::filesystem::path&, const std::vector<std::string>&
 
 /// The `plugins` of a configuration, relative ones of a file beside that file. They come before
 /// the rest, since they add to the names that it may mention; what is wrong with it is left to
-/// read_config(). Throws Error(kIo) or Error(kInvalidConfig) when the file is no YAML.
+/// read_config(), trust to plugins.h. Throws Error(kIo), Error(kInvalidConfig) for no YAML.
 std::vector<std::filesystem::path> read_plugins(const std::filesystem::path&,
                                                 const std::vector<std::string>& overrides);
 

@@ -28,15 +28,15 @@ class Dataset {
   /// [count, ...shape]. Throws Error(kInvalidData), naming sample and position, on NaN or
   /// infinity; Error(kIo) when the file cannot be read.
   virtual Tensor read(const std::string& input, std::size_t first, std::size_t count) const = 0;
-  /// One int64 per sample; nothing when the data carries no labels.
+  /// One int64 per sample; nothing without labels. Error(kInvalidData): they are others.
   virtual std::optional<std::vector<std::int64_t>> labels() const = 0;
 };
 
 /// Opens an HDF5 file: one dataset per input, first dimension = sample. Integer datasets with
 /// attributes `mean` and `std` (scalar, or one value per channel = axis 1 of the batch) are
-/// normalized as (u - mean) / std. `labels` (integer) is not an input. Reads by hyperslab.
+/// normalized as (u - mean) / std. `labels` is not an input, and judged by labels() alone.
 /// Throws Error(kIo) when it is not a readable HDF5 file, Error(kInvalidData) when it holds no
-/// samples, or inputs whose sample counts differ.
+/// samples, or inputs whose sample counts differ. Reads by hyperslab.
 std::unique_ptr<Dataset> open_dataset(const std::filesystem::path&);
 
 /// The samples [first, first + count) of a dataset that has to outlive it, as one of their own.

@@ -46,7 +46,7 @@ struct ExecuteOptions {
 /// any number of threads may run it at once, each with a workspace of its own.
 class Executable {
  public:
-  /// Throws Error(kUnsupported) naming every node that no kernel takes.
+  /// Throws Error(kUnsupported) naming nodes without kernel, or for more than memory_limit().
   explicit Executable(const Graph&, const ExecuteOptions& = {});
   ~Executable();
   Executable(Executable&&) noexcept;

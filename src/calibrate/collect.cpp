@@ -9,6 +9,7 @@
 #include "calibrate/observed.h"
 #include "calibrate/sample_digests.h"
 #include "execute/feed.h"
+#include "execute/workers.h"
 
 #include <algorithm>
 #include <mutex>
@@ -94,7 +95,7 @@ Collector::Collector(const SimulatedGraph& simulated, int threads)
       model_(model_digest(graph_)),
       watched_(watched_values(simulated)),
       executable_(graph_, {.observe = watched_}),
-      workspaces_(static_cast<std::size_t>(thread_count(threads))) {
+      workspaces_(static_cast<std::size_t>(worker_count(executable_, threads))) {
   // Names are looked up once.
   for (const ValueId value : watched_) {
     names_.push_back(graph_.name(value));

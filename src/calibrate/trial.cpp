@@ -2,6 +2,7 @@
 
 #include "base/parallel.h"
 #include "execute/feed.h"
+#include "execute/workers.h"
 #include "graph/scores.h"
 
 #include <algorithm>
@@ -66,7 +67,7 @@ Trial::Trial(const Graph& source, const Dataset& data, const CalibrateOptions& o
   inputs_.resize(count);
   exact_.resize(count);
   const Executable executable(up_to_scores(source));
-  parallel_for(count, threads_, [&](std::size_t, std::size_t i) {
+  parallel_for(count, worker_count(executable, threads_), [&](std::size_t, std::size_t i) {
     inputs_[i] = feed.read(order[i] * feed.runs() / count);
     exact_[i] = executable.run(inputs_[i]);
   });
@@ -80,7 +81,8 @@ std::vector<std::vector<double>> Trial::errors(const Executable& switchable,
   std::vector<std::vector<double>> result(settings.size(), std::vector<double>(count));
   std::vector<std::optional<Executable::Workspace>> workspaces(
       static_cast<std::size_t>(threads_));
-  parallel_for(settings.size() * count, threads_, [&](std::size_t worker, std::size_t i) {
+  const int workers = worker_count(switchable, threads_);
+  parallel_for(settings.size() * count, workers, [&](std::size_t worker, std::size_t i) {
     auto& workspace = workspaces[worker];
     if (!workspace) {
       workspace.emplace(switchable);

@@ -1,6 +1,7 @@
 #include "calibrate/walk.h"
 
 #include "base/parallel.h"
+#include "execute/workers.h"
 #include "graph/subgraph.h"
 
 #include <algorithm>
@@ -100,35 +101,36 @@ void SampleWalk::step(const Graph& graph, std::span<const ValueId> results,
   std::vector<Worker> workers(static_cast<std::size_t>(threads_));
   std::mutex mutex;
   std::size_t done = 0;
-  parallel_for(feed.chunks(), threads_, [&](std::size_t w, std::size_t chunk) {
-    Worker& worker = workers[w];
-    if (!worker.workspace) {
-      worker.workspace.emplace(executable);
-      for (const ValueId input : part.graph.inputs()) {
-        const TensorType& type = part.graph.type(input);
-        worker.inputs.emplace_back(type.dtype, type.shape);
-      }
-    }
-    feed.for_each_run(chunk, [&](std::size_t run, std::span<const Tensor> inputs) {
-      std::copy(inputs.begin(), inputs.end(), worker.inputs.begin());
-      for (std::size_t i = 0; i < part.waiting_inputs.size(); ++i) {
-        frontier_.read(run, part.waiting_inputs[i], worker.inputs[inputs.size() + i]);
-      }
-      (void)executable.run(*worker.workspace, worker.inputs,
-                           [&](std::size_t index, const TensorView& view) {
-                             if (index < results.size()) {
-                               take(w, run, index, view);
-                             } else {
-                               next.write(run, index - results.size(), view);
-                             }
-                           });
-    });
-    if (progress) {
-      const std::lock_guard lock(mutex);
-      done += feed.samples_in(chunk);
-      progress(done);
-    }
-  });
+  parallel_for(
+      feed.chunks(), worker_count(executable, threads_), [&](std::size_t w, std::size_t chunk) {
+        Worker& worker = workers[w];
+        if (!worker.workspace) {
+          worker.workspace.emplace(executable);
+          for (const ValueId input : part.graph.inputs()) {
+            const TensorType& type = part.graph.type(input);
+            worker.inputs.emplace_back(type.dtype, type.shape);
+          }
+        }
+        feed.for_each_run(chunk, [&](std::size_t run, std::span<const Tensor> inputs) {
+          std::copy(inputs.begin(), inputs.end(), worker.inputs.begin());
+          for (std::size_t i = 0; i < part.waiting_inputs.size(); ++i) {
+            frontier_.read(run, part.waiting_inputs[i], worker.inputs[inputs.size() + i]);
+          }
+          (void)executable.run(*worker.workspace, worker.inputs,
+                               [&](std::size_t index, const TensorView& view) {
+                                 if (index < results.size()) {
+                                   take(w, run, index, view);
+                                 } else {
+                                   next.write(run, index - results.size(), view);
+                                 }
+                               });
+        });
+        if (progress) {
+          const std::lock_guard lock(mutex);
+          done += feed.samples_in(chunk);
+          progress(done);
+        }
+      });
   spare_ = frontier_.take_file();
   frontier_ = std::move(next);
 }

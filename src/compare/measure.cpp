@@ -5,6 +5,8 @@
 #include "compare/metric_sums.h"
 #include "compare/outputs.h"
 #include "execute/feed.h"
+#include "execute/workers.h"
+#include "graph/usable_labels.h"
 
 #include <algorithm>
 #include <map>
@@ -164,7 +166,7 @@ Measured measure(const SideBySide& graphs, const Dataset& data,
   const Tasks tasks(graphs);
   const Executable executable(graphs.graph, {.observe = tasks.observed, .precise = true});
   const Feed feed(graphs.graph, data, options.samples);
-  const auto labels = data.labels();
+  const auto labels = usable_labels(data);
   const std::vector<bool> scores =
       find_scores(graphs.graph, graphs.graph.outputs().size() / 2, feed.batch());
   const std::size_t layers = graphs.layer_real.size();
@@ -174,7 +176,8 @@ Measured measure(const SideBySide& graphs, const Dataset& data,
     std::optional<OutputSums> outputs;
     std::optional<MetricSums> metrics;
   };
-  std::vector<Share> shares(static_cast<std::size_t>(thread_count(options.threads)));
+  std::vector<Share> shares(
+      static_cast<std::size_t>(worker_count(executable, options.threads)));
   std::mutex mutex;
   std::size_t done = 0;
   parallel_for(feed.chunks(), static_cast<int>(shares.size()),

@@ -2,6 +2,7 @@
 
 #include "base/parallel.h"
 #include "execute/feed.h"
+#include "execute/workers.h"
 #include "simulate/settings.h"
 
 #include <algorithm>
@@ -70,7 +71,8 @@ Magnitudes magnitudes(Graph graph, const std::vector<MigrationSite>& sites,
     std::optional<Executable::Workspace> workspace;
     Magnitudes largest;
   };
-  std::vector<Worker> workers(static_cast<std::size_t>(thread_count(trial.leading.threads)));
+  std::vector<Worker> workers(
+      static_cast<std::size_t>(worker_count(executable, trial.leading.threads)));
   parallel_for(feed.chunks(), static_cast<int>(workers.size()),
                [&](std::size_t w, std::size_t chunk) {
                  Worker& worker = workers[w];

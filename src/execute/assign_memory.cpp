@@ -56,6 +56,17 @@ std::vector<std::size_t> take_over(const Program& program) {
 
 }  // namespace
 
+double bytes_of_run(const Program& program) {
+  auto bytes = static_cast<double>(program.workspace_bytes);
+  for (const auto* ends : {&program.inputs, &program.outputs}) {
+    for (const Program::Interface& end : *ends) {
+      bytes += static_cast<double>(element_count(end.type.shape)) *
+               static_cast<double>(size_of(end.type.dtype));
+    }
+  }
+  return bytes;
+}
+
 void assign_memory(Program& program) {
   set_lifetimes(program);
   const std::vector<std::size_t> owner = take_over(program);

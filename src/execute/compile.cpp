@@ -1,5 +1,7 @@
 #include "tare/error.h"
+#include "tare/memory.h"
 
+#include "execute/failure.h"
 #include "execute/fuse.h"
 #include "execute/one_thread.h"
 #include "execute/program.h"
@@ -17,6 +19,10 @@ std::string describe(const Node& node) {
   return "node '" + node.name + "' (" + node.op + ")";
 }
 
+constexpr const char* kMoreMemory =
+    "half of what this process may have is taken unless '--memory' or 'calibration.memory' "
+    "says more";
+
 std::string types_of(const KernelRequest& request) {
   std::string text;
   for (const Operand& input : request.inputs) {
@@ -31,6 +37,16 @@ bool has_results(const KernelRequest& request) {
   return std::any_of(request.outputs.begin(), request.outputs.end(), [](const Operand& output) {
     return output && element_count(output.shape()) > 0;
   });
+}
+
+double result_bytes(const KernelRequest& request) {
+  double bytes = 0;
+  for (const Operand& output : request.outputs) {
+    bytes += output ? static_cast<double>(element_count(output.shape())) *
+                          static_cast<double>(size_of(output.dtype()))
+                    : 0;
+  }
+  return bytes;
 }
 
 class Compiler {
@@ -63,6 +79,8 @@ class Compiler {
   bool emit_fused(const Node&, std::span<const NodeId> folded, bool last_try);
   Work describe_work(const Node&, std::span<const NodeId> folded) const;
   void refuse(const Node&, std::string what, std::string expected = {});
+  std::string allowed() const;
+  void require_memory() const;
   void choose_layouts(Work&) const;
   Layout follow(const Work&) const;
   void commit(const Work&, std::unique_ptr<Kernel>);
@@ -79,6 +97,8 @@ class Compiler {
   std::map<ValueId, Tensor> converted_;        ///< constants
   std::map<std::size_t, std::size_t> writer_;  ///< buffer -> step
   Faults faults_;
+  bool too_large_ = false;
+  double limit_ = static_cast<double>(memory_limit());
 };
 
 std::set<ValueId> Compiler::kept_values() const {
@@ -121,14 +141,32 @@ Program Compiler::run() {
   for (const Unit& unit : fuse(graph_, live_order(kept), kept)) {
     emit(unit);
   }
-  faults_.raise(ErrorCode::kUnsupported);
+  if (!faults_.empty()) {
+    throw Error(ErrorCode::kUnsupported, faults_.all()).hint(too_large_ ? kMoreMemory : "");
+  }
   for (const ValueId output : graph_.outputs()) {
     program_.outputs.push_back(
         {graph_.name(output), graph_.type(output), place_of(output, Layout::kPlain)});
   }
   show_observed();
   assign_memory(program_);
+  require_memory();
   return std::move(program_);
+}
+
+std::string Compiler::allowed() const {
+  return "at most " + memory_text(limit_);
+}
+
+/// Values that must be there at once may need more together than each alone.
+void Compiler::require_memory() const {
+  const double bytes = bytes_of_run(program_);
+  if (bytes > limit_) {
+    throw Error(ErrorCode::kUnsupported, "",
+                "running the network would need " + memory_text(bytes))
+        .expected(allowed())
+        .hint(kMoreMemory);
+  }
 }
 
 /// As many folded nodes as some kernel takes; the others follow as steps of their own.
@@ -180,6 +218,13 @@ const Tensor* Compiler::constant(ValueId id) const {
 /// False when no kernel takes the node in this form; on the last try that is a fault.
 bool Compiler::emit_fused(const Node& node, std::span<const NodeId> folded, bool last_try) try {
   const Work work = describe_work(node, folded);
+  if (const double bytes = result_bytes(work.request); bytes > limit_) {
+    if (last_try) {  // before kernels make tables for results of this size
+      too_large_ = true;
+      refuse(node, "its result would need " + memory_text(bytes), allowed());
+    }
+    return false;
+  }
   bool known = false;
   for (const KernelInfo* info : kernels_for(work.request)) {
     if (!folded.empty() && !info->fuses_post_ops) {
@@ -210,7 +255,7 @@ bool Compiler::emit_fused(const Node& node, std::span<const NodeId> folded, bool
   error.at(describe(node));
   throw;
 } catch (const std::exception& error) {
-  throw Error(ErrorCode::kInternal, describe(node), error.what());
+  throw failure(describe(node), error);
 }
 
 /// Goes on with the next nodes, so that all faults are reported at once.

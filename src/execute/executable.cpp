@@ -2,6 +2,7 @@
 #include "tare/execute.h"
 
 #include "base/check.h"
+#include "execute/failure.h"
 #include "execute/flush_denormals.h"
 #include "execute/one_thread.h"
 #include "execute/program.h"
@@ -125,7 +126,7 @@ void run_step(const Step& step, const Buffers& buffers) try {
   error.at(step.where);
   throw;
 } catch (const std::exception& error) {
-  throw Error(ErrorCode::kInternal, step.where, error.what());
+  throw failure(step.where, error);
 }
 
 }  // namespace

@@ -44,7 +44,8 @@ void check_input(const std::string& name, const TensorType& type, const Dataset&
     faults.add(where, "has no dataset of that name; the data holds " + names_of(data));
     return;
   }
-  const Shape wanted(type.shape.begin() + 1, type.shape.end());
+  const bool is_scalar = type.shape.empty();
+  const Shape wanted(type.shape.begin() + (is_scalar ? 0 : 1), type.shape.end());
   if (element_count(given->shape) != element_count(wanted) || given->shape != wanted) {
     faults.add(where, "samples have shape " + to_string(given->shape), to_string(wanted));
   }
@@ -61,13 +62,9 @@ Feed::Feed(const Graph& graph, const Dataset& data, std::size_t samples, std::si
   Faults faults;
   for (const ValueId id : graph.inputs()) {
     const TensorType& type = graph.type(id);
-    if (type.shape.empty()) {
-      faults.add("input '" + graph.name(id) + "'", "is a scalar",
-                 "a first dimension for samples");
-      continue;
-    }
     check_input(graph.name(id), type, data, faults);
-    const auto batch = static_cast<std::size_t>(type.shape[0]);
+    // A scalar has no place for more than one sample.
+    const auto batch = static_cast<std::size_t>(type.shape.empty() ? 1 : type.shape[0]);
     if (!inputs_.empty() && batch != batch_) {
       faults.add("input '" + graph.name(id) + "'",
                  "takes " + std::to_string(batch) + " samples",
@@ -111,7 +108,23 @@ std::size_t Feed::samples_in(std::size_t chunk) const {
   return runs_in(chunk) * batch_;
 }
 
-std::vector<Tensor> Feed::read(std::size_t first_run, std::size_t runs) const {
+std::vector<Tensor> Feed::read(std::size_t run) const {
+  return inputs_of(read_rows(run, 1), 0);
+}
+
+std::vector<Tensor> Feed::inputs_of(std::span<const Tensor> rows, std::size_t run) const {
+  std::vector<Tensor> inputs(inputs_.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    inputs[i] = rows[i].rows(static_cast<std::int64_t>(run * batch_),
+                             static_cast<std::int64_t>(batch_));
+    if (inputs_[i].type.shape.empty()) {
+      inputs[i] = inputs[i].reshaped({});
+    }
+  }
+  return inputs;
+}
+
+std::vector<Tensor> Feed::read_rows(std::size_t first_run, std::size_t runs) const {
   std::vector<Tensor> result;
   for (const Input& input : inputs_) {
     result.push_back(
@@ -124,14 +137,9 @@ std::vector<Tensor> Feed::read(std::size_t first_run, std::size_t runs) const {
 void Feed::for_each_run(
     std::size_t chunk,
     const std::function<void(std::size_t run, std::span<const Tensor> inputs)>& body) const {
-  const std::vector<Tensor> all = read(first_run(chunk), runs_in(chunk));
-  std::vector<Tensor> inputs(inputs_.size());
+  const std::vector<Tensor> rows = read_rows(first_run(chunk), runs_in(chunk));
   for (std::size_t run = 0; run < runs_in(chunk); ++run) {
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      inputs[i] = all[i].rows(static_cast<std::int64_t>(run * batch_),
-                              static_cast<std::int64_t>(batch_));
-    }
-    body(first_run(chunk) + run, inputs);
+    body(first_run(chunk) + run, inputs_of(rows, run));
   }
 }
 

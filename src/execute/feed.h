@@ -12,8 +12,8 @@
 namespace tare {
 
 /// Cuts a data set into runs of a graph. A graph whose inputs have first extent B takes B
-/// samples per run; samples that do not fill a run are left out. Consecutive runs form chunks,
-/// the unit in which files are read and threads share the work.
+/// samples per run, one with scalar inputs one; samples that do not fill a run are left out.
+/// Consecutive runs form chunks, the unit in which files are read and threads share the work.
 class Feed {
  public:
   /// Samples [first, samples) of the data; `samples` 0 means all. Throws Error(kInvalidData)
@@ -34,14 +34,15 @@ class Feed {
       const std::function<void(std::size_t run, std::span<const Tensor> inputs)>& body) const;
 
   /// Reads one run: the graph's inputs.
-  std::vector<Tensor> read(std::size_t run) const { return read(run, 1); }
+  std::vector<Tensor> read(std::size_t run) const;
 
  private:
   struct Input {
     std::string name;
     TensorType type;
   };
-  std::vector<Tensor> read(std::size_t first_run, std::size_t runs) const;
+  std::vector<Tensor> read_rows(std::size_t first_run, std::size_t runs) const;
+  std::vector<Tensor> inputs_of(std::span<const Tensor> rows, std::size_t run) const;
   std::size_t first_run(std::size_t chunk) const { return chunk * runs_per_chunk_; }
   std::size_t runs_in(std::size_t chunk) const;
 

@@ -63,6 +63,9 @@ struct Program {
   std::size_t workspace_bytes = 0;
 };
 
+/// What one run has in memory beside constants: a workspace, inputs and results.
+double bytes_of_run(const Program&);
+
 /// Chooses kernels and layouts, fuses, and plans memory. Throws Error(kUnsupported) naming
 /// every node that no kernel takes.
 Program compile(const Graph&, const ExecuteOptions&);

@@ -1,11 +1,13 @@
 #include "tare/config.h"
 
 #include "tare/error.h"
+#include "tare/plugins.h"
 
 #include "io/config_reader.h"
 #include "io/config_schema.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace tare {
 namespace {
@@ -70,33 +72,64 @@ void check_together(const Config& config, const std::string& where, ConfigFaults
   }
 }
 
-/// Adds what the tree lists under `plugins`; a faulty tree adds nothing.
-void add_plugins(const YamlNode& root, const std::filesystem::path& folder,
-                 std::vector<std::filesystem::path>& plugins) {
-  for (const auto& [key, value] : root.entries) {
-    if (key.text == "plugins" && value.kind == YamlNode::Kind::kList) {
-      plugins.clear();
-      for (const YamlNode& item : value.items) {
-        plugins.push_back(folder / item.text);
-      }
+/// What the tree lists under `plugins`; null where it lists nothing, or what is no list.
+const YamlNode* listed_plugins(const YamlNode& root) {
+  const auto found = std::find_if(root.entries.begin(), root.entries.end(), [](const auto& e) {
+    return e.first.text == "plugins" && e.second.kind == YamlNode::Kind::kList;
+  });
+  return found == root.entries.end() ? nullptr : &found->second;
+}
+
+std::vector<std::filesystem::path> plugin_files(const YamlNode& list,
+                                                const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> files;
+  for (const YamlNode& item : list.items) {
+    files.push_back(folder / item.text);
+  }
+  return files;
+}
+
+/// What overrides list in place of the file; nothing where they list nothing.
+std::optional<std::vector<std::filesystem::path>> plugins_of(
+    const std::vector<std::string>& overrides) {
+  std::optional<std::vector<std::filesystem::path>> given;
+  for (const std::string& text : overrides) {
+    const YamlNode node = text.starts_with("plugins=") ? parse_override(text) : YamlNode{};
+    if (const YamlNode* list = listed_plugins(node)) {
+      given = plugin_files(*list, {});
     }
   }
+  return given;
 }
 
 }  // namespace
 
 std::vector<std::filesystem::path> read_plugins(const std::filesystem::path& path,
                                                 const std::vector<std::string>& overrides) {
-  std::vector<std::filesystem::path> plugins;
-  if (!path.empty()) {
-    add_plugins(read_yaml(path), path.parent_path(), plugins);
+  if (const auto given = plugins_of(overrides); given || path.empty()) {
+    return given.value_or(std::vector<std::filesystem::path>{});
   }
-  for (const std::string& text : overrides) {
-    if (text.starts_with("plugins=")) {
-      add_plugins(parse_override(text), {}, plugins);
-    }
+  const YamlNode root = read_yaml(path);
+  const YamlNode* list = listed_plugins(root);
+  return list == nullptr ? std::vector<std::filesystem::path>{}
+                         : plugin_files(*list, path.parent_path());
+}
+
+void refuse_plugins_of_file(const std::filesystem::path& path,
+                            const std::vector<std::string>& overrides) {
+  if (path.empty() || plugins_of(overrides)) {
+    return;
   }
-  return plugins;
+  const YamlNode root = read_yaml(path);
+  const YamlNode* list = listed_plugins(root);
+  Faults faults;
+  for (const YamlNode& item : list != nullptr ? list->items : std::vector<YamlNode>{}) {
+    faults.add(item.where, "plug-in '" + item.text + "' would run as part of this program");
+  }
+  if (!faults.empty()) {
+    throw Error(ErrorCode::kInvalidConfig, faults.all())
+        .hint("give '--allow-plugins' if you trust this file and what it names");
+  }
 }
 
 Schedule schedule_of(const Config& config) {

@@ -175,7 +175,7 @@ void describe(Visitor& visit, Config& config, const KnownNames& known) {
               "network in one pass; auto: sequential unless the effort is fast");
     inner.key("memory", config.memory, byte_size(),
               "of values that wait for later layers, what may stay in memory; the rest waits "
-              "in a temporary file");
+              "in a temporary file. Networks may take as much, too");
     inner.key("samples", config.samples, count_or_all(), "how many samples to use");
   });
   visit.section("accuracy", "what is done against the loss", [&](auto& inner) {
@@ -222,7 +222,8 @@ void describe(Visitor& visit, Config& config, const KnownNames& known) {
   visit.numbers("dims", config.dims, integer(1),
                 "extent of each symbolic dimension of the model");
   visit.texts("plugins", config.plugins,
-              "shared objects with calibrators or metrics of your own");
+              "shared objects with calibrators or metrics of your own; they run code, so that "
+              "those of a file need '--allow-plugins'");
   visit.list(
       "layers", config.layers,
       "exceptions; those that match one node are merged key by key, and the later ones win",

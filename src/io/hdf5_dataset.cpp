@@ -205,6 +205,8 @@ struct Contents {
   Handle file;
   std::vector<Source> sources;
   std::optional<Source> labels;
+  /// What is wrong with the labels, for those who need them.
+  std::optional<Error> labels_fault;
 };
 
 void require_labels(const Source& labels) {
@@ -216,22 +218,29 @@ void require_labels(const Source& labels) {
   }
 }
 
+void read_labels(hdf5::NamedDataset named, Contents& contents) {
+  try {
+    Source source = describe(contents.file, std::move(named));
+    require_labels(source);
+    contents.labels = std::move(source);
+  } catch (Error& error) {
+    contents.labels_fault = error;
+  }
+}
+
 Contents read_contents(const std::filesystem::path& path) {
   Contents contents;
   contents.file =
       owned(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), "is not a readable HDF5 file");
   Faults faults;
   for (hdf5::NamedDataset& named : hdf5::datasets(contents.file)) {
-    const bool is_labels = named.name == "labels";
-    const std::string place = (is_labels ? "dataset '" : "input '") + named.name + "'";
+    if (named.name == "labels") {
+      read_labels(std::move(named), contents);
+      continue;
+    }
+    const std::string place = "input '" + named.name + "'";
     try {
-      Source source = describe(contents.file, std::move(named));
-      if (is_labels) {
-        require_labels(source);
-        contents.labels = std::move(source);
-      } else {
-        contents.sources.push_back(std::move(source));
-      }
+      contents.sources.push_back(describe(contents.file, std::move(named)));
     } catch (const Error& error) {
       for (const Fault& fault : error.faults()) {
         faults.add(place, fault.what, fault.expected);
@@ -242,24 +251,26 @@ Contents read_contents(const std::filesystem::path& path) {
   return contents;
 }
 
-void require_equal_counts(const Contents& contents) {
+void require_equal_counts(Contents& contents) {
   if (contents.sources.empty()) {
     throw invalid("holds no inputs").expected("one dataset per model input");
   }
   const Source& first = contents.sources.front();
-  Faults faults;
-  const auto compare = [&](const Source& source) {
-    if (source.samples != first.samples) {
-      faults.add("dataset '" + source.input.name + "'",
-                 "holds " + std::to_string(source.samples) + " samples",
-                 std::to_string(first.samples) + " as in '" + first.input.name + "'");
-    }
+  const auto found = [](const Source& source) {
+    return "holds " + std::to_string(source.samples) + " samples";
   };
-  std::for_each(contents.sources.begin(), contents.sources.end(), compare);
-  if (contents.labels) {
-    compare(*contents.labels);
+  const std::string wanted =
+      std::to_string(first.samples) + " as in '" + first.input.name + "'";
+  Faults faults;
+  for (const Source& source : contents.sources) {
+    if (source.samples != first.samples) {
+      faults.add("dataset '" + source.input.name + "'", found(source), wanted);
+    }
   }
   faults.raise(ErrorCode::kInvalidData);
+  if (contents.labels && contents.labels->samples != first.samples) {
+    contents.labels_fault = invalid(found(*contents.labels)).expected(wanted);
+  }
 }
 
 /// Samples [first, first + count) as `dtype`, converted by HDF5 where the file has another
@@ -334,6 +345,9 @@ class Hdf5Dataset final : public Dataset {
   }
 
   std::optional<std::vector<std::int64_t>> labels() const override try {
+    if (contents_.labels_fault) {
+      throw Error(*contents_.labels_fault);
+    }
     if (!contents_.labels) {
       return std::nullopt;
     }

@@ -12,6 +12,16 @@ struct Link {
   bool is_external = false;
 };
 
+/// Data of the dataset that lie in other files, which may be any files of the user.
+void require_inside(const Handle& dataset, const std::string& name) {
+  const Handle properties = owned(H5Dget_create_plist(dataset.get()), "its storage");
+  const bool is_virtual = H5Pget_layout(properties.get()) == H5D_VIRTUAL;
+  if (is_virtual || checked(H5Pget_external_count(properties.get()), "its storage") != 0) {
+    throw Error(ErrorCode::kInvalidData, "'" + name + "'", "has its elements in other files")
+        .expected("a dataset that holds them");
+  }
+}
+
 herr_t take_link(hid_t, const char* name, const H5L_info_t* info, void* links) {
   auto& list = *static_cast<std::vector<Link>*>(links);
   list.push_back({name, info->type != H5L_TYPE_HARD && info->type != H5L_TYPE_SOFT});
@@ -46,6 +56,7 @@ class Walk {
                           "'" + name + "' cannot be opened");
     switch (H5Iget_type(object.get())) {
       case H5I_DATASET:
+        require_inside(object, name);
         found_.push_back({name, std::move(object)});
         break;
       case H5I_GROUP:

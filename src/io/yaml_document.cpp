@@ -2,10 +2,9 @@
 
 #include "tare/error.h"
 
-#include "base/files.h"
+#include "base/input_file.h"
 
 #include <algorithm>
-#include <fstream>
 #include <optional>
 #include <sstream>
 
@@ -178,15 +177,12 @@ YamlNode parse_yaml(const std::string& text, const YamlSource& source) {
 }
 
 YamlNode read_yaml(const std::filesystem::path& path, std::size_t mebibytes) {
-  require_readable(path);
-  std::ifstream file(path, std::ios::binary);
-  if (std::filesystem::file_size(path) > mebibytes << 20U) {
+  const InputFile file(path);
+  if (file.size() > mebibytes << 20U) {
     throw Error(ErrorCode::kIo, path.string(),
                 "is larger than " + std::to_string(mebibytes) + " MiB");
   }
-  std::ostringstream text;
-  text << file.rdbuf();
-  return parse_yaml(text.str(), {path.string()});
+  return parse_yaml(file.contents(), {path.string()});
 }
 
 }  // namespace tare

@@ -2,7 +2,7 @@
 
 #include "tare/error.h"
 
-#include "onnx/check_window.h"
+#include "onnx/check_request.h"
 #include "onnx/node_proto.h"
 #include "onnx/tensor_proto.h"
 
@@ -10,6 +10,7 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <new>
 #include <string_view>
 
 #include <onnx/defs/schema.h>
@@ -106,59 +107,6 @@ std::string own_words(std::string_view message) {
   return result;
 }
 
-/// The inference functions divide by some of these.
-void check_attributes(const Attributes& attributes) {
-  for (const auto* name : {"strides", "dilations", "kernel_shape"}) {
-    const auto values = attributes.integers(name, {});
-    if (std::any_of(values.begin(), values.end(), [](auto v) { return v <= 0; })) {
-      throw Error(ErrorCode::kInvalidModel, "",
-                  "attribute '" + std::string(name) + "' is " + to_string(values))
-          .expected("values above 0");
-    }
-  }
-  for (const auto* name : {"group", "blocksize"}) {
-    if (attributes.integer(name, 1) <= 0) {
-      throw Error(ErrorCode::kInvalidModel, "",
-                  "attribute '" + std::string(name) + "' is " +
-                      std::to_string(attributes.integer(name)))
-          .expected("a value above 0");
-    }
-  }
-}
-
-void check_within(const char* name, std::int64_t value, std::int64_t low, std::int64_t high) {
-  if (value < low || value > high) {
-    throw Error(ErrorCode::kInvalidModel, "",
-                "attribute '" + std::string(name) + "' is " + std::to_string(value))
-        .expected("a value from " + std::to_string(low) + " to " + std::to_string(high));
-  }
-}
-
-/// The inference functions of these operators use them as indices, unchecked.
-void check_indices_and_ranks(const InferenceRequest& request) {
-  std::vector<std::int64_t> ranks;
-  for (const KnownOperand& operand : request.operands) {
-    ranks.push_back(
-        operand.type != nullptr ? static_cast<std::int64_t>(operand.type->shape.size()) : 0);
-  }
-  if (request.op == "LayerNormalization" && !ranks.empty()) {
-    check_within("axis", request.attributes.integer("axis", -1), -ranks[0], ranks[0] - 1);
-  }
-  if (request.op == "GatherND" && ranks.size() == 2) {
-    check_within("batch_dims", request.attributes.integer("batch_dims", 0), 0,
-                 std::min(ranks[0], ranks[1]) - 1);
-  }
-  constexpr std::array kConvolutions{"Conv", "ConvInteger", "ConvTranspose"};
-  const bool convolves =
-      std::find(kConvolutions.begin(), kConvolutions.end(), request.op) != kConvolutions.end();
-  if (convolves && ranks.size() > 1 && (ranks[0] < 3 || ranks[0] != ranks[1])) {
-    throw Error(ErrorCode::kInvalidModel, "",
-                "data of rank " + std::to_string(ranks[0]) + " and weight of rank " +
-                    std::to_string(ranks[1]))
-        .expected("the same rank of 3 or more");
-  }
-}
-
 /// Operands that the schema gives the same type variable must have the same element type.
 void check_operand_types(const onnx::OpSchema& schema,
                          const std::vector<KnownOperand>& operands) {
@@ -207,7 +155,6 @@ TensorType static_type(const onnx::TypeProto& proto) {
 
 std::vector<TensorType> infer_with_schema(const InferenceRequest& request,
                                           const onnx::OpSchema& schema) {
-  check_window(request);
   onnx::NodeProto node = to_node_proto(request.name, request.op, request.attributes);
   for (const KnownOperand& operand : request.operands) {
     node.add_input(operand.type != nullptr ? "operand" : "");
@@ -272,33 +219,6 @@ bool is_in_blocks(const InferenceRequest& request) {
   return request.op == "DequantizeLinear" && request.attributes.has("block_size");
 }
 
-void check_blocks(const InferenceRequest& request) {
-  const std::int64_t block = request.attributes.integer("block_size", 0);
-  if (block <= 0) {
-    throw Error(ErrorCode::kInvalidModel, "",
-                "attribute 'block_size' is " + std::to_string(block))
-        .expected("a value above 0");
-  }
-  if (request.operands.size() < 2 || request.operands[0].type == nullptr ||
-      request.operands[1].type == nullptr) {
-    throw Error(ErrorCode::kInvalidModel, "", "an operand is missing");
-  }
-  Shape wanted = request.operands[0].type->shape;
-  const auto rank = static_cast<std::int64_t>(wanted.size());
-  const std::int64_t axis = request.attributes.integer("axis", 1);
-  check_within("axis", axis, -rank, rank - 1);
-  std::int64_t& extent = wanted[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)];
-  extent = extent / block + (extent % block == 0 ? 0 : 1);
-  for (std::size_t i = 1; i < request.operands.size(); ++i) {
-    const TensorType* type = request.operands[i].type;
-    if (type != nullptr && type->shape != wanted) {
-      throw Error(ErrorCode::kInvalidModel, "",
-                  "operand " + std::to_string(i) + " has shape " + to_string(type->shape))
-          .expected(to_string(wanted));
-    }
-  }
-}
-
 std::vector<TensorType> infer_in_blocks(const InferenceRequest& request) {
   check_blocks(request);
   Attributes attributes = request.attributes;
@@ -322,8 +242,7 @@ std::size_t required_results(const std::string& op) {
 }
 
 std::vector<TensorType> infer_types(const InferenceRequest& request) {
-  check_attributes(request.attributes);
-  check_indices_and_ranks(request);
+  check_request(request);
   if (request.op == "Gelu") {
     return infer_gelu(request);
   }
@@ -340,6 +259,8 @@ std::vector<TensorType> infer_types(const InferenceRequest& request) {
   try {
     return infer_with_schema(request, *schema);
   } catch (const Error&) {
+    throw;
+  } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
     throw Error(ErrorCode::kInvalidModel, "", own_words(error.what()));

@@ -77,6 +77,13 @@ class Binder {
         input.dimensions->push_back({std::nullopt, dimension_symbol(input.name, axis)});
       }
     }
+    if (input.dimensions->empty()) {  // one number for each run
+      if (!sample.empty()) {
+        faults_.add(where(input), "its samples have shape " + to_string(sample),
+                    "single numbers");
+      }
+      return;
+    }
     if (input.dimensions->size() != sample.size() + 1) {
       faults_.add(where(input), "its samples have shape " + to_string(sample),
                   "rank " + std::to_string(input.dimensions->size() - 1));

@@ -1,6 +1,7 @@
 #include "tare/error.h"
 #include "tare/onnx.h"
 
+#include "base/input_file.h"
 #include "graph/packed.h"
 #include "onnx/builder.h"
 #include "onnx/constants.h"
@@ -14,7 +15,6 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <set>
@@ -30,18 +30,10 @@ constexpr int kNewestOpset = 22;
 /// The one after it added nothing but bfloat16, and engines fuse more of this one.
 constexpr int kNewestForm = 21;
 
-onnx::ModelProto parse_model(const std::filesystem::path& path) {
-  std::error_code status;
-  const bool regular = std::filesystem::is_regular_file(path, status);
-  std::ifstream file(path, std::ios::binary);
-  if (!regular || !file) {
-    throw Error(
-        ErrorCode::kIo, "",
-        std::filesystem::exists(path, status) ? "cannot be read" : "there is no such file");
-  }
+onnx::ModelProto parse_model(const InputFile& file) {
   onnx::ModelProto model;
   const google::protobuf::LogSilencer silent;
-  if (!model.ParseFromIstream(&file)) {
+  if (!model.ParseFromFileDescriptor(file.descriptor())) {
     throw Error(ErrorCode::kInvalidModel, "", "is not an ONNX model, or is cut short");
   }
   if (!model.has_graph()) {
@@ -69,6 +61,18 @@ int checked_opset(const onnx::ModelProto& model) {
                   std::to_string(kNewestOpset));
   }
   return static_cast<int>(*opset);
+}
+
+/// Learned models of other kinds are stored in this format too.
+void require_network(const onnx::ModelProto& model) {
+  for (const onnx::NodeProto& node : model.graph().node()) {
+    const bool is_trees = node.op_type().starts_with("TreeEnsemble");
+    if (node.domain() == "ai.onnx.ml" && (is_trees || node.op_type().starts_with("SVM"))) {
+      throw Error(ErrorCode::kUnsupported, place_of(node),
+                  std::string("this is no neural network but ") +
+                      (is_trees ? "decision trees" : "a support vector machine"));
+    }
+  }
 }
 
 /// What is not supported, each thing once with the number of nodes it was met at.
@@ -111,7 +115,12 @@ class Importer {
         options_(options),
         opset_(std::min(checked_opset(model), kNewestForm)),
         source_(model.graph()),
-        builder_(options, source_.names) {}
+        builder_(options, source_.names) {
+    for (const onnx::FunctionProto& function : model.functions()) {
+      const bool is_onnx = in_default_domain(function.domain());
+      functions_.emplace(is_onnx ? std::string() : function.domain(), function.name());
+    }
+  }
 
   Graph run() {
     Graph& graph = builder_.graph();
@@ -144,6 +153,11 @@ class Importer {
   void add_node(const onnx::NodeProto& node) {
     const std::string& name = source_.node_names.at(&node);
     try {
+      if (is_function(node)) {
+        throw Error(
+            ErrorCode::kUnsupported, "",
+            "function '" + operator_name(node) + "' of the model itself is not supported");
+      }
       const bool is_onnx = in_default_domain(node.domain());
       const bool is_quantized =
           is_quantized_operator(is_onnx ? std::string() : node.domain(), node.op_type());
@@ -179,9 +193,16 @@ class Importer {
         throw;
       }
       const std::string what = error.faults().front().what;
-      const bool names_operator = what.starts_with("operator '");
+      const bool names_operator =
+          what.starts_with("operator '") || what.starts_with("function '");
       unsupported_.add(names_operator ? what : operator_name(node) + ": " + what, name);
     }
+  }
+
+  /// Whether the model says itself what this operator computes, even one of ONNX.
+  bool is_function(const onnx::NodeProto& node) const {
+    const bool is_onnx = in_default_domain(node.domain());
+    return functions_.contains({is_onnx ? std::string() : node.domain(), node.op_type()});
   }
 
   static Error unsupported_operator(const onnx::NodeProto& node) {
@@ -308,6 +329,7 @@ class Importer {
   int opset_;
   Source source_;
   GraphBuilder builder_;
+  std::set<std::pair<std::string, std::string>> functions_;  ///< of the model: domain, name
   std::set<std::string> broken_constants_;
   Unsupported unsupported_;
   Faults faults_;
@@ -316,8 +338,10 @@ class Importer {
 }  // namespace
 
 Graph read_onnx(const std::filesystem::path& path, const ReadOptions& options) {
+  const InputFile file(path);
   try {
-    const onnx::ModelProto model = parse_model(path);
+    const onnx::ModelProto model = parse_model(file);
+    require_network(model);
     return Importer(model, path.parent_path(), options).run();
   } catch (Error& error) {
     error.at(path.string());
@@ -326,8 +350,9 @@ Graph read_onnx(const std::filesystem::path& path, const ReadOptions& options) {
 }
 
 std::map<std::string, std::string> read_metadata(const std::filesystem::path& path) {
+  const InputFile file(path);
   try {
-    const onnx::ModelProto model = parse_model(path);
+    const onnx::ModelProto model = parse_model(file);
     std::map<std::string, std::string> metadata;
     for (const auto& entry : model.metadata_props()) {
       metadata[entry.key()] = entry.value();
@@ -340,12 +365,13 @@ std::map<std::string, std::string> read_metadata(const std::filesystem::path& pa
 }
 
 std::set<std::filesystem::path> external_files(const std::filesystem::path& path) {
+  const InputFile file(path);
   try {
-    const onnx::ModelProto model = parse_model(path);
+    const onnx::ModelProto model = parse_model(file);
     std::set<std::filesystem::path> files;
     const auto add = [&](const onnx::TensorProto& tensor) {
-      if (auto file = external_file(tensor, path.parent_path())) {
-        files.insert(*std::move(file));
+      if (auto data = external_file(tensor, path.parent_path())) {
+        files.insert(*std::move(data));
       }
     };
     for (const onnx::TensorProto& tensor : model.graph().initializer()) {

@@ -2,11 +2,12 @@
 
 #include "tare/error.h"
 
+#include "base/input_file.h"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstring>
-#include <fstream>
 #include <utility>
 
 namespace tare {
@@ -138,9 +139,8 @@ std::optional<std::filesystem::path> path_inside(const std::string& location,
   return folder / relative;
 }
 
-std::filesystem::path checked_path(const std::string& location,
-                                   const std::filesystem::path& folder) {
-  auto path = path_inside(location, folder);
+std::filesystem::path checked_location(const std::string& location) {
+  auto path = path_inside(location, {});
   if (!path) {
     fail("external data is at '" + location + "'", "a path inside the folder of the model");
   }
@@ -150,30 +150,19 @@ std::filesystem::path checked_path(const std::string& location,
 Tensor from_external(DType dtype, const Shape& shape, const onnx::TensorProto& proto,
                      const std::filesystem::path& folder) {
   const ExternalData external = parse_external(proto);
-  const std::filesystem::path path = checked_path(external.location, folder);
   const std::uint64_t wanted =
       static_cast<std::uint64_t>(element_count(shape)) * size_of(dtype);
   if (external.length) {
     require_amount(*external.length, wanted, "bytes", shape);
   }
-  std::error_code status;
-  const std::uint64_t available = std::filesystem::file_size(path, status);
-  std::ifstream file(path, std::ios::binary);
-  if (status || !file) {
-    throw Error(ErrorCode::kIo, path.string(), "cannot be read; it holds data of the model");
-  }
-  if (external.offset > available || available - external.offset < wanted) {
-    fail(
-        "external data '" + external.location + "' has " + std::to_string(available) + " bytes",
-        std::to_string(wanted) + " from " + std::to_string(external.offset) + " on");
+  const InputFile file = InputFile::inside(folder, checked_location(external.location));
+  if (external.offset > file.size() || file.size() - external.offset < wanted) {
+    fail("external data '" + external.location + "' has " + std::to_string(file.size()) +
+             " bytes",
+         std::to_string(wanted) + " from " + std::to_string(external.offset) + " on");
   }
   Tensor tensor(dtype, shape);
-  file.seekg(static_cast<std::streamoff>(external.offset));
-  file.read(reinterpret_cast<char*>(tensor.mutable_data()),
-            static_cast<std::streamsize>(wanted));
-  if (!file) {
-    throw Error(ErrorCode::kIo, path.string(), "reading failed");
-  }
+  file.read(external.offset, {tensor.mutable_data(), static_cast<std::size_t>(wanted)});
   return tensor;
 }
 

@@ -111,7 +111,9 @@ Graph ready_to_run(Graph model, const Config& config, const Toolkit& toolkit) {
 }
 
 SimulatedGraph simulate_all(const Graph& model, Config config, const Toolkit& toolkit) {
+  require_numbers(model);
   const Graph prepared = prepare(model, toolkit);
+  require_numbers(prepared);
   during("applying 'layers'", [&] { check_rules(model, prepared, config); });
   for (LayerRule& rule : config.layers) {
     rule.keep_float = false;

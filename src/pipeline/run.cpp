@@ -2,6 +2,7 @@
 
 #include "base/parallel.h"
 #include "execute/feed.h"
+#include "execute/workers.h"
 
 #include <mutex>
 #include <optional>
@@ -13,7 +14,7 @@ void run_dataset(const Graph& graph, const Dataset& data, int threads, std::size
                  const std::function<void(std::size_t, std::size_t)>& progress) {
   const Executable executable(graph, {.observe = {}, .precise = true});
   const Feed feed(graph, data, samples);
-  const int workers = thread_count(threads);
+  const int workers = worker_count(executable, threads);
   std::vector<std::optional<Executable::Workspace>> workspaces(
       static_cast<std::size_t>(workers));
   // Chunks end in any order but leave in ascending order. Indices start in order, so at most

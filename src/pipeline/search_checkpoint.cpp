@@ -4,6 +4,7 @@
 
 #include "base/files.h"
 #include "base/hash.h"
+#include "base/input_file.h"
 #include "base/output_file.h"
 
 #include <bit>
@@ -184,9 +185,7 @@ void write_search_checkpoint(const std::filesystem::path& path,
 
 SearchCheckpoint read_search_checkpoint(const std::filesystem::path& path,
                                         const SearchIdentity& expected) {
-  require_readable(path);
-  std::ifstream file(path, std::ios::binary);
-  const std::string bytes(std::istreambuf_iterator<char>(file), {});
+  const std::string bytes = InputFile(path).contents();
   const std::size_t line = bytes.find('\n');
   if (!bytes.starts_with(kForm) || line == std::string::npos) {
     throw damaged(path);

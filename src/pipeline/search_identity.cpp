@@ -2,13 +2,12 @@
 #include "tare/search_checkpoint.h"
 #include "tare/statistics.h"
 
-#include "base/files.h"
 #include "base/hash.h"
+#include "base/input_file.h"
+#include "graph/usable_labels.h"
 #include "io/config_digest.h"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 
 namespace tare {
 namespace {
@@ -23,7 +22,7 @@ std::uint64_t digest_of(const Dataset& data, std::size_t samples) {
       result = hash({some.data(), some.byte_size()}, result);
     }
   }
-  if (const auto labels = data.labels()) {
+  if (const auto labels = usable_labels(data)) {
     result = hash(std::as_bytes(std::span(*labels).first(std::min(samples, labels->size()))),
                   result);
   }
@@ -44,9 +43,7 @@ std::optional<std::uint64_t> file_digest(const std::filesystem::path& path) {
   if (!std::filesystem::exists(path)) {
     return std::nullopt;
   }
-  require_readable(path);
-  std::ifstream file(path, std::ios::binary);
-  return hash(std::string(std::istreambuf_iterator<char>(file), {}));
+  return hash(InputFile(path).contents());
 }
 
 SearchIdentity search_identity(const Graph& model, const Dataset& data, const Config& config,

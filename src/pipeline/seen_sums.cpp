@@ -5,6 +5,7 @@
 
 #include "base/parallel.h"
 #include "execute/feed.h"
+#include "execute/workers.h"
 #include "graph/product.h"
 #include "graph/storage_type.h"
 
@@ -174,7 +175,7 @@ std::vector<ProductSums> seen_sums(
   const std::vector<Watched>& products = watched.products;
   const Executable executable(watched.graph, {.observe = watched.observed()});
   const Feed feed(integer, data, samples);
-  std::vector<Witness> witnesses(static_cast<std::size_t>(thread_count(threads)));
+  std::vector<Witness> witnesses(static_cast<std::size_t>(worker_count(executable, threads)));
   std::mutex mutex;
   std::size_t done = 0;
   parallel_for(feed.chunks(), static_cast<int>(witnesses.size()),

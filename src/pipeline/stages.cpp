@@ -1,5 +1,6 @@
 #include "pipeline/stages.h"
 
+#include "tare/broken_numbers.h"
 #include "tare/error.h"
 #include "tare/layer_rules.h"
 
@@ -97,6 +98,17 @@ void check_fallback(const Config& config, const Graph& integer,
   faults.raise(ErrorCode::kUnsupported);
 }
 
+void require_numbers(const Graph& graph) {
+  Faults faults;
+  for (const Warning& broken : broken_numbers(graph)) {
+    faults.add(broken.where, broken.what);
+  }
+  if (!faults.empty()) {
+    throw Error(ErrorCode::kInvalidModel, faults.all())
+        .hint("the float model has no sensible results either, as 'tare run' shows");
+  }
+}
+
 Stages::Stages(const Graph& model, const Config& config, const Toolkit& toolkit)
     : config_(with_effort(config, toolkit)),
       toolkit_(&toolkit),
@@ -104,7 +116,9 @@ Stages::Stages(const Graph& model, const Config& config, const Toolkit& toolkit)
   target_.packs_weights = config.packs_weights.value_or(target_.packs_weights);
   target_.packs_blocks = config.packs_weights.value_or(target_.packs_blocks);
   during("reading the configuration", [&] { check_calibrators(config, toolkit.calibrators); });
+  require_numbers(model);  // by the names of the file, and of what it computes from constants
   result_.prepared = during("preparing the graph", [&] { return prepare(model, toolkit); });
+  require_numbers(result_.prepared);
   during("applying 'layers'", [&] { check_rules(model, result_.prepared, config); });
   if (runs_on_integers(model, toolkit)) {
     config_.objective = Objective::kLatency;  // which without patterns leaves all as it is

@@ -22,6 +22,9 @@ auto during(const char* activity, Stage stage) {
   }
 }
 
+/// Throws Error(kInvalidModel) with all broken_numbers().
+void require_numbers(const Graph&);
+
 /// Where no operator may stay in float, every one that did is a fault; `kept` says why.
 void check_fallback(const Config&, const Graph& integer, const std::vector<KeptFloat>& kept);
 

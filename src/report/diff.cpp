@@ -1,11 +1,10 @@
 #include "tare/report_file.h"
 
-#include "base/files.h"
+#include "base/input_file.h"
 #include "report/report_json.h"
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <iterator>
 #include <map>
 #include <set>
@@ -187,18 +186,12 @@ class Difference {
   const Json& to_;
 };
 
-std::string read_text(const std::filesystem::path& path) {
-  require_readable(path);
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 }  // namespace
 
 std::string compare_reports(const std::filesystem::path& from,
                             const std::filesystem::path& to) {
-  const Json before = parse_report(read_text(from), from.string());
-  const Json after = parse_report(read_text(to), to.string());
+  const Json before = parse_report(InputFile(from).contents(), from.string());
+  const Json after = parse_report(InputFile(to).contents(), to.string());
   Json json{{"format", "tare-report-difference"},
             {"version", 1},
             {"from", from.string()},

@@ -3,6 +3,7 @@
 #include "simulate/dynamic_product.h"
 #include "simulate/region_builder.h"
 #include "simulate/target_operator.h"
+#include "simulate/unquantizable.h"
 #include "simulate/weight_blocks.h"
 
 #include <algorithm>
@@ -32,7 +33,8 @@ Settings::Settings(const Graph& graph, const Config& config, const Target& targe
       config_(&config),
       target_(&target),
       rules_(graph, config.layers),
-      float_nodes_(float_nodes) {
+      float_nodes_(float_nodes),
+      unquantizable_(unquantizable_nodes(graph)) {
   if (objective() != Objective::kCoverage) {
     for (const FloatRule& rule : target.keep_float) {
       for (const std::string& name : matched_nodes(graph, rule.pattern)) {
@@ -79,6 +81,9 @@ bool Settings::keeps_float(const Node& node) const {
 }
 
 std::string Settings::float_reason(const Node& node) const {
+  if (const auto found = unquantizable_.find(node.outputs[0]); found != unquantizable_.end()) {
+    return found->second;
+  }
   if (float_nodes_.contains(node.name)) {
     return "the error of integers here is not worth the time that they save";
   }
@@ -101,7 +106,8 @@ std::string Settings::float_reason(const Node& node) const {
 }
 
 bool Settings::is_kept_float(const Node& node) const {
-  return float_nodes_.contains(node.name) || rule(node).keep_float.value_or(false);
+  return unquantizable_.contains(node.outputs[0]) || float_nodes_.contains(node.name) ||
+         rule(node).keep_float.value_or(false);
 }
 
 bool Settings::is_dynamic(const Node& node) const {

@@ -67,6 +67,7 @@ class Settings {
   const Target* target_;
   LayerRules rules_;
   std::set<std::string> float_nodes_;
+  std::map<ValueId, std::string> unquantizable_;     ///< see unquantizable_nodes()
   std::map<std::string, std::string> target_float_;  ///< node and why the target keeps it float
 };
 

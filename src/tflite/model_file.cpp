@@ -2,12 +2,11 @@
 
 #include "tare/error.h"
 
-#include "base/files.h"
+#include "base/input_file.h"
 #include "graph/verify.h"
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
 #include <set>
 #include <span>
 
@@ -15,14 +14,9 @@ namespace tare::tflite {
 namespace {
 
 std::vector<std::byte> read_bytes(const std::filesystem::path& path) {
-  require_readable(path);
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  std::vector<std::byte> bytes(static_cast<std::size_t>(file.tellg()));
-  file.seekg(0);
-  if (!file.read(reinterpret_cast<char*>(bytes.data()),
-                 static_cast<std::streamsize>(bytes.size()))) {
-    throw Error(ErrorCode::kIo, "", "cannot be read");
-  }
+  const InputFile file(path);
+  std::vector<std::byte> bytes(static_cast<std::size_t>(file.size()));
+  file.read(0, bytes);
   return bytes;
 }
 

@@ -150,6 +150,29 @@ void make_tokens(const fs::path& folder) {
   Hdf5Builder(folder / "tokens.h5").dataset("x", H5T_NATIVE_INT64, {3, 4}, tokens.data());
 }
 
+/// Models that are legal and cannot be worked with.
+void make_refused(const fs::path& folder) {
+  write_onnx(parse("graph \"g\" opset 17 (%x : f32[1,1]) -> (%y) {\n"
+                   "const %s : i64[2] = [1000000, 1000000]\n"
+                   "expand: %e = Expand(%x, %s) : f32[1000000,1000000]\n"
+                   "mean: %y = ReduceMean(%e) : f32[1,1]\n}"),
+             folder / "large.onnx");
+  const std::vector<float> one(1);
+  Hdf5Builder(folder / "large.h5").dataset("x", H5T_NATIVE_FLOAT, {1, 1}, one.data());
+  write_onnx(parse("graph \"g\" opset 17 (%x : f32[1,2,2,2]) -> (%y) {\n"
+                   "const %w : f32[2,2,1,1] = [1, nan, 3, 4]\n"
+                   "conv: %c = Conv(%x, %w) : f32[1,2,2,2]\n"
+                   "relu: %y = Relu(%c) : f32[1,2,2,2]\n}"),
+             folder / "nan_weight.onnx");
+  const std::vector<float> ones(8, 1);
+  Hdf5Builder(folder / "nan_weight.h5")
+      .dataset("x", H5T_NATIVE_FLOAT, {1, 2, 2, 2}, ones.data());
+  std::vector<float> pixels(4 * 16 * 16, 1);
+  Hdf5Builder(folder / "masks.h5")
+      .dataset("image", H5T_NATIVE_FLOAT, {4, 1, 16, 16}, pixels.data())
+      .dataset("labels", H5T_NATIVE_FLOAT, {4, 1, 16, 16}, pixels.data());
+}
+
 }  // namespace
 
 void make_inputs(const fs::path& folder) {
@@ -169,12 +192,14 @@ void make_inputs(const fs::path& folder) {
   write(folder / "faults.yaml",
         "version: 1\ntarget: ort-cpu\nactivations:\n  calibrater: max\n  symmetric: perhaps\n");
   write(folder / "calibrator.yaml", "weights: {calibrator: percentil}\n");
+  write(folder / "plugins.yaml", "version: 1\nplugins: [mine.so]\n");
   write(folder / "float.yaml", "layers:\n  - {match: {op: Gemm}, keep_float: true}\n");
   make_samples(folder);
   make_tflite(folder);
   make_tokens(folder);
   make_outside(folder);
   make_evil(folder);
+  make_refused(folder);
 }
 
 }  // namespace tare

@@ -29,6 +29,7 @@ struct FuzzTarget {
 
 // Each in the file of its name.
 FuzzTarget fuzz_config();
+FuzzTarget fuzz_mutants();
 FuzzTarget fuzz_onnx();
 FuzzTarget fuzz_quantize();
 FuzzTarget fuzz_samples();

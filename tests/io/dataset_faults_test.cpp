@@ -1,5 +1,6 @@
 #include "tare/dataset.h"
 
+#include "graph/usable_labels.h"
 #include "io/folder.h"
 #include "io/hdf5_builder.h"
 
@@ -54,8 +55,7 @@ TEST_F(DatasetFaults, AreSaidOfAllDatasetsAtOnce) {
       .dataset("c", text, {4}, zeros_.data())
       .dataset("d", record, {4}, zeros_.data())
       .dataset("e", H5T_NATIVE_FLOAT, {4, 0}, nullptr)
-      .dataset("f", H5T_NATIVE_FLOAT, {4, 4}, zeros_.data())
-      .dataset("labels", H5T_NATIVE_FLOAT, {4}, zeros_.data());
+      .dataset("f", H5T_NATIVE_FLOAT, {4, 4}, zeros_.data());
   H5Tclose(record);
   H5Tclose(text);
   EXPECT_EQ(
@@ -64,18 +64,61 @@ TEST_F(DatasetFaults, AreSaidOfAllDatasetsAtOnce) {
       "s.h5: input 'b': holds a single value, expected samples along the first dimension\n"
       "s.h5: input 'c': holds text, expected integers or floating point\n"
       "s.h5: input 'd': holds records, expected integers or floating point\n"
-      "s.h5: input 'e': samples of shape [4,0] have no elements\n"
-      "s.h5: dataset 'labels': holds f32 of shape [] for each sample, expected one integer");
+      "s.h5: input 'e': samples of shape [4,0] have no elements");
+}
+
+TEST_F(DatasetFaults, OfLabelsAreForThoseWhoNeedThem) {
+  const auto fault = [&](hid_t type, const Extents& extents) {
+    Hdf5Builder(path("s.h5"))
+        .dataset("x", H5T_NATIVE_FLOAT, {4, 4}, zeros_.data())
+        .dataset("labels", type, extents, zeros_.data());
+    const auto data = open_dataset(path("s.h5"));
+    EXPECT_EQ(data->size(), 4U);
+    EXPECT_EQ(usable_labels(*data), std::nullopt);
+    return message_of([&] { data->labels(); }, ErrorCode::kInvalidData);
+  };
+  EXPECT_EQ(fault(H5T_NATIVE_FLOAT, {4}),
+            "s.h5: dataset 'labels': holds f32 of shape [] for each sample, expected one "
+            "integer");
+  EXPECT_EQ(fault(H5T_NATIVE_INT32, {4, 3, 3}),
+            "s.h5: dataset 'labels': holds i32 of shape [3,3] for each sample, expected one "
+            "integer");
+  EXPECT_EQ(fault(H5T_NATIVE_INT32, {3}),
+            "s.h5: dataset 'labels': holds 3 samples, expected 4 as in 'x'");
+}
+
+TEST_F(DatasetFaults, AreSaidOfElementsInOtherFiles) {
+  write_bytes(path("raw.bin"), std::string(64, 'x'));
+  const Extents extents{4, 4};
+  const auto write = [&](hid_t properties) {
+    const Hdf5Builder file(path("s.h5"));
+    const hid_t space = H5Screate_simple(2, extents.data(), nullptr);
+    const hid_t dataset = H5Dcreate2(file.file(), "x", H5T_NATIVE_FLOAT, space, H5P_DEFAULT,
+                                     properties, H5P_DEFAULT);
+    EXPECT_GE(dataset, 0);
+    H5Dclose(dataset);
+    H5Sclose(space);
+    H5Pclose(properties);
+  };
+  const std::string refusal =
+      "s.h5: 'x': has its elements in other files, expected a dataset that holds them";
+  const hid_t external = H5Pcreate(H5P_DATASET_CREATE);
+  H5Pset_external(external, path("raw.bin").c_str(), 0, 64);
+  write(external);
+  EXPECT_EQ(open_message(), refusal);
+  const hid_t mapped = H5Pcreate(H5P_DATASET_CREATE);
+  const hid_t space = H5Screate_simple(2, extents.data(), nullptr);
+  H5Pset_virtual(mapped, space, path("other.h5").c_str(), "x", space);
+  H5Sclose(space);
+  write(mapped);
+  EXPECT_EQ(open_message(), refusal);
 }
 
 TEST_F(DatasetFaults, AreSaidOfSampleCountsThatDiffer) {
   Hdf5Builder(path("s.h5"))
       .dataset("a", H5T_NATIVE_FLOAT, {4, 4}, zeros_.data())
-      .dataset("b", H5T_NATIVE_FLOAT, {5, 4}, zeros_.data())
-      .dataset("labels", H5T_NATIVE_INT32, {3}, zeros_.data());
-  EXPECT_EQ(open_message(),
-            "s.h5: dataset 'b': holds 5 samples, expected 4 as in 'a'\n"
-            "s.h5: dataset 'labels': holds 3 samples, expected 4 as in 'a'");
+      .dataset("b", H5T_NATIVE_FLOAT, {5, 4}, zeros_.data());
+  EXPECT_EQ(open_message(), "s.h5: dataset 'b': holds 5 samples, expected 4 as in 'a'");
 }
 
 TEST_F(DatasetFaults, AreSaidOfStatisticsThatDoNotFit) {

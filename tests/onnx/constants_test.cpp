@@ -10,6 +10,7 @@
 #include <set>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 namespace tare {
 namespace {
@@ -205,8 +206,38 @@ TEST_F(ExternalData, ThatEndsEarlyIsMissingOrMiscountedIsAFault) {
             "a tensor of shape [4] stores 12 bytes, expected 16");
   EXPECT_EQ(fault({{"location", "w.bin"}, {"offset", "-4"}}),
             "external data has offset '-4', expected a number of bytes");
-  EXPECT_EQ(fault({{"location", "v.bin"}}),
-            "cannot be read; it holds data of the model, expected ");
+  EXPECT_EQ(fault({{"location", "v.bin"}}), "no such file, expected ");
+}
+
+TEST_F(ExternalData, StaysInTheFolderWhateverLinksSay) {
+  const std::filesystem::path elsewhere = folder_.path().string() + "_elsewhere";
+  std::filesystem::create_directory(elsewhere);
+  std::filesystem::copy_file(folder_ / "w.bin", elsewhere / "w.bin");
+  const auto link = [&](const std::filesystem::path& to, const char* name) {
+    std::filesystem::create_symlink(to, folder_ / name);
+    return std::string(name);
+  };
+  const std::string leads_out =
+      "' is a link out of the folder of the model, expected a file in that folder";
+  for (const std::string& location :
+       {link(elsewhere / "w.bin", "out.bin"), link(elsewhere, "out") + "/w.bin"}) {
+    EXPECT_EQ(fault({{"location", location}}), "external data '" + location + leads_out);
+  }
+  // Links that stay, and a folder that is reached by one, are as good as any.
+  std::filesystem::create_directory(folder_ / "sub");
+  std::filesystem::create_symlink("../w.bin", folder_ / "sub/in.bin");
+  EXPECT_EQ(read({{"location", "sub/in.bin"}}), (Tensor::of<float>({4}, {9, 1, 2, 3})));
+  std::filesystem::create_symlink(folder_.path(), elsewhere / "model");
+  const Graph graph = read_onnx(elsewhere / "model" / "model.onnx");
+  EXPECT_EQ(*graph.constant(*graph.find_value("w")), (Tensor::of<float>({4}, {9, 1, 2, 3})));
+  std::filesystem::remove_all(elsewhere);
+}
+
+TEST_F(ExternalData, IsARegularFileAndNobodyWaitsForAPipe) {
+  ASSERT_EQ(::mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+  EXPECT_EQ(fault({{"location", "pipe"}}), "is a device or a pipe, expected a file");
+  std::filesystem::create_directory(folder_ / "sub");
+  EXPECT_EQ(fault({{"location", "sub"}}), "is a folder, expected a file");
 }
 
 }  // namespace

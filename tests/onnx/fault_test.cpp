@@ -72,6 +72,41 @@ TEST(UnsupportedOperators, AreJudgedByTheirNormalizedForm) {
             "operator 'Resize' is not supported (node 'Upsample_y')");
 }
 
+TEST(UnsupportedOperators, FunctionsOfTheModelAreNamedEvenWhereTheyReplaceAnOperator) {
+  ModelBuilder model(13);
+  model.input("x", {1, 4}).node("Relu", {"x"}, {"a"}).node("Mine", {"a"}, {"b"}).output("b");
+  model.last().set_domain("here");
+  for (const auto& [domain, name] : {std::pair("", "Relu"), std::pair("here", "Mine")}) {
+    onnx::FunctionProto& function = *model.proto().add_functions();
+    function.set_domain(domain);
+    function.set_name(name);
+    function.add_input("x");
+    function.add_output("y");
+    onnx::NodeProto& node = *function.add_node();
+    node.set_op_type("Neg");
+    node.add_input("x");
+    node.add_output("y");
+  }
+  EXPECT_EQ(complaint(model),
+            "function 'Relu' of the model itself is not supported (node 'Relu_a')\n"
+            "function 'here.Mine' of the model itself is not supported (node 'Mine_b')");
+}
+
+TEST(UnsupportedModels, OfOtherKindsAreSaidToBeNoNetworks) {
+  const auto refusal = [](const char* op) {
+    ModelBuilder model(13);
+    model.input("x", {1, 4}).node(op, {"x"}, {"y", "scores"}).output("y").output("scores");
+    model.last().set_domain("ai.onnx.ml");
+    return complaint(model);
+  };
+  EXPECT_EQ(refusal("TreeEnsembleClassifier"),
+            "node 'TreeEnsembleClassifier_y' (ai.onnx.ml.TreeEnsembleClassifier): this is no "
+            "neural network but decision trees");
+  EXPECT_EQ(refusal("SVMRegressor"),
+            "node 'SVMRegressor_y' (ai.onnx.ml.SVMRegressor): this is no neural network but a "
+            "support vector machine");
+}
+
 TEST(UnsupportedFeatures, AreReportedTogetherWithOperatorsAndDimensions) {
   ModelBuilder model(13);
   model.input("x", {"N", "length"})
@@ -160,13 +195,14 @@ TEST(BrokenRules, WindowsThatLeadFurtherThan64BitsCountAreNamed) {
   using Integers = std::vector<std::int64_t>;
   constexpr std::int64_t kFar = std::int64_t{1} << 62;
   EXPECT_EQ(conv_fault({4, 3, 5, 5}, {{"dilations", Integers{1, kFar}}}),
-            "node 'Conv_y' (Conv): attribute 'dilations' has 4611686018427387904, expected at "
-            "most 288230376151711744 between 5 taps");
+            "node 'Conv_y' (Conv): attribute 'dilations' is [1,4611686018427387904], expected "
+            "windows of at most 1099511627776 elements");
   EXPECT_EQ(conv_fault({4, 3, 3, 3}, {{"pads", Integers{0, 0, kFar, 0}}}),
-            "node 'Conv_y' (Conv): attribute 'pads' has 4611686018427387904, expected 0 to "
-            "1152921504606846976");
+            "node 'Conv_y' (Conv): attribute 'pads' is [0,0,4611686018427387904,0], expected "
+            "values from 0 to 1099511627776");
   EXPECT_EQ(conv_fault({4, 3, 3, 3}, {{"pads", Integers{0, 0, 0, -1}}}),
-            "node 'Conv_y' (Conv): attribute 'pads' has -1, expected 0 to 1152921504606846976");
+            "node 'Conv_y' (Conv): attribute 'pads' is [0,0,0,-1], expected values from 0 to "
+            "1099511627776");
   EXPECT_EQ(conv_fault({4, 3, 1, 1}, {{"dilations", Integers{kFar, kFar}}}), "");
   EXPECT_EQ(conv_fault({4, 3, 3, 3}, {{"strides", Integers{kFar, kFar}}}), "");
 }

@@ -155,12 +155,16 @@ TEST(InferredTypes, EqualThoseOfTheLibraryAndOfStoredSamples) {
 }
 
 /// Values that operators may divide by, index with or allocate from.
-constexpr std::array<std::int64_t, 6> kOddValues{0,
-                                                 -1,
-                                                 -1000,
-                                                 7,
-                                                 std::numeric_limits<std::int64_t>::max(),
-                                                 std::numeric_limits<std::int64_t>::min()};
+constexpr std::array<std::int64_t, 10> kOddValues{0,
+                                                  -1,
+                                                  -1000,
+                                                  7,
+                                                  std::int64_t{1} << 31U,
+                                                  std::int64_t{1} << 32U,
+                                                  std::int64_t{1} << 62U,
+                                                  -(std::int64_t{1} << 32U),
+                                                  std::numeric_limits<std::int64_t>::max(),
+                                                  std::numeric_limits<std::int64_t>::min()};
 
 /// Node tests made wrong in some way; each must be read or refused, and nothing else.
 class OddModels : public testing::Test {
@@ -203,6 +207,8 @@ TEST_F(OddModels, AttributesOfEveryOperator) {
           attribute.set_i(odd);
         } else if (attribute.ints_size() > 0) {
           attribute.set_ints(attribute.ints_size() - 1, odd);
+          read_or_refuse(model);
+          std::fill(attribute.mutable_ints()->begin(), attribute.mutable_ints()->end(), odd);
         } else {
           continue;
         }
@@ -251,6 +257,56 @@ TEST_F(OddModels, RanksOfEveryOperand) {
       read_or_refuse(all);
     }
   }
+}
+
+TEST(OddGroups, ThatDoNotShareOutTheChannelsAreRefused) {
+  const auto refusal = [](const char* op, int channels, const Dims& weight,
+                          std::int64_t group) {
+    test::ModelBuilder model(13);
+    model.input("x", {1, channels, 8, 8}).input("w", weight);
+    model.node(op, {"x", "w"}, {"y"}, {{"group", group}}).output("y");
+    return test::complaint(model);
+  };
+  EXPECT_EQ(refusal("Conv", 16, {16, 16, 3, 3}, 17),
+            "node 'Conv_y' (Conv): attribute 'group' is 17 for a weight of shape [16,16,3,3], "
+            "expected a divisor of 16");
+  EXPECT_EQ(refusal("Conv", 8, {8, 0, 3, 3}, 8),
+            "node 'Conv_y' (Conv): the data has 8 channels, and 'group' is 8 for a weight of "
+            "shape [8,0,3,3], expected 0 channels");
+  EXPECT_EQ(refusal("Conv", 16, {16, 8, 3, 3}, 4),
+            "node 'Conv_y' (Conv): the data has 16 channels, and 'group' is 4 for a weight of "
+            "shape [16,8,3,3], expected 32 channels");
+  EXPECT_EQ(refusal("ConvTranspose", 6, {6, 4, 2, 2}, 4),
+            "node 'ConvTranspose_y' (ConvTranspose): attribute 'group' is 4 for a weight of "
+            "shape [6,4,2,2], expected a divisor of 6");
+  EXPECT_EQ(refusal("Conv", 16, {16, 4, 3, 3}, 4), "");
+  EXPECT_EQ(refusal("ConvTranspose", 6, {6, 4, 2, 2}, 3), "");
+}
+
+TEST(OddBlocks, ThatDoNotFillTheDataAreRefused) {
+  const auto refusal = [](const char* op, std::int64_t size) {
+    test::ModelBuilder model(13);
+    model.input("x", {1, 8, 4, 6});
+    model.node(op, {"x"}, {"y"}, {{"blocksize", size}}).output("y");
+    return test::complaint(model);
+  };
+  // The square of the first is 2^64, of which 64 bits are 0.
+  for (const std::int64_t size : {std::int64_t{1} << 32U, std::int64_t{3}, std::int64_t{4}}) {
+    EXPECT_EQ(refusal("DepthToSpace", size),
+              "node 'DepthToSpace_y' (DepthToSpace): attribute 'blocksize' is " +
+                  std::to_string(size) +
+                  " for data of shape [1,8,4,6], expected blocks that fill axis 1");
+  }
+  EXPECT_EQ(
+      refusal("DepthToSpace", 0),
+      "node 'DepthToSpace_y' (DepthToSpace): attribute 'blocksize' is 0, expected a value "
+      "above 0");
+  EXPECT_EQ(
+      refusal("SpaceToDepth", 4),
+      "node 'SpaceToDepth_y' (SpaceToDepth): attribute 'blocksize' is 4 for data of shape "
+      "[1,8,4,6], expected blocks that fill axis 3");
+  EXPECT_EQ(refusal("DepthToSpace", 2), "");
+  EXPECT_EQ(refusal("SpaceToDepth", 2), "");
 }
 
 TEST_F(OddModels, MissingOperandsAndAttributesOfEveryOperator) {

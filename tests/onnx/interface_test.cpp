@@ -64,6 +64,12 @@ TEST(Dimensions, SamplesOfAnotherRankAreAFault) {
             "input 'x': dimension 1 ('length') is dynamic, expected an extent given for it");
 }
 
+TEST(Dimensions, OfAScalarInputAreThoseOfSamplesThatAreSingleNumbers) {
+  EXPECT_EQ(shape_of(identity({}).read({.input_shapes = {{"x", {}}}}), "y"), Shape{});
+  EXPECT_EQ(complaint(identity({}), {.input_shapes = {{"x", {3}}}}),
+            "input 'x': its samples have shape [3], expected single numbers");
+}
+
 TEST(Dimensions, AnInputWithoutShapeTakesThatOfItsSamples) {
   auto model = identity({});
   model.graph().mutable_input(0)->mutable_type()->mutable_tensor_type()->clear_shape();

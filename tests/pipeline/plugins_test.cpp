@@ -1,3 +1,5 @@
+#include "tare/plugins.h"
+
 #include "tare/report_condition.h"
 #include "tare/report_file.h"
 
@@ -138,6 +140,22 @@ TEST_F(Plugins, OfAConfigurationAreRelativeToItsFile) {
   EXPECT_EQ(read_plugins(path("c.yaml"), {"plugins=[a.so]"}),
             (std::vector<std::filesystem::path>{"a.so"}));
   EXPECT_TRUE(read_plugins({}, {"activations.calibrator=max"}).empty());
+}
+
+TEST_F(Plugins, OfAConfigurationAreRefusedUnlessItIsTrusted) {
+  write_bytes(path("c.yaml"), "version: 1\nplugins:\n- mine.so\n- other.so\n");
+  EXPECT_EQ(message_of([&] { refuse_plugins_of_file(path("c.yaml"), {}); },
+                       ErrorCode::kInvalidConfig),
+            "c.yaml:3:3: plug-in 'mine.so' would run as part of this program\n"
+            "c.yaml:4:3: plug-in 'other.so' would run as part of this program\n"
+            "  hint: give '--allow-plugins' if you trust this file and what it names");
+  // The command line is the user's own, and says what is loaded in place of the file.
+  refuse_plugins_of_file(path("c.yaml"), {"plugins=[a.so]"});
+  refuse_plugins_of_file(path("c.yaml"), {"plugins=[]"});
+  EXPECT_TRUE(read_plugins(path("c.yaml"), {"plugins=[]"}).empty());
+  write_bytes(path("none.yaml"), "plugins: []\n");
+  refuse_plugins_of_file(path("none.yaml"), {});
+  refuse_plugins_of_file({}, {});
 }
 
 }  // namespace

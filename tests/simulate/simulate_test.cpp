@@ -37,6 +37,47 @@ std::vector<std::string> region_names(const SimulatedGraph& graph) {
 
 const char* const kConv = "%c = Conv(%x, %w) : f32[1,4,6,6]\n";
 
+std::string reason_of(const SimulatedGraph& graph, const std::string& node) {
+  for (const KeptFloat& kept : graph.kept_float) {
+    if (kept.node == node) {
+      return kept.reason;
+    }
+  }
+  return "none";
+}
+
+TEST(Simulate, LeavesWhatInfiniteMasksReachInFloat) {
+  Config config;
+  config.objective = Objective::kCoverage;
+  const std::string mask = "const %m : f32[6,6] = [" + [] {
+    std::string numbers = "-inf";
+    for (int i = 1; i < 36; ++i) {
+      numbers += ", 0";
+    }
+    return numbers;
+  }() + "]\n";
+  const SimulatedGraph s = simulated(
+      parsed(std::string(kConv) + mask +
+             "add: %a = Add(%c, %m) : f32[1,4,6,6]\nneg: %n = Neg(%a) : f32[1,4,6,6]\n"
+             "soft: %p = Softmax(%n) {axis=-1} : f32[1,4,6,6]\n"
+             "last: %y = Conv(%p, %w) : f32[1,4,6,6]"),
+      config, read_target("qnn"));
+  EXPECT_EQ(reason_of(s, "add"), "'m' holds infinities");
+  EXPECT_EQ(reason_of(s, "neg"), "'a' holds infinities");
+  EXPECT_EQ(reason_of(s, "soft"), "'n' holds infinities");
+  EXPECT_EQ(reason_of(s, "last"), "none");
+  EXPECT_NE(s.find("c"), nullptr);
+  EXPECT_EQ(s.find("a"), nullptr);
+  EXPECT_NE(s.find("p"), nullptr);
+}
+
+TEST(Simulate, TakesInfiniteLimitsForWhatTheyAre) {
+  const SimulatedGraph s = simulated(
+      parsed(std::string(kConv) + "const %lo : f32[] = [-inf]\nconst %hi : f32[] = [6]\n"
+                                  "clip: %y = Clip(%c, %lo, %hi) : f32[1,4,6,6]"));
+  EXPECT_EQ(reason_of(s, "clip"), "none");
+}
+
 TEST(Simulate, SharesOnePointAmongReadersThatOnlyMoveElements) {
   const SimulatedGraph s = simulated(
       parsed(std::string(kConv) +

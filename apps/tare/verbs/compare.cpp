@@ -1,6 +1,7 @@
 // Says layer by layer how far a quantized model is from the float one.
 #include "tare/compare.h"
 
+#include "tare/broken_numbers.h"
 #include "tare/error.h"
 #include "tare/pipeline.h"
 #include "tare/report_condition.h"
@@ -14,6 +15,7 @@
 #include "report_text.h"
 #include "text.h"
 #include "verb.h"
+#include "warnings.h"
 
 namespace tare::cli {
 namespace {
@@ -25,11 +27,27 @@ void check(const std::vector<ReportCondition>& conditions, const Report& known) 
   }
 }
 
+/// Accuracy is one figure of many, so the others are worth having without it.
+void say_unusable_labels(const Dataset& data, const Console& console) {
+  try {
+    (void)data.labels();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kInvalidData) {
+      throw;
+    }
+    const Fault& fault = error.faults().front();
+    say_warnings({{"unusable_labels", fault.where,
+                   fault.what + ", expected " + fault.expected + "; they are left out"}},
+                 console);
+  }
+}
+
 Report compare(const Options& options, const Console& console,
                const Configuration& configuration,
                const std::vector<ReportCondition>& conditions) {
   const auto& [config, toolkit] = configuration;
   const auto data = open_dataset(options.text("data"));
+  say_unusable_labels(*data, console);
   const std::string real = options.text("FLOAT");
   const std::string quantized = options.text("QUANTIZED");
   ComparedModels models{
@@ -37,6 +55,7 @@ Report compare(const Options& options, const Console& console,
       .quantized = load_for_numerics(quantized, config.dims, data.get(), options),
       .factors = read_factors(quantized),
       .numerics = asked_numerics(options)};
+  say_warnings(broken_numbers(models.real), console);
   Progress progress(console, "comparing");
   Report report =
       compare_models(std::move(models), *data, config, toolkit,

@@ -1,4 +1,5 @@
 // Compares what a model says of labelled samples with their labels.
+#include "tare/broken_numbers.h"
 #include "tare/pipeline.h"
 #include "tare/report.h"
 
@@ -7,6 +8,7 @@
 #include "progress.h"
 #include "text.h"
 #include "verb.h"
+#include "warnings.h"
 
 #include <algorithm>
 
@@ -79,6 +81,7 @@ int evaluate(const Options& options, const Console& console) {
           .expected("a dataset 'labels' with one integer per sample");
     }
     const Graph graph = load_runnable(model, data.get(), options);
+    say_warnings(broken_numbers(graph), console);
     const std::vector<std::int64_t> predictions = predict(graph, *data, options, console);
     std::size_t hits = 0;
     for (std::size_t i = 0; i < predictions.size(); ++i) {

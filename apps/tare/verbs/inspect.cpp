@@ -1,4 +1,5 @@
 // Shows a model as the toolkit sees it after one of its stages.
+#include "tare/broken_numbers.h"
 #include "tare/layer_rules.h"
 #include "tare/pipeline.h"
 
@@ -7,6 +8,7 @@
 #include "progress.h"
 #include "text.h"
 #include "verb.h"
+#include "warnings.h"
 
 #include <map>
 #include <utility>
@@ -23,6 +25,7 @@ Graph graph_at(const std::string& stage, const Options& options, const Console& 
     data = open_dataset(options.text("data"));
   }
   Graph graph = load_model(options.text("MODEL"), config.dims, data.get());
+  say_warnings(broken_numbers(graph), console);
   if (stage == "integer" && !data) {
     if (!is_quantized(graph)) {
       throw Error(ErrorCode::kInvalidConfig, "inspect",

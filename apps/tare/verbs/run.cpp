@@ -1,4 +1,5 @@
 // Runs a model on samples and writes what comes out.
+#include "tare/broken_numbers.h"
 #include "tare/pipeline.h"
 
 #include "activity.h"
@@ -7,6 +8,7 @@
 #include "progress.h"
 #include "text.h"
 #include "verb.h"
+#include "warnings.h"
 
 #include <filesystem>
 
@@ -24,6 +26,7 @@ int run(const Options& options, const Console& console) {
     files.check();
     const auto data = open_dataset(options.text("data"));
     const Graph graph = load_runnable(model, data.get(), options);
+    say_warnings(broken_numbers(graph), console);
     DatasetWriter writer(output);
     std::size_t runs = 0;
     {

@@ -363,10 +363,9 @@ int run(const Options& options, const Console& console) {
     const auto data = open_dataset(job.data);
     const Graph model = load_model(job.model, configuration.config.dims, data.get());
     const Interrupt interrupt;
-    const std::vector<std::filesystem::path> plugins =
-        read_plugins(options.text("config"), options.all("set"));
-    SearchMemory memory(job.output + kCheckpoint,
-                        search_identity(model, *data, configuration.config, plugins));
+    SearchMemory memory(
+        job.output + kCheckpoint,
+        search_identity(model, *data, configuration.config, plugins_of(options)));
     try {
       return search(options, console, job, files, configuration, model, *data, memory);
     } catch (const Interrupted&) {
