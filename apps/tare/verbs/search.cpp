@@ -213,11 +213,6 @@ class Trials {
     files_.write(report);
   }
 
-  static void write_model(const QuantizeResult& result, const std::string& path) {
-    write_onnx(export_form(result.integer, Form::kQdq, result.simulated.target), path,
-               file_metadata(result));
-  }
-
   const Job& job_;
   Work work_;
   const ReportFiles& files_;
