@@ -13,9 +13,10 @@
 
 namespace tare::cli {
 
-/// Whose integer arithmetic a quantized model runs with.
+/// Whose integer arithmetic a quantized model runs with: that of an engine, by default ONNX
+/// Runtime, or what the configuration and the model's file state.
 Flag numerics_flag();
-/// What the options say; absent when they say nothing.
+/// The engine; absent for what is stated.
 std::optional<Numerics> asked_numerics(const Options&);
 /// load_model() for those numerics. Throws Error(kInvalidConfig) when the options say some and
 /// the model is no quantized one.

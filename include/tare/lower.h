@@ -8,6 +8,7 @@
 #include "tare/simulate.h"
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -38,7 +39,8 @@ Graph with_rounded_averages(Graph);
 /// rounds as that does and multiplies by its factors, and operators that round say whose
 /// arithmetic they follow. Executable refuses those for which that is not known. Exported files
 /// cannot say it.
-/// `onnx` takes out what was said of others, but of averages, of which files can say it; the
+/// All of them add up in accumulators that hold any sum: narrower ones are taken out. `onnx`
+/// takes out what was said of others, but of averages, of which files can say it; the
 /// two of TVM are those of Requantize, Add, Sub
 /// and Mul, and what TVM has no integer form of stays as it is; those of TensorFlow Lite are of
 /// every operator.
@@ -55,6 +57,14 @@ Graph with_tflite_averages(Graph integer);
 /// and outputs stay as they are. Averages do not say where halves go where the target does not
 /// average in float.
 Graph for_target(Graph integer, const Target&);
+
+/// Points of values of an integer graph that follow from no name: value and point, empty where
+/// it has none. By names, storage values X_quantized and the weight X_quantized have the point
+/// X, values whose elements are only moved that of what they are moved from, and sums and their
+/// biases that of both factors, "X*W".
+std::map<std::string, std::string> unnamed_points(const Graph& integer);
+/// The integer graph with the points that its names say, but for those.
+Graph with_points(Graph integer, const std::map<std::string, std::string>& unnamed);
 
 /// Names of the nodes of an integer graph that compute on real values: they have a float32
 /// operand or result, and are no conversion.

@@ -115,20 +115,39 @@ Graph lower_quantized(Graph model, const Config&, const Toolkit&);
 /// those of engines with integer kernels, or the prepared graph of a float one.
 Graph ready_to_run(Graph model, const Config&, const Toolkit&);
 
-/// What a file of a quantized model is to say beside the model, for read_factors().
+/// What the file of a quantized model says beside the model, in metadata_props: see
+/// docs/metadata.md.
+struct FileMetadata {
+  ChannelFactors factors;     ///< that equalized the float model before it was quantized
+  RequantizeMode requantize;  ///< how it was to be rescaled
+  Accumulator accumulator;    ///< in what sums of products were to be added up
+  /// See with_points(). Absent: the file says nothing about points.
+  std::optional<std::map<std::string, std::string>> unnamed_points;
+};
 std::map<std::string, std::string> file_metadata(const QuantizeResult&);
-/// The factors that equalized the float model before it was quantized; empty when the file of
-/// the quantized one says nothing about any. Throws Error(kInvalidModel) when they cannot be
-/// read.
+/// Throws Error(kInvalidModel) when it cannot be read.
+FileMetadata read_file_metadata(const std::filesystem::path& quantized);
 ChannelFactors read_factors(const std::filesystem::path& quantized);
+
+/// Writes the integer graph in that form, for its target, with file_metadata(). Throws as
+/// export_form() and write_onnx().
+void write_model(const QuantizeResult&, const std::filesystem::path&, Form = Form::kQdq);
+
+/// The configuration with the arithmetic that the file states, but for what it sets to
+/// something else than the defaults.
+Config with_stated(Config, const FileMetadata&);
+/// lower_quantized() with that configuration, and with the points of the file: the integer
+/// graph that a file of ours was made of.
+Graph lower_quantized(Graph model, const FileMetadata&, const Config&, const Toolkit&);
 
 /// Two models as they were read. A quantized model that is no such is compared as it is.
 struct ComparedModels {
   Graph real;
   Graph quantized;
-  ChannelFactors factors;  ///< of channels of the quantized one, see read_factors()
-  /// Whose arithmetic the quantized one runs with; absent: that of the configuration.
-  std::optional<Numerics> numerics;
+  ChannelFactors factors{};  ///< of channels of the quantized one, see read_factors()
+  /// Whose arithmetic the quantized one runs with. Files are ONNX, so by default that of its
+  /// runtime; absent: what the configuration says, for devices that take the integer graph.
+  std::optional<Numerics> numerics = Numerics::kOnnxRuntime;
 };
 
 /// What quantization cost: compare() with verdicts of the configured target and the sums of the
@@ -137,7 +156,8 @@ struct ComparedModels {
 /// is quantized.
 Report compare_models(ComparedModels, const Dataset&, const Config&, const Toolkit&,
                       const CompareOptions& = {});
-/// The same of a model that was just quantized, and what chose its parameters.
+/// The same of a model that was just quantized, as a file of it runs in ONNX Runtime, and what
+/// chose its parameters.
 Report compare_result(const QuantizeResult&, const Dataset&, const Toolkit&,
                       const CompareOptions& = {});
 

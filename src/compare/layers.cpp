@@ -32,6 +32,7 @@ class LayerFinder {
 
   Comparison run() {
     order_ = real_.topological_order();
+    find_computed();
     for (const NodeId id : order_) {
       for (const ValueId value : real_.node(id).outputs) {
         if (is_boundary(value)) {
@@ -79,8 +80,21 @@ class LayerFinder {
     return node.op == "Identity" || (row != nullptr && row->rule == AffineRule::kMoves);
   }
 
+  /// What only constants go into, as weights of a model that was quantized before, is no layer.
+  void find_computed() {
+    computed_.insert(real_.inputs().begin(), real_.inputs().end());
+    for (const NodeId id : order_) {
+      const Node& node = real_.node(id);
+      if (std::any_of(node.inputs.begin(), node.inputs.end(),
+                      [this](ValueId value) { return computed_.contains(value); })) {
+        computed_.insert(node.outputs.begin(), node.outputs.end());
+      }
+    }
+  }
+
   bool is_boundary(ValueId value) const {
-    if (real_.type(value).dtype != DType::kFloat32 || !as_read(value)) {
+    if (real_.type(value).dtype != DType::kFloat32 || !as_read(value) ||
+        !computed_.contains(value)) {
       return false;
     }
     const Node& node = real_.node(*real_.producer(value));
@@ -193,6 +207,7 @@ class LayerFinder {
   const Graph& integer_;
   std::vector<NodeId> order_;
   std::map<ValueId, std::vector<ValueId>> forms_;  ///< float value -> what stands for it
+  std::set<ValueId> computed_;                     ///< float values that depend on inputs
   std::set<ValueId> boundaries_;
   Comparison result_;
 };

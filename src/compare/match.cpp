@@ -127,11 +127,13 @@ class Matcher {
     }
   }
 
-  /// Whether one can stand for the other: integers without parameters stand for nothing.
+  /// Whether one can stand for the other: storage values for real ones, and anything else for
+  /// its like. Integers of the float graph have no parameters, also where that was quantized
+  /// before, and stand for nothing that is stored.
   bool alike(ValueId real, ValueId integer) const {
     const TensorType& a = real_.type(real);
     const TensorType& b = integer_.type(integer);
-    return a.shape == b.shape && (b.quant || a.dtype == b.dtype);
+    return a.shape == b.shape && a.dtype == (b.quant ? DType::kFloat32 : b.dtype);
   }
 
   /// Whether it adds up the integers of that product, whose operand is quantized while the
@@ -148,8 +150,8 @@ class Matcher {
   std::optional<ValueId> by_name(ValueId integer) const {
     for (const std::string& name : original_names(integer_.name(integer))) {
       const auto value = real_.find_value(name);
-      if (value && real_.constant(*value) == nullptr) {
-        return alike(*value, integer) ? value : std::nullopt;
+      if (value && real_.constant(*value) == nullptr && alike(*value, integer)) {
+        return value;
       }
     }
     return std::nullopt;

@@ -1,6 +1,5 @@
 #include "compare/measure.h"
 
-#include "base/check.h"
 #include "base/parallel.h"
 #include "compare/metric_sums.h"
 #include "compare/outputs.h"
@@ -11,12 +10,13 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <utility>
 
 namespace tare {
 namespace {
 
-/// What becomes of an observed value: it is kept as float value number `real` for `readers`
-/// comparisons, or compared with that one.
+/// What becomes of an observed value: it is kept as float value number `real` for so many
+/// `readers`, or compared with that one.
 struct Task {
   enum class Kind { kKeep, kPoint, kLocal, kCumulative };
   Kind kind = Kind::kKeep;
@@ -65,16 +65,21 @@ class Tasks {
   std::map<ValueId, std::size_t> positions_;
 };
 
-/// A float tensor that waits for what it is compared with.
+/// A tensor that waits for what it is compared with.
 struct Kept {
-  std::vector<float> values;
+  std::vector<std::byte> bytes;
   const TensorType* type = nullptr;
   bool channels_last = false;
-  std::size_t readers = 0;
 
-  TensorView view() const {
-    return {type, reinterpret_cast<const std::byte*>(values.data()), channels_last};
-  }
+  TensorView view() const { return {type, bytes.data(), channels_last}; }
+};
+
+/// A float tensor with the comparisons it is still needed for, and those that came before it:
+/// what does not depend on samples, for one, is computed before all else.
+struct Reference {
+  Kept kept;
+  std::size_t readers = 0;  ///< 0: not there
+  std::vector<std::pair<Task, Kept>> early;
 };
 
 /// What one thread has measured.
@@ -82,7 +87,7 @@ class Worker {
  public:
   Worker(const Executable& executable, const Tasks& tasks, std::size_t layers,
          std::size_t points)
-      : workspace_(executable), tasks_(&tasks), kept_(tasks.readers.size()) {
+      : workspace_(executable), tasks_(&tasks), references_(tasks.readers.size()) {
     measured.layers.resize(layers);
     measured.points.resize(points);
   }
@@ -110,41 +115,52 @@ class Worker {
   }
 
   void keep(std::size_t real, const TensorView& view) {
-    Kept& kept = kept_[real];
+    Reference& reference = references_[real];
+    reference.kept = copy(view);
+    reference.readers = tasks_->readers[real];
+    for (auto& [task, other] : std::exchange(reference.early, {})) {
+      compare(task, other.view());
+      spare_.push_back(std::move(other.bytes));
+    }
+  }
+
+  Kept copy(const TensorView& view) {
+    Kept kept{.bytes = {}, .type = view.type, .channels_last = view.channels_last};
     if (!spare_.empty()) {
-      kept.values = std::move(spare_.back());
+      kept.bytes = std::move(spare_.back());
       spare_.pop_back();
     }
-    const auto values = view.elements<float>();
-    kept.values.assign(values.begin(), values.end());
-    kept.type = view.type;
-    kept.channels_last = view.channels_last;
-    kept.readers = tasks_->readers[real];
+    const auto size = static_cast<std::size_t>(view.size()) * size_of(view.type->dtype);
+    kept.bytes.assign(view.data, view.data + size);
+    return kept;
   }
 
   void compare(const Task& task, const TensorView& view) {
-    Kept& kept = kept_[task.real];
-    check(kept.readers > 0, "a value came before the one that it is compared with");
+    Reference& reference = references_[task.real];
+    if (reference.readers == 0) {
+      reference.early.emplace_back(task, copy(view));
+      return;
+    }
+    const TensorView real = reference.kept.view();
     switch (task.kind) {
       case Task::Kind::kPoint:
-        measured.points[task.index].observe(kept.view(), view, first_sample_, batch_);
+        measured.points[task.index].observe(real, view, first_sample_, batch_);
         break;
       case Task::Kind::kLocal:
-        measured.layers[task.index].local.observe(kept.view(), view, first_sample_, batch_);
+        measured.layers[task.index].local.observe(real, view, first_sample_, batch_);
         break;
       default:
-        measured.layers[task.index].cumulative.observe(kept.view(), view, first_sample_,
-                                                       batch_);
+        measured.layers[task.index].cumulative.observe(real, view, first_sample_, batch_);
     }
-    if (--kept.readers == 0) {
-      spare_.push_back(std::move(kept.values));
+    if (--reference.readers == 0) {
+      spare_.push_back(std::move(reference.kept.bytes));
     }
   }
 
   Executable::Workspace workspace_;
   const Tasks* tasks_;
-  std::vector<Kept> kept_;
-  std::vector<std::vector<float>> spare_;
+  std::vector<Reference> references_;
+  std::vector<std::vector<std::byte>> spare_;
   std::size_t first_sample_ = 0;
   std::size_t batch_ = 1;
 };

@@ -1,7 +1,9 @@
-// One line for each value: its name, in which everything but plain letters is written as %xx,
-// and its factors in base64, as little-endian float32.
+// One line for each value: its name, escaped(), and its factors in base64, as little-endian
+// float32.
 #include "tare/equalize.h"
 #include "tare/error.h"
+
+#include "base/escape.h"
 
 #include <algorithm>
 #include <bit>
@@ -12,43 +14,10 @@
 namespace tare {
 namespace {
 
-constexpr std::string_view kDigits = "0123456789abcdef";
 constexpr std::string_view kLetters =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 constexpr unsigned kBitsOfLetter = 6;
 constexpr unsigned kBitsOfFactor = 32;
-
-std::string escaped(const std::string& name) {
-  std::string result;
-  for (const char c : name) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c > ' ' && c < 0x7F && c != '%') {
-      result += c;
-    } else {
-      result += {'%', kDigits[byte >> 4U], kDigits[byte & 15U]};
-    }
-  }
-  return result;
-}
-
-std::optional<std::string> unescaped(std::string_view text) {
-  std::string result;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      result += text[i];
-      continue;
-    }
-    const bool has_two = i + 2 < text.size();
-    const std::size_t high = has_two ? kDigits.find(text[i + 1]) : kDigits.npos;
-    const std::size_t low = has_two ? kDigits.find(text[i + 2]) : kDigits.npos;
-    if (high == kDigits.npos || low == kDigits.npos) {
-      return std::nullopt;
-    }
-    result += static_cast<char>(16 * high + low);
-    i += 2;
-  }
-  return result;
-}
 
 /// The bits of all factors, six to a letter; 0 where the last letter has some left.
 std::string letters(const std::vector<float>& factors) {

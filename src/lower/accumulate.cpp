@@ -1,3 +1,4 @@
+#include "graph/derived_names.h"
 #include "graph/product.h"
 #include "graph/storage_type.h"
 #include "lower/affine_rewrites.h"
@@ -30,10 +31,21 @@ int at(int axis, const Shape& shape) {
   return axis < 0 ? axis + static_cast<int>(shape.size()) : axis;
 }
 
+/// Readers of the node read what its sum in integers expresses, and both take over the names.
+void express_sum(Graph& graph, NodeId node, NodeId sum) {
+  const ValueId real = graph.node(node).outputs[0];
+  const std::string name = graph.name(real);
+  const ValueId expressed =
+      add_dequantize(graph, graph.node(sum).outputs[0], dequantized_name(name));
+  graph.replace_uses(real, expressed);
+  take_place(graph, node, sum);
+  take_name(graph, expressed, name);
+}
+
 class IntegerSum {
  public:
   IntegerSum(Graph& graph, NodeId id, const ProductOp& product, const Accumulator& held)
-      : graph_(graph), node_(graph.node(id)), product_(product), held_(held) {}
+      : graph_(graph), id_(id), node_(graph.node(id)), product_(product), held_(held) {}
 
   /// Leaves the graph as it is where the sum cannot run on integers.
   void run() {
@@ -60,12 +72,10 @@ class IntegerSum {
     Attributes attributes = node_.attributes;
     set_accumulator(attributes, held_);
     const NodeId sum = graph_.add_node(
-        graph_.unique_name(node_.name + "_accumulated"), node_.op, operands,
-        {{graph_.unique_name(graph_.name(node_.outputs[0]) + "_accumulated"), type}},
+        graph_.unique_name(node_.name), node_.op, operands,
+        {{graph_.unique_name(accumulated_name(graph_.name(node_.outputs[0]))), type}},
         attributes);
-    graph_.replace_uses(node_.outputs[0],
-                        add_dequantize(graph_, graph_.node(sum).outputs[0],
-                                       graph_.name(node_.outputs[0]) + "_dequantized"));
+    express_sum(graph_, id_, sum);
   }
 
  private:
@@ -139,9 +149,9 @@ class IntegerSum {
       return {};
     }
     const TensorType& type = graph_.type(storage);
-    return type.quant == params
-               ? storage
-               : fitting(dequantize(*constant, *type.quant), params, graph_.name(bias));
+    return type.quant == params ? storage
+                                : fitting(dequantize(*constant, *type.quant), params,
+                                          original_name(graph_.name(storage)));
   }
 
   ValueId fitting(const Tensor& real, const QuantParams& params, const std::string& name) {
@@ -152,12 +162,15 @@ class IntegerSum {
                     [](double q) { return std::abs(q) >= kMost; })) {
       return {};
     }
-    return graph_.add_constant(
-        graph_.unique_name(name + "_quantized"), storage,
+    const ValueId bias = graph_.add_constant(
+        graph_.unique_name(quantized_name(name)), storage,
         {.dtype = DType::kInt32, .shape = real.shape(), .quant = params, .point = {}});
+    take_name(graph_, bias, quantized_name(name));
+    return bias;
   }
 
   Graph& graph_;
+  const NodeId id_;
   const Node node_;
   const ProductOp& product_;
   const Accumulator held_;
@@ -174,7 +187,8 @@ const std::optional<QuantParams>& sum_parameters(const Graph& graph, ValueId val
 }
 
 /// A constant with the parameters of the sums that it is added to is added on integers.
-void add_to_sums(Graph& graph, const Node& add) {
+void add_to_sums(Graph& graph, NodeId id) {
+  const Node add = graph.node(id);
   const auto& params = sum_parameters(graph, add.inputs[0]);
   const bool alike = params && !params->per_axis() && params->zero_point[0] == 0 &&
                      params == sum_parameters(graph, add.inputs[1]);
@@ -189,12 +203,10 @@ void add_to_sums(Graph& graph, const Node& add) {
   TensorType type = graph.type(add.outputs[0]);
   type.dtype = DType::kInt32;
   type.quant = params;
-  const std::string name = graph.name(add.outputs[0]);
-  const NodeId sum =
-      graph.add_node(graph.unique_name(add.name + "_accumulated"), "Add", std::move(operands),
-                     {{graph.unique_name(name + "_accumulated"), type}});
-  graph.replace_uses(add.outputs[0],
-                     add_dequantize(graph, graph.node(sum).outputs[0], name + "_dequantized"));
+  const std::string name = accumulated_name(graph.name(add.outputs[0]));
+  const NodeId sum = graph.add_node(graph.unique_name(add.name), "Add", std::move(operands),
+                                    {{graph.unique_name(name), type}});
+  express_sum(graph, id, sum);
 }
 
 }  // namespace
@@ -207,7 +219,7 @@ void accumulate_products(Graph& graph, const Accumulator& held) {
     if (product != kProductOps.end()) {
       IntegerSum(graph, id, *product, held).run();
     } else if (graph.node(id).op == "Add") {
-      add_to_sums(graph, Node(graph.node(id)));
+      add_to_sums(graph, id);
     }
   }
   graph.erase_unused();

@@ -29,6 +29,9 @@ ValueId add_quantize(Graph&, ValueId expressed, const TensorType& type,
 /// Adds Dequantize(storage) : f32.
 ValueId add_dequantize(Graph&, ValueId storage, const std::string& name);
 
+/// Gives conversions the names of their results.
+void name_conversions(Graph&);
+
 /// A node with the name and the one result of `before`, in its place. Absent operands at the
 /// end are left out.
 void replace_node(Graph&, const Node& before, const std::string& op,

@@ -1,4 +1,5 @@
 #include "graph/affine_ops.h"
+#include "graph/derived_names.h"
 #include "graph/storage_type.h"
 #include "lower/affine_rewrites.h"
 #include "lower/conversions.h"
@@ -104,6 +105,7 @@ class Expander {
           replace_quantizers(node.outputs[i], moved.outputs[i]);
         }
       }
+      take_over(node, moved);
       return true;
     }
     const ValueId storage = stored(graph_, node.inputs[0]);
@@ -122,9 +124,10 @@ class Expander {
       graph_.replace_uses(
           node.outputs[i],
           is_expressed(node.outputs[i])
-              ? add_dequantize(graph_, result, graph_.name(result) + "_dequantized")
+              ? add_dequantize(graph_, result, dequantized_name(graph_.name(node.outputs[i])))
               : result);
     }
+    take_over(node, moved);
     return true;
   }
 
@@ -163,7 +166,9 @@ class Expander {
         operands[i] = storage;
       }
     }
-    replace_quantizers(node.outputs[0], on_storage(node, operands, *type).outputs[0]);
+    const Node absorbing = on_storage(node, operands, *type);
+    replace_quantizers(node.outputs[0], absorbing.outputs[0]);
+    take_over(node, absorbing);
     return true;
   }
 
@@ -195,12 +200,13 @@ class Expander {
                              .zero_point = {1},
                              .axis = {},
                              .narrow_range = false};
-    return add_quantize(graph_, value, type, graph_.name(value) + "_quantized");
+    return add_quantize(graph_, value, type, quantized_name(graph_.name(value)));
   }
 
   ValueId quantized(ValueId expressed, TensorType like) {
     like.shape = graph_.type(expressed).shape;
-    return add_quantize(graph_, expressed, like, graph_.name(expressed) + "_quantized");
+    return add_quantize(graph_, expressed, like,
+                        quantized_name(original_name(graph_.name(expressed))));
   }
 
   /// The same operator over storage values of the given parameters.
@@ -210,11 +216,27 @@ class Expander {
     for (const ValueId output : node.outputs) {
       TensorType type = is_expressed(output) ? like : graph_.type(output);
       type.shape = graph_.type(output).shape;
-      results.push_back({graph_.unique_name(graph_.name(output) + "_storage"), type});
+      results.push_back({graph_.unique_name(quantized_name(graph_.name(output))), type});
     }
-    const NodeId id = graph_.add_node(graph_.unique_name(node.name + "_storage"), node.op,
-                                      operands, std::move(results), node.attributes);
+    const NodeId id = graph_.add_node(graph_.unique_name(node.name), node.op, operands,
+                                      std::move(results), node.attributes);
     return graph_.node(id);
+  }
+
+  /// The operator over storage values is all that is left of it; what quantized its results has
+  /// no readers any more, nor has the operator over real ones.
+  void take_over(const Node& before, const Node& after) {
+    for (std::size_t i = 0; i < before.outputs.size(); ++i) {
+      const ValueId real = before.outputs[i];
+      const std::string name = graph_.name(real);
+      const std::vector<NodeId> quantizers = graph_.users(real);
+      for (const NodeId quantizer : quantizers) {
+        graph_.erase(quantizer);
+      }
+      take_name(graph_, after.outputs[i],
+                graph_.type(after.outputs[i]).quant ? quantized_name(name) : name);
+    }
+    take_place(graph_, *graph_.producer(before.outputs[0]), *graph_.producer(after.outputs[0]));
   }
 
   void replace_quantizers(ValueId expressed, ValueId storage) {
@@ -235,7 +257,7 @@ void expand_affine_regions(Graph& graph) {
     // What Expander leaves behind is dead, and its readers would hide what is demanded.
     graph.erase_unused();
     for (const NodeId id : graph.topological_order()) {
-      changed = Expander(graph).try_at(id) || changed;
+      changed = (graph.alive(id) && Expander(graph).try_at(id)) || changed;
     }
   }
 }

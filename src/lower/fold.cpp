@@ -1,3 +1,4 @@
+#include "graph/derived_names.h"
 #include "lower/affine_rewrites.h"
 #include "lower/conversions.h"
 #include "lower/saturation.h"
@@ -18,10 +19,13 @@ std::optional<ValueId> equal_conversion(const Graph& graph, const Node& node) {
   return std::nullopt;
 }
 
-/// What the readers of the node's result may read instead.
+/// What the readers of the node's result may read instead. Where that says the same in another
+/// way, it goes by the name of the result.
 std::optional<ValueId> replacement(Graph& graph, const Node& node, const RequantizeMode& mode) {
   const auto& params = graph.type(node.outputs[0]).quant;
+  const std::string name = graph.name(node.outputs[0]);
   if (params && saturates_like(graph, node, *params)) {
+    take_name(graph, node.inputs[0], name);
     return node.inputs[0];
   }
   if (node.op != "Quantize" && node.op != "Dequantize" && node.op != "Requantize") {
@@ -41,11 +45,11 @@ std::optional<ValueId> replacement(Graph& graph, const Node& node, const Requant
   if (type.quant->per_axis() || graph.type(storage).quant->block != 0) {
     return std::nullopt;
   }
-  const NodeId id =
-      graph.add_node("", "Requantize", {storage},
-                     {{graph.unique_name(graph.name(node.outputs[0]) + "_requantized"), type}},
-                     to_attributes(mode));
-  return graph.node(id).outputs[0];
+  const NodeId id = graph.add_node("", "Requantize", {storage},
+                                   {{graph.unique_name(name), type}}, to_attributes(mode));
+  const ValueId requantized = graph.node(id).outputs[0];
+  take_name(graph, requantized, name);
+  return requantized;
 }
 
 }  // namespace

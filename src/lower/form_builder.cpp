@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "graph/affine_ops.h"
+#include "graph/derived_names.h"
 #include "graph/product.h"
 #include "graph/quant_operands.h"
 #include "graph/storage_type.h"
@@ -77,8 +78,8 @@ void FormBuilder::visit(const Node& node) {
   if (centre) {
     average_integers(node, *centre);
   } else if (node.op == "Quantize" || node.op == "Requantize") {
-    set_storage(result,
-                quantized(expressed(node.inputs[0]), from_.type(result), from_.name(result)));
+    set_storage(result, quantized(expressed(node.inputs[0]), from_.type(result),
+                                  from_.name(result), original(result)));
   } else if (node.op == "Dequantize") {
     set_expressed(result, expressed(node.inputs[0]));
   } else {
@@ -91,7 +92,7 @@ NodeId FormBuilder::copy(const Node& node, std::vector<ValueId> operands, bool o
   for (const ValueId output : node.outputs) {
     const TensorType& type = from_.type(output);
     const bool is_real = type.quant && !on_storage;
-    results.push_back({to_.unique_name(from_.name(output)),
+    results.push_back({to_.unique_name(is_real ? original(output) : from_.name(output)),
                        plain(type, is_real ? DType::kFloat32 : type.dtype)});
   }
   return to_.add_node(to_.unique_name(node.name), node.op, std::move(operands),
@@ -121,7 +122,8 @@ void FormBuilder::on_expressed(const Node& node) {
     const ValueId result = to_.node(id).outputs[i];
     const TensorType& type = from_.type(node.outputs[i]);
     if (type.quant && !is_accumulator(type)) {
-      set_storage(node.outputs[i], quantized(result, type, to_.name(result) + "_quantized"));
+      set_storage(node.outputs[i], quantized(result, type, from_.name(node.outputs[i]),
+                                             original(node.outputs[i])));
     } else {
       set_expressed(node.outputs[i], result);
     }
@@ -135,7 +137,8 @@ void FormBuilder::average_integers(const Node& node, std::int32_t centre) {
   result.quant = as_averages(result.dtype, centre);
   const ValueId integers = dequantized(node.inputs[0], operand);
   const ValueId average = to_.node(copy(node, {integers}, false)).outputs[0];
-  set_storage(node.outputs[0], quantized(average, result, to_.name(average) + "_quantized"));
+  set_storage(node.outputs[0], quantized(average, result, from_.name(node.outputs[0]),
+                                         original(node.outputs[0])));
 }
 
 /// Graph outputs keep their names, whatever computes them now. One that holds storage values
@@ -169,16 +172,16 @@ ValueId FormBuilder::expressed(ValueId value) {
 }
 
 ValueId FormBuilder::quantized(ValueId expressed, const TensorType& type,
-                               const std::string& name) {
-  const auto [scale, zero_point] = parameters(type);
+                               const std::string& name, const std::string& original) {
+  const auto [scale, zero_point] = parameters(type, original);
   return add("QuantizeLinear", {expressed, scale, zero_point}, plain(type, type.quant->storage),
              name, axis_attributes(*type.quant));
 }
 
 ValueId FormBuilder::dequantized(ValueId value, const TensorType& type) {
-  const auto [scale, zero_point] = parameters(type);
+  const auto [scale, zero_point] = parameters(type, original(value));
   return add("DequantizeLinear", {storage(value), scale, zero_point},
-             plain(type, DType::kFloat32), from_.name(value) + "_dequantized",
+             plain(type, DType::kFloat32), dequantized_name(original(value)),
              axis_attributes(*type.quant));
 }
 
@@ -200,9 +203,13 @@ ValueId FormBuilder::shared_constant(const std::string& name, const Tensor& tens
   return shared_.back();
 }
 
-std::pair<ValueId, ValueId> FormBuilder::parameters(const TensorType& type) {
+std::string FormBuilder::original(ValueId value) const {
+  return original_name(from_, value);
+}
+
+std::pair<ValueId, ValueId> FormBuilder::parameters(const TensorType& type,
+                                                    const std::string& name) {
   const QuantParams& params = *type.quant;
-  const std::string name = type.point.empty() ? "quantization" : type.point;
   return {shared_constant(name + "_scale", scale_operand(params, type.shape)),
           shared_constant(name + "_zero_point", zero_point_operand(params, type.shape))};
 }

@@ -25,8 +25,10 @@ class FormBuilder {
  protected:
   /// Gives results of the node, or of what follows it, and says true; or leaves all as it is.
   virtual bool on_storage(const Node&) { return false; }
-  /// Storage values of that type, by way of real ones.
-  virtual ValueId quantized(ValueId expressed, const TensorType&, const std::string& name);
+  /// Storage values of that type, by way of real ones; named as said, what belongs to them
+  /// after the original.
+  virtual ValueId quantized(ValueId expressed, const TensorType&, const std::string& name,
+                            const std::string& original);
   /// Real values that the storage values of a value of the integer graph stand for with the
   /// parameters of that type: its own ones, or others.
   virtual ValueId dequantized(ValueId value, const TensorType&);
@@ -47,8 +49,14 @@ class FormBuilder {
               const std::string& name, const Attributes& = {});
   /// A constant; one value for all that are equal.
   ValueId shared_constant(const std::string& name, const Tensor&);
-  /// Scale and zero point as QuantizeLinear has them.
-  std::pair<ValueId, ValueId> parameters(const TensorType&);
+  /// Scale and zero point as QuantizeLinear has them: those of a value of the integer graph, or
+  /// others, named after it.
+  std::pair<ValueId, ValueId> parameters(ValueId value) {
+    return parameters(from_.type(value), original(value));
+  }
+  std::pair<ValueId, ValueId> parameters(const TensorType&, const std::string& name);
+  /// What the float network calls a value of the integer graph, see original_name().
+  std::string original(ValueId value) const;
 
   static TensorType plain(const TensorType&, DType);
   /// Those of ONNX, without accumulator and numerics.

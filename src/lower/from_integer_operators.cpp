@@ -2,6 +2,7 @@
 #include "tare/lower.h"
 #include "tare/pattern.h"
 
+#include "graph/derived_names.h"
 #include "graph/storage_type.h"
 #include "lower/spelled_parameters.h"
 #include "lower/spelled_product.h"
@@ -150,7 +151,7 @@ Rewritten between_conversions(const Graph& graph, const Match& match, const char
   const bool fit = a && b && patch.type(a) == type && patch.type(b) == type;
   const ValueId real =
       fit ? patch.add(op, {a, b}, type,
-                      graph.name(graph.node(match.root()).outputs[0]) + "_real")
+                      original_name(graph.name(graph.node(match.root()).outputs[0])))
           : ValueId{};
   return quantized(std::move(patch), graph, match, real);
 }

@@ -2,6 +2,7 @@
 #include "tare/lower.h"
 #include "tare/numerics.h"
 
+#include "graph/derived_names.h"
 #include "graph/packed.h"
 #include "graph/storage_type.h"
 #include "graph/verify.h"
@@ -102,8 +103,9 @@ class QdqReader {
       return false;
     }
     type.quant = params;
-    const ValueId own =
-        graph_.add_constant(graph_.unique_name(graph_.name(storage)), Tensor(*constant), type);
+    const std::string name = graph_.name(storage);
+    const ValueId own = graph_.add_constant(graph_.unique_name(name), Tensor(*constant), type);
+    take_name(graph_, own, name);
     replace(node, own, "Dequantize", result);
     return true;
   }
@@ -167,7 +169,8 @@ class QdqReader {
                                          {{graph_.unique_name(name), type}});
     const ValueId after = graph_.node(added).outputs[0];
     graph_.replace_uses(before, after);
-    graph_.rename(after, name);
+    take_place(graph_, *graph_.producer(before), added);
+    take_name(graph_, after, name);
   }
 
   Graph graph_;

@@ -3,6 +3,7 @@
 #include "tare/error.h"
 #include "tare/lower.h"
 
+#include "graph/derived_names.h"
 #include "graph/onnx_number.h"
 #include "lower/storage_form.h"
 
@@ -63,7 +64,7 @@ class IntegerOperatorBuilder final : public StorageFormBuilder {
       return false;
     }
     const TensorType& type = from().type(node.outputs[0]);
-    const std::string& name = from().name(node.outputs[0]);
+    const std::string name = original(node.outputs[0]);
     const ValueId sum = cast(storage(node.inputs[0]), type, DType::kFloat32, name + "_sum");
     const ValueId steps =
         on_reals("Mul", {sum, divided(product_of_scales(*product), scale(type, type))}, type,
@@ -71,7 +72,7 @@ class IntegerOperatorBuilder final : public StorageFormBuilder {
     const ValueId rounded = on_reals("Round", {steps}, type, name + "_rounded");
     const ValueId shifted =
         on_reals("Add", {rounded, zero_point(type)}, type, name + "_shifted");
-    set_storage(node.outputs[0], clipped(shifted, type, name));
+    set_storage(node.outputs[0], clipped(shifted, type, from().name(node.outputs[0]), name));
     return true;
   }
 
@@ -94,7 +95,7 @@ class IntegerOperatorBuilder final : public StorageFormBuilder {
     const TensorType& a = from().type(node.inputs[0]);
     const TensorType& b = from().type(node.inputs[1]);
     const TensorType& type = from().type(node.outputs[0]);
-    const std::string& name = from().name(node.outputs[0]);
+    const std::string name = original(node.outputs[0]);
     const ValueId product =
         on_reals("Mul", {centred(node.inputs[0], a), centred(node.inputs[1], b)}, type,
                  name + "_product");
@@ -103,7 +104,7 @@ class IntegerOperatorBuilder final : public StorageFormBuilder {
     const ValueId steps = on_reals("Mul", {product, factor}, type, name + "_steps");
     const ValueId shifted = on_reals("Add", {steps, zero_point(type)}, type, name + "_shifted");
     const ValueId rounded = on_reals("Round", {shifted}, type, name + "_rounded");
-    set_storage(node.outputs[0], clipped(rounded, type, name));
+    set_storage(node.outputs[0], clipped(rounded, type, from().name(node.outputs[0]), name));
   }
 
   /// u * ratio + (v * ratio + constant), rounded to float once after each addition as fused
@@ -111,7 +112,7 @@ class IntegerOperatorBuilder final : public StorageFormBuilder {
   /// Products of a byte and a float are exact in f64.
   void add_values(const Node& node) {
     const TensorType& type = from().type(node.outputs[0]);
-    const std::string& name = from().name(node.outputs[0]);
+    const std::string name = original(node.outputs[0]);
     const ValueId result_scale = scale(type, type);
     std::array<ValueId, 2> ratios;
     std::array<ValueId, 2> offsets;
@@ -131,40 +132,41 @@ class IntegerOperatorBuilder final : public StorageFormBuilder {
       sum = cast(fused, type, DType::kFloat32, name + "_sum");
     }
     const ValueId rounded = on_reals("Round", {sum}, type, name + "_rounded");
-    set_storage(node.outputs[0], clipped(rounded, type, name));
+    set_storage(node.outputs[0], clipped(rounded, type, from().name(node.outputs[0]), name));
   }
 
-  ValueId quantized(ValueId expressed, const TensorType& type,
-                    const std::string& name) override {
+  ValueId quantized(ValueId expressed, const TensorType& type, const std::string& name,
+                    const std::string& original) override {
     const ValueId steps =
-        on_reals("Div", {expressed, scale_along(type, type)}, type, name + "_steps");
-    const ValueId rounded = on_reals("Round", {steps}, type, name + "_rounded");
+        on_reals("Div", {expressed, scale_along(type, type)}, type, original + "_steps");
+    const ValueId rounded = on_reals("Round", {steps}, type, original + "_rounded");
     const ValueId shifted =
-        on_reals("Add", {rounded, zero_point(type)}, type, name + "_shifted");
-    return clipped(shifted, type, name);
+        on_reals("Add", {rounded, zero_point(type)}, type, original + "_shifted");
+    return clipped(shifted, type, name, original);
   }
 
-  ValueId clipped(ValueId steps, const TensorType& type, const std::string& name) {
+  ValueId clipped(ValueId steps, const TensorType& type, const std::string& name,
+                  const std::string& original) {
     const StorageRange range = type.quant->range();
     const ValueId clipped =
         on_reals("Clip", {steps, number("low", range.low), number("high", range.high)}, type,
-                 name + "_clipped");
+                 original + "_clipped");
     return cast(clipped, type, type.quant->storage, name);
   }
 
   ValueId dequantized(ValueId value, const TensorType& type) override {
-    const std::string& name = from().name(value);
+    const std::string name = original(value);
     if (const auto product = product_behind(value)) {
       const ValueId sum = cast(storage(value), type, DType::kFloat32, name + "_cast");
-      return on_reals("Mul", {sum, product_of_scales(*product)}, type, name + "_dequantized");
+      return on_reals("Mul", {sum, product_of_scales(*product)}, type, dequantized_name(name));
     }
     return on_reals("Mul", {centred(value, type), scale_along(type, type)}, type,
-                    name + "_dequantized");
+                    dequantized_name(name));
   }
 
   /// Storage values less their zero point.
   ValueId centred(ValueId value, const TensorType& type) {
-    const std::string& name = from().name(value);
+    const std::string name = original(value);
     const ValueId number = cast(storage(value), type, DType::kFloat32, name + "_cast");
     return on_reals("Sub", {number, zero_point(type)}, type, name + "_centred");
   }
@@ -183,11 +185,12 @@ class IntegerOperatorBuilder final : public StorageFormBuilder {
     if (w.dtype == DType::kInt8 && convolves) {
       w = unsigned_form(node.inputs[1], w);
     }
-    const NodeId id =
-        to().add_node(to().unique_name(node.name), convolves ? "ConvInteger" : "MatMulInteger",
-                      {x.values, w.values, zero_point(x), zero_point(w)},
-                      {{to().unique_name(from().name(result)), type}},
-                      convolves ? plain(node.attributes) : Attributes{});
+    const NodeId id = to().add_node(
+        to().unique_name(node.name), convolves ? "ConvInteger" : "MatMulInteger",
+        {x.values, w.values, zero_point(x), zero_point(w)},
+        {{to().unique_name(product.bias ? original(result) + "_product" : from().name(result)),
+          type}},
+        convolves ? plain(node.attributes) : Attributes{});
     ValueId sum = to().node(id).outputs[0];
     if (product.bias) {
       Tensor bias = *from().constant(product.bias);
@@ -197,7 +200,7 @@ class IntegerOperatorBuilder final : public StorageFormBuilder {
         bias = Tensor::of<std::int32_t>(shape, bias.view<std::int32_t>());
       }
       sum = add("Add", {sum, shared_constant(from().name(product.bias), bias)}, type,
-                from().name(result) + "_biased");
+                from().name(result));
     }
     set_storage(result, sum);
   }
@@ -211,7 +214,7 @@ class IntegerOperatorBuilder final : public StorageFormBuilder {
     const TensorType& type = from().type(value);
     ValueId& shifted = unsigned_[value];
     if (!shifted) {
-      const std::string& name = from().name(value);
+      const std::string name = original(value);
       const ValueId wide = cast(factor.values, type, DType::kInt32, name + "_wide");
       const ValueId sum = add("Add", {wide, shared_constant("shift", Tensor::scalar(kShift))},
                               plain(type, DType::kInt32), name + "_shifted");

@@ -132,6 +132,7 @@ Graph finish(Graph graph, const RequantizeMode& mode) {
   expand_affine_regions(graph);
   spell_one_way(graph);
   fold_conversions(graph, mode);
+  name_conversions(graph);
   if (mode.rounding == RequantizeRounding::kShift) {
     require_powers_of_two(graph);
   }

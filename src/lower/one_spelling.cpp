@@ -1,4 +1,5 @@
 // The same computation, said in the same way.
+#include "graph/derived_names.h"
 #include "graph/permute.h"
 #include "graph/storage_type.h"
 #include "lower/affine_rewrites.h"
@@ -15,7 +16,9 @@ ValueId transpose(Graph& graph, ValueId matrix) {
   const TensorType type = permuted(graph.type(matrix), order);
   const std::string name = graph.unique_name(graph.name(matrix) + "_transposed");
   if (const Tensor* constant = graph.constant(matrix)) {
-    return graph.add_constant(name, permuted(*constant, order), type);
+    const ValueId turned = graph.add_constant(name, permuted(*constant, order), type);
+    take_name(graph, turned, graph.name(matrix));
+    return turned;
   }
   const NodeId id =
       graph.add_node("", "Transpose", {matrix}, {{name, type}}, {{"perm", order}});

@@ -63,7 +63,7 @@ class QOperatorBuilder final : public StorageFormBuilder {
     append(operands, product.node.inputs[0]);
     append(operands, product.node.inputs[1]);
     const TensorType& type = from().type(result);
-    const auto [scale, zero_point] = parameters(type);
+    const auto [scale, zero_point] = parameters(result);
     const ValueId bias = product.bias ? storage(product.bias) : ValueId{};
     if (product.node.op == "Gemm") {
       operands.insert(operands.end(), {bias, scale, zero_point});
@@ -82,8 +82,8 @@ class QOperatorBuilder final : public StorageFormBuilder {
 
   bool multiply_to_real(const ProductNode& product) {
     const ValueId sum = product.node.outputs[0];
-    const auto [x_scale, x_zero] = parameters(product.x);
-    const auto [w_scale, w_zero] = parameters(product.w);
+    const auto [x_scale, x_zero] = parameters(product.node.inputs[0]);
+    const auto [w_scale, w_zero] = parameters(product.node.inputs[1]);
     const ValueId x = storage(product.node.inputs[0]);
     const ValueId w = storage(product.node.inputs[1]);
     std::string form;
@@ -101,7 +101,7 @@ class QOperatorBuilder final : public StorageFormBuilder {
       return false;
     }
     set_expressed(sum, add_as(product.node, form, std::move(operands),
-                              plain(from().type(sum), DType::kFloat32), from().name(sum)));
+                              plain(from().type(sum), DType::kFloat32), original(sum)));
     return true;
   }
 
@@ -114,7 +114,7 @@ class QOperatorBuilder final : public StorageFormBuilder {
     }
     const ValueId result = node.outputs[0];
     const TensorType& type = from().type(result);
-    const auto [scale, zero_point] = parameters(type);
+    const auto [scale, zero_point] = parameters(result);
     std::vector<ValueId> operands;
     for (const ValueId input : node.inputs) {
       append(operands, input);
@@ -138,7 +138,7 @@ class QOperatorBuilder final : public StorageFormBuilder {
 
   /// Values, scale and zero point.
   void append(std::vector<ValueId>& operands, ValueId value) {
-    const auto [scale, zero_point] = parameters(from().type(value));
+    const auto [scale, zero_point] = parameters(value);
     operands.insert(operands.end(), {storage(value), scale, zero_point});
   }
 

@@ -1,5 +1,7 @@
 #include "tare/lower.h"
 
+#include "graph/derived_names.h"
+
 namespace tare {
 namespace {
 
@@ -36,8 +38,9 @@ Graph with_real_biases(Graph qdq) {
                              .zero_point = std::vector<std::int32_t>(scales.size()),
                              .axis = scale.size() == 1 ? std::nullopt : std::optional(0),
                              .narrow_range = false};
-    const ValueId real = qdq.add_constant(qdq.unique_name(qdq.name(node.inputs[0]) + "_real"),
-                                          dequantize(*qdq.constant(node.inputs[0]), params));
+    const ValueId real =
+        qdq.add_constant(qdq.unique_name(original_name(qdq.name(node.inputs[0]))),
+                         dequantize(*qdq.constant(node.inputs[0]), params));
     qdq.replace_uses(node.outputs[0], real);
   }
   qdq.erase_unused();

@@ -1,5 +1,6 @@
 #include "tare/lower.h"
 
+#include "graph/derived_names.h"
 #include "lower/conversions.h"
 
 #include <algorithm>
@@ -47,9 +48,9 @@ Graph with_rounded_averages(Graph graph) {
       continue;
     }
     const std::string name = graph.name(average);
-    const ValueId storage = add_quantize(graph, average, type, name + "_quantized");
+    const ValueId storage = add_quantize(graph, average, type, quantized_name(name));
     const NodeId rounding = *graph.producer(storage);
-    graph.replace_uses(average, add_dequantize(graph, storage, name + "_dequantized"));
+    graph.replace_uses(average, add_dequantize(graph, storage, dequantized_name(name)));
     graph.set_input(rounding, 0, average);
   }
   return graph;

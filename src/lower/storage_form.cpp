@@ -1,6 +1,7 @@
 #include "lower/storage_form.h"
 
 #include "graph/affine_ops.h"
+#include "graph/derived_names.h"
 
 #include <algorithm>
 #include <array>
@@ -77,7 +78,8 @@ bool StorageFormBuilder::rectify(const Node& node) {
   one.quant->axis.reset();
   one.quant->scale.resize(1);
   one.quant->zero_point.resize(1);
-  move(node, "Clip", {storage(node.inputs[0]), parameters(one).second});
+  move(node, "Clip",
+       {storage(node.inputs[0]), parameters(one, original(node.inputs[0])).second});
   return true;
 }
 
@@ -109,8 +111,8 @@ bool StorageFormBuilder::pad(const Node& node) {
         (has_value && from().constant(node.inputs[kValue]) == nullptr)) {
       return false;
     }
-    operands[kValue] =
-        has_value ? stored_constant(node.inputs[kValue], type) : parameters(type).second;
+    operands[kValue] = has_value ? stored_constant(node.inputs[kValue], type)
+                                 : parameters(node.inputs[0]).second;
   }
   move(node, "Pad", std::move(operands));
   return true;
@@ -150,7 +152,7 @@ void StorageFormBuilder::move(const Node& node, const std::string& op,
 }
 
 ValueId StorageFormBuilder::stored_constant(ValueId expressed, const TensorType& type) {
-  return shared_constant(from().name(expressed) + "_quantized",
+  return shared_constant(quantized_name(from().name(expressed)),
                          quantize(*from().constant(expressed), *type.quant));
 }
 

@@ -145,11 +145,29 @@ bool is_arithmetic(const Node& node) {
   return node.op == "Add" || node.op == "Sub" || node.op == "Mul";
 }
 
+/// As engines add up: without overflow.
+void widen_accumulator(Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  if (!states_accumulator(node.attributes)) {
+    return;
+  }
+  TensorType type = graph.type(node.outputs[0]);
+  type.dtype = sum_type(graph.type(node.inputs[0]).dtype, graph.type(node.inputs[1]).dtype, {});
+  type.quant->storage = type.dtype;
+  graph.set_type(node.outputs[0], std::move(type));
+  Attributes attributes = node.attributes;
+  set_accumulator(attributes, {});
+  graph.set_attributes(id, std::move(attributes));
+}
+
 }  // namespace
 
 Graph with_numerics(Graph integer, Numerics numerics) {
   for (const NodeId id : integer.nodes()) {
     const Node& node = integer.node(id);
+    if (is_integer_product(integer, node)) {
+      widen_accumulator(integer, id);
+    }
     if (node.op == "Requantize") {
       const Rescaling chosen = rescaling(integer, node, numerics);
       Attributes attributes = to_attributes(chosen.mode);

@@ -2,6 +2,7 @@
 
 #include "tare/error.h"
 
+#include "graph/derived_names.h"
 #include "onnx/constants.h"
 #include "onnx/domains.h"
 #include "onnx/normalize_rules.h"
@@ -177,8 +178,9 @@ class Expansion {
       expect_and_drop(real, "channels_last", 0);
     }
     const bool stays_real = result.scale == kNone;
-    real.outputs =
-        stays_real ? draft_.outputs : std::vector{builder_.fresh_name(draft_.name + "_real")};
+    real.outputs = stays_real
+                       ? draft_.outputs
+                       : std::vector{builder_.fresh_name(original_name(draft_.outputs.at(0)))};
     if (real.op == "Softmax") {
       constexpr std::int64_t kOneAxis = 13;
       const bool flattens = real.attributes.integer("opset", kOneAxis) < kOneAxis;

@@ -3,7 +3,6 @@
 #include "tare/pipeline.h"
 
 #include "compare/real_interface.h"
-#include "pipeline/load.h"
 #include "pipeline/try_changes.h"
 
 #include <algorithm>
@@ -16,8 +15,6 @@ namespace {
 /// Following sums costs several times what running the graph does, and bits hardly change after
 /// the first samples.
 constexpr std::size_t kSamplesOfSums = 16;
-
-constexpr const char* kFactorsKey = "tare.equalization";
 
 /// seen_sums() of the first samples; nothing for factors of more than 8 bits.
 std::vector<ProductSums> sums_of_first(const Graph& integer, const Dataset& data,
@@ -68,23 +65,6 @@ void say_why(const std::vector<KeptFloat>& kept_float, std::vector<Verdict>& ver
 
 }  // namespace
 
-std::map<std::string, std::string> file_metadata(const QuantizeResult& result) {
-  std::map<std::string, std::string> metadata;
-  if (!result.factors.empty()) {
-    metadata.emplace(kFactorsKey, text_of(result.factors));
-  }
-  return metadata;
-}
-
-ChannelFactors read_factors(const std::filesystem::path& quantized) {
-  if (is_tflite(quantized)) {
-    return {};
-  }
-  const auto metadata = read_metadata(quantized);
-  const auto found = metadata.find(kFactorsKey);
-  return found == metadata.end() ? ChannelFactors{} : channel_factors(found->second);
-}
-
 Report compare_models(ComparedModels models, const Dataset& data, const Config& config,
                       const Toolkit& toolkit, const CompareOptions& options) {
   if (is_quantized(models.real)) {
@@ -109,7 +89,8 @@ Report compare_result(const QuantizeResult& result, const Dataset& data, const T
   const Target& target = result.simulated.target;
   std::vector<Verdict> all = verdicts(export_form(result.integer, Form::kQdq, target), target);
   say_why(result.simulated.kept_float, all);
-  return compare(result.prepared, result.simulated.source, result.integer, result.factors, data,
+  const Graph integer = with_numerics(result.integer, Numerics::kOnnxRuntime);
+  return compare(result.prepared, result.simulated.source, integer, result.factors, data,
                  target,
                  {.verdicts = all, .sums = {}, .table = &result.table, .calibrators = {}},
                  toolkit, options);

@@ -12,17 +12,29 @@
 namespace tare {
 namespace {
 
-/// What the configured accumulator means for files, and where it may still overflow although it
-/// was not to.
+/// What files say in their metadata alone, since their operators have no word for it.
+void audit_rescaling(const Config& config, std::vector<Warning>& warnings) {
+  if (config.requantize.mode() != RequantizeMode{}) {
+    const Attributes words = to_attributes(config.requantize.mode());
+    warnings.push_back({"requantize_of_file", "requantize.rounding",
+                        "operators of files cannot say '" + words.text("rounding") +
+                            "', their metadata does; engines that run them rescale in float32 "
+                            "and round halves to even, and so do reports"});
+  }
+}
+
+/// The same of the configured accumulator, and where it may still overflow although it was not
+/// to.
 void audit_accumulators(const Config& config, const Graph& integer,
                         std::vector<Warning>& warnings) {
   if (config.accumulator == Accumulator{}) {
     return;
   }
   warnings.push_back({"accumulator_of_file", "accumulator",
-                      "files cannot say that sums have " +
+                      "operators of files cannot say that sums have " +
                           std::to_string(config.accumulator.bits) +
-                          " bits; what reads them adds up in 32"});
+                          " bits, their metadata does; engines that run them add up in 32, and "
+                          "so do reports"});
   for (const ProductSums& sums : guaranteed_sums(integer)) {
     if (config.avoid_overflow && !sums.range.fits(config.accumulator)) {
       warnings.push_back({"accumulator_overflow", "node '" + integer.node(sums.node).name + "'",
@@ -192,6 +204,7 @@ QuantizeResult Stages::finish() {
         for_target(lower_quantized(to_qdq(result_.integer), config_, *toolkit_), target_);
   }
   check_fallback(config_, result_.integer, result_.simulated.kept_float);
+  audit_rescaling(config_, result_.audit.warnings);
   audit_accumulators(config_, result_.integer, result_.audit.warnings);
   audit_storage(result_.simulated, result_.table, result_.audit.warnings);
   if (auto warning = denormal_weights(result_.prepared)) {

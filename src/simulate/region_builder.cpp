@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "graph/affine_ops.h"
+#include "graph/derived_names.h"
 #include "graph/product.h"
 
 namespace tare {
@@ -63,7 +64,7 @@ ValueId RegionBuilder::storage(ValueId value, const std::string& point) {
   }
   const TensorType type = storage_type(source_->type(value).shape, point);
   const ValueId result = add_quantize(
-      current(value), type, working_.unique_name(source_->name(value) + "_quantized"));
+      current(value), type, working_.unique_name(quantized_name(source_->name(value))));
   storage_.emplace(key, result);
   return result;
 }
@@ -87,29 +88,33 @@ ValueId RegionBuilder::bias(const Node& reader, ValueId constant, ValueId input,
     flat = working_.add_constant(working_.unique_name(name),
                                  source_->constant(constant)->reshaped(row));
   }
-  return add_bias(flat, storage_type(row, point), working_.unique_name(name + "_quantized"));
+  return add_bias(flat, storage_type(row, point), working_.unique_name(quantized_name(name)));
 }
 
 ValueId RegionBuilder::accumulate(const Node& node, std::vector<ValueId> operands) {
-  const TensorType& expressed = source_->type(node.outputs[0]);
+  const Shape& shape = source_->type(node.outputs[0]).shape;
   const std::string point = accumulator_point(node, working_.type(operands[0]).point,
                                               working_.type(operands[1]).point, {});
   if (!operands.back()) {
     operands.pop_back();
   }
-  TensorType type = storage_type(expressed.shape, point);
+  TensorType type = storage_type(shape, point);
   if (type.quant) {
     type.dtype = sum_type(working_.type(operands[0]).dtype, working_.type(operands[1]).dtype,
                           accumulator_);
     type.quant->storage = type.dtype;
     if (type.quant->axis) {
-      type.quant->axis = channel_axis(node, expressed.shape);
+      type.quant->axis = channel_axis(node, shape);
     }
   }
   Attributes attributes = node.attributes;
   set_accumulator(attributes, accumulator_);
-  return dequantized(
-      add_node(node, std::move(operands), type, "_accumulated", std::move(attributes)));
+  const std::string& result = source_->name(node.outputs[0]);
+  const ValueId sum = add_node(node, std::move(operands), type, accumulated_name(result),
+                               std::move(attributes));
+  const ValueId expressed = dequantized(sum);
+  wanted_results_.emplace_back(*working_.producer(expressed), result);
+  return expressed;
 }
 
 ValueId RegionBuilder::apply(const Node& node, std::vector<ValueId> operands) {
@@ -118,8 +123,11 @@ ValueId RegionBuilder::apply(const Node& node, std::vector<ValueId> operands) {
       operand = dequantized(current(operand));
     }
   }
-  return add_node(node, std::move(operands), source_->type(node.outputs[0]), "_expressed",
-                  node.attributes);
+  const std::string& result = source_->name(node.outputs[0]);
+  const ValueId expressed = add_node(node, std::move(operands), source_->type(node.outputs[0]),
+                                     result, node.attributes);
+  wanted_results_.emplace_back(*working_.producer(expressed), result);
+  return expressed;
 }
 
 ValueId RegionBuilder::dequantized(ValueId storage) {
@@ -134,19 +142,20 @@ ValueId RegionBuilder::dequantized(ValueId storage) {
       .dtype = DType::kFloat32, .shape = type.shape, .quant = {}, .point = {}};
   const NodeId id = working_.add_node(
       "", std::string(dequantize_op()), {storage},
-      {{working_.unique_name(working_.name(storage) + "_dequantized"), expressed}});
+      {{working_.unique_name(dequantized_name(original_name(working_.name(storage)))),
+        expressed}});
   const ValueId result = working_.node(id).outputs[0];
   dequantized_.emplace(storage, result);
   return result;
 }
 
 ValueId RegionBuilder::add_node(const Node& like, std::vector<ValueId> operands,
-                                TensorType type, const std::string& suffix,
+                                TensorType type, const std::string& name,
                                 Attributes attributes) {
-  const std::string name = working_.unique_name(source_->name(like.outputs[0]) + suffix);
   const NodeId id =
-      working_.add_node(working_.unique_name(like.name + suffix), like.op, std::move(operands),
-                        {{name, std::move(type)}}, std::move(attributes));
+      working_.add_node(working_.unique_name(like.name), like.op, std::move(operands),
+                        {{working_.unique_name(name), std::move(type)}}, std::move(attributes));
+  wanted_nodes_.emplace_back(id, like.name);
   return working_.node(id).outputs[0];
 }
 
@@ -170,8 +179,24 @@ void RegionBuilder::quantize_for_all(ValueId value) {
   working_.set_input(quantizer, 0, before);
 }
 
+/// What was replaced has gone and left its names.
+void RegionBuilder::take_names() {
+  for (const auto& [node, name] : wanted_nodes_) {
+    if (working_.alive(node)) {
+      working_.rename(node, name);
+    }
+  }
+  for (const auto& [node, name] : wanted_results_) {
+    if (working_.alive(node) && !working_.find_value(name) &&
+        !working_.is_output(working_.node(node).outputs[0])) {
+      working_.rename(working_.node(node).outputs[0], name);
+    }
+  }
+}
+
 Graph RegionBuilder::take() {
   working_.erase_unused();
+  take_names();
   verify(working_);
   return std::move(working_);
 }

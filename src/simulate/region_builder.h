@@ -73,8 +73,10 @@ class RegionBuilder : public AffineBuilder {
 
  private:
   ValueId dequantized(ValueId storage);
+  /// Named like `like`, its result as said.
   ValueId add_node(const Node& like, std::vector<ValueId> operands, TensorType type,
-                   const std::string& suffix, Attributes);
+                   const std::string& name, Attributes);
+  void take_names();
 
   const Graph* source_;
   Graph working_;
@@ -82,6 +84,9 @@ class RegionBuilder : public AffineBuilder {
   std::map<ValueId, ValueId> current_;
   std::map<std::pair<ValueId, std::string>, ValueId> storage_;
   std::map<ValueId, ValueId> dequantized_;
+  /// What the source calls that which nodes and their results stand for.
+  std::vector<std::pair<NodeId, std::string>> wanted_nodes_;
+  std::vector<std::pair<NodeId, std::string>> wanted_results_;
 };
 
 }  // namespace tare

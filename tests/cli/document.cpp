@@ -6,15 +6,47 @@
 namespace tare {
 namespace {
 
+/// What stands for a number that the page shows, by what follows it.
+std::string pattern_of_number(const std::string& number, const std::string& rest) {
+  static const std::regex kTime(R"( (s|seconds|ms|us)\b.*)");
+  static const std::regex kBytes(R"( (B|KiB|MiB|bytes)\b.*)");
+  static const std::regex kHalf(R"( (dB|%).*)");
+  const std::size_t point = number.find('.');
+  if (std::regex_match(rest, kTime)) {
+    return "{any}";
+  }
+  if (std::regex_match(rest, kBytes)) {
+    return "{near " + number + " 1%}";
+  }
+  if (point == std::string::npos && !std::regex_match(rest, kHalf)) {
+    return number;
+  }
+  const bool is_rough = point == std::string::npos || number.size() - point == 2;
+  return "{near " + number + (is_rough ? " 0.5}" : " 1%}");
+}
+
 /// As text_matches() wants it.
 std::string pattern_of(const std::string& printed) {
   static const std::regex kLines(R"( *\.\.\.)");
-  static const std::regex kRest(R"(\.\.\.$)");
-  static const std::regex kVaries(R"(-?[0-9.]+(?= (dB|s|seconds|KiB)\b))");
+  static const std::regex kNumber(R"((  +)?(-?[0-9]+(\.[0-9]+)?))");
   if (std::regex_match(printed, kLines)) {
     return "{lines}";
   }
-  return std::regex_replace(std::regex_replace(printed, kRest, "{any}"), kVaries, "{any}");
+  const bool goes_on = printed.ends_with("...");
+  const std::string text = printed.substr(0, printed.size() - (goes_on ? 3 : 0));
+  std::string pattern;
+  std::size_t done = 0;
+  for (std::sregex_iterator found(text.begin(), text.end(), kNumber), end; found != end;
+       ++found) {
+    const auto begin = static_cast<std::size_t>(found->position());
+    const std::string number = pattern_of_number((*found)[2], found->suffix());
+    pattern += text.substr(done, begin - done);
+    // Columns are as wide as their numbers.
+    pattern +=
+        number == (*found)[2] ? found->str() : ((*found)[1].matched ? "{any}" : "") + number;
+    done = begin + static_cast<std::size_t>(found->length());
+  }
+  return pattern + text.substr(done) + (goes_on ? "{any}" : "");
 }
 
 class Reader {

@@ -19,8 +19,11 @@ struct DocumentedCommand {
 ///   - lines indented by four spaces that begin with `tare `;
 ///   - in blocks fenced as `console`, lines after `$ `, and below them what they print on
 ///     standard output. There `...` on a line of its own stands for any lines and at the end of
-///     a line for any text, and figures in seconds, decibels and KiB stand for any: they depend
-///     on the machine, if only in their last digits.
+///     a line for any text. Times stand for any, since they depend on the machine. What is
+///     chosen from sums of floats depends on the instructions of the processor, so figures in
+///     decibels and percent, and others with one decimal, stand for those within 0.5, and sizes
+///     and figures with more decimals for those within 1 %. Everything else is as it stands
+///     there.
 /// A fenced block of another kind whose first line is `# NAME.SUFFIX` is the file of that name.
 std::vector<DocumentedCommand> commands_of(const std::filesystem::path& page);
 

@@ -1,8 +1,12 @@
 // data/onnxruntime_*.onnx: data/digits.onnx, quantized by ONNX Runtime's own quantizer on
 // data/digits_calibration.h5 with scripts/quantize_with_onnxruntime.py.
+#include "calibrate/samples_in_memory.h"
 #include "compare/compared.h"
 
+#include <cmath>
 #include <set>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -68,6 +72,49 @@ TEST(OtherToolsForms, GiveEqualReportsWhereTheySayTheSame) {
     EXPECT_EQ(qdq.layers[i].local->sqnr, qoperator.layers[i].local->sqnr);
     EXPECT_EQ(qdq.layers[i].cumulative->sqnr, qoperator.layers[i].cumulative->sqnr);
   }
+}
+
+/// A batch norm that ONNX Runtime's quantizer found unfolded: its factors are quantized too,
+/// and what expresses them depends on no sample.
+constexpr const char* kBatchNorm = R"(
+graph "quantized" opset 17 (%x : f32[1,2,2,2]) -> (%y) {
+  const %scale : f32[] = [0.02]
+  const %zero : u8[] = [128]
+  const %w_quantized : i8[2,2,1,1] = [100, -50, 25, 127]
+  const %w_scale : f32[] = [0.01]
+  const %w_zero : i8[] = [0]
+  const %g_quantized : i8[2] = [64, 100]
+  const %shift : f32[2] = [0.25, -0.5]
+  const %mean : f32[2] = [0.1, 0.2]
+  const %variance : f32[2] = [1.5, 0.75]
+  %x_quantized = QuantizeLinear(%x, %scale, %zero) : u8[1,2,2,2]
+  %x_dequantized = DequantizeLinear(%x_quantized, %scale, %zero) : f32[1,2,2,2]
+  %w = DequantizeLinear(%w_quantized, %w_scale, %w_zero) : f32[2,2,1,1]
+  %g = DequantizeLinear(%g_quantized, %w_scale, %w_zero) : f32[2]
+  %c = Conv(%x_dequantized, %w) : f32[1,2,2,2]
+  %c_quantized = QuantizeLinear(%c, %scale, %zero) : u8[1,2,2,2]
+  %c_dequantized = DequantizeLinear(%c_quantized, %scale, %zero) : f32[1,2,2,2]
+  %b = BatchNormalization(%c_dequantized, %g, %shift, %mean, %variance) : f32[1,2,2,2]
+  %b_quantized = QuantizeLinear(%b, %scale, %zero) : u8[1,2,2,2]
+  %y = DequantizeLinear(%b_quantized, %scale, %zero) : f32[1,2,2,2]
+}
+)";
+
+TEST(QuantizedBefore, IsReportedOnAsTheSameNetwork) {
+  std::vector<float> samples;
+  for (int i = 0; i < 4 * 8; ++i) {
+    samples.push_back(std::sin(static_cast<float>(i)));
+  }
+  const SamplesInMemory data({{"x", Tensor::of<float>({4, 2, 2, 2}, samples)}});
+  const Toolkit& toolkit = Toolkit::builtin();
+  const QuantizeResult result = quantize(parse(kBatchNorm), data, {}, toolkit);
+  const Report report = compare_result(result, data, toolkit);
+  EXPECT_TRUE(report.outputs.at(0).error.exact);
+  std::vector<std::string> layers;
+  for (const LayerReport& layer : report.layers) {
+    layers.push_back(layer.name);
+  }
+  EXPECT_EQ(layers, (std::vector<std::string>{"c", "b"}));
 }
 
 }  // namespace

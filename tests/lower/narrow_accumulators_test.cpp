@@ -92,7 +92,7 @@ TEST(NarrowAccumulators, OverflowInSimulationAsTheyDoInTheIntegerGraphBitForBit)
   }
 }
 
-TEST(NarrowAccumulators, AreStatedByTheGraphsButNotByTheFile) {
+TEST(NarrowAccumulators, AreStatedByTheGraphsButNotByOperatorsOfFiles) {
   Config config;
   config.accumulator = {14, Overflow::kWrap};
   const Quantized q(config);

@@ -1,7 +1,6 @@
 // A float network quantized here, and the same one quantized by TensorFlow Lite and imported:
 // what devices are to match looks the same.
 #include "tare/onnx.h"
-#include "tare/partition.h"
 #include "tare/pipeline.h"
 
 #include "execute/support.h"
@@ -9,6 +8,7 @@
 #include "tflite/golden.h"
 #include "tflite/import.h"
 #include "tflite/tflite_builder.h"
+#include "tflite/twin_forms.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -20,6 +20,7 @@ namespace tare {
 namespace {
 
 using testing::Golden;
+using testing::regions;
 
 std::optional<Golden> network(const std::string& name) {
   for (const Golden& golden : testing::golden_networks()) {
@@ -28,26 +29,6 @@ std::optional<Golden> network(const std::string& name) {
     }
   }
   return std::nullopt;
-}
-
-Graph quantized_here(const tflite::ModelFile& file, const Dataset& data) {
-  Config config;
-  config.objective = Objective::kCoverage;
-  return quantize(tflite::import_model(file), data, config, Toolkit::builtin()).integer;
-}
-
-/// The regions of an integer graph in their order: pattern and operators, without conversions
-/// at the ends of the network and what lies between these and the first and the last product.
-std::vector<std::string> regions(const Graph& integer) {
-  std::vector<std::string> result;
-  for (const OffloadRegion& region : partition(integer, integer_patterns())) {
-    std::string text = region.pattern + ":";
-    for (const NodeId id : region.nodes) {
-      text += " " + integer.node(id).op;
-    }
-    result.push_back(text);
-  }
-  return result;
 }
 
 void expect_equal_forms(const std::string& name_of_float, const std::string& name_of_integers) {
@@ -59,7 +40,8 @@ void expect_equal_forms(const std::string& name_of_float, const std::string& nam
   const tflite::ModelFile real(of_float->model);
   const tflite::ModelFile integers(of_integers->model);
   const auto runs = testing::golden_runs(*of_float, real, "default");
-  EXPECT_EQ(regions(quantized_here(real, testing::samples_of(real, runs))),
+  EXPECT_EQ(regions(testing::quantized_here(tflite::import_model(real),
+                                            testing::samples_of(real, runs))),
             regions(testing::integer_graph(integers, Numerics::kOnnxRuntime)));
 }
 
@@ -119,7 +101,7 @@ TEST_F(WrittenTwins, HaveEqualForms) {
   const SamplesInMemory data({{input.name, testing::Random(1).tensor(shape)}});
   const std::vector<std::string> imported =
       regions(testing::integer_graph(integers, Numerics::kOnnxRuntime));
-  EXPECT_EQ(regions(quantized_here(real, data)), imported);
+  EXPECT_EQ(regions(testing::quantized_here(tflite::import_model(real), data)), imported);
   const Toolkit& toolkit = Toolkit::builtin();
   for (const char* target : {"ort-cpu", "tensorrt"}) {
     const Graph written = testing::integer_graph(integers, read_target(target));

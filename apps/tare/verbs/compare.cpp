@@ -17,6 +17,8 @@
 #include "verb.h"
 #include "warnings.h"
 
+#include <utility>
+
 namespace tare::cli {
 namespace {
 
@@ -53,12 +55,14 @@ Report compare(const Options& options, const Console& console,
   ComparedModels models{
       .real = load_model(real, config.dims, data.get()),
       .quantized = load_for_numerics(quantized, config.dims, data.get(), options),
-      .factors = read_factors(quantized),
       .numerics = asked_numerics(options)};
   say_warnings(broken_numbers(models.real), console);
+  FileMetadata metadata = read_file_metadata(quantized);
+  const Config stated = with_stated(config, metadata);
+  models.factors = std::move(metadata.factors);
   Progress progress(console, "comparing");
   Report report =
-      compare_models(std::move(models), *data, config, toolkit,
+      compare_models(std::move(models), *data, stated, toolkit,
                      {.threads = static_cast<int>(options.count("threads")),
                       .samples = options.count("samples"),
                       .begin = [&](const Report& known) { check(conditions, known); },

@@ -24,14 +24,15 @@ Graph graph_at(const std::string& stage, const Options& options, const Console& 
   if (options.has("data")) {
     data = open_dataset(options.text("data"));
   }
-  Graph graph = load_model(options.text("MODEL"), config.dims, data.get());
+  const std::string model = options.text("MODEL");
+  Graph graph = load_model(model, config.dims, data.get());
   say_warnings(broken_numbers(graph), console);
   if (stage == "integer" && !data) {
     if (!is_quantized(graph)) {
       throw Error(ErrorCode::kInvalidConfig, "inspect",
                   "stage 'integer' of a float model needs --data");
     }
-    return lower_quantized(std::move(graph), config, toolkit);
+    return lower_quantized(std::move(graph), read_file_metadata(model), config, toolkit);
   }
   if (stage == "float") {
     return graph;
@@ -83,7 +84,7 @@ int inspect(const Options& options, const Console& console) {
     json.update(overview(graph));
     console.print(to_text(json));
   } else {
-    console.print(print(graph, kElideAbove));
+    console.print(options.has("full") ? print(graph) : print(graph, kElideAbove));
   }
   return 0;
 }
@@ -93,13 +94,17 @@ int inspect(const Options& options, const Console& console) {
 
 TARE_VERB(inspect) {
   using namespace tare::cli;
-  std::vector<Flag> flags{{.name = "stage",
-                           .value = "NAME",
-                           .summary = "after which stage; simulated is calibrated with --data, "
-                                      "integer needs it, or a quantized model",
-                           .fallback = "float",
-                           .choices = {"float", "prepared", "simulated", "integer"}},
-                          data_flag(false)};
+  std::vector<Flag> flags{
+      {.name = "stage",
+       .value = "NAME",
+       .summary = "after which stage; simulated is calibrated with --data, "
+                  "integer needs it, or a quantized model",
+       .fallback = "float",
+       .choices = {"float", "prepared", "simulated", "integer"}},
+      {.name = "full",
+       .summary = "all elements of constants, where otherwise ... stands for "
+                  "those of more than 8"},
+      data_flag(false)};
   append(flags, config_flags());
   append(flags, {threads_flag(), samples_flag()});
   return {.summary = "print a model as text, as one of the stages leaves it",

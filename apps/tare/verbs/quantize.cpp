@@ -305,8 +305,7 @@ int run(const Options& options, const Console& console) {
     if (writes_table(options)) {
       write_table(options.text("table"), result);
     }
-    write_onnx(export_form(result.integer, form_of(options), result.simulated.target),
-               job.output, file_metadata(result));
+    write_model(result, job.output, form_of(options));
     if (!report_files.empty()) {
       report_files.write(report_on(result, options, console, configuration, job));
     }
