@@ -1,5 +1,7 @@
 #include "base/input_file.h"
 
+#include "tare/error.h"
+
 #include "base/files.h"
 
 #include <algorithm>
