@@ -53,7 +53,8 @@ std::vector<std::vector<Tensor>> inputs_of(const TestModel& model, const Graph& 
         continue;
       }
       const auto batch = static_cast<std::size_t>(type.shape.empty() ? 1 : type.shape[0]);
-      const Tensor read = data->read(graph.name(input), run * batch, batch);
+      const std::size_t runs = data->size() / batch;
+      const Tensor read = data->read(graph.name(input), run % runs * batch, batch);
       result[run].push_back(type.dtype == DType::kFloat32
                                 ? Tensor::of<float>(type.shape, read.to_float())
                                 : Tensor::of<std::int64_t>(type.shape, read.to_int64()));
