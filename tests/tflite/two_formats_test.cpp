@@ -20,7 +20,16 @@ namespace tare {
 namespace {
 
 using testing::quantized_here;
-using testing::regions;
+
+/// Regions from the first product on: before it images may change their layout, as the inputs
+/// of TensorFlow Lite have channels last.
+std::vector<std::string> regions(const Graph& integer) {
+  std::vector<std::string> all = testing::regions(integer);
+  all.erase(all.begin(), std::find_if(all.begin(), all.end(), [](const std::string& region) {
+              return region.starts_with("product:");
+            }));
+  return all;
+}
 
 TEST(TwinsOfTwoFormats, OfAKeywordSpotterHaveEqualForms) {
   const auto golden = testing::golden_networks();
