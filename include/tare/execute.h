@@ -42,6 +42,12 @@ struct ExecuteOptions {
   bool precise = false;
 };
 
+/// A constant of a graph in whose place nodes read another one of the same type.
+struct Exchange {
+  ValueId before;
+  ValueId after;
+};
+
 /// A graph made ready to run: layouts chosen, constants packed, memory planned. Immutable, so
 /// any number of threads may run it at once, each with a workspace of its own.
 class Executable {
@@ -51,6 +57,11 @@ class Executable {
   ~Executable();
   Executable(Executable&&) noexcept;
   Executable& operator=(Executable&&) noexcept;
+
+  /// The same for its graph after the readers of some constants were made to read others.
+  /// Shares all that does not depend on these, so it takes little time and memory. Constants
+  /// behind conversions that were made once and for all cannot be exchanged.
+  Executable exchanged(const Graph&, std::span<const Exchange>) const;
 
   /// Intermediate memory of one run at a time; reused between runs.
   class Workspace {
@@ -80,6 +91,7 @@ class Executable {
 
  private:
   struct Impl;
+  explicit Executable(std::unique_ptr<const Impl>);
   std::unique_ptr<const Impl> impl_;
 };
 

@@ -25,6 +25,12 @@ enum class Role : std::uint8_t {
   kAccumulator,  ///< int32 at input scale * weight scale, zero point 0; also holds the bias
 };
 
+/// A point of a simulated graph: its place among SimulatedGraph::points.
+struct PointId {
+  std::uint32_t index = 0;
+  auto operator<=>(const PointId&) const = default;
+};
+
 /// One place where a real value becomes an integer.
 struct QuantPoint {
   std::string name;  ///< the value's name; the key in every table, file and report row
@@ -44,6 +50,32 @@ struct QuantPoint {
   bool corrects_bias = false;   ///< kAccumulator: undo the mean error of the weights there
   /// kAccumulator, kWeight in blocks: round the weight for the least error of its product.
   bool rounds_weight = false;
+};
+
+/// Points in the order in which regions use them. Tables and files know them by name, which is
+/// looked up here; what builds graphs uses handles.
+class QuantPoints {
+ public:
+  /// The name must be new, and the factors of an accumulator must be there.
+  PointId add(QuantPoint);
+  /// Takes the last ones out again, until that many are left.
+  void shrink(std::size_t count);
+
+  const QuantPoint& operator[](PointId id) const { return points_[id.index]; }
+  QuantPoint& operator[](PointId id) { return points_[id.index]; }
+  std::optional<PointId> find(std::string_view name) const;
+  /// That whose scale is the product of the scales of these two.
+  std::optional<PointId> accumulator(PointId input, PointId weight) const;
+
+  std::vector<QuantPoint>::const_iterator begin() const { return points_.begin(); }
+  std::vector<QuantPoint>::const_iterator end() const { return points_.end(); }
+  std::size_t size() const { return points_.size(); }
+  bool empty() const { return points_.empty(); }
+
+ private:
+  std::vector<QuantPoint> points_;
+  std::map<std::string, PointId, std::less<>> by_name_;
+  std::map<std::pair<PointId, PointId>, PointId> accumulators_;  ///< by their factors
 };
 
 /// Builds the affine form of one matched region. Simulation and lowering give patterns
@@ -114,7 +146,7 @@ struct DynamicProduct {
 struct SimulatedGraph {
   Graph source;  ///< clean float graph
   Graph graph;   ///< with SimulatedQuantize and SimulatedDequantize around each region
-  std::vector<QuantPoint> points;       ///< in the order in which regions use them
+  QuantPoints points;
   std::vector<Region> regions;          ///< matches in `source`, topological order
   std::vector<DynamicProduct> dynamic;  ///< topological order; in float in `graph`
   std::vector<KeptFloat> kept_float;
@@ -165,10 +197,17 @@ Graph bind(const SimulatedGraph&, const QuantTable&);
 struct SwitchableGraph {
   Graph graph;
   std::vector<std::string> points;  ///< of the inputs that follow those of the source, in order
+  struct Constant {
+    std::string point;
+    ValueId value;  ///< of the graph
+  };
+  std::vector<Constant> constants;  ///< weights and biases
 };
 
 /// Weights and biases are as the table says. Sums of real values overflow no accumulator.
 SwitchableGraph switchable(const SimulatedGraph&, const QuantTable&);
+/// What quantization makes of a weight or bias that a point of the table is for.
+Tensor after_quantization(const Tensor& constant, const QuantPoint&, const QuantTable&);
 /// What the input of a point takes: parameters (per tensor), or none, so that values pass.
 Tensor switch_on(const QuantParams&);
 Tensor switch_off();

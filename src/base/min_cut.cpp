@@ -9,60 +9,95 @@ std::size_t MinCut::add_node() {
   return arcs_of_.size() - 1;
 }
 
-void MinCut::add_arc(std::size_t from, std::size_t to, std::int64_t cost) {
-  arcs_of_[from].push_back(arcs_.size());
-  arcs_.push_back({to, cost});
-  arcs_of_[to].push_back(arcs_.size());
-  arcs_.push_back({from, 0});
+std::size_t MinCut::add_arc(std::size_t from, std::size_t to, std::int64_t cost) {
+  const std::size_t arc = ends_.size();
+  arcs_of_[from].push_back(arc);
+  arcs_of_[to].push_back(arc + 1);
+  ends_.insert(ends_.end(), {to, from});
+  costs_.insert(costs_.end(), {cost, 0});
+  return arc;
 }
 
-/// Distances from the source over arcs with capacity left; false when the sink is out of reach.
-bool MinCut::find_levels() {
-  constexpr std::size_t kUnreached = std::numeric_limits<std::size_t>::max();
-  level_.assign(arcs_of_.size(), kUnreached);
-  level_[source()] = 0;
-  std::vector<std::size_t> reached{source()};
-  for (std::size_t i = 0; i < reached.size(); ++i) {
-    for (const std::size_t arc : arcs_of_[reached[i]]) {
-      const std::size_t to = arcs_[arc].to;
-      if (arcs_[arc].left > 0 && level_[to] == kUnreached) {
-        level_[to] = level_[reached[i]] + 1;
-        reached.push_back(to);
+std::vector<bool> MinCut::solve() const {
+  return Flow(*this).solve();
+}
+
+namespace {
+
+constexpr std::size_t kUnreached = std::numeric_limits<std::size_t>::max();
+
+}  // namespace
+
+struct MinCut::Flow::Phase {
+  std::vector<std::size_t> levels;   ///< distances from the source
+  std::vector<std::size_t> next;     ///< of each node, the first arc that may still help
+  std::vector<std::size_t> reached;  ///< by distance
+  std::vector<std::size_t> path;     ///< arcs
+};
+
+/// Over arcs with capacity left; false when the sink is out of reach.
+bool MinCut::Flow::find_levels(Phase& phase) const {
+  phase.levels.assign(cut_->nodes(), kUnreached);
+  phase.levels[cut_->source()] = 0;
+  phase.reached.assign(1, cut_->source());
+  for (std::size_t i = 0; i < phase.reached.size(); ++i) {
+    const std::size_t node = phase.reached[i];
+    for (const std::size_t arc : cut_->arcs_of_[node]) {
+      const std::size_t to = cut_->ends_[arc];
+      if (left_[arc] > 0 && phase.levels[to] == kUnreached) {
+        phase.levels[to] = phase.levels[node] + 1;
+        phase.reached.push_back(to);
       }
     }
   }
-  return level_[sink()] != kUnreached;
+  return phase.levels[cut_->sink()] != kUnreached;
 }
 
-std::int64_t MinCut::push(std::size_t node, std::int64_t most) {
-  if (node == sink()) {
-    return most;
-  }
-  for (; next_[node] < arcs_of_[node].size(); ++next_[node]) {
-    const std::size_t arc = arcs_of_[node][next_[node]];
-    const std::size_t to = arcs_[arc].to;
-    if (arcs_[arc].left == 0 || level_[to] != level_[node] + 1) {
-      continue;
+/// Lets more flow along one shortest path; false when there is none left. Paths may be as long
+/// as the network is deep, so they are walked without recursion.
+bool MinCut::Flow::augment(Phase& phase) {
+  phase.path.clear();
+  std::size_t node = cut_->source();
+  while (node != cut_->sink()) {
+    const std::vector<std::size_t>& arcs = cut_->arcs_of_[node];
+    std::size_t& next = phase.next[node];
+    while (next < arcs.size() &&
+           (left_[arcs[next]] == 0 ||
+            phase.levels[cut_->ends_[arcs[next]]] != phase.levels[node] + 1)) {
+      ++next;
     }
-    if (const std::int64_t flow = push(to, std::min(most, arcs_[arc].left)); flow > 0) {
-      arcs_[arc].left -= flow;
-      arcs_[arc ^ 1U].left += flow;
-      return flow;
+    if (next < arcs.size()) {
+      phase.path.push_back(arcs[next]);
+      node = cut_->ends_[arcs[next]];
+    } else if (phase.path.empty()) {
+      return false;
+    } else {
+      node = cut_->ends_[phase.path.back() ^ 1U];
+      phase.path.pop_back();
+      ++phase.next[node];
     }
   }
-  return 0;
+  std::int64_t flow = kNever;
+  for (const std::size_t arc : phase.path) {
+    flow = std::min(flow, left_[arc]);
+  }
+  for (const std::size_t arc : phase.path) {
+    left_[arc] -= flow;
+    left_[arc ^ 1U] += flow;
+  }
+  return true;
 }
 
-std::vector<bool> MinCut::solve() {
-  while (find_levels()) {
-    next_.assign(arcs_of_.size(), 0);
-    while (push(source(), kNever) > 0) {
+std::vector<bool> MinCut::Flow::solve() {
+  Phase phase;
+  while (find_levels(phase)) {
+    phase.next.assign(cut_->nodes(), 0);
+    while (augment(phase)) {
     }
   }
-  std::vector<bool> result(arcs_of_.size());
-  for (std::size_t i = 0; i < result.size(); ++i) {
-    result[i] = level_[i] != std::numeric_limits<std::size_t>::max();
-  }
+  std::vector<bool> result(cut_->nodes());
+  std::transform(phase.levels.begin(), phase.levels.end(), result.begin(),
+                 [](std::size_t level) { return level != kUnreached; });
   return result;
 }
 

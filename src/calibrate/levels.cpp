@@ -14,12 +14,12 @@ class Planner {
   explicit Planner(const SimulatedGraph& simulated)
       : simulated_(simulated), graph_(simulated.graph), order_(graph_.topological_order()) {}
 
-  std::vector<Level> run() {
+  std::vector<CalibrationLevel> run() {
     for (const NodeId id : order_) {
       place(id);
     }
-    std::vector<Level> levels;
-    const auto at = [&](std::size_t level) -> Level& {
+    std::vector<CalibrationLevel> levels;
+    const auto at = [&](std::size_t level) -> CalibrationLevel& {
       levels.resize(std::max(levels.size(), level));
       return levels[level - 1];
     };
@@ -38,9 +38,7 @@ class Planner {
       }
     }
     spread_wants();
-    for (std::size_t level = 1; level + 2 <= levels.size(); ++level) {
-      levels[level - 1].frontier = frontier_after(level);
-    }
+    add_frontiers(levels);
     return levels;
   }
 
@@ -136,38 +134,69 @@ class Planner {
            });
   }
 
-  /// The quantized value that `value` follows from at next to no cost; else itself.
-  ValueId origin(ValueId value) const {
-    ValueId candidate = value;
-    for (const Node* node = producer(candidate); node != nullptr; node = producer(candidate)) {
-      if (quantized_point(*node) != nullptr) {
-        return candidate;
-      }
-      if (!moves_operand(*node) && node->op != "SimulatedDequantize") {
-        break;
-      }
-      candidate = node->inputs[0];
-    }
-    return value;
-  }
-
-  std::vector<ValueId> frontier_after(std::size_t level) const {
-    std::set<ValueId> result;
+  /// For each value the quantized one that it follows from at next to no cost; else itself.
+  std::map<ValueId, ValueId> origins() const {
+    std::map<ValueId, ValueId> quantized;
     for (const NodeId id : order_) {
       const Node& node = graph_.node(id);
-      const bool later =
-          std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) {
-            const auto wanted = wanted_.find(output);
-            return depth(output) > level && wanted != wanted_.end() &&
-                   wanted->second >= level + 2;
-          });
-      for (const ValueId input : node.inputs) {
-        if (later && input && depth(input) > 0 && depth(input) <= level) {
-          result.insert(origin(input));
+      if (quantized_point(node) != nullptr) {
+        quantized.emplace(node.outputs[0], node.outputs[0]);
+      } else if (moves_operand(node) || node.op == "SimulatedDequantize") {
+        if (const auto found = quantized.find(node.inputs[0]); found != quantized.end()) {
+          for (const ValueId output : node.outputs) {
+            quantized.emplace(output, found->second);
+          }
         }
       }
     }
-    return {result.begin(), result.end()};
+    return quantized;
+  }
+
+  /// A value waits behind the levels [first, last].
+  struct Wait {
+    ValueId value;
+    std::size_t first;
+    std::size_t last;
+    auto operator<=>(const Wait&) const = default;
+  };
+
+  /// Each value waits from where it is known to where all that is computed from it is, as far
+  /// as that is wanted by levels after the next.
+  std::vector<Wait> waits() const {
+    const std::map<ValueId, ValueId> quantized = origins();
+    std::vector<Wait> result;
+    for (const NodeId id : order_) {
+      const Node& node = graph_.node(id);
+      std::size_t wanted = 0;
+      for (const ValueId output : node.outputs) {
+        const auto found = wanted_.find(output);
+        wanted = std::max(wanted, found == wanted_.end() ? 0 : found->second);
+      }
+      for (const ValueId input : node.inputs) {
+        const std::size_t known = input ? depth(input) : 0;
+        const std::size_t end = std::min(depth(node.outputs[0]), wanted > 0 ? wanted - 1 : 0);
+        if (known > 0 && known < end) {
+          const auto origin = quantized.find(input);
+          result.push_back(
+              {origin == quantized.end() ? input : origin->second, known, end - 1});
+        }
+      }
+    }
+    return result;
+  }
+
+  void add_frontiers(std::vector<CalibrationLevel>& levels) const {
+    std::vector<Wait> all = waits();
+    std::sort(all.begin(), all.end());
+    ValueId value;
+    std::size_t next = 0;  // behind the levels where that value waits already
+    for (const Wait& wait : all) {
+      next = std::max(wait.value == value ? next : 0, wait.first);
+      value = wait.value;
+      for (; next <= wait.last && next + 2 <= levels.size(); ++next) {
+        levels[next - 1].frontier.push_back(value);
+      }
+    }
   }
 
   const SimulatedGraph& simulated_;
@@ -179,7 +208,7 @@ class Planner {
 
 }  // namespace
 
-std::vector<Level> plan_levels(const SimulatedGraph& simulated) {
+std::vector<CalibrationLevel> plan_levels(const SimulatedGraph& simulated) {
   return Planner(simulated).run();
 }
 

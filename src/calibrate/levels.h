@@ -7,7 +7,7 @@
 namespace tare {
 
 /// Points that do not depend on each other, but only on points of the levels before.
-struct Level {
+struct CalibrationLevel {
   std::vector<const QuantPoint*> points;        ///< activations
   std::vector<const QuantPoint*> accumulators;  ///< whose factors are decided with this level
   std::vector<const QuantPoint*> weights;       ///< in blocks, whose operands are known with it
@@ -17,6 +17,6 @@ struct Level {
 };
 
 /// The activations of a simulated graph in the order in which quantization errors spread.
-std::vector<Level> plan_levels(const SimulatedGraph&);
+std::vector<CalibrationLevel> plan_levels(const SimulatedGraph&);
 
 }  // namespace tare

@@ -10,6 +10,7 @@
 #include "calibrate/settle.h"
 #include "calibrate/unify.h"
 #include "calibrate/walk.h"
+#include "simulate/part_binder.h"
 
 #include <algorithm>
 #include <set>
@@ -19,7 +20,7 @@ namespace {
 
 /// What decides a level: the values of its points, and the inputs of the nodes whose biases are
 /// corrected or weights rounded.
-std::vector<ValueId> watched_values(const Level& level) {
+std::vector<ValueId> watched_values(const CalibrationLevel& level) {
   std::set<ValueId> values;
   for (const QuantPoint* point : level.points) {
     values.insert(point->simulated);
@@ -38,62 +39,73 @@ std::vector<ValueId> watched_values(const Level& level) {
 /// Rows of the layers whose weights are rounded, by accumulator or weight in blocks.
 using RowsOfLayers = std::map<const QuantPoint*, LayerRows>;
 
-/// A weight with several readers has no one layer whose error counts.
-bool has_one_reader(const SimulatedGraph& simulated, const std::string& weight) {
-  return std::count_if(simulated.points.begin(), simulated.points.end(),
-                       [&](const QuantPoint& point) { return point.weight == weight; }) == 1;
+/// How many accumulators multiply by each weight. One with several readers has no one layer
+/// whose error counts.
+std::map<std::string, int> count_readers(const SimulatedGraph& simulated) {
+  std::map<std::string, int> result;
+  for (const QuantPoint& point : simulated.points) {
+    if (point.role == Role::kAccumulator) {
+      ++result[point.weight];
+    }
+  }
+  return result;
 }
 
-bool has_one_reader(const SimulatedGraph& simulated, const QuantPoint& weight) {
-  return simulated.source.single_use(weight.value);
-}
-
-RowsOfLayers rows_of(const SimulatedGraph& simulated, const Level& level, std::size_t runs) {
+RowsOfLayers rows_of(const SimulatedGraph& simulated, const std::map<std::string, int>& readers,
+                     const CalibrationLevel& level, std::size_t runs) {
   RowsOfLayers result;
   for (const QuantPoint* point : level.accumulators) {
     const Node& node = simulated.source.node(*point->reader);
     if (point->rounds_weight && layer_matrix(simulated.source, node) &&
-        has_one_reader(simulated, point->weight)) {
+        readers.at(point->weight) == 1) {
       result.emplace(point, LayerRows(simulated.source, node, runs));
     }
   }
   for (const QuantPoint* point : level.weights) {
     const Node& node = simulated.source.node(*point->reader);
-    if (layer_matrix(simulated.source, node) && has_one_reader(simulated, *point)) {
+    if (layer_matrix(simulated.source, node) && simulated.source.single_use(point->value)) {
       result.emplace(point, LayerRows(simulated.source, node, runs));
     }
   }
   return result;
 }
 
+/// The place of a value among those that are watched, which are sorted.
+std::size_t place_of(ValueId value, std::span<const ValueId> watched) {
+  const auto found = std::lower_bound(watched.begin(), watched.end(), value);
+  return static_cast<std::size_t>(found - watched.begin());
+}
+
 /// One for each watched value, with the observers that calibrators want.
-std::vector<Observed> start_observing(const Level& level, std::span<const ValueId> watched,
+std::vector<Observed> start_observing(const CalibrationLevel& level,
+                                      std::span<const ValueId> watched,
                                       std::span<const CalibratorInfo> calibrators) {
   std::vector<Observed> result(watched.size());
   for (const QuantPoint* point : level.points) {
-    const auto found = std::find(watched.begin(), watched.end(), point->simulated);
-    result[static_cast<std::size_t>(found - watched.begin())].tensors =
-        make_observer(*point, calibrators);
+    result[place_of(point->simulated, watched)].tensors = make_observer(*point, calibrators);
   }
   return result;
 }
 
-std::map<ValueId, Observed> observe(SampleWalk& walk, const Graph& graph, const Level& level,
+/// One step of the walk, with what is decided before it.
+std::map<ValueId, Observed> observe(SampleWalk& walk, const PartBinder& parts,
+                                    const QuantTable& table, const CalibrationLevel& level,
                                     std::span<const ValueId> kept,
                                     std::span<const CalibratorInfo> calibrators,
                                     RowsOfLayers& layers) {
   const std::vector<ValueId> watched = watched_values(level);
   std::vector<std::vector<LayerRows*>> rows(watched.size());
   for (auto& [point, layer] : layers) {
-    const auto found = std::find(watched.begin(), watched.end(), point->simulated);
-    rows[static_cast<std::size_t>(found - watched.begin())].push_back(&layer);
+    rows[place_of(point->simulated, watched)].push_back(&layer);
   }
   std::vector<std::vector<Observed>> workers;
   for (int i = 0; i < walk.threads(); ++i) {
     workers.push_back(start_observing(level, watched, calibrators));
   }
+  std::vector<ValueId> results = watched;
+  results.insert(results.end(), kept.begin(), kept.end());
   walk.step(
-      graph, watched, kept,
+      parts.bind(table, walk.frontier(), results), kept,
       [&](std::size_t worker, std::size_t run, std::size_t index, const TensorView& view) {
         workers[worker][index].observe(view, walk.batch(), is_held_back(run));
         for (LayerRows* layer : rows[index]) {
@@ -110,7 +122,7 @@ std::map<ValueId, Observed> observe(SampleWalk& walk, const Graph& graph, const 
   return seen;
 }
 
-void decide(const SimulatedGraph& simulated, const Level& level,
+void decide(const SimulatedGraph& simulated, const CalibrationLevel& level,
             const std::map<ValueId, Observed>& seen, const RowsOfLayers& layers, int threads,
             std::span<const CalibratorInfo> calibrators, TableDraft& draft,
             CalibrationAudit* audit) {
@@ -149,7 +161,9 @@ TableDraft decide_levels(const SimulatedGraph& simulated, const Dataset& data,
   TableDraft draft;
   draft.lead = lead;
   choose_weights(simulated, calibrators, options.threads, draft.table);
-  const std::vector<Level> levels = plan_levels(simulated);
+  const std::vector<CalibrationLevel> levels = plan_levels(simulated);
+  const std::map<std::string, int> readers = count_readers(simulated);
+  const PartBinder parts(simulated);
   const SampleDigests samples(data);
   SampleWalk walk(simulated.source, samples, options);
   for (std::size_t i = 0; i < levels.size(); ++i) {
@@ -159,9 +173,8 @@ TableDraft decide_levels(const SimulatedGraph& simulated, const Dataset& data,
       };
     }
     const auto kept = i == 0 ? std::span<const ValueId>() : levels[i - 1].frontier;
-    RowsOfLayers layers = rows_of(simulated, levels[i], walk.runs());
-    const auto seen =
-        observe(walk, tare::bind(simulated, draft.table), levels[i], kept, calibrators, layers);
+    RowsOfLayers layers = rows_of(simulated, readers, levels[i], walk.runs());
+    const auto seen = observe(walk, parts, draft.table, levels[i], kept, calibrators, layers);
     decide(simulated, levels[i], seen, layers, walk.threads(), calibrators, draft, audit);
   }
   unify_activations(simulated, draft.means, draft.table);

@@ -2,9 +2,9 @@
 
 #include "base/parallel.h"
 #include "execute/workers.h"
-#include "graph/subgraph.h"
 
 #include <algorithm>
+#include <map>
 #include <mutex>
 #include <numeric>
 
@@ -30,15 +30,7 @@ void quantize_constants(Graph& graph) {
   }
 }
 
-std::vector<ValueId> values_of(const Frontier& frontier) {
-  std::vector<ValueId> result;
-  for (const Waiting& waiting : frontier.values()) {
-    result.push_back(waiting.value);
-  }
-  return result;
-}
-
-/// The part of a graph that one step runs.
+/// What one step runs.
 struct Part {
   Graph graph;
   std::vector<std::string> data_inputs;
@@ -46,26 +38,29 @@ struct Part {
   ExecuteOptions options;
 };
 
-Part make_part(const Graph& whole, const Frontier& frontier, std::span<const ValueId> results) {
-  const std::vector<ValueId> sources = values_of(frontier);
-  Subgraph cut = subgraph(whole, sources, results);
-  quantize_constants(cut.graph);
+Part make_part(Subgraph cut, const Frontier& frontier) {
+  std::map<ValueId, std::size_t> waiting;
+  for (std::size_t i = 0; i < frontier.values().size(); ++i) {
+    waiting.emplace(frontier.values()[i].value, i);
+  }
   Part part;
   part.graph = std::move(cut.graph);
   for (std::size_t i = 0; i < cut.inputs.size(); ++i) {
-    const auto source = std::find(sources.begin(), sources.end(), cut.inputs[i]);
-    if (source == sources.end()) {
-      part.data_inputs.push_back(whole.name(cut.inputs[i]));
+    const ValueId input = part.graph.inputs()[i];
+    const auto found = waiting.find(cut.inputs[i]);
+    if (found == waiting.end()) {
+      part.data_inputs.push_back(part.graph.name(input));
       continue;
     }
-    part.waiting_inputs.push_back(static_cast<std::size_t>(source - sources.begin()));
-    if (frontier.values()[part.waiting_inputs.back()].channels_last) {
-      part.options.channels_last.push_back(part.graph.inputs()[i]);
+    part.waiting_inputs.push_back(found->second);
+    if (frontier.values()[found->second].channels_last) {
+      part.options.channels_last.push_back(input);
     }
   }
-  for (const ValueId result : results) {
-    part.options.observe.push_back(cut.values.at(result));
-  }
+  // Results are shown, so they need not be copied out.
+  part.options.observe.assign(part.graph.outputs().begin(), part.graph.outputs().end());
+  part.graph.set_outputs({});
+  quantize_constants(part.graph);
   return part;
 }
 
@@ -83,16 +78,23 @@ SampleWalk::SampleWalk(const Graph& source, const Dataset& data,
       memory_(options.memory),
       frontier_({}, feed_.runs(), 0) {}
 
-void SampleWalk::step(const Graph& graph, std::span<const ValueId> results,
-                      std::span<const ValueId> kept, const Take& take) {
-  std::vector<ValueId> wanted(results.begin(), results.end());
-  wanted.insert(wanted.end(), kept.begin(), kept.end());
-  const Part part = make_part(graph, frontier_, wanted);
+std::vector<ValueId> SampleWalk::frontier() const {
+  std::vector<ValueId> result;
+  for (const Waiting& waiting : frontier_.values()) {
+    result.push_back(waiting.value);
+  }
+  return result;
+}
+
+void SampleWalk::step(Subgraph cut, std::span<const ValueId> kept, const Take& take) {
+  const Part part = make_part(std::move(cut), frontier_);
   const Executable executable(part.graph, part.options);
+  const std::vector<ValueId>& outputs = part.options.observe;
+  const std::size_t results = outputs.size() - kept.size();
   std::vector<Waiting> waiting;
   for (std::size_t i = 0; i < kept.size(); ++i) {
-    waiting.push_back(
-        {kept[i], graph.type(kept[i]), executable.shows_channels_last(results.size() + i)});
+    waiting.push_back({kept[i], part.graph.type(outputs[results + i]),
+                       executable.shows_channels_last(results + i)});
   }
   // The old frontier is needed to the end, so each may have half of the memory.
   Frontier next(std::move(waiting), feed_.runs(), memory_ / 2, std::move(spare_));
@@ -118,10 +120,10 @@ void SampleWalk::step(const Graph& graph, std::span<const ValueId> results,
           }
           (void)executable.run(*worker.workspace, worker.inputs,
                                [&](std::size_t index, const TensorView& view) {
-                                 if (index < results.size()) {
+                                 if (index < results) {
                                    take(w, run, index, view);
                                  } else {
-                                   next.write(run, index - results.size(), view);
+                                   next.write(run, index - results, view);
                                  }
                                });
         });

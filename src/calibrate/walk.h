@@ -4,6 +4,7 @@
 
 #include "calibrate/frontier.h"
 #include "execute/feed.h"
+#include "graph/subgraph.h"
 
 #include <functional>
 #include <optional>
@@ -21,11 +22,12 @@ class SampleWalk {
 
   SampleWalk(const Graph& source, const Dataset&, const CalibrateOptions&);
 
-  /// Computes `results` of a graph with the source's inputs for every run, from the frontier;
-  /// then `kept`, values of the same graph, are the frontier. Values of the frontier must have
-  /// the same handles in each graph.
-  void step(const Graph&, std::span<const ValueId> results, std::span<const ValueId> kept,
-            const Take& take);
+  /// Where the next step starts: values of the graph in which the samples walk.
+  std::vector<ValueId> frontier() const;
+  /// Runs a part of that graph, from the frontier and the inputs, for every run. `take` gets
+  /// its outputs but for the last ones, which are the values `kept`: then they are the
+  /// frontier.
+  void step(Subgraph part, std::span<const ValueId> kept, const Take& take);
 
   int threads() const { return threads_; }
   std::size_t batch() const { return feed_.batch(); }

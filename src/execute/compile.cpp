@@ -1,6 +1,7 @@
 #include "tare/error.h"
 #include "tare/memory.h"
 
+#include "base/check.h"
 #include "execute/failure.h"
 #include "execute/fuse.h"
 #include "execute/one_thread.h"
@@ -49,12 +50,20 @@ double result_bytes(const KernelRequest& request) {
   return bytes;
 }
 
+void lay_out(Operand& operand, Layout layout) {
+  operand.layout = layout;
+  if (layout == Layout::kChannelsLast) {
+    operand.constant = nullptr;  // reordered, it is not the plain constant any more
+  }
+}
+
 class Compiler {
  public:
   Compiler(const Graph& graph, const ExecuteOptions& options)
       : graph_(graph), options_(options) {}
 
   Program run();
+  Program exchange(const Program& before, std::span<const Exchange>);
 
  private:
   /// The places of a value, by layout; both name the same one where the layouts coincide.
@@ -65,6 +74,8 @@ class Compiler {
   /// A request with the graph's values behind its operands.
   struct Work {
     const KernelInfo* info = nullptr;
+    NodeId node;
+    std::vector<NodeId> folded;
     KernelRequest request;
     std::vector<ValueId> inputs;
     std::vector<ValueId> outputs;
@@ -137,6 +148,7 @@ void Compiler::add_interface() {
 
 Program Compiler::run() {
   const std::set<ValueId> kept = kept_values();
+  program_.precise = options_.precise;
   add_interface();
   for (const Unit& unit : fuse(graph_, live_order(kept), kept)) {
     emit(unit);
@@ -167,6 +179,46 @@ void Compiler::require_memory() const {
         .expected(allowed())
         .hint(kMoreMemory);
   }
+}
+
+/// New kernels for the nodes that read the constants; layouts and memory stay.
+Program Compiler::exchange(const Program& before, std::span<const Exchange> constants) {
+  program_ = before;
+  std::map<ValueId, ValueId> exchanged;
+  std::set<NodeId> readers;
+  for (const auto& [from, to] : constants) {
+    exchanged.emplace(from, to);
+    readers.insert(graph_.users(to).begin(), graph_.users(to).end());
+  }
+  for (std::size_t i = 0; i < program_.constants.size(); ++i) {
+    if (const auto found = exchanged.find(program_.constant_values[i]);
+        found != exchanged.end()) {
+      program_.constants[i] = *graph_.constant(found->second);
+      program_.constant_values[i] = found->second;
+    }
+  }
+  for (Step& step : program_.steps) {
+    const Origin& origin = step.origin;
+    const auto reads = [&](NodeId id) { return readers.contains(id); };
+    if (origin.info == nullptr ||
+        (!reads(origin.node) &&
+         std::none_of(origin.folded.begin(), origin.folded.end(), reads))) {
+      continue;
+    }
+    Work work = describe_work(graph_.node(origin.node), origin.folded);
+    if (!has_results(work.request)) {
+      continue;
+    }
+    for (std::size_t i = 0; i < origin.inputs.size(); ++i) {
+      lay_out(work.request.inputs[i], origin.inputs[i]);
+    }
+    for (std::size_t i = 0; i < origin.outputs.size(); ++i) {
+      lay_out(work.request.outputs[i], origin.outputs[i]);
+    }
+    step.kernel = origin.info->make(work.request);
+    check(step.kernel != nullptr, "a kernel does not take another constant of the same type");
+  }
+  return std::move(program_);
 }
 
 /// As many folded nodes as some kernel takes; the others follow as steps of their own.
@@ -268,6 +320,8 @@ void Compiler::refuse(const Node& node, std::string what, std::string expected) 
 
 Compiler::Work Compiler::describe_work(const Node& node, std::span<const NodeId> folded) const {
   Work work;
+  work.node = *graph_.find_node(node.name);
+  work.folded.assign(folded.begin(), folded.end());
   work.request.node = &node;
   work.request.precise = options_.precise;
   work.inputs = node.inputs;
@@ -316,23 +370,20 @@ void Compiler::choose_layouts(Work& work) const {
   const bool follows = rule == LayoutRule::kFollow;
   const Layout layout = follows ? follow(work) : Layout::kChannelsLast;
   const std::size_t rank = request.outputs[0].shape().size();
-  const auto lay_out = [&](Operand& operand, bool wanted) {
+  const auto choose = [&](Operand& operand, bool wanted) {
     if (operand && operand.shape().size() >= 3 && wanted) {
-      operand.layout = layout;
+      lay_out(operand, layout);
     }
   };
   for (std::size_t i = 0; i < request.inputs.size(); ++i) {
     Operand& input = request.inputs[i];
     const bool residual = i >= request.node->inputs.size();
-    lay_out(input, follows ? input && !input.constant && input.shape().size() == rank
-                           : i == 0 || residual);
-    if (input.layout == Layout::kChannelsLast) {
-      input.constant = nullptr;  // reordered, it is not the plain constant any more
-    }
+    choose(input, follows ? input && !input.constant && input.shape().size() == rank
+                          : i == 0 || residual);
   }
   for (std::size_t i = 0; i < request.outputs.size(); ++i) {
     Operand& output = request.outputs[i];
-    lay_out(output, follows ? output && output.shape().size() == rank : i == 0);
+    choose(output, follows ? output && output.shape().size() == rank : i == 0);
   }
 }
 
@@ -345,12 +396,16 @@ void Compiler::commit(const Work& work, std::unique_ptr<Kernel> kernel) {
   }
   Step step;
   step.where = describe(*request.node);
+  step.origin = {
+      .info = work.info, .node = work.node, .folded = work.folded, .inputs = {}, .outputs = {}};
   for (std::size_t i = 0; i < work.inputs.size(); ++i) {
     const Operand& input = request.inputs[i];
+    step.origin.inputs.push_back(input.layout);
     step.inputs.push_back(!input || kernel->packs(i) ? Place{}
                                                      : place_of(work.inputs[i], input.layout));
   }
   for (const Operand& output : request.outputs) {
+    step.origin.outputs.push_back(output.layout);
     const std::size_t bytes =
         static_cast<std::size_t>(element_count(output.shape())) * size_of(output.dtype());
     step.outputs.push_back(new_buffer(bytes));
@@ -378,6 +433,7 @@ Place Compiler::place_of(ValueId id, Layout layout) {
   if (!homes_.contains(id)) {
     const Place place{Place::Kind::kConstant, program_.constants.size()};
     program_.constants.push_back(*constant(id));
+    program_.constant_values.push_back(id);
     set_home(id, Layout::kPlain, place);
   }
   Homes& homes = homes_.at(id);
@@ -434,6 +490,13 @@ void Compiler::show_observed() {
 }
 
 }  // namespace
+
+Program exchanged(const Program& program, const Graph& graph,
+                  std::span<const Exchange> constants) {
+  const OneThread one_thread;
+  const ExecuteOptions options{.observe = {}, .precise = program.precise};
+  return Compiler(graph, options).exchange(program, constants);
+}
 
 Program compile(const Graph& graph, const ExecuteOptions& options) {
   const OneThread one_thread;  // oneDNN fixes the number of threads when a primitive is made

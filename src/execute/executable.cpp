@@ -133,9 +133,16 @@ void run_step(const Step& step, const Buffers& buffers) try {
 
 Executable::Executable(const Graph& graph, const ExecuteOptions& options)
     : impl_(std::make_unique<const Impl>(Impl{compile(graph, options)})) {}
+Executable::Executable(std::unique_ptr<const Impl> impl) : impl_(std::move(impl)) {}
 Executable::~Executable() = default;
 Executable::Executable(Executable&&) noexcept = default;
 Executable& Executable::operator=(Executable&&) noexcept = default;
+
+Executable Executable::exchanged(const Graph& graph,
+                                 std::span<const Exchange> constants) const {
+  return Executable(
+      std::make_unique<const Impl>(Impl{tare::exchanged(impl_->program, graph, constants)}));
+}
 
 std::vector<Tensor> Executable::run(Workspace& workspace, std::span<const Tensor> inputs,
                                     const Observer& observer) const {

@@ -14,13 +14,66 @@ std::size_t aligned(std::size_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-bool alive_together(const Lifetime& a, const Lifetime& b) {
-  return a.first <= b.last && b.first <= a.last;
-}
-
 struct Range {
   std::size_t begin = 0;
   std::size_t end = 0;
+};
+
+/// Requests that have their place. Most live for a few steps, so those that live at the same
+/// time as another one are found by the step where they start; the others are looked through.
+class Placed {
+ public:
+  explicit Placed(std::span<const Lifetime> requests) {
+    std::size_t steps = 0;
+    for (const Lifetime& request : requests) {
+      steps = std::max(steps, request.last + 1);
+    }
+    brief_.resize(steps);
+  }
+
+  void add(const Lifetime& request, Range range) {
+    if (request.last - request.first < kBrief) {
+      brief_[request.first].push_back({request, range});
+    } else {
+      const auto behind = [](const Range& a, const Entry& b) {
+        return a.begin < b.range.begin;
+      };
+      long_.insert(std::upper_bound(long_.begin(), long_.end(), range, behind),
+                   {request, range});
+    }
+  }
+
+  /// What those that are alive together with the request take, sorted.
+  void taken_beside(const Lifetime& request, std::vector<Range>& taken) const {
+    taken.clear();
+    const std::size_t first = request.first - std::min(request.first, kBrief - 1);
+    for (std::size_t step = first; step <= request.last; ++step) {
+      for (const Entry& entry : brief_[step]) {
+        if (entry.request.last >= request.first) {
+          taken.push_back(entry.range);
+        }
+      }
+    }
+    const auto before = [](const Range& a, const Range& b) { return a.begin < b.begin; };
+    std::sort(taken.begin(), taken.end(), before);
+    const auto middle = static_cast<std::ptrdiff_t>(taken.size());
+    for (const Entry& entry : long_) {
+      if (entry.request.first <= request.last && request.first <= entry.request.last) {
+        taken.push_back(entry.range);
+      }
+    }
+    std::inplace_merge(taken.begin(), taken.begin() + middle, taken.end(), before);
+  }
+
+ private:
+  struct Entry {
+    Lifetime request;
+    Range range;
+  };
+  static constexpr std::size_t kBrief = 32;
+
+  std::vector<std::vector<Entry>> brief_;  ///< by first step
+  std::vector<Entry> long_;                ///< sorted by range
 };
 
 /// Start of the smallest gap between `taken` (sorted by begin) that holds `bytes`; after all of
@@ -50,23 +103,14 @@ MemoryPlan plan_memory(std::span<const Lifetime> requests) {
 
   MemoryPlan plan;
   plan.offsets.resize(requests.size());
-  std::vector<std::size_t> placed;  // sorted by offset
+  Placed placed(requests);
   std::vector<Range> taken;
   for (const std::size_t i : order) {
     const std::size_t bytes = aligned(requests[i].bytes);
-    taken.clear();
-    for (const std::size_t j : placed) {
-      if (alive_together(requests[i], requests[j])) {
-        taken.push_back({plan.offsets[j], plan.offsets[j] + aligned(requests[j].bytes)});
-      }
-    }
+    placed.taken_beside(requests[i], taken);
     plan.offsets[i] = best_gap(taken, bytes);
     plan.bytes = std::max(plan.bytes, plan.offsets[i] + bytes);
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), i,
-                                   [&](std::size_t a, std::size_t b) {
-                                     return plan.offsets[a] < plan.offsets[b];
-                                   }),
-                  i);
+    placed.add(requests[i], {plan.offsets[i], plan.offsets[i] + bytes});
   }
   return plan;
 }

@@ -37,9 +37,19 @@ struct Shown {
   bool channels_last = false;
 };
 
+/// What a kernel was made for, so that another can be made in its place.
+struct Origin {
+  const KernelInfo* info = nullptr;  ///< null where it is no kernel of a node
+  NodeId node;
+  std::vector<NodeId> folded;
+  std::vector<Layout> inputs;  ///< of operands
+  std::vector<Layout> outputs;
+};
+
 struct Step {
   std::string where;  ///< for messages: "node 'conv1' (Conv)"
-  std::unique_ptr<const Kernel> kernel;
+  std::shared_ptr<const Kernel> kernel;
+  Origin origin;
   std::vector<Place> inputs;
   std::vector<Place> outputs;
   Place scratch;
@@ -57,10 +67,12 @@ struct Program {
   std::vector<Interface> inputs;
   std::vector<Interface> outputs;
   std::vector<Tensor> constants;
-  std::vector<Shown> shown_first;  ///< observed inputs and constants
+  std::vector<ValueId> constant_values;  ///< in the graph
+  std::vector<Shown> shown_first;        ///< observed inputs and constants
   std::vector<Step> steps;
   std::vector<Buffer> buffers;
   std::size_t workspace_bytes = 0;
+  bool precise = false;  ///< as ExecuteOptions::precise
 };
 
 /// What one run has in memory beside constants: a workspace, inputs and results.
@@ -69,6 +81,10 @@ double bytes_of_run(const Program&);
 /// Chooses kernels and layouts, fuses, and plans memory. Throws Error(kUnsupported) naming
 /// every node that no kernel takes.
 Program compile(const Graph&, const ExecuteOptions&);
+
+/// The program of the same graph after its nodes were made to read other constants: see
+/// Executable::exchanged().
+Program exchanged(const Program&, const Graph&, std::span<const Exchange>);
 
 /// Fills in lifetimes and offsets of all buffers; buffers of steps that run in place share
 /// bytes when the operand is not needed any more.

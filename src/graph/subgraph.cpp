@@ -27,35 +27,40 @@ std::set<ValueId> needed_values(const Graph& graph, const std::set<ValueId>& sou
 
 }  // namespace
 
-Subgraph subgraph(const Graph& whole, std::span<const ValueId> sources,
-                  std::span<const ValueId> results) {
+GraphCutter::GraphCutter(const Graph& whole) : whole_(whole) {
+  std::size_t place = 0;
+  for (const NodeId id : whole.topological_order()) {
+    places_.resize(std::max<std::size_t>(places_.size(), id.index + 1));
+    places_[id.index] = place++;
+  }
+}
+
+Subgraph GraphCutter::cut(std::span<const ValueId> sources,
+                          std::span<const ValueId> results) const {
   const std::set<ValueId> cut(sources.begin(), sources.end());
-  const std::set<ValueId> needed = needed_values(whole, cut, results);
+  const std::set<ValueId> needed = needed_values(whole_, cut, results);
   Subgraph part;
   const auto add_inputs = [&](std::span<const ValueId> values) {
     for (const ValueId value : values) {
       if (needed.contains(value) && !part.values.contains(value)) {
         part.inputs.push_back(value);
-        part.values[value] = part.graph.add_input(whole.name(value), whole.type(value));
+        part.values[value] = part.graph.add_input(whole_.name(value), whole_.type(value));
       }
     }
   };
-  add_inputs(whole.inputs());
+  add_inputs(whole_.inputs());
   add_inputs(sources);
+  std::map<std::size_t, NodeId> nodes;  // by their place
   for (const ValueId value : needed) {
-    if (const Tensor* constant = whole.constant(value)) {
+    if (const Tensor* constant = whole_.constant(value)) {
       part.values[value] =
-          part.graph.add_constant(whole.name(value), *constant, whole.type(value));
+          part.graph.add_constant(whole_.name(value), *constant, whole_.type(value));
+    } else if (const auto producer = whole_.producer(value); producer && !cut.contains(value)) {
+      nodes.emplace(places_[producer->index], *producer);
     }
   }
-  for (const NodeId id : whole.topological_order()) {
-    const Node& node = whole.node(id);
-    const bool computed = std::any_of(
-        node.outputs.begin(), node.outputs.end(),
-        [&](ValueId output) { return needed.contains(output) && !cut.contains(output); });
-    if (!computed) {
-      continue;
-    }
+  for (const auto& [place, id] : nodes) {
+    const Node& node = whole_.node(id);
     std::vector<ValueId> inputs;
     for (const ValueId input : node.inputs) {
       inputs.push_back(input ? part.values.at(input) : ValueId());
@@ -63,9 +68,9 @@ Subgraph subgraph(const Graph& whole, std::span<const ValueId> sources,
     std::vector<Graph::Result> outputs;
     for (const ValueId output : node.outputs) {
       // An output that is a source too is there already, under its name.
-      const std::string& name = whole.name(output);
+      const std::string& name = whole_.name(output);
       outputs.push_back({part.values.contains(output) ? part.graph.unique_name(name) : name,
-                         whole.type(output)});
+                         whole_.type(output)});
     }
     const NodeId copy = part.graph.add_node(node.name, node.op, std::move(inputs),
                                             std::move(outputs), node.attributes);
@@ -75,6 +80,11 @@ Subgraph subgraph(const Graph& whole, std::span<const ValueId> sources,
     }
   }
   return part;
+}
+
+Subgraph subgraph(const Graph& whole, std::span<const ValueId> sources,
+                  std::span<const ValueId> results) {
+  return GraphCutter(whole).cut(sources, results);
 }
 
 }  // namespace tare

@@ -2,8 +2,10 @@
 
 #include "tare/graph.h"
 
+#include <cstddef>
 #include <map>
 #include <span>
+#include <vector>
 
 namespace tare {
 
@@ -16,8 +18,22 @@ struct Subgraph {
   std::map<ValueId, ValueId> values;
 };
 
-/// What computes `results` from `sources` and the inputs of the graph. Those that are needed
-/// become the part's inputs: first inputs of the graph, then sources, each in their order.
+/// Cuts parts out of a graph; what one of them costs depends on its own size. The graph must
+/// outlive it, as it is.
+class GraphCutter {
+ public:
+  explicit GraphCutter(const Graph&);
+
+  /// What computes `results` from `sources` and the inputs of the graph. Those that are needed
+  /// become the part's inputs: first inputs of the graph, then sources, each in their order.
+  Subgraph cut(std::span<const ValueId> sources, std::span<const ValueId> results) const;
+
+ private:
+  const Graph& whole_;
+  std::vector<std::size_t> places_;  ///< of each node in topological order, by its index
+};
+
+/// One part of a graph.
 Subgraph subgraph(const Graph&, std::span<const ValueId> sources,
                   std::span<const ValueId> results);
 

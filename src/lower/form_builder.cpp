@@ -4,6 +4,7 @@
 #include "tare/numerics.h"
 
 #include "base/check.h"
+#include "base/hash.h"
 #include "graph/affine_ops.h"
 #include "graph/derived_names.h"
 #include "graph/product.h"
@@ -194,13 +195,14 @@ ValueId FormBuilder::add(const std::string& op, std::vector<ValueId> inputs,
 }
 
 ValueId FormBuilder::shared_constant(const std::string& name, const Tensor& tensor) {
-  const auto same = std::find_if(shared_.begin(), shared_.end(),
-                                 [&](ValueId id) { return *to_.constant(id) == tensor; });
-  if (same != shared_.end()) {
-    return *same;
+  const std::uint64_t digest = hash(std::span(tensor.data(), tensor.byte_size()));
+  const auto [first, last] = shared_.equal_range(digest);
+  const auto same = std::find_if(
+      first, last, [&](const auto& entry) { return *to_.constant(entry.second) == tensor; });
+  if (same != last) {
+    return same->second;
   }
-  shared_.push_back(to_.add_constant(to_.unique_name(name), tensor));
-  return shared_.back();
+  return shared_.emplace(digest, to_.add_constant(to_.unique_name(name), tensor))->second;
 }
 
 std::string FormBuilder::original(ValueId value) const {

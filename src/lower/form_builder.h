@@ -75,7 +75,7 @@ class FormBuilder {
   Graph to_;
   std::map<ValueId, ValueId> storage_;
   std::map<ValueId, ValueId> expressed_;
-  std::vector<ValueId> shared_;
+  std::multimap<std::uint64_t, ValueId> shared_;  ///< constants by a digest of their bytes
 };
 
 /// Whether the node of an integer graph computes with integers whatever parameters they have,

@@ -26,28 +26,32 @@ class IntegerBuilder final : public RegionBuilder {
 
   ValueId weight(const Node& reader, ValueId constant, int axis) override {
     for (const std::string& name : region_->points) {
-      const QuantPoint& point = *simulated_.find(name);
+      const PointId id = *simulated_.points.find(name);
+      const QuantPoint& point = points()[id];
       const bool same_axis =
           point.spec.granularity == Granularity::kPerTensor || point.spec.axis == axis;
       if (point.value == constant && point.reader && same_axis) {
-        return storage(constant, point.name);
+        return storage(constant, id);
       }
     }
     throw Error(ErrorCode::kInternal, "node '" + reader.name + "'", "its weight has no point");
   }
 
  private:
-  std::string activation_point(ValueId root) override { return source().name(root); }
+  const QuantPoints& points() const override { return simulated_.points; }
 
-  std::string accumulator_point(const Node& /*reader*/, const std::string& input,
-                                const std::string& weight,
-                                std::optional<ValueId> /*bias*/) override {
-    return input + "*" + weight;
+  PointId activation_point(ValueId root) override {
+    return *simulated_.points.find(source().name(root));
   }
 
-  TensorType storage_type(const Shape& shape, const std::string& point) const override {
-    const QuantParams& params = table_.at(point).params;
-    return {.dtype = params.storage, .shape = shape, .quant = params, .point = point};
+  PointId accumulator_point(const Node& /*reader*/, PointId input, PointId weight,
+                            std::optional<ValueId> /*bias*/) override {
+    return *simulated_.points.accumulator(input, weight);
+  }
+
+  TensorType storage_type(const Shape& shape, const QuantPoint& point) const override {
+    const QuantParams& params = table_.at(point.name).params;
+    return {.dtype = params.storage, .shape = shape, .quant = params, .point = point.name};
   }
 
   ValueId add_quantize(ValueId expressed, const TensorType& type, std::string name) override {

@@ -4,10 +4,61 @@
 #include "execute/feed.h"
 #include "execute/workers.h"
 
+#include <condition_variable>
 #include <mutex>
 #include <optional>
 
 namespace tare {
+namespace {
+
+/// Chunks that are worked on in any order and leave in ascending order. Only those in a window
+/// behind the next one to leave are begun, so that what waits is bounded however long that one
+/// takes.
+class ChunkWindow {
+ public:
+  using Results = std::vector<std::vector<Tensor>>;
+
+  explicit ChunkWindow(std::size_t size) : size_(size) {}
+
+  /// Waits until the chunk is in the window; false where that will never be, since another one
+  /// failed.
+  bool enter(std::size_t chunk) {
+    std::unique_lock lock(mutex_);
+    moved_.wait(lock, [&] { return failed_ || chunk < next_ + size_; });
+    return chunk < next_ + size_;
+  }
+
+  /// Calls `leave` for this chunk and those that waited for it, as far as those before them
+  /// have left. Never twice at once.
+  template <class Leave>
+  void finish(std::size_t chunk, Results results, const Leave& leave) {
+    const std::lock_guard lock(mutex_);
+    finished_.emplace(chunk, std::move(results));
+    for (auto ready = finished_.find(next_); ready != finished_.end();
+         ready = finished_.find(next_)) {
+      leave(next_, std::move(ready->second));
+      finished_.erase(ready);
+      ++next_;
+    }
+    moved_.notify_all();
+  }
+
+  void fail() {
+    const std::lock_guard lock(mutex_);
+    failed_ = true;
+    moved_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable moved_;
+  std::map<std::size_t, Results> finished_;
+  std::size_t size_;
+  std::size_t next_ = 0;
+  bool failed_ = false;
+};
+
+}  // namespace
 
 void run_dataset(const Graph& graph, const Dataset& data, int threads, std::size_t samples,
                  const std::function<void(std::size_t, std::vector<Tensor>)>& take,
@@ -17,34 +68,37 @@ void run_dataset(const Graph& graph, const Dataset& data, int threads, std::size
   const int workers = worker_count(executable, threads);
   std::vector<std::optional<Executable::Workspace>> workspaces(
       static_cast<std::size_t>(workers));
-  // Chunks end in any order but leave in ascending order. Indices start in order, so at most
-  // one chunk per worker waits here.
-  std::map<std::size_t, std::vector<std::vector<Tensor>>> finished;
-  std::size_t next_chunk = 0;
+  // One that is done and one in work for each worker keep all busy while chunks take about as
+  // long as each other.
+  ChunkWindow window(2 * static_cast<std::size_t>(workers));
   std::size_t next_run = 0;
   std::size_t done = 0;
-  std::mutex mutex;
-  parallel_for(feed.chunks(), workers, [&](std::size_t worker, std::size_t chunk) {
-    auto& workspace = workspaces[worker];
-    if (!workspace) {
-      workspace.emplace(executable);
+  const auto leave = [&](std::size_t chunk, ChunkWindow::Results results) {
+    for (std::vector<Tensor>& outputs : results) {
+      take(next_run++, std::move(outputs));
     }
-    std::vector<std::vector<Tensor>> results;
-    feed.for_each_run(chunk, [&](std::size_t, std::span<const Tensor> inputs) {
-      results.push_back(executable.run(*workspace, inputs));
-    });
-    const std::lock_guard lock(mutex);
-    finished.emplace(chunk, std::move(results));
-    for (auto ready = finished.find(next_chunk); ready != finished.end();
-         ready = finished.find(next_chunk)) {
-      for (auto& outputs : ready->second) {
-        take(next_run++, std::move(outputs));
-      }
-      done += feed.samples_in(next_chunk++);
-      finished.erase(ready);
-    }
+    done += feed.samples_in(chunk);
     if (progress) {
       progress(done, feed.samples());
+    }
+  };
+  parallel_for(feed.chunks(), workers, [&](std::size_t worker, std::size_t chunk) {
+    if (!window.enter(chunk)) {
+      return;
+    }
+    try {
+      auto& workspace = workspaces[worker];
+      if (!workspace) {
+        workspace.emplace(executable);
+      }
+      ChunkWindow::Results results;
+      feed.for_each_run(chunk, [&](std::size_t, std::span<const Tensor> inputs) {
+        results.push_back(executable.run(*workspace, inputs));
+      });
+      window.finish(chunk, std::move(results), leave);
+    } catch (...) {
+      window.fail();
+      throw;
     }
   });
 }

@@ -1,5 +1,6 @@
 #include "tare/search.h"
 
+#include "simulate/assigner.h"
 #include "simulate/weight_blocks.h"
 
 namespace tare {
@@ -7,24 +8,33 @@ namespace tare {
 std::set<std::string> affordable_points(const SimulatedGraph& simulated, const Config& config,
                                         std::span<const QuantPattern> patterns,
                                         double slowdown) {
-  const Graph& graph = simulated.source;
-  const double limit =
-      (1 + slowdown) * assign(graph, config, simulated.target, patterns, {}).nanoseconds;
+  const Assigner fastest(simulated.source, config, simulated.target, patterns);
+  const double limit = (1 + slowdown) * fastest.nanoseconds();
+  // Nobody pays that much.
+  const double price = 1e3 * limit;
+  const auto is_affordable = [&](const std::vector<std::string>& weights) {
+    if (fastest.nanoseconds_without(weights) <= limit) {
+      return true;
+    }
+    // Only few layers can be so long that this leaves it open.
+    std::map<std::string, double> prices;
+    for (const std::string& weight : weights) {
+      prices.emplace(weight, price);
+    }
+    return fastest.with(prices).nanoseconds() <= limit;
+  };
   std::set<std::string> result;
   for (const Region& region : simulated.regions) {
     if (has_weight_blocks(region)) {
       continue;  // asked for, so it stays whatever it costs
     }
-    // Nobody pays that much.
-    const double price = 1e3 * limit;
-    std::map<std::string, double> prices;
+    std::vector<std::string> weights;
     for (const std::string& point : region.points) {
       if (simulated.find(point)->role == Role::kWeight) {
-        prices.emplace(point, price);
+        weights.push_back(point);
       }
     }
-    if (!prices.empty() &&
-        assign(graph, config, simulated.target, patterns, prices).nanoseconds <= limit) {
+    if (!weights.empty() && is_affordable(weights)) {
       result.insert(region.points.begin(), region.points.end());
     }
   }

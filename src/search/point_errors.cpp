@@ -2,6 +2,8 @@
 
 #include "calibrate/trial.h"
 
+#include <algorithm>
+#include <map>
 #include <numeric>
 
 namespace tare {
@@ -28,48 +30,176 @@ PointErrors known_ones(const PointErrors& known, const std::set<std::string>& po
   return result;
 }
 
-/// Activations can be quantized one by one in one network; so many are tried at once.
+/// Up to so many points each is tried alone.
+constexpr std::size_t kAlone = 480;
+/// Of more points neighbours are tried together, so many times in all: what all trials cost
+/// grows with the network, not with its square.
+constexpr std::size_t kTrials = 192;
+/// So many settings of one network are tried at once.
 constexpr std::size_t kAtOnce = 32;
 
-/// Adds the errors of activations.
-void measure_activations(const SimulatedGraph& simulated, const QuantTable& table,
-                         const std::set<std::string>& points, const Trial& trial,
-                         const MeasuredErrors& measured, PointErrors& errors) {
-  const SwitchableGraph tried = switchable(simulated, {});
-  const Executable executable(tried.graph);
-  std::vector<std::string> names;
-  std::vector<Setting> settings;
-  for (std::size_t i = 0; i < tried.points.size(); ++i) {
-    const std::string& point = tried.points[i];
-    if (points.contains(point) && !errors.contains(point)) {
-      names.push_back(point);
-      settings.emplace_back(tried.points.size(), switch_off());
-      settings.back()[i] = switch_on(table.at(point).params);
+/// The network in float, of which some points can be quantized.
+class Probe {
+ public:
+  Probe(const SimulatedGraph& simulated, const QuantTable& table, const Trial& trial)
+      : table_(table),
+        trial_(trial),
+        network_(switchable(simulated, {})),
+        executable_(network_.graph) {
+    for (std::size_t i = 0; i < network_.points.size(); ++i) {
+      switches_.emplace(network_.points[i], i);
     }
-    if (names.size() == kAtOnce || (i + 1 == tried.points.size() && !names.empty())) {
-      const auto found = trial.errors(executable, settings, 0, trial.runs());
-      for (std::size_t k = 0; k < names.size(); ++k) {
-        errors.emplace(names[k], total(found[k]));
+    // A weight goes with the biases that are corrected for it.
+    for (const auto& [name, value] : network_.constants) {
+      const QuantPoint& point = *simulated.find(name);
+      constants_[point.role == Role::kAccumulator ? point.weight : name].push_back(
+          {&point, value});
+    }
+  }
+
+  /// Activations that can be quantized, in the order of the network.
+  const std::vector<std::string>& activations() const { return network_.points; }
+  bool has(const std::string& point) const {
+    return switches_.contains(point) || constants_.contains(point);
+  }
+
+  /// What each of some activations does alone.
+  std::vector<double> each(std::span<const std::string> activations) const {
+    std::vector<Setting> settings;
+    for (const std::string& point : activations) {
+      settings.push_back(only({&point, 1}));
+    }
+    std::vector<double> result;
+    for (const auto& errors : trial_.errors(executable_, settings, 0, trial_.runs())) {
+      result.push_back(total(errors));
+    }
+    return result;
+  }
+
+  /// What some activations and weights do together.
+  double together(std::span<const std::string> points) {
+    std::vector<Exchange> exchanges;
+    for (const std::string& name : points) {
+      const auto found = constants_.find(name);
+      for (const auto& [point, value] :
+           found == constants_.end() ? std::vector<Constant>{} : found->second) {
+        exchanges.push_back({value, add(*point, value)});
       }
+    }
+    const Setting setting = only(points);
+    const auto error = [&](const Executable& executable) {
+      return total(trial_.errors(executable, {&setting, 1}, 0, trial_.runs())[0]);
+    };
+    const double result = exchanges.empty()
+                              ? error(executable_)
+                              : error(executable_.exchanged(network_.graph, exchanges));
+    for (const auto& [before, after] : exchanges) {
+      network_.graph.replace_uses(after, before);
+      network_.graph.erase(after);
+    }
+    return result;
+  }
+
+ private:
+  struct Constant {
+    const QuantPoint* point;
+    ValueId value;
+  };
+
+  Setting only(std::span<const std::string> points) const {
+    Setting setting(network_.points.size(), switch_off());
+    for (const std::string& point : points) {
+      if (const auto found = switches_.find(point); found != switches_.end()) {
+        setting[found->second] = switch_on(table_.at(point).params);
+      }
+    }
+    return setting;
+  }
+
+  /// Gives the readers of a constant what quantization makes of it.
+  ValueId add(const QuantPoint& point, ValueId value) {
+    Graph& graph = network_.graph;
+    const ValueId after =
+        graph.add_constant(graph.unique_name(graph.name(value)),
+                           after_quantization(*graph.constant(value), point, table_));
+    graph.replace_uses(value, after);
+    return after;
+  }
+
+  const QuantTable& table_;
+  const Trial& trial_;
+  SwitchableGraph network_;
+  Executable executable_;
+  std::map<std::string, std::size_t> switches_;
+  std::map<std::string, std::vector<Constant>> constants_;  ///< by weight
+};
+
+/// Adds the error of each point.
+void measure_alone(const SimulatedGraph& simulated, const std::set<std::string>& points,
+                   const MeasuredErrors& measured, Probe& probe, PointErrors& errors) {
+  std::vector<std::string> activations;
+  for (const std::string& point : probe.activations()) {
+    if (points.contains(point) && !errors.contains(point)) {
+      activations.push_back(point);
+    }
+  }
+  for (std::size_t first = 0; first < activations.size(); first += kAtOnce) {
+    const auto some =
+        std::span(activations).subspan(first, std::min(kAtOnce, activations.size() - first));
+    const std::vector<double> found = probe.each(some);
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      errors.emplace(some[i], found[i]);
+    }
+    tell(measured, errors);
+  }
+  for (const QuantPoint& point : simulated.points) {
+    if (point.role == Role::kWeight && points.contains(point.name) &&
+        !errors.contains(point.name)) {
+      errors.emplace(point.name, probe.together({&point.name, 1}));
       tell(measured, errors);
-      names.clear();
-      settings.clear();
     }
   }
 }
 
-/// A weight with the biases that are corrected for it.
-double weight_error(const SimulatedGraph& simulated, const QuantTable& table,
-                    const std::string& weight, const Trial& trial) {
-  QuantTable alone{{weight, table.at(weight)}};
-  for (const QuantPoint& point : simulated.points) {
-    if (point.role == Role::kAccumulator && point.weight == weight) {
-      alone.emplace(point.name, table.at(point.name));
+/// Neighbouring points and their error together.
+struct Group {
+  std::span<const std::string> points;
+  double error;
+};
+
+/// Adds a share of the error of its group for each point: of smaller and smaller groups where
+/// the errors are largest.
+void measure_groups(std::span<const std::string> points, Probe& probe, PointErrors& errors) {
+  const auto measure = [&](std::span<const std::string> some) {
+    return Group{some, probe.together(some)};
+  };
+  const auto can_wait = [](const Group& a, const Group& b) {
+    const bool a_is_one = a.points.size() == 1;
+    const bool b_is_one = b.points.size() == 1;
+    return a_is_one != b_is_one ? a_is_one : a.error < b.error;
+  };
+  std::vector<Group> groups;  // a heap, on top of which is what to part next
+  constexpr std::size_t kGroups = kTrials / 2;
+  for (std::size_t i = 0; i < kGroups; ++i) {
+    const std::size_t first = points.size() * i / kGroups;
+    const std::size_t end = points.size() * (i + 1) / kGroups;
+    groups.push_back(measure(points.subspan(first, end - first)));
+  }
+  std::make_heap(groups.begin(), groups.end(), can_wait);
+  for (std::size_t trials = kGroups; trials < kTrials; trials += 2) {
+    std::pop_heap(groups.begin(), groups.end(), can_wait);
+    const Group whole = groups.back();
+    const std::size_t half = whole.points.size() / 2;
+    groups.back() = measure(whole.points.first(half));
+    std::push_heap(groups.begin(), groups.end(), can_wait);
+    groups.push_back(measure(whole.points.subspan(half)));
+    std::push_heap(groups.begin(), groups.end(), can_wait);
+  }
+  for (const Group& group : groups) {
+    for (const std::string& point : group.points) {
+      errors.emplace(point, group.error / static_cast<double>(group.points.size()));
     }
   }
-  const SwitchableGraph tried = switchable(simulated, alone);
-  const Setting off(tried.points.size(), switch_off());
-  return total(trial.errors(Executable(tried.graph), {&off, 1}, 0, trial.runs())[0]);
 }
 
 }  // namespace
@@ -80,13 +210,20 @@ PointErrors point_errors(const SimulatedGraph& simulated, const QuantTable& tabl
                          const MeasuredErrors& measured) {
   PointErrors result = known_ones(measured.known, points);
   const Trial trial(simulated.source, data, options, samples);
-  measure_activations(simulated, table, points, trial, measured, result);
+  Probe probe(simulated, table, trial);
+  std::vector<std::string> all;
   for (const QuantPoint& point : simulated.points) {
-    if (point.role == Role::kWeight && points.contains(point.name) &&
-        !result.contains(point.name)) {
-      result.emplace(point.name, weight_error(simulated, table, point.name, trial));
-      tell(measured, result);
+    if (points.contains(point.name) && probe.has(point.name)) {
+      all.push_back(point.name);
     }
+  }
+  if (all.size() <= kAlone) {
+    measure_alone(simulated, points, measured, probe, result);
+  } else if (result.size() < all.size()) {
+    // Groups are the same whatever of them is known already.
+    result.clear();
+    measure_groups(all, probe, result);
+    tell(measured, result);
   }
   return result;
 }

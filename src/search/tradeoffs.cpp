@@ -1,6 +1,7 @@
 #include "tare/search.h"
 
 #include "graph/product.h"
+#include "simulate/assigner.h"
 
 #include <algorithm>
 #include <iterator>
@@ -10,10 +11,17 @@
 namespace tare {
 namespace {
 
-/// A way with the values and weights that it quantizes, of those whose errors are known.
+/// Up to so many points all are tried one by one; of more, those with the largest errors.
+constexpr std::size_t kAll = 480;
+constexpr std::size_t kLargest = 128;
+
+/// A way with what it quantizes, of the points whose errors are known.
 struct Way {
-  Tradeoff tradeoff;
+  Assigner assigner;
   std::set<std::string> quantized{};
+  double error = 0;
+
+  double nanoseconds() const { return assigner.nanoseconds(); }
 };
 
 /// What is exact anyway comes last.
@@ -27,58 +35,83 @@ class Ways {
   Ways(const SimulatedGraph& simulated, const Config& config,
        std::span<const QuantPattern> patterns, const PointErrors& errors, double slowdown)
       : simulated_(simulated),
-        config_(config),
-        patterns_(patterns),
         errors_(errors),
-        on_integers_(assigned({}).on_integers),
-        fastest_(at(0)),
-        slowest_((1 + slowdown) * fastest_.tradeoff.nanoseconds) {}
+        free_(simulated.source, config, simulated.target, patterns),
+        fastest_(way(free_)),
+        slowest_((1 + slowdown) * fastest_.nanoseconds()) {}
 
   /// Those at the corners of the lower hull of time and error.
   std::vector<Way> corners() const {
     std::vector<Way> result{fastest_};
-    const double time = fastest_.tradeoff.nanoseconds;
-    const auto least = std::min_element(
-        errors_.begin(), errors_.end(),
-        [](const auto& a, const auto& b) { return rank(a.second) < rank(b.second); });
-    if (time > 0 && least != errors_.end() && least->second > 0) {
-      // At such a price no time is worth any error.
-      const Way exact = at(1e3 * time / least->second);
-      between(fastest_, exact, result);
-      add(exact, result);
+    if (const auto exact = most_exact()) {
+      between(fastest_, *exact, result);
+      add(*exact, result);
     }
     return result;
+  }
+
+  /// The last of them, for which the others need not be found.
+  Way last_corner() const {
+    std::vector<Way> result{fastest_};
+    if (const auto exact = most_exact()) {
+      Way fast = fastest_;
+      Way slow = *exact;
+      add(slow, result);
+      while (const auto middle = corner_between(fast, slow)) {
+        add(*middle, result);
+        (middle->nanoseconds() <= slowest_ ? fast : slow) = *middle;
+      }
+    }
+    return *std::min_element(result.begin(), result.end(),
+                             [](const Way& a, const Way& b) { return a.error < b.error; });
   }
 
   /// The way with the least error that has one more point exact, or all those of one more
   /// region. Nothing when that takes too long or makes no difference.
   std::optional<Way> with_one_more(const Way& way) const {
-    std::set<std::string> exact;
-    for (const auto& [point, error] : errors_) {
-      if (!way.quantized.contains(point)) {
-        exact.insert(point);
-      }
-    }
+    const Way start = without(free_, exact_points(way));
     std::optional<Way> best;
     const auto consider = [&](const std::set<std::string>& more) {
-      Way other = without(exact, more);
-      if (other.tradeoff.nanoseconds <= slowest_ &&
-          other.tradeoff.error < (best ? *best : way).tradeoff.error) {
+      Way other = without(start.assigner, more);
+      if (other.nanoseconds() <= slowest_ && other.error < (best ? *best : way).error) {
         best = std::move(other);
       }
     };
-    for (const std::string& point : way.quantized) {
+    const std::set<std::string> tried = largest(way.quantized);
+    for (const std::string& point : tried) {
       consider({point});
     }
     for (const Region& region : simulated_.regions) {
-      consider({region.points.begin(), region.points.end()});
+      if (std::any_of(region.points.begin(), region.points.end(),
+                      [&](const std::string& point) { return tried.contains(point); })) {
+        consider({region.points.begin(), region.points.end()});
+      }
     }
     return best;
   }
 
+  Tradeoff tradeoff(const Way& way) const {
+    const std::set<std::string> before = free_.on_integers();
+    const std::set<std::string> after = way.assigner.on_integers();
+    Tradeoff result{.float_nodes = {},
+                    .nanoseconds = way.nanoseconds(),
+                    .error = way.error,
+                    .integer_share = integer_share(after)};
+    std::set_difference(before.begin(), before.end(), after.begin(), after.end(),
+                        std::inserter(result.float_nodes, result.float_nodes.end()));
+    return result;
+  }
+
  private:
-  Assignment assigned(const std::map<std::string, double>& prices) const {
-    return assign(simulated_.source, config_, simulated_.target, patterns_, prices);
+  Way way(Assigner assigner) const {
+    Way result{.assigner = std::move(assigner)};
+    for (const auto& [point, error] : errors_) {
+      if (result.assigner.quantizes(point)) {
+        result.quantized.insert(point);
+        result.error += error;
+      }
+    }
+    return result;
   }
 
   /// Where errors have that price.
@@ -87,35 +120,59 @@ class Ways {
     for (const auto& [point, error] : errors_) {
       prices.emplace(point, price * error);
     }
-    return way(assigned(prices));
+    return way(free_.with(prices));
   }
 
-  /// The fastest without these points and those.
-  Way without(const std::set<std::string>& these, const std::set<std::string>& those) const {
+  /// The fastest without these points.
+  Way without(const Assigner& start, const std::set<std::string>& points) const {
     std::map<std::string, double> prices;
+    for (const std::string& point : points) {
+      if (errors_.contains(point)) {
+        prices.emplace(point, 1e3 * slowest_);  // nobody pays that much
+      }
+    }
+    return way(start.with(prices));
+  }
+
+  std::set<std::string> exact_points(const Way& way) const {
+    std::set<std::string> result;
     for (const auto& [point, error] : errors_) {
-      // Nobody pays that much.
-      prices.emplace(point,
-                     these.contains(point) || those.contains(point) ? 1e3 * slowest_ : 0);
+      if (!way.quantized.contains(point)) {
+        result.insert(point);
+      }
     }
-    return way(assigned(prices));
+    return result;
   }
 
-  Way way(Assignment chosen) const {
-    Tradeoff result{.float_nodes = {},
-                    .nanoseconds = chosen.nanoseconds,
-                    .error = 0,
-                    .integer_share = integer_share(chosen)};
-    std::set_difference(on_integers_.begin(), on_integers_.end(), chosen.on_integers.begin(),
-                        chosen.on_integers.end(),
-                        std::inserter(result.float_nodes, result.float_nodes.end()));
-    for (const std::string& point : chosen.quantized) {
-      result.error += errors_.at(point);
+  /// Of many points, those with the largest errors.
+  std::set<std::string> largest(const std::set<std::string>& points) const {
+    if (points.size() <= kAll) {
+      return points;
     }
-    return {std::move(result), std::move(chosen.quantized)};
+    std::vector<std::pair<double, std::string>> by_error;
+    for (const std::string& point : points) {
+      by_error.emplace_back(-errors_.at(point), point);
+    }
+    std::sort(by_error.begin(), by_error.end());
+    std::set<std::string> result;
+    for (std::size_t i = 0; i < kLargest; ++i) {
+      result.insert(by_error[i].second);
+    }
+    return result;
   }
 
-  double integer_share(const Assignment& chosen) const {
+  /// At such a price no time is worth any error.
+  std::optional<Way> most_exact() const {
+    const double time = fastest_.nanoseconds();
+    const auto least = std::min_element(
+        errors_.begin(), errors_.end(),
+        [](const auto& a, const auto& b) { return rank(a.second) < rank(b.second); });
+    return time > 0 && least != errors_.end() && least->second > 0
+               ? std::optional(at(1e3 * time / least->second))
+               : std::nullopt;
+  }
+
+  double integer_share(const std::set<std::string>& on_integers) const {
     const Graph& graph = simulated_.source;
     double all = 0;
     for (const NodeId id : graph.nodes()) {
@@ -123,7 +180,7 @@ class Ways {
     }
     double quantized = 0;
     for (const Region& region : simulated_.regions) {
-      if (chosen.on_integers.contains(graph.node(region.match.root()).name)) {
+      if (on_integers.contains(graph.node(region.match.root()).name)) {
         for (const NodeId id : region.match.nodes()) {
           quantized += multiplications(graph, graph.node(id));
         }
@@ -132,37 +189,40 @@ class Ways {
     return all == 0 ? 0 : quantized / all;
   }
 
-  /// Adds the corners between two: at the price at which both are worth the same, something
-  /// else is worth more, or nothing is in between.
-  void between(const Way& fast_way, const Way& exact_way, std::vector<Way>& corners) const {
-    const Tradeoff& fast = fast_way.tradeoff;
-    const Tradeoff& exact = exact_way.tradeoff;
-    if (fast.nanoseconds >= slowest_ || fast.error <= exact.error) {
-      return;
+  /// At the price at which both are worth the same, something else is worth more, or nothing is
+  /// in between.
+  std::optional<Way> corner_between(const Way& fast, const Way& exact) const {
+    if (fast.nanoseconds() >= slowest_ || fast.error <= exact.error) {
+      return std::nullopt;
     }
-    const double price = (exact.nanoseconds - fast.nanoseconds) / (fast.error - exact.error);
-    const Way middle = at(price);
-    const double both = fast.nanoseconds + price * fast.error;
+    const double price =
+        (exact.nanoseconds() - fast.nanoseconds()) / (fast.error - exact.error);
+    Way middle = at(price);
+    const double both = fast.nanoseconds() + price * fast.error;
     constexpr double kRounding = 1e-6;  // the cut counts in picoseconds
-    if (middle.tradeoff.nanoseconds + price * middle.tradeoff.error < both * (1 - kRounding)) {
-      between(fast_way, middle, corners);
-      add(middle, corners);
-      between(middle, exact_way, corners);
+    return middle.nanoseconds() + price * middle.error < both * (1 - kRounding)
+               ? std::optional(std::move(middle))
+               : std::nullopt;
+  }
+
+  /// Adds the corners between two.
+  void between(const Way& fast, const Way& exact, std::vector<Way>& corners) const {
+    if (const auto middle = corner_between(fast, exact)) {
+      between(fast, *middle, corners);
+      add(*middle, corners);
+      between(*middle, exact, corners);
     }
   }
 
   void add(const Way& corner, std::vector<Way>& corners) const {
-    if (corner.tradeoff.nanoseconds <= slowest_ &&
-        corner.tradeoff.error < corners.back().tradeoff.error) {
+    if (corner.nanoseconds() <= slowest_ && corner.error < corners.back().error) {
       corners.push_back(corner);
     }
   }
 
   const SimulatedGraph& simulated_;
-  const Config& config_;
-  std::span<const QuantPattern> patterns_;
   const PointErrors& errors_;
-  std::set<std::string> on_integers_;  ///< where time alone counts
+  Assigner free_;  ///< where time alone counts
   Way fastest_;
   double slowest_;
 };
@@ -172,9 +232,10 @@ class Ways {
 std::vector<Tradeoff> best_tradeoffs(const SimulatedGraph& simulated, const Config& config,
                                      std::span<const QuantPattern> patterns,
                                      const PointErrors& errors, double slowdown) {
+  const Ways ways(simulated, config, patterns, errors, slowdown);
   std::vector<Tradeoff> result;
-  for (Way& way : Ways(simulated, config, patterns, errors, slowdown).corners()) {
-    result.push_back(std::move(way.tradeoff));
+  for (const Way& way : ways.corners()) {
+    result.push_back(ways.tradeoff(way));
   }
   return result;
 }
@@ -183,11 +244,11 @@ Tradeoff best_within(const SimulatedGraph& simulated, const Config& config,
                      std::span<const QuantPattern> patterns, const PointErrors& errors,
                      double slowdown) {
   const Ways ways(simulated, config, patterns, errors, slowdown);
-  Way best = ways.corners().back();
+  Way best = ways.last_corner();
   while (auto better = ways.with_one_more(best)) {
     best = *std::move(better);
   }
-  return best.tradeoff;
+  return ways.tradeoff(best);
 }
 
 }  // namespace tare

@@ -1,7 +1,9 @@
 #include "tare/simulate.h"
 
+#include "base/check.h"
 #include "graph/product.h"
 #include "simulate/accumulated.h"
+#include "simulate/part_binder.h"
 
 #include <algorithm>
 #include <optional>
@@ -27,10 +29,13 @@ bool all_zero(const QuantParams& params) {
 
 class Binder {
  public:
-  Binder(const SimulatedGraph& simulated, const QuantTable& table)
-      : graph_(simulated.graph), simulated_(simulated), table_(table) {}
+  Binder(Graph graph, const SimulatedGraph& simulated, const QuantTable& table)
+      : graph_(std::move(graph)), simulated_(simulated), table_(table) {}
 
   Graph run() {
+    for (const ValueId input : graph_.inputs()) {
+      bind_input(input);
+    }
     const std::vector<NodeId> order = graph_.topological_order();
     for (const NodeId id : order) {
       const Node node = graph_.node(id);
@@ -48,6 +53,16 @@ class Binder {
   }
 
  private:
+  /// Inputs of a part may hold storage values.
+  void bind_input(ValueId input) {
+    TensorType type = graph_.type(input);
+    if (!type.point.empty()) {
+      type.quant = decided(type.point);
+      check(type.quant.has_value(), "a part starts at a point that is not decided");
+      graph_.set_type(input, type);
+    }
+  }
+
   /// A sum of products runs on storage values when all its operands do, else on expressed
   /// values.
   void bind_accumulation(NodeId id, const std::string& point) {
@@ -180,7 +195,20 @@ class Binder {
 }  // namespace
 
 Graph bind(const SimulatedGraph& simulated, const QuantTable& table) {
-  return Binder(simulated, table).run();
+  return Binder(simulated.graph, simulated, table).run();
+}
+
+Subgraph PartBinder::bind(const QuantTable& table, std::span<const ValueId> sources,
+                          std::span<const ValueId> results) const {
+  Subgraph part = cutter_.cut(sources, results);
+  std::vector<ValueId> outputs;
+  for (const ValueId result : results) {
+    outputs.push_back(part.values.at(result));
+  }
+  part.graph.set_outputs(std::move(outputs));
+  part.graph = Binder(std::move(part.graph), simulated_, table).run();
+  part.values.clear();
+  return part;
 }
 
 }  // namespace tare

@@ -15,21 +15,16 @@ namespace {
 
 class Matcher {
  public:
-  Matcher(const Graph& graph, const Settings& settings,
-          const std::map<std::string, double>& prices)
-      : graph_(graph),
-        settings_(settings),
-        prices_(prices),
-        order_(graph.topological_order()) {}
+  Matcher(const Graph& graph, const Settings& settings)
+      : graph_(graph), settings_(settings), order_(graph.topological_order()) {}
+
+  std::vector<Region> candidates(std::span<const QuantPattern> patterns) {
+    match(patterns);
+    return std::move(result_.regions);
+  }
 
   MatchedRegions run(std::span<const QuantPattern> patterns) {
-    for (const QuantPattern* pattern : wanted(patterns)) {
-      const Pattern shape = pattern->pattern();
-      for (const NodeId id : order_) {
-        try_at(*pattern, shape, id);
-      }
-    }
-    sort_regions();
+    match(patterns);
     if (settings_.objective() != Objective::kCoverage) {
       keep_what_pays();
     }
@@ -42,6 +37,16 @@ class Matcher {
   }
 
  private:
+  void match(std::span<const QuantPattern> patterns) {
+    for (const QuantPattern* pattern : wanted(patterns)) {
+      const Pattern shape = pattern->pattern();
+      for (const NodeId id : order_) {
+        try_at(*pattern, shape, id);
+      }
+    }
+    sort_regions();
+  }
+
   /// Those that the target names, the more specific ones first; for coverage every operator of
   /// the affine allow-list besides.
   std::vector<const QuantPattern*> wanted(std::span<const QuantPattern> patterns) const {
@@ -121,10 +126,7 @@ class Matcher {
 
   void keep_what_pays() {
     std::vector<Region>& regions = result_.regions;
-    const auto [placements, nanoseconds, quantized] =
-        place(graph_, settings_, regions, prices_);
-    result_.nanoseconds = nanoseconds;
-    result_.quantized = quantized;
+    const std::vector<Placement> placements = place(graph_, settings_, regions);
     std::vector<Region> kept;
     for (std::size_t i = 0; i < regions.size(); ++i) {
       if (placements[i].on_integers) {
@@ -142,7 +144,6 @@ class Matcher {
 
   const Graph& graph_;
   const Settings& settings_;
-  const std::map<std::string, double>& prices_;
   MatchedRegions result_;
   std::vector<NodeId> order_;
   std::set<NodeId> claimed_;
@@ -151,26 +152,13 @@ class Matcher {
 }  // namespace
 
 MatchedRegions match_regions(const Graph& graph, const Settings& settings,
-                             std::span<const QuantPattern> patterns,
-                             const std::map<std::string, double>& prices) {
-  return Matcher(graph, settings, prices).run(patterns);
+                             std::span<const QuantPattern> patterns) {
+  return Matcher(graph, settings).run(patterns);
 }
 
-Assignment assign(const Graph& graph, const Config& config, const Target& target,
-                  std::span<const QuantPattern> patterns,
-                  const std::map<std::string, double>& prices) {
-  const Settings settings(graph, config, target);
-  const MatchedRegions matched = match_regions(graph, settings, patterns, prices);
-  Assignment result;
-  for (const Region& region : matched.regions) {
-    if (has_weight_blocks(region)) {
-      continue;
-    }
-    result.on_integers.insert(graph.node(region.match.root()).name);
-  }
-  result.nanoseconds = matched.nanoseconds;
-  result.quantized = matched.quantized;
-  return result;
+std::vector<Region> match_candidates(const Graph& graph, const Settings& settings,
+                                     std::span<const QuantPattern> patterns) {
+  return Matcher(graph, settings).candidates(patterns);
 }
 
 }  // namespace tare

@@ -4,10 +4,7 @@
 
 #include "simulate/settings.h"
 
-#include <map>
-#include <set>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace tare {
@@ -17,12 +14,13 @@ namespace tare {
 struct MatchedRegions {
   std::vector<Region> regions;
   std::vector<KeptFloat> kept_float;
-  double nanoseconds = 0;           ///< as in Placements; 0 where the objective is coverage
-  std::set<std::string> quantized;  ///< likewise
 };
 
-/// `prices` as for place().
-MatchedRegions match_regions(const Graph&, const Settings&, std::span<const QuantPattern>,
-                             const std::map<std::string, double>& prices = {});
+/// With those regions left out that would not pay.
+MatchedRegions match_regions(const Graph&, const Settings&, std::span<const QuantPattern>);
+/// All that may run on integers, for an objective that weighs what pays: without weights in
+/// blocks, which are asked for whatever they cost.
+std::vector<Region> match_candidates(const Graph&, const Settings&,
+                                     std::span<const QuantPattern>);
 
 }  // namespace tare

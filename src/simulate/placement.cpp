@@ -1,12 +1,12 @@
 #include "simulate/placement.h"
 
-#include "base/min_cut.h"
 #include "graph/affine_ops.h"
 #include "graph/product.h"
 #include "simulate/region_builder.h"
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 #include <sstream>
 
@@ -38,6 +38,11 @@ double window_reads(const Graph& graph, const Node& node) {
   return read == 1 ? 0 : read * elements(result) / static_cast<double>(result[1]);
 }
 
+std::int64_t picoseconds(double nanoseconds) {
+  constexpr double kLongest = 1e15;
+  return std::llround(std::clamp(nanoseconds * 1e3, 0.0, kLongest));
+}
+
 /// Nanoseconds on either side.
 struct Cost {
   double integers = 0;
@@ -45,92 +50,39 @@ struct Cost {
   bool known = false;
 };
 
-class Placer {
+/// What keeps an operator of a region in float, or makes it worth its while not to be.
+class RegionCosts {
  public:
-  Placer(const Graph& graph, const Settings& settings, std::span<const Region> regions,
-         const std::map<std::string, double>& prices)
-      : graph_(graph), settings_(settings), regions_(regions), prices_(prices) {}
+  RegionCosts(const Graph& graph, const Settings& settings)
+      : graph_(graph), settings_(settings) {}
 
-  Placements run() {
-    for (std::size_t i = 0; i < regions_.size(); ++i) {
-      place_region(i);
+  Cost of(NodeId id) const {
+    const Node& node = graph_.node(id);
+    const TargetOperator* row = settings_.target_operator(node);
+    if (row == nullptr) {
+      return {};
     }
-    for (const NodeId id : graph_.topological_order()) {
-      const AffineOp* row = find_affine_op(graph_, graph_.node(id));
-      if (!side_.contains(id) && row != nullptr &&
-          settings_.runs_on_integers(graph_.node(id)) &&
-          !settings_.keeps_float(graph_.node(id))) {
-        side_[id] = cut_.add_node();
-        stores_.insert(id);
-        add_cost(side_[id], cost_of(id));
-      }
-    }
-    for (const ValueId value : graph_.values()) {
-      convert(value);
-    }
-    const std::vector<bool> on_integers = cut_.solve();
-    Placements result;
-    result.regions.resize(regions_.size());
-    for (std::size_t i = 0; i < regions_.size(); ++i) {
-      Placement& own = result.regions[i];
-      own.on_integers = on_integers[side_.at(regions_[i].match.root())];
-      if (!own.on_integers) {
-        own.reason = reason(regions_[i]);
-      }
-    }
-    for (const Time& time : times_) {
-      if (on_integers[time.from] && !on_integers[time.to]) {
-        result.nanoseconds += static_cast<double>(time.picoseconds) / 1e3;
-      }
-    }
-    for (const Priced& priced : priced_) {
-      if (on_integers[priced.from] && !on_integers[priced.to]) {
-        result.quantized.insert(priced.name);
-      }
-    }
-    return result;
+    const double amount = work(graph_, node);
+    return {
+        .integers = row->integer_cost * amount + row->window_cost * window_reads(graph_, node),
+        .floats = row->float_cost * amount,
+        .known = row->float_cost > 0 || row->integer_cost > 0};
   }
 
- private:
-  void place_region(std::size_t index) {
-    const Region& region = regions_[index];
-    const std::size_t side = cut_.add_node();
+  /// Known where the objective is latency and the target gives costs for its products.
+  Cost of(const Region& region) const {
+    Cost sum;
+    sum.known = settings_.objective() == Objective::kLatency;
     for (const NodeId id : region.match.nodes()) {
-      side_[id] = side;
+      const Cost cost = of(id);
+      sum.integers += cost.integers;
+      sum.floats += cost.floats;
+      sum.known &= cost.known || !is_product(graph_.node(id));
     }
-    NodeId last = region.match.root();
-    for (const NodeId id : fused_activations(graph_, region)) {
-      side_[id] = side;
-      last = id;
+    if (!region.pattern->follows_neighbours) {
+      sum.floats += settings_.target().least_gain;
     }
-    if (settings_.needs_quantized_result(region.match)) {
-      stores_.insert(last);
-    }
-    const Cost cost = cost_of(region);
-    const bool is_demanded = settings_.demands_integers(region);
-    if (is_demanded) {
-      cut_.add_arc(cut_.source(), side, MinCut::kNever);
-    }
-    if (computes_wide_in_float(region)) {
-      if (is_demanded) {
-        return;
-      }
-      // Layers that were asked for in 16 bits get them; what would follow them gains nothing.
-      const bool follows = region.pattern->follows_neighbours;
-      cut_.add_arc(follows ? side : cut_.source(), follows ? cut_.sink() : side,
-                   MinCut::kNever);
-    } else if (region.pattern->follows_neighbours || cost.known) {
-      add_cost(side, cost);
-      for (const NodeId id : region.match.nodes()) {
-        for (const ValueId input : graph_.node(id).inputs) {
-          if (input && graph_.constant(input) != nullptr) {
-            add_price(side, cut_.sink(), input);
-          }
-        }
-      }
-    } else {
-      cut_.add_arc(cut_.source(), side, MinCut::kNever);
-    }
+    return sum;
   }
 
   /// Whether it reads or computes values of 16 bits that the target has no kernel for.
@@ -150,46 +102,124 @@ class Placer {
                        });
   }
 
-  void add_price(std::size_t from, std::size_t to, ValueId value) {
-    const auto found = prices_.find(graph_.name(value));
-    if (found != prices_.end()) {
-      cut_.add_arc(from, to, picoseconds(found->second));
-      priced_.push_back({from, to, found->first});
+  /// Why it stays in float.
+  std::string reason(const Region& region) const {
+    if (computes_wide_in_float(region)) {
+      return "the target computes on 16-bit values in float";
+    }
+    if (region.pattern->follows_neighbours) {
+      return "what it reads or what reads it is float, so converting would cost more than it "
+             "saves";
+    }
+    const Cost cost = of(region);
+    std::ostringstream text;
+    text.precision(3);
+    text << "integers would not pay: about " << cost.integers / 1e3
+         << " us and conversions, against "
+         << (cost.floats - settings_.target().least_gain) / 1e3 << " us in float";
+    return text.str();
+  }
+
+ private:
+  const Graph& graph_;
+  const Settings& settings_;
+};
+
+}  // namespace
+
+/// Writes down what costs how much where.
+class PlacementStatement {
+ public:
+  PlacementStatement(const Graph& graph, const Settings& settings,
+                     std::span<const Region> regions, PlacementProblem& problem)
+      : graph_(graph),
+        settings_(settings),
+        regions_(regions),
+        costs_(graph, settings),
+        outputs_(graph.outputs().begin(), graph.outputs().end()),
+        problem_(problem),
+        cut_(problem.cut_) {}
+
+  void write() {
+    for (const Region& region : regions_) {
+      place_region(region);
+    }
+    for (const NodeId id : graph_.topological_order()) {
+      const AffineOp* row = find_affine_op(graph_, graph_.node(id));
+      if (!side_.contains(id) && row != nullptr &&
+          settings_.runs_on_integers(graph_.node(id)) &&
+          !settings_.keeps_float(graph_.node(id))) {
+        side_[id] = cut_.add_node();
+        stores_.insert(id);
+        add_cost(side_[id], costs_.of(id));
+      }
+    }
+    for (const ValueId value : graph_.values()) {
+      convert(value);
+    }
+    // Regions that share nodes have the side that these got last.
+    for (const Region& region : regions_) {
+      problem_.sides_.push_back(side_.at(region.match.root()));
+    }
+    problem_.times_of_.resize(cut_.nodes());
+    for (std::size_t i = 0; i < problem_.times_.size(); ++i) {
+      problem_.times_of_[problem_.times_[i].from].push_back(i);
+      problem_.times_of_[problem_.times_[i].to].push_back(i);
+    }
+    problem_.tied_to_.resize(cut_.nodes());
+    for (const auto& [from, to] : ties_) {
+      problem_.tied_to_[to].push_back(from);
     }
   }
 
-  Cost cost_of(NodeId id) const {
-    const Node& node = graph_.node(id);
-    const TargetOperator* row = settings_.target_operator(node);
-    if (row == nullptr) {
-      return {};
-    }
-    const double amount = work(graph_, node);
-    return {
-        .integers = row->integer_cost * amount + row->window_cost * window_reads(graph_, node),
-        .floats = row->float_cost * amount,
-        .known = row->float_cost > 0 || row->integer_cost > 0};
-  }
-
-  /// Known where the objective is latency and the target gives costs for its products.
-  Cost cost_of(const Region& region) const {
-    Cost sum;
-    sum.known = settings_.objective() == Objective::kLatency;
+ private:
+  void place_region(const Region& region) {
+    const std::size_t side = cut_.add_node();
     for (const NodeId id : region.match.nodes()) {
-      const Cost cost = cost_of(id);
-      sum.integers += cost.integers;
-      sum.floats += cost.floats;
-      sum.known &= cost.known || !is_product(graph_.node(id));
+      side_[id] = side;
     }
-    if (!region.pattern->follows_neighbours) {
-      sum.floats += settings_.target().least_gain;
+    NodeId last = region.match.root();
+    for (const NodeId id : fused_activations(graph_, region)) {
+      side_[id] = side;
+      last = id;
     }
-    return sum;
+    if (settings_.needs_quantized_result(region.match)) {
+      stores_.insert(last);
+    }
+    const Cost cost = costs_.of(region);
+    const bool is_demanded = settings_.demands_integers(region);
+    if (is_demanded) {
+      tie(cut_.source(), side);
+    }
+    if (costs_.computes_wide_in_float(region)) {
+      if (is_demanded) {
+        return;
+      }
+      // Layers that were asked for in 16 bits get them; what would follow them gains nothing.
+      const bool follows = region.pattern->follows_neighbours;
+      tie(follows ? side : cut_.source(), follows ? cut_.sink() : side);
+    } else if (region.pattern->follows_neighbours || cost.known) {
+      add_cost(side, cost);
+      for (const NodeId id : region.match.nodes()) {
+        for (const ValueId input : graph_.node(id).inputs) {
+          if (input && graph_.constant(input) != nullptr) {
+            add_price(side, cut_.sink(), input);
+          }
+        }
+      }
+    } else {
+      tie(cut_.source(), side);
+    }
   }
 
-  static std::int64_t picoseconds(double nanoseconds) {
-    constexpr double kLongest = 1e15;
-    return std::llround(std::clamp(nanoseconds * 1e3, 0.0, kLongest));
+  /// `to` is on integers wherever `from` is.
+  void tie(std::size_t from, std::size_t to) {
+    cut_.add_arc(from, to, MinCut::kNever);
+    ties_.emplace_back(from, to);
+  }
+
+  void add_price(std::size_t from, std::size_t to, ValueId value) {
+    problem_.priced_[graph_.name(value)].push_back({from, to, cut_.add_arc(from, to, 0)});
   }
 
   void add_cost(std::size_t side, const Cost& cost) {
@@ -199,7 +229,7 @@ class Placer {
 
   void add_time(std::size_t from, std::size_t to, std::int64_t time) {
     cut_.add_arc(from, to, time);
-    times_.push_back({from, to, time});
+    problem_.times_.push_back({from, to, time});
   }
 
   std::size_t side_of(std::optional<NodeId> id) const {
@@ -237,8 +267,7 @@ class Placer {
     for (const NodeId user : graph_.users(value)) {
       readers.insert(side_of(user));
     }
-    const auto& outputs = graph_.outputs();
-    if (std::find(outputs.begin(), outputs.end(), value) != outputs.end()) {
+    if (outputs_.contains(value)) {
       readers.insert(cut_.sink());
     }
     readers.erase(from);
@@ -252,7 +281,7 @@ class Placer {
     add_price(quantized, from, value);
     for (const std::size_t reader : readers) {
       if (reader != cut_.sink()) {
-        cut_.add_arc(reader, quantized, MinCut::kNever);
+        tie(reader, quantized);
         add_time(reader, from, layout);
       }
     }
@@ -260,7 +289,7 @@ class Placer {
       const std::size_t dequantized = cut_.add_node();
       add_time(from, dequantized, cost);
       for (const std::size_t reader : readers) {
-        cut_.add_arc(dequantized, reader, MinCut::kNever);
+        tie(dequantized, reader);
         add_time(from, reader, layout);
       }
     }
@@ -272,49 +301,99 @@ class Placer {
     return side_of(producer) != cut_.sink() && stores_.contains(*producer);
   }
 
-  std::string reason(const Region& region) const {
-    if (computes_wide_in_float(region)) {
-      return "the target computes on 16-bit values in float";
-    }
-    if (region.pattern->follows_neighbours) {
-      return "what it reads or what reads it is float, so converting would cost more than it "
-             "saves";
-    }
-    const Cost cost = cost_of(region);
-    std::ostringstream text;
-    text.precision(3);
-    text << "integers would not pay: about " << cost.integers / 1e3
-         << " us and conversions, against "
-         << (cost.floats - settings_.target().least_gain) / 1e3 << " us in float";
-    return text.str();
-  }
-
   const Graph& graph_;
   const Settings& settings_;
   std::span<const Region> regions_;
-  const std::map<std::string, double>& prices_;
-  MinCut cut_;
-  struct Time {
-    std::size_t from;
-    std::size_t to;
-    std::int64_t picoseconds;
-  };
-  std::vector<Time> times_;
-  struct Priced {
-    std::size_t from;
-    std::size_t to;
-    std::string name;
-  };
-  std::vector<Priced> priced_;
+  RegionCosts costs_;
+  std::set<ValueId> outputs_;
+  PlacementProblem& problem_;
+  MinCut& cut_;
+  std::vector<std::pair<std::size_t, std::size_t>> ties_;
   std::map<NodeId, std::size_t> side_;  ///< other nodes are float
   std::set<NodeId> stores_;             ///< on integers these give storage values
 };
 
-}  // namespace
+PlacementProblem::PlacementProblem(const Graph& graph, const Settings& settings,
+                                   std::span<const Region> regions) {
+  PlacementStatement(graph, settings, regions, *this).write();
+}
 
-Placements place(const Graph& graph, const Settings& settings, std::span<const Region> regions,
-                 const std::map<std::string, double>& prices) {
-  return Placer(graph, settings, regions, prices).run();
+void PlacementProblem::raise(const std::string& name, double nanoseconds,
+                             MinCut::Flow& flow) const {
+  if (const auto found = priced_.find(name); found != priced_.end()) {
+    for (const Priced& priced : found->second) {
+      flow.raise(priced.arc, picoseconds(nanoseconds));
+    }
+  }
+}
+
+bool PlacementProblem::quantizes(const std::string& name,
+                                 const std::vector<bool>& solution) const {
+  const auto found = priced_.find(name);
+  return found != priced_.end() &&
+         std::any_of(found->second.begin(), found->second.end(), [&](const Priced& priced) {
+           return solution[priced.from] && !solution[priced.to];
+         });
+}
+
+double PlacementProblem::nanoseconds(const std::vector<bool>& solution) const {
+  double result = 0;
+  for (const Time& time : times_) {
+    result += time.is_paid(solution) ? static_cast<double>(time.picoseconds) / 1e3 : 0;
+  }
+  return result;
+}
+
+double PlacementProblem::nanoseconds_without(std::span<const std::string> names,
+                                             const std::vector<bool>& solution) const {
+  std::vector<bool> changed = solution;
+  std::vector<std::size_t> moved;
+  const auto move = [&](std::size_t node) {
+    if (changed[node]) {
+      changed[node] = false;
+      moved.push_back(node);
+    }
+  };
+  for (const std::string& name : names) {
+    const auto found = priced_.find(name);
+    for (const Priced& priced :
+         found == priced_.end() ? std::vector<Priced>{} : found->second) {
+      if (!solution[priced.to]) {
+        move(priced.from);
+      }
+    }
+  }
+  std::set<std::size_t> times;
+  for (std::size_t i = 0; i < moved.size(); ++i) {
+    if (moved[i] == cut_.source()) {
+      return std::numeric_limits<double>::infinity();
+    }
+    for (const std::size_t tied : tied_to_[moved[i]]) {
+      move(tied);
+    }
+    times.insert(times_of_[moved[i]].begin(), times_of_[moved[i]].end());
+  }
+  std::int64_t longer = 0;
+  for (const std::size_t i : times) {
+    longer += times_[i].is_paid(changed) ? times_[i].picoseconds : 0;
+    longer -= times_[i].is_paid(solution) ? times_[i].picoseconds : 0;
+  }
+  return nanoseconds(solution) + static_cast<double>(longer) / 1e3;
+}
+
+std::vector<Placement> place(const Graph& graph, const Settings& settings,
+                             std::span<const Region> regions) {
+  const PlacementProblem problem(graph, settings, regions);
+  const std::vector<bool> solution = problem.cut().solve();
+  const RegionCosts costs(graph, settings);
+  std::vector<Placement> result(regions.size());
+  for (std::size_t i = 0; i < regions.size(); ++i) {
+    result[i].on_integers = problem.on_integers(i, solution);
+    if (!result[i].on_integers) {
+      result[i].reason = costs.reason(regions[i]);
+    }
+  }
+  return result;
 }
 
 }  // namespace tare

@@ -2,10 +2,11 @@
 
 #include "tare/simulate.h"
 
+#include "base/min_cut.h"
 #include "simulate/settings.h"
 
+#include <cstdint>
 #include <map>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,18 +19,57 @@ struct Placement {
   std::string reason;  ///< empty on integers
 };
 
-struct Placements {
-  std::vector<Placement> regions;
-  double nanoseconds = 0;  ///< of what has a choice, conversions included, as the target says
-  std::set<std::string> quantized;  ///< of what has a price
-};
+/// For each region of a graph whether it runs on integers, so that the target takes the least
+/// time in all, conversions between integers and floats included: a minimum cut. Layers that
+/// the target gives no cost for, and all layers with weights under Objective::kSize, run on
+/// integers.
+std::vector<Placement> place(const Graph&, const Settings&, std::span<const Region>);
 
-/// For each region of a graph, so that the target takes the least time in all, conversions
-/// between integers and floats included: a minimum cut. Layers that the target gives no cost
-/// for, and all layers with weights under Objective::kSize, run on integers. `prices`, by name
-/// of a value or weight, are nanoseconds that are paid in addition, but not counted, where it
-/// is quantized.
-Placements place(const Graph&, const Settings&, std::span<const Region>,
-                 const std::map<std::string, double>& prices = {});
+/// The same as a problem that is stated once, and solved for any prices. Prices, of a value or
+/// weight, are nanoseconds that are paid in addition, but not counted, where it is quantized.
+/// A solution says of each node of the cut whether it is on integers.
+class PlacementProblem {
+ public:
+  PlacementProblem(const Graph&, const Settings&, std::span<const Region>);
+
+  const MinCut& cut() const { return cut_; }
+  /// Lets `flow` have one more price.
+  void raise(const std::string& name, double nanoseconds, MinCut::Flow& flow) const;
+
+  bool on_integers(std::size_t region, const std::vector<bool>& solution) const {
+    return solution[sides_[region]];
+  }
+  bool quantizes(const std::string& name, const std::vector<bool>& solution) const;
+  /// Of what has a choice, conversions included, as the target says.
+  double nanoseconds(const std::vector<bool>& solution) const;
+  /// The same with as little else changed as it takes to quantize none of these, which is not
+  /// always the best that can be done about them; infinite where that is out of the question.
+  /// Takes as long as there are arcs around them.
+  double nanoseconds_without(std::span<const std::string> names,
+                             const std::vector<bool>& solution) const;
+
+ private:
+  friend class PlacementStatement;
+  struct Time {
+    std::size_t from;
+    std::size_t to;
+    std::int64_t picoseconds;
+    bool is_paid(const std::vector<bool>& solution) const {
+      return solution[from] && !solution[to];
+    }
+  };
+  struct Priced {
+    std::size_t from;
+    std::size_t to;
+    std::size_t arc;
+  };
+
+  MinCut cut_;
+  std::vector<std::size_t> sides_;  ///< of each region, its node in the cut
+  std::vector<Time> times_;
+  std::vector<std::vector<std::size_t>> times_of_;  ///< of each node, the times beside it
+  std::vector<std::vector<std::size_t>> tied_to_;   ///< that are float where that one is
+  std::map<std::string, std::vector<Priced>> priced_;
+};
 
 }  // namespace tare

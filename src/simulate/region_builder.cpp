@@ -57,16 +57,26 @@ ValueId RegionBuilder::current(ValueId value) const {
   return found == current_.end() ? value : found->second;
 }
 
-ValueId RegionBuilder::storage(ValueId value, const std::string& point) {
-  const auto key = std::pair(value, point);
+PointId RegionBuilder::point_of(ValueId storage) const {
+  const auto point = points().find(working_.type(storage).point);
+  check(point.has_value(), "a storage value has no point");
+  return *point;
+}
+
+ValueId RegionBuilder::storage(ValueId value, PointId point) {
+  const auto key = std::pair(point, value);
   if (const auto found = storage_.find(key); found != storage_.end()) {
     return found->second;
   }
-  const TensorType type = storage_type(source_->type(value).shape, point);
+  const TensorType type = storage_type(source_->type(value).shape, points()[point]);
   const ValueId result = add_quantize(
       current(value), type, working_.unique_name(quantized_name(source_->name(value))));
   storage_.emplace(key, result);
   return result;
+}
+
+void RegionBuilder::forget_from(PointId first) {
+  storage_.erase(storage_.lower_bound({first, ValueId{0}}), storage_.end());
 }
 
 ValueId RegionBuilder::activation(ValueId value) {
@@ -75,8 +85,7 @@ ValueId RegionBuilder::activation(ValueId value) {
 
 ValueId RegionBuilder::bias(const Node& reader, ValueId constant, ValueId input,
                             ValueId weight) {
-  const std::string point = accumulator_point(reader, working_.type(input).point,
-                                              working_.type(weight).point, constant);
+  const PointId point = accumulator_point(reader, point_of(input), point_of(weight), constant);
   const Shape& result = source_->type(reader.outputs[0]).shape;
   // Integer kernels take the bias as one row.
   const Shape row{result.at(static_cast<std::size_t>(channel_axis(reader, result)))};
@@ -88,17 +97,18 @@ ValueId RegionBuilder::bias(const Node& reader, ValueId constant, ValueId input,
     flat = working_.add_constant(working_.unique_name(name),
                                  source_->constant(constant)->reshaped(row));
   }
-  return add_bias(flat, storage_type(row, point), working_.unique_name(quantized_name(name)));
+  return add_bias(flat, storage_type(row, points()[point]),
+                  working_.unique_name(quantized_name(name)));
 }
 
 ValueId RegionBuilder::accumulate(const Node& node, std::vector<ValueId> operands) {
   const Shape& shape = source_->type(node.outputs[0]).shape;
-  const std::string point = accumulator_point(node, working_.type(operands[0]).point,
-                                              working_.type(operands[1]).point, {});
+  const PointId point =
+      accumulator_point(node, point_of(operands[0]), point_of(operands[1]), {});
   if (!operands.back()) {
     operands.pop_back();
   }
-  TensorType type = storage_type(shape, point);
+  TensorType type = storage_type(shape, points()[point]);
   if (type.quant) {
     type.dtype = sum_type(working_.type(operands[0]).dtype, working_.type(operands[1]).dtype,
                           accumulator_);

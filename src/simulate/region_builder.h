@@ -49,21 +49,23 @@ class RegionBuilder : public AffineBuilder {
   Graph take();
 
  protected:
-  /// Storage form of `value` (of the source) under the parameters of the named point.
-  ValueId storage(ValueId value, const std::string& point);
+  /// Storage form of `value` (of the source) under the parameters of a point.
+  ValueId storage(ValueId value, PointId);
   const Graph& source() const { return *source_; }
   /// The value of the rewritten graph that stands for a value of the source.
   ValueId current(ValueId source_value) const;
   Graph& working() { return working_; }
-  /// Name of the point whose scale is the product of both points' scales, in which `reader`
+  /// Forgets what was made for these points and the ones after them.
+  void forget_from(PointId);
+  virtual const QuantPoints& points() const = 0;
+  /// The point whose scale is the product of both points' scales, in which `reader`
   /// accumulates. With `bias`, that value (absent: 0) will be added at that scale.
-  virtual std::string accumulator_point(const Node& reader, const std::string& input,
-                                        const std::string& weight,
-                                        std::optional<ValueId> bias) = 0;
-  virtual std::string activation_point(ValueId root) = 0;
+  virtual PointId accumulator_point(const Node& reader, PointId input, PointId weight,
+                                    std::optional<ValueId> bias) = 0;
+  virtual PointId activation_point(ValueId root) = 0;
   /// Type of storage values under a point; where it is per axis, of rank 1 or of the axis's
   /// tensor.
-  virtual TensorType storage_type(const Shape&, const std::string& point) const = 0;
+  virtual TensorType storage_type(const Shape&, const QuantPoint&) const = 0;
   /// Adds the node (or constant) that turns `expressed` into storage values of `type`.
   virtual ValueId add_quantize(ValueId expressed, const TensorType& type, std::string name) = 0;
   /// The same for the constant row that is added to an accumulator; absent where it would add
@@ -73,6 +75,8 @@ class RegionBuilder : public AffineBuilder {
 
  private:
   ValueId dequantized(ValueId storage);
+  /// The point of a storage value of the rewritten graph.
+  PointId point_of(ValueId storage) const;
   /// Named like `like`, its result as said.
   ValueId add_node(const Node& like, std::vector<ValueId> operands, TensorType type,
                    const std::string& name, Attributes);
@@ -82,7 +86,7 @@ class RegionBuilder : public AffineBuilder {
   Graph working_;
   Accumulator accumulator_;
   std::map<ValueId, ValueId> current_;
-  std::map<std::pair<ValueId, std::string>, ValueId> storage_;
+  std::map<std::pair<PointId, ValueId>, ValueId> storage_;
   std::map<ValueId, ValueId> dequantized_;
   /// What the source calls that which nodes and their results stand for.
   std::vector<std::pair<NodeId, std::string>> wanted_nodes_;

@@ -6,6 +6,7 @@
 #include "simulate/match_regions.h"
 #include "simulate/region_builder.h"
 #include "simulate/settings.h"
+#include "simulate/unified_points.h"
 #include "simulate/weight_blocks.h"
 
 #include <algorithm>
@@ -27,32 +28,44 @@ class SimulatedBuilder final : public RegionBuilder {
   /// Only the weight of a dynamic product has a point: no other parameters are known before.
   DynamicProduct dynamic(NodeId id, int weight_axis) {
     const Node& node = source().node(id);
-    DynamicProduct product{id, weight_point(node, node.inputs[1], weight_axis)};
-    take_names();
-    return product;
+    const PointId weight = weight_point(node, node.inputs[1], weight_axis);
+    (void)take_names();
+    return {id, points_[weight].name};
   }
 
-  /// Replaces the region, or leaves it and says why where its pattern throws an Error.
+  /// Replaces the region, or leaves it and says why where its pattern throws an Error. What is
+  /// our fault is no reason.
   std::optional<std::string> simulate(Region& region) {
-    const std::vector<QuantPoint> before = points;
+    const std::size_t before = points_.size();
     try {
       replace(region, region.pattern->simulate(*this, region.match));
       region.points = take_names();
       return std::nullopt;
     } catch (const Error& error) {
-      points = before;
-      used_.clear();
+      if (error.code() == ErrorCode::kInternal) {
+        throw;
+      }
+      undo(before);
       return "pattern '" + std::string(region.pattern->name) + "': " + error.what();
     }
   }
 
   /// Names of the points used since the last call.
-  std::vector<std::string> take_names() { return std::exchange(used_, {}); }
+  std::vector<std::string> take_names() {
+    std::vector<std::string> names;
+    for (const PointId id : used_) {
+      names.push_back(points_[id].name);
+    }
+    start_turn();
+    return names;
+  }
 
-  std::vector<QuantPoint> points;
+  QuantPoints take_points() { return std::move(points_); }
 
  private:
-  std::string weight_point(const Node& reader, ValueId constant, int axis) {
+  const QuantPoints& points() const override { return points_; }
+
+  PointId weight_point(const Node& reader, ValueId constant, int axis) {
     QuantPoint point = settings_.weight(reader, constant, axis);
     point.reader = source().find_node(reader.name);
     if (point.spec.block != 0) {
@@ -60,13 +73,14 @@ class SimulatedBuilder final : public RegionBuilder {
       point.rounds_weight = settings_.rounds_weights(reader);
     }
     // One constant read along two axes needs two sets of parameters.
-    while (find(point.name) != nullptr && find(point.name)->spec != point.spec) {
+    for (auto known = points_.find(point.name); known && points_[*known].spec != point.spec;
+         known = points_.find(point.name)) {
       point.name += "'";
     }
     return add(std::move(point));
   }
 
-  std::string activation_point(ValueId root) override {
+  PointId activation_point(ValueId root) override {
     QuantPoint point = settings_.activation(root);
     if (source().constant(root) != nullptr) {
       point.role = Role::kWeight;
@@ -76,32 +90,42 @@ class SimulatedBuilder final : public RegionBuilder {
     return add(std::move(point));
   }
 
-  std::string accumulator_point(const Node& reader, const std::string& input,
-                                const std::string& weight,
-                                std::optional<ValueId> bias) override {
+  PointId accumulator_point(const Node& reader, PointId input, PointId weight,
+                            std::optional<ValueId> bias) override {
+    const auto known = points_.accumulator(input, weight);
+    const PointId id = known ? *known : add_accumulator(reader, input, weight);
+    changed_.emplace_back(id, points_[id]);
+    use(id);
+    QuantPoint& point = points_[id];
+    if (bias) {
+      point.corrects_bias = settings_.corrects_bias(reader);
+    }
+    point.rounds_weight = settings_.rounds_weights(reader);
+    if (bias && *bias) {
+      point.biases.push_back(*bias);
+    }
+    return id;
+  }
+
+  PointId add_accumulator(const Node& reader, PointId input, PointId weight) {
     QuantPoint point;
-    point.name = input + "*" + weight;
+    point.input = points_[input].name;
+    point.weight = points_[weight].name;
+    point.name = point.input + "*" + point.weight;
+    while (points_.find(point.name) || source().find_value(point.name)) {
+      point.name += "'";  // a value may have that name, and a point of its own later on
+    }
     point.role = Role::kAccumulator;
     point.simulated = current(reader.inputs[0]);
     point.spec = {.storage = DType::kInt32,
-                  .granularity = find(weight)->spec.granularity,
+                  .granularity = points_[weight].spec.granularity,
                   .symmetric = true};
-    point.input = input;
-    point.weight = weight;
     point.reader = source().find_node(reader.name);
-    QuantPoint& added = *find(add(std::move(point)));
-    if (bias) {
-      added.corrects_bias = settings_.corrects_bias(reader);
-    }
-    added.rounds_weight = settings_.rounds_weights(reader);
-    if (bias && *bias) {
-      added.biases.push_back(*bias);
-    }
-    return added.name;
+    return points_.add(std::move(point));
   }
 
-  TensorType storage_type(const Shape& shape, const std::string& point) const override {
-    return {.dtype = DType::kFloat32, .shape = shape, .quant = {}, .point = point};
+  TensorType storage_type(const Shape& shape, const QuantPoint& point) const override {
+    return {.dtype = DType::kFloat32, .shape = shape, .quant = {}, .point = point.name};
   }
 
   ValueId add_quantize(ValueId expressed, const TensorType& type, std::string name) override {
@@ -116,62 +140,45 @@ class SimulatedBuilder final : public RegionBuilder {
 
   std::string_view dequantize_op() const override { return "SimulatedDequantize"; }
 
-  QuantPoint* find(const std::string& name) {
-    const auto found = std::find_if(points.begin(), points.end(),
-                                    [&](const QuantPoint& p) { return p.name == name; });
-    return found == points.end() ? nullptr : &*found;
+  /// The point of that name, which is added where there is none yet.
+  PointId add(QuantPoint point) {
+    const auto known = points_.find(point.name);
+    const PointId id = known ? *known : points_.add(std::move(point));
+    use(id);
+    return id;
   }
 
-  std::string add(QuantPoint point) {
-    if (std::find(used_.begin(), used_.end(), point.name) == used_.end()) {
-      used_.push_back(point.name);
+  void use(PointId id) {
+    last_turn_.resize(points_.size());
+    if (std::exchange(last_turn_[id.index], turn_) != turn_) {
+      used_.push_back(id);
     }
-    if (const QuantPoint* known = find(point.name)) {
-      return known->name;
+  }
+
+  void start_turn() {
+    used_.clear();
+    changed_.clear();
+    ++turn_;
+  }
+
+  /// Points as they were when there were that many.
+  void undo(std::size_t count) {
+    for (auto change = changed_.rbegin(); change != changed_.rend(); ++change) {
+      points_[change->first] = std::move(change->second);
     }
-    points.push_back(std::move(point));
-    return points.back().name;
+    points_.shrink(count);
+    last_turn_.resize(count);
+    forget_from(PointId{static_cast<std::uint32_t>(count)});
+    start_turn();
   }
 
   const Settings& settings_;
-  std::vector<std::string> used_;
+  QuantPoints points_;
+  std::vector<PointId> used_;
+  std::vector<std::pair<PointId, QuantPoint>> changed_;  ///< since then, as they were before
+  std::vector<std::size_t> last_turn_;  ///< of each point, in which it was used
+  std::size_t turn_ = 1;                ///< counts calls of take_names()
 };
-
-bool is_activation(const SimulatedGraph& simulated, const std::string& name) {
-  const QuantPoint* point = simulated.find(name);
-  return point != nullptr && point->role == Role::kActivation;
-}
-
-/// What the operators that the target unifies read and compute, merged where they meet.
-std::vector<std::vector<std::string>> unified_points(const SimulatedGraph& simulated) {
-  const Graph& graph = simulated.source;
-  const auto& ops = simulated.target.unified;
-  std::vector<std::vector<std::string>> groups;
-  for (const NodeId id : graph.topological_order()) {
-    const Node& node = graph.node(id);
-    if (std::find(ops.begin(), ops.end(), node.op) == ops.end() ||
-        !is_activation(simulated, graph.name(node.outputs[0]))) {
-      continue;
-    }
-    std::vector<std::string> group{graph.name(node.outputs[0])};
-    for (const ValueId operand : node.inputs) {
-      if (const std::string name = graph.name(point_root(graph, operand));
-          is_activation(simulated, name)) {
-        group.push_back(name);
-      }
-    }
-    std::erase_if(groups, [&](const std::vector<std::string>& other) {
-      const bool meets = std::find_first_of(other.begin(), other.end(), group.begin(),
-                                            group.end()) != other.end();
-      group.insert(group.end(), other.begin(), meets ? other.end() : other.begin());
-      return meets;
-    });
-    std::sort(group.begin(), group.end());
-    group.erase(std::unique(group.begin(), group.end()), group.end());
-    groups.push_back(std::move(group));
-  }
-  return groups;
-}
 
 /// What a rule asks for by an operator whose weights have no blocks.
 void check_blocks(const Config& config) {
@@ -210,12 +217,6 @@ void check_storage(const Config& config, const Target& target) {
 
 }  // namespace
 
-const QuantPoint* SimulatedGraph::find(std::string_view point) const {
-  const auto found = std::find_if(points.begin(), points.end(),
-                                  [&](const QuantPoint& p) { return p.name == point; });
-  return found == points.end() ? nullptr : &*found;
-}
-
 SimulatedGraph simulate(const Graph& graph, const Config& config, const Target& target,
                         std::span<const QuantPattern> patterns,
                         const std::set<std::string>& float_nodes) {
@@ -251,15 +252,17 @@ SimulatedGraph simulate(const Graph& graph, const Config& config, const Target& 
       region.points.insert(region.points.end(), names.begin(), names.end());
     }
   }
+  std::set<std::string> dynamic;
   for (const NodeId id : result.source.topological_order()) {
     const Node& node = result.source.node(id);
     if (const auto axis = settings.dynamic_axis(node)) {
       result.dynamic.push_back(builder.dynamic(id, *axis));
-      std::erase_if(result.kept_float,
-                    [&](const KeptFloat& kept) { return kept.node == node.name; });
+      dynamic.insert(node.name);
     }
   }
-  result.points = std::move(builder.points);
+  std::erase_if(result.kept_float,
+                [&](const KeptFloat& kept) { return dynamic.contains(kept.node); });
+  result.points = builder.take_points();
   result.unified = unified_points(result);
   result.graph = builder.take();
   return result;

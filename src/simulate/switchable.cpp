@@ -1,6 +1,6 @@
 #include "tare/simulate.h"
 
-#include <algorithm>
+#include <map>
 
 namespace tare {
 namespace {
@@ -52,46 +52,46 @@ class Switcher {
                          {{graph.unique_name(graph.name(node.outputs[0]) + "_fake"), type}});
       after = graph.node(fake).outputs[0];
     } else {
-      after = graph.add_constant(graph.unique_name(graph.name(node.outputs[0]) + "_expressed"),
-                                 expressed(*constant, point));
+      after =
+          graph.add_constant(graph.unique_name(graph.name(node.outputs[0]) + "_expressed"),
+                             after_quantization(*constant, *simulated_.find(point), table_));
+      result_.constants.push_back({point, after});
     }
     graph.replace_uses(node.outputs[0], after);
     graph.erase(id);
   }
 
-  /// What a weight is after quantization, or a bias with its correction.
-  Tensor expressed(const Tensor& constant, const std::string& point) const {
-    const auto found = table_.find(point);
-    if (found == table_.end() || !found->second.enabled) {
-      return constant;
-    }
-    const PointResult& result = found->second;
-    return simulated_.find(point)->role == Role::kAccumulator
-               ? corrected_bias(constant, result)
-               : dequantize(quantized_weight(constant, result), result.params);
-  }
-
   /// The input that holds the parameters of a point.
   ValueId parameters(const std::string& point) {
-    auto& points = result_.points;
-    const auto found = std::find(points.begin(), points.end(), point);
-    const auto index = static_cast<std::size_t>(found - points.begin());
-    if (found == points.end()) {
-      points.push_back(point);
-      inputs_.push_back(result_.graph.add_input(
+    const auto [found, is_new] = inputs_.try_emplace(point);
+    if (is_new) {
+      result_.points.push_back(point);
+      found->second = result_.graph.add_input(
           result_.graph.unique_name(point + "_parameters"),
-          {.dtype = DType::kFloat32, .shape = {4}, .quant = {}, .point = {}}));
+          {.dtype = DType::kFloat32, .shape = {4}, .quant = {}, .point = {}});
     }
-    return inputs_[index];
+    return found->second;
   }
 
   const SimulatedGraph& simulated_;
   const QuantTable& table_;
   SwitchableGraph result_;
-  std::vector<ValueId> inputs_;
+  std::map<std::string, ValueId> inputs_;  ///< by point
 };
 
 }  // namespace
+
+Tensor after_quantization(const Tensor& constant, const QuantPoint& point,
+                          const QuantTable& table) {
+  const auto found = table.find(point.name);
+  if (found == table.end() || !found->second.enabled) {
+    return constant;
+  }
+  const PointResult& result = found->second;
+  return point.role == Role::kAccumulator
+             ? corrected_bias(constant, result)
+             : dequantize(quantized_weight(constant, result), result.params);
+}
 
 Tensor switch_on(const QuantParams& params) {
   const StorageRange range = params.range();

@@ -59,6 +59,37 @@ TEST(MinCut, IsTheCheapestOfAllWaysToChooseSides) {
   }
 }
 
+TEST(MinCut, GoesOnWithRisenCostsToTheCutThatTheyHaveFromTheStart) {
+  std::mt19937 random(2);
+  for (int round = 0; round < 300; ++round) {
+    const std::size_t nodes = 3 + random() % 20;
+    MinCut before;
+    MinCut after;
+    for (std::size_t i = 2; i < nodes; ++i) {
+      before.add_node();
+      after.add_node();
+    }
+    std::vector<std::pair<std::size_t, std::int64_t>> risen;
+    for (std::size_t i = random() % 60; i > 0; --i) {
+      const Arc arc{random() % nodes, random() % nodes,
+                    static_cast<std::int64_t>(random() % 5)};
+      if (arc.from != arc.to) {
+        const auto by = static_cast<std::int64_t>(random() % 3 == 0 ? random() % 5 : 0);
+        risen.emplace_back(before.add_arc(arc.from, arc.to, arc.cost), by);
+        after.add_arc(arc.from, arc.to, arc.cost + by);
+      }
+    }
+    MinCut::Flow start(before);
+    const std::vector<bool> sides = start.solve();
+    MinCut::Flow branch = start;
+    for (const auto& [arc, by] : risen) {
+      branch.raise(arc, by);
+    }
+    EXPECT_EQ(branch.solve(), after.solve());
+    EXPECT_EQ(start.solve(), sides) << "a branch changed what it left";
+  }
+}
+
 TEST(MinCut, NeverCutsWhatMustNotBe) {
   MinCut cut;
   const std::size_t a = cut.add_node();

@@ -112,5 +112,27 @@ TEST(Program, SkipsNodesThatNobodyNeeds) {
   EXPECT_EQ(compile(graph, {}).steps.size(), 1U);
 }
 
+TEST(Exchanged, ComputesWhatTheGraphWithOtherConstantsDoes) {
+  for (std::uint32_t seed = 0; seed < 40; ++seed) {
+    Random random(seed);
+    Graph graph = random_graph(random, 30);
+    const Executable before(graph);
+    const std::vector<Tensor> inputs{random.tensor({1, 5, 8, 8}), random.tensor({1, 5, 8, 8})};
+    const std::vector<Tensor> results = before.run(inputs);
+    std::vector<Exchange> exchanges;
+    for (const ValueId value : graph.values()) {
+      if (graph.constant(value) != nullptr && random.coin()) {
+        const ValueId other = graph.add_constant(graph.unique_name("other"),
+                                                 random.tensor(graph.type(value).shape));
+        graph.replace_uses(value, other);
+        exchanges.push_back({value, other});
+      }
+    }
+    const Executable after = before.exchanged(graph, exchanges);
+    EXPECT_EQ(after.run(inputs), Executable(graph).run(inputs)) << seed;
+    EXPECT_EQ(before.run(inputs), results) << seed;
+  }
+}
+
 }  // namespace
 }  // namespace tare::testing

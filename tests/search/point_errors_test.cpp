@@ -1,6 +1,7 @@
 #include "tare/pipeline.h"
 #include "tare/search.h"
 
+#include "calibrate/samples_in_memory.h"
 #include "pipeline/digits.h"
 
 #include <cmath>
@@ -129,6 +130,65 @@ TEST_F(PointErrors, AreMeasuredWhereAskedForOnly) {
   ASSERT_EQ(some.size(), 1U);
   EXPECT_EQ(some.begin()->first, one);
   EXPECT_EQ(some.begin()->second, errors().at(one));
+}
+
+/// Convolutions that hardly change what they read.
+Graph long_chain(int length) {
+  const TensorType type{
+      .dtype = DType::kFloat32, .shape = {1, 2, 2, 2}, .quant = {}, .point = {}};
+  Graph graph;
+  ValueId value = graph.add_input("x", type);
+  for (int i = 0; i < length; ++i) {
+    const std::string name = std::to_string(i);
+    const float turn = 0.01F * static_cast<float>(i % 7 - 3);
+    const ValueId weight =
+        graph.add_constant("w" + name, Tensor::of<float>({2, 2, 1, 1}, {1, turn, -turn, 1}));
+    value = graph.node(graph.add_node("", "Conv", {value, weight}, {{"c" + name, type}}))
+                .outputs[0];
+  }
+  graph.set_outputs({value});
+  return graph;
+}
+
+TEST(PointErrorsOfManyPoints, FindTheWorstOneAndShareOutTheOthers) {
+  const Graph graph = long_chain(400);
+  Tensor samples(DType::kFloat32, {4, 2, 2, 2});
+  for (std::size_t i = 0; i < 32; ++i) {
+    samples.mutable_view<float>()[i] = static_cast<float>(static_cast<int>(i * 37 % 29) - 14);
+  }
+  const SamplesInMemory data({{"x", samples}});
+  Config config;
+  config.objective = Objective::kCoverage;
+  config.effort = Effort::kFast;
+  QuantizeResult result = quantize(graph, data, config, Toolkit::builtin());
+  for (float& scale : result.table.at("w123").params.scale) {
+    scale *= 50;
+  }
+  std::set<std::string> names;
+  for (const QuantPoint& point : result.simulated.points) {
+    if (point.role != Role::kAccumulator) {
+      names.insert(point.name);
+    }
+  }
+  const auto errors = [&](const std::set<std::string>& points, int threads) {
+    return point_errors(result.simulated, result.table, points, data, {.threads = threads}, 4);
+  };
+  const tare::PointErrors found = errors(names, 1);
+  EXPECT_EQ(found.size(), names.size());
+  EXPECT_EQ(found.at("w123"), errors({"w123"}, 1).at("w123"));
+  std::set<double> different;
+  for (const auto& [name, error] : found) {
+    different.insert(error);
+    if (name != "w123") {
+      EXPECT_LT(error, found.at("w123")) << name;
+    }
+  }
+  EXPECT_GT(different.size(), 100U);
+  EXPECT_LT(different.size(), names.size() / 2) << "most have the error of some neighbours";
+  EXPECT_EQ(errors(names, 3), found);
+  const tare::PointErrors again = point_errors(result.simulated, result.table, names, data,
+                                               {.threads = 1}, 4, {.known = {{"w123", 7}}});
+  EXPECT_EQ(again, found) << "what is shared out does not depend on what was known before";
 }
 
 }  // namespace

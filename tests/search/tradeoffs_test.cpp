@@ -2,6 +2,7 @@
 #include "tare/search.h"
 
 #include "execute/support.h"
+#include "simulate/assigner.h"
 
 #include <gtest/gtest.h>
 
@@ -145,6 +146,50 @@ TEST_P(AnyErrors, OfUnaffordablePointsNeedNotBeKnown) {
                     [&](const std::string& point) { return points.contains(point); });
     if (has_weight && without({name}).nanoseconds <= limit) {
       EXPECT_TRUE(all) << name;
+    }
+  }
+}
+
+TEST_P(AnyErrors, MayBePaidForBitByBit) {
+  Random random(GetParam());
+  set_errors(random);
+  Assigner assigner(graph_, {}, target_, patterns_);
+  std::map<std::string, double> sum;
+  for (int step = 0; step < 4; ++step) {
+    std::map<std::string, double> more;
+    for (const auto& [point, error] : errors_) {
+      if (random.coin()) {
+        more[point] = 1e3 * error;
+        sum[point] += more[point];
+      }
+    }
+    assigner = assigner.with(more);
+    const Assignment whole = assign(graph_, {}, target_, patterns_, sum);
+    EXPECT_EQ(assigner.nanoseconds(), whole.nanoseconds);
+    EXPECT_EQ(assigner.on_integers(), whole.on_integers);
+    for (const auto& [point, price] : sum) {
+      EXPECT_EQ(assigner.quantizes(point), whole.quantized.contains(point)) << point;
+    }
+  }
+}
+
+TEST_P(AnyErrors, AreSparedInNoMoreTimeThanByChangingLittle) {
+  Random random(GetParam());
+  const Assigner fastest(graph_, {}, target_, patterns_);
+  for (int step = 0; step < 8; ++step) {
+    std::set<std::string> layers;
+    std::vector<std::string> weights;
+    for (const char* layer : {"a", "b", "c", "d", "e"}) {
+      if (random.coin()) {
+        layers.insert(layer);
+        weights.push_back("w" + std::string(layer));
+      }
+    }
+    const double bound = fastest.nanoseconds_without(weights);
+    EXPECT_GE(bound * (1 + 1e-12), without(layers).nanoseconds);
+    EXPECT_LT(bound, std::numeric_limits<double>::infinity()) << "each may be in float";
+    if (layers.empty()) {
+      EXPECT_EQ(bound, fastest.nanoseconds());
     }
   }
 }

@@ -1,5 +1,6 @@
 #include "tare/simulate.h"
 
+#include "tare/error.h"
 #include "tare/pipeline.h"
 
 #include <gtest/gtest.h>
@@ -147,6 +148,99 @@ TEST(Simulate, WritesStorageValuesAsFloatsUnderTheirPoint) {
     }
   }
   EXPECT_EQ(quantizers, 4) << "input, weight, bias (there is none yet) and result";
+}
+
+/// The built-in patterns, of which "conv" ends with that error once it has used its points,
+/// where the convolution has that name.
+std::vector<QuantPattern> that_refuse(const std::string& node, const Error& error) {
+  const auto all = Toolkit::builtin().patterns;
+  std::vector<QuantPattern> result(all.begin(), all.end());
+  for (QuantPattern& pattern : result) {
+    if (pattern.name == "conv") {
+      pattern.simulate = [own = pattern.simulate, node, error](AffineBuilder& builder,
+                                                               const Match& match) {
+        const ValueId value = own(builder, match);
+        if (builder.graph().node(match.root()).name == node) {
+          throw error;
+        }
+        return value;
+      };
+    }
+  }
+  return result;
+}
+
+TEST(Simulate, LeavesNoPointOfAnOperatorThatItsPatternRefuses) {
+  const Graph graph =
+      parsed(std::string(kConv) +
+                 "const %v : f32[4,4,1,1] = [2, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]\n"
+                 "const %b : f32[4] = [1, 2, 3, 4]\n"
+                 "%d = Conv(%x, %v, %b) : f32[1,4,6,6]\n%y = Conv(%x, %w, %b) : f32[1,4,6,6]",
+             "%c, %d, %y");
+  Config coverage;
+  coverage.objective = Objective::kCoverage;
+  const Error refusal(ErrorCode::kUnsupported, "", "is odd");
+  const auto with = [&](const std::vector<QuantPattern>& all) {
+    return simulate(graph, coverage, read_target("ort-cpu"), all);
+  };
+  const std::vector<QuantPattern> patterns = that_refuse("y", refusal);
+  const SimulatedGraph s = with(patterns);
+  EXPECT_EQ(region_names(s).size(), 2U);
+  ASSERT_EQ(s.kept_float.size(), 1U);
+  EXPECT_EQ(s.kept_float[0].node, "y");
+  EXPECT_NE(s.kept_float[0].reason.find("is odd"), std::string::npos);
+  ASSERT_NE(s.find("x*w"), nullptr);
+  EXPECT_TRUE(s.find("x*w")->biases.empty()) << "those of 'y' shared the accumulator of 'c'";
+  const SimulatedGraph first = with(that_refuse("c", refusal));
+  EXPECT_EQ(first.find("c"), nullptr);
+  ASSERT_NE(first.find("x*w"), nullptr) << "'y' multiplies by it, too";
+  EXPECT_EQ(first.find("x*w")->biases.size(), 1U);
+  EXPECT_EQ(with(that_refuse("d", refusal)).find("v"), nullptr);
+}
+
+TEST(Simulate, TakesNoFaultOfOursForAReason) {
+  const Error bug(ErrorCode::kInternal, "", "a check failed");
+  EXPECT_THROW((void)simulate(parsed(std::string(kConv) + "%y = Relu(%c) : f32[1,4,6,6]"), {},
+                              read_target("ort-cpu"), that_refuse("c", bug)),
+               Error);
+}
+
+TEST(QuantPoints, AreFoundByNameAndByTheirFactors) {
+  QuantPoints points;
+  const auto add = [&](const std::string& name, Role role = Role::kActivation) {
+    QuantPoint point;
+    point.name = name;
+    point.role = role;
+    point.input = "x";
+    point.weight = "w";
+    return points.add(std::move(point));
+  };
+  const PointId x = add("x");
+  const PointId w = add("w", Role::kWeight);
+  const PointId sum = add("x*w", Role::kAccumulator);
+  EXPECT_EQ(points.find("w"), w);
+  EXPECT_EQ(points.find("v"), std::nullopt);
+  EXPECT_EQ(points.accumulator(x, w), sum);
+  EXPECT_EQ(points.accumulator(w, x), std::nullopt);
+  EXPECT_THROW(add("w"), Error) << "names are keys of tables";
+  points.shrink(2);
+  EXPECT_EQ(points.size(), 2U);
+  EXPECT_EQ(points.find("x*w"), std::nullopt);
+  EXPECT_EQ(points.accumulator(x, w), std::nullopt);
+  EXPECT_EQ(points[x].name, "x");
+}
+
+TEST(Simulate, TellsAnAccumulatorFromAValueOfTheNameThatItWouldHave) {
+  Config coverage;
+  coverage.objective = Objective::kCoverage;
+  const SimulatedGraph s =
+      simulated(parsed("%\"x*w\" = Relu(%x) : f32[1,4,6,6]\n%c = Conv(%x, %w) : f32[1,4,6,6]\n"
+                       "%y = Add(%\"x*w\", %c) : f32[1,4,6,6]"),
+                coverage);
+  ASSERT_NE(s.find("x*w"), nullptr);
+  EXPECT_EQ(s.find("x*w")->role, Role::kActivation);
+  ASSERT_NE(s.find("x*w'"), nullptr);
+  EXPECT_EQ(s.find("x*w'")->role, Role::kAccumulator);
 }
 
 }  // namespace

@@ -1,0 +1,97 @@
+#include "tare/error.h"
+#include "tare/pipeline.h"
+
+#include "calibrate/samples_in_memory.h"
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+namespace tare {
+namespace {
+
+constexpr std::size_t kSamples = 64;
+
+SamplesInMemory numbered_samples() {
+  Tensor values(DType::kFloat32, {kSamples, 4});
+  for (std::size_t i = 0; i < kSamples; ++i) {
+    values.mutable_view<float>()[4 * i] = static_cast<float>(i);
+  }
+  return SamplesInMemory({{"x", std::move(values)}});
+}
+
+/// The first sample comes when nobody has asked for another one for a while; one may not come
+/// at all.
+class LateSamples final : public Dataset {
+ public:
+  explicit LateSamples(std::size_t broken = kSamples) : broken_(broken) {}
+
+  std::size_t size() const override { return samples_.size(); }
+  const std::vector<DatasetInput>& inputs() const override { return samples_.inputs(); }
+  std::optional<std::vector<std::int64_t>> labels() const override { return std::nullopt; }
+  Tensor read(const std::string& input, std::size_t first, std::size_t count) const override {
+    ++reads_;
+    if (first == 0) {
+      for (std::size_t before = 0; before != reads_;) {
+        before = reads_;
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      }
+      reads_before_first_ = reads_ - 1;
+    }
+    if (first <= broken_ && broken_ < first + count) {
+      throw Error(ErrorCode::kInvalidData, "sample " + std::to_string(broken_), "is broken");
+    }
+    return samples_.read(input, first, count);
+  }
+
+  std::size_t reads() const { return reads_; }
+  std::size_t reads_before_first() const { return reads_before_first_; }
+
+ private:
+  SamplesInMemory samples_ = numbered_samples();
+  std::size_t broken_;
+  mutable std::atomic<std::size_t> reads_ = 0;
+  mutable std::atomic<std::size_t> reads_before_first_ = 0;
+};
+
+Graph identity() {
+  return parse(
+      "graph \"g\" opset 17 (%x : f32[1,4]) -> (%y) {\n"
+      "%y = Relu(%x) : f32[1,4]\n"
+      "}");
+}
+
+TEST(RunDataset, HoldsFewResultsHoweverLateTheFirstOnesAre) {
+  constexpr int kWorkers = 4;
+  const LateSamples data;
+  std::vector<float> seen;
+  run_dataset(identity(), data, kWorkers, 0, [&](std::size_t run, std::vector<Tensor> results) {
+    EXPECT_EQ(run, seen.size());
+    seen.push_back(results[0].view<float>()[0]);
+  });
+  ASSERT_EQ(seen.size(), kSamples);
+  for (std::size_t i = 0; i < kSamples; ++i) {
+    EXPECT_EQ(seen[i], static_cast<float>(i));
+  }
+  // Chunks of two samples each; the others could all have been read while the first was late.
+  EXPECT_GT(data.reads_before_first(), 0U);
+  EXPECT_LT(data.reads_before_first(), 2U * kWorkers);
+}
+
+TEST(RunDataset, EndsWithTheErrorOfASampleThatOthersWaitFor) {
+  const LateSamples data(0);
+  try {
+    run_dataset(identity(), data, 4, 0, [](std::size_t, const std::vector<Tensor>&) {
+      FAIL() << "no result can leave before the first one";
+    });
+    FAIL() << "the sample is broken";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.faults().front().where, "sample 0");
+  }
+  EXPECT_LE(data.reads(), 8U);
+}
+
+}  // namespace
+}  // namespace tare
