@@ -28,6 +28,10 @@ void Console::say(std::string_view text) const {
   }
 }
 
+void Console::warn(std::string_view text) const {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
 bool Console::shows_progress() const {
   return !quiet_ && ::isatty(STDERR_FILENO) != 0;
 }

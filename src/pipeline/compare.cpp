@@ -7,7 +7,6 @@
 #include "pipeline/try_changes.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 namespace tare {
@@ -36,33 +35,25 @@ std::vector<ProductSums> sums_of_first(const Graph& integer, const Dataset& data
 Report compare(const Graph& prepared, const Graph& integer, const ChannelFactors& factors,
                const Dataset& data, const Target& target, CompareFacts facts,
                const Toolkit& toolkit, const CompareOptions& options) {
-  const std::vector<ProductSums> sums = sums_of_first(integer, data, options);
+  std::vector<ProductSums> sums;
+  if (!options.brief) {
+    sums = sums_of_first(integer, data, options);
+    facts.metrics = toolkit.metrics;
+  }
   facts.sums = sums;
   facts.calibrators = toolkit.calibrators;
-  facts.metrics = toolkit.metrics;
   Report report = compare(prepared, integer, data, facts, options);
   report.target = target.name;
   for (const auto& [value, of_channels] : factors) {
     report.equalized.push_back(value);
   }
   diagnose(report);
-  try_changes(prepared, ChangeableNetwork(prepared, integer), data, options.threads,
-              options.samples, report);
+  if (!options.brief) {
+    try_changes(prepared, ChangeableNetwork(prepared, integer), data, options.threads,
+                options.samples, report);
+    propose_worst_layers(report);
+  }
   return report;
-}
-
-/// A file only shows that operators read real values; who left them in float knows why.
-void say_why(const std::vector<KeptFloat>& kept_float, std::vector<Verdict>& verdicts) {
-  std::map<std::string, std::string> reasons;
-  for (const KeptFloat& kept : kept_float) {
-    reasons.emplace(kept.node, kept.reason);
-  }
-  for (Verdict& verdict : verdicts) {
-    const auto found = reasons.find(layer_name(verdict.node));
-    if (found != reasons.end() && !verdict.because.empty()) {
-      verdict.because = found->second;
-    }
-  }
 }
 
 }  // namespace
@@ -91,24 +82,35 @@ Report compare_models(ComparedModels models, const Dataset& data, const Config& 
         .hint("the float model comes first, then the quantized one");
   }
   const Target target = read_target(config.target);
-  const std::vector<Verdict> all = verdicts(models.quantized, target);
+  const std::vector<Verdict> all = verdicts_of_file(models.quantized, target, toolkit);
+  const std::vector<Warning> warnings = audit_inputs(models.real, data, options.threads);
   const Graph prepared = equalize(prepare(std::move(models.real), toolkit), models.factors);
   Graph integer = lower_quantized(std::move(models.quantized), config, toolkit);
   if (models.numerics) {
     integer = with_numerics(std::move(integer), *models.numerics);
   }
-  return compare(
-      prepared, with_interface_of(prepared, std::move(integer)), models.factors, data, target,
-      {.verdicts = all, .sums = {}, .table = nullptr, .calibrators = {}}, toolkit, options);
+  return compare(prepared, with_interface_of(prepared, std::move(integer)), models.factors,
+                 data, target,
+                 {.verdicts = all,
+                  .sums = {},
+                  .table = nullptr,
+                  .calibrators = {},
+                  .metrics = {},
+                  .warnings = warnings},
+                 toolkit, options);
 }
 
 Report compare_result(const QuantizeResult& result, const Dataset& data, const Toolkit& toolkit,
                       const CompareOptions& options) {
-  const Target& target = result.simulated.target;
-  std::vector<Verdict> all = verdicts(export_form(result.integer, Form::kQdq, target), target);
-  say_why(result.simulated.kept_float, all);
-  return compare(result.simulated.source, result.integer, result.factors, data, target,
-                 {.verdicts = all, .sums = {}, .table = &result.table, .calibrators = {}},
+  const std::vector<Verdict> all = verdicts_of(result);
+  return compare(result.simulated.source, result.integer, result.factors, data,
+                 result.simulated.target,
+                 {.verdicts = all,
+                  .sums = {},
+                  .table = &result.table,
+                  .calibrators = {},
+                  .metrics = {},
+                  .warnings = result.audit.warnings},
                  toolkit, options);
 }
 

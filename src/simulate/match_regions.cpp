@@ -21,7 +21,7 @@ class Matcher {
         prices_(prices),
         order_(graph.topological_order()) {}
 
-  MatchedRegions run(std::span<const QuantPattern> patterns) {
+  std::vector<Region> all(std::span<const QuantPattern> patterns) {
     for (const QuantPattern* pattern : wanted(patterns)) {
       const Pattern shape = pattern->pattern();
       for (const NodeId id : order_) {
@@ -29,6 +29,11 @@ class Matcher {
       }
     }
     sort_regions();
+    return std::move(result_.regions);
+  }
+
+  MatchedRegions run(std::span<const QuantPattern> patterns) {
+    result_.regions = all(patterns);
     if (settings_.objective() != Objective::kCoverage) {
       keep_what_pays();
     }
@@ -124,7 +129,8 @@ class Matcher {
         continue;
       }
       const Match& match = regions[i].match;
-      result_.kept_float.push_back({graph_.node(match.root()).name, placements[i].reason});
+      result_.kept_float.push_back(
+          {graph_.node(match.root()).name, placements[i].reason, placements[i].detail});
       for (const NodeId id : match.nodes()) {
         claimed_.erase(id);
       }
@@ -141,6 +147,12 @@ class Matcher {
 };
 
 }  // namespace
+
+std::vector<Region> all_regions(const Graph& graph, const Settings& settings,
+                                std::span<const QuantPattern> patterns) {
+  const std::map<std::string, double> no_prices;
+  return Matcher(graph, settings, no_prices).all(patterns);
+}
 
 MatchedRegions match_regions(const Graph& graph, const Settings& settings,
                              std::span<const QuantPattern> patterns,

@@ -25,4 +25,7 @@ struct MatchedRegions {
 MatchedRegions match_regions(const Graph&, const Settings&, std::span<const QuantPattern>,
                              const std::map<std::string, double>& prices = {});
 
+/// Where the patterns of the target match, whether integers would pay there or not.
+std::vector<Region> all_regions(const Graph&, const Settings&, std::span<const QuantPattern>);
+
 }  // namespace tare

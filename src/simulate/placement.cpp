@@ -51,20 +51,34 @@ class Placer {
          const std::map<std::string, double>& prices)
       : graph_(graph), settings_(settings), regions_(regions), prices_(prices) {}
 
+  /// Nanoseconds where these regions run on integers and the others do not, whatever is best.
+  /// Where none do, nothing does.
+  double time_of(const std::vector<bool>& on_integers) {
+    counts_gain_ = false;
+    const bool some =
+        std::find(on_integers.begin(), on_integers.end(), true) != on_integers.end();
+    for (std::size_t i = 0; i < regions_.size(); ++i) {
+      const std::size_t side = add_region(i);
+      add_cost(side, cost_of(regions_[i]));
+      force(side, on_integers[i]);
+    }
+    place_others();
+    if (!some) {
+      for (const auto& [id, side] : side_) {
+        force(side, false);
+      }
+    }
+    for (const ValueId value : graph_.values()) {
+      convert(value);
+    }
+    return nanoseconds(cut_.solve());
+  }
+
   Placements run() {
     for (std::size_t i = 0; i < regions_.size(); ++i) {
       place_region(i);
     }
-    for (const NodeId id : graph_.topological_order()) {
-      const AffineOp* row = find_affine_op(graph_, graph_.node(id));
-      if (!side_.contains(id) && row != nullptr &&
-          settings_.runs_on_integers(graph_.node(id)) &&
-          !settings_.keeps_float(graph_.node(id))) {
-        side_[id] = cut_.add_node();
-        stores_.insert(id);
-        add_cost(side_[id], cost_of(id));
-      }
-    }
+    place_others();
     for (const ValueId value : graph_.values()) {
       convert(value);
     }
@@ -75,14 +89,10 @@ class Placer {
       Placement& own = result.regions[i];
       own.on_integers = on_integers[side_.at(regions_[i].match.root())];
       if (!own.on_integers) {
-        own.reason = reason(regions_[i]);
+        explain(regions_[i], own);
       }
     }
-    for (const Time& time : times_) {
-      if (on_integers[time.from] && !on_integers[time.to]) {
-        result.nanoseconds += static_cast<double>(time.picoseconds) / 1e3;
-      }
-    }
+    result.nanoseconds = nanoseconds(on_integers);
     for (const Priced& priced : priced_) {
       if (on_integers[priced.from] && !on_integers[priced.to]) {
         result.quantized.insert(priced.name);
@@ -92,7 +102,37 @@ class Placer {
   }
 
  private:
-  void place_region(std::size_t index) {
+  double nanoseconds(const std::vector<bool>& on_integers) const {
+    double sum = 0;
+    for (const Time& time : times_) {
+      if (on_integers[time.from] && !on_integers[time.to]) {
+        sum += static_cast<double>(time.picoseconds) / 1e3;
+      }
+    }
+    return sum;
+  }
+
+  void force(std::size_t side, bool on_integers) {
+    cut_.add_arc(on_integers ? cut_.source() : side, on_integers ? side : cut_.sink(),
+                 MinCut::kNever);
+  }
+
+  /// What may be either without being part of a region.
+  void place_others() {
+    for (const NodeId id : graph_.topological_order()) {
+      const AffineOp* row = find_affine_op(graph_, graph_.node(id));
+      if (!side_.contains(id) && row != nullptr &&
+          settings_.runs_on_integers(graph_.node(id)) &&
+          !settings_.keeps_float(graph_.node(id))) {
+        side_[id] = cut_.add_node();
+        stores_.insert(id);
+        add_cost(side_[id], cost_of(id));
+      }
+    }
+  }
+
+  /// Its nodes get one side.
+  std::size_t add_region(std::size_t index) {
     const Region& region = regions_[index];
     const std::size_t side = cut_.add_node();
     for (const NodeId id : region.match.nodes()) {
@@ -106,6 +146,12 @@ class Placer {
     if (settings_.needs_quantized_result(region.match)) {
       stores_.insert(last);
     }
+    return side;
+  }
+
+  void place_region(std::size_t index) {
+    const Region& region = regions_[index];
+    const std::size_t side = add_region(index);
     const Cost cost = cost_of(region);
     if (computes_wide_in_float(region)) {
       // Layers that were asked for in 16 bits get them; what would follow them gains nothing.
@@ -174,7 +220,7 @@ class Placer {
       sum.floats += cost.floats;
       sum.known &= cost.known || !is_product(graph_.node(id));
     }
-    if (!region.pattern->follows_neighbours) {
+    if (counts_gain_ && !region.pattern->follows_neighbours) {
       sum.floats += settings_.target().least_gain;
     }
     return sum;
@@ -265,21 +311,24 @@ class Placer {
     return side_of(producer) != cut_.sink() && stores_.contains(*producer);
   }
 
-  std::string reason(const Region& region) const {
+  void explain(const Region& region, Placement& own) const {
     if (computes_wide_in_float(region)) {
-      return "the target computes on 16-bit values in float";
+      own.reason = "the target computes on 16-bit values in float";
+      return;
     }
     if (region.pattern->follows_neighbours) {
-      return "what it reads or what reads it is float, so converting would cost more than it "
-             "saves";
+      own.reason =
+          "what it reads or what reads it is float, so converting would cost more than it "
+          "saves";
+      return;
     }
     const Cost cost = cost_of(region);
     std::ostringstream text;
     text.precision(3);
-    text << "integers would not pay: about " << cost.integers / 1e3
-         << " us and conversions, against "
-         << (cost.floats - settings_.target().least_gain) / 1e3 << " us in float";
-    return text.str();
+    text << (cost.floats - settings_.target().least_gain) / 1e3 << " us against "
+         << cost.integers / 1e3 << " us and conversions";
+    own.reason = "float is faster";
+    own.detail = text.str();
   }
 
   const Graph& graph_;
@@ -287,6 +336,7 @@ class Placer {
   std::span<const Region> regions_;
   const std::map<std::string, double>& prices_;
   MinCut cut_;
+  bool counts_gain_ = true;  ///< small weights are worth some time
   struct Time {
     std::size_t from;
     std::size_t to;
@@ -304,6 +354,13 @@ class Placer {
 };
 
 }  // namespace
+
+double predicted_nanoseconds(const Graph& graph, const Settings& settings,
+                             std::span<const Region> regions,
+                             const std::vector<bool>& on_integers) {
+  const std::map<std::string, double> no_prices;
+  return Placer(graph, settings, regions, no_prices).time_of(on_integers);
+}
 
 Placements place(const Graph& graph, const Settings& settings, std::span<const Region> regions,
                  const std::map<std::string, double>& prices) {

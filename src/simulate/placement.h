@@ -15,7 +15,8 @@ namespace tare {
 /// Where a region runs on integers, or why it does not.
 struct Placement {
   bool on_integers = true;
-  std::string reason;  ///< empty on integers
+  std::string reason{};  ///< empty on integers; this and the next as in KeptFloat
+  std::string detail{};
 };
 
 struct Placements {
@@ -31,5 +32,11 @@ struct Placements {
 /// is quantized.
 Placements place(const Graph&, const Settings&, std::span<const Region>,
                  const std::map<std::string, double>& prices = {});
+
+/// What the target takes for all that may be either where these regions run on integers and the
+/// others in float, conversions included, and nothing else does where none of them do. By the
+/// same costs.
+double predicted_nanoseconds(const Graph&, const Settings&, std::span<const Region>,
+                             const std::vector<bool>& on_integers);
 
 }  // namespace tare

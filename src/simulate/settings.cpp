@@ -77,7 +77,7 @@ bool Settings::keeps_float(const Node& node) const {
 
 std::string Settings::float_reason(const Node& node) const {
   if (float_nodes_.contains(node.name)) {
-    return "the error of integers here is not worth the time that they save";
+    return "too much accuracy lost for the time that integers save";
   }
   const LayerRule* found = rule(node);
   if (found != nullptr && found->keep_float.value_or(false)) {
