@@ -14,7 +14,7 @@ std::vector<Flag> config_flags() {
            .summary = "configuration: YAML, see 'tare help config'"},
           {.name = "target",
            .value = "NAME",
-           .summary = "the engine that shall run the result, instead of the configured one",
+           .summary = "target engine (overrides the configuration)",
            .choices = target_names()},
           {.name = "set",
            .value = "KEY=VALUE",

@@ -32,6 +32,11 @@ void Console::say(std::string_view words) const {
   }
 }
 
+void Console::warn(std::string_view words) const {
+  const std::string text = printable_lines(words);
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
 bool Console::shows_progress() const {
   return !quiet_ && ::isatty(STDERR_FILENO) != 0;
 }

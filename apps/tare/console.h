@@ -17,6 +17,9 @@ class Console {
   void print(std::string_view text) const;
   /// Words for people, unless they asked for none.
   void say(std::string_view text) const;
+  /// What may be wrong, whoever asked for no other words.
+  void warn(std::string_view text) const;
+  bool is_quiet() const { return quiet_; }
   /// True when stderr is a terminal and --quiet was not given.
   bool shows_progress() const;
 

@@ -87,7 +87,8 @@ void append(std::vector<Flag>& flags, const std::vector<Flag>& more) {
 
 std::vector<Flag> common_flags() {
   return {{.name = "json", .summary = "print the result as one JSON object"},
-          {.name = "quiet", .summary = "no progress, no words beside the result"},
+          {.name = "quiet",
+           .summary = "print nothing but errors, warnings and results that are asked for"},
           {.name = "help", .letter = 'h', .summary = "explain this verb"},
           {.name = "version", .summary = "print the version, and those of libraries"}};
 }

@@ -1,8 +1,10 @@
 #include "report_text.h"
 
+#include "layout.h"
 #include "text.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace tare::cli {
 namespace {
@@ -11,7 +13,8 @@ constexpr std::size_t kLayersShown = 10;
 constexpr std::size_t kAdviceShown = 5;
 
 std::string row(const char* name, const std::string& value) {
-  return fmt::format("  {:<11}{}\n", name, value);
+  constexpr std::size_t kIndent = 13;
+  return wrapped(fmt::format("  {:<11}{}", name, value), kIndent) + "\n";
 }
 
 std::string decibels(const std::optional<Deviation>& error) {
@@ -29,7 +32,7 @@ std::string proportion(const Proportion& part) {
 
 std::string output_text(const OutputReport& output) {
   const Deviation& error = output.error;
-  std::string text = printable(output.name) + ": ";
+  std::string text = shortened(output.name) + ": ";
   text += error.exact  ? "exact"
           : error.sqnr ? fmt::format("SQNR {:.1f} dB", *error.sqnr)
                        : "error not defined";
@@ -62,12 +65,11 @@ std::string layers_text(const Report& report) {
   if (layers.empty()) {
     return {};
   }
-  std::string text = "  layers that lose most by themselves, SQNR in dB\n";
-  text += fmt::format("    {:>6} {:>10}  {}\n", "alone", "in network", "layer");
+  std::string text = "  worst layers, SQNR in dB\n";
+  text += fmt::format("    {:>6} {:>10}  {}\n", "local", "cumulative", "layer");
   for (const LayerReport* layer : layers) {
-    text +=
-        fmt::format("    {:>6} {:>10}  {} ({})\n", decibels(layer->local),
-                    decibels(layer->cumulative), printable(layer->name), printable(layer->op));
+    text += fmt::format("    {:>6} {:>10}  {} ({})\n", decibels(layer->local),
+                        decibels(layer->cumulative), shortened(layer->name), layer->op);
   }
   return text;
 }
@@ -84,8 +86,10 @@ std::string advice_text(const Report& report) {
   std::string text;
   for (std::size_t i = 0; i < std::min(report.diagnoses.size(), kAdviceShown); ++i) {
     const Diagnosis& found = report.diagnoses[i];
-    text += fmt::format("  {} at {}: {}\n    {}{}\n", found.kind, printable(found.layer),
-                        printable(found.text), printable(found.advice), trial_text(found));
+    text += wrapped(fmt::format("  {} at {}: {}", found.kind, shortened(found.layer),
+                                printable(found.text)),
+                    6) +
+            "\n" + wrapped("    " + found.advice + trial_text(found), 6) + "\n";
     for (std::size_t begin = 0; begin < found.yaml.size();) {
       const std::size_t end = found.yaml.find('\n', begin);
       text += "      " + found.yaml.substr(begin, end - begin) + "\n";
@@ -100,14 +104,32 @@ std::string advice_text(const Report& report) {
 
 }  // namespace
 
+std::string verdict_text(const Report& report) {
+  return std::string(name_of(report.level)) + ". " + report.verdict;
+}
+
+const LayerReport* worst_layer(const Report& report) {
+  const auto layers = worst_layers(report);
+  return layers.empty() ? nullptr : layers.front();
+}
+
+const OutputReport* worst_output(const Report& report) {
+  const auto sqnr = [](const OutputReport& output) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    return output.error.exact ? kInfinity : output.error.sqnr.value_or(-kInfinity);
+  };
+  const auto worst = std::min_element(
+      report.outputs.begin(), report.outputs.end(),
+      [&](const OutputReport& a, const OutputReport& b) { return sqnr(a) < sqnr(b); });
+  return worst == report.outputs.end() ? nullptr : &*worst;
+}
+
 std::string report_text(const Report& report) {
-  std::string text = fmt::format("{} against {}\n", printable(report.quantized.file),
-                                 printable(report.real.file));
-  text += row("verdict", std::string(name_of(report.level)) + ". " + printable(report.verdict));
-  const auto on_integers = std::count_if(report.nodes.begin(), report.nodes.end(),
-                                         [](const ReportNode& node) { return node.integer; });
+  std::string text = fmt::format("{} against {}\n", report.quantized.file, report.real.file);
+  text += row("verdict", verdict_text(report));
   text +=
-      row("operators", fmt::format("{} of {} on integers", on_integers, report.nodes.size()));
+      row("operators", fmt::format("{} of {} on integers", report.quantized.integer_operators,
+                                   report.quantized.operators));
   for (const OutputReport& output : report.outputs) {
     text += row("output", output_text(output));
   }

@@ -1,23 +1,61 @@
 #include "warnings.h"
 
+#include "layout.h"
+
 #include <algorithm>
+#include <array>
+#include <string_view>
+#include <tuple>
 
 namespace tare::cli {
 
+namespace {
+
+/// Kinds that are about all results, in the order in which they are said; others follow.
+constexpr std::array<std::string_view, 5> kFirst{"input_preparation", "unnormalized_input",
+                                                 "already_quantized", "few_samples",
+                                                 "repeated_samples"};
+/// What is most often no mistake.
+constexpr std::string_view kLast = "dead_channels";
+
+std::size_t rank(const Warning& warning) {
+  const auto* found = std::find(kFirst.begin(), kFirst.end(), warning.kind);
+  const auto place = static_cast<std::size_t>(found - kFirst.begin());
+  return warning.kind == kLast ? kFirst.size() + 1 : place;
+}
+
+/// Names in quotes may be as long as their makers like.
+std::string with_short_names(const std::string& text) {
+  std::string result;
+  std::size_t begin = 0;
+  for (;;) {
+    const std::size_t open = text.find('\'', begin);
+    const std::size_t close = open == std::string::npos ? open : text.find('\'', open + 1);
+    if (close == std::string::npos) {
+      return result + printable(text.substr(begin));
+    }
+    result += printable(text.substr(begin, open + 1 - begin)) +
+              shortened(text.substr(open + 1, close - open - 1)) + "'";
+    begin = close + 1;
+  }
+}
+
+}  // namespace
+
 void say_warnings(std::vector<Warning> warnings, const Console& console) {
-  constexpr std::ptrdiff_t kShown = 10;
-  std::stable_sort(warnings.begin(), warnings.end(),
-                   [](const Warning& a, const Warning& b) { return a.kind < b.kind; });
+  std::stable_sort(warnings.begin(), warnings.end(), [](const Warning& a, const Warning& b) {
+    return std::tuple(rank(a), std::string_view(a.kind)) <
+           std::tuple(rank(b), std::string_view(b.kind));
+  });
   for (auto first = warnings.begin(); first != warnings.end();) {
     const auto last = std::find_if(first, warnings.end(),
                                    [&](const Warning& w) { return w.kind != first->kind; });
-    for (auto warning = first; warning != first + std::min(kShown, last - first); ++warning) {
-      console.say(
-          fmt::format("tare: warning: {}\n", printable(warning->where + ": " + warning->what)));
+    std::string line = "tare: warning: " + with_short_names(first->where) + ": " +
+                       with_short_names(first->what);
+    if (last - first > 1) {
+      line += fmt::format(" (and {} more like this, which --json lists)", last - first - 1);
     }
-    if (last - first > kShown) {
-      console.say(fmt::format("tare: warning: ... and {} more\n", last - first - kShown));
-    }
+    console.warn(wrapped(line, 2) + "\n");
     first = last;
   }
 }

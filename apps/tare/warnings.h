@@ -9,7 +9,8 @@
 
 namespace tare::cli {
 
-/// Says one line for each, at most ten of a kind.
+/// Says one line for each kind: the first warning, and how many more there are. What changes
+/// all results comes first.
 void say_warnings(std::vector<Warning>, const Console&);
 Json warnings_json(const std::vector<Warning>&);
 

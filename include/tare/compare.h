@@ -6,6 +6,7 @@
 #include "tare/graph.h"
 #include "tare/lint.h"
 #include "tare/metric.h"
+#include "tare/quant_table.h"
 #include "tare/report.h"
 
 #include <cstddef>
@@ -19,6 +20,9 @@ namespace tare {
 struct CompareOptions {
   int threads = 0;          ///< 0: one per core
   std::size_t samples = 0;  ///< use the first ones only; 0: all
+  /// Outputs and layers only: no points, metrics and accumulators, in about half the time.
+  bool brief = false;
+  Judged judged = Judged::kGiven;  ///< which samples these are, for the report
   /// Gets the report with all that does not depend on samples before these are run, such as the
   /// names of layers; may be empty. What it throws ends the comparison.
   std::function<void(const Report&)> begin{};
@@ -44,6 +48,7 @@ struct CompareFacts {
   std::span<const CalibratorInfo> calibrators;
   std::span<const MetricInfo> metrics{};  ///< that judge the results
   EqualizedGraph equalized{};             ///< which the integer graph was made of
+  std::span<const Warning> warnings{};    ///< about samples, see audit_inputs()
 };
 
 /// Runs a prepared float graph and an integer graph of it, whoever quantized it, on samples and

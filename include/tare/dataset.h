@@ -16,6 +16,8 @@ struct DatasetInput {
   std::string name;
   DType dtype;  ///< after normalization: f32 for integer data that carries mean and std
   Shape shape;  ///< of one sample, without the first dimension
+  /// Integers of 8 bits that were divided by a `std` other than 1.
+  bool scaled_bytes = false;
 };
 
 /// Samples, read in any order from any thread.
@@ -41,6 +43,12 @@ std::unique_ptr<Dataset> open_dataset(const std::filesystem::path&);
 
 /// The samples [first, first + count) of a dataset that has to outlive it, as one of their own.
 std::unique_ptr<Dataset> part_of(const Dataset&, std::size_t first, std::size_t count);
+
+/// Of the samples of a dataset, which has to outlive it, `count` that are spread evenly over
+/// it: each the middle one of its share.
+std::unique_ptr<Dataset> spread_over(const Dataset&, std::size_t count);
+/// The others, in their order.
+std::unique_ptr<Dataset> without_spread(const Dataset&, std::size_t count);
 
 /// Writes one dataset per name, appending along the first dimension; the file appears under its
 /// name only when `finish` was called.

@@ -9,4 +9,9 @@ namespace tare {
 /// why the thresholds are where they are.
 void diagnose(Report&);
 
+/// Where the verdict is not good and no finding proposes a configuration: that of the layers
+/// that lose most in float or, where that was tried and does not help, a search. diagnose()
+/// does so; it is for those who withdraw proposals later.
+void propose_worst_layers(Report&);
+
 }  // namespace tare

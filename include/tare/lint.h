@@ -2,8 +2,11 @@
 
 #include "tare/config.h"
 #include "tare/graph.h"
+#include "tare/quant_table.h"
 #include "tare/simulate.h"
 
+#include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,19 +27,44 @@ struct LintFinding {
 /// topological order; empty when nothing is wrong.
 std::vector<LintFinding> lint(const Graph& qdq, const Target&);
 
-/// How a target runs a node of such a graph.
+/// How a target runs an operator.
 struct Verdict {
-  std::string node;
+  std::string node;  ///< as layer_name() has it
   std::string op;
-  std::string runs_as;  ///< the target's integer kernel; empty: it runs on floats
-  std::string because;  ///< why it runs on floats; empty when it does not
+  std::string runs_as;   ///< the target's integer kernel; empty: it runs on floats
+  std::string because;   ///< why it runs on floats, in the words that all with that reason have
+  std::string detail{};  ///< numbers or names to that reason; may be empty
+  /// Its neighbour's kernel, or the rounding behind it, does its work: a Relu that saturation
+  /// replaces, a residual that a convolution adds. It is not counted, as files may have it or
+  /// not.
+  bool is_part = false;
+
+  bool in_float() const { return !because.empty(); }
 };
 
-/// One for each node that computes on real values, or on storage values without conversions
-/// around it, conversions aside; in topological order.
+/// One for each operator with real or storage values as operands or results, conversions of
+/// values and of types aside; in topological order.
 std::vector<Verdict> verdicts(const Graph& qdq, const Target&);
-/// The same for the nodes of a float graph that is going to be quantized, whatever the data.
+/// The same for the operators of a float graph that is going to be quantized, whatever the
+/// data.
 std::vector<Verdict> verdicts(const SimulatedGraph&);
+/// The same for one that was quantized by that table, to an integer graph of lower().
+std::vector<Verdict> verdicts(const SimulatedGraph&, const QuantTable&, const Graph& integer);
+
+/// Operators that count: everybody who says how many run on integers says this.
+struct OperatorCount {
+  std::size_t on_integers = 0;
+  std::size_t all = 0;
+};
+OperatorCount count_operators(std::span<const Verdict>);
+
+/// Operators that are in float for the same reason.
+struct FloatGroup {
+  std::string reason;
+  std::vector<const Verdict*> operators;  ///< in topological order
+};
+/// The largest group first. The verdicts have to outlive it.
+std::vector<FloatGroup> float_groups(std::span<const Verdict>);
 
 /// What the node of a float graph is called of which this one of an integer graph is made.
 std::string layer_name(std::string_view node);

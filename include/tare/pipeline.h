@@ -8,11 +8,14 @@
 #include "tare/equalize.h"
 #include "tare/execute.h"
 #include "tare/graph.h"
+#include "tare/input_audit.h"
+#include "tare/lint.h"
 #include "tare/lower.h"
 #include "tare/metric.h"
 #include "tare/numerics.h"
 #include "tare/onnx.h"
 #include "tare/pattern.h"
+#include "tare/predicted_time.h"
 #include "tare/report.h"
 #include "tare/search.h"
 #include "tare/simulate.h"
@@ -110,6 +113,11 @@ bool is_quantized(const Graph& model);
 /// The canonical integer graph of such a model, whoever quantized it. Of our own files it is
 /// the graph they were made of.
 Graph lower_quantized(Graph model, const Config&, const Toolkit&);
+
+/// verdicts() of what was just quantized, and of the file that write_onnx() makes of it.
+std::vector<Verdict> verdicts_of(const QuantizeResult&);
+/// The same of a quantized model that was read, whoever made it and in whichever form.
+std::vector<Verdict> verdicts_of_file(Graph model, const Target&, const Toolkit&);
 
 /// The model as it is run: the canonical integer graph of a quantized one, whose results are
 /// those of engines with integer kernels, or the prepared graph of a float one.

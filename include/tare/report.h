@@ -206,14 +206,32 @@ struct Diagnosis {
 struct FloatOperator {
   std::string name;
   std::string op;
-  std::string because;
+  std::string because;   ///< in the same words for all with that reason
+  std::string detail{};  ///< numbers to it; may be empty
 };
 
 struct ModelFacts {
   std::string file;
   std::uint64_t bytes = 0;
+  /// Of the quantized model those that count, see count_operators().
   std::size_t operators = 0;
   std::size_t integer_operators = 0;
+};
+
+/// Which samples a report judges by.
+enum class Judged : std::uint8_t {
+  kGiven,        ///< those of a file; whether they were calibrated on is not known
+  kCalibration,  ///< that the model was calibrated on: figures flatter
+  kHeldOut,      ///< of the same file as those, but not calibrated on
+};
+
+/// "given", "calibration", "held_out"
+std::string_view name_of(Judged);
+
+/// How a sample looks to a network that was trained on others.
+struct InputWarning {
+  std::string input;
+  std::string text;
 };
 
 enum class Level : std::uint8_t { kGood, kFair, kPoor };
@@ -227,6 +245,8 @@ struct Report {
   std::string target;
   std::string data;
   std::size_t samples = 0;
+  Judged judged = Judged::kGiven;
+  std::vector<InputWarning> input_warnings{};  ///< what looks wrongly prepared
   /// Values of the float model whose channels were divided by factors before quantizing; points
   /// and weights are what became of them, while outputs and layers are those of the float
   /// model.

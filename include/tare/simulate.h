@@ -132,7 +132,8 @@ struct Region {
 /// Where a pattern matched but the node stays float, and why.
 struct KeptFloat {
   std::string node;
-  std::string reason;
+  std::string reason;    ///< in the same words for all nodes that it holds for
+  std::string detail{};  ///< numbers to it; may be empty
 };
 
 /// A product of constant weights whose other operand gets parameters while the network runs.

@@ -27,20 +27,6 @@ std::string range_text(Range range) {
   return text + "]";
 }
 
-/// True when every value is whole, up to the width of a bin.
-bool holds_whole_numbers(const Summary& seen) {
-  const auto middle = static_cast<std::ptrdiff_t>(Summary::kBins / 2);
-  for (std::size_t i = 0; i < seen.bins().size(); ++i) {
-    // Exact zeros are in no bin, so what is in the first one is between 0 and 1.
-    const auto index = static_cast<std::ptrdiff_t>(i) - middle;
-    const double from = static_cast<double>(index) * seen.bin_width();
-    if (seen.bins()[i] != 0 && (index == 0 || from != std::floor(from))) {
-      return false;
-    }
-  }
-  return true;
-}
-
 }  // namespace
 
 Clipped clipped_shares(const Summary& seen, Range chosen, const QuantSpec& spec) {
@@ -98,15 +84,6 @@ std::optional<Warning> dead_channels(const std::string& value, const ChannelSumm
                      " channels are always 0: " + indices + (dead > kShown ? ", ..." : "")};
 }
 
-std::optional<Warning> unnormalized_input(const std::string& input, const Summary& seen) {
-  if (seen.low() < 0 || seen.high() > 255 || seen.high() <= 16 || !holds_whole_numbers(seen)) {
-    return std::nullopt;
-  }
-  return Warning{"unnormalized_input", "input '" + input + "'",
-                 "holds whole numbers in " + range_text({seen.low(), seen.high()}) +
-                     " only, like pixels that were not normalized"};
-}
-
 std::optional<Warning> repeated_samples(std::vector<SampleDigests::Sample> samples) {
   std::stable_sort(samples.begin(), samples.end(),
                    [](const auto& a, const auto& b) { return a.digest < b.digest; });
@@ -151,19 +128,15 @@ void audit_samples(const SampleDigests& samples, CalibrationAudit* audit) {
   add(repeated_samples(std::move(seen)), *audit);
 }
 
-void audit_activation(const SimulatedGraph& simulated, const QuantPoint& point,
-                      const PointResult& result, std::span<const CalibratorInfo> calibrators,
-                      const Summary& seen, const ChannelSummary* channels,
-                      CalibrationAudit* audit) {
+void audit_activation(const QuantPoint& point, const PointResult& result,
+                      std::span<const CalibratorInfo> calibrators,
+                      const ChannelSummary* channels, CalibrationAudit* audit) {
   if (audit == nullptr) {
     return;
   }
   add(full_range(point, result, calibrators), *audit);
   if (channels != nullptr) {
     add(dead_channels(point.name, *channels), *audit);
-  }
-  if (simulated.source.is_input(point.value)) {
-    add(unnormalized_input(point.name, seen), *audit);
   }
 }
 

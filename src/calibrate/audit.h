@@ -23,8 +23,6 @@ std::optional<Warning> full_range(const QuantPoint&, const PointResult&,
                                   std::span<const CalibratorInfo>);
 /// Channels that were 0 all the time.
 std::optional<Warning> dead_channels(const std::string& value, const ChannelSummary&);
-/// Whole numbers in [0,255] and nothing else, as pixels are before they are normalized.
-std::optional<Warning> unnormalized_input(const std::string& input, const Summary&);
 std::optional<Warning> repeated_samples(std::vector<SampleDigests::Sample>);
 
 // Both do nothing when the audit is null.
@@ -32,8 +30,7 @@ std::optional<Warning> repeated_samples(std::vector<SampleDigests::Sample>);
 /// Says which samples were read.
 void audit_samples(const SampleDigests&, CalibrationAudit*);
 /// Adds what there is to say of one activation; `channels` may be null.
-void audit_activation(const SimulatedGraph&, const QuantPoint&, const PointResult&,
-                      std::span<const CalibratorInfo>, const Summary&,
+void audit_activation(const QuantPoint&, const PointResult&, std::span<const CalibratorInfo>,
                       const ChannelSummary* channels, CalibrationAudit*);
 
 }  // namespace tare

@@ -243,7 +243,7 @@ TableDraft draft_table(const SimulatedGraph& simulated, const Collected& collect
                 choose_activation(
                     seen, tensors == collected.tensors.end() ? nullptr : tensors->second.get(),
                     point, calibrators));
-      audit_activation(simulated, point, draft.table.at(point.name), calibrators, seen,
+      audit_activation(point, draft.table.at(point.name), calibrators,
                        channels == statistics.channels.end() ? nullptr : &channels->second,
                        audit);
     } else if (point.role == Role::kAccumulator) {

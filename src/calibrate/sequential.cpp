@@ -131,8 +131,8 @@ void decide(const SimulatedGraph& simulated, const CalibrationLevel& level,
     std::vector<PointResult> results =
         choose_activation(own.values, own.tensors.get(), *point, calibrators);
     const ChannelSummary channels = own.all_channels();
-    audit_activation(simulated, *point, results[std::min(draft.lead, results.size() - 1)],
-                     calibrators, own.values, &channels, audit);
+    audit_activation(*point, results[std::min(draft.lead, results.size() - 1)], calibrators,
+                     &channels, audit);
     for (PointResult& result : results) {
       move_off_grid(point->spec, calibrators, result);
     }

@@ -1,12 +1,14 @@
 #include "tare/compare.h"
 
+#include "tare/input_audit.h"
+
 #include "base/parallel.h"
 #include "compare/layer_facts.h"
 #include "compare/layers.h"
+#include "compare/match.h"
 #include "compare/measure.h"
 #include "compare/point_facts.h"
 #include "compare/side_by_side.h"
-#include "lower/conversions.h"
 
 #include <map>
 #include <set>
@@ -14,15 +16,33 @@
 namespace tare {
 namespace {
 
-/// The float network, with what became of each node.
-std::vector<ReportNode> draw(const Graph& prepared, const Graph& integer,
-                             const Comparison& comparison) {
-  std::set<NodeId> on_integers;
+/// Operators of the float network that run on integers. Where nobody judged, those whose
+/// counterpart gives storage values.
+std::set<NodeId> on_integers(const Graph& prepared, const Graph& integer,
+                             const Comparison& comparison, const CompareFacts& known) {
+  std::set<NodeId> result;
   for (const auto& [quantized, real] : comparison.same.nodes) {
     if (integer.type(integer.node(quantized).outputs[0]).quant) {
-      on_integers.insert(real);
+      result.insert(real);
     }
   }
+  for (const Verdict& verdict : known.verdicts) {
+    for (const std::string& name : original_names(verdict.node)) {
+      const auto id = prepared.find_node(name);
+      if (id && !verdict.is_part) {
+        verdict.in_float() ? (void)result.erase(*id) : (void)result.insert(*id);
+      }
+      if (id) {
+        break;
+      }
+    }
+  }
+  return result;
+}
+
+/// The float network, with what became of each node.
+std::vector<ReportNode> draw(const Graph& prepared, const Comparison& comparison,
+                             const std::set<NodeId>& on_integers) {
   std::vector<ReportNode> nodes;
   std::map<NodeId, std::size_t> indices;
   for (const NodeId id : prepared.topological_order()) {
@@ -77,29 +97,26 @@ std::string calibrator_of(const std::string& value, const QuantTable* table) {
   return found == table->end() ? std::string() : found->second.calibrator;
 }
 
-std::size_t integer_operators(const Graph& integer) {
-  std::size_t count = 0;
-  for (const NodeId id : integer.nodes()) {
-    const Node& node = integer.node(id);
-    count += !is_conversion(node) && integer.type(node.outputs[0]).quant ? 1U : 0U;
-  }
-  return count;
-}
-
 /// All that does not depend on samples.
 Report describe(const Graph& prepared, const Graph& integer, const Comparison& comparison,
-                const CompareFacts& known) {
+                const CompareFacts& known, bool brief) {
   Report report;
   report.real.operators = prepared.nodes().size();
-  report.quantized.operators = integer.nodes().size();
-  report.quantized.integer_operators = integer_operators(integer);
+  const OperatorCount count = count_operators(known.verdicts);
+  report.quantized.operators = count.all;
+  report.quantized.integer_operators = count.on_integers;
+  for (const Warning& warning : known.warnings) {
+    if (is_about_inputs(warning)) {
+      report.input_warnings.push_back({warning.where, warning.what});
+    }
+  }
   for (const ValueId output : prepared.outputs()) {
     report.outputs.emplace_back().name = prepared.name(output);
   }
   for (const MetricInfo& metric : known.metrics) {
     report.metrics.push_back({std::string(metric.name), std::nullopt});
   }
-  report.layers = layer_facts(prepared, integer, comparison, known);
+  report.layers = layer_facts(prepared, integer, comparison, known, brief);
   for (const ComparedPoint& point : comparison.points) {
     PointReport& entry = report.points.emplace_back();
     entry.name = point.name;
@@ -109,7 +126,7 @@ Report describe(const Graph& prepared, const Graph& integer, const Comparison& c
     entry.calibrator = calibrator_of(entry.value, known.table);
     entry.params = *integer.type(point.storage).quant;
   }
-  report.nodes = draw(prepared, integer, comparison);
+  report.nodes = draw(prepared, comparison, on_integers(prepared, integer, comparison, known));
   report.float_operators = float_operators(prepared, known);
   return report;
 }
@@ -120,15 +137,19 @@ Report compare(const Graph& prepared, const Graph& integer, const Dataset& data,
                const CompareFacts& known, const CompareOptions& options) {
   const Graph& quantized_from =
       known.equalized.graph == nullptr ? prepared : *known.equalized.graph;
-  const Comparison comparison = find_layers(quantized_from, integer);
+  Comparison comparison = find_layers(quantized_from, integer);
+  if (options.brief) {
+    comparison.points.clear();
+  }
   const SideBySide graphs =
       put_side_by_side(prepared, known.equalized.divisors, integer, comparison);
-  Report report = describe(quantized_from, integer, comparison, known);
+  Report report = describe(quantized_from, integer, comparison, known, options.brief);
   if (options.begin) {
     options.begin(report);
   }
   const Measured measured = measure(graphs, data, known.metrics, options);
   report.samples = measured.samples;
+  report.judged = options.judged;
   report.accuracy = measured.accuracy;
   report.metrics = measured.metrics;
   report.worst_samples = measured.worst_samples;

@@ -13,16 +13,18 @@ namespace {
 class Facts {
  public:
   Facts(const Graph& prepared, const Graph& integer, const Comparison& comparison,
-        const CompareFacts& known)
-      : real_(prepared), integer_(integer), comparison_(comparison) {
+        const CompareFacts& known, bool brief)
+      : real_(prepared), integer_(integer), comparison_(comparison), brief_(brief) {
     for (const auto& [quantized, real] : comparison.same.nodes) {
       counterpart_.emplace(real, quantized);
     }
     for (const Verdict& verdict : known.verdicts) {
       verdicts_.emplace(verdict.node, &verdict);
     }
-    for (const ProductSums& sums : guaranteed_sums(integer)) {
-      guaranteed_.emplace(sums.node, sums.range);
+    if (!brief) {
+      for (const ProductSums& sums : guaranteed_sums(integer)) {
+        guaranteed_.emplace(sums.node, sums.range);
+      }
     }
     for (const ProductSums& sums : known.sums) {
       seen_.emplace(sums.node, sums.range);
@@ -77,7 +79,7 @@ class Facts {
         break;
       }
     }
-    if (!is_product(quantized)) {
+    if (brief_ || !is_product(quantized)) {
       return;
     }
     layer.weight = weight_facts(real_, real, integer_, quantized);
@@ -99,6 +101,7 @@ class Facts {
   const Graph& real_;
   const Graph& integer_;
   const Comparison& comparison_;
+  bool brief_;
   std::map<NodeId, NodeId> counterpart_;  ///< float node -> integer node
   std::map<std::string, const Verdict*> verdicts_;
   std::map<NodeId, SumRange> guaranteed_;
@@ -110,18 +113,19 @@ class Facts {
 }  // namespace
 
 std::vector<LayerReport> layer_facts(const Graph& prepared, const Graph& integer,
-                                     const Comparison& comparison, const CompareFacts& known) {
-  return Facts(prepared, integer, comparison, known).run();
+                                     const Comparison& comparison, const CompareFacts& known,
+                                     bool brief) {
+  return Facts(prepared, integer, comparison, known, brief).run();
 }
 
 std::vector<FloatOperator> float_operators(const Graph& prepared, const CompareFacts& known) {
   std::vector<FloatOperator> result;
   for (const Verdict& verdict : known.verdicts) {
-    if (verdict.because.empty()) {
+    if (!verdict.in_float()) {
       continue;
     }
-    FloatOperator& entry =
-        result.emplace_back(FloatOperator{verdict.node, verdict.op, verdict.because});
+    FloatOperator& entry = result.emplace_back(
+        FloatOperator{verdict.node, verdict.op, verdict.because, verdict.detail});
     for (const std::string& name : original_names(verdict.node)) {
       if (prepared.find_node(name)) {
         entry.name = name;

@@ -34,4 +34,16 @@ std::string_view name_of(Level level) {
   return "poor";
 }
 
+std::string_view name_of(Judged judged) {
+  switch (judged) {
+    case Judged::kGiven:
+      return "given";
+    case Judged::kCalibration:
+      return "calibration";
+    case Judged::kHeldOut:
+      break;
+  }
+  return "held_out";
+}
+
 }  // namespace tare

@@ -2,13 +2,12 @@
 #include "tare/lower.h"
 
 #include "graph/per_axis.h"
-#include "graph/product.h"
 #include "simulate/accumulated.h"
-#include "simulate/region_builder.h"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 namespace tare {
 namespace {
@@ -56,11 +55,58 @@ QuantTable any_table(const SimulatedGraph& simulated) {
   return table;
 }
 
-bool computes_on_reals(const Graph& graph, const Node& node) {
-  return std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId value) {
-    return value && graph.constant(value) == nullptr &&
-           graph.type(value).dtype == DType::kFloat32;
-  });
+/// Reasons of those who decided, by node. A file only shows what reads real values.
+std::map<std::string, KeptFloat> decided_reasons(const SimulatedGraph& simulated,
+                                                 const QuantTable& table) {
+  const Graph& graph = simulated.source;
+  std::map<std::string, KeptFloat> reasons;
+  for (const KeptFloat& kept : simulated.kept_float) {
+    reasons.emplace(kept.node, kept);
+  }
+  const auto disable = [&](NodeId node, const std::string& point) {
+    const auto entry = table.find(point);
+    if (entry != table.end() && !entry->second.enabled) {
+      const std::string& name = graph.node(node).name;
+      reasons.emplace(name,
+                      KeptFloat{name, "the table disables its points", "'" + point + "'"});
+    }
+  };
+  for (const Region& region : simulated.regions) {
+    for (const std::string& point : region.points) {
+      disable(region.match.root(), point);
+    }
+  }
+  for (const DynamicProduct& product : simulated.dynamic) {
+    disable(product.node, product.weight);
+  }
+  return reasons;
+}
+
+/// Products whose operand gets its parameters while the network runs, which files spell with
+/// operators of other names.
+std::set<std::string> dynamic_products(const SimulatedGraph& simulated,
+                                       const QuantTable& table) {
+  std::set<std::string> names;
+  for (const DynamicProduct& product : simulated.dynamic) {
+    const auto entry = table.find(product.weight);
+    if (entry != table.end() && entry->second.enabled) {
+      names.insert(simulated.source.node(product.node).name);
+    }
+  }
+  return names;
+}
+
+bool is_real(const Graph& graph, ValueId value) {
+  return value && graph.constant(value) == nullptr &&
+         graph.type(value).dtype == DType::kFloat32;
+}
+
+/// As of the operators of a file.
+bool counts(const Graph& graph, const Node& node) {
+  const auto is_real_here = [&](ValueId value) { return is_real(graph, value); };
+  return node.op != "Cast" &&
+         (std::any_of(node.inputs.begin(), node.inputs.end(), is_real_here) ||
+          std::any_of(node.outputs.begin(), node.outputs.end(), is_real_here));
 }
 
 }  // namespace
@@ -78,49 +124,72 @@ std::string layer_name(std::string_view node) {
 }
 
 std::vector<Verdict> verdicts(const SimulatedGraph& simulated) {
+  const QuantTable table = any_table(simulated);
+  return verdicts(simulated, table, lower(simulated, table));
+}
+
+std::vector<Verdict> verdicts(const SimulatedGraph& simulated, const QuantTable& table,
+                              const Graph& integer) {
   const Target& target = simulated.target;
-  std::map<std::string, Verdict> of_layers;
-  const Graph integer = lower(simulated, any_table(simulated));
+  std::map<std::string, Verdict> of_file;
   for (Verdict& verdict : verdicts(export_form(integer, Form::kQdq, target), target)) {
-    of_layers.emplace(layer_name(verdict.node), std::move(verdict));
+    of_file.emplace(verdict.node, std::move(verdict));
   }
+  const auto reasons = decided_reasons(simulated, table);
+  const auto dynamic = dynamic_products(simulated, table);
   const Graph& graph = simulated.source;
-  std::map<std::string, std::string> joined;  // node and what it is part of
-  for (const Region& region : simulated.regions) {
-    for (const NodeId id : region.match.nodes()) {
-      joined.emplace(graph.node(id).name, region.pattern->name);
-    }
-    for (const NodeId id : fused_activations(graph, region)) {
-      joined.emplace(graph.node(id).name, region.pattern->name);
-    }
-  }
-  std::map<std::string, std::string> kept;
-  for (const KeptFloat& each : simulated.kept_float) {
-    kept.emplace(each.node, each.reason);
-  }
   std::vector<Verdict> result;
   for (const NodeId id : graph.topological_order()) {
     const Node& node = graph.node(id);
-    if (!computes_on_reals(graph, node)) {
+    if (!counts(graph, node)) {
       continue;
     }
-    Verdict verdict{.node = node.name, .op = node.op, .runs_as = {}, .because = {}};
-    if (const auto reason = kept.find(node.name); reason != kept.end()) {
-      verdict.because = reason->second;
-    } else if (const auto found = of_layers.find(node.name); found != of_layers.end()) {
-      verdict.runs_as = found->second.runs_as;
-      verdict.because = found->second.because;
-    } else {
+    const auto found = of_file.find(layer_name(node.name));
+    Verdict& verdict = result.emplace_back();
+    if (dynamic.contains(node.name)) {
+      verdict.runs_as = node.op == "Conv" ? "ConvInteger" : "MatMulInteger";
+    } else if (found == of_file.end()) {
       verdict.runs_as = "part of its neighbour";
+      verdict.is_part = true;
+    } else {
+      verdict = found->second;
     }
-    if (const auto whole = joined.find(node.name);
-        whole != joined.end() && !is_product(node) && !verdict.because.empty()) {
-      verdict.runs_as = "part of " + whole->second;
-      verdict.because.clear();
+    verdict.node = node.name;
+    verdict.op = node.op;
+    if (const auto why = reasons.find(node.name); why != reasons.end() && verdict.in_float()) {
+      verdict.because = why->second.reason;
+      verdict.detail = why->second.detail;
     }
-    result.push_back(std::move(verdict));
   }
   return result;
+}
+
+OperatorCount count_operators(std::span<const Verdict> verdicts) {
+  OperatorCount count;
+  for (const Verdict& verdict : verdicts) {
+    count.all += verdict.is_part ? 0U : 1U;
+    count.on_integers += verdict.is_part || verdict.in_float() ? 0U : 1U;
+  }
+  return count;
+}
+
+std::vector<FloatGroup> float_groups(std::span<const Verdict> verdicts) {
+  std::vector<FloatGroup> groups;
+  std::map<std::string, std::size_t> known;
+  for (const Verdict& verdict : verdicts) {
+    if (!verdict.in_float()) {
+      continue;
+    }
+    const auto [entry, is_new] = known.emplace(verdict.because, groups.size());
+    if (is_new) {
+      groups.push_back({verdict.because, {}});
+    }
+    groups[entry->second].operators.push_back(&verdict);
+  }
+  std::stable_sort(groups.begin(), groups.end(), [](const FloatGroup& a, const FloatGroup& b) {
+    return a.operators.size() > b.operators.size();
+  });
+  return groups;
 }
 
 }  // namespace tare

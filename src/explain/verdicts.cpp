@@ -5,6 +5,7 @@
 #include "explain/qdq_view.h"
 #include "graph/affine_ops.h"
 #include "graph/product.h"
+#include "graph/spelled_in_parts.h"
 #include "simulate/target_operator.h"
 
 #include <algorithm>
@@ -22,24 +23,47 @@ class Judge {
     std::vector<Verdict> result;
     for (const NodeId id : graph.topological_order()) {
       const Node& node = graph.node(id);
-      if (!view_.is_conversion(node) &&
-          (computes_on_reals(node) || acts_on_storage(node) || multiplies_integers(node))) {
-        const std::string because = obstacle(node);
+      if (!counts(node)) {
+        continue;
+      }
+      Verdict& verdict = result.emplace_back();
+      verdict.node = layer_name(node.name);
+      verdict.op = node.op;
+      if (is_part(node)) {
+        verdict.runs_as = "part of its neighbour";
+        verdict.is_part = true;
+        continue;
+      }
+      const Obstacle found = obstacle(node);
+      verdict.because = found.reason;
+      verdict.detail = found.detail;
+      if (found.reason.empty()) {
         const TargetOperator* row = find_operator(target_, graph, node);
-        const std::string& kernel = row != nullptr ? row->runs_as : node.op;
-        result.push_back({node.name, node.op, because.empty() ? kernel : "", because});
+        verdict.runs_as = row != nullptr ? row->runs_as : node.op;
       }
     }
     return result;
   }
 
  private:
-  bool computes_on_reals(const Node& node) const {
+  /// Why a node runs on floats; empty when it does not.
+  struct Obstacle {
+    std::string reason;
+    std::string detail{};
+  };
+
+  static bool is_real(const Graph& graph, ValueId value) {
+    return value && graph.constant(value) == nullptr &&
+           graph.type(value).dtype == DType::kFloat32;
+  }
+
+  bool counts(const Node& node) const {
     const Graph& graph = view_.graph();
-    return std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId value) {
-      return value && graph.constant(value) == nullptr &&
-             graph.type(value).dtype == DType::kFloat32;
-    });
+    const auto is_real_here = [&](ValueId value) { return is_real(graph, value); };
+    return !view_.is_conversion(node) && node.op != "Cast" &&
+           (std::any_of(node.inputs.begin(), node.inputs.end(), is_real_here) ||
+            std::any_of(node.outputs.begin(), node.outputs.end(), is_real_here) ||
+            acts_on_storage(node) || multiplies_integers(node));
   }
 
   /// Such a node has no conversions of its own, or none any more.
@@ -55,40 +79,42 @@ class Judge {
     return node.op == "MatMulInteger" || node.op == "ConvInteger";
   }
 
-  /// Why a node runs on floats; empty when it does not.
-  std::string obstacle(const Node& node) const {
+  Obstacle obstacle(const Node& node) const {
     const Graph& graph = view_.graph();
     const TargetOperator* row = find_operator(target_, graph, node);
     if (multiplies_integers(node)) {
-      return "";
+      return {};
     }
     if (row == nullptr && !target_.operators.empty()) {
-      return "the target has no integer kernel for it";
+      return {"the target has no integer kernel for it", node.op};
     }
     if (!is_product(node) && find_affine_op(graph, node) == nullptr) {
-      return "it has no form on integers";
+      return {"it has no form on integers", node.op};
     }
-    if (is_fused(node) || acts_on_storage(node)) {
-      return "";
+    if (acts_on_storage(node)) {
+      return {};
     }
     if (const int block = weight_block(node); block != 0) {
-      return "its weights are in blocks of " + std::to_string(block) +
-             ", which only floats add up";
+      return {"its weights are in blocks of " + std::to_string(block) +
+              ", which only floats add up"};
     }
     for (const ValueId operand : view_.data_operands(node)) {
       if (view_.dequantized(operand) == nullptr) {
-        return "operand '" + layer_name(graph.name(operand)) + "' is real";
+        return {"its input is float", "'" + layer_name(graph.name(operand)) + "'"};
       }
     }
+    if (graph.opset < first_opset_of(node.op)) {
+      return {"the file spells it with several operators, which are float", node.op};
+    }
     if (const auto wide = wide_storage(node); wide && !takes(*wide, row)) {
-      return row != nullptr ? "the target computes on 16-bit values in float"
-                            : "the target has no activations of 16 bits";
+      return {row != nullptr ? "the target computes on 16-bit values in float"
+                             : "the target has no activations of 16 bits"};
     }
     if (is_product(node)) {
       return obstacle_of_product(node, row);
     }
     return view_.quantize_after(node.outputs[0]) != nullptr || reads_only_order(node)
-               ? ""
+               ? Obstacle{}
                : read_as_real(node);
   }
 
@@ -119,26 +145,26 @@ class Judge {
                           : std::find(types.begin(), types.end(), wide) != types.end();
   }
 
-  std::string obstacle_of_product(const Node& node, const TargetOperator* row) const {
+  Obstacle obstacle_of_product(const Node& node, const TargetOperator* row) const {
     constexpr std::size_t kBias = 2;
     const QuantParams* weight = view_.dequantized(node.inputs[1]);
     if (weight->bits > 0 && !target_.packs_weights) {
-      return "its weights have 4 bits in the file, which the target makes floats of";
+      return {"its weights have 4 bits in the file, which the target makes floats of"};
     }
     const bool has_bias = node.inputs.size() > kBias && node.inputs[kBias];
     if (has_bias && !target_.float_bias && view_.dequantized(node.inputs[kBias]) == nullptr) {
-      return "its bias is real";
+      return {"its bias is real"};
     }
     if (row != nullptr && row->quantized_result &&
         view_.quantize_after(node.outputs[0]) == nullptr) {
       return read_as_real(node);
     }
-    return "";
+    return {};
   }
 
-  std::string read_as_real(const Node& node) const {
-    return "its result '" + layer_name(view_.graph().name(node.outputs[0])) +
-           "' is read as real values";
+  Obstacle read_as_real(const Node& node) const {
+    return {"its result is read as real values",
+            "'" + layer_name(view_.graph().name(node.outputs[0])) + "'"};
   }
 
   bool reads_only_order(const Node& node) const {
@@ -146,16 +172,41 @@ class Judge {
     return row != nullptr && row->rule == AffineRule::kCompares;
   }
 
+  bool is_part(const Node& node) const {
+    return node.op == "Add" ? joins_convolution(node)
+                            : (node.op == "Relu" || node.op == "Clip") && joins_neighbour(node);
+  }
+
   /// A Relu or Clip whose effect the Quantize after it has, or the kernel before it.
-  bool is_fused(const Node& node) const {
+  bool joins_neighbour(const Node& node) const {
     const Graph& graph = view_.graph();
-    if (node.op != "Relu" && node.op != "Clip") {
-      return false;
+    if (acts_on_storage(node)) {
+      return true;  // saturates, wherever the file has it
     }
     const auto producer = graph.producer(node.inputs[0]);
-    return producer && graph.single_use(node.inputs[0]) &&
-           view_.quantize_after(node.outputs[0]) != nullptr &&
-           obstacle(graph.node(*producer)).empty();
+    if (!producer || !graph.single_use(node.inputs[0])) {
+      return false;
+    }
+    const Node& before = graph.node(*producer);
+    return view_.quantize_after(node.outputs[0]) != nullptr ||
+           (target_.merges_activations && is_product(before) &&
+            obstacle(before).reason.empty());
+  }
+
+  /// A residual that the target's convolution on integers adds.
+  bool joins_convolution(const Node& node) const {
+    const auto& patterns = target_.patterns;
+    if (std::find(patterns.begin(), patterns.end(), "conv_add") == patterns.end()) {
+      return false;
+    }
+    const auto is_sum = [this](ValueId operand) {
+      const Graph& graph = view_.graph();
+      const auto producer = operand ? graph.producer(operand) : std::nullopt;
+      return producer && graph.node(*producer).op == "Conv" && graph.single_use(operand) &&
+             obstacle(graph.node(*producer)).reason.empty();
+    };
+    return (is_sum(node.inputs[0]) && view_.dequantized(node.inputs[1]) != nullptr) ||
+           (is_sum(node.inputs[1]) && view_.dequantized(node.inputs[0]) != nullptr);
   }
 
   QdqView view_;

@@ -194,6 +194,11 @@ Source describe(const Handle& file, hdf5::NamedDataset named) {
   require_written(source.dataset, space, shape, chunk);
   if (is_integer(source.stored)) {
     source.normalization = normalization_of(source.dataset, shape);
+    const std::vector<float>& std = source.normalization.std;
+    // Some write a `std` of 1 as the inverse of a rounded factor.
+    source.input.scaled_bytes =
+        size_of(source.stored) == 1 &&
+        std::any_of(std.begin(), std.end(), [](float x) { return std::abs(x - 1) > 0.01F; });
   }
   source.samples = static_cast<std::size_t>(shape[0]);
   source.input.shape.assign(shape.begin() + 1, shape.end());

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace tare {
 namespace {
@@ -65,6 +68,7 @@ Graph pad_storage(Graph qdq) {
   if (qdq.opset < kOfAnyType) {
     return qdq;
   }
+  std::vector<std::pair<NodeId, std::string>> renamed;
   for (const NodeId id : qdq.topological_order()) {
     const Node node = qdq.node(id);
     const auto padded = node.op == "Pad" ? padded_storage(qdq, node) : std::nullopt;
@@ -82,8 +86,12 @@ Graph pad_storage(Graph qdq) {
     for (const ValueId result : padded->results) {
       qdq.replace_uses(result, qdq.node(direct).outputs[0]);
     }
+    renamed.emplace_back(direct, node.name);
   }
   qdq.erase_unused();
+  for (const auto& [node, name] : renamed) {
+    qdq.rename(node, name);  // now that the one it replaces is gone
+  }
   verify(qdq);
   return qdq;
 }

@@ -3,6 +3,7 @@
 #include "tare/error.h"
 
 #include "graph/packed.h"
+#include "graph/spelled_in_parts.h"
 #include "onnx/constants.h"
 #include "onnx/domains.h"
 #include "onnx/names.h"
@@ -25,7 +26,6 @@ constexpr int kOldest = 13;
 constexpr int kNewestOfLibrary = 17;
 constexpr int kAxesAreOperands = 18;  // of reductions; Split wants the number of its results
 constexpr int kGridSampleModes = 20;
-constexpr int kGelu = 20;
 
 /// Operands up to the last one that is there: engines count those that are listed.
 std::span<const ValueId> listed_operands(const Node& node) {
@@ -80,7 +80,7 @@ bool is_reduction_with_attribute(const Node& node) {
 }  // namespace
 
 int oldest_opset(const Graph& graph, const Node& node) {
-  if (node.op == "Gelu" || node.op == "Rsqrt" || !domain_of(node.op).empty()) {
+  if (first_opset_of(node.op) > 0 || !domain_of(node.op).empty()) {
     return kOldest;  // spelled out where it does not exist; not one of ONNX
   }
   if (has_newer_storage(graph, node)) {
@@ -110,7 +110,7 @@ NodeExporter::NodeExporter(const Graph& graph, int opset, ExportedModel& model)
 }
 
 void NodeExporter::add(const Node& node) {
-  if (node.op == "Gelu" && opset_ < kGelu) {
+  if (node.op == "Gelu" && opset_ < first_opset_of(node.op)) {
     add_gelu(node);
   } else if (node.op == "Rsqrt") {
     add_rsqrt(node);

@@ -6,7 +6,6 @@
 #include "pipeline/try_changes.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 namespace tare {
@@ -33,10 +32,13 @@ std::vector<ProductSums> sums_of_first(const Graph& integer, const Dataset& data
 Report compare(const Graph& prepared, const Graph& equalized, const Graph& integer,
                const ChannelFactors& factors, const Dataset& data, const Target& target,
                CompareFacts facts, const Toolkit& toolkit, const CompareOptions& options) {
-  const std::vector<ProductSums> sums = sums_of_first(integer, data, options);
+  std::vector<ProductSums> sums;
+  if (!options.brief) {
+    sums = sums_of_first(integer, data, options);
+    facts.metrics = toolkit.metrics;
+  }
   facts.sums = sums;
   facts.calibrators = toolkit.calibrators;
-  facts.metrics = toolkit.metrics;
   facts.equalized = {&equalized, divisors(prepared, factors)};
   Report report = compare(prepared, integer, data, facts, options);
   report.target = target.name;
@@ -44,23 +46,12 @@ Report compare(const Graph& prepared, const Graph& equalized, const Graph& integ
     report.equalized.push_back(value);
   }
   diagnose(report);
-  try_changes(prepared, ChangeableNetwork(equalized, integer), data, options.threads,
-              options.samples, report);
+  if (!options.brief) {
+    try_changes(prepared, ChangeableNetwork(equalized, integer), data, options.threads,
+                options.samples, report);
+    propose_worst_layers(report);
+  }
   return report;
-}
-
-/// A file only shows that operators read real values; who left them in float knows why.
-void say_why(const std::vector<KeptFloat>& kept_float, std::vector<Verdict>& verdicts) {
-  std::map<std::string, std::string> reasons;
-  for (const KeptFloat& kept : kept_float) {
-    reasons.emplace(kept.node, kept.reason);
-  }
-  for (Verdict& verdict : verdicts) {
-    const auto found = reasons.find(layer_name(verdict.node));
-    if (found != reasons.end() && !verdict.because.empty()) {
-      verdict.because = found->second;
-    }
-  }
 }
 
 }  // namespace
@@ -72,7 +63,8 @@ Report compare_models(ComparedModels models, const Dataset& data, const Config& 
         .hint("the float model comes first, then the quantized one");
   }
   const Target target = read_target(config.target);
-  const std::vector<Verdict> all = verdicts(models.quantized, target);
+  const std::vector<Verdict> all = verdicts_of_file(models.quantized, target, toolkit);
+  const std::vector<Warning> warnings = audit_inputs(models.real, data, options.threads);
   const Graph prepared = prepare(std::move(models.real), toolkit);
   Graph integer = lower_quantized(std::move(models.quantized), config, toolkit);
   if (models.numerics) {
@@ -80,19 +72,29 @@ Report compare_models(ComparedModels models, const Dataset& data, const Config& 
   }
   return compare(prepared, equalize(prepared, models.factors),
                  with_interface_of(prepared, std::move(integer)), models.factors, data, target,
-                 {.verdicts = all, .sums = {}, .table = nullptr, .calibrators = {}}, toolkit,
-                 options);
+                 {.verdicts = all,
+                  .sums = {},
+                  .table = nullptr,
+                  .calibrators = {},
+                  .metrics = {},
+                  .equalized = {},
+                  .warnings = warnings},
+                 toolkit, options);
 }
 
 Report compare_result(const QuantizeResult& result, const Dataset& data, const Toolkit& toolkit,
                       const CompareOptions& options) {
-  const Target& target = result.simulated.target;
-  std::vector<Verdict> all = verdicts(export_form(result.integer, Form::kQdq, target), target);
-  say_why(result.simulated.kept_float, all);
+  const std::vector<Verdict> all = verdicts_of(result);
   const Graph integer = with_numerics(result.integer, Numerics::kOnnxRuntime);
   return compare(result.prepared, result.simulated.source, integer, result.factors, data,
-                 target,
-                 {.verdicts = all, .sums = {}, .table = &result.table, .calibrators = {}},
+                 result.simulated.target,
+                 {.verdicts = all,
+                  .sums = {},
+                  .table = &result.table,
+                  .calibrators = {},
+                  .metrics = {},
+                  .equalized = {},
+                  .warnings = result.audit.warnings},
                  toolkit, options);
 }
 

@@ -5,8 +5,10 @@
 #include "pipeline/stages.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <string>
+#include <utility>
 
 namespace tare {
 
@@ -14,8 +16,17 @@ Graph prepare(Graph graph, const Toolkit& toolkit, std::vector<RewriteEvent>* lo
   return rewrite(std::move(graph), toolkit.rules, log);
 }
 
-QuantizeResult quantize(const Graph& model, const Dataset& data, const Config& config,
-                        const Toolkit& toolkit, const CalibrateOptions& options) {
+namespace {
+
+/// What is wrong with samples comes before what follows from it.
+void warn_first(std::vector<Warning> warnings, QuantizeResult& result) {
+  std::vector<Warning>& all = result.audit.warnings;
+  all.insert(all.begin(), std::make_move_iterator(warnings.begin()),
+             std::make_move_iterator(warnings.end()));
+}
+
+QuantizeResult quantized(const Graph& model, const Dataset& data, const Config& config,
+                         const Toolkit& toolkit, const CalibrateOptions& options) {
   Stages stages(model, config, toolkit);
   stages.equalize(data, options);
   stages.simulate();
@@ -29,6 +40,18 @@ QuantizeResult quantize(const Graph& model, const Dataset& data, const Config& c
   return stages.finish();
 }
 
+}  // namespace
+
+QuantizeResult quantize(const Graph& model, const Dataset& data, const Config& config,
+                        const Toolkit& toolkit, const CalibrateOptions& options) {
+  QuantizeResult result = quantized(model, data, config, toolkit, options);
+  warn_first(audit_sample_count(result.audit.samples), result);
+  if (!is_quantized(model)) {
+    warn_first(audit_inputs(model, data, options.threads), result);
+  }
+  return result;
+}
+
 QuantizeResult quantize(const Graph& model, const Statistics& statistics, const Config& config,
                         const Toolkit& toolkit) {
   Stages stages(model, config, toolkit);
@@ -36,7 +59,9 @@ QuantizeResult quantize(const Graph& model, const Statistics& statistics, const 
   stages.decide("calibrating", [&](const SimulatedGraph& simulated, CalibrationAudit& audit) {
     return choose(simulated, statistics, toolkit.calibrators, &audit);
   });
-  return stages.finish();
+  QuantizeResult result = stages.finish();
+  warn_first(audit_sample_count(statistics.samples), result);
+  return result;
 }
 
 QuantizeResult quantize(const Graph& model, const TableFile& file, const Config& config,
@@ -103,6 +128,20 @@ Graph lower_quantized(Graph model, const Config& config, const Toolkit& toolkit)
     check_fallback(config, integer, {});
     return integer;
   });
+}
+
+std::vector<Verdict> verdicts_of(const QuantizeResult& result) {
+  const Target& target = result.simulated.target;
+  if (is_quantized(result.prepared)) {
+    return verdicts(export_form(result.integer, Form::kQdq, target), target);
+  }
+  return verdicts(result.simulated, result.table, result.integer);
+}
+
+std::vector<Verdict> verdicts_of_file(Graph model, const Target& target,
+                                      const Toolkit& toolkit) {
+  // Files spell some operators with several; preparing puts them together again.
+  return verdicts(prepare(from_integer_operators(std::move(model)), toolkit), target);
 }
 
 Graph ready_to_run(Graph model, const Config& config, const Toolkit& toolkit) {

@@ -200,6 +200,13 @@ Tradeoff Stages::best_within(const Dataset& data, const CalibrateOptions& option
 QuantizeResult Stages::finish() {
   result_.integer = during("lowering", [&] { return lower(result_.simulated, result_.table); });
   if (is_quantized(result_.prepared)) {
+    result_.audit.warnings.push_back(
+        {"already_quantized", "model",
+         "is quantized already: its parameters stay, and " +
+             (result_.simulated.regions.empty()
+                  ? std::string("nothing else was quantized")
+                  : std::to_string(result_.simulated.regions.size()) +
+                        " more layers were quantized")});
     result_.integer =
         for_target(lower_quantized(to_qdq(result_.integer), config_, *toolkit_), target_);
   }

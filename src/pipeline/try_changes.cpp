@@ -100,6 +100,9 @@ void withdraw(Diagnosis& found) {
 
 /// What helps, then what nobody knows of, then what does not help.
 int rank(const Diagnosis& found) {
+  if (found.kind == "input_preparation") {
+    return -1;  // before that is mended nobody knows what helps
+  }
   return !found.tried ? 1 : helps(*found.tried) ? 0 : 2;
 }
 

@@ -13,6 +13,26 @@ Level level_of(double kept, double good, double fair) {
   return kept >= good ? Level::kGood : kept >= fair ? Level::kFair : Level::kPoor;
 }
 
+/// Of samples, of which a single one is no evidence.
+Level level_of(const Proportion& kept, double good, double fair) {
+  return kept.count + 1 >= kept.of
+             ? Level::kGood
+             : level_of(static_cast<double>(kept.count) / static_cast<double>(kept.of), good,
+                        fair);
+}
+
+std::string_view adjective(Judged judged) {
+  switch (judged) {
+    case Judged::kCalibration:
+      return "calibration ";
+    case Judged::kHeldOut:
+      return "held-out ";
+    case Judged::kGiven:
+      break;
+  }
+  return "";
+}
+
 /// Labels and the top class say what counts, whichever looks worse; where there are no classes
 /// the error does.
 void judge(Report& report) {
@@ -22,17 +42,19 @@ void judge(Report& report) {
     return;
   }
   const double sqnr = sqnr_of(worst->error);
-  std::string text = "On " + counted(report.samples, "sample") + " ";
+  std::string text =
+      "On " + counted(report.samples, std::string(adjective(report.judged)) + "sample") + " ";
   // 25 dB are errors of 6 %, 15 dB of 18 %.
   report.level = level_of(sqnr, 25, 15);
   if (worst->agreement) {
-    report.level = level_of(worst->agreement->share(), 0.95, 0.9);
+    report.level = level_of(*worst->agreement, 0.95, 0.9);
     text += "the top class is that of the float model for " +
             percent(worst->agreement->share()) + ", ";
   }
   if (report.accuracy && report.accuracy->real.count > 0) {
     // 99 % of the float accuracy is what MLPerf asks for.
-    const double kept = report.accuracy->quantized.share() / report.accuracy->real.share();
+    // Right answers of those that the float network has right.
+    const Proportion kept{report.accuracy->quantized.count, report.accuracy->real.count};
     report.level = std::max(report.level, level_of(kept, 0.99, 0.97));
     text += "accuracy is " + percent(report.accuracy->quantized.share()) + " against " +
             percent(report.accuracy->real.share()) + ", ";
@@ -41,6 +63,10 @@ void judge(Report& report) {
           : worst->error.sqnr ? "the output has an SQNR of " + decibels(sqnr)
                               : "the error of the output is not defined";
   report.verdict = text + ".";
+  if (!report.input_warnings.empty()) {
+    report.level = std::max(report.level, Level::kFair);
+    report.verdict += " The samples look wrongly prepared, and then this does not count.";
+  }
 }
 
 }  // namespace
@@ -49,12 +75,20 @@ void diagnose(Report& report) {
   judge(report);
   Findings findings(report);
   for (const auto find :
-       {find_infinities, find_masks, find_outlier_channels, find_weight_ranges,
-        find_bias_overflow, find_outliers, find_saturation, find_few_levels,
+       {find_wrong_inputs, find_infinities, find_masks, find_outlier_channels,
+        find_weight_ranges, find_bias_overflow, find_outliers, find_saturation, find_few_levels,
         find_narrow_accumulators, find_lossy_layers}) {
     find(findings);
   }
   report.diagnoses = findings.take();
+  propose_worst_layers(report);
+  if (report.level == Level::kGood) {
+    // What does not show in the results is not severe.
+    constexpr double kModerate = 0.66;
+    for (Diagnosis& found : report.diagnoses) {
+      found.severity = std::min(found.severity, kModerate);
+    }
+  }
 }
 
 }  // namespace tare

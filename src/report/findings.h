@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tare {
@@ -42,7 +43,10 @@ class Findings {
   void add(const PointReport&, Explanation, double sqnr);
   void add(const LayerReport&, Explanation, double sqnr);
 
-  /// The most severe first.
+  /// One that is about no single point or layer.
+  void add(Diagnosis found) { found_.push_back(std::move(found)); }
+
+  /// The most severe first, of equal ones what was added first.
   std::vector<Diagnosis> take();
 
  private:
@@ -55,6 +59,7 @@ class Findings {
 };
 
 // Each looks for one kind of trouble.
+void find_wrong_inputs(Findings&);
 void find_masks(Findings&);
 void find_outlier_channels(Findings&);
 void find_outliers(Findings&);

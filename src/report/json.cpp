@@ -217,7 +217,10 @@ std::string report_json(const Report& report) {
       {"float_model", model(report.real)},
       {"quantized_model", std::move(quantized)},
       {"target", report.target},
-      {"data", {{"file", report.data}, {"samples", report.samples}}},
+      {"data",
+       {{"file", report.data},
+        {"samples", report.samples},
+        {"judged_on", name_of(report.judged)}}},
       {"equalized", report.equalized},
       {"verdict", {{"level", name_of(report.level)}, {"text", report.verdict}}},
       {"output", worst == nullptr ? Json() : output(*worst)},
@@ -230,7 +233,10 @@ std::string report_json(const Report& report) {
       {"samples", each(report.worst_samples, sample)},
       {"diagnosis", each(report.diagnoses, diagnosis)},
       {"float_operators", each(report.float_operators, [](const FloatOperator& entry) {
-         return Json{{"name", entry.name}, {"op", entry.op}, {"because", entry.because}};
+         return Json{{"name", entry.name},
+                     {"op", entry.op},
+                     {"because", entry.because},
+                     {"detail", text_or_null(entry.detail)}};
        })}};
   return to_text(json);
 }

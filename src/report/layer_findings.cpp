@@ -75,7 +75,7 @@ void find_weight_ranges(Findings& findings) {
     }
     const std::string poor = counted(spread.poor, "channel") + " of " +
                              std::to_string(layer.weight->channels.size()) +
-                             " kept to less than " + decibels(kPoorChannel);
+                             " have an SQNR below " + decibels(kPoorChannel);
     if (layer.weight->axis) {
       findings.add(layer,
                    keep_float("weight_error", layer,

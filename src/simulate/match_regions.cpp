@@ -134,7 +134,8 @@ class Matcher {
         continue;
       }
       const Match& match = regions[i].match;
-      result_.kept_float.push_back({graph_.node(match.root()).name, placements[i].reason});
+      result_.kept_float.push_back(
+          {graph_.node(match.root()).name, placements[i].reason, placements[i].detail});
       for (const NodeId id : match.nodes()) {
         claimed_.erase(id);
       }

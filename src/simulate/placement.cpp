@@ -53,8 +53,9 @@ struct Cost {
 /// What keeps an operator of a region in float, or makes it worth its while not to be.
 class RegionCosts {
  public:
-  RegionCosts(const Graph& graph, const Settings& settings)
-      : graph_(graph), settings_(settings) {}
+  /// Small weights are worth some time; where it is about time alone that gain does not count.
+  RegionCosts(const Graph& graph, const Settings& settings, bool counts_gain = true)
+      : graph_(graph), settings_(settings), counts_gain_(counts_gain) {}
 
   Cost of(NodeId id) const {
     const Node& node = graph_.node(id);
@@ -79,7 +80,7 @@ class RegionCosts {
       sum.floats += cost.floats;
       sum.known &= cost.known || !is_product(graph_.node(id));
     }
-    if (!region.pattern->follows_neighbours) {
+    if (counts_gain_ && !region.pattern->follows_neighbours) {
       sum.floats += settings_.target().least_gain;
     }
     return sum;
@@ -103,26 +104,27 @@ class RegionCosts {
   }
 
   /// Why it stays in float.
-  std::string reason(const Region& region) const {
+  Placement in_float(const Region& region) const {
     if (computes_wide_in_float(region)) {
-      return "the target computes on 16-bit values in float";
+      return {false, "the target computes on 16-bit values in float"};
     }
     if (region.pattern->follows_neighbours) {
-      return "what it reads or what reads it is float, so converting would cost more than it "
-             "saves";
+      return {false,
+              "what it reads or what reads it is float, so converting would cost more than it "
+              "saves"};
     }
     const Cost cost = of(region);
     std::ostringstream text;
     text.precision(3);
-    text << "integers would not pay: about " << cost.integers / 1e3
-         << " us and conversions, against "
-         << (cost.floats - settings_.target().least_gain) / 1e3 << " us in float";
-    return text.str();
+    text << (cost.floats - settings_.target().least_gain) / 1e3 << " us against "
+         << cost.integers / 1e3 << " us and conversions";
+    return {false, "float is faster", text.str()};
   }
 
  private:
   const Graph& graph_;
   const Settings& settings_;
+  bool counts_gain_;
 };
 
 }  // namespace
@@ -131,11 +133,12 @@ class RegionCosts {
 class PlacementStatement {
  public:
   PlacementStatement(const Graph& graph, const Settings& settings,
-                     std::span<const Region> regions, PlacementProblem& problem)
+                     std::span<const Region> regions, PlacementProblem& problem,
+                     bool counts_gain = true)
       : graph_(graph),
         settings_(settings),
         regions_(regions),
-        costs_(graph, settings),
+        costs_(graph, settings, counts_gain),
         outputs_(graph.outputs().begin(), graph.outputs().end()),
         problem_(problem),
         cut_(problem.cut_) {}
@@ -144,6 +147,33 @@ class PlacementStatement {
     for (const Region& region : regions_) {
       place_region(region);
     }
+    place_others();
+    finish();
+  }
+
+  /// Where no region runs on integers, nothing does.
+  void write_fixed(const std::vector<bool>& on_integers) {
+    for (std::size_t i = 0; i < regions_.size(); ++i) {
+      const std::size_t side = add_region(regions_[i]);
+      add_cost(side, costs_.of(regions_[i]));
+      fix(side, on_integers[i]);
+    }
+    place_others();
+    if (std::find(on_integers.begin(), on_integers.end(), true) == on_integers.end()) {
+      for (const auto& [id, side] : side_) {
+        fix(side, false);
+      }
+    }
+    finish();
+  }
+
+ private:
+  void fix(std::size_t side, bool on_integers) {
+    tie(on_integers ? cut_.source() : side, on_integers ? side : cut_.sink());
+  }
+
+  /// What may be either without being part of a region.
+  void place_others() {
     for (const NodeId id : graph_.topological_order()) {
       const AffineOp* row = find_affine_op(graph_, graph_.node(id));
       if (!side_.contains(id) && row != nullptr &&
@@ -154,6 +184,9 @@ class PlacementStatement {
         add_cost(side_[id], costs_.of(id));
       }
     }
+  }
+
+  void finish() {
     for (const ValueId value : graph_.values()) {
       convert(value);
     }
@@ -172,8 +205,8 @@ class PlacementStatement {
     }
   }
 
- private:
-  void place_region(const Region& region) {
+  /// Its nodes get one side.
+  std::size_t add_region(const Region& region) {
     const std::size_t side = cut_.add_node();
     for (const NodeId id : region.match.nodes()) {
       side_[id] = side;
@@ -186,6 +219,11 @@ class PlacementStatement {
     if (settings_.needs_quantized_result(region.match)) {
       stores_.insert(last);
     }
+    return side;
+  }
+
+  void place_region(const Region& region) {
+    const std::size_t side = add_region(region);
     const Cost cost = costs_.of(region);
     const bool is_demanded = settings_.demands_integers(region);
     if (is_demanded) {
@@ -318,6 +356,12 @@ PlacementProblem::PlacementProblem(const Graph& graph, const Settings& settings,
   PlacementStatement(graph, settings, regions, *this).write();
 }
 
+PlacementProblem::PlacementProblem(const Graph& graph, const Settings& settings,
+                                   std::span<const Region> regions,
+                                   const std::vector<bool>& on_integers) {
+  PlacementStatement(graph, settings, regions, *this, false).write_fixed(on_integers);
+}
+
 void PlacementProblem::raise(const std::string& name, double nanoseconds,
                              MinCut::Flow& flow) const {
   if (const auto found = priced_.find(name); found != priced_.end()) {
@@ -381,6 +425,13 @@ double PlacementProblem::nanoseconds_without(std::span<const std::string> names,
   return nanoseconds(solution) + static_cast<double>(longer) / 1e3;
 }
 
+double predicted_nanoseconds(const Graph& graph, const Settings& settings,
+                             std::span<const Region> regions,
+                             const std::vector<bool>& on_integers) {
+  const PlacementProblem problem(graph, settings, regions, on_integers);
+  return problem.nanoseconds(problem.cut().solve());
+}
+
 std::vector<Placement> place(const Graph& graph, const Settings& settings,
                              std::span<const Region> regions) {
   const PlacementProblem problem(graph, settings, regions);
@@ -388,9 +439,8 @@ std::vector<Placement> place(const Graph& graph, const Settings& settings,
   const RegionCosts costs(graph, settings);
   std::vector<Placement> result(regions.size());
   for (std::size_t i = 0; i < regions.size(); ++i) {
-    result[i].on_integers = problem.on_integers(i, solution);
-    if (!result[i].on_integers) {
-      result[i].reason = costs.reason(regions[i]);
+    if (!problem.on_integers(i, solution)) {
+      result[i] = costs.in_float(regions[i]);
     }
   }
   return result;

@@ -16,7 +16,8 @@ namespace tare {
 /// Where a region runs on integers, or why it does not.
 struct Placement {
   bool on_integers = true;
-  std::string reason;  ///< empty on integers
+  std::string reason{};  ///< empty on integers; this and the next as in KeptFloat
+  std::string detail{};
 };
 
 /// For each region of a graph whether it runs on integers, so that the target takes the least
@@ -25,12 +26,21 @@ struct Placement {
 /// integers.
 std::vector<Placement> place(const Graph&, const Settings&, std::span<const Region>);
 
+/// What the target takes for all that may be either where these regions run on integers and the
+/// others in float, conversions included, and nothing else does where none of them do. By the
+/// same costs.
+double predicted_nanoseconds(const Graph&, const Settings&, std::span<const Region>,
+                             const std::vector<bool>& on_integers);
+
 /// The same as a problem that is stated once, and solved for any prices. Prices, of a value or
 /// weight, are nanoseconds that are paid in addition, but not counted, where it is quantized.
 /// A solution says of each node of the cut whether it is on integers.
 class PlacementProblem {
  public:
   PlacementProblem(const Graph&, const Settings&, std::span<const Region>);
+  /// With only one way for the regions, whatever is best.
+  PlacementProblem(const Graph&, const Settings&, std::span<const Region>,
+                   const std::vector<bool>& on_integers);
 
   const MinCut& cut() const { return cut_; }
   /// Lets `flow` have one more price.

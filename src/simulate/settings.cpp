@@ -85,7 +85,7 @@ std::string Settings::float_reason(const Node& node) const {
     return found->second;
   }
   if (float_nodes_.contains(node.name)) {
-    return "the error of integers here is not worth the time that they save";
+    return "too much accuracy lost for the time that integers save";
   }
   if (rule(node).keep_float.value_or(false)) {
     return "the configuration keeps it in float";

@@ -117,20 +117,6 @@ TEST(DeadChannels, AreThoseThatWereNeverAnythingButZero) {
   EXPECT_EQ(dead_channels("v", later)->what, "1 of 3 channels are always 0: 1");
 }
 
-TEST(UnnormalizedInput, HoldsWholeNumbersOfABytesRangeOnly) {
-  const auto warning = unnormalized_input("image", summary_of({0, 17, 128, 255}));
-  ASSERT_TRUE(warning);
-  EXPECT_EQ(warning->where, "input 'image'");
-  EXPECT_EQ(warning->what,
-            "holds whole numbers in [0, 255] only, like pixels that were not normalized");
-  EXPECT_FALSE(unnormalized_input("image", summary_of({0, 17, 128.5F, 255})));
-  EXPECT_FALSE(unnormalized_input("image", summary_of({0.01F, 17, 128, 255})));
-  EXPECT_FALSE(unnormalized_input("image", summary_of({0, 17, 256})));
-  EXPECT_FALSE(unnormalized_input("image", summary_of({-1, 17, 25})));
-  EXPECT_FALSE(unnormalized_input("classes", summary_of({0, 3, 16})));
-  EXPECT_FALSE(unnormalized_input("image", summary_of({0, 0})));
-}
-
 TEST(RepeatedSamples, AreCountedAndTheFirstIsNamed) {
   EXPECT_FALSE(repeated_samples({}));
   EXPECT_FALSE(repeated_samples({{7, 0}, {8, 1}, {9, 2}}));
@@ -176,8 +162,8 @@ std::vector<std::string> words(const CalibrationAudit& audit) {
 TEST(CalibrationAudit, NoticesTheSameInBothSchedules) {
   const CalibrationAudit independent = audit_of(Schedule::kIndependent, 1);
   const CalibrationAudit sequential = audit_of(Schedule::kSequential, 1);
-  EXPECT_EQ(kinds(independent), (std::vector<std::string>{"dead_channels", "repeated_samples",
-                                                          "unnormalized_input"}));
+  EXPECT_EQ(kinds(independent),
+            (std::vector<std::string>{"dead_channels", "few_samples", "repeated_samples"}));
   EXPECT_EQ(kinds(sequential), kinds(independent));
   EXPECT_EQ(independent.samples, 9U);
   EXPECT_EQ(sequential.samples, 9U);

@@ -216,13 +216,13 @@ TEST(Verdicts, SayWhatAnOperatorRunsAsOrWhyItDoesNot) {
   const Target ort = read_target("ort-cpu");
   EXPECT_EQ(verdict(kClean, "conv", ort), "float: its bias is real");
   const std::string without_bias = with("Conv(%d, %w, %b)", "Conv(%d, %w)");
-  EXPECT_EQ(verdict(without_bias, "conv", ort), "float: its result 'c' is read as real values");
+  EXPECT_EQ(verdict(without_bias, "conv", ort), "float: its result is read as real values");
   const std::string quantized = without_bias +
                                 "\n%yq = QuantizeLinear(%y, %s, %z) : i8[1,2,4,4]\n"
                                 "%out = DequantizeLinear(%yq, %s, %z) : f32[1,2,4,4]";
-  EXPECT_EQ(verdict(quantized, "conv", ort), "float: its result 'c' is read as real values")
+  EXPECT_EQ(verdict(quantized, "conv", ort), "float: its result is read as real values")
       << "the graph hands out %y as well";
-  EXPECT_EQ(verdict(with("Conv(%d,", "Conv(%x,"), "conv", ort), "float: operand 'x' is real");
+  EXPECT_EQ(verdict(with("Conv(%d,", "Conv(%x,"), "conv", ort), "float: its input is float");
   EXPECT_EQ(verdict("conv: %y = Sinh(%x) : f32[1,1,4,4]", "conv", ort),
             "float: the target has no integer kernel for it");
   EXPECT_EQ(verdict(kClean, "conv", read_target("tensorrt")), "runs as Conv");

@@ -19,9 +19,10 @@ namespace {
 struct Job {
   std::string model;
   std::string output;
-  std::size_t samples = 0;   ///< of all ranks
-  std::size_t share = 0;     ///< of this one
-  CalibrationAudit audit{};  ///< of this one
+  std::size_t samples = 0;          ///< of all ranks
+  std::size_t share = 0;            ///< of this one
+  CalibrationAudit audit{};         ///< of this one
+  std::vector<Warning> warnings{};  ///< about inputs, then those of the audit
 };
 
 std::string part_of(const std::string& output, int rank) {
@@ -66,6 +67,12 @@ Statistics collect_share(const Options& options, const Console& console, const R
     nothing.model = model_digest(simulated.source);
     return nothing;
   }
+  if (ranks.own() == 0) {
+    job.warnings = audit_inputs(graph, *data, static_cast<int>(options.count("threads")));
+    for (Warning& warning : audit_sample_count(job.samples)) {
+      job.warnings.push_back(std::move(warning));
+    }
+  }
   Progress progress(console, "calibrating");
   return collect_resumably(simulated, *data,
                            {.threads = static_cast<int>(options.count("threads")),
@@ -100,7 +107,11 @@ int run(const Options& options, const Console& console) {
                       statistics.samples, counted(job.samples, "sample")));
       return Interrupt::exit_status();
     }
-    say_warnings(job.audit.warnings, spoken);
+    job.warnings.insert(job.warnings.end(), job.audit.warnings.begin(),
+                        job.audit.warnings.end());
+    if (ranks.own() == 0) {
+      say_warnings(job.warnings, spoken);
+    }
     write_statistics(output, statistics);
     if (!ranks.alone()) {
       ranks.wait();
@@ -119,7 +130,7 @@ int run(const Options& options, const Console& console) {
                                  {"samples", statistics.samples},
                                  {"data", fmt::format("{:x}", statistics.data)},
                                  {"values", statistics.values.size()},
-                                 {"warnings", warnings_json(job.audit.warnings)}}));
+                                 {"warnings", warnings_json(job.warnings)}}));
     } else {
       console.say(fmt::format("wrote statistics of {} on {} to {}\n",
                               counted(statistics.values.size(), "value"),

@@ -6,7 +6,8 @@
 
 #include "activity.h"
 #include "configuration.h"
-#include "rule_listing.h"
+#include "layout.h"
+#include "operators_text.h"
 #include "text.h"
 #include "verb.h"
 
@@ -18,6 +19,7 @@ namespace {
 
 struct Explanation {
   std::string target;
+  bool is_quantized = false;  ///< already
   std::vector<Verdict> verdicts;
   std::vector<LintFinding> findings;  ///< of a quantized model
   std::vector<RewriteEvent> events;   ///< of a float one: what preparing it did
@@ -35,8 +37,9 @@ Explanation explain(const Options& options) {
   Explanation result;
   result.target = config.target;
   if (is_quantized(model)) {
-    result.verdicts = verdicts(model, target);
+    result.is_quantized = true;
     result.findings = lint(model, target);
+    result.verdicts = verdicts_of_file(std::move(model), target, toolkit);
     return result;
   }
   const Graph prepared = prepare(model, toolkit, &result.events);
@@ -71,45 +74,78 @@ void select(const std::string& glob, Explanation& explanation) {
   std::erase_if(explanation.rules.nodes, other);
 }
 
+/// "11 of 14 operators run on integers on ort-cpu, 8 more are part of their neighbours", and of
+/// a quantized model what was done.
+std::string headline(const Explanation& explanation) {
+  const OperatorCount count = count_operators(explanation.verdicts);
+  std::string text = fmt::format("{} of {} operators run on integers on {}", count.on_integers,
+                                 count.all, explanation.target);
+  if (const std::size_t parts = explanation.verdicts.size() - count.all; parts > 0) {
+    text += fmt::format(", {} more {} of {}", parts, parts == 1 ? "is part" : "are part",
+                        parts == 1 ? "its neighbour" : "their neighbours");
+  }
+  text += "\n";
+  if (explanation.is_quantized) {
+    const std::string operators = integer_operators_text(explanation.verdicts);
+    text += wrapped("  the model is quantized already: " +
+                        (operators.empty() ? "nothing that this target runs on integers"
+                                           : operators),
+                    4) +
+            "\n";
+  }
+  return text;
+}
+
+std::string with_short_detail(const Verdict& verdict) {
+  return verdict.detail.empty() ? verdict.because
+                                : verdict.because + ": " + shortened(verdict.detail);
+}
+
 /// Without a name what preparing refused is left out: most of it is about nodes that need it
 /// not.
 std::string as_text(const Explanation& explanation, bool is_selected) {
   const std::string& target = explanation.target;
   const auto& all = explanation.verdicts;
-  const auto on_integers = std::count_if(
-      all.begin(), all.end(), [](const Verdict& verdict) { return verdict.because.empty(); });
-  std::string text = fmt::format("{} of {} operators run on integers on {}\n", on_integers,
-                                 all.size(), target);
-  constexpr std::size_t kWidest = 48;
+  std::string text = headline(explanation);
   std::size_t name_width = 0;
   std::size_t op_width = 0;
   for (const Verdict& verdict : all) {
-    name_width = std::max(name_width, std::min(kWidest, verdict.node.size()));
+    name_width = std::max(name_width, shortened(verdict.node).size());
     op_width = std::max(op_width, verdict.op.size());
   }
+  const std::size_t indent = name_width + op_width + 6;
   for (const Verdict& verdict : all) {
-    text += fmt::format(
-        "  {:<{}}  {:<{}}  {}\n", printable(verdict.node), name_width, printable(verdict.op),
-        op_width,
-        verdict.because.empty() ? verdict.runs_as : "float: " + printable(verdict.because));
+    text += wrapped(fmt::format("  {:<{}}  {:<{}}  {}", shortened(verdict.node), name_width,
+                                verdict.op, op_width,
+                                verdict.in_float() ? "float: " + with_short_detail(verdict)
+                                                   : verdict.runs_as),
+                    indent) +
+            "\n";
   }
   for (const LintFinding& finding : explanation.findings) {
-    text += fmt::format("{} wants: {}; {}: {}\n", target, finding.rule, printable(finding.node),
-                        printable(finding.what));
+    text += wrapped(fmt::format("{} wants: {}; {}: {}", target, finding.rule,
+                                shortened(finding.node), printable(finding.what)),
+                    2) +
+            "\n";
   }
   text += rules_text(explanation.rules, is_selected);
   for (const RewriteEvent& event : explanation.events) {
     if (event.reason.empty() || is_selected) {
-      text += fmt::format("rule {} at {}: {}\n", event.rule, printable(event.node),
-                          event.reason.empty() ? "applied" : printable(event.reason));
+      text += wrapped(fmt::format("rule {} at {}: {}", event.rule, shortened(event.node),
+                                  event.reason.empty() ? "applied" : event.reason),
+                      2) +
+              "\n";
     }
   }
   return text;
 }
 
 Json as_json(const std::string& model, const Explanation& explanation) {
+  const OperatorCount count = count_operators(explanation.verdicts);
   Json json{{"model", model},
             {"target", explanation.target},
+            {"is_quantized", explanation.is_quantized},
+            {"count", {{"on_integers", count.on_integers}, {"all", count.all}}},
             {"operators", Json::array()},
             {"findings", Json::array()},
             {"rules", Json::array()},
@@ -117,10 +153,11 @@ Json as_json(const std::string& model, const Explanation& explanation) {
   for (const Verdict& verdict : explanation.verdicts) {
     Json& entry =
         json["operators"].emplace_back(Json{{"node", verdict.node}, {"op", verdict.op}});
-    if (verdict.because.empty()) {
-      entry["runs_as"] = verdict.runs_as;
+    if (verdict.in_float()) {
+      entry["float_because"] = reason_text(verdict);
     } else {
-      entry["float_because"] = verdict.because;
+      entry["runs_as"] = verdict.runs_as;
+      entry["is_part"] = verdict.is_part;
     }
   }
   for (const LintFinding& finding : explanation.findings) {

@@ -6,165 +6,69 @@
 #include "activity.h"
 #include "configuration.h"
 #include "forms.h"
+#include "judged_samples.h"
 #include "outputs.h"
 #include "progress.h"
+#include "quantize_text.h"
 #include "report_files.h"
 #include "text.h"
 #include "verb.h"
 #include "warnings.h"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
-#include <map>
-#include <set>
+#include <optional>
 
 namespace tare::cli {
 namespace {
 
-/// What became of the operators, in the order of the graph.
-struct Summary {
-  struct Quantized {
-    std::string node;
-    std::string op;
-    std::string pattern;
-  };
-  std::vector<Quantized> quantized;
-  std::vector<KeptFloat> kept_float;
-  std::size_t points = 0;
-  struct Sums {
-    std::string node;
-    int bits = 0;  ///< that hold any of them
-  };
-  std::vector<Sums> sums;
+/// Judging is to take little of the time that quantizing does: so many samples for each that is
+/// judged by, at least a few, and never more than most.
+constexpr std::size_t kCalibratedForOne = 8;
+constexpr std::size_t kFewJudged = 8;
+constexpr std::size_t kMostJudged = 64;
+
+using Clock = std::chrono::steady_clock;
+
+struct Job {
+  std::string model;
+  std::string output;
+  std::size_t samples = 0;
 };
 
-std::string disabled_by(const std::string& point) {
-  return "the table disables '" + point + "'";
-}
-
-/// A table switches regions off by their points.
-KeptFloat disabled(const QuantizeResult& result, const Region& region) {
-  const auto point =
-      std::find_if(region.points.begin(), region.points.end(),
-                   [&](const std::string& name) { return !result.table.at(name).enabled; });
-  return {result.simulated.source.node(region.match.root()).name, disabled_by(*point)};
-}
-
-/// Regions may share nodes; each counts once.
-Summary summarize(const QuantizeResult& result) {
-  Summary summary;
-  summary.kept_float = result.simulated.kept_float;
+QuantizeSummary summarize(const QuantizeResult& result, const Job& job,
+                          const Configuration& configuration) {
+  QuantizeSummary summary;
+  summary.model = job.model;
+  summary.output = job.output;
+  summary.target = configuration.config.target;
+  summary.covers_all = configuration.config.objective.value_or(
+                           result.simulated.target.objective) == Objective::kCoverage;
+  summary.samples = job.samples;
+  summary.audit = result.audit;
+  summary.verdicts = verdicts_of(result);
+  summary.predicted =
+      predicted_time(result.simulated, result.table, configuration.toolkit.patterns);
   for (const auto& [name, point] : result.table) {
     summary.points += point.enabled ? 1 : 0;
   }
-  std::set<NodeId> seen;
+  const Graph& source = result.simulated.source;
   for (const Region& region : result.simulated.regions) {
-    if (!is_enabled(region, result.table)) {
-      summary.kept_float.push_back(disabled(result, region));
-      continue;
-    }
     for (const NodeId id : region.match.nodes()) {
-      if (seen.insert(id).second) {
-        const Node& node = result.simulated.source.node(id);
-        summary.quantized.push_back({node.name, node.op, std::string(region.pattern->name)});
-      }
+      summary.patterns.emplace(source.node(id).name, region.pattern->name);
     }
   }
   for (const DynamicProduct& product : result.simulated.dynamic) {
-    const Node& node = result.simulated.source.node(product.node);
-    if (result.table.at(product.weight).enabled) {
-      summary.quantized.push_back({node.name, node.op, "dynamic"});
-    } else {
-      summary.kept_float.push_back({node.name, disabled_by(product.weight)});
-    }
+    summary.patterns.emplace(source.node(product.node).name, "dynamic");
   }
   for (const ProductSums& sums : guaranteed_sums(result.integer)) {
     summary.sums.push_back(
         {layer_name(result.integer.node(sums.node).name), sums.range.bits()});
   }
+  summary.model_bytes = stored_bytes(job.model);
+  summary.output_bytes = stored_bytes(job.output);
   return summary;
-}
-
-/// "22 bits hold every sum; the widest are those of stem"
-std::string widest_sums(const Summary& summary) {
-  const auto widest = std::max_element(
-      summary.sums.begin(), summary.sums.end(),
-      [](const Summary::Sums& a, const Summary::Sums& b) { return a.bits < b.bits; });
-  return widest == summary.sums.end()
-             ? "none"
-             : fmt::format("{} bits hold any sum; the widest are those of {}", widest->bits,
-                           printable(widest->node));
-}
-
-/// "22: Conv 17, Add 4, Gemm 1"
-std::string by_operator(const Summary& summary) {
-  std::map<std::string, std::size_t> counts;
-  for (const Summary::Quantized& node : summary.quantized) {
-    ++counts[node.op];
-  }
-  std::string text = fmt::format("{}", summary.quantized.size());
-  const char* separator = ": ";
-  for (const auto& [op, count] : counts) {
-    text += fmt::format("{}{} {}", separator, op, count);
-    separator = ", ";
-  }
-  return text;
-}
-
-struct Job {
-  std::string model;
-  std::string output;
-  std::string target;
-  std::size_t samples = 0;
-  CalibrationAudit audit;
-  std::uintmax_t model_bytes = 0;
-  std::uintmax_t output_bytes = 0;
-};
-
-std::string as_text(const Job& job, const Summary& summary) {
-  std::string text = fmt::format("{} -> {}\n", printable(job.model), printable(job.output));
-  const auto row = [&](const char* name, const std::string& value) {
-    text += fmt::format("  {:<12}{}\n", name, value);
-  };
-  row("target", job.target);
-  row("samples", job.samples == 0 ? "none" : std::to_string(job.samples));
-  row("points", std::to_string(summary.points));
-  row("quantized", by_operator(summary));
-  row("accumulator", widest_sums(summary));
-  row("kept float", std::to_string(summary.kept_float.size()));
-  for (const KeptFloat& kept : summary.kept_float) {
-    text += fmt::format("    {}: {}\n", printable(kept.node), printable(kept.reason));
-  }
-  row("size",
-      fmt::format("{} -> {}", bytes_text(job.model_bytes), bytes_text(job.output_bytes)));
-  return text;
-}
-
-Json as_json(const Job& job, const Summary& summary) {
-  Json json{{"model", job.model},
-            {"output", job.output},
-            {"target", job.target},
-            {"samples", job.samples},
-            {"points", summary.points},
-            {"quantized", Json::array()},
-            {"kept_float", Json::array()},
-            {"accumulators", Json::array()},
-            {"calibration",
-             {{"samples", job.audit.samples},
-              {"data", fmt::format("{:x}", job.audit.data)},
-              {"warnings", warnings_json(job.audit.warnings)}}},
-            {"bytes", {{"model", job.model_bytes}, {"output", job.output_bytes}}}};
-  for (const Summary::Quantized& node : summary.quantized) {
-    json["quantized"].push_back(
-        {{"node", node.node}, {"op", node.op}, {"pattern", node.pattern}});
-  }
-  for (const KeptFloat& kept : summary.kept_float) {
-    json["kept_float"].push_back({{"node", kept.node}, {"reason", kept.reason}});
-  }
-  for (const Summary::Sums& sums : summary.sums) {
-    json["accumulators"].push_back({{"node", sums.node}, {"bits", sums.bits}});
-  }
-  return json;
 }
 
 bool has_source(const Options& options) {
@@ -187,8 +91,9 @@ void require_source(const Options& options, const Config& config) {
             "'--table'")
         .hint("'--set activations.dynamic=true' needs none");
   }
-  if (!options.has("data") && options.has("report")) {
-    throw Error(ErrorCode::kInvalidConfig, "quantize", "option '--report' needs '--data'")
+  if (!options.has("data") && !options.has("eval") && options.has("report")) {
+    throw Error(ErrorCode::kInvalidConfig, "quantize",
+                "option '--report' needs '--data' or '--eval'")
         .hint("'tare compare' makes a report of a model that is quantized already");
   }
   if (!options.has("data") && options.has("samples")) {
@@ -209,6 +114,7 @@ ReportFiles check_files(const Options& options, const Job& job) {
   CommandFiles files;
   files.reads_model(job.model);
   files.reads(options.text("data"));
+  files.reads(options.text("eval"));
   add_configuration(options, files);
   files.writes(job.output, Content::kModel);
   if (writes_statistics(options)) {
@@ -227,27 +133,28 @@ ReportFiles check_files(const Options& options, const Job& job) {
 }
 
 QuantizeResult from_data(const Options& options, const Console& console,
-                         const Configuration& configuration, Job& job) {
+                         const Configuration& configuration, const Dataset& data, Job& job) {
   const auto& [config, toolkit] = configuration;
-  const auto data = open_dataset(options.text("data"));
-  const Graph graph = load_model(job.model, config.dims, data.get());
-  const auto limit = static_cast<std::size_t>(config.samples.value_or(0));
-  job.samples = limit == 0 ? data->size() : std::min(limit, data->size());
+  const Graph graph = load_model(job.model, config.dims, &data);
+  job.samples = data.size();
   Progress progress(console, "calibrating");
   const CalibrateOptions pass{.threads = static_cast<int>(options.count("threads")),
-                              .samples = limit,
+                              .samples = 0,
                               .memory = config.memory,
                               .progress = progress.callback()};
   if (!options.has("stats")) {
-    return quantize(graph, *data, config, toolkit, pass);
+    return quantize(graph, data, config, toolkit, pass);
   }
   CalibrationAudit audit;
   const Statistics statistics =
-      collect(simulate_all(graph, config, toolkit), *data, pass, {}, &audit);
+      collect(simulate_all(graph, config, toolkit), data, pass, {}, &audit);
   write_statistics(options.text("stats"), statistics);
   QuantizeResult result = quantize(graph, statistics, config, toolkit);
   std::vector<Warning>& warnings = result.audit.warnings;
   warnings.insert(warnings.begin(), audit.warnings.begin(), audit.warnings.end());
+  for (Warning& warning : audit_inputs(graph, data, pass.threads)) {
+    warnings.push_back(std::move(warning));
+  }
   return result;
 }
 
@@ -275,30 +182,46 @@ QuantizeResult from_weights(const Configuration& configuration, const Job& job) 
   return quantize(load_model(job.model, config.dims, nullptr), config, toolkit);
 }
 
-/// What it cost on the samples that it was calibrated on.
-Report report_on(const QuantizeResult& result, const Options& options, const Console& console,
-                 const Configuration& configuration, const Job& job) {
-  const auto data = open_dataset(options.text("data"));
+/// How good it is. A report has all samples and figures, otherwise a few have to do.
+std::optional<Report> judge(const QuantizeResult& result, const JudgedSamples& samples,
+                            bool is_reported, const Options& options, const Console& console,
+                            const Configuration& configuration, const Job& job) {
+  const std::size_t available = samples.available();
+  std::size_t wanted = kMostJudged;
+  if (is_reported) {
+    wanted = available;
+  } else if (samples.kind() == Judged::kCalibration) {
+    wanted = std::clamp(available / kCalibratedForOne, kFewJudged, kMostJudged);
+  }
+  const auto data = samples.judging(wanted);
+  if (data == nullptr) {
+    return std::nullopt;
+  }
   Progress progress(console, "comparing");
-  Report report = compare_result(
-      result, *data, configuration.toolkit,
-      {.threads = static_cast<int>(options.count("threads")),
-       .samples = static_cast<std::size_t>(configuration.config.samples.value_or(0)),
-       .progress = progress.callback()});
-  name_files(job.model, job.output, options.text("data"), report);
+  Report report = compare_result(result, *data, configuration.toolkit,
+                                 {.threads = static_cast<int>(options.count("threads")),
+                                  .samples = 0,
+                                  .brief = !is_reported,
+                                  .judged = samples.kind(),
+                                  .progress = progress.callback()});
+  name_files(job.model, job.output, samples.file(), report);
   return report;
 }
 
 int run(const Options& options, const Console& console) {
+  const auto start = Clock::now();
   Job job;
   job.model = options.text("MODEL");
   job.output = options.text("output");
-  const Summary summary = during("quantizing '" + job.model + "'", [&] {
+  QuantizeSummary summary = during("quantizing '" + job.model + "'", [&] {
     const Configuration configuration = read_configuration(options);
     require_source(options, configuration.config);
     const ReportFiles report_files = check_files(options, job);
+    const JudgedSamples samples(
+        options, static_cast<std::size_t>(configuration.config.samples.value_or(0)));
+    const Dataset* data = samples.calibrating();
     const QuantizeResult result =
-        options.has("data")    ? from_data(options, console, configuration, job)
+        data != nullptr        ? from_data(options, console, configuration, *data, job)
         : options.has("stats") ? from_statistics(options, configuration, job)
         : options.has("table") ? from_table(options, configuration, job)
                                : from_weights(configuration, job);
@@ -306,17 +229,22 @@ int run(const Options& options, const Console& console) {
       write_table(options.text("table"), result);
     }
     write_model(result, job.output, form_of(options));
+    QuantizeSummary made = summarize(result, job, configuration);
+    made.quality =
+        judge(result, samples, !report_files.empty(), options, console, configuration, job);
+    made.judged_of = samples.available();
     if (!report_files.empty()) {
-      report_files.write(report_on(result, options, console, configuration, job));
+      report_files.write(*made.quality);
     }
-    job.target = configuration.config.target;
-    job.audit = result.audit;
-    job.model_bytes = stored_bytes(job.model);
-    job.output_bytes = stored_bytes(job.output);
-    return summarize(result);
+    return made;
   });
-  say_warnings(job.audit.warnings, console);
-  console.print(options.has("json") ? to_text(as_json(job, summary)) : as_text(job, summary));
+  summary.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  say_warnings(summary.audit.warnings, console);
+  if (options.has("json")) {
+    console.print(to_text(as_json(summary)));
+  } else if (!console.is_quiet()) {
+    console.print(as_text(summary));
+  }
   return 0;
 }
 
@@ -336,16 +264,20 @@ TARE_VERB(quantize) {
       output_flag("quantized model: ONNX"),
       form_flag(),
       report_flag()};
+  append(flags, judging_flags());
   append(flags, calibrating_flags());
-  return {.summary = "calibrate a float model on samples and rewrite it to int8",
-          .arguments = {{"MODEL", "float model: ONNX or TensorFlow Lite"}},
-          .flags = std::move(flags),
-          .examples = {"tare quantize model.onnx --data samples.h5 -o model.int8.onnx",
-                       "tare quantize model.onnx --data samples.h5 -o model.int8.onnx --config "
-                       "my.yaml --set activations.calibrator=percentile",
-                       "tare quantize model.onnx --data samples.h5 -o model.int8.onnx --report "
-                       "report.html",
-                       "tare quantize model.onnx --stats statistics.h5 -o model.int8.onnx",
-                       "tare quantize model.onnx --table table.yaml -o model.int8.onnx"},
-          .run = run};
+  return {
+      .summary = "calibrate a float model on samples and rewrite it to int8",
+      .arguments = {{"MODEL", "float model: ONNX or TensorFlow Lite"}},
+      .flags = std::move(flags),
+      .examples = {"tare quantize model.onnx --data samples.h5 -o model.int8.onnx",
+                   "tare quantize model.onnx --data samples.h5 -o model.int8.onnx --config "
+                   "my.yaml --set activations.calibrator=percentile",
+                   "tare quantize model.onnx --data samples.h5 -o model.int8.onnx --report "
+                   "report.html",
+                   "tare quantize model.onnx --data samples.h5 -o model.int8.onnx --holdout "
+                   "64",
+                   "tare quantize model.onnx --stats statistics.h5 -o model.int8.onnx",
+                   "tare quantize model.onnx --table table.yaml -o model.int8.onnx"},
+      .run = run};
 }

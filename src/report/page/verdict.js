@@ -32,6 +32,13 @@ function sizes(from, to) {
   return arrow(to.endsWith(` ${unit}`) ? number : from, to);
 }
 
+/** What the samples are, where that is known: figures on those calibrated on flatter. */
+const kJudged = { calibration: "calibration sample", held_out: "held-out sample" };
+
+function judgedSample() {
+  return kJudged[report.data?.judged_on] ?? "sample";
+}
+
 function keyFigures() {
   const figures = [];
   const output = report.output;
@@ -46,7 +53,7 @@ function keyFigures() {
       keyFigure(
         "Same top class",
         percent(agreement.percent),
-        `${count(agreement.count)} of ${plural(agreement.of, "sample")}, ${interval(agreement)}`
+        `${count(agreement.count)} of ${plural(agreement.of, judgedSample())}, ${interval(agreement)}`
       )
     );
   }
@@ -56,7 +63,9 @@ function keyFigures() {
       keyFigure(
         "Accuracy",
         arrow(fixed(top1.float.percent, 2), `${fixed(top1.quantized.percent, 2)} %`),
-        `${changeInWords(top1.drop)}, ${interval(top1.quantized)}`
+        `${changeInWords(top1.drop)}, ${interval(top1.quantized)}${
+          report.data?.judged_on === "calibration" ? ", on samples that it was calibrated on" : ""
+        }`
       )
     );
   }
@@ -71,12 +80,11 @@ function keyFigures() {
       )
     );
   }
-  const nodes = report.graph?.nodes ?? [];
-  if (nodes.length > 0) {
+  if (after?.operators > 0) {
     figures.push(
       keyFigure(
         "On integers",
-        `${count(nodes.filter((node) => node.integer).length)} of ${count(nodes.length)}`,
+        `${count(after.integer_operators)} of ${count(after.operators)}`,
         "operators of the network"
       )
     );
@@ -124,7 +132,7 @@ function showVerdict() {
   byId("title").append(...arrow(fileName(report.float_model?.file), fileName(report.quantized_model?.file)));
   byId("circumstances").textContent = [
     isNumber(report.data?.samples)
-      ? `${plural(report.data.samples, "sample")} of ${fileName(report.data.file)}`
+      ? `${plural(report.data.samples, judgedSample())} of ${fileName(report.data.file)}`
       : null,
     report.target ? `target ${report.target}` : null,
     report.layers.length > 0 ? plural(report.layers.length, "layer") : null

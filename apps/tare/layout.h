@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace tare::cli {
+
+/// Lines of tables and messages are not wider.
+constexpr std::size_t kColumns = 100;
+/// Names of files' makers in tables and messages.
+constexpr std::size_t kNameColumns = 44;
+
+/// A name from a file for a terminal: printable, and where it has more characters than `width`
+/// with "..." for its middle. Its ends tell layers apart.
+std::string shortened(const std::string& name, std::size_t width = kNameColumns);
+
+/// A line of words, broken before those that would go beyond kColumns; what follows is indented
+/// by so many spaces. Longer words stand alone.
+std::string wrapped(const std::string& line, std::size_t indent);
+
+}  // namespace tare::cli

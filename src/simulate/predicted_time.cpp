@@ -1,0 +1,70 @@
+#include "tare/predicted_time.h"
+
+#include "graph/product.h"
+#include "simulate/match_regions.h"
+#include "simulate/placement.h"
+
+#include <algorithm>
+#include <array>
+
+namespace tare {
+namespace {
+
+/// Operators that take most of the time of a network that has them, and have no costs.
+bool is_recurrent(const Node& node) {
+  return node.op == "LSTM" || node.op == "GRU" || node.op == "RNN";
+}
+
+/// Nodes of regions that the table quantizes.
+std::set<NodeId> quantized_nodes(const SimulatedGraph& simulated, const QuantTable& table) {
+  std::set<NodeId> nodes;
+  for (const Region& region : simulated.regions) {
+    const bool is_disabled =
+        std::any_of(region.points.begin(), region.points.end(), [&](const std::string& point) {
+          const auto entry = table.find(point);
+          return entry == table.end() || !entry->second.enabled;
+        });
+    if (!is_disabled) {
+      nodes.insert(region.match.nodes().begin(), region.match.nodes().end());
+    }
+  }
+  return nodes;
+}
+
+bool has_costs(const Target& target) {
+  return std::any_of(
+      target.operators.begin(), target.operators.end(),
+      [](const TargetOperator& row) { return row.float_cost > 0 && row.integer_cost > 0; });
+}
+
+}  // namespace
+
+std::optional<PredictedTime> predicted_time(const SimulatedGraph& simulated,
+                                            const QuantTable& table,
+                                            std::span<const QuantPattern> patterns) {
+  const Graph& graph = simulated.source;
+  const std::vector<NodeId> nodes = graph.nodes();
+  if (!has_costs(simulated.target) || !simulated.dynamic.empty() ||
+      std::any_of(nodes.begin(), nodes.end(),
+                  [&](NodeId id) { return is_recurrent(graph.node(id)); })) {
+    return std::nullopt;
+  }
+  Config config;
+  config.objective = Objective::kLatency;
+  Target target = simulated.target;
+  target.keep_float.clear();
+  const Settings settings(graph, config, target);
+  const std::vector<Region> regions = match_candidates(graph, settings, patterns);
+  const std::set<NodeId> quantized = quantized_nodes(simulated, table);
+  std::vector<bool> on_integers(regions.size());
+  for (std::size_t i = 0; i < regions.size(); ++i) {
+    on_integers[i] = quantized.contains(regions[i].match.root());
+  }
+  const PredictedTime time{
+      .floats =
+          predicted_nanoseconds(graph, settings, regions, std::vector<bool>(regions.size())),
+      .quantized = predicted_nanoseconds(graph, settings, regions, on_integers)};
+  return time.floats > 0 && time.quantized > 0 ? std::optional(time) : std::nullopt;
+}
+
+}  // namespace tare
