@@ -22,7 +22,7 @@ within() {
 if [ $# -eq 0 ]; then
   fresh_debian "$folder/maker"
   git ls-files -z | tar -c --null -T - | tar -x -C "$folder/maker/work"
-  within "$folder/maker" '/work/scripts/package.sh' >&2
+  within "$folder/maker" 'cd work; scripts/package.sh' >&2
   set -- "$folder/maker/work/build/package/packages"
 fi
 

@@ -7,6 +7,7 @@
 #include "execute/one_thread.h"
 #include "execute/program.h"
 #include "execute/reorder.h"
+#include "execute/request_facts.h"
 
 #include <algorithm>
 #include <array>
@@ -23,32 +24,6 @@ std::string describe(const Node& node) {
 constexpr const char* kMoreMemory =
     "half of what this process may have is taken unless '--memory' or 'calibration.memory' "
     "says more";
-
-std::string types_of(const KernelRequest& request) {
-  std::string text;
-  for (const Operand& input : request.inputs) {
-    text += text.empty() ? "" : ", ";
-    text += input ? std::string(name_of(input.dtype())) + to_string(input.shape()) : "absent";
-  }
-  return "(" + text + ")";
-}
-
-/// Extents beside a 0 may be too large to be walked through.
-bool has_results(const KernelRequest& request) {
-  return std::any_of(request.outputs.begin(), request.outputs.end(), [](const Operand& output) {
-    return output && element_count(output.shape()) > 0;
-  });
-}
-
-double result_bytes(const KernelRequest& request) {
-  double bytes = 0;
-  for (const Operand& output : request.outputs) {
-    bytes += output ? static_cast<double>(element_count(output.shape())) *
-                          static_cast<double>(size_of(output.dtype()))
-                    : 0;
-  }
-  return bytes;
-}
 
 void lay_out(Operand& operand, Layout layout) {
   operand.layout = layout;
@@ -198,7 +173,7 @@ Program Compiler::exchange(const Program& before, std::span<const Exchange> cons
     }
   }
   for (Step& step : program_.steps) {
-    const Origin& origin = step.origin;
+    const KernelOrigin& origin = step.origin;
     const auto reads = [&](NodeId id) { return readers.contains(id); };
     if (origin.info == nullptr ||
         (!reads(origin.node) &&

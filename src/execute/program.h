@@ -38,7 +38,7 @@ struct Shown {
 };
 
 /// What a kernel was made for, so that another can be made in its place.
-struct Origin {
+struct KernelOrigin {
   const KernelInfo* info = nullptr;  ///< null where it is no kernel of a node
   NodeId node;
   std::vector<NodeId> folded;
@@ -49,7 +49,7 @@ struct Origin {
 struct Step {
   std::string where;  ///< for messages: "node 'conv1' (Conv)"
   std::shared_ptr<const Kernel> kernel;
-  Origin origin;
+  KernelOrigin origin;
   std::vector<Place> inputs;
   std::vector<Place> outputs;
   Place scratch;

@@ -23,7 +23,4 @@ MatchedRegions match_regions(const Graph&, const Settings&, std::span<const Quan
 std::vector<Region> match_candidates(const Graph&, const Settings&,
                                      std::span<const QuantPattern>);
 
-/// Where the patterns of the target match, whether integers would pay there or not.
-std::vector<Region> all_regions(const Graph&, const Settings&, std::span<const QuantPattern>);
-
 }  // namespace tare

@@ -1,5 +1,7 @@
 #include "io/yaml_document.h"
 
+#include "tare/text.h"
+
 #include <random>
 
 #include <gtest/gtest.h>

@@ -8,6 +8,7 @@
 #include "configuration.h"
 #include "layout.h"
 #include "operators_text.h"
+#include "rule_listing.h"
 #include "text.h"
 #include "verb.h"
 
