@@ -90,9 +90,11 @@ TEST_F(Names, AreSpelledOutByEveryVerb) {
     EXPECT_EQ(raw_control(outcome.out), "") << command;
     EXPECT_EQ(raw_control(outcome.err), "") << command;
   }
+  // Long names have "..." for their middle there.
+  const std::string begin = std::string(kShown).substr(0, 14);
   for (const std::string& verb :
        std::vector<std::string>{"explain evil.onnx", "compare evil.onnx int8.onnx" + data}) {
-    EXPECT_NE(succeed("tare " + verb).out.find(kShown), std::string::npos) << verb;
+    EXPECT_NE(succeed("tare " + verb).out.find(begin), std::string::npos) << verb;
   }
 }
 

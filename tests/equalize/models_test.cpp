@@ -48,12 +48,12 @@ std::vector<std::vector<Tensor>> inputs_of(const TestModel& model, const Graph& 
   for (std::size_t run = 0; run < kRuns; ++run) {
     for (const ValueId input : graph.inputs()) {
       const TensorType& type = graph.type(input);
-      if (data == nullptr) {
+      const auto batch = static_cast<std::size_t>(type.shape.empty() ? 1 : type.shape[0]);
+      const std::size_t runs = data == nullptr ? 0 : data->size() / batch;
+      if (runs == 0) {
         result[run].push_back(random.tensor(type.shape));
         continue;
       }
-      const auto batch = static_cast<std::size_t>(type.shape.empty() ? 1 : type.shape[0]);
-      const std::size_t runs = data->size() / batch;
       const Tensor read = data->read(graph.name(input), run % runs * batch, batch);
       result[run].push_back(type.dtype == DType::kFloat32
                                 ? Tensor::of<float>(type.shape, read.to_float())

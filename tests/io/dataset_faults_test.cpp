@@ -24,7 +24,9 @@ TEST_F(DatasetFaults, AreSaidOfAFileThatIsNotThere) {
 
 TEST_F(DatasetFaults, AreSaidOfAFolder) {
   std::filesystem::create_directory(path("s.h5"));
-  EXPECT_EQ(open_message(ErrorCode::kIo), "s.h5: is a folder, expected a file");
+  EXPECT_EQ(
+      open_message(ErrorCode::kIo),
+      "s.h5: is a folder, expected an HDF5 file with one dataset for each input of the model");
 }
 
 TEST_F(DatasetFaults, AreSaidOfAnEmptyFileAndOfAnotherFormat) {

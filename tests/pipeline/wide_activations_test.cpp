@@ -333,12 +333,12 @@ TEST_F(WideActivations, AreRefusedWhereTheTargetOrTheOperandHasNone) {
             "activations.storage: the target 'tensorrt' has no activations of this type, "
             "expected int8 or uint8\n"
             "layers[0].activations.storage: the target 'tensorrt' has no activations of this "
-            "type, expected int8 or uint8\n  while calibrating");
+            "type, expected int8 or uint8\n  while simulating");
   EXPECT_EQ(message([&] {
               (void)quantized({"target=qnn", "activations.storage=int16"});
             }),
             "activations.storage: the target 'qnn' has no activations of this type, expected "
-            "int8, uint8 or uint16\n  while calibrating");
+            "int8, uint8 or uint16\n  while simulating");
   EXPECT_NE(message([] {
               (void)config_with({"weights.storage=int16"});
             }).find("'storage' is 'int16', expected auto, int8 or uint8"),

@@ -1,6 +1,8 @@
 // The page as text; what it does in a browser is in page_test.mjs.
 #include "report/html.h"
 
+#include "tare/text.h"
+
 #include <string>
 
 #include <gtest/gtest.h>
@@ -37,7 +39,8 @@ TEST(ReportPage, HoldsTheReportWhateverItsNamesAre) {
                                  "{}</script>", "<script src=\"dom.js\"></script>", "数 é"}) {
     const std::string json = report_with(name);
     const std::string data = data_of(html_report(json));
-    EXPECT_EQ(nlohmann::json::parse(data), nlohmann::json::parse(json)) << name;
+    EXPECT_EQ(nlohmann::json::parse(data), nlohmann::json::parse(report_with(printable(name))))
+        << name;
     EXPECT_EQ(data.find_first_of("<>&"), std::string::npos) << name;
     EXPECT_EQ(data.find("\u2028"), std::string::npos) << name;
   }

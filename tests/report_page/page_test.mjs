@@ -214,15 +214,16 @@ const kSlyNames = [
 ];
 let renamed = 0;
 const slyReport = () => sampleReport({ rename: (name) => `${name} ${kSlyNames[renamed++ % 6]}` });
+const spelledOut = (name) => name.replace(/[\u2028\u2029]/g, (c) => `\\u${c.charCodeAt(0).toString(16)}`);
 test("TakesNamesForText", { report: slyReport }, async (page, report) => {
   assert.ok(kSlyNames.every((sly) => report.layers.slice(0, 6).some((layer) => layer.name.endsWith(sly))));
   assert.deepEqual(
     (await namesInTable(page)).slice(0, 6),
-    report.layers.slice(0, 6).map((layer) => layer.name)
+    report.layers.slice(0, 6).map((layer) => spelledOut(layer.name))
   );
   for (let index = 0; index < 6; ++index) {
     await page.locator(`${kRows} th button`).nth(index).click();
-    assert.equal(await page.locator("#layer-title").textContent(), report.layers[index].name);
+    assert.equal(await page.locator("#layer-title").textContent(), spelledOut(report.layers[index].name));
     await page.keyboard.press("Escape");
   }
   assert.equal(await page.evaluate(() => window.fooled), undefined);
