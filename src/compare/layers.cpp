@@ -32,6 +32,9 @@ class LayerFinder {
 
   Comparison run() {
     order_ = real_.topological_order();
+    for (const NodeId id : order_) {
+      position_.emplace(id, position_.size());
+    }
     find_computed();
     for (const NodeId id : order_) {
       for (const ValueId value : real_.node(id).outputs) {
@@ -116,11 +119,9 @@ class LayerFinder {
                         .quantized = as_read(value)};
     std::set<NodeId> inside;
     collect(value, inside, layer.inputs);
-    for (const NodeId id : order_) {
-      if (inside.contains(id)) {
-        layer.nodes.push_back(id);
-      }
-    }
+    layer.nodes.assign(inside.begin(), inside.end());
+    std::sort(layer.nodes.begin(), layer.nodes.end(),
+              [this](NodeId a, NodeId b) { return position_.at(a) < position_.at(b); });
     layer.main = main_of(layer);
     for (const NodeId id : layer.nodes) {
       result_.layer_of.emplace(id, result_.layers.size());
@@ -206,6 +207,7 @@ class LayerFinder {
   const Graph& real_;
   const Graph& integer_;
   std::vector<NodeId> order_;
+  std::map<NodeId, std::size_t> position_;         ///< in it
   std::map<ValueId, std::vector<ValueId>> forms_;  ///< float value -> what stands for it
   std::set<ValueId> computed_;                     ///< float values that depend on inputs
   std::set<ValueId> boundaries_;

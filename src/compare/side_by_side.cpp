@@ -25,6 +25,10 @@ class Builder {
     }
     for (const ComparedLayer& layer : comparison.layers) {
       boundaries_.insert(layer.real);
+      layers_at_.emplace(layer.real, layers_at_.size());
+    }
+    for (const ComparedPoint& point : comparison.points) {
+      points_at_.emplace(point.real, points_at_.size());
     }
     for (const ValueId input : real.inputs()) {
       boundaries_.insert(input);
@@ -94,22 +98,21 @@ class Builder {
 
   /// Adds what is compared with that float value.
   void compare_at(ValueId value) {
-    for (std::size_t i = 0; i < comparison_.points.size(); ++i) {
-      const ComparedPoint& point = comparison_.points[i];
-      if (point.real == value) {
-        result_.point_real[i] = add_divided(value);
-        result_.point_storage[i] = round(value, integer_.type(point.storage));
-      }
+    const auto [point, last_point] = points_at_.equal_range(value);
+    for (auto at = point; at != last_point; ++at) {
+      const std::size_t i = at->second;
+      result_.point_real[i] = add_divided(value);
+      result_.point_storage[i] = round(value, integer_.type(comparison_.points[i].storage));
     }
-    for (std::size_t i = 0; i < comparison_.layers.size(); ++i) {
-      const ComparedLayer& layer = comparison_.layers[i];
-      if (layer.real == value) {
-        result_.layer_real[i] = add_real(value);
-        result_.layer_cumulative[i] = multiplied_back(add_quantized(layer.quantized), value);
-        Copies copies;
-        result_.layer_local[i] =
-            multiplied_back(add_local(layer, layer.quantized, copies), value);
-      }
+    const auto [layer, last_layer] = layers_at_.equal_range(value);
+    for (auto at = layer; at != last_layer; ++at) {
+      const std::size_t i = at->second;
+      const ComparedLayer& compared = comparison_.layers[i];
+      result_.layer_real[i] = add_real(value);
+      result_.layer_cumulative[i] = multiplied_back(add_quantized(compared.quantized), value);
+      Copies copies;
+      result_.layer_local[i] =
+          multiplied_back(add_local(compared, compared.quantized, copies), value);
     }
   }
 
@@ -238,7 +241,9 @@ class Builder {
   const Comparison& comparison_;
   SideBySide result_;
   std::set<ValueId> boundaries_;
-  std::map<ValueId, ValueId> divisors_;  ///< of float values: constants
+  std::multimap<ValueId, std::size_t> layers_at_;  ///< of the comparison, by their result
+  std::multimap<ValueId, std::size_t> points_at_;  ///< likewise, by the value that is rounded
+  std::map<ValueId, ValueId> divisors_;            ///< of float values: constants
   Copies reals_;
   Copies divided_;
   Copies quantized_;
