@@ -122,6 +122,18 @@ void check_groups(const InferenceRequest& request, const Shape& data, const Shap
   }
 }
 
+/// One number for each channel of the result, which inference does not look at.
+void check_bias(const InferenceRequest& request, const Shape& weight) {
+  const Shape* bias = request.op == "ConvInteger" ? nullptr : shape_of(request, 2);
+  const std::int64_t channels = request.op == "ConvTranspose"
+                                    ? weight[1] * request.attributes.integer("group", 1)
+                                    : weight[0];
+  if (bias != nullptr && (bias->size() != 1 || (*bias)[0] != channels)) {
+    throw Error(ErrorCode::kInvalidModel, "", "the bias has shape " + to_string(*bias))
+        .expected(to_string(Shape{channels}));
+  }
+}
+
 void check_convolution(const InferenceRequest& request) {
   constexpr std::array kConvolutions{"Conv", "ConvInteger", "ConvTranspose"};
   const Shape* data = shape_of(request, 0);
@@ -138,6 +150,7 @@ void check_convolution(const InferenceRequest& request) {
         .expected("the same rank of 3 or more");
   }
   check_groups(request, *data, *weight);
+  check_bias(request, *weight);
   check_reach(request.attributes, {weight->begin() + 2, weight->end()});
 }
 

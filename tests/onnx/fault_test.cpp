@@ -207,6 +207,27 @@ TEST(BrokenRules, WindowsThatLeadFurtherThan64BitsCountAreNamed) {
   EXPECT_EQ(conv_fault({4, 3, 3, 3}, {{"strides", Integers{kFar, kFar}}}), "");
 }
 
+TEST(BrokenRules, ABiasHasANumberForEachChannel) {
+  const auto fault = [](const std::string& op, const test::Dims& weight,
+                        const test::Dims& bias) {
+    ModelBuilder model(13);
+    model.input("x", {1, 4, 8, 8})
+        .input("w", weight)
+        .input("b", bias)
+        .node(op, {"x", "w", "b"}, {"y"}, {{"group", std::int64_t{2}}})
+        .output("y");
+    return complaint(model);
+  };
+  EXPECT_EQ(fault("Conv", {6, 2, 3, 3}, {6}), "");
+  EXPECT_EQ(fault("Conv", {6, 2, 3, 3}, {1}),
+            "node 'Conv_y' (Conv): the bias has shape [1], expected [6]");
+  EXPECT_EQ(fault("Conv", {6, 2, 3, 3}, {}),
+            "node 'Conv_y' (Conv): the bias has shape [], expected [6]");
+  EXPECT_EQ(fault("ConvTranspose", {4, 3, 3, 3}, {6}), "");
+  EXPECT_EQ(fault("ConvTranspose", {4, 3, 3, 3}, {3}),
+            "node 'ConvTranspose_y' (ConvTranspose): the bias has shape [3], expected [6]");
+}
+
 TEST(BrokenRules, ABrokenConstantIsNamedWithItsReader) {
   ModelBuilder model(13);
   model.input("x", {2}).node("Add", {"x", "c"}, {"y"}).output("y");
