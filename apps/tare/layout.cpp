@@ -51,7 +51,7 @@ std::string wrapped(const std::string& line, std::size_t indent) {
     const std::string piece = line.substr(begin, end - begin);
     if (column > indent && column + columns(piece) > kColumns) {
       const std::string bare = line.substr(word, end - word);
-      result += "\n" + std::string(indent, ' ') + bare;
+      result.append("\n").append(indent, ' ').append(bare);
       column = indent + columns(bare);
     } else {
       result += piece;

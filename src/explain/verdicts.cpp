@@ -14,6 +14,12 @@
 namespace tare {
 namespace {
 
+// GCC 12 warns without cause of what it makes of "'" + std::string.
+std::string quoted(const std::string& name) {
+  std::string result = "'";
+  return result.append(name).append("'");
+}
+
 class Judge {
  public:
   Judge(const Graph& graph, const Target& target) : view_(graph), target_(target) {}
@@ -100,7 +106,7 @@ class Judge {
     }
     for (const ValueId operand : view_.data_operands(node)) {
       if (view_.dequantized(operand) == nullptr) {
-        return {"its input is float", "'" + layer_name(graph.name(operand)) + "'"};
+        return {"its input is float", quoted(layer_name(graph.name(operand)))};
       }
     }
     if (graph.opset < first_opset_of(node.op)) {
@@ -164,7 +170,7 @@ class Judge {
 
   Obstacle read_as_real(const Node& node) const {
     return {"its result is read as real values",
-            "'" + layer_name(view_.graph().name(node.outputs[0])) + "'"};
+            quoted(layer_name(view_.graph().name(node.outputs[0])))};
   }
 
   bool reads_only_order(const Node& node) const {
