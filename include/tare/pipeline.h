@@ -79,6 +79,8 @@ struct QuantizeResult {
   QuantTable table;
   CalibrationAudit audit;
   Graph integer;  ///< to be written in one of its forms: export_form()
+  /// verdicts() of the operators of `prepared`, which hold for the file that write_onnx() makes.
+  std::vector<Verdict> verdicts;
 };
 
 /// Writes what was decided for each point of the graph: YAML for people to read and change;
@@ -114,9 +116,7 @@ bool is_quantized(const Graph& model);
 /// the graph they were made of.
 Graph lower_quantized(Graph model, const Config&, const Toolkit&);
 
-/// verdicts() of what was just quantized, and of the file that write_onnx() makes of it.
-std::vector<Verdict> verdicts_of(const QuantizeResult&);
-/// The same of a quantized model that was read, whoever made it and in whichever form.
+/// verdicts() of a quantized model that was read, whoever made it and in whichever form.
 std::vector<Verdict> verdicts_of_file(Graph model, const Target&, const Toolkit&);
 
 /// The model as it is run: the canonical integer graph of a quantized one, whose results are

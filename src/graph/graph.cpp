@@ -33,6 +33,17 @@ const T& required(const Attributes& attributes, std::string_view name) {
   throw Error(ErrorCode::kInvalidModel, "", "attribute '" + std::string(name) + "' is missing");
 }
 
+/// Whether no node reads what a later one computes, as in graphs that nothing was inserted into.
+bool reads_only_earlier(const Graph& graph, std::span<const NodeId> nodes) {
+  return std::all_of(nodes.begin(), nodes.end(), [&](NodeId id) {
+    const std::vector<ValueId>& inputs = graph.node(id).inputs;
+    return std::all_of(inputs.begin(), inputs.end(), [&](ValueId input) {
+      const std::optional<NodeId> producer = input ? graph.producer(input) : std::nullopt;
+      return !producer || *producer < id;
+    });
+  });
+}
+
 }  // namespace
 
 void Attributes::erase(std::string_view name) {
@@ -307,6 +318,9 @@ std::string Graph::unique_name(std::string_view wanted) const {
 }
 
 std::vector<NodeId> Graph::topological_order() const {
+  if (std::vector<NodeId> as_added = nodes(); reads_only_earlier(*this, as_added)) {
+    return as_added;
+  }
   std::vector<std::size_t> missing(nodes_.size(), 0);
   std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> ready;
   std::size_t living = 0;

@@ -84,11 +84,10 @@ Report compare_models(ComparedModels models, const Dataset& data, const Config& 
 
 Report compare_result(const QuantizeResult& result, const Dataset& data, const Toolkit& toolkit,
                       const CompareOptions& options) {
-  const std::vector<Verdict> all = verdicts_of(result);
   const Graph integer = with_numerics(result.integer, Numerics::kOnnxRuntime);
   return compare(result.prepared, result.simulated.source, integer, result.factors, data,
                  result.simulated.target,
-                 {.verdicts = all,
+                 {.verdicts = result.verdicts,
                   .sums = {},
                   .table = &result.table,
                   .calibrators = {},

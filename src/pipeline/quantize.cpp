@@ -2,6 +2,7 @@
 #include "tare/layer_rules.h"
 #include "tare/pipeline.h"
 
+#include "graph/storage_type.h"
 #include "pipeline/stages.h"
 
 #include <algorithm>
@@ -105,12 +106,24 @@ bool has_operator(const Graph& graph, std::string_view op) {
                      [&](NodeId id) { return graph.node(id).op == op; });
 }
 
+/// Whether real values may become storage values by core operators.
+bool casts_to_storage(const Graph& graph) {
+  const std::vector<NodeId> nodes = graph.nodes();
+  return std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) {
+    const Node& node = graph.node(id);
+    const DType dtype = graph.type(node.outputs[0]).dtype;
+    return node.op == "Cast" && dtype != DType::kInt32 && is_storage_type(dtype);
+  });
+}
+
 }  // namespace
 
 bool is_quantized(const Graph& model) {
   return has_operator(model, "DequantizeLinear") ||
          has_operator(model, "DynamicQuantizeLinear") ||
-         has_operator(from_integer_operators(model), "QuantizeLinear");
+         // Only with such a cast is there anything to rewrite, and few graphs have one.
+         (casts_to_storage(model) &&
+          has_operator(from_integer_operators(model), "QuantizeLinear"));
 }
 
 Graph lower_quantized(Graph model, const Config& config, const Toolkit& toolkit) {
@@ -128,14 +141,6 @@ Graph lower_quantized(Graph model, const Config& config, const Toolkit& toolkit)
     check_fallback(config, integer, {});
     return integer;
   });
-}
-
-std::vector<Verdict> verdicts_of(const QuantizeResult& result) {
-  const Target& target = result.simulated.target;
-  if (is_quantized(result.prepared)) {
-    return verdicts(export_form(result.integer, Form::kQdq, target), target);
-  }
-  return verdicts(result.simulated, result.table, result.integer);
 }
 
 std::vector<Verdict> verdicts_of_file(Graph model, const Target& target,

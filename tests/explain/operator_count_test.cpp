@@ -64,7 +64,7 @@ class OperatorCounts : public InFolder, public ::testing::WithParamInterface<Cas
 TEST_P(OperatorCounts, AreTheSameWhoeverCounts) {
   const Target target = read_target(config_.target);
   const QuantizeResult result = quantize(model_, *data_, config_, toolkit(), {.samples = 2});
-  const std::vector<Verdict> made = verdicts_of(result);
+  const std::vector<Verdict> made = result.verdicts;
   const std::vector<Verdict> before =
       verdicts(simulate(prepare(model_, toolkit()), config_, target, toolkit().patterns));
   EXPECT_EQ(text(count_operators(before)), text(count_operators(made)));
@@ -122,7 +122,7 @@ TEST(Operators, ThatNoPatternCoversAreInFloatLikeOthers) {
   const SamplesInMemory data({{"x", Tensor::of<float>({2, 4}, {0, 1, 2, 3, 3, 2, 1, 0})}});
   const QuantizeResult result = quantize(model, data, config, toolkit());
   EXPECT_TRUE(result.simulated.kept_float.empty());
-  const std::vector<Verdict> all = verdicts_of(result);
+  const std::vector<Verdict> all = result.verdicts;
   EXPECT_EQ(text(count_operators(all)), "2 of 3");
   EXPECT_EQ(float_names(all), std::multiset<std::string>{"s"});
 }
@@ -140,7 +140,7 @@ TEST(Operators, ThatFilesSpellWithOthersInFloatAreInFloat) {
   config.target = "qnn";
   const SamplesInMemory data({{"x", Tensor::of<float>({2, 4}, {0, 1, 2, 3, 3, 2, 1, 0})}});
   const auto count = [&](int opset) {
-    return text(count_operators(verdicts_of(quantize(gelu(opset), data, config, toolkit()))));
+    return text(count_operators(quantize(gelu(opset), data, config, toolkit()).verdicts));
   };
   EXPECT_EQ(count(17), "2 of 3");
   EXPECT_EQ(count(20), "3 of 3");

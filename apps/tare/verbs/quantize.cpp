@@ -47,7 +47,7 @@ QuantizeSummary summarize(const QuantizeResult& result, const Job& job,
                            result.simulated.target.objective) == Objective::kCoverage;
   summary.samples = job.samples;
   summary.audit = result.audit;
-  summary.verdicts = verdicts_of(result);
+  summary.verdicts = result.verdicts;
   summary.predicted =
       predicted_time(result.simulated, result.table, configuration.toolkit.patterns);
   for (const auto& [name, point] : result.table) {
@@ -204,8 +204,15 @@ std::optional<Report> judge(const QuantizeResult& result, const JudgedSamples& s
                                   .brief = !is_reported,
                                   .judged = samples.kind(),
                                   .progress = progress.callback()});
-  name_files(job.model, job.output, samples.file(), report);
+  report.data = samples.file();
   return report;
+}
+
+void name_files(const QuantizeSummary& summary, Report& report) {
+  report.real.file = summary.model;
+  report.real.bytes = summary.model_bytes;
+  report.quantized.file = summary.output;
+  report.quantized.bytes = summary.output_bytes;
 }
 
 int run(const Options& options, const Console& console) {
@@ -233,6 +240,9 @@ int run(const Options& options, const Console& console) {
     made.quality =
         judge(result, samples, !report_files.empty(), options, console, configuration, job);
     made.judged_of = samples.available();
+    if (made.quality) {
+      name_files(made, *made.quality);
+    }
     if (!report_files.empty()) {
       report_files.write(*made.quality);
     }
