@@ -79,7 +79,8 @@ struct QuantizeResult {
   QuantTable table;
   CalibrationAudit audit;
   Graph integer;  ///< to be written in one of its forms: export_form()
-  /// verdicts() of the operators of `prepared`, which hold for the file that write_onnx() makes.
+  /// verdicts() of the operators of `prepared`, which hold for the file that write_onnx()
+  /// makes.
   std::vector<Verdict> verdicts;
 };
 

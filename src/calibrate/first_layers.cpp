@@ -16,7 +16,7 @@
 namespace tare {
 namespace {
 
-constexpr std::size_t kSamples = 16;
+constexpr std::size_t kMostSamples = 16;
 constexpr std::size_t kLayersOfInput = 4;
 
 /// How far a value is from the one input that it is computed from.
@@ -162,7 +162,7 @@ struct Sums {
 std::vector<Sums> measure(const Graph& graph, const Dataset& data, int threads) {
   const std::size_t batch = Feed(graph, data, 0).batch();
   const std::size_t used =
-      std::min(data.size(), std::max(kSamples / batch, std::size_t{1}) * batch);
+      std::min(data.size(), std::max(kMostSamples / batch, std::size_t{1}) * batch);
   const auto some = spread_over(data, used);
   const Feed feed(graph, *some, 0);
   const Executable executable(graph);

@@ -14,7 +14,7 @@ std::size_t aligned(std::size_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-struct Range {
+struct ByteRange {
   std::size_t begin = 0;
   std::size_t end = 0;
 };
@@ -31,11 +31,11 @@ class Placed {
     brief_.resize(steps);
   }
 
-  void add(const Lifetime& request, Range range) {
+  void add(const Lifetime& request, ByteRange range) {
     if (request.last - request.first < kBrief) {
       brief_[request.first].push_back({request, range});
     } else {
-      const auto behind = [](const Range& a, const Entry& b) {
+      const auto behind = [](const ByteRange& a, const Entry& b) {
         return a.begin < b.range.begin;
       };
       long_.insert(std::upper_bound(long_.begin(), long_.end(), range, behind),
@@ -44,7 +44,7 @@ class Placed {
   }
 
   /// What those that are alive together with the request take, sorted.
-  void taken_beside(const Lifetime& request, std::vector<Range>& taken) const {
+  void taken_beside(const Lifetime& request, std::vector<ByteRange>& taken) const {
     taken.clear();
     const std::size_t first = request.first - std::min(request.first, kBrief - 1);
     for (std::size_t step = first; step <= request.last; ++step) {
@@ -54,7 +54,9 @@ class Placed {
         }
       }
     }
-    const auto before = [](const Range& a, const Range& b) { return a.begin < b.begin; };
+    const auto before = [](const ByteRange& a, const ByteRange& b) {
+      return a.begin < b.begin;
+    };
     std::sort(taken.begin(), taken.end(), before);
     const auto middle = static_cast<std::ptrdiff_t>(taken.size());
     for (const Entry& entry : long_) {
@@ -68,7 +70,7 @@ class Placed {
  private:
   struct Entry {
     Lifetime request;
-    Range range;
+    ByteRange range;
   };
   static constexpr std::size_t kBrief = 32;
 
@@ -78,11 +80,11 @@ class Placed {
 
 /// Start of the smallest gap between `taken` (sorted by begin) that holds `bytes`; after all of
 /// them when none does.
-std::size_t best_gap(const std::vector<Range>& taken, std::size_t bytes) {
+std::size_t best_gap(const std::vector<ByteRange>& taken, std::size_t bytes) {
   std::size_t best = 0;
   std::size_t best_size = std::numeric_limits<std::size_t>::max();
   std::size_t end = 0;
-  for (const Range& range : taken) {
+  for (const ByteRange& range : taken) {
     if (range.begin >= end + bytes && range.begin - end < best_size) {
       best = end;
       best_size = range.begin - end;
@@ -104,7 +106,7 @@ MemoryPlan plan_memory(std::span<const Lifetime> requests) {
   MemoryPlan plan;
   plan.offsets.resize(requests.size());
   Placed placed(requests);
-  std::vector<Range> taken;
+  std::vector<ByteRange> taken;
   for (const std::size_t i : order) {
     const std::size_t bytes = aligned(requests[i].bytes);
     placed.taken_beside(requests[i], taken);

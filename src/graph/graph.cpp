@@ -33,7 +33,8 @@ const T& required(const Attributes& attributes, std::string_view name) {
   throw Error(ErrorCode::kInvalidModel, "", "attribute '" + std::string(name) + "' is missing");
 }
 
-/// Whether no node reads what a later one computes, as in graphs that nothing was inserted into.
+/// Whether no node reads what a later one computes, as in graphs that nothing was inserted
+/// into.
 bool reads_only_earlier(const Graph& graph, std::span<const NodeId> nodes) {
   return std::all_of(nodes.begin(), nodes.end(), [&](NodeId id) {
     const std::vector<ValueId>& inputs = graph.node(id).inputs;

@@ -37,7 +37,7 @@ void take_over_signals() {
 /// No dump and no message of the C library: the error says it.
 void be_silent() {
   prctl(PR_SET_DUMPABLE, 0);
-  const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
   if (nowhere >= 0) {
     dup2(nowhere, STDERR_FILENO);
   }

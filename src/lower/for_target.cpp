@@ -3,6 +3,7 @@
 
 #include "graph/product.h"
 #include "lower/form_builder.h"
+#include "lower/storage_form.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,10 +11,6 @@
 
 namespace tare {
 namespace {
-
-bool is_byte(const TensorType& type) {
-  return type.quant && size_of(type.quant->storage) == 1;
-}
 
 /// How far storage values move into that type from the other one of 8 bits: half of the range.
 std::int32_t distance_to(DType storage) {

@@ -1,21 +1,16 @@
 #include "tare/lower.h"
 
 #include "graph/derived_names.h"
+#include "graph/product.h"
 #include "lower/conversions.h"
 
 #include <algorithm>
-#include <array>
 
 namespace tare {
 namespace {
 
 bool is_average(const Node& node) {
   return node.op == "AveragePool" || node.op == "GlobalAveragePool" || node.op == "ReduceMean";
-}
-
-bool is_product(const Node& node) {
-  constexpr std::array kOps{"Conv", "ConvTranspose", "Gemm", "MatMul"};
-  return std::find(kOps.begin(), kOps.end(), node.op) != kOps.end();
 }
 
 /// Whether only products of two dequantized factors read the value.

@@ -31,7 +31,7 @@ void require_count(std::size_t found, std::size_t wanted, const char* what) {
   }
 }
 
-void require_inputs(const Draft& draft, std::size_t count) {
+void require_first_inputs(const Draft& draft, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     if (!draft.has_input(i)) {
       throw Error(ErrorCode::kInvalidModel, "", "operand " + std::to_string(i) + " is missing");
@@ -53,7 +53,7 @@ std::vector<T> spread(std::vector<T> all, const std::vector<T>& given,
 }  // namespace
 
 void flatten_softmax(Draft& draft, GraphBuilder& builder) {
-  require_inputs(draft, 1);
+  require_first_inputs(draft, 1);
   require_count(draft.outputs.size(), 1, "results");
   const Shape shape = builder.shape(draft.inputs[0]);
   if (shape.empty()) {
@@ -89,7 +89,7 @@ void pad_all_axes(Draft& draft, GraphBuilder& builder) {
   if (!draft.has_input(kAxes)) {
     return;
   }
-  require_inputs(draft, 2);
+  require_first_inputs(draft, 2);
   const std::size_t rank = builder.shape(draft.inputs[0]).size();
   const auto axes = unique_axes(builder.required(draft, kAxes).to_int64(), rank);
   const auto pads = builder.required(draft, kPads).to_int64();
@@ -105,7 +105,7 @@ void pad_all_axes(Draft& draft, GraphBuilder& builder) {
 
 void reduce_axes_to_attribute(Draft& draft, GraphBuilder& builder) {
   constexpr std::size_t kAxes = 1;
-  require_inputs(draft, 1);
+  require_first_inputs(draft, 1);
   const bool keeps_all = draft.attributes.integer("noop_with_empty_axes", 0) != 0;
   draft.attributes.erase("noop_with_empty_axes");
   std::vector<std::int64_t> axes;
@@ -122,7 +122,7 @@ void reduce_axes_to_attribute(Draft& draft, GraphBuilder& builder) {
 }
 
 void split_evenly(Draft& draft, GraphBuilder& builder) {
-  require_inputs(draft, 1);
+  require_first_inputs(draft, 1);
   if (!draft.attributes.has("num_outputs")) {
     return;
   }
@@ -170,7 +170,7 @@ bool shrinks(const Tensor* scales) {
 }  // namespace
 
 void to_resize(Draft& draft, GraphBuilder& builder) {
-  require_inputs(draft, 2);
+  require_first_inputs(draft, 2);
   const Tensor* scales = builder.known(draft.inputs[1]);
   draft.op = "Resize";
   draft.inputs = {draft.inputs[0], ValueId{}, draft.inputs[1]};
@@ -191,7 +191,7 @@ void drop_empty_resize_operands(Draft& draft, GraphBuilder& builder) {
 }
 
 void resize_all_axes(Draft& draft, GraphBuilder& builder) {
-  require_inputs(draft, 1);
+  require_first_inputs(draft, 1);
   if (draft.attributes.has("antialias")) {
     expect_and_drop(draft, "antialias", 0);
   }

@@ -129,9 +129,9 @@ TEST(RepeatedSamples, AreCountedAndTheFirstIsNamed) {
 CalibrationAudit audit_of(Schedule schedule, int threads) {
   Graph graph;
   const Shape shape{1, 2, 4, 4};
-  const ValueId x = graph.add_input("x", testing::f32(shape));
+  const ValueId x = graph.add_input("x", test::f32(shape));
   const ValueId w = graph.add_constant("w", Tensor::of<float>({2, 2, 1, 1}, {1, 2, 0, 0}));
-  graph.set_outputs({testing::add(graph, "Conv", {x, w}, shape)});
+  graph.set_outputs({test::add(graph, "Conv", {x, w}, shape)});
   std::vector<float> pixels(9 * 32);
   for (std::size_t i = 0; i < pixels.size(); ++i) {
     pixels[i] = static_cast<float>(i % (8 * 32) * 7 % 251);

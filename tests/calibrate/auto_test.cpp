@@ -11,7 +11,7 @@
 namespace tare {
 namespace {
 
-using testing::Random;
+using test::Random;
 
 const CalibratorChoice kAuto{"auto", {}};
 
@@ -44,7 +44,7 @@ SamplesInMemory heavy_samples(const Graph& graph, std::uint32_t seed, std::int64
 
 Graph random_network(std::uint32_t seed) {
   Random random(seed);
-  return prepare(testing::random_graph(random, 15), Toolkit::builtin());
+  return prepare(test::random_graph(random, 15), Toolkit::builtin());
 }
 
 /// For each sample the squared error of the results of the quantized network, each relative to

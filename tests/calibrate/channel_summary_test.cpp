@@ -18,7 +18,7 @@ Tensor random_tensor(Shape shape, unsigned seed) {
   return result;
 }
 
-ChannelSummary summary_of(const Tensor& tensor, bool channels_last = false) {
+ChannelSummary channels_of(const Tensor& tensor, bool channels_last = false) {
   const TensorType type{
       .dtype = DType::kFloat32, .shape = tensor.shape(), .quant = {}, .point = {}};
   ChannelSummary sums;
@@ -37,7 +37,7 @@ TEST(ChannelSummary, AreTheMeansOfEachIndexOfAxis1) {
     for (std::size_t i = 0; i < tensor.view<float>().size(); ++i) {
       expected[i / inner % channels] += static_cast<double>(tensor.view<float>()[i]);
     }
-    const std::vector<double> means = summary_of(tensor).means();
+    const std::vector<double> means = channels_of(tensor).means();
     ASSERT_EQ(means.size(), channels);
     for (std::size_t c = 0; c < channels; ++c) {
       const double count = static_cast<double>(inner) * static_cast<double>(shape[0]);
@@ -54,7 +54,7 @@ TEST(ChannelSummary, ReadChannelsThatVaryFastest) {
     rows.mutable_view<float>()[i] =
         0.25F * static_cast<float>(i / 3) + 1000.0F * static_cast<float>(i % 3);
   }
-  EXPECT_EQ(summary_of(rows, true).means(), (std::vector<double>{12.375, 1012.375, 2012.375}));
+  EXPECT_EQ(channels_of(rows, true).means(), (std::vector<double>{12.375, 1012.375, 2012.375}));
 }
 
 TEST(ChannelSummary, OfAnySplitInAnyOrderAreTheSame) {
@@ -64,14 +64,14 @@ TEST(ChannelSummary, OfAnySplitInAnyOrderAreTheSame) {
   }
   ChannelSummary whole;
   for (const Tensor& tensor : tensors) {
-    whole.merge(summary_of(tensor));
+    whole.merge(channels_of(tensor));
   }
   std::mt19937 random(7);
   for (int round = 0; round < 20; ++round) {
     std::shuffle(tensors.begin(), tensors.end(), random);
     std::vector<ChannelSummary> parts(1 + random() % 5);
     for (std::size_t i = 0; i < tensors.size(); ++i) {
-      parts[random() % parts.size()].merge(summary_of(tensors[i]));
+      parts[random() % parts.size()].merge(channels_of(tensors[i]));
     }
     ChannelSummary merged;
     for (const ChannelSummary& part : parts) {

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare::testing {
+namespace tare::test {
 namespace {
 
 Graph with_weights(const std::vector<float>& first, const std::vector<float>& second) {
@@ -30,4 +30,4 @@ TEST(DenormalWeights, AreNeitherZerosNorTheSmallestNormalNumbers) {
 }
 
 }  // namespace
-}  // namespace tare::testing
+}  // namespace tare::test

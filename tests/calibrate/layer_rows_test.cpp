@@ -9,7 +9,7 @@
 namespace tare {
 namespace {
 
-using testing::Random;
+using test::Random;
 
 struct Layer {
   std::string name;
@@ -66,9 +66,9 @@ const std::vector<Layer>& layers() {
 
 Graph graph_of(const Layer& layer, Random& random) {
   Graph graph;
-  const ValueId x = graph.add_input("x", testing::f32(layer.input));
+  const ValueId x = graph.add_input("x", test::f32(layer.input));
   const ValueId w = graph.add_constant("w", random.tensor(layer.weights));
-  graph.set_outputs({testing::add(graph, layer.op, {x, w}, layer.output, layer.attributes)});
+  graph.set_outputs({test::add(graph, layer.op, {x, w}, layer.output, layer.attributes)});
   return graph;
 }
 
@@ -120,7 +120,7 @@ TEST_P(RowsOfLayer, TimesTheWeightsAreItsResults) {
   const Graph graph = graph_of(GetParam(), random);
   const Tensor input = random.tensor(GetParam().input);
   LayerRows rows(graph, only_node(graph), 1);
-  const TensorType type = testing::f32(GetParam().input);
+  const TensorType type = test::f32(GetParam().input);
   rows.observe(0, {.type = &type, .data = input.data()});
   const std::vector<Tensor> results = Executable(graph).run({{input}});
   std::vector<float> expected = results[0].to_float();
@@ -139,7 +139,7 @@ TEST_P(RowsOfLayerWithChannels, DoNotDependOnTheMemoryOrder) {
   const Graph graph = graph_of(GetParam(), random);
   const Tensor input = random.tensor(GetParam().input);
   const Tensor turned = channels_last(input);
-  const TensorType type = testing::f32(GetParam().input);
+  const TensorType type = test::f32(GetParam().input);
   LayerRows one(graph, only_node(graph), 1);
   LayerRows other(graph, only_node(graph), 1);
   one.observe(0, {.type = &type, .data = input.data()});
@@ -170,7 +170,7 @@ TEST(LayerRows, ComeFromAllRunsAndAllPositions) {
   const Graph graph = graph_of(layer, random);
   constexpr std::size_t kRuns = 300;
   LayerRows rows(graph, only_node(graph), kRuns);
-  const TensorType type = testing::f32(layer.input);
+  const TensorType type = test::f32(layer.input);
   for (std::size_t run = kRuns; run-- > 0;) {
     std::vector<float> values(100);
     for (std::size_t i = 0; i < values.size(); ++i) {

@@ -11,7 +11,7 @@
 namespace tare {
 namespace {
 
-using testing::Random;
+using test::Random;
 
 constexpr std::int64_t kColumns = 16;
 
@@ -24,9 +24,9 @@ struct Layer {
   Layer() {
     Random random(1);
     Graph graph;
-    const ValueId x = graph.add_input("x", testing::f32({1, kColumns}));
+    const ValueId x = graph.add_input("x", test::f32({1, kColumns}));
     const ValueId w = graph.add_constant("w", random.tensor({kColumns, 8}));
-    graph.set_outputs({testing::add(graph, "Gemm", {x, w}, {1, 8})});
+    graph.set_outputs({test::add(graph, "Gemm", {x, w}, {1, 8})});
     simulated = simulate(graph, {}, read_target("ort-cpu"), Toolkit::builtin().patterns);
     for (const QuantPoint& point : simulated.points) {
       if (point.role == Role::kAccumulator) {
@@ -44,7 +44,7 @@ struct Layer {
                                     const std::function<float(Random&, float before)>& values) {
     LayerRows rows(simulated.source, simulated.source.node(*accumulator->reader), runs);
     Random random(2);
-    const TensorType type = testing::f32({1, kColumns});
+    const TensorType type = test::f32({1, kColumns});
     for (std::size_t run = 0; run < runs; ++run) {
       std::vector<float> row{values(random, 0)};
       while (row.size() < kColumns) {

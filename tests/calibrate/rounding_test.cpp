@@ -11,7 +11,7 @@ namespace tare {
 namespace {
 
 /// Rows and weights of one layer.
-struct Layer {
+struct RoundedLayer {
   std::size_t columns;
   std::vector<float> rows;
   std::vector<float> weights;
@@ -31,11 +31,11 @@ struct Layer {
 };
 
 /// Neighbouring columns have much in common, as neighbouring pixels do.
-Layer correlated_layer(std::size_t columns, std::size_t outputs, std::size_t rows,
-                       std::uint32_t seed) {
+RoundedLayer correlated_layer(std::size_t columns, std::size_t outputs, std::size_t rows,
+                              std::uint32_t seed) {
   std::mt19937 random(seed);
   std::normal_distribution<float> normal;
-  Layer layer{columns, {}, {}};
+  RoundedLayer layer{columns, {}, {}};
   for (std::size_t row = 0; row < rows; ++row) {
     float level = 60 * normal(random);
     for (std::size_t c = 0; c < columns; ++c) {
@@ -49,7 +49,7 @@ Layer correlated_layer(std::size_t columns, std::size_t outputs, std::size_t row
   return layer;
 }
 
-std::vector<float> nearest(const Layer& layer) {
+std::vector<float> nearest(const RoundedLayer& layer) {
   std::vector<float> integers = layer.weights;
   for (float& value : integers) {
     value = std::nearbyint(value);
@@ -57,15 +57,16 @@ std::vector<float> nearest(const Layer& layer) {
   return integers;
 }
 
-std::vector<float> rounded(const Layer& layer, const RoundingTask& task, int threads = 1) {
+std::vector<float> rounded(const RoundedLayer& layer, const RoundingTask& task,
+                           int threads = 1) {
   std::vector<float> integers = layer.weights;
   round_for_outputs(task, integers, threads);
   return integers;
 }
 
 /// Mean squared error of one output over all rows, without its mean where that does not count.
-double error_of(const Layer& layer, const std::vector<float>& integers, std::size_t output,
-                bool centred = false) {
+double error_of(const RoundedLayer& layer, const std::vector<float>& integers,
+                std::size_t output, bool centred = false) {
   const std::size_t columns = layer.columns;
   const std::size_t rows = layer.rows.size() / columns;
   double sum = 0;
@@ -91,7 +92,7 @@ TEST(Rounding, IsCloseToTheBestOfAllChoices) {
   double best = 0;
   double plain = 0;
   for (std::uint32_t seed = 0; seed < 20; ++seed) {
-    const Layer layer = correlated_layer(kColumns, 1, 400, seed);
+    const RoundedLayer layer = correlated_layer(kColumns, 1, 400, seed);
     found += error_of(layer, rounded(layer, layer.task()), 0);
     plain += error_of(layer, nearest(layer), 0);
     double least = std::numeric_limits<double>::infinity();
@@ -110,7 +111,7 @@ TEST(Rounding, IsCloseToTheBestOfAllChoices) {
 
 TEST(Rounding, LeavesUncorrelatedColumnsAtTheNearestInteger) {
   // Without products between columns every weight stands for itself.
-  Layer layer{3, {}, {0.4F, 1.6F, -2.2F, 3.49F, -0.51F, 0.0F}};
+  RoundedLayer layer{3, {}, {0.4F, 1.6F, -2.2F, 3.49F, -0.51F, 0.0F}};
   for (int i = 0; i < 16; ++i) {
     for (std::size_t c = 0; c < 3; ++c) {
       layer.rows.push_back(
@@ -121,7 +122,7 @@ TEST(Rounding, LeavesUncorrelatedColumnsAtTheNearestInteger) {
 }
 
 TEST(Rounding, MovesNoWeightByMoreThanOneStepFromTheNearest) {
-  const Layer layer = correlated_layer(64, 16, 600, 1);
+  const RoundedLayer layer = correlated_layer(64, 16, 600, 1);
   const std::vector<float> integers = rounded(layer, layer.task());
   const std::vector<float> plain = nearest(layer);
   std::size_t moved = 0;
@@ -136,7 +137,7 @@ TEST(Rounding, MovesNoWeightByMoreThanOneStepFromTheNearest) {
 
 TEST(Rounding, LeavesAnOutputAloneWhereHeldBackRowsShowNoGain) {
   // The rows that judge have nothing in common with those that lead.
-  Layer layer = correlated_layer(16, 8, 400, 2);
+  RoundedLayer layer = correlated_layer(16, 8, 400, 2);
   std::mt19937 random(3);
   std::normal_distribution<float> normal;
   for (std::size_t row = 3; row < 400; row += 4) {
@@ -158,7 +159,7 @@ TEST(Rounding, LeavesAnOutputAloneWhereHeldBackRowsShowNoGain) {
 }
 
 TEST(Rounding, KeepsPairsWithinTheirLimit) {
-  Layer layer = correlated_layer(32, 32, 600, 4);
+  RoundedLayer layer = correlated_layer(32, 32, 600, 4);
   for (float& weight : layer.weights) {
     weight = std::clamp(weight, -64.0F, 64.0F);  // nearest are within the limit, just
   }
@@ -179,7 +180,7 @@ TEST(Rounding, KeepsPairsWithinTheirLimit) {
 
 TEST(Rounding, DoesNotCountTheMeanWhereABiasUndoesIt) {
   // All columns have a large mean: with it the weights would be bent to keep their sum.
-  Layer layer = correlated_layer(32, 16, 800, 5);
+  RoundedLayer layer = correlated_layer(32, 16, 800, 5);
   for (float& value : layer.rows) {
     value = std::nearbyint(value / 4) + 100;
   }
@@ -197,7 +198,7 @@ TEST(Rounding, DoesNotCountTheMeanWhereABiasUndoesIt) {
 }
 
 TEST(Rounding, DoesNotDependOnThreads) {
-  const Layer layer = correlated_layer(48, 100, 500, 6);
+  const RoundedLayer layer = correlated_layer(48, 100, 500, 6);
   const std::vector<float> one = rounded(layer, layer.task(), 1);
   for (const int threads : {2, 3, 7}) {
     EXPECT_EQ(rounded(layer, layer.task(), threads), one);
@@ -205,7 +206,7 @@ TEST(Rounding, DoesNotDependOnThreads) {
 }
 
 TEST(Rounding, TakesMoreColumnsThanItLooksAtTogether) {
-  const Layer layer = correlated_layer(2100, 2, 300, 7);
+  const RoundedLayer layer = correlated_layer(2100, 2, 300, 7);
   const std::vector<float> integers = rounded(layer, layer.task());
   for (std::size_t output = 0; output < 2; ++output) {
     EXPECT_LT(error_of(layer, integers, output), error_of(layer, nearest(layer), output));
@@ -213,7 +214,7 @@ TEST(Rounding, TakesMoreColumnsThanItLooksAtTogether) {
 }
 
 TEST(Rounding, OfRowsThatAreZeroIsToNearest) {
-  Layer layer = correlated_layer(8, 4, 40, 8);
+  RoundedLayer layer = correlated_layer(8, 4, 40, 8);
   std::fill(layer.rows.begin(), layer.rows.end(), 0.0F);
   EXPECT_EQ(rounded(layer, layer.task()), nearest(layer));
 }

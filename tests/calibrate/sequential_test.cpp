@@ -15,7 +15,7 @@
 namespace tare {
 namespace {
 
-using testing::Random;
+using test::Random;
 
 /// A simulated graph and samples for it.
 struct Case {
@@ -26,7 +26,7 @@ struct Case {
 Case random_case(std::uint32_t seed, const Config& config = {}) {
   Random random(seed);
   const Toolkit& toolkit = Toolkit::builtin();
-  const Graph graph = prepare(testing::random_graph(random, 20), toolkit);
+  const Graph graph = prepare(test::random_graph(random, 20), toolkit);
   std::map<std::string, Tensor> samples;
   for (const ValueId input : graph.inputs()) {
     Shape shape = graph.type(input).shape;
@@ -210,11 +210,11 @@ TEST(SequentialSchedule, SeesTheErrorOfTheLayersBefore) {
   Random random(1);
   Graph graph;
   const Shape shape{1, 4, 6, 6};
-  const ValueId x = graph.add_input("x", testing::f32(shape));
+  const ValueId x = graph.add_input("x", test::f32(shape));
   const ValueId a = graph.add_constant("a", random.tensor({4, 4, 1, 1}));
   const ValueId b = graph.add_constant("b", random.tensor({4, 4, 1, 1}));
-  const ValueId y = testing::add(graph, "Conv", {x, a}, shape);
-  graph.set_outputs({testing::add(graph, "Conv", {y, b}, shape)});
+  const ValueId y = test::add(graph, "Conv", {x, a}, shape);
+  graph.set_outputs({test::add(graph, "Conv", {y, b}, shape)});
   Config config = configured("percent_of_max");
   config.activations.calibrator.options["percent"] = 50;
   const Toolkit& toolkit = Toolkit::builtin();

@@ -132,7 +132,7 @@ void make_samples(const fs::path& folder) {
 }
 
 void make_tflite(const fs::path& folder) {
-  const auto bytes = testing::small_quantized_network();
+  const auto bytes = test::small_quantized_network();
   const std::string model(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   write(folder / "small.tflite", model);
   write(folder / "truncated.tflite", model.substr(0, model.size() / 2));

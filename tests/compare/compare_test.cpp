@@ -112,7 +112,7 @@ std::vector<TestModel> some_models() {
 INSTANTIATE_TEST_SUITE_P(Models, Compare, ::testing::ValuesIn(some_models()),
                          [](const auto& given) { return given.param.name; });
 
-constexpr std::size_t kSamples = 3;
+constexpr std::size_t kCompared = 3;
 
 /// By point, the value of the integer graph that was rounded there; what only moves its
 /// elements comes later.
@@ -130,14 +130,14 @@ std::map<std::string, ValueId> storage_values(const Graph& integer) {
 
 TEST_P(Compare, CumulativeErrorsAreThoseOfTheValuesOfBothGraphs) {
   const Compared compared(GetParam());
-  const Report report = compared.report({.samples = kSamples});
+  const Report report = compared.report({.samples = kCompared});
   const Graph& prepared = compared.real();
   const Graph& integer = compared.result.integer;
   const auto storage = storage_values(integer);
   std::map<std::string, Definition> wanted;
   std::map<std::string, Definition> rounding;
   std::map<std::string, Definition> outputs;
-  for (std::size_t sample = 0; sample < kSamples; ++sample) {
+  for (std::size_t sample = 0; sample < kCompared; ++sample) {
     const auto real = values_of(prepared, *compared.data, sample);
     const auto quantized = values_of(integer, *compared.data, sample);
     for (const auto& [point, value] : storage) {
@@ -199,11 +199,11 @@ Tensor local_result(const Graph& integer, const Node& product, const Node& requa
 
 TEST_P(Compare, LocalErrorsAreThoseOfEachProductAloneFromExactInputs) {
   const Compared compared(GetParam());
-  const Report report = compared.report({.samples = kSamples});
+  const Report report = compared.report({.samples = kCompared});
   const Graph& prepared = compared.real();
   const Graph& integer = compared.result.integer;
   std::map<std::string, Definition> wanted;  // by layer
-  for (std::size_t sample = 0; sample < kSamples; ++sample) {
+  for (std::size_t sample = 0; sample < kCompared; ++sample) {
     const auto real = values_of(prepared, *compared.data, sample);
     for (const NodeId id : integer.topological_order()) {
       const Node& requantize = integer.node(id);
@@ -241,7 +241,7 @@ TEST_P(Compare, LocalErrorsAreThoseOfEachProductAloneFromExactInputs) {
 
 TEST_P(Compare, ReadsTheExportedFileAsTheGraphThatItWasMadeOf) {
   const Compared compared(GetParam());
-  const Report made = compared.report({.samples = kSamples});
+  const Report made = compared.report({.samples = kCompared});
   for (const Form form : {Form::kQdq, Form::kQoperator}) {
     const auto path =
         std::filesystem::path(::testing::TempDir()) / ("compared_" + GetParam().name + ".onnx");
@@ -252,7 +252,7 @@ TEST_P(Compare, ReadsTheExportedFileAsTheGraphThatItWasMadeOf) {
                                         .factors = read_factors(path),
                                         .numerics = {}},
                                        *compared.data, compared.config, Toolkit::builtin(),
-                                       {.samples = kSamples});
+                                       {.samples = kCompared});
     std::filesystem::remove(path);
     ASSERT_EQ(read.layers.size(), made.layers.size());
     for (std::size_t i = 0; i < read.layers.size(); ++i) {

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare::testing {
+namespace tare::test {
 namespace {
 
 QuantParams params() {
@@ -186,4 +186,4 @@ TEST(Proportion, HasTheIntervalOfWilson) {
 }
 
 }  // namespace
-}  // namespace tare::testing
+}  // namespace tare::test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare::testing {
+namespace tare::test {
 namespace {
 
 TEST(RoundedValues, CountWhatSaturatesWhatIsLostAndEachLevel) {
@@ -51,4 +51,4 @@ TEST(RoundedValues, CountWhatSaturatesWhatIsLostAndEachLevel) {
 }
 
 }  // namespace
-}  // namespace tare::testing
+}  // namespace tare::test

@@ -15,7 +15,7 @@
 #include <onnx/defs/schema.h>
 #include <onnx/onnx_pb.h>
 
-namespace tare::testing {
+namespace tare::test {
 namespace {
 
 constexpr int kOldestOpset = 7;
@@ -220,4 +220,4 @@ DataSet BackendCase::data(std::size_t data_set) const {
   return result;
 }
 
-}  // namespace tare::testing
+}  // namespace tare::test

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace tare::testing {
+namespace tare::test {
 
 /// One stored run of a model.
 struct DataSet {
@@ -46,4 +46,4 @@ class NotInScope : public std::exception {
   std::string reason_;
 };
 
-}  // namespace tare::testing
+}  // namespace tare::test

@@ -13,7 +13,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare::testing {
+namespace tare::test {
 namespace {
 
 /// Operators whose every node test at types of the toolkit must run, and pass.
@@ -281,4 +281,4 @@ TEST(Reference, SaysWhichBackendTestsRun) {
 }
 
 }  // namespace
-}  // namespace tare::testing
+}  // namespace tare::test

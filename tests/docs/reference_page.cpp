@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare::testing {
+namespace tare::test {
 namespace {
 
 std::string line_of(const Row& row) {
@@ -50,4 +50,4 @@ void expect_reference_page(const std::string& name, const std::string& text) {
       << path << " is out of date; TARE_WRITE_REFERENCE=1 ctest -R Reference writes it";
 }
 
-}  // namespace tare::testing
+}  // namespace tare::test

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tare::testing {
+namespace tare::test {
 
 using Row = std::vector<std::string>;
 
@@ -19,4 +19,4 @@ std::string reference_page(std::string_view writer, const std::string& title,
 /// it is written instead.
 void expect_reference_page(const std::string& name, const std::string& text);
 
-}  // namespace tare::testing
+}  // namespace tare::test

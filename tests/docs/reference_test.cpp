@@ -16,8 +16,8 @@
 namespace tare {
 namespace {
 
-using testing::Row;
-using testing::table;
+using test::Row;
+using test::table;
 
 std::string code(std::string_view text) {
   return "`" + std::string(text) + "`";
@@ -32,7 +32,7 @@ std::string joined(const std::vector<std::string>& words) {
 }
 
 std::string page(const std::string& title, const std::string& introduction) {
-  return testing::reference_page("tests/docs/reference_test.cpp", title, introduction);
+  return test::reference_page("tests/docs/reference_test.cpp", title, introduction);
 }
 
 std::string configuration() {
@@ -217,7 +217,7 @@ constexpr Page kPages[] = {{"calibrators", calibrators}, {"configuration", confi
 class Reference : public ::testing::TestWithParam<Page> {};
 
 TEST_P(Reference, IsWhatTheProgramKnows) {
-  testing::expect_reference_page(GetParam().name, GetParam().text());
+  test::expect_reference_page(GetParam().name, GetParam().text());
 }
 
 INSTANTIATE_TEST_SUITE_P(Pages, Reference, ::testing::ValuesIn(kPages),

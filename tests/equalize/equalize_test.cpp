@@ -15,9 +15,9 @@
 namespace tare {
 namespace {
 
-using testing::add;
-using testing::f32;
-using testing::Random;
+using test::add;
+using test::f32;
+using test::Random;
 
 std::vector<float> constant_of(const Graph& graph, const char* name) {
   return graph.constant(graph.find_value(name).value())->to_float();
@@ -53,7 +53,7 @@ TEST(Equalize, DividesTheWeightsOfOneLayerAndMultipliesThoseOfTheNext) {
 
 TEST(Equalize, WithoutFactorsIsTheGraph) {
   for (std::uint32_t seed = 0; seed < 50; ++seed) {
-    const Graph graph = testing::RandomLayers(seed).network(12);
+    const Graph graph = test::RandomLayers(seed).network(12);
     EXPECT_EQ(equalize(graph, {}), graph) << seed;
   }
 }
@@ -86,8 +86,8 @@ TEST(Equalize, KeepsTheResultsOfRandomNetworksBitForBit) {
   std::set<std::string> ops;
   for (std::uint32_t seed = 0; seed < 600; ++seed) {
     Random random(seed);
-    const Graph graph = testing::RandomLayers(seed).network(12);
-    const ChannelFactors factors = testing::random_factors(graph, random);
+    const Graph graph = test::RandomLayers(seed).network(12);
+    const ChannelFactors factors = test::random_factors(graph, random);
     const Graph equal = equalize(graph, factors);
     verify(equal);
     const std::vector<Tensor> inputs{random.tensor(graph.type(graph.inputs()[0]).shape)};
@@ -147,8 +147,8 @@ TEST(Divisors, AreWhatEachValueOfRandomNetworksIsDividedBy) {
   for (std::uint32_t seed = 0; seed < 200; ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
-    const Graph graph = testing::RandomLayers(seed).network(12);
-    const ChannelFactors factors = testing::random_factors(graph, random);
+    const Graph graph = test::RandomLayers(seed).network(12);
+    const ChannelFactors factors = test::random_factors(graph, random);
     expect_divided(graph, factors, random.tensor(graph.type(graph.inputs()[0]).shape));
     divided += divisors(graph, factors).size();
   }

@@ -136,12 +136,12 @@ TEST(EqualizingFactors, AreNoneWhereOtherSamplesGoFurther) {
 
 TEST(EqualizingFactors, AreNoneForLikeChannels) {
   Graph graph;
-  const ValueId x = graph.add_input("x", testing::f32({1, 2}));
+  const ValueId x = graph.add_input("x", test::f32({1, 2}));
   const auto identity = [&] {
     return graph.add_constant(graph.unique_name("w"), Tensor::of<float>({2, 2}, {1, 0, 0, 1}));
   };
-  const ValueId first = testing::add(graph, "MatMul", {x, identity()}, {1, 2});
-  graph.set_outputs({testing::add(graph, "MatMul", {first, identity()}, {1, 2})});
+  const ValueId first = test::add(graph, "MatMul", {x, identity()}, {1, 2});
+  graph.set_outputs({test::add(graph, "MatMul", {first, identity()}, {1, 2})});
   const SamplesInMemory data({{"x", Tensor::of<float>({2, 2}, {1, -1, -1, 1})}});
   EXPECT_TRUE(equalizing_factors(graph, data, UnlikeChannels::config(), read_target("ort-cpu"),
                                  Toolkit::builtin().patterns, Toolkit::builtin().calibrators)
@@ -158,11 +158,11 @@ TEST(EqualizingFactors, AreJudgedByTheScoresBelowProbabilitiesWhateverMovesThese
     const ValueId extents = graph.add_constant(
         graph.unique_name("shape"),
         Tensor::of<std::int64_t>({static_cast<std::int64_t>(shape.size())}, shape));
-    return testing::add(graph, "Reshape", {value, extents}, shape);
+    return test::add(graph, "Reshape", {value, extents}, shape);
   };
   const ValueId scores = shaped(graph.outputs()[0], {144, 1});
   const ValueId probabilities =
-      testing::add(graph, "Softmax", {scores}, {144, 1}, {{"axis", std::int64_t{1}}});
+      test::add(graph, "Softmax", {scores}, {144, 1}, {{"axis", std::int64_t{1}}});
   graph.set_outputs({shaped(probabilities, {1, 144})});
   EXPECT_EQ(network.factors(), expected);
 }

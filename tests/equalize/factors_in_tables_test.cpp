@@ -10,7 +10,7 @@
 namespace tare {
 namespace {
 
-using testing::Random;
+using test::Random;
 
 class FactorsInTables : public InFolder {
  protected:
@@ -44,8 +44,8 @@ TEST_F(FactorsInTables, GiveTheSameIntegerGraph) {
 TEST_F(FactorsInTables, AreReadBackBitForBit) {
   for (std::uint32_t seed = 0; seed < 20; ++seed) {
     Random random(seed);
-    const Graph graph = testing::RandomLayers(seed).network(12);
-    ChannelFactors factors = testing::random_factors(graph, random);
+    const Graph graph = test::RandomLayers(seed).network(12);
+    ChannelFactors factors = test::random_factors(graph, random);
     for (auto& [name, values] : factors) {
       for (float& value : values) {
         value = std::nextafter(value / 3, std::numeric_limits<float>::max());

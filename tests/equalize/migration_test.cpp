@@ -13,7 +13,7 @@
 namespace tare {
 namespace {
 
-using testing::Random;
+using test::Random;
 
 constexpr std::int64_t kWide = 16;
 constexpr std::int64_t kPositions = 6;
@@ -40,15 +40,15 @@ struct Normalized {
         }
       }
     }
-    x = graph.add_input("x", testing::f32(kInside));
-    value = testing::add(
-        graph, "LayerNormalization",
-        {x, graph.add_constant("gamma", gamma), graph.add_constant("beta", beta)}, kInside);
+    x = graph.add_input("x", test::f32(kInside));
+    value = test::add(graph, "LayerNormalization",
+                      {x, graph.add_constant("gamma", gamma), graph.add_constant("beta", beta)},
+                      kInside);
     std::vector<ValueId> products;
     for (const Tensor& matrix : rows) {
-      products.push_back(
-          testing::add(graph, "MatMul",
-                       {value, graph.add_constant(graph.unique_name("w"), matrix)}, kOutside));
+      products.push_back(test::add(graph, "MatMul",
+                                   {value, graph.add_constant(graph.unique_name("w"), matrix)},
+                                   kOutside));
     }
     graph.set_outputs(products);
     data = SamplesInMemory({{"x", random.tensor({64, kPositions, kWide})}});
@@ -334,13 +334,13 @@ TEST(MigrationFactors, AreNoneWhereTheNetworkDoesNotErrClearlyLess) {
   for (float& weight : weights.mutable_view<float>()) {
     weight *= 1000;
   }
-  const ValueId coarse = testing::add(
-      graph, "MatMul", {network.x, graph.add_constant("coarse", weights)}, kOutside);
+  const ValueId coarse =
+      test::add(graph, "MatMul", {network.x, graph.add_constant("coarse", weights)}, kOutside);
   std::vector<ValueId> outputs(graph.outputs().begin(), graph.outputs().end());
   const ChannelFactors possible = network.factors();
   ASSERT_FALSE(possible.empty());
   for (ValueId& output : outputs) {
-    output = testing::add(graph, "Add", {output, coarse}, kOutside);
+    output = test::add(graph, "Add", {output, coarse}, kOutside);
   }
   graph.set_outputs(outputs);
   Config config = UnlikeChannels::config();

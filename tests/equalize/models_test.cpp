@@ -13,7 +13,7 @@
 namespace tare {
 namespace {
 
-using testing::Random;
+using test::Random;
 
 /// By run, then by output.
 using Results = std::vector<std::vector<Tensor>>;
@@ -27,7 +27,7 @@ TEST_P(EqualizedModel, ComputesTheSameBitForBit) {
   const auto data = open_dataset(GetParam().calibration);
   const Graph graph = prepare(load_model(GetParam().model, {}, data.get()), Toolkit::builtin());
   Random random(1);
-  const Graph equal = equalize(graph, testing::random_factors(graph, random));
+  const Graph equal = equalize(graph, test::random_factors(graph, random));
   const auto results = [&](const Graph& of) {
     Results all;
     run_dataset(of, *data, 0, kRuns,

@@ -7,7 +7,7 @@
 
 #include <cmath>
 
-namespace tare::testing {
+namespace tare::test {
 
 /// Powers of two, with which scaling is exact, for half of the layers.
 inline ChannelFactors random_factors(const Graph& graph, Random& random) {
@@ -25,4 +25,4 @@ inline ChannelFactors random_factors(const Graph& graph, Random& random) {
   return result;
 }
 
-}  // namespace tare::testing
+}  // namespace tare::test

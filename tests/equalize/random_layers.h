@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace tare::testing {
+namespace tare::test {
 
 /// Builds networks of layers and of what may lie between them, over [N,C,H,W] values.
 class RandomLayers {
@@ -204,4 +204,4 @@ class RandomLayers {
   std::vector<ValueId> values_;
 };
 
-}  // namespace tare::testing
+}  // namespace tare::test

@@ -20,7 +20,7 @@ struct UnlikeChannels {
 
   UnlikeChannels(float reach, float weight, std::int64_t batch = 1,
                  std::optional<float> bound = std::nullopt) {
-    testing::Random random(7);
+    test::Random random(7);
     Tensor first_weights(DType::kFloat32, {kChannels, 4, 1, 1});
     Tensor second_weights = random.tensor({4, kChannels, 1, 1});
     for (std::size_t c = 0; c < kChannels; ++c) {
@@ -36,17 +36,17 @@ struct UnlikeChannels {
     }
     const Shape outside{batch, 4, 6, 6};
     const Shape inside{batch, kChannels, 6, 6};
-    const ValueId x = graph.add_input("x", testing::f32(outside));
+    const ValueId x = graph.add_input("x", test::f32(outside));
     const ValueId w1 = graph.add_constant("w1", first_weights);
     const ValueId w2 = graph.add_constant("w2", second_weights);
-    const ValueId first = testing::add(graph, "Conv", {x, w1}, inside);
+    const ValueId first = test::add(graph, "Conv", {x, w1}, inside);
     const auto number = [&](float value) {
       return graph.add_constant(graph.unique_name("c"), Tensor::of<float>({}, {value}));
     };
     const ValueId cut =
-        bound ? testing::add(graph, "Clip", {first, number(0), number(*bound)}, inside)
-              : testing::add(graph, "Relu", {first}, inside);
-    graph.set_outputs({testing::add(graph, "Conv", {cut, w2}, outside)});
+        bound ? test::add(graph, "Clip", {first, number(0), number(*bound)}, inside)
+              : test::add(graph, "Relu", {first}, inside);
+    graph.set_outputs({test::add(graph, "Conv", {cut, w2}, outside)});
     data = SamplesInMemory({{"x", samples}});
   }
 

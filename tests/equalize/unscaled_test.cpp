@@ -12,8 +12,8 @@
 namespace tare {
 namespace {
 
-using testing::add;
-using testing::f32;
+using test::add;
+using test::f32;
 
 /// [1,4,4,4] -> Conv -> something -> Conv -> [1,4,4,4]
 struct Between {
@@ -133,7 +133,7 @@ class Unscaled : public ::testing::TestWithParam<Between> {};
 TEST_P(Unscaled, ChannelsKeepTheLayersBesideThemAsTheyAre) {
   Graph graph;
   const ValueId x = graph.add_input("x", f32(kShape));
-  testing::Random random(1);
+  test::Random random(1);
   const auto weights = [&](const char* name) {
     return graph.add_constant(name, random.tensor({4, 4, 1, 1}));
   };
@@ -198,7 +198,7 @@ Graph equalized_gemm(const Shape& bias) {
   const ValueId first =
       add(graph, "Gemm", {x, constant(graph, {3, 2}, 3), constant(graph, bias, 7)}, {2, 2});
   graph.set_outputs({add(graph, "MatMul", {first, constant(graph, {2, 2}, 5)}, {2, 2})});
-  testing::Random random(2);
+  test::Random random(2);
   const std::vector<Tensor> inputs{random.tensor({2, 3})};
   const Graph equal = equalize(graph, {{graph.name(first), {0.5F, 0.25F}}});
   EXPECT_EQ(Executable(equal).run(inputs), Executable(graph).run(inputs)) << to_string(bias);

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare::testing {
+namespace tare::test {
 namespace {
 
 /// Brought into a register of two's complement by its definition.
@@ -268,4 +268,4 @@ TEST(AccumulatorAttributes, OtherNumbersAndWordsAreNoModel) {
 }
 
 }  // namespace
-}  // namespace tare::testing
+}  // namespace tare::test

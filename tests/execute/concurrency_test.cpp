@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare::testing {
+namespace tare::test {
 namespace {
 
 TEST(Executable, GivesTheSameBytesOnAnyNumberOfThreads) {
@@ -32,4 +32,4 @@ TEST(Executable, GivesTheSameBytesOnAnyNumberOfThreads) {
 }
 
 }  // namespace
-}  // namespace tare::testing
+}  // namespace tare::test

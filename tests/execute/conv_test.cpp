@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare::testing {
+namespace tare::test {
 namespace {
 
 struct Case {
@@ -303,4 +303,4 @@ TEST(Conv, RefusesWindowsThatLeadTooFar) {
 }
 
 }  // namespace
-}  // namespace tare::testing
+}  // namespace tare::test

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare::testing {
+namespace tare::test {
 namespace {
 
 /// Products of 1e30 and 1e-40, which are 1e-10 for who counts denormals.
@@ -73,4 +73,4 @@ TEST(Denormals, AreTheCallersOwnAfterAKernelThatFailed) {
 }
 
 }  // namespace
-}  // namespace tare::testing
+}  // namespace tare::test

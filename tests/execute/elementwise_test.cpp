@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare::testing {
+namespace tare::test {
 namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
@@ -186,4 +186,4 @@ TEST(DequantizeLinear, InBlocksIsTheToolkitsDequantize) {
 }
 
 }  // namespace
-}  // namespace tare::testing
+}  // namespace tare::test

@@ -10,7 +10,7 @@
 namespace tare {
 namespace {
 
-using testing::f32;
+using test::f32;
 
 Tensor ones(Shape shape) {
   Tensor tensor(DType::kFloat32, std::move(shape));
@@ -54,14 +54,14 @@ TEST(Executable, ChangesNoLayoutOfWhatHasNoElementsHoweverLargeItsOtherExtents) 
 
 TEST(Executable, TakesInputsInTheOrderInWhichItShowsValues) {
   // One half of a network shows what the other half takes.
-  testing::Random random(3);
+  test::Random random(3);
   const Shape shape{1, 8, 5, 5};
   const auto half = [&](const ExecuteOptions& options) {
     Graph graph;
-    const ValueId x = graph.add_input("x", testing::f32(shape));
-    const ValueId w = graph.add_constant("w", testing::Random(4).tensor({8, 8, 3, 3}));
-    const ValueId y = testing::add(graph, "Conv", {x, w}, shape,
-                                   {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}});
+    const ValueId x = graph.add_input("x", test::f32(shape));
+    const ValueId w = graph.add_constant("w", test::Random(4).tensor({8, 8, 3, 3}));
+    const ValueId y = test::add(graph, "Conv", {x, w}, shape,
+                                {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}});
     graph.set_outputs({y});
     ExecuteOptions with = options;
     with.observe = {y};

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare::testing {
+namespace tare::test {
 namespace {
 
 std::vector<Tensor> random_inputs(const Graph& graph, Random& random) {
@@ -218,4 +218,4 @@ TEST(Fusion, LeavesAddToADepthwiseConvolutionAlone) {
 }
 
 }  // namespace
-}  // namespace tare::testing
+}  // namespace tare::test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare::testing {
+namespace tare::test {
 namespace {
 
 TEST(Reduce, LogarithmsAndRootsOfIntegersSaturate) {
@@ -123,4 +123,4 @@ TEST(FakeQuantize, ExpressesWhatIsStored) {
 }
 
 }  // namespace
-}  // namespace tare::testing
+}  // namespace tare::test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare::testing {
+namespace tare::test {
 namespace {
 
 /// A node that works in any layout.
@@ -208,4 +208,4 @@ TEST(AnyLayoutOf, SoftmaxDiffersByRoundingOnly) {
 }
 
 }  // namespace
-}  // namespace tare::testing
+}  // namespace tare::test

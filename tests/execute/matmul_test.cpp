@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare::testing {
+namespace tare::test {
 namespace {
 
 /// `known`: the right operand is a constant.
@@ -118,4 +118,4 @@ TEST(Gemm, ScalesTransposesAndAdds) {
 }
 
 }  // namespace
-}  // namespace tare::testing
+}  // namespace tare::test

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare::testing {
+namespace tare::test {
 namespace {
 
 /// Some live for longer than most.
@@ -88,4 +88,4 @@ TEST(MemoryPlan, NeedsTwoBuffersForAChain) {
 }
 
 }  // namespace
-}  // namespace tare::testing
+}  // namespace tare::test

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare::testing {
+namespace tare::test {
 namespace {
 
 /// 0, 1, 2, ... as far as the element type goes.
@@ -179,4 +179,4 @@ TEST(MovementKernels, RefuseAResultOfAnotherShapeThanTheModelClaims) {
 }
 
 }  // namespace
-}  // namespace tare::testing
+}  // namespace tare::test

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <stdexcept>
 
-namespace tare::testing {
+namespace tare::test {
 
 /// An operand of one node under test.
 struct NodeInput {
@@ -110,4 +110,4 @@ inline NodeInput constant(std::vector<std::int64_t> values) {
   return {Tensor::of<std::int64_t>({count}, values), true};
 }
 
-}  // namespace tare::testing
+}  // namespace tare::test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare::testing {
+namespace tare::test {
 namespace {
 
 struct Case {
@@ -109,4 +109,4 @@ TEST(AveragePool, DividesByTheTapsThatCount) {
 }
 
 }  // namespace
-}  // namespace tare::testing
+}  // namespace tare::test

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare::testing {
+namespace tare::test {
 namespace {
 
 /// Walks through the steps noting for each 64 bytes of memory which buffer was written there
@@ -135,4 +135,4 @@ TEST(Exchanged, ComputesWhatTheGraphWithOtherConstantsDoes) {
 }
 
 }  // namespace
-}  // namespace tare::testing
+}  // namespace tare::test

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace tare::testing {
+namespace tare::test {
 
 /// Shapes and attributes of a Conv with one to three spatial axes.
 struct Convolution {
@@ -39,4 +39,4 @@ inline Convolution random_convolution(Random& random) {
   return c;
 }
 
-}  // namespace tare::testing
+}  // namespace tare::test

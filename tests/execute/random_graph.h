@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace tare::testing {
+namespace tare::test {
 
 /// A graph of convolutions, normalizations, pools, residuals and elementwise operators over
 /// [1,C,8,8] values with many branches; some results are unused.
@@ -56,4 +56,4 @@ inline Graph random_graph(Random& random, int nodes) {
   return graph;
 }
 
-}  // namespace tare::testing
+}  // namespace tare::test

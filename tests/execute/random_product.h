@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace tare::testing {
+namespace tare::test {
 
 /// A sum of products on random storage values, as one node between an input and an output.
 class RandomProduct {
@@ -231,4 +231,4 @@ class RandomProduct {
   Convolution conv;
 };
 
-}  // namespace tare::testing
+}  // namespace tare::test

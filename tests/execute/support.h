@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace tare::testing {
+namespace tare::test {
 
 inline TensorType f32(Shape shape) {
   return {.dtype = DType::kFloat32, .shape = std::move(shape), .quant = {}, .point = {}};
@@ -95,4 +95,4 @@ inline std::size_t offset(const Shape& shape, const Shape& index) {
   return static_cast<std::size_t>(result);
 }
 
-}  // namespace tare::testing
+}  // namespace tare::test

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare::testing {
+namespace tare::test {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -123,4 +123,4 @@ TEST(UnaryKernels, GiveAnElementTheSameBitsAtEveryPosition) {
 }
 
 }  // namespace
-}  // namespace tare::testing
+}  // namespace tare::test

@@ -49,7 +49,7 @@ const Graph& small_network() {
 }
 
 const Dataset& small_samples() {
-  static const SamplesInMemory samples({{"x", testing::Random(1).tensor({6, 2, 3, 3})}});
+  static const SamplesInMemory samples({{"x", test::Random(1).tensor({6, 2, 3, 3})}});
   return samples;
 }
 

@@ -28,7 +28,7 @@ File written(const Graph& graph) {
 }
 
 std::string constant(const std::string& name, const Shape& shape) {
-  static testing::Random random(1);
+  static test::Random random(1);
   std::string text = "const %" + name + " : f32" + to_string(shape) + " = [";
   for (const float number : random.tensor(shape).to_float()) {
     text += (text.back() == '[' ? "" : ", ") + std::to_string(number);
@@ -118,7 +118,7 @@ SamplesInMemory samples_for(const Graph& graph) {
     shape.resize(std::max<std::size_t>(shape.size(), 1));
     shape[0] = kSamples * std::max<std::int64_t>(batch, 1);
     const bool is_real = graph.type(input).dtype == DType::kFloat32;
-    values.emplace(graph.name(input), is_real ? testing::Random(7).tensor(shape)
+    values.emplace(graph.name(input), is_real ? test::Random(7).tensor(shape)
                                               : Tensor(graph.type(input).dtype, shape));
   }
   return SamplesInMemory(std::move(values));

@@ -12,7 +12,7 @@
 namespace tare::fuzz {
 namespace {
 
-using testing::f32;
+using test::f32;
 using Integers = std::vector<std::int64_t>;
 
 constexpr std::int64_t kMostElements = 2000;
@@ -66,8 +66,7 @@ class Drawing {
 
   ValueId op(const char* name, std::vector<ValueId> inputs, Shape shape,
              Attributes attributes = {}) {
-    return testing::add(graph_, name, std::move(inputs), std::move(shape),
-                        std::move(attributes));
+    return test::add(graph_, name, std::move(inputs), std::move(shape), std::move(attributes));
   }
 
   /// Recent values more often.
@@ -77,7 +76,7 @@ class Drawing {
   Tensor numbers(const Shape& shape) {
     Tensor result(DType::kFloat32, shape);
     const std::int64_t kind = choices_.below(16);
-    testing::Random random(choices_.byte());
+    test::Random random(choices_.byte());
     const float factor = std::ldexp(1.0F, static_cast<int>(choices_.between(-6, 3)));
     const auto values = result.mutable_view<float>();
     for (float& value : values) {

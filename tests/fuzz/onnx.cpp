@@ -109,7 +109,7 @@ void run(Bytes bytes) {
   must("writing", [&] { write_onnx(graph, copy); });
   const Graph again = must("reading what was written",
                            [&] { return load_model(copy, dimensions(graph), nullptr); });
-  const std::string difference = testing::SameStructure(graph, again).difference();
+  const std::string difference = test::SameStructure(graph, again).difference();
   if (!difference.empty()) {
     throw Finding("not read back as written: " + difference + "\n" + print(graph, 8) + "\n" +
                   print(again, 8));

@@ -120,7 +120,7 @@ void require_read_back(const Case& c, const QuantizeResult& result) {
     const Graph read = must("reading " + name, [&] { return load_model(file, {}, nullptr); });
     const Graph again =
         must("lowering " + name, [&] { return lower_quantized(read, c.config, Toolkit{}); });
-    const std::string difference = testing::SameStructure(result.integer, again).difference();
+    const std::string difference = test::SameStructure(result.integer, again).difference();
     require(difference.empty() || has_float_product_of_integers(result.integer),
             name + " reads back as another graph: " + difference + "\n" +
                 (difference.empty() ? "" : print(again)));

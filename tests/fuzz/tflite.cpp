@@ -11,10 +11,10 @@ namespace tare::fuzz {
 namespace {
 
 std::vector<File> seeds() {
-  std::vector<File> result{testing::small_quantized_network(), testing::small_moving_network(),
-                           testing::small_float_network()};
-  for (const testing::RowCase& row : testing::row_cases()) {
-    result.push_back(testing::file_of(row));
+  std::vector<File> result{test::small_quantized_network(), test::small_moving_network(),
+                           test::small_float_network()};
+  for (const test::RowCase& row : test::row_cases()) {
+    result.push_back(test::file_of(row));
   }
   return result;
 }

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare::testing {
+namespace tare::test {
 namespace {
 
 const char* name_of(const Layer& layer) {
@@ -183,4 +183,4 @@ TEST(RandomShapes, OfIntegerConvolutionsGiveTheVeryIntegersOfAPlainLoop) {
 }
 
 }  // namespace
-}  // namespace tare::testing
+}  // namespace tare::test

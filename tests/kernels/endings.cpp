@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tare::testing {
+namespace tare::test {
 namespace {
 
 constexpr double kEpsilon = std::numeric_limits<float>::epsilon();
@@ -89,4 +89,4 @@ ValueId Ending::clip(Trial& trial, ValueId value, Expected& expected) const {
   return trial.add(relu ? "Relu" : "Clip", operands, f32(sum_.shape));
 }
 
-}  // namespace tare::testing
+}  // namespace tare::test

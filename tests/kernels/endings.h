@@ -2,7 +2,7 @@
 
 #include "kernels/trial.h"
 
-namespace tare::testing {
+namespace tare::test {
 
 /// What comes behind a sum of products, for the compiler to fuse: steps of an accumulator,
 /// residuals, Relu and Clip in any order, or nothing.
@@ -25,4 +25,4 @@ class Ending {
   std::int64_t steps_ = 0;
 };
 
-}  // namespace tare::testing
+}  // namespace tare::test

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare::testing {
+namespace tare::test {
 namespace {
 
 enum class Then : std::uint8_t { kNothing, kRelu, kAdd };
@@ -155,4 +155,4 @@ TEST(ThreeAxes, AddTheirOwnBiasToEveryChannel) {
 }
 
 }  // namespace
-}  // namespace tare::testing
+}  // namespace tare::test

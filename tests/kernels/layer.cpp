@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace tare::testing {
+namespace tare::test {
 namespace {
 
 /// Makes one of the numbers of an axis large, up to what 32 bits cannot hold; the result stays
@@ -178,4 +178,4 @@ std::vector<Meeting> meetings(const std::vector<SlidingAxis>& axes) {
   return all;
 }
 
-}  // namespace tare::testing
+}  // namespace tare::test

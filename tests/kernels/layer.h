@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace tare::testing {
+namespace tare::test {
 
 /// One spatial axis of a sliding window.
 struct SlidingAxis {
@@ -74,4 +74,4 @@ void for_each_product(const Layer& layer, Add add) {
   }
 }
 
-}  // namespace tare::testing
+}  // namespace tare::test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare::testing {
+namespace tare::test {
 namespace {
 
 constexpr double kEpsilon = std::numeric_limits<float>::epsilon();
@@ -291,4 +291,4 @@ TEST(RandomShapes, OfNormalizationsGiveWhatAPlainLoopGives) {
 }
 
 }  // namespace
-}  // namespace tare::testing
+}  // namespace tare::test

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare::testing {
+namespace tare::test {
 namespace {
 
 /// A pool over [batch, channels, axes].
@@ -204,4 +204,4 @@ TEST(RandomShapes, OfIntegerPoolsGiveTheVeryIntegersOfAPlainLoop) {
 }
 
 }  // namespace
-}  // namespace tare::testing
+}  // namespace tare::test

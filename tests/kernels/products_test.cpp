@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare::testing {
+namespace tare::test {
 namespace {
 
 /// Matrices [rows, depth] and [depth, columns], with leading axes that broadcast.
@@ -294,4 +294,4 @@ TEST(RandomShapes, OfIntegerMatrixProductsGiveTheVeryIntegersOfAPlainLoop) {
 }
 
 }  // namespace
-}  // namespace tare::testing
+}  // namespace tare::test

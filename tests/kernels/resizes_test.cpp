@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare::testing {
+namespace tare::test {
 namespace {
 
 /// One operand position with its share in a result.
@@ -220,4 +220,4 @@ TEST(RandomShapes, OfIntegerResizesMoveTheVeryIntegers) {
 }
 
 }  // namespace
-}  // namespace tare::testing
+}  // namespace tare::test

@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare::testing {
+namespace tare::test {
 namespace {
 
 std::optional<int> environment(const char* name) {
@@ -186,4 +186,4 @@ Tensor random_storage(DType type, Shape shape, Random& random) {
   return tensor;
 }
 
-}  // namespace tare::testing
+}  // namespace tare::test

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace tare::testing {
+namespace tare::test {
 
 /// Tries a property, which answers with what is wrong or with nothing, on 300 random shapes, or
 /// as many as TARE_SHAPES says. TARE_SHAPE is the number of the only one to try. Nothing is
@@ -67,4 +67,4 @@ class Trial {
 /// largest.
 Tensor random_storage(DType, Shape, Random&);
 
-}  // namespace tare::testing
+}  // namespace tare::test

@@ -190,7 +190,7 @@ class AffineRow : public ::testing::TestWithParam<AffineOp> {
     expand_affine_regions(after);
     ASSERT_TRUE(runs_on_storage(after, GetParam())) << print(after);
     for (unsigned seed = 0; seed < 5; ++seed) {
-      const std::vector<Tensor> inputs = testing::random_storage(before, seed);
+      const std::vector<Tensor> inputs = test::random_storage(before, seed);
       const Tensor expected = Executable(before).run(inputs)[0];
       const Tensor actual = Executable(after).run(inputs)[0];
       if (most == 0) {
@@ -270,7 +270,7 @@ TEST_P(AffineRow, MovesDownOnlyWhereItKeepsItsParameters) {
   expand_affine_regions(after);
   const bool moves = !has_own_parameters() && GetParam().rule != AffineRule::kClamps;
   EXPECT_EQ(runs_on_storage(after, GetParam()), moves) << print(after);
-  const std::vector<Tensor> inputs = testing::random_storage(before, 9);
+  const std::vector<Tensor> inputs = test::random_storage(before, 9);
   EXPECT_EQ(Executable(after).run(inputs), Executable(before).run(inputs));
 }
 

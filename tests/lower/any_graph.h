@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace tare::testing {
+namespace tare::test {
 
 inline const Shape kShape{2, 4, 4, 4};
 
@@ -90,4 +90,4 @@ inline Graph any_graph(FakeQuantizedBuilder& b) {
   return b.graph;
 }
 
-}  // namespace tare::testing
+}  // namespace tare::test

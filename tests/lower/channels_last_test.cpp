@@ -57,10 +57,9 @@ TEST(QuantizeChannelsLast, MovesElementsAndChangesNone) {
 TEST(QuantizeChannelsLast, IsReadAsTheConversionThatItIs) {
   const Graph plain = block();
   const Graph spelled = quantize_channels_last(plain);
-  EXPECT_EQ(testing::SameStructure(plain, read_channels_last(spelled)).difference(), "");
-  EXPECT_EQ(
-      testing::SameStructure(lower(from_qdq(plain)), lower(from_qdq(spelled))).difference(),
-      "");
+  EXPECT_EQ(test::SameStructure(plain, read_channels_last(spelled)).difference(), "");
+  EXPECT_EQ(test::SameStructure(lower(from_qdq(plain)), lower(from_qdq(spelled))).difference(),
+            "");
 }
 
 TEST(QuantizeChannelsLast, LeavesTheBatchOpen) {
@@ -118,9 +117,8 @@ TEST(PadStorage, PutsTheSameIntegersAround) {
     EXPECT_EQ(count(direct, "DequantizeLinear"), 0);
     const auto results = Executable(direct).run(std::span(&x, 1));
     EXPECT_EQ(results, Executable(plain).run(std::span(&x, 1)));
-    EXPECT_EQ(
-        testing::SameStructure(lower(from_qdq(plain)), lower(from_qdq(direct))).difference(),
-        "");
+    EXPECT_EQ(test::SameStructure(lower(from_qdq(plain)), lower(from_qdq(direct))).difference(),
+              "");
   }
 }
 

@@ -10,7 +10,7 @@
 namespace tare {
 namespace {
 
-using Builder = testing::FakeQuantizedBuilder;
+using Builder = test::FakeQuantizedBuilder;
 
 bool is_quantized_by_all(const Graph& graph, ValueId value) {
   const auto& users = graph.users(value);
@@ -50,7 +50,7 @@ class AnyGraph : public ::testing::TestWithParam<std::uint32_t> {};
 
 TEST_P(AnyGraph, KeepsItsResultsAndLeavesOnlyUnlistedOperatorsBetweenConversions) {
   Builder b(GetParam());
-  const Graph before = testing::any_graph(b);
+  const Graph before = test::any_graph(b);
   const Graph after = lower(before);
   EXPECT_EQ(left_behind(after), std::vector<std::string>{}) << print(after);
   EXPECT_EQ(Executable(after).run(b.samples), Executable(before).run(b.samples))

@@ -16,7 +16,7 @@ Graph expanded(const std::string& input, const std::string& body) {
   Graph after = before;
   expand_affine_regions(after);
   for (unsigned seed = 0; seed < 5; ++seed) {
-    const std::vector<Tensor> inputs = testing::random_storage(before, seed);
+    const std::vector<Tensor> inputs = test::random_storage(before, seed);
     EXPECT_EQ(Executable(after).run(inputs), Executable(before).run(inputs)) << print(after);
   }
   return after;

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace tare::testing {
+namespace tare::test {
 
 inline QuantParams params(DType storage, float scale, std::int32_t zero) {
   return {.storage = storage,
@@ -151,4 +151,4 @@ class FakeQuantizedBuilder {
   }
 };
 
-}  // namespace tare::testing
+}  // namespace tare::test

@@ -14,11 +14,11 @@
 namespace tare {
 namespace {
 
-using testing::i8;
-using testing::params;
-using testing::per_axis;
-using testing::u8;
-using Builder = testing::FakeQuantizedBuilder;
+using test::i8;
+using test::params;
+using test::per_axis;
+using test::u8;
+using Builder = test::FakeQuantizedBuilder;
 
 struct Case {
   std::string name;
@@ -179,7 +179,7 @@ std::vector<Case> movements() {
            std::vector<Graph::Result> parts;
            for (const std::int64_t size : sizes) {
              parts.push_back(
-                 {"part" + std::to_string(parts.size()), testing::f32({1, 3, size, 224})});
+                 {"part" + std::to_string(parts.size()), test::f32({1, 3, size, 224})});
            }
            const ValueId x = b.input(kImage, i8(2, 0));
            const NodeId id = b.graph.add_node("split", "Split", {x, b.indices(sizes)}, parts,
@@ -205,11 +205,11 @@ std::vector<Case> movements() {
                          0, [=](Builder& b, DType z) {
                            const ValueId x = b.input({20, 100}, params(z, 2, 0), {{0, 126}});
                            const Shape shape = axis == 0 ? Shape{k, 100} : Shape{20, k};
-                           TensorType positions = testing::f32(shape);
+                           TensorType positions = test::f32(shape);
                            positions.dtype = DType::kInt64;
                            const NodeId id = b.graph.add_node(
                                "topk", "TopK", {x, b.indices({k})},
-                               {{"values", testing::f32(shape)}, {"positions", positions}},
+                               {{"values", test::f32(shape)}, {"positions", positions}},
                                {{"axis", axis}, {"largest", largest}});
                            b.result(b.graph.node(id).outputs[0], params(z, 2, 0));
                          }});

@@ -29,8 +29,8 @@ std::set<DType> types_inside(const Graph& integer) {
 class AnyTarget : public ::testing::TestWithParam<std::uint32_t> {};
 
 TEST_P(AnyTarget, GetsTheSameResults) {
-  testing::FakeQuantizedBuilder b(GetParam());
-  const Graph integer = lower(testing::any_graph(b));
+  test::FakeQuantizedBuilder b(GetParam());
+  const Graph integer = lower(test::any_graph(b));
   for (const char* name : {"ort-cpu", "tensorrt"}) {
     const Target target = read_target(name);
     const Graph moved = for_target(integer, target);

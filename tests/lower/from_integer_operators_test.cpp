@@ -76,7 +76,7 @@ TEST(FromIntegerOperators, ReadASumWithTwoReadersAsOneProduct) {
       %z = Requantize(%s) {rounding="half_even"} : u8[1,2] q(0.25, 0)
     })");
   const Graph again = lower(from_qdq(from_integer_operators(to_integer_operators(integer))));
-  EXPECT_EQ(testing::SameStructure(integer, again).difference(), "") << print(again);
+  EXPECT_EQ(test::SameStructure(integer, again).difference(), "") << print(again);
 }
 
 }  // namespace

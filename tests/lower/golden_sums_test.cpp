@@ -13,7 +13,7 @@
 namespace tare {
 namespace {
 
-using Builder = testing::FakeQuantizedBuilder;
+using Builder = test::FakeQuantizedBuilder;
 using Values = std::vector<std::int64_t>;
 
 struct Convolution {
@@ -60,8 +60,8 @@ Values direct_sums(const Convolution& c, const Values& x, const Values& w) {
   const std::int64_t inner = c.w[1];
   const std::int64_t outer = c.w[0] / c.group;
   Values y(static_cast<std::size_t>(element_count(y_shape)));
-  testing::for_each_index(windows, [&](const Shape& window) {
-    testing::for_each_index({inner, c.w[2], c.w[3]}, [&](const Shape& tap) {
+  test::for_each_index(windows, [&](const Shape& window) {
+    test::for_each_index({inner, c.w[2], c.w[3]}, [&](const Shape& tap) {
       const std::int64_t row = window[2] * c.strides[0] - c.pads[0] + tap[1] * c.dilations[0];
       const std::int64_t column =
           window[3] * c.strides[1] - c.pads[1] + tap[2] * c.dilations[1];
@@ -105,15 +105,15 @@ Values accumulated(Graph fake_quantized, const std::string& op,
   return Executable(graph).run(samples)[0].to_int64();
 }
 
-const QuantParams kSums = testing::params(DType::kInt32, 1, 0);
+const QuantParams kSums = test::params(DType::kInt32, 1, 0);
 
 class GoldenSums : public ::testing::TestWithParam<std::tuple<Convolution, DType>> {};
 
 TEST_P(GoldenSums, AreThoseOfShiftedFactors) {
   const auto& [c, storage] = GetParam();
   Builder b(7);
-  const ValueId x = b.input(c.x, testing::params(storage, 1, c.x_zero));
-  const ValueId w = b.weight(c.w, testing::params(storage, 1, c.w_zero));
+  const ValueId x = b.input(c.x, test::params(storage, 1, c.x_zero));
+  const ValueId w = b.weight(c.w, test::params(storage, 1, c.w_zero));
   const Values weight =
       b.graph.constant(b.graph.node(*b.graph.producer(w)).inputs[0])->to_int64();
   b.result(b.op(name_of_op(c), {x, w}, result_shape(c), attributes(c)), kSums);
@@ -171,12 +171,12 @@ Tensor u8(const Shape& shape, const Values& values) {
 
 Values convolved(const Convolution& c, const Values& x, const Values& w) {
   Builder b(0);
-  const ValueId data = b.input(c.x, testing::u8(1, c.x_zero));
+  const ValueId data = b.input(c.x, test::u8(1, c.x_zero));
   const ValueId storage = b.graph.add_constant(
       "w", u8(c.w, w),
-      {.dtype = DType::kUint8, .shape = c.w, .quant = testing::u8(1, c.w_zero), .point = {}});
+      {.dtype = DType::kUint8, .shape = c.w, .quant = test::u8(1, c.w_zero), .point = {}});
   const NodeId weight =
-      b.graph.add_node("real_w", "Dequantize", {storage}, {{"real_w", testing::f32(c.w)}});
+      b.graph.add_node("real_w", "Dequantize", {storage}, {{"real_w", test::f32(c.w)}});
   b.result(
       b.op("Conv", {data, b.graph.node(weight).outputs[0]}, result_shape(c), attributes(c)),
       kSums);
@@ -225,8 +225,8 @@ TEST_P(GoldenBatches, AreSumsOfShiftedFactors) {
   constexpr std::int64_t kColumns = 4;
   constexpr std::int64_t kInner = 5;
   Builder b(3);
-  const ValueId x = b.input({kBatches, kRows, kInner}, testing::params(storage, 1, x_zero));
-  const ValueId y = b.input({kBatches, kColumns, kInner}, testing::params(storage, 1, y_zero));
+  const ValueId x = b.input({kBatches, kRows, kInner}, test::params(storage, 1, x_zero));
+  const ValueId y = b.input({kBatches, kColumns, kInner}, test::params(storage, 1, y_zero));
   const ValueId transposed = b.op("Transpose", {y}, {kBatches, kInner, kColumns},
                                   {{"perm", std::vector<std::int64_t>{0, 2, 1}}});
   b.result(b.op("MatMul", {x, transposed}, {kBatches, kRows, kColumns}), kSums);
@@ -234,7 +234,7 @@ TEST_P(GoldenBatches, AreSumsOfShiftedFactors) {
   const Values left = b.samples[0].to_int64();
   const Values right = b.samples[1].to_int64();
   Values expected;
-  testing::for_each_index({kBatches, kRows, kColumns}, [&](const Shape& at) {
+  test::for_each_index({kBatches, kRows, kColumns}, [&](const Shape& at) {
     std::int64_t sum = 0;
     for (std::int64_t k = 0; k < kInner; ++k) {
       const auto l = static_cast<std::size_t>((at[0] * kRows + at[1]) * kInner + k);

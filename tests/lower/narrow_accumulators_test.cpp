@@ -14,37 +14,37 @@
 namespace tare {
 namespace {
 
-using testing::Random;
+using test::Random;
 
 /// Two convolutions, the second one grouped, strided and dilated, and a dense head.
 Graph network() {
   Random random(5);
   Graph graph;
-  const ValueId x = graph.add_input("x", testing::f32({1, 4, 9, 9}));
+  const ValueId x = graph.add_input("x", test::f32({1, 4, 9, 9}));
   const ValueId w1 = graph.add_constant("w1", random.tensor({8, 4, 3, 3}));
   const ValueId b1 = graph.add_constant("b1", random.tensor({8}));
   const ValueId w2 = graph.add_constant("w2", random.tensor({8, 2, 3, 3}));
   const ValueId w3 = graph.add_constant("w3", random.tensor({5, 128}));
-  const ValueId c1 = testing::add(graph, "Conv", {x, w1, b1}, {1, 8, 9, 9},
-                                  {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}});
-  const ValueId r1 = testing::add(graph, "Relu", {c1}, {1, 8, 9, 9});
-  const ValueId c2 = testing::add(graph, "Conv", {r1, w2}, {1, 8, 4, 4},
-                                  {{"group", std::int64_t{4}},
-                                   {"strides", std::vector<std::int64_t>{2, 2}},
-                                   {"dilations", std::vector<std::int64_t>{2, 2}},
-                                   {"pads", std::vector<std::int64_t>{1, 1, 1, 1}}});
-  const ValueId flat = testing::add(graph, "Flatten", {c2}, {1, 128});
+  const ValueId c1 = test::add(graph, "Conv", {x, w1, b1}, {1, 8, 9, 9},
+                               {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}});
+  const ValueId r1 = test::add(graph, "Relu", {c1}, {1, 8, 9, 9});
+  const ValueId c2 = test::add(graph, "Conv", {r1, w2}, {1, 8, 4, 4},
+                               {{"group", std::int64_t{4}},
+                                {"strides", std::vector<std::int64_t>{2, 2}},
+                                {"dilations", std::vector<std::int64_t>{2, 2}},
+                                {"pads", std::vector<std::int64_t>{1, 1, 1, 1}}});
+  const ValueId flat = test::add(graph, "Flatten", {c2}, {1, 128});
   graph.set_outputs(
-      {testing::add(graph, "Gemm", {flat, w3}, {1, 5}, {{"transB", std::int64_t{1}}})});
+      {test::add(graph, "Gemm", {flat, w3}, {1, 5}, {{"transB", std::int64_t{1}}})});
   return graph;
 }
 
-struct Quantized {
+struct Narrowed {
   Random random{6};
   SamplesInMemory data{{{"x", random.tensor({12, 4, 9, 9})}}};
   QuantizeResult result;
 
-  explicit Quantized(const Config& config) {
+  explicit Narrowed(const Config& config) {
     result = quantize(network(), data, config, Toolkit::builtin());
   }
   Tensor run(const Graph& graph, std::size_t sample) const {
@@ -80,7 +80,7 @@ TEST(NarrowAccumulators, OverflowInSimulationAsTheyDoInTheIntegerGraphBitForBit)
     for (const int bits : {11, 14, 16}) {
       Config config = exact_scales();
       config.accumulator = {bits, overflow};
-      const Quantized q(config);
+      const Narrowed q(config);
       const Graph bound = tare::bind(q.result.simulated, q.result.table);
       int overflows = 0;
       for (std::size_t sample = 0; sample < q.data.size(); ++sample) {
@@ -95,7 +95,7 @@ TEST(NarrowAccumulators, OverflowInSimulationAsTheyDoInTheIntegerGraphBitForBit)
 TEST(NarrowAccumulators, AreStatedByTheGraphsButNotByOperatorsOfFiles) {
   Config config;
   config.accumulator = {14, Overflow::kWrap};
-  const Quantized q(config);
+  const Narrowed q(config);
   EXPECT_EQ(count_stated(q.result.simulated.graph), 3);
   EXPECT_EQ(count_stated(q.result.integer), 3);
   EXPECT_EQ(count_stated(to_qdq(q.result.integer)), 0);
@@ -106,14 +106,14 @@ TEST(NarrowAccumulators, AreStatedByTheGraphsButNotByOperatorsOfFiles) {
 TEST(NarrowAccumulators, StayFastInSimulationWhereNothingCanOverflow) {
   Config config;
   config.accumulator = {30, Overflow::kSaturate};
-  const Quantized q(config);
+  const Narrowed q(config);
   EXPECT_EQ(count_stated(q.result.integer), 3);
   EXPECT_EQ(count_stated(tare::bind(q.result.simulated, q.result.table)), 0);
   EXPECT_EQ(count_stated(tare::bind(q.result.simulated, {})), 0) << "real values";
 }
 
 TEST(NarrowAccumulators, OfThirtyTwoBitsAreNotMentioned) {
-  const Quantized q(Config{});
+  const Narrowed q(Config{});
   EXPECT_EQ(count_stated(q.result.simulated.graph) + count_stated(q.result.integer), 0);
 }
 
@@ -125,9 +125,9 @@ TEST(AvoidOverflow, ChoosesScalesAtWhichNoInputOverflows) {
         config.schedule = schedule;
         config.weights.granularity = granularity;
         config.accumulator = {bits, Overflow::kWrap};
-        EXPECT_GT(Quantized(config).bits_needed(), bits);
+        EXPECT_GT(Narrowed(config).bits_needed(), bits);
         config.avoid_overflow = true;
-        const Quantized q(config);
+        const Narrowed q(config);
         EXPECT_LE(q.bits_needed(), bits);
         EXPECT_GT(q.bits_needed(), bits - 2) << "scales are wider than they need be";
         EXPECT_FALSE(q.result.table.at("w1").widened_channels.empty());
@@ -144,7 +144,7 @@ TEST(AvoidOverflow, KeepsPowersOfTwo) {
   Config config = exact_scales();
   config.accumulator.bits = 14;
   config.avoid_overflow = true;
-  const Quantized q(config);
+  const Narrowed q(config);
   EXPECT_LE(q.bits_needed(), 14);
   for (const float scale : q.result.table.at("w2").params.scale) {
     int exponent = 0;
@@ -155,9 +155,9 @@ TEST(AvoidOverflow, KeepsPowersOfTwo) {
 TEST(AvoidOverflow, LeavesWhatFitsAsItIs) {
   Config config;
   config.accumulator.bits = 24;
-  const Quantized before(config);
+  const Narrowed before(config);
   config.avoid_overflow = true;
-  EXPECT_EQ(Quantized(config).result.table, before.result.table);
+  EXPECT_EQ(Narrowed(config).result.table, before.result.table);
 }
 
 }  // namespace

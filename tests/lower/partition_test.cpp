@@ -123,8 +123,8 @@ void expect_covered(const Graph& graph, const std::vector<OffloadPattern>& patte
 class AnyPartition : public ::testing::TestWithParam<std::uint32_t> {};
 
 TEST_P(AnyPartition, IsOfClosedConvexDisjointRegionsAndLeavesNoMatchOver) {
-  testing::Random random(GetParam());
-  const Graph graph = testing::random_graph(random, 30);
+  test::Random random(GetParam());
+  const Graph graph = test::random_graph(random, 30);
   const Pattern conv = op("Conv");
   const Pattern relu = op("Relu").with(any());
   const std::vector<OffloadPattern> patterns{
@@ -142,8 +142,8 @@ TEST_P(AnyPartition, IsOfClosedConvexDisjointRegionsAndLeavesNoMatchOver) {
 }
 
 TEST_P(AnyPartition, OfAnIntegerGraphTakesAllThatIsAmongStorageValues) {
-  testing::FakeQuantizedBuilder builder(GetParam());
-  const Graph graph = lower(testing::any_graph(builder));
+  test::FakeQuantizedBuilder builder(GetParam());
+  const Graph graph = lower(test::any_graph(builder));
   const std::vector<OffloadRegion> regions = partition(graph, integer_patterns());
   expect_legal(graph, regions);
   const Nodes taken = taken_by(regions);

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-namespace tare::testing {
+namespace tare::test {
 
 /// Compares what two graphs compute, with which parameters, and not what things are called.
 class SameStructure {
@@ -85,4 +85,4 @@ class SameStructure {
   std::string difference_;
 };
 
-}  // namespace tare::testing
+}  // namespace tare::test

@@ -43,7 +43,7 @@ TEST(SpreadScales, AreReadAsTheOneTheyAre) {
   EXPECT_EQ(scales_before(export_form(integer, Form::kQoperator, target), "b"), 2);
   const Graph exported = export_form(integer, Form::kQdq, target);
   EXPECT_EQ(scales_before(exported, "b"), 2);
-  EXPECT_EQ(testing::SameStructure(integer, lower(from_qdq(exported))).difference(), "");
+  EXPECT_EQ(test::SameStructure(integer, lower(from_qdq(exported))).difference(), "");
 }
 
 TEST(SpreadScales, AreMissingWhereThereIsNoAxisForThem) {

@@ -10,8 +10,8 @@
 namespace tare {
 namespace {
 
-using testing::FakeQuantizedBuilder;
-using testing::u8;
+using test::FakeQuantizedBuilder;
+using test::u8;
 
 /// op(a, b) on storage values, as TVM's tests of its qnn operators have it.
 std::vector<std::int64_t> computed(const std::string& op, Numerics numerics,
@@ -67,8 +67,8 @@ TEST(WithNumerics, SeparatesTheRoundingsOfTensorFlowLite) {
   // One sum of 585 steps, times three scales: exactly 6.5 in float32.
   const auto rounded = [](Numerics numerics) {
     FakeQuantizedBuilder builder(1);
-    const ValueId x = builder.input({1, 1}, testing::i8(0.05296124517917633F, 0));
-    const QuantParams weights = testing::i8(0.024093778803944588F, 0);
+    const ValueId x = builder.input({1, 1}, test::i8(0.05296124517917633F, 0));
+    const QuantParams weights = test::i8(0.024093778803944588F, 0);
     const NodeId w = builder.graph.add_node(
         "dw", "Dequantize",
         {builder.graph.add_constant(
@@ -78,7 +78,7 @@ TEST(WithNumerics, SeparatesTheRoundingsOfTensorFlowLite) {
     const ValueId image =
         builder.op("Reshape", {x, builder.indices({1, 1, 1, 1})}, {1, 1, 1, 1});
     builder.result(builder.op("Conv", {image, builder.graph.node(w).outputs[0]}, {1, 1, 1, 1}),
-                   testing::i8(0.11484327912330627F, 0));
+                   test::i8(0.11484327912330627F, 0));
     const Graph integer = with_numerics(lower(builder.graph), numerics);
     const Tensor five = Tensor::of<std::int8_t>({1, 1}, std::vector<std::int8_t>{5});
     return Executable(integer).run(std::span(&five, 1)).at(0).to_int64()[0];

@@ -11,11 +11,8 @@ namespace {
 using test::complaint;
 using test::ModelBuilder;
 using test::operators;
+using test::shape_of;
 using Names = std::vector<std::string>;
-
-Shape shape_of(const Graph& graph, const std::string& name) {
-  return graph.type(*graph.find_value(name)).shape;
-}
 
 ModelBuilder identity(const test::Dims& dims) {
   ModelBuilder model(13);

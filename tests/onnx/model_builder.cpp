@@ -159,6 +159,10 @@ std::vector<std::string> operators(const Graph& graph) {
   return result;
 }
 
+Shape shape_of(const Graph& graph, const std::string& value) {
+  return graph.type(*graph.find_value(value)).shape;
+}
+
 const Tensor& operand(const Graph& graph, const std::string& op, std::size_t i) {
   const Tensor* tensor = graph.constant(only(graph, op).inputs.at(i));
   if (tensor == nullptr) {

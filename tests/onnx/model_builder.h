@@ -77,5 +77,6 @@ const Node& only(const Graph&, const std::string& op);
 std::vector<std::string> operators(const Graph&);  ///< in topological order
 /// Operand `i` of the only node of that operator.
 const Tensor& operand(const Graph&, const std::string& op, std::size_t i);
+Shape shape_of(const Graph&, const std::string& value);
 
 }  // namespace tare::test

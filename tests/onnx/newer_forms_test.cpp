@@ -11,12 +11,9 @@ using test::ModelBuilder;
 using test::only;
 using test::operand;
 using test::operators;
+using test::shape_of;
 using Integers = std::vector<std::int64_t>;
 using Names = std::vector<std::string>;
-
-Shape shape_of(const Graph& graph, const std::string& name) {
-  return graph.type(*graph.find_value(name)).shape;
-}
 
 ModelBuilder with_data(int opset) {
   ModelBuilder model(opset);

@@ -10,6 +10,7 @@ using test::ModelBuilder;
 using test::only;
 using test::operand;
 using test::operators;
+using test::shape_of;
 using Integers = std::vector<std::int64_t>;
 
 /// One node from x [2,3,4,4] to y.
@@ -21,10 +22,6 @@ ModelBuilder one(int opset, const std::string& op, const Attributes& attributes,
     model.output(name);
   }
   return model;
-}
-
-Shape shape_of(const Graph& graph, const std::string& name) {
-  return graph.type(*graph.find_value(name)).shape;
 }
 
 TEST(OlderForms, ClipLimitsBecomeOperandsOfTheTypeOfTheData) {

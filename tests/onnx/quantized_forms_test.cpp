@@ -124,10 +124,9 @@ TEST(QuantizedForms, WeightsOfFourBitsAreThoseOfEight) {
     return model.output("y").read();
   };
   const Graph halves = with_weights(true);
-  EXPECT_EQ(
-      testing::SameStructure(lower(from_qdq(halves)), lower(from_qdq(with_weights(false))))
-          .difference(),
-      "");
+  EXPECT_EQ(test::SameStructure(lower(from_qdq(halves)), lower(from_qdq(with_weights(false))))
+                .difference(),
+            "");
   EXPECT_EQ(halves.type(*halves.find_value("q")).quant->bits, 4);
   const std::vector<Tensor> x{Tensor::of<std::uint8_t>({3, 3}, {0, 1, 2, 3, 4, 5, 6, 7, 255})};
   EXPECT_EQ(Executable(halves).run(x), Executable(with_weights(false)).run(x));

@@ -65,7 +65,7 @@ class FloatWeights : public WithJudge {
   }
 
   static constexpr float kStep = 0.001F;
-  testing::Random random_{1};
+  test::Random random_{1};
 };
 
 TEST_F(FloatWeights, AreThoseOfTheFile) {

@@ -239,7 +239,7 @@ TEST_P(Judged, EveryFormReadsBackToTheIntegerGraph) {
     const fs::path file = folder_ / "model.int8.onnx";
     write_onnx(export_form(q.integer, form, q.simulated.target), file);
     const Graph again = lower_quantized(load_model(file, {}, nullptr), {}, Toolkit::builtin());
-    EXPECT_EQ(testing::SameStructure(q.integer, again).difference(), "")
+    EXPECT_EQ(test::SameStructure(q.integer, again).difference(), "")
         << "in form " << static_cast<int>(form);
   }
 }

@@ -14,7 +14,7 @@
 namespace tare {
 namespace {
 
-using testing::Golden;
+using test::Golden;
 
 class JudgedTflite : public WithJudge, public ::testing::WithParamInterface<Golden> {
  protected:
@@ -22,9 +22,8 @@ class JudgedTflite : public WithJudge, public ::testing::WithParamInterface<Gold
   Graph write() const {
     const tflite::ModelFile file(GetParam().model);
     const Graph model = tflite::import_model(file);
-    const Graph written = is_quantized(model)
-                              ? to_qdq(testing::integer_graph(file, read_target("ort-cpu")))
-                              : model;
+    const Graph written =
+        is_quantized(model) ? to_qdq(test::integer_graph(file, read_target("ort-cpu"))) : model;
     write_onnx(written, file_);
     return written;
   }
@@ -43,11 +42,11 @@ std::ptrdiff_t top(std::span<const float> scores) {
 
 TEST_P(JudgedTflite, GivesWhatTensorFlowLiteGives) {
   const tflite::ModelFile file(GetParam().model);
-  const auto runs = testing::golden_runs(GetParam(), file, "default");
+  const auto runs = test::golden_runs(GetParam(), file, "default");
   ASSERT_FALSE(runs.empty());
   const Graph model = write();
   const auto results =
-      judge_->run(file_, write_raw_samples(model, testing::samples_of(file, runs), 0, folder_),
+      judge_->run(file_, write_raw_samples(model, test::samples_of(file, runs), 0, folder_),
                   path("outputs"));
   ASSERT_EQ(results.size(), 1U);
 
@@ -92,7 +91,7 @@ TEST_P(JudgedTflite, RunsOnIntegerKernelsWhereTheFileIsQuantized) {
 }
 
 std::vector<Golden> judgeable() {
-  std::vector<Golden> all = testing::golden_networks();
+  std::vector<Golden> all = test::golden_networks();
   std::erase_if(all, [](const Golden& golden) { return golden.name == "kws_svdf_8bit"; });
   return all;
 }

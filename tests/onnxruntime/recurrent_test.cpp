@@ -15,9 +15,9 @@
 namespace tare {
 namespace {
 
-using testing::add;
-using testing::f32;
-using testing::Random;
+using test::add;
+using test::f32;
+using test::Random;
 
 struct Variety {
   std::string op;

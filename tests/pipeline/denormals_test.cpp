@@ -11,21 +11,21 @@
 namespace tare {
 namespace {
 
-using testing::Random;
+using test::Random;
 
 /// Two convolutions, some of whose weights are; operands large enough that their products
 /// count.
 Graph decayed_network() {
   Random random(3);
   Graph graph;
-  ValueId value = graph.add_input("x", testing::f32({1, 4, 6, 6}));
+  ValueId value = graph.add_input("x", test::f32({1, 4, 6, 6}));
   for (const char* name : {"w0", "w1"}) {
     Tensor weights = random.tensor({4, 4, 3, 3});
     for (std::size_t i = 0; i < 40; ++i) {
       weights.mutable_view<float>()[i] = 1e-40F;
     }
-    value = testing::add(graph, "Conv", {value, graph.add_constant(name, weights)},
-                         {1, 4, 6, 6}, {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}});
+    value = test::add(graph, "Conv", {value, graph.add_constant(name, weights)}, {1, 4, 6, 6},
+                      {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}});
   }
   graph.set_outputs({value});
   return graph;

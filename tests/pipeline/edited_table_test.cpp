@@ -17,11 +17,11 @@ struct OneConvolution {
   OneConvolution() {
     Graph graph;
     const Shape shape{1, 2, 4, 4};
-    const ValueId x = graph.add_input("x", testing::f32(shape));
+    const ValueId x = graph.add_input("x", test::f32(shape));
     const ValueId w =
         graph.add_constant("w", Tensor::of<float>({2, 2, 1, 1}, {1, -1, 0.5F, 2}));
     const ValueId b = graph.add_constant("b", Tensor::of<float>({2}, {3, -4}));
-    graph.set_outputs({testing::add(graph, "Conv", {x, w, b}, shape)});
+    graph.set_outputs({test::add(graph, "Conv", {x, w, b}, shape)});
     simulated = simulate(graph, {}, read_target("ort-cpu"), Toolkit::builtin().patterns);
     for (const QuantPoint& point : simulated.points) {
       PointResult& result = table[point.name];

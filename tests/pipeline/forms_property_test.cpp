@@ -17,8 +17,8 @@ class AnyForm : public InFolder, public ::testing::WithParamInterface<std::uint3
 
 /// Scales are powers of two, so that all forms round the same numbers.
 TEST_P(AnyForm, RunsAsTheIntegerGraphAndReadsBackToIt) {
-  testing::FakeQuantizedBuilder b(GetParam());
-  const Graph integer = lower(testing::any_graph(b));
+  test::FakeQuantizedBuilder b(GetParam());
+  const Graph integer = lower(test::any_graph(b));
   const auto results = Executable(integer).run(b.samples);
   for (const Form form : {Form::kQdq, Form::kQoperator, Form::kInteger}) {
     write_onnx(export_form(integer, form), path("q.onnx"));
@@ -26,21 +26,21 @@ TEST_P(AnyForm, RunsAsTheIntegerGraphAndReadsBackToIt) {
     EXPECT_EQ(Executable(read).run(b.samples), results) << print(integer) << print(read);
     // No rules: preparing would go on to merge what lowering brought together.
     const Graph again = lower_quantized(read, {}, Toolkit{});
-    EXPECT_EQ(testing::SameStructure(integer, again).difference(), "")
+    EXPECT_EQ(test::SameStructure(integer, again).difference(), "")
         << static_cast<int>(form) << print(integer) << print(again);
   }
 }
 
 /// Of 16 bits, whose float sums are not exact, only the structure is compared.
 TEST_P(AnyForm, ReadsBackToTheIntegerGraphOfUnlikeTypes) {
-  testing::FakeQuantizedBuilder b(GetParam());
+  test::FakeQuantizedBuilder b(GetParam());
   b.wide = true;
-  const Graph integer = lower(testing::any_graph(b));
+  const Graph integer = lower(test::any_graph(b));
   EXPECT_NO_THROW((void)Executable(integer).run(b.samples));
   for (const Form form : {Form::kQdq, Form::kQoperator, Form::kInteger}) {
     write_onnx(export_form(integer, form), path("q.onnx"));
     const Graph again = lower_quantized(load_model(path("q.onnx"), {}, nullptr), {}, Toolkit{});
-    EXPECT_EQ(testing::SameStructure(integer, again).difference(), "")
+    EXPECT_EQ(test::SameStructure(integer, again).difference(), "")
         << static_cast<int>(form) << print(integer) << print(again);
   }
 }
@@ -48,7 +48,7 @@ TEST_P(AnyForm, ReadsBackToTheIntegerGraphOfUnlikeTypes) {
 /// A product of any shape with weights in blocks of any size along any axis, of which only the
 /// one that is summed over is usual.
 TEST_P(AnyForm, ReadsBackBlocksOfWeights) {
-  testing::FakeQuantizedBuilder b(GetParam());
+  test::FakeQuantizedBuilder b(GetParam());
   const auto any = [&](std::int64_t low, std::int64_t high) {
     return b.random.integer(low, high);
   };
@@ -72,12 +72,12 @@ TEST_P(AnyForm, ReadsBackBlocksOfWeights) {
     params.zero_point.push_back(
         any(0, 1) == 0 ? 0 : static_cast<std::int32_t>(any(range.low, range.high)));
   }
-  const ValueId x = b.graph.add_input("x", testing::f32({2, inner}));
-  const ValueId operand = any(0, 1) == 0 ? x : b.quantized_and_back(x, testing::u8(0.25F, 100));
+  const ValueId x = b.graph.add_input("x", test::f32({2, inner}));
+  const ValueId operand = any(0, 1) == 0 ? x : b.quantized_and_back(x, test::u8(0.25F, 100));
   ValueId y = b.op(turned ? "Gemm" : "MatMul", {operand, b.weight(shape, params)}, {2, columns},
                    turned ? Attributes{{"transB", std::int64_t{1}}} : Attributes{});
   if (any(0, 1) == 0) {
-    y = b.quantized_and_back(y, testing::u8(0.5F, 7));
+    y = b.quantized_and_back(y, test::u8(0.5F, 7));
   }
   b.graph.set_outputs({y});
   const Graph integer = lower(b.graph);
@@ -94,7 +94,7 @@ TEST_P(AnyForm, ReadsBackBlocksOfWeights) {
     EXPECT_EQ(Executable(read).run(samples)[0].to_float(), results)
         << print(integer) << print(read);
     const Graph again = lower_quantized(read, {}, Toolkit{});
-    EXPECT_EQ(testing::SameStructure(integer, again).difference(), "")
+    EXPECT_EQ(test::SameStructure(integer, again).difference(), "")
         << static_cast<int>(form) << print(integer) << print(again);
   }
   EXPECT_THROW((void)export_form(integer, Form::kInteger), Error);

@@ -16,9 +16,9 @@
 namespace tare {
 namespace {
 
-using testing::add;
-using testing::f32;
-using testing::Random;
+using test::add;
+using test::f32;
+using test::Random;
 
 class LargeModels : public InFolder {
  protected:
@@ -58,7 +58,7 @@ TEST_F(LargeModels, AreWrittenAndReadWithTheirDataBesideThemAndQuantized) {
   {
     const Graph graph = dense_layers(kLayers);
     write_onnx(graph, path("large.onnx"));
-    EXPECT_EQ(testing::SameStructure(graph, read_onnx(path("large.onnx"))).difference(), "");
+    EXPECT_EQ(test::SameStructure(graph, read_onnx(path("large.onnx"))).difference(), "");
   }
   EXPECT_EQ(external_files(path("large.onnx")).size(), 1U);
   EXPECT_GE(stored_bytes(path("large.onnx")), kBytes);

@@ -28,7 +28,7 @@ class NoElements : public ::testing::TestWithParam<OddNetwork> {
         GetParam().body + "\n}");
   }
   static const Dataset& samples() {
-    static const SamplesInMemory data({{"x", testing::Random(1).tensor({5, 4, 6, 6})}});
+    static const SamplesInMemory data({{"x", test::Random(1).tensor({5, 4, 6, 6})}});
     return data;
   }
   /// The integer graph has the result that the float network has, which depends on no integer.
@@ -112,7 +112,7 @@ TEST(ScalarInputs, AreCalibratedAndCompared) {
       "const %k : f32[4,4,1,1] = [1, 0, 2, 0, 0, 1, 0, 0, 3, 0, 1, 0, 0, -1, 0, 1]\n"
       "%c = Conv(%x, %k) : f32[1,4,6,6]\n%y = Mul(%c, %s) : f32[1,4,6,6]\n}");
   const SamplesInMemory data(
-      {{"x", testing::Random(1).tensor({8, 4, 6, 6})}, {"s", testing::Random(2).tensor({8})}});
+      {{"x", test::Random(1).tensor({8, 4, 6, 6})}, {"s", test::Random(2).tensor({8})}});
   for (const Effort effort : {Effort::kFast, Effort::kBest}) {
     Config config;
     config.effort = effort;

@@ -90,7 +90,7 @@ TEST_F(PackedWeights, ReadBackToTheIntegerGraphWithAnyZeroPoint) {
     const Graph file = load_model(written(result, "q.onnx"), {}, nullptr);
     EXPECT_GE(packed_constants(file), 15U) << settings[0];
     const Graph again = lower_quantized(file, {}, Toolkit::builtin());
-    EXPECT_EQ(testing::SameStructure(result.integer, again).difference(), "") << settings[0];
+    EXPECT_EQ(test::SameStructure(result.integer, again).difference(), "") << settings[0];
   }
 }
 
@@ -100,7 +100,7 @@ TEST_F(PackedWeights, AreBytesInFormsWhoseOperatorsTakeBytes) {
     const Graph file = load_model(written(result, "q.onnx", form), {}, nullptr);
     EXPECT_EQ(packed_constants(file), 0U);
     const Graph again = lower_quantized(file, {}, Toolkit::builtin());
-    EXPECT_EQ(testing::SameStructure(result.integer, again).difference(), "");
+    EXPECT_EQ(test::SameStructure(result.integer, again).difference(), "");
   }
 }
 

@@ -28,7 +28,7 @@ TEST_F(QuantizedAgain, OurFilesGiveTheIntegerGraphTheyCameFrom) {
         quantize(digits.model, *digits.data, config, Toolkit::builtin(), {.samples = 20});
     for (const Form form : {Form::kQdq, Form::kQoperator, Form::kInteger}) {
       const Graph again = integer_of(export_form(result.integer, form));
-      EXPECT_EQ(testing::SameStructure(result.integer, again).difference(), "")
+      EXPECT_EQ(test::SameStructure(result.integer, again).difference(), "")
           << setting << print(result.integer, 8) << print(again, 8);
     }
   }

@@ -6,7 +6,7 @@
 namespace tare {
 namespace {
 
-using Rounding = std::vector<std::int8_t>;
+using Steps = std::vector<std::int8_t>;
 
 TEST(RoundingText, SpellsThreeWeightsWithOneLetter) {
   EXPECT_EQ(rounding_letters({}), "");
@@ -18,7 +18,7 @@ TEST(RoundingText, SpellsThreeWeightsWithOneLetter) {
 
 RC_GTEST_PROP(RoundingText, IsReadBackAsItWasWritten, ()) {
   const auto steps = *rc::gen::container<std::vector<int>>(rc::gen::inRange(-1, 2));
-  const Rounding rounding(steps.begin(), steps.end());
+  const Steps rounding(steps.begin(), steps.end());
   RC_ASSERT(parse_rounding(rounding_letters(rounding), rounding.size()) == rounding);
 }
 
@@ -28,7 +28,7 @@ TEST(RoundingText, IsRefusedWhereItDoesNotFitTheWeights) {
   EXPECT_FALSE(parse_rounding("n", 3));
   EXPECT_FALSE(parse_rounding("N N", 9));
   EXPECT_FALSE(parse_rounding("A", 2)) << "says something of a third weight";
-  EXPECT_EQ(parse_rounding("", 0), Rounding{});
+  EXPECT_EQ(parse_rounding("", 0), Steps{});
 }
 
 }  // namespace

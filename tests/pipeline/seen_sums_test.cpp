@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare::testing {
+namespace tare::test {
 namespace {
 
 /// The product behind a Quantize, so that float samples can be fed to it.
@@ -72,4 +72,4 @@ TEST(SeenSums, AreTheSameForAnyNumberOfThreads) {
 }
 
 }  // namespace
-}  // namespace tare::testing
+}  // namespace tare::test

@@ -12,9 +12,9 @@
 namespace tare {
 namespace {
 
-using testing::add;
-using testing::f32;
-using testing::Random;
+using test::add;
+using test::f32;
+using test::Random;
 
 const Shape kImage{1, 4, 6, 6};
 

@@ -12,7 +12,7 @@
 namespace tare {
 namespace {
 
-using testing::Random;
+using test::Random;
 
 SimulatedGraph simulated_by_default(const Graph& graph) {
   return simulate(graph, {}, read_target("ort-cpu"), Toolkit::builtin().patterns);
@@ -102,7 +102,7 @@ TEST_F(Table, IsReadBackAsItWasWritten) {
   for (std::uint32_t seed = 0; seed < 40; ++seed) {
     Random random(seed);
     const SimulatedGraph simulated =
-        simulated_by_default(prepare(testing::random_graph(random, 20), Toolkit::builtin()));
+        simulated_by_default(prepare(test::random_graph(random, 20), Toolkit::builtin()));
     const QuantTable table = random_table(simulated, seed);
     write(simulated, table, {.samples = seed, .data = seed * 77777, .warnings = {}});
     const std::string first = bytes_of(path("t.yaml"));
@@ -142,7 +142,7 @@ TEST_F(Table, OfAnyParametersMakesAModel) {
   for (std::uint32_t seed = 0; seed < 40; ++seed) {
     Random random(seed);
     const SimulatedGraph simulated =
-        simulated_by_default(prepare(testing::random_graph(random, 20), Toolkit::builtin()));
+        simulated_by_default(prepare(test::random_graph(random, 20), Toolkit::builtin()));
     write(simulated, random_table(simulated, seed), {});
     const QuantTable table = read(simulated);
     EXPECT_NO_THROW((void)to_qdq(lower(simulated, table))) << seed;

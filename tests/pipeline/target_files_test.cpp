@@ -66,14 +66,14 @@ TEST(TargetFiles, HaveOneSetOfParametersForAllThatAConcatJoins) {
 }
 
 TEST(TargetFiles, RunTransposedConvolutionsOnIntegers) {
-  testing::Random random(1);
+  test::Random random(1);
   Graph graph;
-  const ValueId x = graph.add_input("x", testing::f32({1, 3, 5, 5}));
+  const ValueId x = graph.add_input("x", test::f32({1, 3, 5, 5}));
   const ValueId w = graph.add_constant("w", random.tensor({3, 4, 3, 3}));
   const ValueId b = graph.add_constant("b", random.tensor({4}));
-  const ValueId y = testing::add(graph, "ConvTranspose", {x, w, b}, {1, 4, 11, 11},
-                                 {{"strides", std::vector<std::int64_t>{2, 2}}});
-  graph.set_outputs({testing::add(graph, "Relu", {y}, {1, 4, 11, 11})});
+  const ValueId y = test::add(graph, "ConvTranspose", {x, w, b}, {1, 4, 11, 11},
+                              {{"strides", std::vector<std::int64_t>{2, 2}}});
+  graph.set_outputs({test::add(graph, "Relu", {y}, {1, 4, 11, 11})});
   const SamplesInMemory data({{"x", random.tensor({20, 3, 5, 5})}});
   for (const char* target : {"openvino", "qnn"}) {
     const QuantizeResult result = quantize(graph, data, config_for(target), Toolkit::builtin());

@@ -18,10 +18,10 @@
 namespace tare {
 namespace {
 
-using testing::add;
-using testing::f32;
-using testing::Random;
-using testing::Sum;
+using test::add;
+using test::f32;
+using test::Random;
+using test::Sum;
 
 Config blocks_of(int size, int bits = 4) {
   Config config;
@@ -226,7 +226,7 @@ TEST_F(WeightBlocks, ReadBackFromFilesWithEveryStorage) {
         });
         EXPECT_EQ(packed, bits == 4 && form == Form::kQdq ? 2 : 0);
         const Graph again = lower_quantized(file, {}, Toolkit::builtin());
-        EXPECT_EQ(testing::SameStructure(result.integer, again).difference(), "")
+        EXPECT_EQ(test::SameStructure(result.integer, again).difference(), "")
             << print(result.integer) << print(again);
         EXPECT_EQ(parse(print(again)), again);
         EXPECT_EQ(Executable(file).run(x).size(), 1U);

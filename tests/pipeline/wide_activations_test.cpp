@@ -132,7 +132,7 @@ struct ExactWeights {
   double gain = 0;  ///< the largest sum of magnitudes of the weights of a channel
 
   ExactWeights() {
-    testing::Random random(5);
+    test::Random random(5);
     for (float& x : samples.mutable_view<float>()) {
       x = static_cast<float>(random.integer(-1000, 1000)) / 1024;
     }
@@ -144,13 +144,13 @@ struct ExactWeights {
       sums[i / 27] += std::abs(static_cast<double>(weights[i]));
     }
     gain = *std::max_element(sums.begin(), sums.end());
-    const ValueId x = graph.add_input("x", testing::f32({1, 3, 8, 8}));
+    const ValueId x = graph.add_input("x", test::f32({1, 3, 8, 8}));
     const ValueId w = graph.add_constant("w", Tensor::of<float>({kChannels, 3, 3, 3}, weights));
     const ValueId b =
         graph.add_constant("b", Tensor::of<float>({kChannels}, {0.3F, -1.7F, 0.01F, 5}));
-    const ValueId y = testing::add(graph, "Conv", {x, w, b}, {1, kChannels, 8, 8},
-                                   {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}});
-    graph.set_outputs({testing::add(graph, "Relu", {y}, {1, kChannels, 8, 8})});
+    const ValueId y = test::add(graph, "Conv", {x, w, b}, {1, kChannels, 8, 8},
+                                {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}});
+    graph.set_outputs({test::add(graph, "Relu", {y}, {1, kChannels, 8, 8})});
   }
 };
 
@@ -278,7 +278,7 @@ TEST_F(WideActivations, ReadBackFromEveryForm) {
       const Graph read = load_model(path("q.onnx"), {}, nullptr);
       EXPECT_GE(read.opset, form == Form::kInteger ? 13 : 21);
       const Graph again = lower_quantized(read, {}, Toolkit::builtin());
-      EXPECT_EQ(testing::SameStructure(q.integer, again).difference(), "")
+      EXPECT_EQ(test::SameStructure(q.integer, again).difference(), "")
           << static_cast<int>(form);
     }
   }
@@ -375,9 +375,8 @@ TEST_F(WideActivations, LeaveWeightsTheirScalesForSumsThatNeedMoreThan32Bits) {
   constexpr std::int64_t kTerms = 4096;  // of 2^16 * 127 each: 35 bits
   const Tensor ones = Tensor::of<float>({kTerms, 1}, std::vector<float>(kTerms, 1.0F));
   Graph graph;
-  const ValueId x = graph.add_input("x", testing::f32({1, kTerms}));
-  graph.set_outputs(
-      {testing::add(graph, "MatMul", {x, graph.add_constant("w", ones)}, {1, 1})});
+  const ValueId x = graph.add_input("x", test::f32({1, kTerms}));
+  graph.set_outputs({test::add(graph, "MatMul", {x, graph.add_constant("w", ones)}, {1, 1})});
   const SamplesInMemory data(
       {{"x", Tensor::of<float>({2, kTerms}, std::vector<float>(2 * kTerms, 1.0F))}});
   const QuantizeResult result = quantize(

@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare::testing {
+namespace tare::test {
 namespace {
 
 /// Three branches of about the same size, each with a fault that costs it most of its bits:
@@ -191,4 +191,4 @@ TEST_F(Diagnose, FindsNothingOnceItsAdviceIsTaken) {
 }
 
 }  // namespace
-}  // namespace tare::testing
+}  // namespace tare::test

@@ -9,7 +9,7 @@
 namespace tare {
 namespace {
 
-using testing::Random;
+using test::Random;
 
 /// Products take a nanosecond per multiplication in float and half of that on integers, and a
 /// conversion takes one per element.

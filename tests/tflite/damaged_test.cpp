@@ -71,14 +71,14 @@ TEST_P(DamagedTflite, IsReadOrRefused) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Networks, DamagedTflite,
-                         ::testing::Values(testing::small_quantized_network,
-                                           testing::small_moving_network,
-                                           testing::small_float_network));
+                         ::testing::Values(test::small_quantized_network,
+                                           test::small_moving_network,
+                                           test::small_float_network));
 
 TEST(DamagedTflite, OfEachOperatorIsReadOrRefused) {
   Random random(3);
-  for (const testing::RowCase& row : testing::row_cases()) {
-    const std::vector<std::byte> model = testing::file_of(row);
+  for (const test::RowCase& row : test::row_cases()) {
+    const std::vector<std::byte> model = test::file_of(row);
     ASSERT_TRUE(is_read(model));
     int refused = 0;
     for (int i = 0; i < 100; ++i) {

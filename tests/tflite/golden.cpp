@@ -11,7 +11,7 @@
 #include <cmath>
 #include <cstdlib>
 
-namespace tare::testing {
+namespace tare::test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -208,4 +208,4 @@ Apart apart(const Tensor& a, const Tensor& b) {
   return result;
 }
 
-}  // namespace tare::testing
+}  // namespace tare::test

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace tare::testing {
+namespace tare::test {
 
 /// A .tflite file with what a TensorFlow Lite interpreter made of some inputs.
 struct Golden {
@@ -67,4 +67,4 @@ struct Apart {
 };
 Apart apart(const Tensor& a, const Tensor& b);
 
-}  // namespace tare::testing
+}  // namespace tare::test

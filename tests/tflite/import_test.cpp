@@ -20,9 +20,9 @@ namespace {
 using namespace tflite::schema;
 using tare::Tensor;  // and not those of files
 using tare::TensorType;
-using testing::FileQuantization;
-using testing::per_tensor;
-using testing::TfliteBuilder;
+using test::FileQuantization;
+using test::per_tensor;
+using test::TfliteBuilder;
 
 std::string message_of(const std::vector<std::byte>& bytes, ErrorCode code) {
   try {
@@ -60,14 +60,14 @@ std::vector<std::byte> one_product(const FileQuantization& x, const FileQuantiza
 std::vector<std::int64_t> run(const std::vector<std::byte>& bytes, Numerics numerics,
                               std::vector<std::uint8_t> x) {
   const tflite::ModelFile file(bytes);
-  const Graph integer = testing::integer_graph(file, numerics);
+  const Graph integer = test::integer_graph(file, numerics);
   const Tensor input = Tensor::of<std::uint8_t>(integer.type(integer.inputs()[0]).shape,
                                                 std::span<const std::uint8_t>(x));
   return Executable(integer).run(std::span(&input, 1)).at(0).to_int64();
 }
 
 TEST(TfliteImport, ComputesTheFloatNetworkOfTheFile) {
-  const Graph graph = tflite::import_model(tflite::ModelFile(testing::small_float_network()));
+  const Graph graph = tflite::import_model(tflite::ModelFile(test::small_float_network()));
   std::vector<float> x(25);
   std::iota(x.begin(), x.end(), -12.0F);
   const Tensor input = Tensor::of<float>({1, 5, 5, 1}, x);
@@ -94,8 +94,8 @@ TEST(TfliteImport, ComputesTheFloatNetworkOfTheFile) {
 }
 
 TEST(TfliteImport, MovesTheAxisOfScalesWithTheWeights) {
-  const tflite::ModelFile file(testing::small_quantized_network());
-  const Graph integer = testing::integer_graph(file, Numerics::kOnnxRuntime);
+  const tflite::ModelFile file(test::small_quantized_network());
+  const Graph integer = test::integer_graph(file, Numerics::kOnnxRuntime);
   const auto axis_of = [&](const std::string& name) {
     for (const ValueId value : integer.values()) {
       const TensorType& type = integer.type(value);
@@ -110,8 +110,8 @@ TEST(TfliteImport, MovesTheAxisOfScalesWithTheWeights) {
 }
 
 TEST(TfliteImport, GivesTheFormsOfOurOwnIntegerGraphs) {
-  const Graph integer = testing::integer_graph(
-      tflite::ModelFile(testing::small_quantized_network()), Numerics::kOnnxRuntime);
+  const Graph integer = test::integer_graph(tflite::ModelFile(test::small_quantized_network()),
+                                            Numerics::kOnnxRuntime);
   std::vector<std::string> ops;
   for (const NodeId id : integer.topological_order()) {
     ops.push_back(integer.node(id).op);
@@ -327,10 +327,10 @@ TEST_F(TfliteFile, ThatIsNoneSaysSo) {
 }
 
 TEST_F(TfliteFile, IsLoadedAsTheIntegerGraphThatItIs) {
-  const auto bytes = testing::small_moving_network();
+  const auto bytes = test::small_moving_network();
   write_bytes(path("m.tflite"), {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   const Graph loaded = load_model(path("m.tflite"), {}, nullptr);
-  const Graph direct = testing::integer_graph(tflite::ModelFile(bytes), Numerics::kOnnxRuntime);
+  const Graph direct = test::integer_graph(tflite::ModelFile(bytes), Numerics::kOnnxRuntime);
   EXPECT_TRUE(is_quantized(loaded));
   Tensor x(DType::kUint8, {1, 4, 4, 4});
   std::iota(x.mutable_view<std::uint8_t>().begin(), x.mutable_view<std::uint8_t>().end(),

@@ -9,7 +9,7 @@
 
 #include <zlib.h>
 
-namespace tare::testing {
+namespace tare::test {
 namespace {
 
 template <class T>
@@ -93,4 +93,4 @@ std::map<std::string, Tensor> read_npz(const std::filesystem::path& path) {
   return result;
 }
 
-}  // namespace tare::testing
+}  // namespace tare::test

@@ -15,15 +15,15 @@
 namespace tare {
 namespace {
 
-using testing::RowCase;
+using test::RowCase;
 
 class TfliteRow : public ::testing::TestWithParam<RowCase> {};
 
 TEST_P(TfliteRow, ComputesWhatTensorFlowLiteDefines) {
   const RowCase& one = GetParam();
-  const Graph graph = tflite::import_model(tflite::ModelFile(testing::file_of(one)));
+  const Graph graph = tflite::import_model(tflite::ModelFile(test::file_of(one)));
   std::vector<Tensor> given;
-  for (const testing::RowOperand& operand : one.operands) {
+  for (const test::RowOperand& operand : one.operands) {
     if (!operand.constant) {
       given.push_back(operand.values);
     }
@@ -43,14 +43,14 @@ TEST_P(TfliteRow, ComputesWhatTensorFlowLiteDefines) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, TfliteRow, ::testing::ValuesIn(testing::row_cases()),
+INSTANTIATE_TEST_SUITE_P(Table, TfliteRow, ::testing::ValuesIn(test::row_cases()),
                          [](const auto& info) {
                            return std::string(tflite::schema::EnumNameBuiltin(info.param.code));
                          });
 
 TEST(TfliteRows, AllHaveACase) {
   std::set<tflite::schema::Builtin> covered;
-  for (const RowCase& one : testing::row_cases()) {
+  for (const RowCase& one : test::row_cases()) {
     covered.insert(one.code);
   }
   std::string missing;

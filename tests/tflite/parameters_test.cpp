@@ -15,7 +15,7 @@
 namespace tare {
 namespace {
 
-using testing::Golden;
+using test::Golden;
 
 /// Parameters without the axis: scales and zero points, one or for each channel.
 using Numbers = std::pair<std::vector<float>, std::vector<std::int32_t>>;
@@ -68,7 +68,7 @@ class TfliteParameters : public ::testing::TestWithParam<Golden> {};
 
 TEST_P(TfliteParameters, AreInTheCanonicalGraph) {
   const tflite::ModelFile file(GetParam().model);
-  const auto values = stored_values(testing::integer_graph(file, Numerics::kOnnxRuntime));
+  const auto values = stored_values(test::integer_graph(file, Numerics::kOnnxRuntime));
   for (const tflite::FileTensor* tensor : quantized_tensors(file)) {
     const auto found = values.find(tensor->name);
     ASSERT_NE(found, values.end()) << tensor->name;
@@ -84,7 +84,7 @@ TEST_P(TfliteParameters, AreInTheCanonicalGraph) {
 
 TEST_P(TfliteParameters, OfSumsAreTheProductsThatTheFileSays) {
   const tflite::ModelFile file(GetParam().model);
-  const Graph integer = testing::integer_graph(file, Numerics::kOnnxRuntime);
+  const Graph integer = test::integer_graph(file, Numerics::kOnnxRuntime);
   for (const NodeId id : integer.nodes()) {
     const Node& node = integer.node(id);
     const auto& sum = integer.type(node.outputs[0]).quant;
@@ -106,13 +106,13 @@ class TfliteParametersInFiles : public InFolder,
 TEST_P(TfliteParametersInFiles, AreThoseOfTheCanonicalGraph) {
   const tflite::ModelFile file(GetParam().model);
   const Toolkit& toolkit = Toolkit::builtin();
-  for (const Graph& integer : {testing::integer_graph(file, Numerics::kOnnxRuntime),
-                               testing::integer_graph(file, read_target("ort-cpu"))}) {
+  for (const Graph& integer : {test::integer_graph(file, Numerics::kOnnxRuntime),
+                               test::integer_graph(file, read_target("ort-cpu"))}) {
     for (const Form form : {Form::kQdq, Form::kQoperator}) {
       write_onnx(export_form(integer, form), path("model.onnx"));
       const Graph again =
           lower_quantized(load_model(path("model.onnx"), {}, nullptr), {}, toolkit);
-      EXPECT_EQ(testing::SameStructure(integer, again).difference(), "")
+      EXPECT_EQ(test::SameStructure(integer, again).difference(), "")
           << "in form " << static_cast<int>(form);
     }
   }
@@ -121,7 +121,7 @@ TEST_P(TfliteParametersInFiles, AreThoseOfTheCanonicalGraph) {
 /// Scales of the file are those of each value, zero points too or 128 higher.
 TEST_P(TfliteParameters, MoveWithTheStorageOfTheTarget) {
   const tflite::ModelFile file(GetParam().model);
-  const auto values = stored_values(testing::integer_graph(file, read_target("ort-cpu")));
+  const auto values = stored_values(test::integer_graph(file, read_target("ort-cpu")));
   for (const tflite::FileTensor* tensor : quantized_tensors(file)) {
     const auto found = values.find(tensor->name);
     ASSERT_NE(found, values.end()) << tensor->name;
@@ -140,7 +140,7 @@ TEST_P(TfliteParameters, MoveWithTheStorageOfTheTarget) {
 }
 
 std::vector<Golden> quantized_models() {
-  std::vector<Golden> all = testing::golden_networks();
+  std::vector<Golden> all = test::golden_networks();
   std::erase_if(all, [](const Golden& golden) { return golden.name == "kws_svdf_8bit"; });
   return all;
 }

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <iterator>
 
-namespace tare::testing {
+namespace tare::test {
 
 using namespace tflite::schema;
 using tare::Tensor;  // and not that of files
@@ -332,4 +332,4 @@ std::vector<std::byte> file_of(const RowCase& one) {
   return file.finish(inputs, results);
 }
 
-}  // namespace tare::testing
+}  // namespace tare::test

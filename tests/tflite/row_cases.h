@@ -9,7 +9,7 @@
 #include <ostream>
 #include <vector>
 
-namespace tare::testing {
+namespace tare::test {
 
 /// A tensor of an operator: its elements, or what they are to be.
 struct RowOperand {
@@ -37,4 +37,4 @@ std::vector<RowCase> row_cases();
 /// A model of that operator alone: operands that are no constants are its inputs.
 std::vector<std::byte> file_of(const RowCase&);
 
-}  // namespace tare::testing
+}  // namespace tare::test

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <random>
 
-namespace tare::testing {
+namespace tare::test {
 
 using namespace tflite::schema;
 using tare::Tensor;  // and not the one of files
@@ -293,4 +293,4 @@ std::vector<std::byte> small_float_network() {
   return file.finish({x}, {y});
 }
 
-}  // namespace tare::testing
+}  // namespace tare::test

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace tare::testing {
+namespace tare::test {
 
 /// Parameters as files have them; nothing keeps them from being wrong.
 struct FileQuantization {
@@ -75,4 +75,4 @@ std::vector<std::byte> small_moving_network();
 /// A convolution and a dense layer in float32, with options that are left out.
 std::vector<std::byte> small_float_network();
 
-}  // namespace tare::testing
+}  // namespace tare::test

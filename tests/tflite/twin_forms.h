@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace tare::testing {
+namespace tare::test {
 
 /// The integer graph of a float network, with all on integers that can be.
 inline Graph quantized_here(const Graph& model, const Dataset& data) {
@@ -29,4 +29,4 @@ inline std::vector<std::string> regions(const Graph& integer) {
   return result;
 }
 
-}  // namespace tare::testing
+}  // namespace tare::test

@@ -19,12 +19,12 @@
 namespace tare {
 namespace {
 
-using testing::quantized_here;
+using test::quantized_here;
 
 /// Regions from the first product on: before it images may change their layout, as the inputs
 /// of TensorFlow Lite have channels last.
-std::vector<std::string> regions(const Graph& integer) {
-  std::vector<std::string> all = testing::regions(integer);
+std::vector<std::string> all_regions(const Graph& integer) {
+  std::vector<std::string> all = test::regions(integer);
   all.erase(all.begin(), std::find_if(all.begin(), all.end(), [](const std::string& region) {
               return region.starts_with("product:");
             }));
@@ -32,7 +32,7 @@ std::vector<std::string> regions(const Graph& integer) {
 }
 
 TEST(TwinsOfTwoFormats, OfAKeywordSpotterHaveEqualForms) {
-  const auto golden = testing::golden_networks();
+  const auto golden = test::golden_networks();
   const auto of_integers = std::find_if(golden.begin(), golden.end(), [](const auto& each) {
     return each.name == "kws_dscnn_i8";
   });
@@ -44,9 +44,9 @@ TEST(TwinsOfTwoFormats, OfAKeywordSpotterHaveEqualForms) {
   }
   const auto data = open_dataset(of_float->calibration);
   const auto few = part_of(*data, 0, 16);
-  EXPECT_EQ(regions(quantized_here(load_model(of_float->model, {}, data.get()), *few)),
-            regions(testing::integer_graph(tflite::ModelFile(of_integers->model),
-                                           Numerics::kOnnxRuntime)));
+  EXPECT_EQ(all_regions(quantized_here(load_model(of_float->model, {}, data.get()), *few)),
+            all_regions(test::integer_graph(tflite::ModelFile(of_integers->model),
+                                            Numerics::kOnnxRuntime)));
 }
 
 /// Two convolutions, an average and a dense layer. Weights are as TensorFlow Lite has them.
@@ -72,7 +72,7 @@ class SmallNetwork {
   Graph from_tflite() const {
     using namespace tflite::schema;
     using flatbuffers::FlatBufferBuilder;
-    testing::TfliteBuilder file;
+    test::TfliteBuilder file;
     const int x = file.value("x", {1, 6, 5, 2});
     const int conv = file.value("conv", {1, 3, 3, 4});
     file.op(Builtin_CONV_2D, {x, file.constant("w", w_), file.constant("b", b_)}, {conv},
@@ -105,7 +105,7 @@ class SmallNetwork {
   }
 
  private:
-  testing::Random random_{1};
+  test::Random random_{1};
   Tensor w_ = random_.tensor({4, 3, 3, 2});
   Tensor b_ = random_.tensor({4});
   Tensor dw_w_ = random_.tensor({1, 3, 3, 4});
@@ -117,7 +117,7 @@ TEST(TwinsOfTwoFormats, WrittenByTwoBuildersHaveEqualForms) {
   const SmallNetwork network;
   const Graph onnx = network.from_onnx();
   const Graph tflite = network.from_tflite();
-  const Tensor images = testing::Random(2).tensor({16, 2, 6, 5});
+  const Tensor images = test::Random(2).tensor({16, 2, 6, 5});
   const Tensor channels_last = permuted(images, std::vector<std::int64_t>{0, 2, 3, 1});
   const SamplesInMemory data({{"x", images}});
   const SamplesInMemory data_last({{"x", channels_last}});
@@ -138,8 +138,8 @@ TEST(TwinsOfTwoFormats, WrittenByTwoBuildersHaveEqualForms) {
     EXPECT_NEAR(one[i], other[i], 1e-5) << "they are no twins";
   }
 
-  const std::vector<std::string> forms = regions(quantized_here(onnx, data));
-  EXPECT_EQ(forms, regions(quantized_here(tflite, data_last)));
+  const std::vector<std::string> forms = all_regions(quantized_here(onnx, data));
+  EXPECT_EQ(forms, all_regions(quantized_here(tflite, data_last)));
   EXPECT_GE(forms.size(), 5U);
 }
 
