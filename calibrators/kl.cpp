@@ -21,6 +21,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace tare {
 namespace {
@@ -33,10 +34,8 @@ constexpr std::size_t kMiddle = Summary::kBins / 2;
 
 /// The bins without 1/2000 of the values at each end, widened to hold 0.
 Range bulk(const Summary& seen) {
-  std::uint64_t values = 0;
-  for (const std::uint64_t bin : seen.bins()) {
-    values += bin;
-  }
+  const std::vector<std::uint64_t> bins = seen.bins();
+  const std::uint64_t values = std::accumulate(bins.begin(), bins.end(), std::uint64_t{0});
   const auto without = [&](auto first, auto last) {
     std::uint64_t outside = 0;
     const auto end = std::find_if(first, last, [&](std::uint64_t bin) {
@@ -45,7 +44,6 @@ Range bulk(const Summary& seen) {
     });
     return static_cast<double>(end - first);
   };
-  const auto& bins = seen.bins();
   const auto middle = static_cast<double>(kMiddle);
   return {std::min((without(bins.begin(), bins.end()) - middle) * seen.bin_width(), 0.0),
           std::max((middle - without(bins.rbegin(), bins.rend())) * seen.bin_width(), 0.0)};
@@ -55,7 +53,8 @@ Range bulk(const Summary& seen) {
 /// holds any can have a storage value of its own.
 std::size_t resolution(const Summary& seen, const QuantSpec& spec) {
   const QuantParams params = to_quant_params({bulk(seen)}, spec);
-  const auto empty = std::count(seen.bins().begin(), seen.bins().end(), std::uint64_t{0});
+  const std::vector<std::uint64_t> bins = seen.bins();
+  const auto empty = std::count(bins.begin(), bins.end(), std::uint64_t{0});
   const std::int64_t filled = static_cast<std::int64_t>(Summary::kBins) - empty;
   return filled <= params.range().high - params.range().low
              ? 0
@@ -66,7 +65,7 @@ std::size_t resolution(const Summary& seen, const QuantSpec& spec) {
 /// Each bin's count spread evenly over the bins that are at most `reach` away, on the same side
 /// of zero and within what was seen.
 std::vector<double> smoothed(const Summary& seen, std::size_t reach) {
-  const std::vector<std::uint64_t>& bins = seen.bins();
+  const std::vector<std::uint64_t> bins = seen.bins();
   const auto filled = [](std::uint64_t bin) { return bin != 0; };
   const auto lowest =
       static_cast<std::size_t>(std::find_if(bins.begin(), bins.end(), filled) - bins.begin());
@@ -192,7 +191,7 @@ class Kl final : public Calibrator {
  public:
   Range choose(const Summary& seen, const QuantSpec& spec) const override {
     constexpr int kStepsPerOctave = 32;
-    if (seen.bins().empty()) {
+    if (!seen.has_bins()) {
       return seen_and_zero(seen);
     }
     const Divergence divergence(seen, spec);

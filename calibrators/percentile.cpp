@@ -11,10 +11,6 @@ namespace {
 
 constexpr auto kHalf = static_cast<std::ptrdiff_t>(Summary::kBins / 2);
 
-std::uint64_t bin(const Summary& seen, std::ptrdiff_t index) {
-  return seen.bins()[static_cast<std::size_t>(index + kHalf)];
-}
-
 /// Distance from zero beyond which `drop` values lie, going inwards from the far end;
 /// `count(i)` is the number of values at a distance between i and i + 1 bin widths. Values are
 /// taken as evenly spread inside a bin.
@@ -37,12 +33,16 @@ class Percentile final : public Calibrator {
   explicit Percentile(double percentile) : percentile_(percentile) {}
 
   Range choose(const Summary& seen, const QuantSpec& spec) const override {
-    if (seen.bins().empty()) {
+    const std::vector<std::uint64_t> bins = seen.bins();
+    if (bins.empty()) {
       return {seen.low(), seen.high()};
     }
+    const auto bin = [&](std::ptrdiff_t i) {
+      return bins[static_cast<std::size_t>(i + kHalf)];
+    };
     const double drop = (1 - percentile_ / 100) * static_cast<double>(seen.count());
-    const auto negative = [&](std::ptrdiff_t i) { return bin(seen, -1 - i); };
-    const auto positive = [&](std::ptrdiff_t i) { return bin(seen, i); };
+    const auto negative = [&](std::ptrdiff_t i) { return bin(-1 - i); };
+    const auto positive = [&](std::ptrdiff_t i) { return bin(i); };
     double low = 0;
     double high = 0;
     if (spec.symmetric) {

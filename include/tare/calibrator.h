@@ -51,11 +51,13 @@ class Summary {
   /// was none.
   double mean_low() const;
   double mean_high() const;
-  /// Width of one bin: a power of two.
+  /// Width of one bin: a power of two; 1 when there are none.
   double bin_width() const;
   /// Number of non-zero values v with bin_width() * (i - kBins/2) <= v < bin_width() * (i + 1 -
-  /// kBins/2). Exact zeros are not in any bin.
-  const std::vector<std::uint64_t>& bins() const { return bins_; }
+  /// kBins/2). Exact zeros are not in any bin. Empty when no other value was seen. Made anew
+  /// by each call.
+  std::vector<std::uint64_t> bins() const;
+  bool has_bins() const { return !bins_.empty() || !few_.empty(); }
 
   /// All that is remembered, to be stored and read back.
   struct Fields {
@@ -70,12 +72,16 @@ class Summary {
     ExactSum highs;
     int exponent = 0;                 ///< bins are 2^exponent wide
     std::vector<std::uint64_t> bins;  ///< kBins, or empty
+
+    friend bool operator==(const Fields&, const Fields&) = default;
   };
   Fields fields() const;
   /// Throws Error(kInvalidData) when no stream of numbers has such a summary.
   static Summary of(Fields);
 
-  friend bool operator==(const Summary&, const Summary&) = default;
+  friend bool operator==(const Summary& a, const Summary& b) {
+    return a.fields() == b.fields();
+  }
 
  private:
   Extremes observe_part(std::span<const float> values);
@@ -83,6 +89,8 @@ class Summary {
   void count_sample(Extremes);
   /// Makes bins at least 2^exponent wide.
   void hold(int exponent);
+  int exponent() const;
+  void count_few();
 
   float low_ = 0;
   float high_ = 0;
@@ -94,7 +102,10 @@ class Summary {
   ExactSum lows_;
   ExactSum highs_;
   int exponent_ = 0;
-  std::vector<std::uint64_t> bins_;  // empty until the first non-zero value
+  std::vector<std::uint64_t> bins_;
+  /// Non-zero values until they are many enough for bins, which take more room than they do.
+  /// Networks have thousands of points, many of few values.
+  std::vector<float> few_;
 };
 
 /// What a calibrator that is not content with summaries remembers of one value. Threads have

@@ -6,7 +6,7 @@ namespace tare {
 
 std::vector<Stretch> stretches(const Summary& seen) {
   std::vector<Stretch> result;
-  const std::vector<std::uint64_t>& bins = seen.bins();
+  const std::vector<std::uint64_t> bins = seen.bins();
   for (std::size_t i = 0; i < bins.size(); ++i) {
     if (bins[i] == 0) {
       continue;

@@ -7,6 +7,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <iterator>
 
 namespace tare {
 namespace {
@@ -16,6 +17,8 @@ namespace {
 constexpr std::size_t kBlock = 2048;
 /// Values whose extremes are looked for before they are counted: those stay in the second.
 constexpr std::size_t kPart = 1U << 17U;
+/// Non-zero values that are kept as they are: an eighth of the room that bins take.
+constexpr std::size_t kFew = 1024;
 constexpr auto kHalf = static_cast<std::int32_t>(Summary::kBins / 2);
 /// 2^-kSmallestExponent is still a finite float, and 2^116 * 2048 holds the largest one.
 constexpr int kSmallestExponent = -126;
@@ -88,8 +91,21 @@ std::uint64_t count_bins(std::span<const float> values, int exponent,
 
 }  // namespace
 
+int Summary::exponent() const {
+  return few_.empty() ? exponent_ : exponent_for(std::max(-low_, high_));
+}
+
 double Summary::bin_width() const {
-  return std::ldexp(1.0, exponent_);
+  return std::ldexp(1.0, exponent());
+}
+
+std::vector<std::uint64_t> Summary::bins() const {
+  if (few_.empty()) {
+    return bins_;
+  }
+  std::vector<std::uint64_t> result(kBins, 0);
+  (void)count_bins(few_, exponent(), result);
+  return result;
 }
 
 double Summary::mean_low() const {
@@ -153,8 +169,28 @@ void Summary::count_finite(std::span<const float> values, Extremes seen) {
     zeros_ += values.size();
     return;
   }
+  if (bins_.empty()) {
+    const auto zeros = static_cast<std::size_t>(std::count(values.begin(), values.end(), 0.0F));
+    if (few_.size() + values.size() - zeros <= kFew) {
+      std::copy_if(values.begin(), values.end(), std::back_inserter(few_),
+                   [](float x) { return x != 0; });
+      zeros_ += zeros;
+      return;
+    }
+  }
+  count_few();
   hold(exponent_for(std::max(-seen.low, seen.high)));
   zeros_ += count_bins(values, exponent_, bins_);
+}
+
+void Summary::count_few() {
+  if (few_.empty()) {
+    return;
+  }
+  const auto [low, high] = std::minmax_element(few_.begin(), few_.end());
+  hold(exponent_for(std::max(-*low, *high)));
+  (void)count_bins(few_, exponent_, bins_);
+  few_ = {};
 }
 
 void Summary::hold(int exponent) {
@@ -176,8 +212,8 @@ void Summary::hold(int exponent) {
 }
 
 Summary::Fields Summary::fields() const {
-  return {low_,     high_, count_, zeros_,    nan_, infinite_,
-          samples_, lows_, highs_, exponent_, bins_};
+  return {low_,     high_, count_, zeros_,     nan_,  infinite_,
+          samples_, lows_, highs_, exponent(), bins()};
 }
 
 Summary Summary::of(Fields fields) {
@@ -228,11 +264,17 @@ void Summary::merge(const Summary& other) {
   samples_ += other.samples_;
   lows_.add(other.lows_);
   highs_.add(other.highs_);
-  if (other.bins_.empty()) {
+  if (bins_.empty() && other.bins_.empty() && few_.size() + other.few_.size() <= kFew) {
+    few_.insert(few_.end(), other.few_.begin(), other.few_.end());
     return;
   }
-  hold(other.exponent_);
+  if (!other.has_bins()) {
+    return;
+  }
+  count_few();
+  hold(other.exponent());
   Summary same_width = other;
+  same_width.count_few();
   same_width.hold(exponent_);
   for (std::size_t bin = 0; bin < kBins; ++bin) {
     bins_[bin] += same_width.bins_[bin];

@@ -18,7 +18,7 @@ double share(std::uint64_t part, std::uint64_t all) {
 
 /// The bins that hold anything, several to a bar.
 HistogramReport histogram(const Summary& seen) {
-  const std::vector<std::uint64_t>& bins = seen.bins();
+  const std::vector<std::uint64_t> bins = seen.bins();
   const auto is_used = [](std::uint64_t count) { return count != 0; };
   const auto first = std::find_if(bins.begin(), bins.end(), is_used);
   if (first == bins.end()) {

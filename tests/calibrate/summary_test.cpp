@@ -31,8 +31,17 @@ Summary summary_of(std::span<const float> values) {
   return result;
 }
 
-TEST(Summary, CountsEveryValueInTheBinThatHoldsIt) {
-  const std::vector<float> values = wild_values(20000, 1);
+std::uint64_t counted(const Summary& seen) {
+  const std::vector<std::uint64_t> bins = seen.bins();
+  return std::accumulate(bins.begin(), bins.end(), std::uint64_t{0});
+}
+
+/// Few values are kept as they are and many in bins.
+class SummaryOf : public ::testing::TestWithParam<std::size_t> {};
+INSTANTIATE_TEST_SUITE_P(FewAndMany, SummaryOf, ::testing::Values(1, 200, 1100, 1200, 20000));
+
+TEST_P(SummaryOf, CountsEveryValueInTheBinThatHoldsIt) {
+  const std::vector<float> values = wild_values(GetParam(), 1);
   const Summary seen = summary_of(values);
   std::vector<std::uint64_t> expected(Summary::kBins, 0);
   std::uint64_t zeros = 0;
@@ -81,6 +90,19 @@ TEST(Summary, OfAnySplitInAnyOrderIsTheSummaryOfTheWhole) {
   }
 }
 
+TEST(Summary, IsTheSameReadBackWhetherItHasFewValuesOrMany) {
+  for (const std::size_t count : {0, 1, 900, 3000}) {
+    Summary seen = summary_of(wild_values(count, 5));
+    Summary back = Summary::of(seen.fields());
+    EXPECT_EQ(back, seen) << count;
+    const Summary more = summary_of(wild_values(70, 6));
+    back.merge(more);
+    Summary whole = more;
+    whole.merge(seen);
+    EXPECT_EQ(back, whole) << count;
+  }
+}
+
 TEST(Summary, CountsTinyNegativeNumbersBelowZeroBesideHugeOnes) {
   const Summary seen = summary_of(std::vector<float>{1e38F, -1e-38F, 1e-38F});
   EXPECT_EQ(seen.bins()[Summary::kBins / 2 - 1], 1U);
@@ -121,9 +143,9 @@ TEST(Summary, HoldsTheSmallestAndLargestFloats) {
   const Summary seen =
       summary_of(std::vector<float>{Limits::denorm_min(), Limits::max(), Limits::lowest()});
   EXPECT_EQ(seen.high(), Limits::max());
-  EXPECT_EQ(std::accumulate(seen.bins().begin(), seen.bins().end(), std::uint64_t{0}), 3U);
+  EXPECT_EQ(counted(seen), 3U);
   const Summary tiny = summary_of(std::vector<float>{Limits::denorm_min()});
-  EXPECT_EQ(std::accumulate(tiny.bins().begin(), tiny.bins().end(), std::uint64_t{0}), 1U);
+  EXPECT_EQ(counted(tiny), 1U);
 }
 
 TEST(Summary, OfZerosHasNoBins) {
