@@ -33,8 +33,13 @@ PointErrors known_ones(const PointErrors& known, const std::set<std::string>& po
 /// Up to so many points each is tried alone.
 constexpr std::size_t kAlone = 480;
 /// Of more points neighbours are tried together, so many times in all: what all trials cost
-/// grows with the network, not with its square.
-constexpr std::size_t kTrials = 192;
+/// grows with the network, not with its square. Few samples tell too little of an error to be
+/// worth trials that take many times what calibrating on them does.
+std::size_t trials_worth(std::size_t samples) {
+  constexpr std::size_t kFewest = 48;
+  constexpr std::size_t kMost = 192;
+  return std::clamp(4 * samples, kFewest, kMost);
+}
 /// So many settings of one network are tried at once.
 constexpr std::size_t kAtOnce = 32;
 
@@ -169,7 +174,8 @@ struct Group {
 
 /// Adds a share of the error of its group for each point: of smaller and smaller groups where
 /// the errors are largest.
-void measure_groups(std::span<const std::string> points, Probe& probe, PointErrors& errors) {
+void measure_groups(std::span<const std::string> points, std::size_t most, Probe& probe,
+                    PointErrors& errors) {
   const auto measure = [&](std::span<const std::string> some) {
     return Group{some, probe.together(some)};
   };
@@ -179,14 +185,14 @@ void measure_groups(std::span<const std::string> points, Probe& probe, PointErro
     return a_is_one != b_is_one ? a_is_one : a.error < b.error;
   };
   std::vector<Group> groups;  // a heap, on top of which is what to part next
-  constexpr std::size_t kGroups = kTrials / 2;
-  for (std::size_t i = 0; i < kGroups; ++i) {
-    const std::size_t first = points.size() * i / kGroups;
-    const std::size_t end = points.size() * (i + 1) / kGroups;
+  const std::size_t at_first = most / 2;
+  for (std::size_t i = 0; i < at_first; ++i) {
+    const std::size_t first = points.size() * i / at_first;
+    const std::size_t end = points.size() * (i + 1) / at_first;
     groups.push_back(measure(points.subspan(first, end - first)));
   }
   std::make_heap(groups.begin(), groups.end(), can_wait);
-  for (std::size_t trials = kGroups; trials < kTrials; trials += 2) {
+  for (std::size_t trials = at_first; trials < most; trials += 2) {
     std::pop_heap(groups.begin(), groups.end(), can_wait);
     const Group whole = groups.back();
     const std::size_t half = whole.points.size() / 2;
@@ -222,7 +228,8 @@ PointErrors point_errors(const SimulatedGraph& simulated, const QuantTable& tabl
   } else if (result.size() < all.size()) {
     // Groups are the same whatever of them is known already.
     result.clear();
-    measure_groups(all, probe, result);
+    const std::size_t used = options.samples == 0 ? data.size() : options.samples;
+    measure_groups(all, trials_worth(used), probe, result);
     tell(measured, result);
   }
   return result;
