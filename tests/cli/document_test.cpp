@@ -56,10 +56,8 @@ void link_networks(const fs::path& folder) {
       link(network.calibration, "images.h5");
     } else if (network.name == "sst2_op13") {
       link(network.model, "sst2.onnx");
+      link(network.calibration, "sentences.h5");
       link(network.evaluation, "sst2.h5");
-      run_in(folder, "python3 " TARE_SOURCE_DIR
-                     "/scripts/quantize_with_onnxruntime.py sst2.onnx " +
-                         network.calibration.string() + " sst2.int8.onnx");
     }
   }
 }
