@@ -153,6 +153,7 @@ TEST_F(Quality, SaysThatAModelIsQuantizedAlready) {
   run("tare quantize digits.onnx --data calibration.h5 -o q.onnx");
   const Outcome again = run("tare quantize q.onnx --data calibration.h5 -o again.onnx");
   EXPECT_NE(again.err.find("is quantized already"), std::string::npos) << again.err;
+  EXPECT_EQ(again.err.find("there are only"), std::string::npos) << again.err;
   EXPECT_NE(run("tare explain q.onnx").out.find("the model is quantized already: Add 4, "),
             std::string::npos);
 }
