@@ -40,6 +40,21 @@ std::string shortened(const std::string& name, std::size_t width) {
   return text.substr(0, ends[head]) + "..." + text.substr(ends[length - tail]);
 }
 
+std::string with_short_names(const std::string& message) {
+  std::string result;
+  std::size_t begin = 0;
+  for (;;) {
+    const std::size_t open = message.find('\'', begin);
+    const std::size_t close = open == std::string::npos ? open : message.find('\'', open + 1);
+    if (close == std::string::npos) {
+      return result + printable(message.substr(begin));
+    }
+    result += printable(message.substr(begin, open + 1 - begin)) +
+              shortened(message.substr(open + 1, close - open - 1)) + "'";
+    begin = close + 1;
+  }
+}
+
 std::string wrapped(const std::string& line, std::size_t indent) {
   std::string result;
   std::size_t column = 0;

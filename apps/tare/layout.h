@@ -14,6 +14,9 @@ constexpr std::size_t kNameColumns = 44;
 /// with "..." for its middle. Its ends tell layers apart.
 std::string shortened(const std::string& name, std::size_t width = kNameColumns);
 
+/// A message with the names in it, which stand in quotes, shortened.
+std::string with_short_names(const std::string& message);
+
 /// A line of words, broken before those that would go beyond kColumns; what follows is indented
 /// by so many spaces. Longer words stand alone.
 std::string wrapped(const std::string& line, std::size_t indent);

@@ -24,22 +24,6 @@ std::size_t rank(const Warning& warning) {
   return warning.kind == kLast ? kFirst.size() + 1 : place;
 }
 
-/// Names in quotes may be as long as their makers like.
-std::string with_short_names(const std::string& text) {
-  std::string result;
-  std::size_t begin = 0;
-  for (;;) {
-    const std::size_t open = text.find('\'', begin);
-    const std::size_t close = open == std::string::npos ? open : text.find('\'', open + 1);
-    if (close == std::string::npos) {
-      return result + printable(text.substr(begin));
-    }
-    result += printable(text.substr(begin, open + 1 - begin)) +
-              shortened(text.substr(open + 1, close - open - 1)) + "'";
-    begin = close + 1;
-  }
-}
-
 }  // namespace
 
 void say_warnings(std::vector<Warning> warnings, const Console& console) {

@@ -15,7 +15,8 @@ namespace tare {
 /// remember what training saw. The data fits the model.
 std::vector<Warning> audit_inputs(const Graph& model, const Dataset&, int threads = 0);
 
-/// Too few samples to see the range of most values; nothing where there are enough.
+/// Too few samples to see the range of most values; nothing where there are enough, or where
+/// none were used, as nothing has a range.
 std::vector<Warning> audit_sample_count(std::size_t samples);
 
 /// Whether a warning is one of audit_inputs().

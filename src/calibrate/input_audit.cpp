@@ -223,7 +223,8 @@ std::vector<Warning> audit_inputs(const Graph& model, const Dataset& data, int t
 }
 
 std::vector<Warning> audit_sample_count(std::size_t samples) {
-  if (samples >= kFewestSamples) {
+  // None were used where no range was to be found.
+  if (samples == 0 || samples >= kFewestSamples) {
     return {};
   }
   return {{"few_samples", "samples",

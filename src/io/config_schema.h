@@ -152,7 +152,7 @@ void describe(Visitor& visit, Config& config, const KnownNames& known) {
                                               {"coverage", Objective::kCoverage},
                                               {"size", Objective::kSize}}),
             "quantize where that saves the target time, or everything that can be, or every "
-            "layer with weights; auto: as the target says");
+            "layer with weights and what is looked up in tables; auto: as the target says");
   visit.key("fallback", config.may_fall_back,
             one_of<bool>({{"allow", true}, {"forbid", false}}),
             "what cannot be quantized stays in float, or is an error that names all of it");

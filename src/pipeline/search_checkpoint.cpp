@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/input_file.h"
 #include "base/output_file.h"
+#include "report/report_json.h"
 
 #include <bit>
 #include <fstream>
@@ -127,7 +128,17 @@ std::string text_of(const SearchCheckpoint& checkpoint) {
   return writer.text();
 }
 
-SearchCheckpoint read(Reader reader) {
+/// It is judged again, by other requirements, so that it has to be one.
+void require_report(const std::string& report, const std::filesystem::path& path) {
+  try {
+    (void)parse_report(report, path.string());
+  } catch (const Error&) {
+    throw damaged(path);
+  }
+}
+
+SearchCheckpoint read(const std::filesystem::path& path, std::string_view body) {
+  Reader reader(path, body);
   SearchCheckpoint result;
   result.identity.model = reader.number();
   result.identity.data = reader.number();
@@ -138,7 +149,11 @@ SearchCheckpoint read(Reader reader) {
   }
   for (std::size_t left = reader.count(); left > 0; --left) {
     Tradeoff way = read_way(reader);
-    result.ways.push_back({std::move(way), reader.text()});
+    std::string report = reader.text();
+    if (!report.empty()) {
+      require_report(report, path);
+    }
+    result.ways.push_back({std::move(way), std::move(report)});
   }
   const std::uint64_t written = reader.number();
   if (written < result.ways.size()) {
@@ -194,7 +209,7 @@ SearchCheckpoint read_search_checkpoint(const std::filesystem::path& path,
   if (bytes.substr(kForm.size(), line - kForm.size()) != hexadecimal(hash(body))) {
     throw damaged(path);
   }
-  SearchCheckpoint result = read(Reader(path, body));
+  SearchCheckpoint result = read(path, body);
   require(result.identity, expected, path);
   return result;
 }

@@ -75,7 +75,8 @@ void find_weight_ranges(Findings& findings) {
     }
     const std::string poor = counted(spread.poor, "channel") + " of " +
                              std::to_string(layer.weight->channels.size()) +
-                             " have an SQNR below " + decibels(kPoorChannel);
+                             (spread.poor == 1 ? " has" : " have") + " an SQNR below " +
+                             decibels(kPoorChannel);
     if (layer.weight->axis) {
       findings.add(layer,
                    keep_float("weight_error", layer,

@@ -1,6 +1,7 @@
 #include "simulate/match_regions.h"
 
 #include "simulate/affine_pattern.h"
+#include "simulate/lookup_pattern.h"
 #include "simulate/placement.h"
 #include "simulate/region_builder.h"
 #include "simulate/weight_blocks.h"
@@ -48,7 +49,7 @@ class Matcher {
   }
 
   /// Those that the target names, the more specific ones first; for coverage every operator of
-  /// the affine allow-list besides.
+  /// the affine allow-list besides, for size what is looked up in tables.
   std::vector<const QuantPattern*> wanted(std::span<const QuantPattern> patterns) const {
     const auto& names = settings_.target().patterns;
     std::vector<const QuantPattern*> result;
@@ -65,10 +66,16 @@ class Matcher {
     if (settings_.objective() == Objective::kCoverage) {
       result.push_back(&affine_pattern());
     }
+    if (settings_.objective() == Objective::kSize) {
+      result.push_back(&lookup_pattern());
+    }
     return result;
   }
 
   void try_at(const QuantPattern& pattern, const Pattern& shape, NodeId id) {
+    if (&pattern == &lookup_pattern() && !settings_.runs_on_integers(graph_.node(id))) {
+      return;
+    }
     const auto match = shape.match(graph_, id);
     if (!match || std::any_of(match->nodes().begin(), match->nodes().end(),
                               [this](NodeId node) { return claimed_.contains(node); })) {

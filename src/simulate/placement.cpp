@@ -216,7 +216,7 @@ class PlacementStatement {
       side_[id] = side;
       last = id;
     }
-    if (settings_.needs_quantized_result(region.match)) {
+    if (settings_.needs_quantized_result(region)) {
       stores_.insert(last);
     }
     return side;

@@ -1,6 +1,7 @@
 #include "simulate/settings.h"
 
 #include "simulate/dynamic_product.h"
+#include "simulate/lookup_pattern.h"
 #include "simulate/region_builder.h"
 #include "simulate/target_operator.h"
 #include "simulate/unquantizable.h"
@@ -66,11 +67,12 @@ bool Settings::runs_on_integers(const Node& node) const {
   return target_->operators.empty() || target_operator(node) != nullptr;
 }
 
-bool Settings::needs_quantized_result(const Match& match) const {
-  if (objective() == Objective::kCoverage) {
+bool Settings::needs_quantized_result(const Region& region) const {
+  if (objective() == Objective::kCoverage || region.pattern == &lookup_pattern()) {
     return true;
   }
-  return std::any_of(match.nodes().begin(), match.nodes().end(), [&](NodeId id) {
+  const std::vector<NodeId>& nodes = region.match.nodes();
+  return std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) {
     const TargetOperator* row = target_operator(graph_->node(id));
     return row != nullptr && row->quantized_result;
   });
@@ -149,12 +151,17 @@ QuantPoint Settings::activation(ValueId value) const {
                             target_->activation_storage);
   result.spec.symmetric = result.spec.symmetric || target_->activation_symmetric;
   if (const auto producer = graph_->producer(value); producer && !chosen.calibrator) {
+    const auto fix = [&](const Range& range) {
+      result.calibrator = {.name = "fixed",
+                           .options = {{"low", range.low}, {"high", range.high}}};
+    };
     for (const FixedRange& fixed : target_->fixed_ranges) {
       if (fixed.op == graph_->node(*producer).op) {
-        const Range range = fixed.range(result.spec.storage);
-        result.calibrator = {.name = "fixed",
-                             .options = {{"low", range.low}, {"high", range.high}}};
+        fix(fixed.range(result.spec.storage));
       }
+    }
+    if (const auto table = looked_up_range(*graph_, graph_->node(*producer))) {
+      fix(*table);
     }
   }
   return result;

@@ -35,8 +35,8 @@ class Settings {
   const TargetOperator* target_operator(const Node&) const;
   /// Whether the target has an integer kernel for an operator of the affine allow-list.
   bool runs_on_integers(const Node&) const;
-  /// Whether a match runs on integers only when what it computes is quantized.
-  bool needs_quantized_result(const Match&) const;
+  /// Whether a region runs on integers only when what it computes is quantized.
+  bool needs_quantized_result(const Region&) const;
   /// Of a product whose operand is quantized while it runs, the axis of its weights along which
   /// results vary. Not where the target has no kernel for that, unless coverage is the
   /// objective.

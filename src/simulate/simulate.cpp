@@ -245,7 +245,7 @@ SimulatedGraph simulate(const Graph& graph, const Config& config, const Target& 
     return reason.has_value();
   });
   for (Region& region : result.regions) {
-    if (!has_weight_blocks(region) && settings.needs_quantized_result(region.match)) {
+    if (!has_weight_blocks(region) && settings.needs_quantized_result(region)) {
       region.quantized_result = fused_result(result.source, region);
       builder.quantize_for_all(region.quantized_result);
       const std::vector<std::string> names = builder.take_names();

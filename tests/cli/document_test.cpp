@@ -51,15 +51,15 @@ void link_networks(const fs::path& folder) {
   for (const TestModel& network : test_models()) {
     if (network.name == "kws_dscnn") {
       link(network.model, "kws_dscnn.onnx");
+      link(network.calibration, "kws.h5");
+      link(network.evaluation, "kws_eval.h5");
     } else if (network.name == "mobilenet") {
       link(network.model, "mobilenet.onnx");
       link(network.calibration, "images.h5");
     } else if (network.name == "sst2_op13") {
       link(network.model, "sst2.onnx");
+      link(network.calibration, "sentences.h5");
       link(network.evaluation, "sst2.h5");
-      run_in(folder, "python3 " TARE_SOURCE_DIR
-                     "/scripts/quantize_with_onnxruntime.py sst2.onnx " +
-                         network.calibration.string() + " sst2.int8.onnx");
     }
   }
 }
@@ -138,6 +138,35 @@ TEST_P(Page, CommandsRunAndPrintWhatItShows) {
   if (!skipped.empty()) {
     GTEST_SKIP() << "all commands were run but these:" << skipped;
   }
+}
+
+/// What the script does after it has built the program.
+TEST(Quickstart, EndsAsReadmeShows) {
+  const fs::path folder = fs::path(testing::TempDir()) / "tare_quickstart";
+  fs::remove_all(folder);
+  fs::create_directories(folder / "bin");
+  fs::create_directories(folder / "scripts");
+  fs::create_directories(folder / "build/release/bin");
+  fs::copy(fs::path(TARE_SOURCE_DIR) / "data", folder / "data");
+  fs::copy(fs::path(TARE_SOURCE_DIR) / "scripts/quickstart.sh", folder / "scripts");
+  fs::create_symlink(fs::path(TARE_PROGRAM_FOLDER) / "tare", folder / "build/release/bin/tare");
+  for (const char* done_already : {"bin/cmake", "scripts/install_dependencies.sh"}) {
+    std::ofstream(folder / done_already) << "#!/bin/sh\n";
+    fs::permissions(folder / done_already, fs::perms::owner_all);
+  }
+  const std::string readme = text_of(fs::path(TARE_SOURCE_DIR) / "README.md");
+  const std::string before = "The quickstart ends with\n\n```\n";
+  const std::size_t begin = readme.find(before) + before.size();
+  ASSERT_GT(begin, before.size());
+  std::ofstream(folder / "page.md")
+      << "```console\n$ PATH=\"$PWD/bin:$PATH\" scripts/quickstart.sh\n...\n"
+      << readme.substr(begin, readme.find("```", begin) - begin) << "```\n";
+  const auto commands = commands_of(folder / "page.md");
+  ASSERT_EQ(commands.size(), 1U);
+  const Outcome outcome = run_in(folder, commands[0].line);
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_TRUE(text_matches(commands[0].prints, outcome.out)) << outcome.out;
+  fs::remove_all(folder);
 }
 
 INSTANTIATE_TEST_SUITE_P(Documentation, Page, testing::ValuesIn(kPages),

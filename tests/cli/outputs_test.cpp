@@ -1,3 +1,5 @@
+#include "tare/onnx.h"
+
 #include "cli/in_program_folder.h"
 #include "io/hdf5_builder.h"
 
@@ -58,6 +60,24 @@ TEST_F(Program, FindsTheSameWithAnyNumberOfThreads) {
     EXPECT_EQ(bytes("n.onnx"), bytes("1.onnx")) << threads;
     EXPECT_EQ(bytes("n.json"), bytes("1.json")) << threads;
   }
+}
+
+TEST_F(Program, WritesTablesAsIntegersWhereTheFileIsToBeSmall) {
+  std::string numbers = "0.5";
+  for (int i = 1; i < 512 * 8; ++i) {
+    numbers += ", " + std::to_string(i % 17 - 8);
+  }
+  write_onnx(parse("graph \"g\" opset 17 (%x : i64[1,4]) -> (%y) {\nconst %w : f32[512,8] = [" +
+                   numbers +
+                   "]\nrows: %r = Gather(%w, %x) : f32[1,4,8]\n"
+                   "sinh: %y = Sinh(%r) : f32[1,4,8]\n}"),
+             folder_ / "lookup.onnx");
+  for (const std::string objective : {"latency", "size"}) {
+    succeed("tare quantize lookup.onnx --data tokens.h5 -o " + objective +
+            ".onnx --set objective=" + objective);
+  }
+  EXPECT_GT(bytes("latency.onnx").size(), 512U * 8 * 4);
+  EXPECT_LT(bytes("size.onnx").size(), 512U * 8 * 1.5);
 }
 
 TEST_F(Program, LeavesItsInputsAsTheyWere) {

@@ -153,6 +153,7 @@ TEST_F(Quality, SaysThatAModelIsQuantizedAlready) {
   run("tare quantize digits.onnx --data calibration.h5 -o q.onnx");
   const Outcome again = run("tare quantize q.onnx --data calibration.h5 -o again.onnx");
   EXPECT_NE(again.err.find("is quantized already"), std::string::npos) << again.err;
+  EXPECT_EQ(again.err.find("there are only"), std::string::npos) << again.err;
   EXPECT_NE(run("tare explain q.onnx").out.find("the model is quantized already: Add 4, "),
             std::string::npos);
 }
@@ -201,7 +202,15 @@ TEST_F(Quality, IsReadableWithNamesOfAnyLength) {
   for (const std::string command :
        {"tare quantize long.onnx --data long.h5 -o q.onnx --set objective=coverage",
         "tare explain long.onnx", "tare explain q.onnx",
-        "tare compare long.onnx q.onnx --data long.h5"}) {
+        "tare compare long.onnx q.onnx --data long.h5 --json a.json",
+        "tare compare long.onnx q.onnx --data long.h5 --fail-if 'min(layers.local.sqnr)<300' "
+        "|| "
+        "true",
+        "tare search long.onnx --data long.h5 -o s.onnx --require "
+        "'min(layers.local.sqnr)>=300' --set objective=coverage || true",
+        "tare accumulators q.onnx",
+        "tare quantize long.onnx --data long.h5 -o r.onnx --set weights.bits=2 --set "
+        "objective=coverage --report b.json > r.txt; tare diff a.json b.json"}) {
     const Outcome outcome = run(command);
     for (const std::string& line : lines_of(outcome.out + outcome.err)) {
       // Lines of configuration have to have names as they are.
@@ -209,7 +218,7 @@ TEST_F(Quality, IsReadableWithNamesOfAnyLength) {
         EXPECT_LE(line.size(), 100U) << command;
       }
     }
-    EXPECT_NE(outcome.out.find("..."), std::string::npos) << command;
+    EXPECT_NE((outcome.out + outcome.err).find("..."), std::string::npos) << command;
   }
 }
 

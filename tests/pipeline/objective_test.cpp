@@ -4,6 +4,12 @@
 #include "calibrate/samples_in_memory.h"
 #include "models.h"
 
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 namespace tare {
@@ -21,11 +27,11 @@ class Objectives : public ::testing::TestWithParam<TestModel> {
   }
 
   static std::size_t products(const QuantizeResult& result) {
-    std::size_t count = 0;
-    for (const Region& region : result.simulated.regions) {
-      count += region.pattern->follows_neighbours ? 0 : 1;
-    }
-    return count;
+    const auto& regions = result.simulated.regions;
+    return static_cast<std::size_t>(
+        std::count_if(regions.begin(), regions.end(), [](const Region& region) {
+          return !region.pattern->follows_neighbours && region.pattern->name != "lookup";
+        }));
   }
 };
 
@@ -43,6 +49,107 @@ TEST_P(Objectives, CoverAtLeastAsMuchAsTheyShrinkAndShrinkAtLeastAsMuchAsTheySpe
   EXPECT_GE(coverage, size);
   EXPECT_GE(size, latency);
   EXPECT_GT(latency, 0U);
+}
+
+/// Two tables that are looked up, one of them too small to gain, and a product. What reads the
+/// tables has no integer form.
+class SmallTables : public ::testing::Test {
+ protected:
+  static constexpr int kRows = 64;
+
+  /// Later rows hold larger numbers.
+  static float entry(int row, int column) {
+    return static_cast<float>(0.01 * (row + 1) * std::sin(3.0 * row + column));
+  }
+
+  static std::string numbers(int rows, int columns) {
+    std::string text;
+    for (int i = 0; i < rows * columns; ++i) {
+      text += (i == 0 ? "" : ", ") + std::to_string(entry(i / columns, i % columns));
+    }
+    return text;
+  }
+
+  static Graph network() {
+    return parse(
+        "graph \"g\" opset 17 (%x : i64[1,4]) -> (%y) {\n"
+        "const %table : f32[64,8] = [" +
+        numbers(kRows, 8) + "]\nconst %few : f32[4,8] = [" + numbers(4, 8) +
+        "]\nconst %w : f32[8,8] = [" + numbers(8, 8) +
+        "]\nconst %four : i64[1] = [4]\n"
+        "rows: %rows = Gather(%table, %x) : f32[1,4,8]\n"
+        "mod: %m = Mod(%x, %four) : i64[1,4]\n"
+        "less: %less = Gather(%few, %m) : f32[1,4,8]\n"
+        "sum: %c = Cosh(%rows) : f32[1,4,8]\n"
+        "other: %s = Sinh(%less) : f32[1,4,8]\n"
+        "both: %b = Sub(%c, %s) : f32[1,4,8]\n"
+        "last: %y = MatMul(%b, %w) : f32[1,4,8]\n}");
+  }
+
+  /// Samples that ask for the first rows only.
+  static QuantizeResult quantized(Objective objective) {
+    std::vector<std::int64_t> ids(40 * 4);
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      ids[i] = static_cast<std::int64_t>(i % 8);
+    }
+    const SamplesInMemory data({{"x", Tensor::of<std::int64_t>({40, 4}, ids)}});
+    Config config;
+    config.objective = objective;
+    return quantize(network(), data, config, Toolkit::builtin());
+  }
+
+  /// Bytes of constants by type, of the file.
+  static std::map<DType, std::size_t> bytes(const QuantizeResult& result) {
+    const Graph file = export_form(result.integer, Form::kQdq, result.simulated.target);
+    std::map<DType, std::size_t> sums;
+    for (const ValueId value : file.values()) {
+      if (const Tensor* constant = file.constant(value)) {
+        sums[constant->dtype()] += static_cast<std::size_t>(element_count(constant->shape())) *
+                                   size_of(constant->dtype());
+      }
+    }
+    return sums;
+  }
+};
+
+TEST_F(SmallTables, HoldIntegersWhereTheFileIsToBeSmall) {
+  const auto small = bytes(quantized(Objective::kSize));
+  EXPECT_EQ(small.at(DType::kUint8) / 100, 64U * 8 / 100) << "and zero points";
+  EXPECT_GE(small.at(DType::kInt8), 8U * 8) << "the product";
+  EXPECT_LT(small.at(DType::kFloat32), 4U * (4 * 8 + 3 * 8)) << "the small table, and scales";
+  const auto fast = bytes(quantized(Objective::kLatency));
+  EXPECT_GE(fast.at(DType::kFloat32), 4U * 64 * 8) << "the table gains no time";
+}
+
+TEST_F(SmallTables, AreRightInRowsThatNoSampleAskedFor) {
+  const Graph lookup = parse(
+      "graph \"g\" opset 17 (%x : i64[1,1]) -> (%y) {\n"
+      "const %table : f32[64,8] = [" +
+      numbers(kRows, 8) +
+      "]\nrows: %rows = Gather(%table, %x) : f32[1,1,8]\n"
+      "sum: %y = Sinh(%rows) : f32[1,1,8]\n}");
+  const SamplesInMemory data({{"x", Tensor::of<std::int64_t>({2, 1}, {0, 1})}});
+  Config config;
+  config.objective = Objective::kSize;
+  const Graph integer = quantize(lookup, data, config, Toolkit::builtin()).integer;
+  const Tensor last = Tensor::of<std::int64_t>({1, 1}, {kRows - 1});
+  const std::vector<Tensor> results = Executable(integer).run({&last, 1});
+  for (int column = 0; column < 8; ++column) {
+    constexpr double kStep = 2 * 0.64 / 255;
+    EXPECT_NEAR(results[0].to_double()[static_cast<std::size_t>(column)],
+                std::sinh(entry(kRows - 1, column)), 1.3 * kStep / 2);
+  }
+}
+
+TEST_F(SmallTables, StayInFloatWhereARuleSaysSo) {
+  Config config;
+  config.objective = Objective::kSize;
+  config.layers = {{.name = "rows", .keep_float = true}};
+  const SimulatedGraph simulated =
+      simulate(network(), config, read_target("ort-cpu"), Toolkit::builtin().patterns);
+  EXPECT_EQ(simulated.find("rows"), nullptr);
+  ASSERT_FALSE(simulated.kept_float.empty());
+  EXPECT_EQ(simulated.kept_float[0].node, "rows");
 }
 
 /// A network with an operator that has no integer form between two that have one.

@@ -22,8 +22,8 @@ SamplesInMemory numbered_samples() {
   return SamplesInMemory({{"x", std::move(values)}});
 }
 
-/// The first sample comes when nobody has asked for another one for a while; one may not come
-/// at all.
+/// The first sample comes when others were asked for, and then nobody has asked for a while;
+/// one may not come at all.
 class LateSamples final : public Dataset {
  public:
   explicit LateSamples(std::size_t broken = kSamples) : broken_(broken) {}
@@ -34,7 +34,10 @@ class LateSamples final : public Dataset {
   Tensor read(const std::string& input, std::size_t first, std::size_t count) const override {
     ++reads_;
     if (first == 0) {
-      for (std::size_t before = 0; before != reads_;) {
+      // On a busy machine other threads take their time to begin.
+      constexpr int kPatience = 100;
+      std::size_t before = 0;
+      for (int waits = 0; before != reads_ || (reads_ == 1 && waits < kPatience); ++waits) {
         before = reads_;
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
       }

@@ -11,6 +11,9 @@
 namespace tare {
 namespace {
 
+const std::string kReport =
+    R"({"format": "tare-report", "version": 1, "outputs": [], "layers": [], "points": []})";
+
 SearchCheckpoint some() {
   SearchCheckpoint result;
   result.identity = {.model = 7, .data = ~std::uint64_t{0}, .configuration = 0};
@@ -23,7 +26,7 @@ SearchCheckpoint some() {
                                  .nanoseconds = -0.0,
                                  .error = 0,
                                  .integer_share = 0},
-                         .report = "{\"one\": 1}\n"});
+                         .report = kReport});
   result.written = 1;
   result.files = {{"out.onnx", 0xABCDEF}, {"folder/report.html", 0}};
   return result;
@@ -99,6 +102,18 @@ TEST_F(SearchCheckpoints, OfAnyBytesBehindARightDigestAreValuesOrErrors) {
     }
   }
   EXPECT_GT(values, 0) << "no change was within a text or a number";
+}
+
+TEST_F(SearchCheckpoints, WithReportsThatAreNoneAreErrors) {
+  for (
+      const char* report :
+      {"x", "{", "[]", "7", "null", "{}", R"({"format": "tare-report", "version": 1})",
+       R"({"format": "tare-report", "version": 1, "outputs": 3, "layers": [], "points": []})"}) {
+    SearchCheckpoint odd = some();
+    odd.ways[1].report = report;
+    write_search_checkpoint(file(), odd);
+    EXPECT_EQ(fault(), damaged_) << report;
+  }
 }
 
 TEST_F(SearchCheckpoints, OfAnotherSearchSayWhatDiffers) {

@@ -5,6 +5,7 @@
 
 #include "activity.h"
 #include "configuration.h"
+#include "layout.h"
 #include "progress.h"
 #include "text.h"
 #include "verb.h"
@@ -55,7 +56,7 @@ std::string as_text(const std::vector<Need>& needs) {
   std::string text = fmt::format("{:>10}  {:>4}  node\n", "guaranteed", "seen");
   for (const Need& need : needs) {
     text += fmt::format("{:>10}  {:>4}  {}\n", need.guaranteed,
-                        need.seen ? std::to_string(*need.seen) : "-", printable(need.node));
+                        need.seen ? std::to_string(*need.seen) : "-", shortened(need.node));
   }
   return text;
 }

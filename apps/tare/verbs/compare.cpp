@@ -10,6 +10,7 @@
 #include "activity.h"
 #include "arithmetic.h"
 #include "configuration.h"
+#include "layout.h"
 #include "progress.h"
 #include "report_files.h"
 #include "report_text.h"
@@ -44,10 +45,33 @@ void say_unusable_labels(const Dataset& data, const Console& console) {
   }
 }
 
+/// Files are judged as their engine computes, so that this of a configuration would be heard by
+/// nobody.
+void say_unused_arithmetic(const Config& config, const Options& options,
+                           const Console& console) {
+  if (!asked_numerics(options)) {
+    return;
+  }
+  const auto say = [&](const char* key, const char* engine) {
+    say_warnings(
+        {{"unused_arithmetic", key,
+          std::string("has no effect here, since engines that run the file ") + engine +
+              "; '--numerics configured' judges the device that it is configured for"}},
+        console);
+  };
+  if (config.requantize.mode() != RequantizeMode{}) {
+    say("requantize", "rescale in float32 or as '--numerics' says");
+  }
+  if (config.accumulator != Accumulator{}) {
+    say("accumulator", "add up in 32 bits");
+  }
+}
+
 Report compare(const Options& options, const Console& console,
                const Configuration& configuration,
                const std::vector<ReportCondition>& conditions) {
   const auto& [config, toolkit] = configuration;
+  say_unused_arithmetic(config, options, console);
   const auto data = open_dataset(options.text("data"));
   say_unusable_labels(*data, console);
   const std::string real = options.text("FLOAT");
@@ -106,7 +130,7 @@ int run(const Options& options, const Console& console) {
       console.print(report_text(report));
     }
     for (const std::string& reason : reasons) {
-      console.say("tare: failed: " + printable(reason) + "\n");
+      console.say(wrapped("tare: failed: " + with_short_names(reason), 2) + "\n");
     }
     return reasons.empty() ? 0 : 1;
   });

@@ -2,11 +2,14 @@
 #include "tare/report_file.h"
 
 #include "activity.h"
+#include "layout.h"
 #include "text.h"
 #include "verb.h"
 
 namespace tare::cli {
 namespace {
+
+constexpr std::size_t kIndent = 4;  // of what does not fit a line
 
 /// "31.2 -> 28.4", "per tensor"
 std::string value_text(const Json& value) {
@@ -23,33 +26,33 @@ std::string change_text(const Json& change) {
   return value_text(change["from"]) + " -> " + value_text(change["to"]);
 }
 
-std::string name_text(const Json& entry) {
-  return value_text(entry["name"]);
+std::string name_text(const Json& name) {
+  return name.is_string() ? shortened(name.get<std::string>()) : value_text(name);
 }
 
 void append_names(const char* what, const Json& names, std::string& text) {
   if (!names.empty()) {
-    text += fmt::format("  {}:", what);
+    std::string line = fmt::format("  {}:", what);
     for (const Json& name : names) {
-      text += ' ';
-      text += value_text(name);
+      line += ' ';
+      line += name_text(name);
     }
-    text += "\n";
+    text += wrapped(line, kIndent) + "\n";
   }
 }
 
 /// One line for each entry: its name and what is different.
 void append_changes(const Json& changed, std::string& text) {
   for (const Json& entry : changed) {
-    text += fmt::format("  {}:", name_text(entry));
+    std::string line = fmt::format("  {}:", name_text(entry["name"]));
     const char* separator = " ";
     for (const auto& [field, change] : entry.items()) {
       if (change.is_object()) {
-        text += fmt::format("{}{} {}", separator, field, change_text(change));
+        line += fmt::format("{}{} {}", separator, field, change_text(change));
         separator = ", ";
       }
     }
-    text += "\n";
+    text += wrapped(line, kIndent) + "\n";
   }
 }
 
@@ -75,7 +78,7 @@ std::string as_text(const Json& json) {
        {std::pair("new", "appeared"), std::pair("gone", "vanished")}) {
     for (const Json& found : json["diagnosis"][field]) {
       text += fmt::format("{} diagnosis: {} at {}\n", name, value_text(found["kind"]),
-                          value_text(found["layer"]));
+                          name_text(found["layer"]));
     }
   }
   return text;

@@ -9,6 +9,7 @@
 #include "activity.h"
 #include "configuration.h"
 #include "interrupt.h"
+#include "layout.h"
 #include "outputs.h"
 #include "progress.h"
 #include "report_files.h"
@@ -186,8 +187,9 @@ class Trials {
     tried.sqnr = kExact;
     const Json json = Json::parse(report);
     for (const Json& output : json["outputs"]) {
-      if (output["sqnr"].is_number()) {
-        tried.sqnr = std::min(*tried.sqnr, output["sqnr"].get<double>());
+      const auto sqnr = output.find("sqnr");
+      if (sqnr != output.end() && sqnr->is_number()) {
+        tried.sqnr = std::min(*tried.sqnr, sqnr->get<double>());
       }
     }
     if (tried.meets() || !had_best) {
@@ -335,7 +337,7 @@ int search(const Options& options, const Console& console, const Job& job,
                   config_text(chosen.way, samples.calibrating));
   }
   for (const std::string& reason : chosen.failures) {
-    console.say("tare: failed: " + printable(reason) + "\n");
+    console.say(wrapped("tare: failed: " + with_short_names(reason), 2) + "\n");
   }
   if (is_done) {
     memory.forget();

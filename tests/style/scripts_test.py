@@ -1,0 +1,71 @@
+"""Runs the scripts that install things, with programs in place of apt-get and npm that only write down how they are called.
+
+usage: scripts_test.py ROOT
+"""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(sys.argv.pop()).resolve()
+
+
+class Scripts(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.calls = self.folder / "calls"
+
+    def program(self, name, status):
+        """A program that ends with that status; what it was asked for is in calls."""
+        path = self.folder / "bin" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f'#!/bin/sh\necho {name} "$@" >>"{self.calls}"\nexit {status}\n')
+        path.chmod(0o755)
+        return path
+
+    def run_script(self, name, *arguments):
+        path = f"{self.folder / 'bin'}:{os.environ['PATH']}"
+        return subprocess.run([ROOT / name, *arguments], env={**os.environ, "PATH": path}, check=False,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
+
+    def installed(self, *options):
+        """Packages that a machine without any gets."""
+        self.program("dpkg-query", 1)
+        self.program("sudo", 0)
+        self.program("env", 0)
+        self.program("apt-get", 0)
+        self.calls.write_text("")
+        self.run_script("scripts/install_dependencies.sh", *options)
+        return [word for line in self.calls.read_text().splitlines() if " install " in line
+                for word in line.split()]
+
+    def test_packages_are_made_with_what_says_what_they_depend_on(self):
+        needed = {"file", "dpkg-dev"}
+        self.assertLessEqual(needed, set(self.installed("--package")))
+        self.assertTrue(needed.isdisjoint(self.installed()))
+        self.assertIn("scripts/install_dependencies.sh --package", (ROOT / "scripts/package.sh").read_text())
+
+    def test_without_a_network_npm_is_asked_once(self):
+        npm = self.program("npm", 1)
+        work = self.folder / "work"
+        work.mkdir()
+        for _ in range(3):
+            self.assertEqual(self.run_script("tests/install_npm_packages.sh", npm, work), 1)
+        self.assertEqual(len(self.calls.read_text().splitlines()), 1)
+        self.assertIn("--fetch-timeout", self.calls.read_text())
+
+    def test_npm_packages_are_installed_once(self):
+        npm = self.program("npm", 0)
+        work = self.folder / "work"
+        work.mkdir()
+        for _ in range(3):
+            self.assertEqual(self.run_script("tests/install_npm_packages.sh", npm, work), 0)
+        self.assertEqual(len(self.calls.read_text().splitlines()), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
