@@ -42,15 +42,15 @@ std::vector<std::size_t> spread_order(std::size_t count) {
 }
 
 std::size_t enough_runs(const Graph& source) {
-  constexpr std::size_t kFew = 128;
-  constexpr std::size_t kEnough = 512;
+  constexpr std::size_t kFewRuns = 128;
+  constexpr std::size_t kEnoughRuns = 512;
   constexpr std::size_t kInputBytes = std::size_t{256} << 20U;
   std::size_t bytes_of_run = 1;
   for (const ValueId input : source.inputs()) {
     const TensorType& type = source.type(input);
     bytes_of_run += static_cast<std::size_t>(element_count(type.shape)) * size_of(type.dtype);
   }
-  return std::clamp(kInputBytes / bytes_of_run, kFew, kEnough);
+  return std::clamp(kInputBytes / bytes_of_run, kFewRuns, kEnoughRuns);
 }
 
 }  // namespace

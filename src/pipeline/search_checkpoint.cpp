@@ -160,8 +160,8 @@ SearchCheckpoint read(const std::filesystem::path& path, std::string_view body) 
     result.written = written;
   }
   for (std::size_t left = reader.count(); left > 0; --left) {
-    const std::string path = reader.text();
-    result.files.emplace(path, reader.number());
+    std::string file = reader.text();
+    result.files.emplace(std::move(file), reader.number());
   }
   reader.end();
   return result;

@@ -16,7 +16,7 @@ bool looks_up_a_table(const Graph& graph, const Node& node) {
 
 /// The table stays a constant of real numbers here: quantizing what is looked up moves it to
 /// storage values.
-ValueId affine(AffineBuilder& builder, const Match& match) {
+ValueId looked_up(AffineBuilder& builder, const Match& match) {
   const Node& node = builder.graph().node(match.root());
   return builder.apply(node, node.inputs);
 }
@@ -37,8 +37,8 @@ const QuantPattern& lookup_pattern() {
       .name = "lookup",
       .summary = "rows of a constant",
       .pattern = [] { return op("Gather").where(looks_up_a_table); },
-      .simulate = affine,
-      .quantize = affine};
+      .simulate = looked_up,
+      .quantize = looked_up};
   return pattern;
 }
 

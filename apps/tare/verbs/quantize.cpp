@@ -185,7 +185,7 @@ QuantizeResult from_weights(const Configuration& configuration, const Job& job) 
 /// How good it is. A report has all samples and figures, otherwise a few have to do.
 std::optional<Report> judge(const QuantizeResult& result, const JudgedSamples& samples,
                             bool is_reported, const Options& options, const Console& console,
-                            const Configuration& configuration, const Job& job) {
+                            const Configuration& configuration) {
   const std::size_t available = samples.available();
   std::size_t wanted = kMostJudged;
   if (is_reported) {
@@ -238,7 +238,7 @@ int run(const Options& options, const Console& console) {
     write_model(result, job.output, form_of(options));
     QuantizeSummary made = summarize(result, job, configuration);
     made.quality =
-        judge(result, samples, !report_files.empty(), options, console, configuration, job);
+        judge(result, samples, !report_files.empty(), options, console, configuration);
     made.judged_of = samples.available();
     if (made.quality) {
       name_files(made, *made.quality);
