@@ -19,6 +19,9 @@ constexpr std::size_t kHeat = 16;
 /// In standard errors.
 constexpr double kClearly = 2;
 constexpr std::size_t kGroups = 32;
+/// Up to so many points each gets its own candidate; of more, neighbours get one together, as
+/// trials of each would take time with the square of the network.
+constexpr std::size_t kAlone = 480;
 
 double sum(std::span<const double> errors) {
   return std::accumulate(errors.begin(), errors.end(), 0.0);
@@ -163,7 +166,8 @@ double expected_error(std::span<const double> errors) {
   return sum(errors) + standard_error(errors);
 }
 
-/// For each point the candidate with the least error while nothing else is quantized.
+/// For each point, or few neighbours, the candidate with the least error while nothing else is
+/// quantized.
 void put_least_harmful(const SimulatedGraph& simulated, TableDraft& draft, const Trial& trial) {
   QuantTable activations;
   for (const auto& [name, result] : draft.table) {
@@ -172,8 +176,11 @@ void put_least_harmful(const SimulatedGraph& simulated, TableDraft& draft, const
     }
   }
   const Contest contest(switchable(simulated, activations), draft, trial);
-  for (const std::size_t point : contest.open()) {
-    std::vector<Contender> contenders = contest.contenders(contest.all_off(), {&point, 1});
+  const std::span<const std::size_t> open = contest.open();
+  const std::size_t size = (open.size() + kAlone - 1) / kAlone;
+  for (std::size_t first = 0; first < open.size(); first += size) {
+    const auto points = open.subspan(first, std::min(size, open.size() - first));
+    std::vector<Contender> contenders = contest.contenders(contest.all_off(), points);
     if (contenders.size() < 2) {
       continue;
     }
@@ -182,7 +189,9 @@ void put_least_harmful(const SimulatedGraph& simulated, TableDraft& draft, const
         contenders.begin(), contenders.end(), [](const Contender& a, const Contender& b) {
           return expected_error(a.errors) < expected_error(b.errors);
         });
-    put(draft, contest.name(point), best->candidate);
+    for (const std::size_t point : points) {
+      put(draft, contest.name(point), best->candidate);
+    }
   }
 }
 
