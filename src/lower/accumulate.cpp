@@ -154,7 +154,8 @@ class IntegerSum {
                                           original_name(graph_.name(storage)));
   }
 
-  ValueId fitting(const Tensor& real, const QuantParams& params, const std::string& name) {
+  /// By value: what is added to the graph moves the names of its values.
+  ValueId fitting(const Tensor& real, const QuantParams& params, std::string name) {
     constexpr double kMost = std::numeric_limits<std::int32_t>::max();
     const Tensor storage = quantize(real, params);
     const auto integers = storage.to_double();
@@ -162,10 +163,11 @@ class IntegerSum {
                     [](double q) { return std::abs(q) >= kMost; })) {
       return {};
     }
+    name = quantized_name(name);
     const ValueId bias = graph_.add_constant(
-        graph_.unique_name(quantized_name(name)), storage,
+        graph_.unique_name(name), storage,
         {.dtype = DType::kInt32, .shape = real.shape(), .quant = params, .point = {}});
-    take_name(graph_, bias, quantized_name(name));
+    take_name(graph_, bias, name);
     return bias;
   }
 
