@@ -9,7 +9,7 @@
 //     x / (3 L^2) = sqrt(2 / pi) exp(-x^2 / 2) - x erfc(x / sqrt(2))
 // Data with one side only is what a ReLU left of a distribution around zero: half the tails,
 // and L storage values for the one half, as good as 2 L for both.
-#include "tare/bins.h"
+#include "tare/histogram.h"
 
 #include <algorithm>
 #include <cmath>
@@ -50,18 +50,18 @@ struct Spread {
 
 class Moments {
  public:
-  /// `zeros`: how many values beside those in the stretches are 0.
-  Moments(std::vector<Stretch> parts, std::uint64_t zeros)
+  /// `zeros`: how many values beside those in the segments are 0.
+  Moments(std::vector<HistogramSegment> parts, std::uint64_t zeros)
       : parts_(std::move(parts)), zeros_(static_cast<double>(zeros)) {
     count_ = zeros_;
-    for (const Stretch& part : parts_) {
+    for (const HistogramSegment& part : parts_) {
       count_ += static_cast<double>(part.count);
     }
   }
 
   double mean() const {
     double sum = 0;
-    for (const Stretch& part : parts_) {
+    for (const HistogramSegment& part : parts_) {
       sum += part.middle() * static_cast<double>(part.count);
     }
     return sum / count_;
@@ -70,7 +70,7 @@ class Moments {
   Spread around(double centre) const {
     double distances = zeros_ * std::abs(centre);
     double squares = zeros_ * centre * centre;
-    for (const Stretch& part : parts_) {
+    for (const HistogramSegment& part : parts_) {
       const double off = part.middle() - centre;
       const auto count = static_cast<double>(part.count);
       distances += std::abs(off) * count;
@@ -80,25 +80,25 @@ class Moments {
   }
 
  private:
-  std::vector<Stretch> parts_;
+  std::vector<HistogramSegment> parts_;
   double zeros_;
   double count_ = 0;
 };
 
 class Aciq final : public Calibrator {
  public:
-  Range choose(const Summary& seen, const QuantSpec& spec) const override {
-    if (seen.count() == seen.zeros()) {
+  Range choose(const TensorStatistics& observed, const QuantSpec& spec) const override {
+    if (observed.count() == observed.zeros()) {
       return {};
     }
     const StorageRange storage = storage_range(spec.storage, spec.narrow_range);
     auto levels = static_cast<double>(storage.high - storage.low + 1);
-    const bool one_sided = seen.low() >= 0 || seen.high() <= 0;
+    const bool one_sided = observed.low() >= 0 || observed.high() <= 0;
     if (one_sided && !spec.symmetric) {
       levels *= 2;
     }
     // Zeros of one-sided data are the other side.
-    const Moments moments(stretches(seen), one_sided ? 0 : seen.zeros());
+    const Moments moments(histogram_segments(observed), one_sided ? 0 : observed.zeros());
     const double centre = one_sided || spec.symmetric ? 0 : moments.mean();
     const Spread spread = moments.around(centre);
     // The logarithm of the likelihood of a value is -log(2 e b) on average under the Laplace
@@ -108,8 +108,8 @@ class Aciq final : public Calibrator {
         std::sqrt(2 * std::numbers::pi * std::numbers::e) * spread.deviation;
     const double reach = is_laplace ? laplace_clip(levels) * spread.distance
                                     : normal_clip(levels) * spread.deviation;
-    return {std::clamp(centre - reach, seen.low(), seen.high()),
-            std::clamp(centre + reach, seen.low(), seen.high())};
+    return {std::clamp(centre - reach, observed.low(), observed.high()),
+            std::clamp(centre + reach, observed.low(), observed.high())};
   }
 };
 
@@ -119,7 +119,9 @@ class Aciq final : public Calibrator {
 TARE_CALIBRATOR(aciq) {
   using namespace tare;
   return {.name = "aciq",
-          .summary = "where the Laplace or normal distribution that fits best is clipped best",
+          .summary =
+              "the clipping range of least error for the Laplace or normal distribution that "
+              "fits best",
           .options = {},
           .make = [](const CalibratorOptions&) { return std::make_unique<Aciq>(); },
           .clips = true};

@@ -5,7 +5,9 @@
 TARE_CALIBRATOR(auto) {
   using namespace tare;
   return {.name = "auto",
-          .summary = "of what the others choose, what serves the results of the network best",
+          .summary =
+              "tries the others and takes, for each point, what gives the network's results "
+              "the least error",
           .options = {},
           .make = {},
           .candidates = {{"mse", {}},

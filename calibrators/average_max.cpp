@@ -7,8 +7,8 @@ namespace {
 
 class AverageMax final : public Calibrator {
  public:
-  Range choose(const Summary& seen, const QuantSpec&) const override {
-    return {seen.mean_low(), seen.mean_high()};
+  Range choose(const TensorStatistics& observed, const QuantSpec&) const override {
+    return {observed.mean_low(), observed.mean_high()};
   }
 };
 

@@ -12,7 +12,7 @@ class Fixed final : public Calibrator {
  public:
   explicit Fixed(Range range) : range_(range) {}
 
-  Range choose(const Summary&, const QuantSpec&) const override { return range_; }
+  Range choose(const TensorStatistics&, const QuantSpec&) const override { return range_; }
 
  private:
   Range range_;
@@ -47,7 +47,7 @@ Range checked(const CalibratorOptions& options) {
 TARE_CALIBRATOR(fixed) {
   using namespace tare;
   return {.name = "fixed",
-          .summary = "the range from `low` to `high`, whatever was seen",
+          .summary = "the range from `low` to `high`, whatever the samples are",
           .options = {"low", "high"},
           .make =
               [](const CalibratorOptions& options) {

@@ -14,8 +14,8 @@
 //
 // Exact zeros are in neither: every candidate keeps them, and often they are most of the
 // values. Steps finer than a bin are no candidates, as nothing can be told about them; storage
-// with more values than there are bins therefore keeps all that was seen.
-#include "tare/bins.h"
+// with more values than there are bins therefore keeps the whole observed range.
+#include "tare/histogram.h"
 #include "tare/range_search.h"
 
 #include <algorithm>
@@ -30,11 +30,11 @@ double x_log_x(double x) {
   return x > 0 ? x * std::log(x) : 0;
 }
 
-constexpr std::size_t kMiddle = Summary::kBins / 2;
+constexpr std::size_t kMiddle = TensorStatistics::kBins / 2;
 
 /// The bins without 1/2000 of the values at each end, widened to hold 0.
-Range bulk(const Summary& seen) {
-  const std::vector<std::uint64_t> bins = seen.bins();
+Range bulk(const TensorStatistics& observed) {
+  const std::vector<std::uint64_t> bins = observed.bins();
   const std::uint64_t values = std::accumulate(bins.begin(), bins.end(), std::uint64_t{0});
   const auto without = [&](auto first, auto last) {
     std::uint64_t outside = 0;
@@ -45,27 +45,27 @@ Range bulk(const Summary& seen) {
     return static_cast<double>(end - first);
   };
   const auto middle = static_cast<double>(kMiddle);
-  return {std::min((without(bins.begin(), bins.end()) - middle) * seen.bin_width(), 0.0),
-          std::max((middle - without(bins.rbegin(), bins.rend())) * seen.bin_width(), 0.0)};
+  return {std::min((without(bins.begin(), bins.end()) - middle) * observed.bin_width(), 0.0),
+          std::max((middle - without(bins.rbegin(), bins.rend())) * observed.bin_width(), 0.0)};
 }
 
 /// How many bins make a step of storage that holds nearly all values; 0 where every bin that
 /// holds any can have a storage value of its own.
-std::size_t resolution(const Summary& seen, const QuantSpec& spec) {
-  const QuantParams params = to_quant_params({bulk(seen)}, spec);
-  const std::vector<std::uint64_t> bins = seen.bins();
+std::size_t resolution(const TensorStatistics& observed, const QuantSpec& spec) {
+  const QuantParams params = to_quant_params({bulk(observed)}, spec);
+  const std::vector<std::uint64_t> bins = observed.bins();
   const auto empty = std::count(bins.begin(), bins.end(), std::uint64_t{0});
-  const std::int64_t filled = static_cast<std::int64_t>(Summary::kBins) - empty;
+  const std::int64_t filled = static_cast<std::int64_t>(TensorStatistics::kBins) - empty;
   return filled <= params.range().high - params.range().low
              ? 0
              : static_cast<std::size_t>(static_cast<double>(params.scale[0]) /
-                                        seen.bin_width());
+                                        observed.bin_width());
 }
 
 /// Each bin's count spread evenly over the bins that are at most `reach` away, on the same side
-/// of zero and within what was seen.
-std::vector<double> smoothed(const Summary& seen, std::size_t reach) {
-  const std::vector<std::uint64_t> bins = seen.bins();
+/// of zero and within the observed range.
+std::vector<double> smoothed(const TensorStatistics& observed, std::size_t reach) {
+  const std::vector<std::uint64_t> bins = observed.bins();
   const auto filled = [](std::uint64_t bin) { return bin != 0; };
   const auto lowest =
       static_cast<std::size_t>(std::find_if(bins.begin(), bins.end(), filled) - bins.begin());
@@ -90,7 +90,7 @@ class Cumulative {
  public:
   void append(double bin) { sums_.push_back(sums_.back() + bin); }
   double until(double place) const {
-    const auto bin = std::min(static_cast<std::size_t>(place), Summary::kBins - 1);
+    const auto bin = std::min(static_cast<std::size_t>(place), TensorStatistics::kBins - 1);
     return sums_[bin] + (place - static_cast<double>(bin)) * at(bin);
   }
   double until(std::size_t bin) const { return sums_[bin]; }
@@ -102,10 +102,11 @@ class Cumulative {
 
 class Divergence {
  public:
-  Divergence(const Summary& seen, const QuantSpec& spec) : width_(seen.bin_width()) {
-    const std::size_t step = resolution(seen, spec);
+  Divergence(const TensorStatistics& observed, const QuantSpec& spec)
+      : width_(observed.bin_width()) {
+    const std::size_t step = resolution(observed, spec);
     independent_ = 1 / static_cast<double>(2 * step + 1);
-    for (const double count : smoothed(seen, step)) {
+    for (const double count : smoothed(observed, step)) {
       values_.append(count);
       filled_.append(count != 0 ? 1 : 0);
       logs_.append(x_log_x(count));
@@ -122,7 +123,7 @@ class Divergence {
       return std::numeric_limits<double>::infinity();
     }
     const double below = values_.until(first);
-    const double all = values_.until(Summary::kBins);
+    const double all = values_.until(TensorStatistics::kBins);
     const double above = all - values_.until(end);
     // A share of Q that goes to all bins alike, or one value outside Q would outweigh all
     // others.
@@ -189,13 +190,13 @@ class Divergence {
 
 class Kl final : public Calibrator {
  public:
-  Range choose(const Summary& seen, const QuantSpec& spec) const override {
+  Range choose(const TensorStatistics& observed, const QuantSpec& spec) const override {
     constexpr int kStepsPerOctave = 32;
-    if (!seen.has_bins()) {
-      return seen_and_zero(seen);
+    if (!observed.has_bins()) {
+      return range_with_zero(observed);
     }
-    const Divergence divergence(seen, spec);
-    return least_cost_range(seen, spec, kStepsPerOctave, [&](const Range& range) {
+    const Divergence divergence(observed, spec);
+    return least_cost_range(observed, spec, kStepsPerOctave, [&](const Range& range) {
       return divergence(range, to_quant_params({range}, spec));
     });
   }

@@ -1,4 +1,4 @@
-// The whole range that was seen: nothing saturates, outliers cost resolution.
+// The whole observed range: nothing saturates, outliers cost resolution.
 #include "tare/calibrator.h"
 
 namespace tare {
@@ -6,8 +6,8 @@ namespace {
 
 class Max final : public Calibrator {
  public:
-  Range choose(const Summary& seen, const QuantSpec&) const override {
-    return {seen.low(), seen.high()};
+  Range choose(const TensorStatistics& observed, const QuantSpec&) const override {
+    return {observed.low(), observed.high()};
   }
 };
 
@@ -17,7 +17,7 @@ class Max final : public Calibrator {
 TARE_CALIBRATOR(max) {
   using namespace tare;
   return {.name = "max",
-          .summary = "the smallest and largest value seen",
+          .summary = "the smallest and largest observed value",
           .options = {},
           .make = [](const CalibratorOptions&) { return std::make_unique<Max>(); }};
 }

@@ -7,10 +7,10 @@ namespace {
 
 class Mse final : public Calibrator {
  public:
-  Range choose(const Summary& seen, const QuantSpec& spec) const override {
+  Range choose(const TensorStatistics& observed, const QuantSpec& spec) const override {
     constexpr int kStepsPerOctave = 8;
-    const ExpectedError error(seen);
-    return least_cost_range(seen, spec, kStepsPerOctave, [&](const Range& range) {
+    const ExpectedError error(observed);
+    return least_cost_range(observed, spec, kStepsPerOctave, [&](const Range& range) {
       return error.sum_of_squares(to_quant_params({range}, spec));
     });
   }

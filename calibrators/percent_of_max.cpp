@@ -1,4 +1,4 @@
-// A share of the extremes that were seen.
+// A share of the observed range.
 #include "tare/calibrator.h"
 #include "tare/error.h"
 
@@ -9,8 +9,8 @@ class PercentOfMax final : public Calibrator {
  public:
   explicit PercentOfMax(double percent) : share_(percent / 100) {}
 
-  Range choose(const Summary& seen, const QuantSpec&) const override {
-    return {seen.low() * share_, seen.high() * share_};
+  Range choose(const TensorStatistics& observed, const QuantSpec&) const override {
+    return {observed.low() * share_, observed.high() * share_};
   }
 
  private:
@@ -23,7 +23,7 @@ class PercentOfMax final : public Calibrator {
 TARE_CALIBRATOR(percent_of_max) {
   using namespace tare;
   return {.name = "percent_of_max",
-          .summary = "`percent` per cent of the smallest and largest value seen (99)",
+          .summary = "`percent` per cent of the smallest and largest observed value (99)",
           .options = {"percent"},
           .make =
               [](const CalibratorOptions& options) {

@@ -1,7 +1,7 @@
 // The range that holds a given share of the values; the rest saturates. Asymmetric storage
 // loses half of the rest at each end, symmetric storage loses the largest magnitudes.
-#include "tare/bins.h"
 #include "tare/error.h"
+#include "tare/histogram.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,19 +9,19 @@
 namespace tare {
 namespace {
 
-constexpr auto kHalf = static_cast<std::ptrdiff_t>(Summary::kBins / 2);
+constexpr auto kHalf = static_cast<std::ptrdiff_t>(TensorStatistics::kBins / 2);
 
 /// Distance from zero beyond which `drop` values lie, going inwards from the far end;
 /// `count(i)` is the number of values at a distance between i and i + 1 bin widths. Values are
 /// taken as evenly spread inside a bin.
 template <class Count>
-double cut(const Summary& seen, double drop, Count count) {
+double cut(const TensorStatistics& observed, double drop, Count count) {
   double beyond = 0;
   for (std::ptrdiff_t i = kHalf - 1; i >= 0; --i) {
     const auto here = static_cast<double>(count(i));
     if (beyond + here > drop) {
       const double inside = 1 - (drop - beyond) / here;
-      return (static_cast<double>(i) + inside) * seen.bin_width();
+      return (static_cast<double>(i) + inside) * observed.bin_width();
     }
     beyond += here;
   }
@@ -32,27 +32,27 @@ class Percentile final : public Calibrator {
  public:
   explicit Percentile(double percentile) : percentile_(percentile) {}
 
-  Range choose(const Summary& seen, const QuantSpec& spec) const override {
-    const std::vector<std::uint64_t> bins = seen.bins();
+  Range choose(const TensorStatistics& observed, const QuantSpec& spec) const override {
+    const std::vector<std::uint64_t> bins = observed.bins();
     if (bins.empty()) {
-      return {seen.low(), seen.high()};
+      return {observed.low(), observed.high()};
     }
     const auto bin = [&](std::ptrdiff_t i) {
       return bins[static_cast<std::size_t>(i + kHalf)];
     };
-    const double drop = (1 - percentile_ / 100) * static_cast<double>(seen.count());
+    const double drop = (1 - percentile_ / 100) * static_cast<double>(observed.count());
     const auto negative = [&](std::ptrdiff_t i) { return bin(-1 - i); };
     const auto positive = [&](std::ptrdiff_t i) { return bin(i); };
     double low = 0;
     double high = 0;
     if (spec.symmetric) {
-      high = cut(seen, drop, [&](std::ptrdiff_t i) { return negative(i) + positive(i); });
+      high = cut(observed, drop, [&](std::ptrdiff_t i) { return negative(i) + positive(i); });
       low = -high;
     } else {
-      low = -cut(seen, drop / 2, negative);
-      high = cut(seen, drop / 2, positive);
+      low = -cut(observed, drop / 2, negative);
+      high = cut(observed, drop / 2, positive);
     }
-    const Range all = seen_and_zero(seen);
+    const Range all = range_with_zero(observed);
     return {std::max(low, all.low), std::min(high, all.high)};
   }
 

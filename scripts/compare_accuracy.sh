@@ -12,7 +12,7 @@ shift 3
 [ $# -gt 0 ] || set -- ''
 
 bin=$here/build/release/bin
-judge=$here/build/release/tests/onnxruntime/judge/judge.mjs
+onnxruntime=$here/build/release/tests/onnxruntime/runner/onnxruntime.mjs
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$bin/samples_to_raw" "$model" "$evaluation" "$work" >"$work/words"
@@ -21,7 +21,7 @@ printf '%-44s %12s %15s\n' "$(basename "$model")" 'output SQNR' 'same top class'
 for options in "$@"; do
   # shellcheck disable=SC2086  # words of their own
   "$bin/tare" quantize "$model" --data "$calibration" -o "$work/int8.onnx" $options --quiet >"$work/words"
-  node "$judge" compare "$model" "$work/int8.onnx" "$work/SPEC.json" |
+  node "$onnxruntime" compare "$model" "$work/int8.onnx" "$work/SPEC.json" |
     sed 's/.*"sqnr":\([-0-9.]*\),"same_top":\([0-9.]*\).*/\1 \2/' |
     awk -v name="${options:-(defaults)}" '{ printf "%-44s %9.2f dB %13.2f %%\n", name, $1, 100 * $2 }'
 done

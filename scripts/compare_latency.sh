@@ -11,7 +11,7 @@ samples=$2
 shift 2
 
 bin=$here/build/release/bin
-judge=$here/build/release/tests/onnxruntime/judge/judge.mjs
+onnxruntime=$here/build/release/tests/onnxruntime/runner/onnxruntime.mjs
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$bin/samples_to_raw" "$model" "$samples" "$work" >"$work/words"
@@ -26,7 +26,7 @@ fi
 round=0
 while [ "$round" -lt 5 ]; do
   for file in "$model" "$work/tare.onnx" "$@"; do
-    seconds=$(node "$judge" run "$file" "$work/SPEC.json" "$work/out" | sed 's/.*"samples":\([0-9]*\).*"seconds_run":\([0-9.]*\).*/\2 \1/')
+    seconds=$(node "$onnxruntime" run "$file" "$work/SPEC.json" "$work/out" | sed 's/.*"samples":\([0-9]*\).*"seconds_run":\([0-9.]*\).*/\2 \1/')
     echo "$seconds $(basename "$file")"
   done
   round=$((round + 1))

@@ -10,7 +10,7 @@ threads=${3:-2}
 rounds=${4:-3}
 
 bin=$here/build/release/bin
-judge=$here/build/release/tests/onnxruntime/judge/judge.mjs
+onnxruntime=$here/build/release/tests/onnxruntime/runner/onnxruntime.mjs
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$bin/samples_to_raw" "$model" "$samples" "$work" >"$work/words"
@@ -27,7 +27,7 @@ timed() {
 
 round=0
 while [ "$round" -lt "$rounds" ]; do
-  timed onnxruntime_float_pass node "$judge" pass "$model" "$work/SPEC.json" --threads "$threads"
+  timed onnxruntime_float_pass node "$onnxruntime" pass "$model" "$work/SPEC.json" --threads "$threads"
   timed tare_run "$bin/tare" run "$model" --data "$samples" -o "$work/out.h5" \
     --threads "$threads" --quiet
   timed tare_calibrate "$bin/tare" calibrate "$model" --data "$samples" -o "$work/out.h5" \

@@ -1,4 +1,4 @@
-"""Mean accuracy of quantized files over several calibrations, each judged on the samples that it has not seen.
+"""Mean accuracy of quantized files over several calibrations, each evaluated on the samples that it was not calibrated on.
 
 usage: cross_validate.py FOLDS SAMPLES MODEL.onnx DATA.h5 [DATA.h5 ...] -- [OPTIONS ...]
 All samples of the files are put together and shuffled; FOLDS times another SAMPLES of them calibrate, and the rest are
@@ -36,7 +36,7 @@ def main(folds, size, model, *rest):
     options = rest[split + 1:] or ("",)
     count = sum(len(next(iter(file.values()))) for file in files)
     if int(folds) * int(size) > count or int(size) == count:
-        sys.exit(f"{folds} times other {size} samples, and some left to judge: there are {count}")
+        sys.exit(f"{folds} times other {size} samples, and some left to evaluate on: there are {count}")
     order = numpy.random.RandomState(1).permutation(count)
     results = []
     with tempfile.TemporaryDirectory() as work:

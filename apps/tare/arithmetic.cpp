@@ -32,8 +32,8 @@ Flag numerics_flag() {
   return {.name = "numerics",
           .value = "NAME",
           .summary =
-              "run a quantized model on integers, with the arithmetic of that engine, or "
-              "with that which it was quantized for",
+              "arithmetic of a quantized model: of this engine, or the one that it was "
+              "configured for",
           .choices = choices()};
 }
 

@@ -22,10 +22,9 @@ std::vector<Flag> config_flags() {
            .repeated = true},
           {.name = "plugin",
            .value = "FILE",
-           .summary = "a calibrator or metric of your own: a shared object",
+           .summary = "shared object with a calibrator or metric of your own",
            .repeated = true},
-          {.name = "allow-plugins",
-           .summary = "run the plug-ins that the configuration file names"}};
+          {.name = "allow-plugins", .summary = "let the configuration file load plug-ins"}};
 }
 
 std::vector<Flag> calibrating_flags() {

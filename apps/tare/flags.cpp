@@ -54,7 +54,7 @@ Flag output_flag(std::string summary) {
 Flag threads_flag() {
   return {.name = "threads",
           .value = "N",
-          .summary = "threads to use; otherwise one per core",
+          .summary = "number of threads; one per core by default",
           .is_count = true};
 }
 
@@ -68,7 +68,7 @@ Flag samples_flag() {
 Flag effort_flag() {
   return {.name = "effort",
           .value = "LEVEL",
-          .summary = "how much time accuracy is worth",
+          .summary = "how much time to spend on accuracy",
           .choices = {"fast", "default", "best"}};
 }
 
@@ -76,8 +76,8 @@ Flag memory_flag() {
   return {.name = "memory",
           .value = "SIZE",
           .summary =
-              "keep up to SIZE (as 2GiB) of what waits for later layers in memory; "
-              "networks may take as much, too",
+              "memory of the activation cache (such as 2GiB), whose rest is in a temporary "
+              "file; networks may take as much",
           .is_bytes = true};
 }
 
@@ -87,10 +87,9 @@ void append(std::vector<Flag>& flags, const std::vector<Flag>& more) {
 
 std::vector<Flag> common_flags() {
   return {{.name = "json", .summary = "print the result as one JSON object"},
-          {.name = "quiet",
-           .summary = "print nothing but errors, warnings and results that are asked for"},
-          {.name = "help", .letter = 'h', .summary = "explain this verb"},
-          {.name = "version", .summary = "print the version, and those of libraries"}};
+          {.name = "quiet", .summary = "print only the result, warnings and errors"},
+          {.name = "help", .letter = 'h', .summary = "show this help"},
+          {.name = "version", .summary = "print the versions of tare and of its libraries"}};
 }
 
 std::string Options::text(const std::string& name) const {
@@ -136,7 +135,7 @@ class Parser {
  private:
   static constexpr const char* kArguments = "arguments";
 
-  /// What cxxopts makes of the words. It knows the names only; values are judged here, so that
+  /// What cxxopts makes of the words. It knows the names only; values are checked here, so that
   /// all faults are reported at once.
   void split_words() {
     cxxopts::Options spec(syntax_.verb);

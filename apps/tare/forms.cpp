@@ -19,7 +19,7 @@ constexpr std::array kForms{NamedForm{"qdq", Form::kQdq},
 Flag form_flag() {
   return {.name = "form",
           .value = "NAME",
-          .summary = "how its operators are spelled",
+          .summary = "how quantization is stored",
           .fallback = kForms[0].name,
           .choices = {kForms[0].name, kForms[1].name, kForms[2].name}};
 }

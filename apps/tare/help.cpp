@@ -88,8 +88,8 @@ std::string general_help(const std::vector<NamedVerb>& all) {
          "usage: tare VERB ARGUMENTS [options]\n\nverbs:\n" + table(rows) + "\nhelp:\n" +
          table({{"tare help VERB", "arguments and options of a verb"},
                 {"tare help config", "keys of a configuration file"},
-                {"tare help man", "all of this as the source of a manual page"},
-                {"tare --version", "the version, and those of libraries"}}) +
+                {"tare help man", "all help as the source of a manual page"},
+                {"tare --version", "the versions of tare and of its libraries"}}) +
          examples(commands);
 }
 

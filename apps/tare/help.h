@@ -9,7 +9,7 @@ namespace tare::cli {
 
 /// What the program is for, in half a line.
 inline constexpr const char* kPurpose =
-    "calibrates float neural networks on real data and rewrites them to int8";
+    "quantizes float neural networks to int8, calibrated on real data";
 
 std::string general_help(const std::vector<NamedVerb>&);
 std::string verb_help(const NamedVerb&);

@@ -87,8 +87,8 @@ std::string man_page(const std::vector<NamedVerb>& all) {
   }
   text += ".SH EXIT STATUS\n";
   for (const auto& [status, meaning] : {std::pair{"0", "done"},
-                                        {"1", "done, and a stated requirement failed"},
-                                        {"2", "not done, for a reason that the user can mend"},
+                                        {"1", "done, but a stated requirement failed"},
+                                        {"2", "failed, for a reason that the user can fix"},
                                         {"70", "a bug of tare"}}) {
     text += item(bold(status), meaning);
   }

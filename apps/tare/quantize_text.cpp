@@ -30,17 +30,18 @@ std::string headline(const QuantizeSummary& summary) {
   return wrapped(text, 2) + "\n";
 }
 
-std::string judged_on(const QuantizeSummary& summary) {
+std::string evaluated_on(const QuantizeSummary& summary) {
   const Report& quality = *summary.quality;
-  const std::string some = quality.samples < summary.judged_of
-                               ? fmt::format("{} of {}", quality.samples, summary.judged_of)
-                               : std::to_string(quality.samples);
-  switch (quality.judged) {
-    case Judged::kGiven:
+  const std::string some =
+      quality.samples < summary.evaluation_samples
+          ? fmt::format("{} of {}", quality.samples, summary.evaluation_samples)
+          : std::to_string(quality.samples);
+  switch (quality.evaluated_on) {
+    case EvaluatedOn::kGiven:
       return fmt::format("{} samples of {}", some, printable(quality.data));
-    case Judged::kHeldOut:
+    case EvaluatedOn::kHeldOut:
       return fmt::format("{} samples that were not calibrated on", some);
-    case Judged::kCalibration:
+    case EvaluatedOn::kCalibration:
       break;
   }
   return fmt::format("{} calibration samples; --eval FILE or --holdout N measures on others",
@@ -53,7 +54,7 @@ std::string quality_rows(const QuantizeSummary& summary) {
   }
   const Report& quality = *summary.quality;
   std::string text =
-      row("verdict", verdict_text(quality)) + row("judged on", judged_on(summary));
+      row("verdict", verdict_text(quality)) + row("evaluation", evaluated_on(summary));
   if (const LayerReport* worst = worst_layer(quality)) {
     text +=
         row("worst layer", fmt::format("{} ({}), local SQNR {:.1f} dB", shortened(worst->name),
@@ -111,7 +112,7 @@ Json quality_json(const QuantizeSummary& summary) {
     json["verdict"] = name_of(quality.level);
     json["text"] = quality.verdict;
     json["samples"] = quality.samples;
-    json["judged_on"] = name_of(quality.judged);
+    json["judged_on"] = name_of(quality.evaluated_on);
     json["file"] = quality.data;
     if (const OutputReport* output = worst_output(quality)) {
       json.update(error_json(output->error));

@@ -27,9 +27,9 @@ struct QuantizeSummary {
   };
   std::vector<Sums> sums;
   CalibrationAudit audit;
-  /// How good it is; absent where there were no samples to judge by.
+  /// How good it is; absent where there were no samples to evaluate on.
   std::optional<Report> quality;
-  std::size_t judged_of = 0;  ///< samples that `quality` was chosen from
+  std::size_t evaluation_samples = 0;  ///< samples that `quality` was chosen from
   std::optional<PredictedTime> predicted;
   std::uintmax_t model_bytes = 0;
   std::uintmax_t output_bytes = 0;

@@ -7,7 +7,7 @@ namespace tare::cli {
 Flag report_flag() {
   return {.name = "report",
           .value = "FILE",
-          .summary = "what quantization cost, layer by layer: .html, .json or .csv",
+          .summary = "report of the errors, layer by layer: .html, .json or .csv",
           .repeated = true};
 }
 

@@ -40,40 +40,40 @@ SearchMemory::~SearchMemory() {
   }
 }
 
-MeasuredErrors SearchMemory::measured() {
-  return {.known = known_.point_errors, .more = [this](const PointErrors& errors) {
+MeasuredSensitivities SearchMemory::measured() {
+  return {.known = known_.sensitivities, .more = [this](const Sensitivities& errors) {
             if (Interrupt::requested() || Clock::now() >= next_) {
-              known_.point_errors = errors;
+              known_.sensitivities = errors;
               save();
             }
             Interrupt::check();
           }};
 }
 
-void SearchMemory::learn(const std::vector<Tradeoff>& ways) {
-  for (const Tradeoff& way : ways) {
-    known_.ways.push_back({.way = way});
+void SearchMemory::learn(const std::vector<MixedPrecisionPlan>& plans) {
+  for (const MixedPrecisionPlan& plan : plans) {
+    known_.plans.push_back({.plan = plan});
   }
   save();
 }
 
-void SearchMemory::learn(std::size_t way, std::string report) {
-  known_.ways[way].report = std::move(report);
+void SearchMemory::learn(std::size_t plan, std::string report) {
+  known_.plans[plan].report = std::move(report);
   save();
 }
 
-void SearchMemory::note_written(std::size_t way,
+void SearchMemory::note_written(std::size_t plan,
                                 const std::vector<std::filesystem::path>& files) {
-  known_.written = way;
+  known_.written = plan;
   known_.files.clear();
   for (const std::filesystem::path& file : files) {
     known_.files.emplace(file.string(), file_digest(file).value_or(0));
   }
 }
 
-bool SearchMemory::has_written(std::size_t way,
+bool SearchMemory::has_written(std::size_t plan,
                                const std::vector<std::filesystem::path>& files) const {
-  return known_.written == way &&
+  return known_.written == plan &&
          std::all_of(files.begin(), files.end(), [&](const std::filesystem::path& file) {
            const auto found = known_.files.find(file.string());
            return found != known_.files.end() && file_digest(file) == found->second;

@@ -23,19 +23,19 @@ class SearchMemory {
 
   const SearchCheckpoint& known() const { return known_; }
   /// Whether there is anything to go on from.
-  bool empty() const { return known_.point_errors.empty() && known_.ways.empty(); }
+  bool empty() const { return known_.sensitivities.empty() && known_.plans.empty(); }
 
   // These throw Error(kIo) when another search has used the file meanwhile.
 
   /// To be measured with: keeps errors every ten seconds and when the user interrupts, which
   /// throws Interrupted.
-  MeasuredErrors measured();
-  void learn(const std::vector<Tradeoff>& ways);
-  void learn(std::size_t way, std::string report);
+  MeasuredSensitivities measured();
+  void learn(const std::vector<MixedPrecisionPlan>& plans);
+  void learn(std::size_t plan, std::string report);
   /// These hold what comes of that way; kept with what is learned next.
-  void note_written(std::size_t way, const std::vector<std::filesystem::path>& files);
+  void note_written(std::size_t plan, const std::vector<std::filesystem::path>& files);
   /// Whether these files are as that way left them.
-  bool has_written(std::size_t way, const std::vector<std::filesystem::path>& files) const;
+  bool has_written(std::size_t plan, const std::vector<std::filesystem::path>& files) const;
   void forget();
 
  private:

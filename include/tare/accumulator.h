@@ -57,16 +57,17 @@ struct SumRange {
   friend bool operator==(const SumRange&, const SumRange&) = default;
 };
 
-/// What the sums of one node need.
-struct ProductSums {
+/// The accumulator range of one node.
+struct AccumulatorRange {
   NodeId node;
   SumRange range;  ///< of all its results
 };
 
-/// For every sum of products of an integer graph, in topological order: what its partial sums
-/// can be for any storage values, in whatever order its products and its bias are added. For
-/// Conv, Gemm and MatMul there are storage values and orders that go to both ends; for
-/// ConvTranspose the whole kernel counts, though strides may keep parts of it apart.
-std::vector<ProductSums> guaranteed_sums(const Graph& integer);
+/// The worst-case accumulator range of every sum of products of an integer graph, in
+/// topological order: what its partial sums can be for any storage values, in whatever order
+/// its products and its bias are added. For Conv, Gemm and MatMul there are storage values and
+/// orders that go to both ends; for ConvTranspose the whole kernel counts, though strides may
+/// keep parts of it apart.
+std::vector<AccumulatorRange> worst_case_accumulators(const Graph& integer);
 
 }  // namespace tare

@@ -21,24 +21,24 @@
 namespace tare {
 
 /// The smallest and the largest of some numbers.
-struct Extremes {
+struct MinMax {
   float low = std::numeric_limits<float>::infinity();  ///< above `high`: there was none
   float high = -std::numeric_limits<float>::infinity();
 };
 
-/// What is remembered of a stream of numbers: fixed size, mergeable, and independent of order
-/// and grouping (merging the summaries of any split gives the summary of the whole, bit for
-/// bit). Histogram bins are anchored at zero and have width 2^exponent; when a value lies
+/// Statistics of one tensor over all samples, with a histogram: fixed size, mergeable, and
+/// independent of order and grouping (merging those of any split gives those of the whole, bit
+/// for bit). Histogram bins are anchored at zero and have width 2^exponent; when a value lies
 /// outside, neighbouring bins merge pairwise and the exponent grows.
-class Summary {
+class TensorStatistics {
  public:
   static constexpr std::size_t kBins = 4096;  ///< half of them below zero
 
   /// The values of one sample. NaN and infinities are counted apart and enter nothing else.
   void observe(std::span<const float> sample);
   /// The same where all values are finite and their extremes known.
-  void observe(std::span<const float> sample, Extremes);
-  void merge(const Summary&);
+  void observe(std::span<const float> sample, MinMax);
+  void merge(const TensorStatistics&);
 
   double low() const { return low_; }    ///< exact smallest finite value; 0 when none was seen
   double high() const { return high_; }  ///< exact largest
@@ -76,17 +76,17 @@ class Summary {
     friend bool operator==(const Fields&, const Fields&) = default;
   };
   Fields fields() const;
-  /// Throws Error(kInvalidData) when no stream of numbers has such a summary.
-  static Summary of(Fields);
+  /// Throws Error(kInvalidData) when no tensor has such statistics.
+  static TensorStatistics of(Fields);
 
-  friend bool operator==(const Summary& a, const Summary& b) {
+  friend bool operator==(const TensorStatistics& a, const TensorStatistics& b) {
     return a.fields() == b.fields();
   }
 
  private:
-  Extremes observe_part(std::span<const float> values);
-  void count_finite(std::span<const float> values, Extremes);
-  void count_sample(Extremes);
+  MinMax observe_part(std::span<const float> values);
+  void count_finite(std::span<const float> values, MinMax);
+  void count_sample(MinMax);
   /// Makes bins at least 2^exponent wide.
   void hold(int exponent);
   int exponent() const;
@@ -108,31 +108,32 @@ class Summary {
   std::vector<float> few_;
 };
 
-/// What a calibrator that is not content with summaries remembers of one value. Threads have
-/// one each, see samples in any order and are merged: the range must not depend on how.
-class TensorObserver {
+/// Observes the values of one tensor themselves, for a calibrator that needs more than
+/// statistics. Threads have one each, see samples in any order and are merged: the range must
+/// not depend on how.
+class Observer {
  public:
-  virtual ~TensorObserver() = default;
+  virtual ~Observer() = default;
   /// The elements of one sample, in any order. They may hold NaN and infinities; then the range
   /// does not matter, since that is an error.
   virtual void observe(std::span<const float> sample) = 0;
   /// Adds what another observer of the same calibrator saw.
-  virtual void merge(const TensorObserver&) = 0;
+  virtual void merge(const Observer&) = 0;
   /// As Calibrator::choose().
-  virtual Range choose(const Summary&, const QuantSpec&) const = 0;
+  virtual Range choose(const TensorStatistics&, const QuantSpec&) const = 0;
 };
 
-/// Chooses ranges from summaries. Settings belong to the instance; one choose() call does not
+/// Chooses ranges from statistics. Settings belong to the instance; one choose() call does not
 /// depend on others.
 class Calibrator {
  public:
   virtual ~Calibrator() = default;
-  /// Not null: this looks at the values themselves and chooses, instead of choose() below. Such
-  /// a calibrator needs the data; statistics do not serve it.
-  virtual std::unique_ptr<TensorObserver> observer() const { return nullptr; }
+  /// Not null: it observes the values themselves and chooses, instead of choose() below. Such a
+  /// calibrator needs the data; statistics do not serve it.
+  virtual std::unique_ptr<Observer> observer() const { return nullptr; }
   /// The interval of real values that the storage type shall span; need not hold 0, must be
-  /// finite, and within what was seen and 0 unless the user asked for more.
-  virtual Range choose(const Summary&, const QuantSpec&) const = 0;
+  /// finite, and within the observed range and 0 unless the user asked for more.
+  virtual Range choose(const TensorStatistics&, const QuantSpec&) const = 0;
 };
 
 /// Typed reads of a calibrator's options.
@@ -166,8 +167,8 @@ struct CalibrateOptions {
   int threads = 0;          ///< 0: one per core
   std::size_t samples = 0;  ///< those before this one; 0: all
   std::size_t first = 0;    ///< and from this one on; a whole number of runs
-  /// Sequential schedule: bytes of values that wait for later layers and stay in memory; the
-  /// rest waits in a temporary file.
+  /// Sequential schedule: bytes of the activation cache that stay in memory; the rest is in a
+  /// temporary file.
   std::size_t memory = 0;
   /// Called from one thread at a time with samples done and samples in all; may be empty. What
   /// it throws ends the work.
@@ -177,7 +178,7 @@ struct CalibrateOptions {
 };
 
 /// Independent schedule: runs the simulated graph with every point disabled over the data,
-/// once, and chooses all points from the summaries. Bias points follow from their input and
+/// once, and chooses all points from the statistics. Bias points follow from their input and
 /// weight; where a bias would leave int32 the weight scale of that channel is widened. Biases
 /// are corrected for the mean error of the weights where points ask for it. The result does not
 /// depend on the number of threads. Throws Error(kInvalidData) when data and graph inputs do
@@ -187,13 +188,14 @@ QuantTable calibrate(const SimulatedGraph&, const Dataset&, std::span<const Cali
 
 /// Sequential schedule: the same, with every point chosen from values that carry the error of
 /// the points before it. All samples advance through the simulated graph level by level; what
-/// later levels need of them waits in its quantized form. Each level is run twice, once to see
-/// its values and once more when they can be quantized, so it takes about two passes over the
-/// data in all. Weights are rounded for the least error of their layer's results where points
-/// ask for it. One in four runs judges: rounding, by output, and corrections of biases, by
-/// layer, stay only where they help on these too. Where calibrators try others, each of these
-/// leads a walk of its own, and their ranges are then combined on a trial with some samples.
-/// options.progress counts the samples of every level.
+/// later levels need of them is cached in its quantized form. Each level is run twice, once to
+/// observe its values and once more when they can be quantized, so it takes about two passes
+/// over the data in all. Weights are rounded by GPTQ, for the least error of their layer's
+/// results, where points ask for it. One in four runs is a holdout: rounding, by output, and
+/// corrections of biases, by layer, stay only where they help on these too. Where calibrators
+/// try others, each of these is primary in a pass of its own, and their ranges are then
+/// combined by successive halving on some samples. options.progress counts the samples of every
+/// level.
 QuantTable calibrate_sequentially(const SimulatedGraph&, const Dataset&,
                                   std::span<const CalibratorInfo>, const CalibrateOptions& = {},
                                   CalibrationAudit* = nullptr);

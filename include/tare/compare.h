@@ -22,7 +22,7 @@ struct CompareOptions {
   std::size_t samples = 0;  ///< use the first ones only; 0: all
   /// Outputs and layers only: no points, metrics and accumulators, in about half the time.
   bool brief = false;
-  Judged judged = Judged::kGiven;  ///< which samples these are, for the report
+  EvaluatedOn evaluated_on = EvaluatedOn::kGiven;  ///< which samples these are, for the report
   /// Gets the report with all that does not depend on samples before these are run, such as the
   /// names of layers; may be empty. What it throws ends the comparison.
   std::function<void(const Report&)> begin{};
@@ -41,12 +41,12 @@ struct EqualizedGraph {
 
 /// What is known of an integer graph before it runs.
 struct CompareFacts {
-  std::span<const Verdict> verdicts;  ///< of the same graph in any form of export_form()
-  std::span<const ProductSums> sums;  ///< seen_sums() of some samples; may be empty
-  const QuantTable* table = nullptr;  ///< what it was made from; may be null
+  std::span<const Verdict> verdicts;       ///< of the same graph in any form of export_form()
+  std::span<const AccumulatorRange> sums;  ///< observed_accumulators(); may be empty
+  const QuantTable* table = nullptr;       ///< what it was made from; may be null
   /// Asked what they would have chosen; those that need more than statistics are not.
   std::span<const CalibratorInfo> calibrators;
-  std::span<const MetricInfo> metrics{};  ///< that judge the results
+  std::span<const MetricInfo> metrics{};  ///< of the results
   EqualizedGraph equalized{};             ///< which the integer graph was made of
   std::span<const Warning> warnings{};    ///< about samples, see audit_inputs()
 };

@@ -30,7 +30,7 @@ struct ValueConfig {
   bool symmetric = false;
   bool narrow = false;
   bool power_of_two = false;
-  int bits = 8;   ///< of an integer that are used, 2 to 8; of weights only
+  int bits = 8;   ///< number of bits, 2 to 8; of weights only
   int block = 0;  ///< as QuantParams::block, of weights of matrix products only
   Granularity granularity = Granularity::kPerTensor;
   CalibratorChoice calibrator;

@@ -36,7 +36,7 @@ class Dataset {
 
 /// Opens an HDF5 file: one dataset per input, first dimension = sample. Integer datasets with
 /// attributes `mean` and `std` (scalar, or one value per channel = axis 1 of the batch) are
-/// normalized as (u - mean) / std. `labels` is not an input, and judged by labels() alone.
+/// normalized as (u - mean) / std. `labels` is not an input, and checked by labels() alone.
 /// Throws Error(kIo) when it is not a readable HDF5 file, Error(kInvalidData) when it holds no
 /// samples, or inputs whose sample counts differ. Reads by hyperslab.
 std::unique_ptr<Dataset> open_dataset(const std::filesystem::path&);
@@ -46,9 +46,9 @@ std::unique_ptr<Dataset> part_of(const Dataset&, std::size_t first, std::size_t 
 
 /// Of the samples of a dataset, which has to outlive it, `count` that are spread evenly over
 /// it: each the middle one of its share.
-std::unique_ptr<Dataset> spread_over(const Dataset&, std::size_t count);
+std::unique_ptr<Dataset> evenly_spaced(const Dataset&, std::size_t count);
 /// The others, in their order.
-std::unique_ptr<Dataset> without_spread(const Dataset&, std::size_t count);
+std::unique_ptr<Dataset> without_evenly_spaced(const Dataset&, std::size_t count);
 
 /// Writes one dataset per name, appending along the first dimension; the file appears under its
 /// name only when `finish` was called.

@@ -22,20 +22,20 @@ namespace tare {
 /// a layer where that is not axis 1), they are indices of that axis.
 using ChannelFactors = std::map<std::string, std::vector<float>>;
 
-/// Factors that spread the channels of a clean float graph over the range that their largest
-/// neighbour needs, so that one scale for all is finer for most: cross-layer equalization
-/// (Nagel et al., Data-Free Quantization Through Weight Equalization and Bias Correction, 2019)
-/// with ranges of activations, seen on 32 samples (or one run), in place of those of
-/// weights; these are in (0, 1]. Then such for rows that matrices multiply, max|X|^(1/2) /
-/// max|W|^(1/2) for each channel (Xiao et al., SmoothQuant: Accurate and Efficient
-/// Post-Training Quantization for Large Language Models, 2023). None of a kind where the
-/// network, quantized and tried on up to 32 other samples, does not err clearly less with them,
-/// or where there are not 16 of these. The result does not depend on the number of threads.
-/// Throws Error(kInvalidData) when data and graph inputs do not fit together.
-ChannelFactors equalizing_factors(const Graph&, const Dataset&, const Config&, const Target&,
-                                  std::span<const QuantPattern>,
-                                  std::span<const CalibratorInfo>,
-                                  const CalibrateOptions& = {});
+/// Factors that equalize the channel ranges of a clean float graph, so that one scale for all
+/// is finer for most: cross-layer equalization (Nagel et al., Data-Free Quantization Through
+/// Weight Equalization and Bias Correction, 2019) with ranges of activations, observed on 32
+/// samples (or one run), in place of those of weights; these are in (0, 1]. Then those of
+/// SmoothQuant, for rows that matrices multiply, max|X|^(1/2) / max|W|^(1/2) for each channel
+/// (Xiao et al., SmoothQuant: Accurate and Efficient Post-Training Quantization for Large
+/// Language Models, 2023). None of a kind where the network, quantized and tried on up to 32
+/// other samples, does not err clearly less with them, or where there are not 16 of these. The
+/// result does not depend on the number of threads. Throws Error(kInvalidData) when data and
+/// graph inputs do not fit together.
+ChannelFactors equalization_factors(const Graph&, const Dataset&, const Config&, const Target&,
+                                    std::span<const QuantPattern>,
+                                    std::span<const CalibratorInfo>,
+                                    const CalibrateOptions& = {});
 
 /// The graph with channels divided by those factors: each layer's weights make up for those of
 /// its operand, so results stay the same but for float rounding. Channels that meet elsewhere

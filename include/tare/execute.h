@@ -29,10 +29,10 @@ struct TensorView {
 
 /// Called after the observed value with that index (into ExecuteOptions::observe) was computed.
 /// The view is valid during the call.
-using Observer = std::function<void(std::size_t index, const TensorView&)>;
+using ValueCallback = std::function<void(std::size_t index, const TensorView&)>;
 
 struct ExecuteOptions {
-  /// Values to show to the observer. An observed value is always computed as such (no fusion
+  /// Values to show to the callback. An observed value is always computed as such (no fusion
   /// hides it). Inputs and constants may be observed too.
   std::vector<ValueId> observe;
   /// Graph inputs (of rank 3 and more) whose tensors come with axis 1 varying fastest.
@@ -79,7 +79,7 @@ class Executable {
   /// Runs the graph once, on the calling thread; denormal floats are taken for 0. `inputs` have
   /// order and types of Graph::inputs; throws Error(kInvalidData) otherwise. Returns outputs.
   std::vector<Tensor> run(Workspace&, std::span<const Tensor> inputs,
-                          const Observer& observer = {}) const;
+                          const ValueCallback& callback = {}) const;
   /// Convenience: one run with a workspace of its own.
   std::vector<Tensor> run(std::span<const Tensor> inputs) const;
 

@@ -8,11 +8,12 @@
 
 namespace tare {
 
-/// What quantizing and expressing again costs the values of a summary, whose bins are taken as
-/// evenly spread: rounding where they are inside of the range, saturation where they are not.
+/// The expected error of fake-quantizing values, given their statistics, whose bins are taken
+/// as evenly spread: rounding where they are inside of the range, saturation where they are
+/// not.
 class ExpectedError {
  public:
-  explicit ExpectedError(const Summary&);
+  explicit ExpectedError(const TensorStatistics&);
 
   /// The sum of the squared errors of all values; parameters per tensor.
   double sum_of_squares(const QuantParams&) const;

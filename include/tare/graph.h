@@ -98,7 +98,7 @@ struct Node {
   /// Operators that rewriting made part of this one, in the order in which it did. They say
   /// where the node came from, not what it computes, so they are no part of equality and of the
   /// textual form.
-  std::vector<Origin> took_over{};
+  std::vector<Origin> origins{};
 };
 
 /// A data flow graph; a value type (copying it copies the graph). Handles stay valid until
@@ -122,7 +122,7 @@ class Graph {
   void set_type(ValueId, TensorType);
   void set_input(NodeId, std::size_t operand, ValueId);
   void set_attributes(NodeId, Attributes);
-  void set_took_over(NodeId, std::vector<Origin>);
+  void set_origins(NodeId, std::vector<Origin>);
   /// Every reader of `before`, graph outputs included, reads `after` instead. When `before` was
   /// a graph output, `after` takes over its name, so the interface of the model stays as it is.
   void replace_uses(ValueId before, ValueId after);

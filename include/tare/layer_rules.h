@@ -31,7 +31,7 @@ struct RuleUse {
 /// `layers:` of a configuration, applied to a prepared graph.
 ///
 /// An entry matches a node by what it is and by the operators that it took over
-/// (Node::took_over). `activations` governs the value that the node computes: behind the Relu
+/// (Node::origins). `activations` governs the value that the node computes: behind the Relu
 /// and Clip that fuse with it, and before operators that only move elements, which have the
 /// parameters of what they move. `inputs` governs the values that it reads, in the same sense;
 /// an activation that fuses with what it reads has none.

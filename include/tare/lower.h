@@ -47,14 +47,14 @@ Graph with_rounded_averages(Graph);
 Graph with_numerics(Graph integer, Numerics);
 
 /// The integer graph with averages of TensorFlow Lite: each AveragePool between equal
-/// parameters of 8 bits that does not say it has halves_away_from() 0. Not one with nothing
+/// parameters of 8 bits that does not say it has tie_breaking_point() 0. Not one with nothing
 /// but moves between it and inputs and outputs of the graph: a file would lose the parameters.
 Graph with_tflite_averages(Graph integer);
 
 /// The integer graph of another origin as that target is to run it. Activations have the 8-bit
 /// type that the target wants, and int8 weights that its kernels would saturate with are in
 /// uint8: the same real values, as storage values and zero points move by 128 together. Inputs
-/// and outputs stay as they are. Averages do not say where halves go where the target does not
+/// and outputs stay as they are. Averages have no tie-breaking point where the target does not
 /// average in float.
 Graph for_target(Graph integer, const Target&);
 
@@ -105,7 +105,7 @@ Graph with_packed_weights(Graph qdq, bool only_blocks = false);
 /// scale for each channel, all of them equal, instead of one: the same values, but engines that
 /// quantize such weights on their own account (ONNX Runtime from 1.20, per tensor) only do so
 /// behind a single scale.
-Graph with_spread_scales(Graph onnx);
+Graph with_repeated_scales(Graph onnx);
 
 /// A graph of to_qdq() where a Relu or Clip between equal conversions comes before both, as
 /// one, for engines that merge it with what computes its operand. Rounding keeps order, so

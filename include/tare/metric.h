@@ -22,7 +22,7 @@ struct SampleResults {
   std::optional<std::int64_t> label;
 };
 
-/// Judges a quantized network by its results. Threads have one each, see samples in any order
+/// Measures the results of a quantized network. Threads have one each, see samples in any order
 /// and are merged: the number must not depend on how.
 class Metric {
  public:

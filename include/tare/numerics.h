@@ -37,12 +37,12 @@ Numerics numerics(const Attributes&);
 /// Writes it into the attributes; kOnnxRuntime by taking out what is there.
 void set_numerics(Attributes&, Numerics);
 
-/// AveragePool on storage values may say in its attribute `halves_away_from` that it averages
+/// AveragePool on storage values may say in its attribute `tie_breaking_point` that it averages
 /// them as the integers they are, between equal parameters, and that what lies halfway between
-/// two integers becomes the one further from this number: 0 in TensorFlow Lite. ONNX has a
-/// spelling for it, so exported files keep it. Nothing: averages of what storage values stand
-/// for, rounded as the node's numerics say.
-std::optional<std::int32_t> halves_away_from(const Attributes&);
-void set_halves_away_from(Attributes&, std::optional<std::int32_t>);
+/// two integers becomes the one further from this tie-breaking point: 0 in TensorFlow Lite.
+/// ONNX has a spelling for it, so exported files keep it. Nothing: averages of what storage
+/// values stand for, rounded as the node's numerics say.
+std::optional<std::int32_t> tie_breaking_point(const Attributes&);
+void set_tie_breaking_point(Attributes&, std::optional<std::int32_t>);
 
 }  // namespace tare

@@ -198,7 +198,7 @@ struct RewriteEvent {
 /// erases what no output depends on, and verifies the result. A patch that would change names
 /// of graph outputs counts as refused. The nodes that a patch adds, or where it adds none those
 /// that compute its replacements, take over the matched ones and those that it makes unused,
-/// see Node::took_over. `log` (when not null) gets every firing, and the refusals that remained
+/// see Node::origins. `log` (when not null) gets every firing, and the refusals that remained
 /// at the end. Errors say which rule was at which node. Throws Error(kInternal) when 10,000
 /// rounds do not reach a fixed point.
 Graph rewrite(Graph, std::span<const RewriteRule>, std::vector<RewriteEvent>* log = nullptr);

@@ -102,14 +102,15 @@ QuantizeResult quantize(const Graph& model, const TableFile&, const Config&, con
 /// Throws Error(kInvalidConfig) where the configuration leaves others.
 QuantizeResult quantize(const Graph& model, const Config&, const Toolkit&);
 
-/// The best ways to share the model out between integers and floats, from the fastest to the
-/// float network, see best_tradeoffs(). Calibrates in one pass, and measures what each point
-/// does to the results on some samples. The configured slowdown has no effect.
-std::vector<Tradeoff> tradeoffs(const Graph& model, const Dataset&, const Config&,
-                                const Toolkit&, const CalibrateOptions& = {},
-                                const MeasuredErrors& = {});
-/// The configuration by which quantize() shares a model out in that way.
-Config sharing_out(Config, const Tradeoff&);
+/// The Pareto front of mixed-precision plans, from the fastest to the float network, see
+/// pareto_plans(). Calibrates in one pass, and measures sensitivities on some samples. The
+/// configured slowdown has no effect.
+std::vector<MixedPrecisionPlan> mixed_precision_plans(const Graph& model, const Dataset&,
+                                                      const Config&, const Toolkit&,
+                                                      const CalibrateOptions& = {},
+                                                      const MeasuredSensitivities& = {});
+/// The configuration with which quantize() applies the plan.
+Config apply_plan(Config, const MixedPrecisionPlan&);
 
 /// True for a model that is quantized already, in whichever form.
 bool is_quantized(const Graph& model);
@@ -142,14 +143,14 @@ ChannelFactors read_factors(const std::filesystem::path& quantized);
 /// export_form() and write_onnx().
 void write_model(const QuantizeResult&, const std::filesystem::path&, Form = Form::kQdq);
 
-/// The configuration with the arithmetic that the file states, but for what it sets to
-/// something else than the defaults.
-Config with_stated(Config, const FileMetadata&);
+/// The configuration with the arithmetic in the file's metadata, except where it sets something
+/// other than the defaults itself.
+Config with_metadata(Config, const FileMetadata&);
 /// lower_quantized() with that configuration, and with the points of the file: the integer
 /// graph that a file of ours was made of.
 Graph lower_quantized(Graph model, const FileMetadata&, const Config&, const Toolkit&);
 
-/// Two models as they were read. A quantized model that is no such is compared as it is.
+/// Two models as they were read. If `quantized` is in fact a float model, it is compared as is.
 struct ComparedModels {
   Graph real;
   Graph quantized;
@@ -174,11 +175,10 @@ Report compare_result(const QuantizeResult&, const Dataset&, const Toolkit&,
 /// nothing is kept in float.
 SimulatedGraph simulate_all(const Graph& model, Config, const Toolkit&);
 
-/// collect(), with what was seen so far kept in the file `checkpoint` after every interval and
-/// when options.stop says true. Goes on from that file where it is of the same values of the
-/// same model and its samples are the first ones of the data, and removes it in the end.
-/// Returns fewer samples than the data has only when it was stopped. The audit is of the
-/// samples alone.
+/// collect(), with the statistics so far in the file `checkpoint` after every interval and when
+/// options.stop says true. Goes on from that file where it is of the same values of the same
+/// model and its samples are the first ones of the data, and removes it in the end. Returns
+/// fewer samples than the data has only when it was stopped. The audit is of the samples alone.
 Statistics collect_resumably(const SimulatedGraph&, const Dataset&, const CalibrateOptions&,
                              const std::filesystem::path& checkpoint,
                              CalibrationAudit* = nullptr,
@@ -191,11 +191,11 @@ void run_dataset(const Graph&, const Dataset&, int threads, std::size_t samples,
                  const std::function<void(std::size_t run, std::vector<Tensor> outputs)>& take,
                  const std::function<void(std::size_t done, std::size_t total)>& progress = {});
 
-/// As guaranteed_sums(), what the partial sums were on the samples (0: all): in whatever order
-/// products and bias are added, and if no accumulator ever overflowed in that node. Factors of
-/// 8 bits only; throws Error(kUnsupported) for others. Runs the graph in parallel; the result
-/// does not depend on the number of threads.
-std::vector<ProductSums> seen_sums(
+/// As worst_case_accumulators(), the range that was observed on the samples (0: all): in
+/// whatever order products and bias are added, and if no accumulator ever overflowed in that
+/// node. Factors of 8 bits only; throws Error(kUnsupported) for others. Runs the graph in
+/// parallel; the result does not depend on the number of threads.
+std::vector<AccumulatorRange> observed_accumulators(
     const Graph& integer, const Dataset&, int threads, std::size_t samples,
     const std::function<void(std::size_t done, std::size_t total)>& progress = {});
 

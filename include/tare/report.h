@@ -89,9 +89,9 @@ struct WeightReport {
 
 /// Registers in which a layer adds up.
 struct AccumulatorReport {
-  std::optional<int> bits_seen;  ///< the fewest that held every partial sum of some samples
-  int bits_guaranteed = 0;       ///< that hold any partial sum there can be
-  int bits_there = 32;           ///< of engines with kernels for these factors: 32, or 64
+  std::optional<int> bits_observed;  ///< the fewest that held every partial sum of some samples
+  int bits_worst_case = 0;           ///< that hold any partial sum there can be
+  int bits_there = 32;               ///< of engines with kernels for these factors: 32, or 64
   /// Bits between the largest bias and the largest int32.
   std::optional<double> bias_margin;
   std::size_t widened_channels = 0;  ///< weights whose scale is twice what they need, or more
@@ -116,8 +116,8 @@ struct LayerReport {
   std::optional<AccumulatorReport> accumulator;
 };
 
-/// What a calibrator would choose, and the mean squared error to be expected of it.
-struct RunnerUp {
+/// What another calibrator would choose, and the expected mean squared error.
+struct AlternativeCalibrator {
   std::string calibrator;
   Range range;
   double error = 0;
@@ -138,15 +138,15 @@ struct PointReport {
   /// input of the network the first that reads it, whose `inputs:` count.
   std::string node;
   QuantParams params;
-  Range seen;                        ///< extremes of the real values
-  Range chosen;                      ///< what the storage type spans
-  std::string calibrator;            ///< that chose it; empty: not known
-  std::vector<RunnerUp> runners_up;  ///< the least error first
-  Clipped saturated;                 ///< off by more than rounding at each end
-  std::size_t levels_used = 0;       ///< storage values that occur
-  std::size_t levels = 0;            ///< that there are
-  double effective_bits = 0;         ///< entropy of the storage values
-  double zeros = 0;                  ///< real values that are 0
+  Range observed;                                   ///< extremes of the real values
+  Range calibrated;                                 ///< what the storage type spans
+  std::string calibrator;                           ///< that chose it; empty: not known
+  std::vector<AlternativeCalibrator> alternatives;  ///< the least error first
+  Clipped saturated;                                ///< off by more than rounding at each end
+  std::size_t levels_used = 0;                      ///< storage values that occur
+  std::size_t levels = 0;                           ///< that there are
+  double effective_bits = 0;                        ///< entropy of the storage values
+  double zeros = 0;                                 ///< real values that are 0
   /// Real values that are not 0 and become 0.
   double lost = 0;
   double bulk = 0;  ///< magnitude that 99.9 % of the values do not exceed
@@ -218,15 +218,15 @@ struct ModelFacts {
   std::size_t integer_operators = 0;
 };
 
-/// Which samples a report judges by.
-enum class Judged : std::uint8_t {
+/// Which samples a report is evaluated on.
+enum class EvaluatedOn : std::uint8_t {
   kGiven,        ///< those of a file; whether they were calibrated on is not known
   kCalibration,  ///< that the model was calibrated on: figures flatter
   kHeldOut,      ///< of the same file as those, but not calibrated on
 };
 
 /// "given", "calibration", "held_out"
-std::string_view name_of(Judged);
+std::string_view name_of(EvaluatedOn);
 
 /// How a sample looks to a network that was trained on others.
 struct InputWarning {
@@ -245,7 +245,7 @@ struct Report {
   std::string target;
   std::string data;
   std::size_t samples = 0;
-  Judged judged = Judged::kGiven;
+  EvaluatedOn evaluated_on = EvaluatedOn::kGiven;
   std::vector<InputWarning> input_warnings{};  ///< what looks wrongly prepared
   /// Values of the float model whose channels were divided by factors before quantizing; points
   /// and weights are what became of them, while outputs and layers are those of the float

@@ -13,8 +13,8 @@ namespace tare {
 ///   value     = path | ("min" | "max") "(" path ")"
 ///   path      = metric | field ("." field | "[" name or index "]")...
 ///
-/// A metric is one of those that judged the results, by its whole name. /// An entry of a list
-/// is chosen by its name or its index; min and max go over all entries of the lists on the way
+/// A metric is one of those that measured the results, by its whole name. An entry of a list is
+/// chosen by its name or its index; min and max go over all entries of the lists on the way
 /// that nothing is chosen of.
 class ReportCondition {
  public:

@@ -15,55 +15,53 @@
 namespace tare {
 
 /// By name of the point.
-using PointErrors = std::map<std::string, double>;
+using Sensitivities = std::map<std::string, double>;
 
-/// Errors of points that an earlier search measured, and who hears of more.
-struct MeasuredErrors {
-  PointErrors known{};
+/// Sensitivities that an earlier search measured, and who is told of more.
+struct MeasuredSensitivities {
+  Sensitivities known{};
   /// Called with all that are known each time that there are more; may be empty. What it throws
   /// ends the work.
-  std::function<void(const PointErrors&)> more{};
+  std::function<void(const Sensitivities&)> more{};
 };
 
-/// What each of some activations and weights does to the results of the network while nothing
-/// else is quantized, on `samples` samples spread over the data: the squared error over the
+/// The sensitivity of the network's results to each of some activations and weights, quantized
+/// while nothing else is, on `samples` samples spread over the data: the squared error over the
 /// squared magnitude. The errors of several add up, nearly.
-PointErrors point_errors(const SimulatedGraph&, const QuantTable&,
-                         const std::set<std::string>& points, const Dataset&,
-                         const CalibrateOptions&, std::size_t samples,
-                         const MeasuredErrors& = {});
+Sensitivities sensitivities(const SimulatedGraph&, const QuantTable&,
+                            const std::set<std::string>& points, const Dataset&,
+                            const CalibrateOptions&, std::size_t samples,
+                            const MeasuredSensitivities& = {});
 
-/// Points of regions each of which the target can leave in float for at most `slowdown` (0.03:
-/// 3
-/// %) of the time that it takes for the whole where nothing else counts. None where the
-/// objective is not latency.
+/// Points of regions each of which the target can run in float for at most `slowdown` (0.03: 3
+/// %) of the time of the fastest plan. None where the objective is not latency.
 std::set<std::string> affordable_points(const SimulatedGraph&, const Config&,
                                         std::span<const QuantPattern>, double slowdown);
 
-/// One way to share a network out between integers and floats.
-struct Tradeoff {
+/// A mixed-precision plan: which nodes of a network stay in float.
+struct MixedPrecisionPlan {
   std::set<std::string> float_nodes;  ///< that would run on integers if time alone counted
   double nanoseconds = 0;             ///< as in Assignment
   double error = 0;                   ///< the sum of those of the points that are quantized
   double integer_share = 0;           ///< of the multiplications
 
-  friend bool operator==(const Tradeoff&, const Tradeoff&) = default;
+  friend bool operator==(const MixedPrecisionPlan&, const MixedPrecisionPlan&) = default;
 };
 
-/// The best ways for whatever time is worth, the fastest first: each next one is slower and
-/// errs less, and none is between two of them for less time and error than what a mixture of
-/// both would have (the lower hull of all there are). At most `slowdown` slower than the first.
-/// Only that one where the objective is not latency. Of simulated.source with the errors of its
-/// points.
-std::vector<Tradeoff> best_tradeoffs(const SimulatedGraph&, const Config&,
-                                     std::span<const QuantPattern>, const PointErrors&,
-                                     double slowdown);
+/// The convex Pareto front of time and error, the fastest plan first: each next one is slower
+/// and has less error, and no plan lies below the line between two of them. At most `slowdown`
+/// slower than the first. Only that one where the objective is not latency. Of simulated.source
+/// with the errors of its points.
+std::vector<MixedPrecisionPlan> pareto_plans(const SimulatedGraph&, const Config&,
+                                             std::span<const QuantPattern>,
+                                             const Sensitivities&, double slowdown);
 
-/// The one to take when that much time may be spent: the last corner of that hull, and beside
-/// it one point after the other, or all of one region, left exact as long as that fits into the
-/// time, each time what the error falls most by. Corners lie apart, and time would stay
+/// The plan of least error within that slowdown: the last vertex of that front, and then
+/// greedily one point after the other, or all of one region, left in float while that fits,
+/// each time the one that lowers the error most. Vertices lie apart, and time would stay
 /// unspent.
-Tradeoff best_within(const SimulatedGraph&, const Config&, std::span<const QuantPattern>,
-                     const PointErrors&, double slowdown);
+MixedPrecisionPlan best_plan_within(const SimulatedGraph&, const Config&,
+                                    std::span<const QuantPattern>, const Sensitivities&,
+                                    double slowdown);
 
 }  // namespace tare

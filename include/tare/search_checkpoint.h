@@ -30,21 +30,21 @@ struct SearchIdentity {
 SearchIdentity search_identity(const Graph& model, const Dataset&, const Config&,
                                std::span<const std::filesystem::path> plugins);
 
-/// One way to share the network out, and what came of it.
-struct SearchedWay {
-  Tradeoff way;
+/// One plan, and its report.
+struct SearchedPlan {
+  MixedPrecisionPlan plan;
   std::string report{};  ///< report_json() of the network that it gives; empty: not tried yet
 
-  friend bool operator==(const SearchedWay&, const SearchedWay&) = default;
+  friend bool operator==(const SearchedPlan&, const SearchedPlan&) = default;
 };
 
-/// What a search has found out so far. It goes on from here as if nothing had happened.
+/// The state of a search, from which it resumes as if nothing had happened.
 struct SearchCheckpoint {
   SearchIdentity identity;
-  std::map<std::string, double> point_errors;  ///< those that have been measured
-  std::vector<SearchedWay> ways;               ///< empty until all errors have been
-  std::optional<std::size_t> written;          ///< the way whose files were written last
-  std::map<std::string, std::uint64_t> files;  ///< these, by path, with file_digest()
+  std::map<std::string, double> sensitivities;  ///< those that have been measured
+  std::vector<SearchedPlan> plans;              ///< empty until all errors have been
+  std::optional<std::size_t> written;           ///< the plan whose files were written last
+  std::map<std::string, std::uint64_t> files;   ///< these, by path, with file_digest()
 
   friend bool operator==(const SearchCheckpoint&, const SearchCheckpoint&) = default;
 };

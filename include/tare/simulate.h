@@ -193,9 +193,9 @@ Assignment assign(const Graph&, const Config&, const Target&,
 /// leave their accumulator still state it; the others are fast.
 Graph bind(const SimulatedGraph&, const QuantTable&);
 
-/// The simulated graph in real values, for trying parameters of activations without building
-/// anything again: each point is a FakeQuantize that reads them from a graph input.
-struct SwitchableGraph {
+/// The fake-quantized graph, in real values, for trying parameters of activations without
+/// building anything again: each point is a FakeQuantize that reads them from a graph input.
+struct FakeQuantizedGraph {
   Graph graph;
   std::vector<std::string> points;  ///< of the inputs that follow those of the source, in order
   struct Constant {
@@ -206,12 +206,13 @@ struct SwitchableGraph {
 };
 
 /// Weights and biases are as the table says. Sums of real values overflow no accumulator.
-SwitchableGraph switchable(const SimulatedGraph&, const QuantTable&);
+FakeQuantizedGraph fake_quantized_graph(const SimulatedGraph&, const QuantTable&);
 /// What quantization makes of a weight or bias that a point of the table is for.
 Tensor after_quantization(const Tensor& constant, const QuantPoint&, const QuantTable&);
-/// What the input of a point takes: parameters (per tensor), or none, so that values pass.
-Tensor switch_on(const QuantParams&);
-Tensor switch_off();
+/// The input that enables a point with these parameters (per tensor), or disables it, so that
+/// values pass.
+Tensor enabled_point(const QuantParams&);
+Tensor disabled_point();
 
 }  // namespace tare
 

@@ -16,16 +16,16 @@
 
 namespace tare {
 
-/// What is remembered of the channels (indices of axis 1) of a stream of tensors: mergeable and
-/// independent of order, like Summary.
-class ChannelSummary {
+/// Statistics of the channels (indices of axis 1) of one tensor over all samples: mergeable and
+/// independent of order, like TensorStatistics.
+class ChannelStatistics {
  public:
   /// f32 of rank 2 or more, every time with the same extent of axis 1. Channels with NaN or
-  /// infinities, which Summary counts, count as 0 in the sums. Returns the extremes of the
-  /// tensor, unless it is empty or a sum of a channel is not finite.
-  std::optional<Extremes> observe(const TensorView&);
+  /// infinities, which TensorStatistics counts, count as 0 in the sums. Returns the extremes of
+  /// the tensor, unless it is empty or a sum of a channel is not finite.
+  std::optional<MinMax> observe(const TensorView&);
   /// Throws Error(kInvalidData) when both have seen tensors of different extents.
-  void merge(const ChannelSummary&);
+  void merge(const ChannelStatistics&);
 
   std::size_t channels() const { return sums_.size(); }  ///< 0: nothing was seen
   std::uint64_t elements() const { return elements_; }   ///< in each channel
@@ -35,10 +35,10 @@ class ChannelSummary {
   std::vector<double> means() const;
 
   /// Throws Error(kInvalidData) when the vectors differ in length.
-  static ChannelSummary of(std::uint64_t elements, std::vector<float> lows,
-                           std::vector<float> highs, std::vector<ExactSum> sums);
+  static ChannelStatistics of(std::uint64_t elements, std::vector<float> lows,
+                              std::vector<float> highs, std::vector<ExactSum> sums);
 
-  friend bool operator==(const ChannelSummary&, const ChannelSummary&) = default;
+  friend bool operator==(const ChannelStatistics&, const ChannelStatistics&) = default;
 
  private:
   void require_channels(std::size_t count) const;
@@ -56,9 +56,9 @@ struct Statistics {
   std::uint64_t model = 0;  ///< digest of the prepared graph
   std::uint64_t data = 0;   ///< sum of the digests of the samples
   std::uint64_t samples = 0;
-  std::map<std::string, Shape> inputs;             ///< shape of one sample, by input
-  std::map<std::string, Summary> values;           ///< by name of the value
-  std::map<std::string, ChannelSummary> channels;  ///< the same, for rank 2 and more
+  std::map<std::string, Shape> inputs;                ///< shape of one sample, by input
+  std::map<std::string, TensorStatistics> values;     ///< by name of the value
+  std::map<std::string, ChannelStatistics> channels;  ///< the same, for rank 2 and more
 
   friend bool operator==(const Statistics&, const Statistics&) = default;
 };

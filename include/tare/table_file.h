@@ -14,7 +14,7 @@ namespace tare {
 
 struct YamlNode;
 
-/// A table as a file has it. It is judged when the graph is there that it is for.
+/// A table as a file has it. It is checked against the graph that it is for.
 class TableFile {
  public:
   /// Throws Error(kIo) when the file cannot be read or has more than 32 MiB,

@@ -2,7 +2,7 @@
 
 #include "tare/execute.h"
 
-#include "calibrate/make_room.h"
+#include "calibrate/widen_scales.h"
 #include "graph/per_axis.h"
 #include "simulate/accumulated.h"
 
@@ -56,7 +56,7 @@ std::vector<float> lost_means(const Graph& graph, const Node& node,
   return channel_means(evaluate(node, operands, {&result, 1}).front());
 }
 
-/// What the weights are more than what becomes of them.
+/// Weight quantization error, w - w_hat.
 Tensor lost_weights(const Tensor& exact, const PointResult& weight) {
   const Tensor rounded = dequantize(quantized_weight(exact, weight), weight.params);
   Tensor lost = exact;
@@ -67,13 +67,13 @@ Tensor lost_weights(const Tensor& exact, const PointResult& weight) {
   return lost;
 }
 
-/// Whether the correction that the other runs ask for brings the means of those held back
-/// closer, over all channels: single ones differ by chance.
-bool helps(std::span<const float> correction, std::span<const float> held_back, double share) {
+/// Whether the correction that the other runs ask for brings the means of the holdout closer,
+/// over all channels: single ones differ by chance.
+bool helps(std::span<const float> correction, std::span<const float> holdout, double share) {
   double without = 0;
   double with = 0;
   for (std::size_t c = 0; c < correction.size(); ++c) {
-    const auto lost = static_cast<double>(held_back[c]);
+    const auto lost = static_cast<double>(holdout[c]);
     const double others = (static_cast<double>(correction[c]) - share * lost) / (1 - share);
     without += lost * lost;
     with += (lost - others) * (lost - others);
@@ -86,8 +86,8 @@ std::vector<float> bias_correction(const Graph& graph, const Node& node,
                                    const ChannelMeans& means, const PointResult& weight) {
   const Tensor lost = lost_weights(*graph.constant(node.inputs[1]), weight);
   std::vector<float> correction = lost_means(graph, node, means.all, lost);
-  if (means.held_back.empty() ||
-      helps(correction, lost_means(graph, node, means.held_back, lost), means.share)) {
+  if (means.holdout.empty() ||
+      helps(correction, lost_means(graph, node, means.holdout, lost), means.share)) {
     return correction;
   }
   return {};
@@ -110,7 +110,7 @@ void derive_accumulators(const SimulatedGraph& simulated,
             bias_correction(simulated.source, simulated.source.node(*point->reader),
                             found->second, table.at(point->weight));
       }
-      widened = make_room(simulated, *point, table) || widened;
+      widened = widen_scales_to_fit(simulated, *point, table) || widened;
     }
   }
   for (const QuantPoint* point : accumulators) {

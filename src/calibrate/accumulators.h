@@ -13,8 +13,8 @@ namespace tare {
 /// Mean of each channel of a value.
 struct ChannelMeans {
   std::vector<double> all;
-  std::vector<double> held_back{};  ///< of the runs that judge; empty: none do
-  double share = 0;                 ///< of these runs, above 0 and below 1 where there are some
+  std::vector<double> holdout{};  ///< of the runs held out; empty: none are
+  double share = 0;               ///< of these runs, above 0 and below 1 where there are some
 };
 
 /// Of the inputs of accumulating nodes, by the name of their points.
@@ -23,7 +23,8 @@ using InputMeans = std::map<std::string, ChannelMeans>;
 /// Decides accumulator points whose factors are decided: scales are the products of those of
 /// input and weight, and biases are corrected where the point asks for it and its input's means
 /// are known. Biases stay as they are where a correction from the other runs would not bring
-/// the mean results of runs held back closer. Weights make room first; see make_room().
+/// the mean results of the holdout runs closer. Scales of weights are widened first; see
+/// widen_scales_to_fit().
 void derive_accumulators(const SimulatedGraph&, std::span<const QuantPoint* const> accumulators,
                          const InputMeans&, QuantTable&);
 /// All of them, of a table whose activations were changed.

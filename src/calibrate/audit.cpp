@@ -1,6 +1,6 @@
 #include "calibrate/audit.h"
 
-#include "tare/bins.h"
+#include "tare/histogram.h"
 
 #include "graph/literal.h"
 
@@ -11,11 +11,11 @@ namespace tare {
 namespace {
 
 /// How much of a stretch lies beyond `end`, upwards.
-double part_above(const Stretch& stretch, double end) {
-  if (stretch.width() == 0) {
-    return stretch.from > end ? 1 : 0;
+double part_above(const HistogramSegment& segment, double end) {
+  if (segment.width() == 0) {
+    return segment.from > end ? 1 : 0;
   }
-  return std::clamp((stretch.to - end) / stretch.width(), 0.0, 1.0);
+  return std::clamp((segment.to - end) / segment.width(), 0.0, 1.0);
 }
 
 /// "[-1.5, 3]"
@@ -29,20 +29,21 @@ std::string range_text(Range range) {
 
 }  // namespace
 
-Clipped clipped_shares(const Summary& seen, Range chosen, const QuantSpec& spec) {
-  Range kept{std::min(chosen.low, 0.0), std::max(chosen.high, 0.0)};
+Clipped clipped_shares(const TensorStatistics& observed, Range calibrated,
+                       const QuantSpec& spec) {
+  Range kept{std::min(calibrated.low, 0.0), std::max(calibrated.high, 0.0)};
   if (spec.symmetric) {
     kept.high = std::max(-kept.low, kept.high);
     kept.low = -kept.high;
   }
   Clipped outside;
-  for (const Stretch& stretch : stretches(seen)) {
-    const auto count = static_cast<double>(stretch.count);
-    const Stretch mirrored{-stretch.to, -stretch.from, stretch.count};
+  for (const HistogramSegment& segment : histogram_segments(observed)) {
+    const auto count = static_cast<double>(segment.count);
+    const HistogramSegment mirrored{-segment.to, -segment.from, segment.count};
     outside.low += count * part_above(mirrored, -kept.low);
-    outside.high += count * part_above(stretch, kept.high);
+    outside.high += count * part_above(segment, kept.high);
   }
-  const double all = std::max(static_cast<double>(seen.count()), 1.0);
+  const double all = std::max(static_cast<double>(observed.count()), 1.0);
   return {outside.low / all, outside.high / all};
 }
 
@@ -52,24 +53,25 @@ std::optional<Warning> full_range(const QuantPoint& point, const PointResult& re
   const auto info = std::find_if(
       calibrators.begin(), calibrators.end(),
       [&](const CalibratorInfo& known) { return known.name == point.calibrator.name; });
-  const Range seen = result.seen.at(0);
-  const Range chosen = result.chosen.at(0);
-  const bool keeps_all =
-      std::min(chosen.low, 0.0) <= seen.low && std::max(chosen.high, 0.0) >= seen.high;
-  if (info == calibrators.end() || !info->clips || !keeps_all || seen == Range{}) {
+  const Range observed = result.observed.at(0);
+  const Range calibrated = result.calibrated.at(0);
+  const bool keeps_all = std::min(calibrated.low, 0.0) <= observed.low &&
+                         std::max(calibrated.high, 0.0) >= observed.high;
+  if (info == calibrators.end() || !info->clips || !keeps_all || observed == Range{}) {
     return std::nullopt;
   }
   return Warning{"full_range", "value '" + point.name + "'",
-                 "calibrator '" + result.calibrator + "' left nothing of " + range_text(seen) +
-                     " outside"};
+                 "calibrator '" + result.calibrator + "' left nothing of " +
+                     range_text(observed) + " outside"};
 }
 
-std::optional<Warning> dead_channels(const std::string& value, const ChannelSummary& seen) {
+std::optional<Warning> dead_channels(const std::string& value,
+                                     const ChannelStatistics& observed) {
   constexpr std::size_t kShown = 5;
   std::size_t dead = 0;
   std::string indices;
-  for (std::size_t c = 0; c < seen.channels(); ++c) {
-    if (seen.lows()[c] == 0 && seen.highs()[c] == 0) {
+  for (std::size_t c = 0; c < observed.channels(); ++c) {
+    if (observed.lows()[c] == 0 && observed.highs()[c] == 0) {
       if (dead < kShown) {
         indices += (dead == 0 ? "" : ", ") + std::to_string(c);
       }
@@ -80,7 +82,7 @@ std::optional<Warning> dead_channels(const std::string& value, const ChannelSumm
     return std::nullopt;
   }
   return Warning{"dead_channels", "value '" + value + "'",
-                 std::to_string(dead) + " of " + std::to_string(seen.channels()) +
+                 std::to_string(dead) + " of " + std::to_string(observed.channels()) +
                      " channels are always 0: " + indices + (dead > kShown ? ", ..." : "")};
 }
 
@@ -122,15 +124,15 @@ void audit_samples(const SampleDigests& samples, CalibrationAudit* audit) {
   if (audit == nullptr) {
     return;
   }
-  std::vector<SampleDigests::Sample> seen = samples.seen();
-  audit->samples = seen.size();
+  std::vector<SampleDigests::Sample> observed = samples.observed();
+  audit->samples = observed.size();
   audit->data = samples.sum();
-  add(repeated_samples(std::move(seen)), *audit);
+  add(repeated_samples(std::move(observed)), *audit);
 }
 
 void audit_activation(const QuantPoint& point, const PointResult& result,
                       std::span<const CalibratorInfo> calibrators,
-                      const ChannelSummary* channels, CalibrationAudit* audit) {
+                      const ChannelStatistics* channels, CalibrationAudit* audit) {
   if (audit == nullptr) {
     return;
   }

@@ -13,7 +13,7 @@ namespace tare {
 
 /// Shares of the values that a range chosen for that spec leaves outside. A bin that the range
 /// ends in counts in proportion.
-Clipped clipped_shares(const Summary& seen, Range chosen, const QuantSpec&);
+Clipped clipped_shares(const TensorStatistics& observed, Range calibrated, const QuantSpec&);
 
 // What may be a mistake; nothing where all is well.
 
@@ -22,7 +22,7 @@ Clipped clipped_shares(const Summary& seen, Range chosen, const QuantSpec&);
 std::optional<Warning> full_range(const QuantPoint&, const PointResult&,
                                   std::span<const CalibratorInfo>);
 /// Channels that were 0 all the time.
-std::optional<Warning> dead_channels(const std::string& value, const ChannelSummary&);
+std::optional<Warning> dead_channels(const std::string& value, const ChannelStatistics&);
 std::optional<Warning> repeated_samples(std::vector<SampleDigests::Sample>);
 
 // Both do nothing when the audit is null.
@@ -31,6 +31,6 @@ std::optional<Warning> repeated_samples(std::vector<SampleDigests::Sample>);
 void audit_samples(const SampleDigests&, CalibrationAudit*);
 /// Adds what there is to say of one activation; `channels` may be null.
 void audit_activation(const QuantPoint&, const PointResult&, std::span<const CalibratorInfo>,
-                      const ChannelSummary* channels, CalibrationAudit*);
+                      const ChannelStatistics* channels, CalibrationAudit*);
 
 }  // namespace tare

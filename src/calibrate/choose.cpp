@@ -8,7 +8,7 @@
 #include "calibrate/audit.h"
 #include "calibrate/collect.h"
 #include "calibrate/model_digest.h"
-#include "calibrate/settle.h"
+#include "calibrate/select_calibrators.h"
 #include "calibrate/unify.h"
 #include "calibrate/weights.h"
 
@@ -96,50 +96,50 @@ void check_calibrators(const Config& config, std::span<const CalibratorInfo> kno
   faults.raise(ErrorCode::kInvalidConfig);
 }
 
-std::unique_ptr<TensorObserver> make_observer(const QuantPoint& point,
-                                              std::span<const CalibratorInfo> calibrators) {
+std::unique_ptr<Observer> make_observer(const QuantPoint& point,
+                                        std::span<const CalibratorInfo> calibrators) {
   return make_calibrator(point.calibrator, calibrators)->observer();
 }
 
-std::vector<PointResult> choose_activation(const Summary& seen, const TensorObserver* tensors,
-                                           const QuantPoint& point,
+std::vector<PointResult> choose_activation(const TensorStatistics& observed,
+                                           const Observer* observer, const QuantPoint& point,
                                            std::span<const CalibratorInfo> calibrators) {
-  if (seen.nan() + seen.infinite() != 0) {
+  if (observed.nan() + observed.infinite() != 0) {
     throw Error(ErrorCode::kInvalidData, "value '" + point.name + "'",
-                "holds " + std::to_string(seen.nan()) + " NaN and " +
-                    std::to_string(seen.infinite()) +
+                "holds " + std::to_string(observed.nan()) + " NaN and " +
+                    std::to_string(observed.infinite()) +
                     " infinite values while running the samples");
   }
   std::vector<PointResult> results;
   for (const CalibratorChoice& choice : candidates(point.calibrator, calibrators)) {
     PointResult& result = results.emplace_back();
     result.calibrator = choice.name;
-    result.elements = seen.count();
-    result.seen = {{seen.low(), seen.high()}};
+    result.elements = observed.count();
+    result.observed = {{observed.low(), observed.high()}};
     const auto calibrator = make_calibrator(choice, calibrators);
-    if (tensors == nullptr && calibrator->observer() != nullptr) {
+    if (observer == nullptr && calibrator->observer() != nullptr) {
       throw Error(ErrorCode::kInvalidConfig, "calibrator '" + choice.name + "'",
                   "looks at the values themselves")
           .expected("samples in place of statistics, and to be asked for by its own name");
     }
-    result.chosen = {tensors != nullptr ? tensors->choose(seen, point.spec)
-                                        : calibrator->choose(seen, point.spec)};
-    result.clipped = clipped_shares(seen, result.chosen[0], point.spec);
-    result.params = to_quant_params(result.chosen, point.spec);
+    result.calibrated = {observer != nullptr ? observer->choose(observed, point.spec)
+                                             : calibrator->choose(observed, point.spec)};
+    result.clipped = clipped_shares(observed, result.calibrated[0], point.spec);
+    result.params = to_quant_params(result.calibrated, point.spec);
   }
   return results;
 }
 
-void move_off_grid(const QuantSpec& spec, std::span<const CalibratorInfo> calibrators,
-                   PointResult& result) {
+void avoid_rounding_ties(const QuantSpec& spec, std::span<const CalibratorInfo> calibrators,
+                         PointResult& result) {
   constexpr double kWider = 1 + 0x1p-12;
   if (spec.power_of_two || find_calibrator({result.calibrator, {}}, calibrators).given) {
     return;
   }
-  for (Range& range : result.chosen) {
+  for (Range& range : result.calibrated) {
     range = {range.low * kWider, range.high * kWider};
   }
-  result.params = to_quant_params(result.chosen, spec);
+  result.params = to_quant_params(result.calibrated, spec);
 }
 
 namespace {
@@ -192,8 +192,8 @@ const std::string& accumulated_input(const SimulatedGraph& simulated, const Quan
 
 void require_values(const SimulatedGraph& simulated, const Statistics& statistics) {
   Faults faults;
-  const auto require = [&](const std::string& name, bool seen) {
-    if (!seen) {
+  const auto require = [&](const std::string& name, bool observed) {
+    if (!observed) {
       faults.add("value '" + name + "'", "is not in the statistics");
     }
   };
@@ -218,9 +218,9 @@ double CalibratorOptions::number(const std::string& key, double fallback) const 
 
 namespace {
 
-TableDraft draft_table(const SimulatedGraph& simulated, const Collected& collected,
-                       std::span<const CalibratorInfo> calibrators, std::size_t lead,
-                       int threads, CalibrationAudit* audit) {
+CandidateTable make_candidate_table(const SimulatedGraph& simulated, const Collected& collected,
+                                    std::span<const CalibratorInfo> calibrators,
+                                    std::size_t primary, int threads, CalibrationAudit* audit) {
   const Statistics& statistics = collected.statistics;
   require_calibrators(simulated, calibrators);
   require_model(model_digest(simulated.source), statistics);
@@ -229,34 +229,36 @@ TableDraft draft_table(const SimulatedGraph& simulated, const Collected& collect
     audit->samples = statistics.samples;
     audit->data = statistics.data;
   }
-  TableDraft draft;
-  draft.lead = lead;
-  choose_weights(simulated, calibrators, threads, draft.table);
+  CandidateTable candidate_table;
+  candidate_table.primary = primary;
+  choose_weights(simulated, calibrators, threads, candidate_table.table);
   std::vector<const QuantPoint*> accumulators;
   for (const QuantPoint& point : simulated.points) {
     if (point.role == Role::kActivation) {
       const std::string& name = simulated.source.name(point.value);
-      const Summary& seen = statistics.values.at(name);
-      const auto tensors = collected.tensors.find(name);
+      const TensorStatistics& observed = statistics.values.at(name);
+      const auto observer = collected.observers.find(name);
       const auto channels = statistics.channels.find(name);
-      draft.add(point.name,
-                choose_activation(
-                    seen, tensors == collected.tensors.end() ? nullptr : tensors->second.get(),
-                    point, calibrators));
-      audit_activation(point, draft.table.at(point.name), calibrators,
+      candidate_table.add(point.name, choose_activation(observed,
+                                                        observer == collected.observers.end()
+                                                            ? nullptr
+                                                            : observer->second.get(),
+                                                        point, calibrators));
+      audit_activation(point, candidate_table.table.at(point.name), calibrators,
                        channels == statistics.channels.end() ? nullptr : &channels->second,
                        audit);
     } else if (point.role == Role::kAccumulator) {
       accumulators.push_back(&point);
       if (point.corrects_bias) {
         const std::string& input = accumulated_input(simulated, point);
-        draft.means.emplace(point.name, ChannelMeans{statistics.channels.at(input).means()});
+        candidate_table.means.emplace(point.name,
+                                      ChannelMeans{statistics.channels.at(input).means()});
       }
     }
   }
-  derive_accumulators(simulated, accumulators, draft.means, draft.table);
-  unify_activations(simulated, draft.means, draft.table);
-  return draft;
+  derive_accumulators(simulated, accumulators, candidate_table.means, candidate_table.table);
+  unify_activations(simulated, candidate_table.means, candidate_table.table);
+  return candidate_table;
 }
 
 }  // namespace
@@ -264,7 +266,8 @@ TableDraft draft_table(const SimulatedGraph& simulated, const Collected& collect
 QuantTable choose(const SimulatedGraph& simulated, const Statistics& statistics,
                   std::span<const CalibratorInfo> calibrators, CalibrationAudit* audit,
                   int threads) {
-  return draft_table(simulated, {statistics, {}}, calibrators, 0, threads, audit).table;
+  return make_candidate_table(simulated, {statistics, {}}, calibrators, 0, threads, audit)
+      .table;
 }
 
 QuantTable calibrate(const SimulatedGraph& simulated, const Dataset& data,
@@ -283,11 +286,12 @@ QuantTable calibrate(const SimulatedGraph& simulated, const Dataset& data,
   };
   const Collected collected =
       Collector(simulated, options.threads).run(data, options, {}, observer, audit);
-  return settle(simulated, calibrators, data, options, audit,
-                [&](std::size_t lead, const CalibrateOptions& part, CalibrationAudit* own) {
-                  return draft_table(simulated, collected, calibrators, lead, part.threads,
-                                     own);
-                });
+  return select_calibrators(
+      simulated, calibrators, data, options, audit,
+      [&](std::size_t primary, const CalibrateOptions& part, CalibrationAudit* own) {
+        return make_candidate_table(simulated, collected, calibrators, primary, part.threads,
+                                    own);
+      });
 }
 
 }  // namespace tare

@@ -76,13 +76,13 @@ void add(std::vector<Observed> values, std::span<const std::string> names, Colle
     if (value.channels.channels() > 0) {
       join(result.statistics.channels, names[i], std::move(value.channels));
     }
-    if (value.tensors == nullptr) {
+    if (value.observer == nullptr) {
       continue;
     }
-    if (auto& tensors = result.tensors[names[i]]) {
-      tensors->merge(*value.tensors);
+    if (auto& observer = result.observers[names[i]]) {
+      observer->merge(*value.observer);
     } else {
-      tensors = std::move(value.tensors);
+      observer = std::move(value.observer);
     }
   }
 }
@@ -117,7 +117,7 @@ Collected Collector::run(const Dataset& data, const CalibrateOptions& options,
   auto workers = workers_after(workspaces_.size(), names_, so_far);
   for (std::vector<Observed>& values : workers) {
     for (std::size_t i = 0; i < watched_.size(); ++i) {
-      values[i].tensors = make_observer(watched_[i]);
+      values[i].observer = make_observer(watched_[i]);
     }
   }
   std::mutex progress;
@@ -143,7 +143,7 @@ Collected Collector::run(const Dataset& data, const CalibrateOptions& options,
       parallel_for(feed.chunks(), static_cast<int>(workers.size()), run_chunk, options.stop);
   // Statistics are the same however samples were grouped, so which worker saw which sample does
   // not matter.
-  Collected result{.statistics = std::move(so_far), .tensors = {}};
+  Collected result{.statistics = std::move(so_far), .observers = {}};
   for (std::vector<Observed>& values : workers) {
     add(std::move(values), names_, result);
   }
@@ -189,8 +189,8 @@ void merge(const Statistics& from, Statistics& into) {
   into.data += from.data;
   into.samples += from.samples;
   into.inputs.insert(from.inputs.begin(), from.inputs.end());
-  for (const auto& [name, summary] : from.values) {
-    into.values[name].merge(summary);
+  for (const auto& [name, statistics] : from.values) {
+    into.values[name].merge(statistics);
   }
   for (const auto& [name, channels] : from.channels) {
     into.channels[name].merge(channels);

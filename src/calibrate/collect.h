@@ -13,11 +13,11 @@
 namespace tare {
 
 /// The observer of a value of the source graph, or null.
-using MakeObserver = std::function<std::unique_ptr<TensorObserver>(ValueId)>;
+using MakeObserver = std::function<std::unique_ptr<Observer>(ValueId)>;
 
 struct Collected {
   Statistics statistics;
-  std::map<std::string, std::unique_ptr<TensorObserver>> tensors;  ///< by name of the value
+  std::map<std::string, std::unique_ptr<Observer>> observers;  ///< by name of the value
 };
 
 /// A pass over samples that may be made in parts: what is compiled for it stays. The graph must

@@ -25,7 +25,7 @@ std::optional<Warning> denormal_weights(const Graph& graph) {
   return Warning{"denormal_weights", "weights",
                  std::to_string(denormal) + " of " + std::to_string(all) +
                      " are denormal, nearer to 0 than 1.2e-38: the float model is slow in "
-                     "engines that do not take them for 0"};
+                     "engines that do not flush them to 0"};
 }
 
 }  // namespace tare

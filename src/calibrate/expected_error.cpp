@@ -5,7 +5,7 @@
 // difference of two such numbers, however many steps lie between.
 #include "tare/expected_error.h"
 
-#include "tare/bins.h"
+#include "tare/histogram.h"
 
 #include <algorithm>
 #include <array>
@@ -45,9 +45,9 @@ class Grid {
 
 }  // namespace
 
-ExpectedError::ExpectedError(const Summary& seen) {
+ExpectedError::ExpectedError(const TensorStatistics& observed) {
   // Exact zeros, which are in no bin, are exact on every grid and cost nothing.
-  for (const Stretch& part : stretches(seen)) {
+  for (const HistogramSegment& part : histogram_segments(observed)) {
     const auto count = static_cast<double>(part.count);
     if (part.width() == 0) {
       points_.push_back({part.from, count});

@@ -163,7 +163,7 @@ std::vector<Sums> measure(const Graph& graph, const Dataset& data, int threads) 
   const std::size_t batch = Feed(graph, data, 0).batch();
   const std::size_t used =
       std::min(data.size(), std::max(kMostSamples / batch, std::size_t{1}) * batch);
-  const auto some = spread_over(data, used);
+  const auto some = evenly_spaced(data, used);
   const Feed feed(graph, *some, 0);
   const Executable executable(graph);
   std::vector<std::vector<Sums>> of_runs(feed.runs(),

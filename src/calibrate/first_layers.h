@@ -18,9 +18,9 @@ struct ChannelMoments {
 /// What a network makes of an input first: a batch norm with at most one product before it, or
 /// where there is none, that product.
 struct FirstLayer {
-  std::string input;    ///< of the graph
-  std::string node;     ///< the batch norm or product
-  ChannelMoments seen;  ///< of what the batch norm reads, or the product computes
+  std::string input;        ///< of the graph
+  std::string node;         ///< the batch norm or product
+  ChannelMoments observed;  ///< of what the batch norm reads, or the product computes
   std::optional<ChannelMoments> trained;  ///< what the batch norm saw in training
 };
 

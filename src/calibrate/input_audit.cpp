@@ -72,9 +72,9 @@ std::string brief(double value) {
   return text;
 }
 
-std::string describe(const Values& seen) {
-  return "(range [" + brief(seen.low) + ", " + brief(seen.high) + "], mean " +
-         brief(seen.mean) + ", deviation " + brief(seen.deviation) + ")";
+std::string describe(const Values& observed) {
+  return "(range [" + brief(observed.low) + ", " + brief(observed.high) + "], mean " +
+         brief(observed.mean) + ", deviation " + brief(observed.deviation) + ")";
 }
 
 /// How what a batch norm reads differs from what it saw in training, for the median channel.
@@ -91,8 +91,8 @@ std::optional<Shift> shift_of(const FirstLayer& layer) {
     // Channels that are nearly constant say nothing.
     constexpr double kConstant = 1e-10;
     if (variance > kConstant) {
-      ratios.push_back(layer.seen.variance[c] / variance);
-      offsets.push_back(std::abs(layer.seen.mean[c] - layer.trained->mean[c]) /
+      ratios.push_back(layer.observed.variance[c] / variance);
+      offsets.push_back(std::abs(layer.observed.mean[c] - layer.trained->mean[c]) /
                         std::sqrt(variance));
     }
   }
@@ -112,8 +112,8 @@ constexpr const char* kKind = "input_preparation";
 
 class InputAudit {
  public:
-  InputAudit(const DatasetInput& input, const Shape& shape, const Values& seen)
-      : input_(input), is_image_(is_image(shape)), seen_(seen) {}
+  InputAudit(const DatasetInput& input, const Shape& shape, const Values& observed)
+      : input_(input), is_image_(is_image(shape)), observed_(observed) {}
 
   std::optional<Warning> run(const std::vector<FirstLayer>& layers) const {
     // A batch norm knows; without one usual values have to do.
@@ -138,10 +138,10 @@ class InputAudit {
 
  private:
   Warning warning(std::string what) const {
-    const bool is_raw =
-        seen_.is_whole && seen_.low >= 0 && seen_.high <= 255 && seen_.high > 16;
+    const bool is_raw = observed_.is_whole && observed_.low >= 0 && observed_.high <= 255 &&
+                        observed_.high > 16;
     if (is_raw) {
-      what = "holds whole numbers in [" + brief(seen_.low) + ", " + brief(seen_.high) +
+      what = "holds whole numbers in [" + brief(observed_.low) + ", " + brief(observed_.high) +
              "] only, like pixels that were not normalized: " + what;
     }
     return {is_raw ? "unnormalized_input" : kKind, "input '" + input_.name + "'",
@@ -154,20 +154,20 @@ class InputAudit {
         is_scale ? "varies " + brief(shift.scale) + " times as much as in training"
                  : "lies " + brief(shift.offset) + " deviations beside that of training";
     return warning("is not prepared as in training: what '" + node + "' reads " + what + " " +
-                   describe(seen_));
+                   describe(observed_));
   }
 
   /// Beyond what any usual preparation gives.
   std::optional<Warning> unusual_values() const {
     constexpr double kNormalized = 10;
-    if (input_.scaled_bytes && seen_.reach() > kNormalized) {
-      return warning("holds bytes that mean and std turn into " + describe(seen_) +
+    if (input_.scaled_bytes && observed_.reach() > kNormalized) {
+      return warning("holds bytes that mean and std turn into " + describe(observed_) +
                      ", usual are about -3 to 3: for a mean and std of values from 0 to 1, "
                      "multiply both by 255");
     }
     constexpr double kPixels = 300;
-    if (is_image_ && !seen_.is_whole && seen_.reach() > kPixels) {
-      return warning("is an image with values beyond those of pixels " + describe(seen_) +
+    if (is_image_ && !observed_.is_whole && observed_.reach() > kPixels) {
+      return warning("is an image with values beyond those of pixels " + describe(observed_) +
                      ": a mean and std for values from 0 to 1 may have been applied to bytes");
     }
     return std::nullopt;
@@ -177,9 +177,9 @@ class InputAudit {
   std::optional<Warning> against_weights(const FirstLayer& layer) const {
     std::vector<double> deviations;
     std::vector<double> means;
-    for (std::size_t c = 0; c < layer.seen.mean.size(); ++c) {
-      deviations.push_back(std::sqrt(layer.seen.variance[c]));
-      means.push_back(std::abs(layer.seen.mean[c]));
+    for (std::size_t c = 0; c < layer.observed.mean.size(); ++c) {
+      deviations.push_back(std::sqrt(layer.observed.variance[c]));
+      means.push_back(std::abs(layer.observed.mean[c]));
     }
     constexpr double kLargest = 10;
     constexpr double kSmallest = 0.02;
@@ -187,26 +187,26 @@ class InputAudit {
     const std::string of = "what '" + layer.node + "' makes of it deviates by " +
                            brief(deviation) + ", usual is about 1 ";
     // Some networks take pixels less their mean and nothing else.
-    const bool is_centred = seen_.low < -20 && seen_.reach() <= 160;
+    const bool is_centred = observed_.low < -20 && observed_.reach() <= 160;
     if (deviation > kLargest && !is_centred) {
-      return warning("seems to be scaled up: " + of + describe(seen_));
+      return warning("seems to be scaled up: " + of + describe(observed_));
     }
     if (deviation < kSmallest && deviation < kSmallest * median(means)) {
-      return warning("seems to be scaled down: " + of + describe(seen_));
+      return warning("seems to be scaled down: " + of + describe(observed_));
     }
     return std::nullopt;
   }
 
   const DatasetInput& input_;
   bool is_image_;
-  const Values& seen_;
+  const Values& observed_;
 };
 
 }  // namespace
 
 std::vector<Warning> audit_inputs(const Graph& model, const Dataset& data, int threads) {
   const std::vector<FirstLayer> layers = first_layers(model, data, threads);
-  const auto some = spread_over(data, std::min(data.size(), kSamples));
+  const auto some = evenly_spaced(data, std::min(data.size(), kSamples));
   std::vector<Warning> warnings;
   for (const DatasetInput& input : data.inputs()) {
     const auto value = model.find_value(input.name);
@@ -214,8 +214,8 @@ std::vector<Warning> audit_inputs(const Graph& model, const Dataset& data, int t
         element_count(input.shape) == 0) {
       continue;
     }
-    const Values seen = values_of(*some, input.name);
-    if (auto warning = InputAudit(input, model.type(*value).shape, seen).run(layers)) {
+    const Values observed = values_of(*some, input.name);
+    if (auto warning = InputAudit(input, model.type(*value).shape, observed).run(layers)) {
       warnings.push_back(*std::move(warning));
     }
   }

@@ -38,7 +38,7 @@ class Planner {
       }
     }
     spread_wants();
-    add_frontiers(levels);
+    plan_caches(levels);
     return levels;
   }
 
@@ -152,19 +152,19 @@ class Planner {
     return quantized;
   }
 
-  /// A value waits behind the levels [first, last].
-  struct Wait {
+  /// A value is cached behind the levels [first, last].
+  struct Lifetime {
     ValueId value;
     std::size_t first;
     std::size_t last;
-    auto operator<=>(const Wait&) const = default;
+    auto operator<=>(const Lifetime&) const = default;
   };
 
-  /// Each value waits from where it is known to where all that is computed from it is, as far
-  /// as that is wanted by levels after the next.
-  std::vector<Wait> waits() const {
+  /// Each value is cached from where it is known to where all that is computed from it is, as
+  /// far as that is wanted by levels after the next.
+  std::vector<Lifetime> lifetimes() const {
     const std::map<ValueId, ValueId> quantized = origins();
-    std::vector<Wait> result;
+    std::vector<Lifetime> result;
     for (const NodeId id : order_) {
       const Node& node = graph_.node(id);
       std::size_t wanted = 0;
@@ -185,16 +185,16 @@ class Planner {
     return result;
   }
 
-  void add_frontiers(std::vector<CalibrationLevel>& levels) const {
-    std::vector<Wait> all = waits();
+  void plan_caches(std::vector<CalibrationLevel>& levels) const {
+    std::vector<Lifetime> all = lifetimes();
     std::sort(all.begin(), all.end());
     ValueId value;
-    std::size_t next = 0;  // behind the levels where that value waits already
-    for (const Wait& wait : all) {
-      next = std::max(wait.value == value ? next : 0, wait.first);
-      value = wait.value;
-      for (; next <= wait.last && next + 2 <= levels.size(); ++next) {
-        levels[next - 1].frontier.push_back(value);
+    std::size_t next = 0;  // behind the levels where that value is cached already
+    for (const Lifetime& lifetime : all) {
+      next = std::max(lifetime.value == value ? next : 0, lifetime.first);
+      value = lifetime.value;
+      for (; next <= lifetime.last && next + 2 <= levels.size(); ++next) {
+        levels[next - 1].cached_values.push_back(value);
       }
     }
   }

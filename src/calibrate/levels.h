@@ -13,7 +13,7 @@ struct CalibrationLevel {
   std::vector<const QuantPoint*> weights;       ///< in blocks, whose operands are known with it
   /// Values of the simulated graph that follow from this level and those before it, from which
   /// everything of the level after the next can be computed: quantized values where possible.
-  std::vector<ValueId> frontier;
+  std::vector<ValueId> cached_values;
 };
 
 /// The activations of a simulated graph in the order in which quantization errors spread.

@@ -2,11 +2,11 @@
 
 namespace tare {
 
-void Observed::observe(const TensorView& view, std::size_t batch, bool hold_back) {
+void Observed::observe(const TensorView& view, std::size_t batch, bool into_holdout) {
   const auto elements = view.elements<float>();
   const Shape& shape = view.type->shape;
   const auto extremes =
-      shape.size() >= 2 ? (hold_back ? held_back : channels).observe(view) : std::nullopt;
+      shape.size() >= 2 ? (into_holdout ? holdout : channels).observe(view) : std::nullopt;
   // Whatever the memory order, the first axis varies slowest.
   const std::size_t samples =
       !shape.empty() && static_cast<std::size_t>(shape[0]) == batch ? batch : 1;
@@ -18,8 +18,8 @@ void Observed::observe(const TensorView& view, std::size_t batch, bool hold_back
     } else {
       values.observe(sample);
     }
-    if (tensors != nullptr) {
-      tensors->observe(sample);
+    if (observer != nullptr) {
+      observer->observe(sample);
     }
   }
 }
@@ -27,25 +27,25 @@ void Observed::observe(const TensorView& view, std::size_t batch, bool hold_back
 void Observed::merge(const Observed& other) {
   values.merge(other.values);
   channels.merge(other.channels);
-  held_back.merge(other.held_back);
-  if (tensors != nullptr) {
-    tensors->merge(*other.tensors);
+  holdout.merge(other.holdout);
+  if (observer != nullptr) {
+    observer->merge(*other.observer);
   }
 }
 
-ChannelSummary Observed::all_channels() const {
-  ChannelSummary result = channels;
-  result.merge(held_back);
+ChannelStatistics Observed::all_channels() const {
+  ChannelStatistics result = channels;
+  result.merge(holdout);
   return result;
 }
 
 ChannelMeans Observed::channel_means() const {
-  const ChannelSummary all = all_channels();
-  if (channels.elements() == 0 || held_back.elements() == 0) {
+  const ChannelStatistics all = all_channels();
+  if (channels.elements() == 0 || holdout.elements() == 0) {
     return {all.means()};
   }
-  return {all.means(), held_back.means(),
-          static_cast<double>(held_back.elements()) / static_cast<double>(all.elements())};
+  return {all.means(), holdout.means(),
+          static_cast<double>(holdout.elements()) / static_cast<double>(all.elements())};
 }
 
 }  // namespace tare

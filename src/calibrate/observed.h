@@ -12,17 +12,17 @@ namespace tare {
 
 /// What is remembered of one value.
 struct Observed {
-  Summary values;
-  ChannelSummary channels;   ///< of rank 2 and more
-  ChannelSummary held_back;  ///< the same, of runs that judge what the others led to
+  TensorStatistics values;
+  ChannelStatistics channels;  ///< of rank 2 and more
+  ChannelStatistics holdout;   ///< the same, of the runs held out
   /// Of a calibrator that looks at the values themselves; mostly null.
-  std::unique_ptr<TensorObserver> tensors{};
+  std::unique_ptr<Observer> observer{};
 
   /// f32; a run of `batch` samples, which are its first axis where that has the same extent.
-  void observe(const TensorView&, std::size_t batch, bool hold_back = false);
+  void observe(const TensorView&, std::size_t batch, bool into_holdout = false);
   void merge(const Observed&);
 
-  ChannelSummary all_channels() const;
+  ChannelStatistics all_channels() const;
   ChannelMeans channel_means() const;
 };
 

@@ -1,6 +1,6 @@
 #include "tare/range_search.h"
 
-#include "tare/bins.h"
+#include "tare/histogram.h"
 
 #include <algorithm>
 #include <cmath>
@@ -56,14 +56,14 @@ class Search {
 
 }  // namespace
 
-Range least_cost_range(const Summary& seen, const QuantSpec& spec, int steps_per_octave,
-                       const RangeCost& cost) {
-  const Range all = seen_and_zero(seen);
+Range least_cost_range(const TensorStatistics& observed, const QuantSpec& spec,
+                       int steps_per_octave, const RangeCost& cost) {
+  const Range all = range_with_zero(observed);
   if (all == Range{}) {
     return all;
   }
   Search search(all, cost);
-  const double narrowest = seen.bin_width();
+  const double narrowest = observed.bin_width();
   const double reach = std::max(-all.low, all.high);
   search.descend(reach, reach, narrowest, steps_per_octave, [&](double both) {
     return Range{std::max(all.low, -both), std::min(all.high, both)};

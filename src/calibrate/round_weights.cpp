@@ -1,8 +1,8 @@
 #include "calibrate/round_weights.h"
 
 #include "base/parallel.h"
-#include "calibrate/held_back.h"
-#include "calibrate/rounding.h"
+#include "calibrate/gptq.h"
+#include "calibrate/holdout.h"
 #include "calibrate/weights.h"
 #include "graph/per_axis.h"
 
@@ -70,17 +70,17 @@ std::vector<std::size_t> partners(const LayerMatrix& matrix, const Shape& weight
   return result;
 }
 
-/// Rows of runs held back among those that have some: rows of one run are alike. Of few runs,
+/// Rows of holdout runs among those that have some: rows of one run are alike. Of few runs,
 /// rows themselves.
-std::vector<bool> held_back(const LayerRows& rows) {
+std::vector<bool> holdout(const LayerRows& rows) {
   std::vector<std::size_t> place(rows.rows());  // of a row's run among those that have rows
   for (std::size_t i = 1; i < place.size(); ++i) {
     place[i] = place[i - 1] + (rows.run_of(i) != rows.run_of(i - 1) ? 1 : 0);
   }
-  const bool by_run = place.back() + 1 >= kHeldBackOneIn;
+  const bool by_run = place.back() + 1 >= kHoldoutOneIn;
   std::vector<bool> result(rows.rows());
   for (std::size_t i = 0; i < result.size(); ++i) {
-    result[i] = is_held_back(by_run ? place[i] : i);
+    result[i] = is_holdout(by_run ? place[i] : i);
   }
   return result;
 }
@@ -100,7 +100,7 @@ void round_weights(const SimulatedGraph& simulated, const QuantPoint& accumulato
 
   RoundingTask task;
   task.columns = matrix.columns;
-  task.held_back = held_back(rows);
+  task.holdout = holdout(rows);
   task.centred = point.corrects_bias;
   task.low = static_cast<float>(range.low);
   task.high = static_cast<float>(range.high);
@@ -133,7 +133,7 @@ void round_weights(const SimulatedGraph& simulated, const QuantPoint& accumulato
     }
     own.steps = scales;
     const std::vector<float> real = steps;
-    round_for_outputs(own, steps, own_threads);
+    round_by_gptq(own, steps, own_threads);
     for (std::size_t i = 0; i < steps.size(); ++i) {
       weight.rounding[matrix.at(group, i / matrix.columns, i % matrix.columns)] =
           static_cast<std::int8_t>(steps[i] -

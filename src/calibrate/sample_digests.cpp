@@ -24,7 +24,7 @@ Tensor SampleDigests::read(const std::string& input, std::size_t first,
   return result;
 }
 
-std::vector<SampleDigests::Sample> SampleDigests::seen() const {
+std::vector<SampleDigests::Sample> SampleDigests::observed() const {
   std::vector<Sample> result;
   for (std::size_t index = 0; index < size(); ++index) {
     Sample sample{0, index};
@@ -43,7 +43,7 @@ std::vector<SampleDigests::Sample> SampleDigests::seen() const {
 
 std::uint64_t SampleDigests::sum() const {
   std::uint64_t result = 0;
-  for (const Sample& sample : seen()) {
+  for (const Sample& sample : observed()) {
     result += sample.digest;
   }
   return result;

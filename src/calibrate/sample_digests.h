@@ -28,7 +28,7 @@ class SampleDigests final : public Dataset {
     std::size_t index = 0;
   };
   /// The samples of which something was read, in ascending order.
-  std::vector<Sample> seen() const;
+  std::vector<Sample> observed() const;
   /// Of their digests, modulo 2^64: the same in any order.
   std::uint64_t sum() const;
 

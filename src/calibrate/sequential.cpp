@@ -1,15 +1,15 @@
 #include "calibrate/accumulators.h"
 #include "calibrate/audit.h"
 #include "calibrate/choose.h"
-#include "calibrate/held_back.h"
+#include "calibrate/holdout.h"
 #include "calibrate/layer_rows.h"
+#include "calibrate/layerwise_runner.h"
 #include "calibrate/levels.h"
 #include "calibrate/observed.h"
 #include "calibrate/round_weights.h"
 #include "calibrate/sample_digests.h"
-#include "calibrate/settle.h"
+#include "calibrate/select_calibrators.h"
 #include "calibrate/unify.h"
-#include "calibrate/walk.h"
 #include "simulate/part_binder.h"
 
 #include <algorithm>
@@ -82,13 +82,13 @@ std::vector<Observed> start_observing(const CalibrationLevel& level,
                                       std::span<const CalibratorInfo> calibrators) {
   std::vector<Observed> result(watched.size());
   for (const QuantPoint* point : level.points) {
-    result[place_of(point->simulated, watched)].tensors = make_observer(*point, calibrators);
+    result[place_of(point->simulated, watched)].observer = make_observer(*point, calibrators);
   }
   return result;
 }
 
-/// One step of the walk, with what is decided before it.
-std::map<ValueId, Observed> observe(SampleWalk& walk, const PartBinder& parts,
+/// One step of the runner, with what is decided before it.
+std::map<ValueId, Observed> observe(LayerwiseRunner& runner, const PartBinder& parts,
                                     const QuantTable& table, const CalibrationLevel& level,
                                     std::span<const ValueId> kept,
                                     std::span<const CalibratorInfo> calibrators,
@@ -99,87 +99,91 @@ std::map<ValueId, Observed> observe(SampleWalk& walk, const PartBinder& parts,
     rows[place_of(point->simulated, watched)].push_back(&layer);
   }
   std::vector<std::vector<Observed>> workers;
-  for (int i = 0; i < walk.threads(); ++i) {
+  for (int i = 0; i < runner.threads(); ++i) {
     workers.push_back(start_observing(level, watched, calibrators));
   }
   std::vector<ValueId> results = watched;
   results.insert(results.end(), kept.begin(), kept.end());
-  walk.step(
-      parts.bind(table, walk.frontier(), results), kept,
+  runner.step(
+      parts.bind(table, runner.cached_values(), results), kept,
       [&](std::size_t worker, std::size_t run, std::size_t index, const TensorView& view) {
-        workers[worker][index].observe(view, walk.batch(), is_held_back(run));
+        workers[worker][index].observe(view, runner.batch(), is_holdout(run));
         for (LayerRows* layer : rows[index]) {
           layer->observe(run, view);
         }
       });
-  std::map<ValueId, Observed> seen;
+  std::map<ValueId, Observed> observed;
   for (std::size_t i = 0; i < watched.size(); ++i) {
     for (std::size_t other = 1; other < workers.size(); ++other) {
       workers[0][i].merge(workers[other][i]);
     }
-    seen.emplace(watched[i], std::move(workers[0][i]));
+    observed.emplace(watched[i], std::move(workers[0][i]));
   }
-  return seen;
+  return observed;
 }
 
 void decide(const SimulatedGraph& simulated, const CalibrationLevel& level,
-            const std::map<ValueId, Observed>& seen, const RowsOfLayers& layers, int threads,
-            std::span<const CalibratorInfo> calibrators, TableDraft& draft,
-            CalibrationAudit* audit) {
+            const std::map<ValueId, Observed>& observed, const RowsOfLayers& layers,
+            int threads, std::span<const CalibratorInfo> calibrators,
+            CandidateTable& candidate_table, CalibrationAudit* audit) {
   for (const QuantPoint* point : level.points) {
-    const Observed& own = seen.at(point->simulated);
+    const Observed& own = observed.at(point->simulated);
     std::vector<PointResult> results =
-        choose_activation(own.values, own.tensors.get(), *point, calibrators);
-    const ChannelSummary channels = own.all_channels();
-    audit_activation(*point, results[std::min(draft.lead, results.size() - 1)], calibrators,
-                     &channels, audit);
+        choose_activation(own.values, own.observer.get(), *point, calibrators);
+    const ChannelStatistics channels = own.all_channels();
+    audit_activation(*point, results[std::min(candidate_table.primary, results.size() - 1)],
+                     calibrators, &channels, audit);
     for (PointResult& result : results) {
-      move_off_grid(point->spec, calibrators, result);
+      avoid_rounding_ties(point->spec, calibrators, result);
     }
-    draft.add(point->name, std::move(results));
+    candidate_table.add(point->name, std::move(results));
   }
   for (const QuantPoint* point : level.accumulators) {
     if (point->corrects_bias) {
-      draft.means.emplace(point->name, seen.at(point->simulated).channel_means());
+      candidate_table.means.emplace(point->name, observed.at(point->simulated).channel_means());
     }
   }
-  // Steps first make room for biases; then integers are chosen, and then what they lose.
-  derive_accumulators(simulated, level.accumulators, {}, draft.table);
+  // Scales are first widened for biases; then weights are rounded, and then biases corrected
+  // for that.
+  derive_accumulators(simulated, level.accumulators, {}, candidate_table.table);
   for (const auto& [point, rows] : layers) {
-    const Summary& operand = seen.at(point->simulated).values;
+    const TensorStatistics& operand = observed.at(point->simulated).values;
     if (operand.nan() + operand.infinite() == 0) {  // which only operands in float may have
-      round_weights(simulated, *point, rows, threads, draft.table);
+      round_weights(simulated, *point, rows, threads, candidate_table.table);
     }
   }
-  derive_accumulators(simulated, level.accumulators, draft.means, draft.table);
+  derive_accumulators(simulated, level.accumulators, candidate_table.means,
+                      candidate_table.table);
 }
 
 /// All levels, one after another.
-TableDraft decide_levels(const SimulatedGraph& simulated, const Dataset& data,
-                         std::span<const CalibratorInfo> calibrators, std::size_t lead,
-                         const CalibrateOptions& options, CalibrationAudit* audit) {
-  TableDraft draft;
-  draft.lead = lead;
-  choose_weights(simulated, calibrators, options.threads, draft.table);
+CandidateTable decide_levels(const SimulatedGraph& simulated, const Dataset& data,
+                             std::span<const CalibratorInfo> calibrators, std::size_t primary,
+                             const CalibrateOptions& options, CalibrationAudit* audit) {
+  CandidateTable candidate_table;
+  candidate_table.primary = primary;
+  choose_weights(simulated, calibrators, options.threads, candidate_table.table);
   const std::vector<CalibrationLevel> levels = plan_levels(simulated);
   const std::map<std::string, int> readers = count_readers(simulated);
   const PartBinder parts(simulated);
   const SampleDigests samples(data);
-  SampleWalk walk(simulated.source, samples, options);
+  LayerwiseRunner runner(simulated.source, samples, options);
   for (std::size_t i = 0; i < levels.size(); ++i) {
     if (options.progress) {
-      walk.progress = [&](std::size_t done) {
-        options.progress(i * walk.samples() + done, levels.size() * walk.samples());
+      runner.progress = [&](std::size_t done) {
+        options.progress(i * runner.samples() + done, levels.size() * runner.samples());
       };
     }
-    const auto kept = i == 0 ? std::span<const ValueId>() : levels[i - 1].frontier;
-    RowsOfLayers layers = rows_of(simulated, readers, levels[i], walk.runs());
-    const auto seen = observe(walk, parts, draft.table, levels[i], kept, calibrators, layers);
-    decide(simulated, levels[i], seen, layers, walk.threads(), calibrators, draft, audit);
+    const auto kept = i == 0 ? std::span<const ValueId>() : levels[i - 1].cached_values;
+    RowsOfLayers layers = rows_of(simulated, readers, levels[i], runner.runs());
+    const auto observed =
+        observe(runner, parts, candidate_table.table, levels[i], kept, calibrators, layers);
+    decide(simulated, levels[i], observed, layers, runner.threads(), calibrators,
+           candidate_table, audit);
   }
-  unify_activations(simulated, draft.means, draft.table);
+  unify_activations(simulated, candidate_table.means, candidate_table.table);
   audit_samples(samples, audit);
-  return draft;
+  return candidate_table;
 }
 
 }  // namespace
@@ -188,12 +192,13 @@ QuantTable calibrate_sequentially(const SimulatedGraph& simulated, const Dataset
                                   std::span<const CalibratorInfo> calibrators,
                                   const CalibrateOptions& options, CalibrationAudit* audit) {
   require_calibrators(simulated, calibrators);
-  // Later ranges and the rounding of weights depend on the candidates before them, so each
-  // leads a walk of its own.
-  return settle(simulated, calibrators, data, options, audit,
-                [&](std::size_t lead, const CalibrateOptions& part, CalibrationAudit* own) {
-                  return decide_levels(simulated, data, calibrators, lead, part, own);
-                });
+  // Later ranges and the rounding of weights depend on the candidates before them, so each is
+  // primary in a pass of its own.
+  return select_calibrators(
+      simulated, calibrators, data, options, audit,
+      [&](std::size_t primary, const CalibrateOptions& part, CalibrationAudit* own) {
+        return decide_levels(simulated, data, calibrators, primary, part, own);
+      });
 }
 
 }  // namespace tare

@@ -74,24 +74,24 @@ Trial::Trial(const Graph& source, const Dataset& data, const CalibrateOptions& o
   weigh_results();
 }
 
-std::vector<std::vector<double>> Trial::errors(const Executable& switchable,
+std::vector<std::vector<double>> Trial::errors(const Executable& fake_quantized_graph,
                                                std::span<const Setting> settings,
                                                std::size_t first, std::size_t end) const {
   const std::size_t count = end - first;
   std::vector<std::vector<double>> result(settings.size(), std::vector<double>(count));
   std::vector<std::optional<Executable::Workspace>> workspaces(
       static_cast<std::size_t>(threads_));
-  const int workers = worker_count(switchable, threads_);
+  const int workers = worker_count(fake_quantized_graph, threads_);
   parallel_for(settings.size() * count, workers, [&](std::size_t worker, std::size_t i) {
     auto& workspace = workspaces[worker];
     if (!workspace) {
-      workspace.emplace(switchable);
+      workspace.emplace(fake_quantized_graph);
     }
     const std::size_t run = first + i % count;
     std::vector<Tensor> inputs = inputs_[run];
     const Setting& setting = settings[i / count];
     inputs.insert(inputs.end(), setting.begin(), setting.end());
-    const std::vector<Tensor> results = switchable.run(*workspace, inputs);
+    const std::vector<Tensor> results = fake_quantized_graph.run(*workspace, inputs);
     for (std::size_t k = 0; k < results.size(); ++k) {
       if (weights_[k] > 0) {
         result[i / count][i % count] +=

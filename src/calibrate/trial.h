@@ -9,7 +9,7 @@
 
 namespace tare {
 
-/// Parameters of all points of a SwitchableGraph.
+/// Parameters of all points of a FakeQuantizedGraph.
 using Setting = std::vector<Tensor>;
 
 /// Some samples spread over the data, and what the float network makes of them.
@@ -23,9 +23,9 @@ class Trial {
   std::size_t runs() const { return inputs_.size(); }
 
   /// For each setting and each of the runs [first, end): the squared error of the results of a
-  /// switchable graph, each over the squared magnitude of that result in all runs. Any number
-  /// of first runs are spread over the data.
-  std::vector<std::vector<double>> errors(const Executable& switchable,
+  /// fake-quantized graph, each over the squared magnitude of that result in all runs. Any
+  /// number of first runs are spread over the data.
+  std::vector<std::vector<double>> errors(const Executable& fake_quantized_graph,
                                           std::span<const Setting> settings, std::size_t first,
                                           std::size_t end) const;
 

@@ -94,18 +94,18 @@ PointResult choose_constant(const Tensor& values, const QuantPoint& point,
   PointResult result;
   result.calibrator = point.calibrator.name;
   for (const std::vector<float>& channel : channels) {
-    Summary summary;
-    summary.observe(channel);
-    result.seen.push_back({summary.low(), summary.high()});
-    if (const auto tensors = calibrator.observer()) {
-      tensors->observe(channel);
-      result.chosen.push_back(tensors->choose(summary, point.spec));
+    TensorStatistics statistics;
+    statistics.observe(channel);
+    result.observed.push_back({statistics.low(), statistics.high()});
+    if (const auto observer = calibrator.observer()) {
+      observer->observe(channel);
+      result.calibrated.push_back(observer->choose(statistics, point.spec));
     } else {
-      result.chosen.push_back(calibrator.choose(summary, point.spec));
+      result.calibrated.push_back(calibrator.choose(statistics, point.spec));
     }
-    result.elements += summary.count();
+    result.elements += statistics.count();
   }
-  result.params = to_quant_params(result.chosen, point.spec);
+  result.params = to_quant_params(result.calibrated, point.spec);
   return result;
 }
 

@@ -8,7 +8,7 @@
 
 namespace tare {
 
-/// Parameters of a constant, chosen from its own values (one summary per channel where per
+/// Parameters of a constant, chosen from its own values (one histogram per channel where per
 /// axis, per block where in blocks).
 PointResult choose_constant(const Tensor&, const QuantPoint&, const Calibrator&);
 

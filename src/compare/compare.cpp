@@ -16,8 +16,8 @@
 namespace tare {
 namespace {
 
-/// Operators of the float network that run on integers. Where nobody judged, those whose
-/// counterpart gives storage values.
+/// Operators of the float network that run on integers. Where there are no verdicts, those
+/// whose counterpart gives storage values.
 std::set<NodeId> on_integers(const Graph& prepared, const Graph& integer,
                              const Comparison& comparison, const CompareFacts& known) {
   std::set<NodeId> result;
@@ -149,7 +149,7 @@ Report compare(const Graph& prepared, const Graph& integer, const Dataset& data,
   }
   const Measured measured = measure(graphs, data, known.metrics, options);
   report.samples = measured.samples;
-  report.judged = options.judged;
+  report.evaluated_on = options.evaluated_on;
   report.accuracy = measured.accuracy;
   report.metrics = measured.metrics;
   report.worst_samples = measured.worst_samples;

@@ -22,12 +22,12 @@ class Facts {
       verdicts_.emplace(verdict.node, &verdict);
     }
     if (!brief) {
-      for (const ProductSums& sums : guaranteed_sums(integer)) {
+      for (const AccumulatorRange& sums : worst_case_accumulators(integer)) {
         guaranteed_.emplace(sums.node, sums.range);
       }
     }
-    for (const ProductSums& sums : known.sums) {
-      seen_.emplace(sums.node, sums.range);
+    for (const AccumulatorRange& sums : known.sums) {
+      observed_.emplace(sums.node, sums.range);
     }
     for (const ComparedPoint& point : comparison.points) {
       points_.emplace(point.storage, point.name);
@@ -85,11 +85,11 @@ class Facts {
     layer.weight = weight_facts(real_, real, integer_, quantized);
     if (const auto sums = guaranteed_.find(own); sums != guaranteed_.end()) {
       AccumulatorReport& accumulator = layer.accumulator.emplace();
-      accumulator.bits_guaranteed = sums->second.bits();
+      accumulator.bits_worst_case = sums->second.bits();
       accumulator.bits_there =
           static_cast<int>(8 * size_of(integer_.type(quantized.outputs[0]).dtype));
-      if (const auto seen = seen_.find(own); seen != seen_.end()) {
-        accumulator.bits_seen = seen->second.bits();
+      if (const auto observed = observed_.find(own); observed != observed_.end()) {
+        accumulator.bits_observed = observed->second.bits();
       }
       accumulator.bias_margin = bias_margin(integer_, quantized);
       if (layer.weight) {
@@ -105,7 +105,7 @@ class Facts {
   std::map<NodeId, NodeId> counterpart_;  ///< float node -> integer node
   std::map<std::string, const Verdict*> verdicts_;
   std::map<NodeId, SumRange> guaranteed_;
-  std::map<NodeId, SumRange> seen_;
+  std::map<NodeId, SumRange> observed_;
   std::map<ValueId, std::string> points_;    ///< storage -> name
   std::map<ValueId, std::size_t> index_of_;  ///< result -> layer
 };

@@ -222,16 +222,16 @@ Measured measure(const SideBySide& graphs, const Dataset& data,
   result.layers.resize(layers);
   result.points.resize(points);
   OutputSums outputs(scores, labels, feed.batch());
-  MetricSums judged(metrics, labels, feed.batch());
+  MetricSums metric_sums(metrics, labels, feed.batch());
   for (const Share& share : shares) {
     if (share.worker) {
       merge(share.worker->measured, result);
       outputs.merge(*share.outputs);
-      judged.merge(*share.metrics);
+      metric_sums.merge(*share.metrics);
     }
   }
   outputs.finish(result);
-  result.metrics = judged.reports();
+  result.metrics = metric_sums.reports();
   return result;
 }
 

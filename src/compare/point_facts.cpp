@@ -1,7 +1,7 @@
 #include "compare/point_facts.h"
 
-#include "tare/bins.h"
 #include "tare/expected_error.h"
+#include "tare/histogram.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,8 +17,8 @@ double share(std::uint64_t part, std::uint64_t all) {
 }
 
 /// The bins that hold anything, several to a bar.
-HistogramReport histogram(const Summary& seen) {
-  const std::vector<std::uint64_t> bins = seen.bins();
+HistogramReport histogram(const TensorStatistics& observed) {
+  const std::vector<std::uint64_t> bins = observed.bins();
   const auto is_used = [](std::uint64_t count) { return count != 0; };
   const auto first = std::find_if(bins.begin(), bins.end(), is_used);
   if (first == bins.end()) {
@@ -31,7 +31,7 @@ HistogramReport histogram(const Summary& seen) {
   const std::size_t each = (end - begin + kBars - 1) / kBars;
   const std::size_t bars = (end - begin + each - 1) / each;
   const auto edge = [&](std::size_t bin) {
-    return (static_cast<double>(bin) - Summary::kBins / 2.0) * seen.bin_width();
+    return (static_cast<double>(bin) - TensorStatistics::kBins / 2.0) * observed.bin_width();
   };
   HistogramReport result{edge(begin), edge(begin + bars * each),
                          std::vector<std::uint64_t>(bars)};
@@ -53,13 +53,13 @@ double entropy(const std::vector<std::uint64_t>& counts, std::uint64_t all) {
 }
 
 /// The magnitude that 99.9 % of the values do not exceed, up to the width of a bin.
-double bulk(const Summary& seen) {
+double bulk(const TensorStatistics& observed) {
   std::vector<std::pair<double, std::uint64_t>> magnitudes;
-  for (const Stretch& part : stretches(seen)) {
+  for (const HistogramSegment& part : histogram_segments(observed)) {
     magnitudes.emplace_back(std::max(-part.from, part.to), part.count);
   }
   std::sort(magnitudes.begin(), magnitudes.end());
-  auto beyond = seen.count() / 1000;
+  auto beyond = observed.count() / 1000;
   while (!magnitudes.empty() && magnitudes.back().second <= beyond) {
     beyond -= magnitudes.back().second;
     magnitudes.pop_back();
@@ -67,7 +67,7 @@ double bulk(const Summary& seen) {
   return magnitudes.empty() ? 0 : magnitudes.back().first;
 }
 
-void find_widest_channel(const ChannelSummary& channels, PointReport& report) {
+void find_widest_channel(const ChannelStatistics& channels, PointReport& report) {
   if (channels.channels() < 2) {
     return;
   }
@@ -86,11 +86,12 @@ void find_widest_channel(const ChannelSummary& channels, PointReport& report) {
   }
 }
 
-std::vector<RunnerUp> runners_up(const Summary& seen, const QuantParams& params,
-                                 std::span<const CalibratorInfo> calibrators) {
+std::vector<AlternativeCalibrator> alternatives(const TensorStatistics& observed,
+                                                const QuantParams& params,
+                                                std::span<const CalibratorInfo> calibrators) {
   const QuantSpec spec = spec_of(params);
-  const ExpectedError expected(seen);
-  std::vector<RunnerUp> result;
+  const ExpectedError expected(observed);
+  std::vector<AlternativeCalibrator> result;
   for (const CalibratorInfo& info : calibrators) {
     if (!info.make || info.given) {
       continue;
@@ -99,13 +100,16 @@ std::vector<RunnerUp> runners_up(const Summary& seen, const QuantParams& params,
     if (calibrator->observer() != nullptr) {
       continue;
     }
-    const Range range = calibrator->choose(seen, spec);
+    const Range range = calibrator->choose(observed, spec);
     const double error = expected.sum_of_squares(to_quant_params({range}, spec));
-    result.push_back({std::string(info.name), range,
-                      error / static_cast<double>(std::max<std::uint64_t>(seen.count(), 1))});
+    result.push_back(
+        {std::string(info.name), range,
+         error / static_cast<double>(std::max<std::uint64_t>(observed.count(), 1))});
   }
   std::stable_sort(result.begin(), result.end(),
-                   [](const RunnerUp& a, const RunnerUp& b) { return a.error < b.error; });
+                   [](const AlternativeCalibrator& a, const AlternativeCalibrator& b) {
+                     return a.error < b.error;
+                   });
   return result;
 }
 
@@ -124,10 +128,10 @@ QuantSpec spec_of(const QuantParams& params) {
 
 void add_point_facts(const RoundedValues& values, std::span<const CalibratorInfo> calibrators,
                      PointReport& report) {
-  const Summary& seen = values.seen.values;
+  const TensorStatistics& observed = values.observed.values;
   const QuantParams& params = report.params;
   const StorageRange range = params.range();
-  report.seen = {seen.low(), seen.high()};
+  report.observed = {observed.low(), observed.high()};
   report.levels = static_cast<std::size_t>(range.high - range.low + 1);
   report.levels_used =
       static_cast<std::size_t>(std::count_if(values.counts.begin(), values.counts.end(),
@@ -138,21 +142,21 @@ void add_point_facts(const RoundedValues& values, std::span<const CalibratorInfo
   }
   report.effective_bits = entropy(values.counts, all);
   report.saturated = {share(values.below, all), share(values.above, all)};
-  report.zeros = share(seen.zeros(), all);
+  report.zeros = share(observed.zeros(), all);
   report.lost = share(values.lost, all);
-  report.bulk = bulk(seen);
-  report.histogram = histogram(seen);
+  report.bulk = bulk(observed);
+  report.histogram = histogram(observed);
   report.error = values.error.deviation();
-  find_widest_channel(values.seen.channels, report);
+  find_widest_channel(values.observed.channels, report);
   for (std::size_t c = 0; c < params.scale.size(); ++c) {
     const auto scale = static_cast<double>(params.scale[c]);
-    report.chosen.low = std::min(report.chosen.low,
-                                 scale * static_cast<double>(range.low - params.zero_point[c]));
-    report.chosen.high = std::max(
-        report.chosen.high, scale * static_cast<double>(range.high - params.zero_point[c]));
+    report.calibrated.low = std::min(
+        report.calibrated.low, scale * static_cast<double>(range.low - params.zero_point[c]));
+    report.calibrated.high = std::max(
+        report.calibrated.high, scale * static_cast<double>(range.high - params.zero_point[c]));
   }
-  if (!params.per_axis() && seen.count() > 0 && seen.nan() + seen.infinite() == 0) {
-    report.runners_up = runners_up(seen, params, calibrators);
+  if (!params.per_axis() && observed.count() > 0 && observed.nan() + observed.infinite() == 0) {
+    report.alternatives = alternatives(observed, params, calibrators);
   }
 }
 

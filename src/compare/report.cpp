@@ -34,13 +34,13 @@ std::string_view name_of(Level level) {
   return "poor";
 }
 
-std::string_view name_of(Judged judged) {
-  switch (judged) {
-    case Judged::kGiven:
+std::string_view name_of(EvaluatedOn evaluated_on) {
+  switch (evaluated_on) {
+    case EvaluatedOn::kGiven:
       return "given";
-    case Judged::kCalibration:
+    case EvaluatedOn::kCalibration:
       return "calibration";
-    case Judged::kHeldOut:
+    case EvaluatedOn::kHeldOut:
       break;
   }
   return "held_out";

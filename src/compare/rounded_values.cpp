@@ -64,7 +64,7 @@ Outside count_outside(std::span<const float> real, const QuantParams& params,
 
 void RoundedValues::observe(const TensorView& real, const TensorView& storage,
                             std::size_t first_sample, std::size_t batch) {
-  seen.observe(real, batch);
+  observed.observe(real, batch);
   error.observe(real, storage, first_sample, batch);
   const auto count = [&](const TensorView& x, const TensorView& q) {
     const QuantParams& params = *storage.type->quant;
@@ -95,7 +95,7 @@ void RoundedValues::observe(const TensorView& real, const TensorView& storage,
 }
 
 void RoundedValues::merge(const RoundedValues& other) {
-  seen.merge(other.seen);
+  observed.merge(other.observed);
   error.merge(other.error);
   below += other.below;
   above += other.above;

@@ -13,7 +13,7 @@ namespace tare {
 
 /// What is remembered of an activation and of the storage values that it is rounded to.
 struct RoundedValues {
-  Observed seen;            ///< the real values
+  Observed observed;        ///< the real values
   DeviationSums error;      ///< of rounding them
   std::uint64_t below = 0;  ///< real values that are saturated at the low end,
   std::uint64_t above = 0;  ///< at the high end,

@@ -131,14 +131,14 @@ std::optional<WeightReport> weight_facts(const Graph& prepared, const Node& real
                       .range_ratio = {},
                       .channels = std::vector<ChannelReport>(results.count())};
   std::vector<ErrorSums> sums(results.count());
-  std::vector<bool> seen(results.count());
+  std::vector<bool> visited(results.count());
   for (std::size_t i = 0; i < x.size(); ++i) {
     const std::size_t result = results.of(i);
     ChannelReport& channel = report.channels[result];
     const auto value = static_cast<double>(x[i]);
-    channel.low = seen[result] ? std::min(channel.low, value) : value;
-    channel.high = seen[result] ? std::max(channel.high, value) : value;
-    seen[result] = true;
+    channel.low = visited[result] ? std::min(channel.low, value) : value;
+    channel.high = visited[result] ? std::max(channel.high, value) : value;
+    visited[result] = true;
     sums[result].add(error_sums(x.subspan(i, 1), y.subspan(i, 1)));
   }
   for (std::size_t result = 0; result < results.count(); ++result) {

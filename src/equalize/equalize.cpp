@@ -3,8 +3,8 @@
 #include "tare/error.h"
 
 #include "equalize/channel_classes.h"
-#include "equalize/migration.h"
 #include "equalize/replace_constant.h"
+#include "equalize/smoothquant_sites.h"
 #include "graph/product.h"
 
 #include <algorithm>
@@ -128,9 +128,9 @@ void multiply(std::span<const float> factors, Tensor& row) {
 
 /// The sites that have factors, with these.
 template <class Take>
-void for_each_divided(const Graph& graph, const std::vector<MigrationSite>& sites,
+void for_each_divided(const Graph& graph, const std::vector<SmoothQuantSite>& sites,
                       const ChannelFactors& factors, const Take& take) {
-  for (const MigrationSite& site : sites) {
+  for (const SmoothQuantSite& site : sites) {
     const auto found = factors.find(graph.name(site.value));
     if (found != factors.end() && found->second.size() == site.channels(graph)) {
       take(site, found->second);
@@ -141,7 +141,7 @@ void for_each_divided(const Graph& graph, const std::vector<MigrationSite>& site
 }  // namespace
 
 std::size_t factor_count(const Graph& graph, ValueId value) {
-  for (const MigrationSite& site : migration_sites(graph)) {
+  for (const SmoothQuantSite& site : smoothquant_sites(graph)) {
     if (site.value == value) {
       return site.channels(graph);
     }
@@ -151,7 +151,7 @@ std::size_t factor_count(const Graph& graph, ValueId value) {
 }
 
 Graph equalize(Graph graph, const ChannelFactors& factors) {
-  const std::vector<MigrationSite> sites = migration_sites(graph);
+  const std::vector<SmoothQuantSite> sites = smoothquant_sites(graph);
   const FactorsOfValues of_values(graph, factors);
   for (const NodeId id : graph.topological_order()) {
     const Node& node = graph.node(id);
@@ -163,8 +163,8 @@ Graph equalize(Graph graph, const ChannelFactors& factors) {
       }
     }
   }
-  for_each_divided(graph, sites, factors, [&](const MigrationSite& site, const auto& own) {
-    migrate(graph, site, own);
+  for_each_divided(graph, sites, factors, [&](const SmoothQuantSite& site, const auto& own) {
+    apply_smoothquant(graph, site, own);
   });
   return graph;
 }
@@ -180,16 +180,17 @@ std::map<std::string, Tensor> divisors(const Graph& graph, const ChannelFactors&
       result.emplace(graph.name(value), Tensor::of<float>(shape, own));
     }
   }
-  for_each_divided(
-      graph, migration_sites(graph), factors, [&](const MigrationSite& site, const auto& own) {
-        const Tensor row = Tensor::of<float>({static_cast<std::int64_t>(own.size())}, own);
-        for (const ValueId value : site.values()) {
-          const auto [at, is_first] = result.emplace(graph.name(value), row);
-          if (!is_first) {
-            multiply(own, at->second);
-          }
-        }
-      });
+  for_each_divided(graph, smoothquant_sites(graph), factors,
+                   [&](const SmoothQuantSite& site, const auto& own) {
+                     const Tensor row =
+                         Tensor::of<float>({static_cast<std::int64_t>(own.size())}, own);
+                     for (const ValueId value : site.values()) {
+                       const auto [at, is_first] = result.emplace(graph.name(value), row);
+                       if (!is_first) {
+                         multiply(own, at->second);
+                       }
+                     }
+                   });
   return result;
 }
 

@@ -2,7 +2,7 @@
 #include "tare/statistics.h"
 
 #include "equalize/channel_classes.h"
-#include "equalize/migrating_factors.h"
+#include "equalize/smoothquant_factors.h"
 #include "equalize/version_trial.h"
 #include "execute/feed.h"
 #include "graph/scores.h"
@@ -16,16 +16,17 @@
 namespace tare {
 namespace {
 
-/// Samples whose channels are looked at: others would tell how well so few show the ranges,
-/// while the final ones come from all. Fewer hide what a channel that was blown up can grow to.
-constexpr std::size_t kLeading = 32;
-/// Samples behind these that factors are tried on: up to so many, and half as many at least.
-constexpr std::size_t kJudging = 32;
+/// Samples whose channel ranges are observed; the final ranges come from all. Fewer would hide
+/// how far an amplified channel can reach.
+constexpr std::size_t kFittingSamples = 32;
+/// Holdout samples behind these, on which factors are tried: up to so many, and half as many at
+/// least.
+constexpr std::size_t kHoldoutSamples = 32;
 
 /// The part of its logarithm that a channel makes up for. The rest stays with the weights,
 /// which channels of unlike ranges make coarser.
 constexpr double kPart = 0.75;
-/// Channels that hardly live are not blown up further.
+/// Nearly dead channels are not amplified further.
 constexpr double kLeast = 1.0 / 64;
 
 /// The largest share of a point's range that each class needs in any of its values; 0 for those
@@ -34,15 +35,15 @@ std::vector<double> needed_shares(const SimulatedGraph& simulated, const Statist
                                   const ChannelClasses& classes) {
   std::vector<double> result(classes.count());
   for (const QuantPoint& point : simulated.points) {
-    const auto seen = statistics.channels.find(point.name);
+    const auto observed = statistics.channels.find(point.name);
     const auto own = classes.of(point.value);
-    if (point.role != Role::kActivation || own.empty() || seen == statistics.channels.end() ||
-        seen->second.channels() != own.size()) {
+    if (point.role != Role::kActivation || own.empty() ||
+        observed == statistics.channels.end() || observed->second.channels() != own.size()) {
       continue;
     }
     const bool is_fixed = point.calibrator.name == "fixed";
-    const std::vector<float>& lows = seen->second.lows();
-    const std::vector<float>& highs = seen->second.highs();
+    const std::vector<float>& lows = observed->second.lows();
+    const std::vector<float>& highs = observed->second.highs();
     double low = std::min(0.0F, *std::min_element(lows.begin(), lows.end()));
     double high = std::max(0.0F, *std::max_element(highs.begin(), highs.end()));
     if (point.spec.symmetric) {
@@ -112,7 +113,8 @@ std::vector<float> by_class(const ChannelFactors& factors, const Graph& graph,
 
 /// What the equalized network would show of a value, as far as its extremes and means go, whose
 /// channels are divided by these factors.
-void divide(std::span<const float> factors, Summary& values, ChannelSummary& channels) {
+void divide(std::span<const float> factors, TensorStatistics& values,
+            ChannelStatistics& channels) {
   std::vector<float> lows = channels.lows();
   std::vector<float> highs = channels.highs();
   const std::vector<double> means = channels.means();
@@ -126,28 +128,28 @@ void divide(std::span<const float> factors, Summary& values, ChannelSummary& cha
   values = {};
   values.observe(std::array{*std::min_element(lows.begin(), lows.end()),
                             *std::max_element(highs.begin(), highs.end())});
-  channels = ChannelSummary::of(channels.elements(), std::move(lows), std::move(highs),
-                                std::move(sums));
+  channels = ChannelStatistics::of(channels.elements(), std::move(lows), std::move(highs),
+                                   std::move(sums));
 }
 
-Statistics divided(Statistics seen, const ChannelFactors& factors, const Graph& graph,
+Statistics divided(Statistics observed, const ChannelFactors& factors, const Graph& graph,
                    const ChannelClasses& classes) {
   const std::vector<float> of_classes = by_class(factors, graph, classes);
-  for (auto& [name, channels] : seen.channels) {
+  for (auto& [name, channels] : observed.channels) {
     const auto own = classes.of(*graph.find_value(name));
     std::vector<float> of_channels;
     for (const auto& c : own) {
       of_channels.push_back(c ? of_classes[*c] : 1.0F);
     }
     if (!own.empty() && own.size() == channels.channels()) {
-      divide(of_channels, seen.values.at(name), channels);
+      divide(of_channels, observed.values.at(name), channels);
     }
   }
-  return seen;
+  return observed;
 }
 
 /// Factors between layers whose channels are axis 1.
-ChannelFactors spreading_factors(const VersionTrial& trial) {
+ChannelFactors cross_layer_factors(const VersionTrial& trial) {
   const SimulatedGraph plain = trial.simulate(trial.graph);
   const Settings settings(plain.source, trial.config, trial.target);
   const ChannelClasses classes(plain.source,
@@ -155,13 +157,13 @@ ChannelFactors spreading_factors(const VersionTrial& trial) {
   if (!has_free_channels(plain.source, classes)) {
     return {};
   }
-  Statistics seen = collect(plain, trial.data, trial.leading);
-  ChannelFactors factors = factors_for(plain, seen, classes);
+  Statistics observed = collect(plain, trial.data, trial.fitting);
+  ChannelFactors factors = factors_for(plain, observed, classes);
   if (factors.empty()) {
     return factors;
   }
   const SimulatedGraph equal = trial.simulate(equalize(trial.graph, factors));
-  const Statistics all = collect(plain, trial.data, trial.all(), std::move(seen));
+  const Statistics all = collect(plain, trial.data, trial.all(), std::move(observed));
   Statistics after_all = divided(all, factors, plain.source, classes);
   after_all.model = model_digest(equal.source);
   return trial.is_clearly_better({equal, after_all}, {plain, all}) ? factors : ChannelFactors{};
@@ -174,16 +176,18 @@ std::size_t in_runs(std::size_t samples, std::size_t batch) {
 
 }  // namespace
 
-ChannelFactors equalizing_factors(const Graph& whole, const Dataset& data, const Config& config,
-                                  const Target& target, std::span<const QuantPattern> patterns,
-                                  std::span<const CalibratorInfo> calibrators,
-                                  const CalibrateOptions& options) {
+ChannelFactors equalization_factors(const Graph& whole, const Dataset& data,
+                                    const Config& config, const Target& target,
+                                    std::span<const QuantPattern> patterns,
+                                    std::span<const CalibratorInfo> calibrators,
+                                    const CalibrateOptions& options) {
   const Feed feed(whole, data, options.samples);
-  const std::size_t leading = in_runs(kLeading, feed.batch());
-  if (feed.samples() < leading + in_runs(kJudging / 2, feed.batch())) {
+  const std::size_t fitting = in_runs(kFittingSamples, feed.batch());
+  if (feed.samples() < fitting + in_runs(kHoldoutSamples / 2, feed.batch())) {
     return {};
   }
-  const std::size_t end = std::min(feed.samples(), leading + in_runs(kJudging, feed.batch()));
+  const std::size_t end =
+      std::min(feed.samples(), fitting + in_runs(kHoldoutSamples, feed.batch()));
   const Graph scored = up_to_scores(whole);
   VersionTrial trial{.reference = scored,
                      .graph = scored,
@@ -192,11 +196,11 @@ ChannelFactors equalizing_factors(const Graph& whole, const Dataset& data, const
                      .target = target,
                      .patterns = patterns,
                      .calibrators = calibrators,
-                     .leading = {.threads = options.threads, .samples = leading},
-                     .judging = {.threads = options.threads, .samples = end, .first = leading}};
-  ChannelFactors factors = spreading_factors(trial);
+                     .fitting = {.threads = options.threads, .samples = fitting},
+                     .holdout = {.threads = options.threads, .samples = end, .first = fitting}};
+  ChannelFactors factors = cross_layer_factors(trial);
   trial.graph = equalize(std::move(trial.graph), factors);
-  factors.merge(migrating_factors(trial));
+  factors.merge(find_smoothquant_factors(trial));
   return factors;
 }
 

@@ -15,8 +15,8 @@ constexpr double kClearlyLess = 0.8;
 
 class WholeRange final : public Calibrator {
  public:
-  Range choose(const Summary& seen, const QuantSpec&) const override {
-    return {seen.low(), seen.high()};
+  Range choose(const TensorStatistics& observed, const QuantSpec&) const override {
+    return {observed.low(), observed.high()};
   }
 };
 
@@ -44,7 +44,7 @@ double typical(std::span<const double> errors) {
 class Network {
  public:
   Network(const SimulatedGraph& simulated, const QuantTable& table)
-      : Network(switchable(simulated, table), table) {}
+      : Network(fake_quantized_graph(simulated, table), table) {}
 
   /// The typical error of all runs up to that one; asked for more and more of them.
   double error(const Trial& trial, std::size_t end) {
@@ -54,10 +54,10 @@ class Network {
   }
 
  private:
-  Network(const SwitchableGraph& switchable, const QuantTable& table)
-      : executable_(switchable.graph) {
-    for (const std::string& point : switchable.points) {
-      setting_.push_back(switch_on(table.at(point).params));
+  Network(const FakeQuantizedGraph& fake_quantized_graph, const QuantTable& table)
+      : executable_(fake_quantized_graph.graph) {
+    for (const std::string& point : fake_quantized_graph.points) {
+      setting_.push_back(enabled_point(table.at(point).params));
     }
   }
 
@@ -69,8 +69,8 @@ class Network {
 }  // namespace
 
 CalibrateOptions VersionTrial::all() const {
-  CalibrateOptions result = judging;
-  result.first = leading.first;
+  CalibrateOptions result = holdout;
+  result.first = fitting.first;
   return result;
 }
 
@@ -81,10 +81,10 @@ SimulatedGraph VersionTrial::simulate(const Graph& version) const {
 bool VersionTrial::is_clearly_better(const Version& changed, const Version& plain) const {
   const std::vector<CalibratorInfo> quick = that_keep_everything(calibrators);
   const auto network = [&](const Version& version) {
-    return Network(version.simulated,
-                   choose(version.simulated, version.seen, quick, nullptr, leading.threads));
+    return Network(version.simulated, choose(version.simulated, version.observed, quick,
+                                             nullptr, fitting.threads));
   };
-  const Trial trial(reference, data, judging);
+  const Trial trial(reference, data, holdout);
   Network before = network(plain);
   Network after = network(changed);
   // Where the first half of the samples speaks against it, the rest is not asked.

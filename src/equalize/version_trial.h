@@ -11,8 +11,8 @@
 
 namespace tare {
 
-/// Finds out which version of a float graph is easier to quantize. What is done to it comes of
-/// other samples than those that judge it: ranges that few samples show look too good on these.
+/// Finds out which version of a float graph is easier to quantize, on holdout samples: ranges
+/// observed on few samples look too good on these.
 struct VersionTrial {
   Graph reference;  ///< what errors are counted against
   Graph graph;      ///< which computes the same
@@ -21,15 +21,15 @@ struct VersionTrial {
   const Target& target;
   std::span<const QuantPattern> patterns;
   std::span<const CalibratorInfo> calibrators;
-  CalibrateOptions leading;  ///< the samples that versions are made by
-  CalibrateOptions judging;  ///< those behind them
+  CalibrateOptions fitting;  ///< the samples that factors are fitted to
+  CalibrateOptions holdout;  ///< the holdout samples behind them
   /// Both, by which versions are quantized, as they are in the end.
   CalibrateOptions all() const;
 
   /// A version, and what the samples showed of it.
   struct Version {
     const SimulatedGraph& simulated;
-    const Statistics& seen;
+    const Statistics& observed;
   };
 
   SimulatedGraph simulate(const Graph&) const;

@@ -145,7 +145,7 @@ Executable Executable::exchanged(const Graph& graph,
 }
 
 std::vector<Tensor> Executable::run(Workspace& workspace, std::span<const Tensor> inputs,
-                                    const Observer& observer) const {
+                                    const ValueCallback& callback) const {
   const Program& program = impl_->program;
   Workspace::Impl& memory = *workspace.impl_;
   check(&memory.program == &program, "a workspace was used with another executable");
@@ -154,20 +154,20 @@ std::vector<Tensor> Executable::run(Workspace& workspace, std::span<const Tensor
 
   const auto show = [&](const std::vector<Shown>& list) {
     for (const Shown& shown : list) {
-      observer(shown.index,
+      callback(shown.index,
                {&shown.type, memory.read(shown.place, inputs), shown.channels_last});
     }
   };
   for (const auto& use : memory.input_uses) {
     memory.calls[use.step].inputs[use.operand] = inputs[use.input].data();
   }
-  if (observer) {
+  if (callback) {
     show(program.shown_first);
   }
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     const Workspace::Impl::Call& call = memory.calls[i];
     run_step(program.steps[i], {call.inputs, call.outputs, call.scratch, call.state.get()});
-    if (observer) {
+    if (callback) {
       show(program.steps[i].shown);
     }
   }

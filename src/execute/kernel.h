@@ -114,7 +114,7 @@ struct KernelInfo {
   std::function<std::unique_ptr<Kernel>(const KernelRequest&)> make;
   bool fuses_post_ops = false;
   /// The result is the first operand's bytes under another shape: nothing runs. `make` may be
-  /// empty, or judge types by returning any kernel.
+  /// empty, or decide about types by returning any kernel.
   bool alias = false;
   /// The first result may overwrite the first operand of the same size and layout.
   bool in_place = false;

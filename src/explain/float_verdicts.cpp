@@ -149,7 +149,7 @@ std::vector<Verdict> verdicts(const SimulatedGraph& simulated, const QuantTable&
     if (dynamic.contains(node.name)) {
       verdict.runs_as = node.op == "Conv" ? "ConvInteger" : "MatMulInteger";
     } else if (found == of_file.end()) {
-      verdict.runs_as = "part of its neighbour";
+      verdict.runs_as = "fused into its neighbour";
       verdict.is_part = true;
     } else {
       verdict = found->second;

@@ -311,7 +311,7 @@ class Linter {
                                  view_.quantize_after(operand) != nullptr;
       if (graph.type(operand).dtype == DType::kFloat32 && !is_activation &&
           view_.dequantized(operand) == nullptr) {
-        report(node, "everything with a form on integers is quantized",
+        report(node, "everything with an integer form is quantized",
                "operand '" + graph.name(operand) + "' is real");
       }
     }

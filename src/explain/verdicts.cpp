@@ -20,9 +20,9 @@ std::string quoted(const std::string& name) {
   return result.append(name).append("'");
 }
 
-class Judge {
+class KernelFinder {
  public:
-  Judge(const Graph& graph, const Target& target) : view_(graph), target_(target) {}
+  KernelFinder(const Graph& graph, const Target& target) : view_(graph), target_(target) {}
 
   std::vector<Verdict> run() const {
     const Graph& graph = view_.graph();
@@ -36,7 +36,7 @@ class Judge {
       verdict.node = layer_name(node.name);
       verdict.op = node.op;
       if (is_part(node)) {
-        verdict.runs_as = "part of its neighbour";
+        verdict.runs_as = "fused into its neighbour";
         verdict.is_part = true;
         continue;
       }
@@ -75,7 +75,7 @@ class Judge {
   /// Such a node has no conversions of its own, or none any more.
   bool acts_on_storage(const Node& node) const {
     const Graph& graph = view_.graph();
-    return halves_away_from(node.attributes).has_value() ||
+    return tie_breaking_point(node.attributes).has_value() ||
            (!node.inputs.empty() && node.inputs[0] && graph.type(node.inputs[0]).quant &&
             graph.type(node.outputs[0]).quant);
   }
@@ -95,14 +95,14 @@ class Judge {
       return {"the target has no integer kernel for it", node.op};
     }
     if (!is_product(node) && find_affine_op(graph, node) == nullptr) {
-      return {"it has no form on integers", node.op};
+      return {"it has no integer form", node.op};
     }
     if (acts_on_storage(node)) {
       return {};
     }
     if (const int block = weight_block(node); block != 0) {
       return {"its weights are in blocks of " + std::to_string(block) +
-              ", which only floats add up"};
+              ", whose products are added up in float"};
     }
     for (const ValueId operand : view_.data_operands(node)) {
       if (view_.dequantized(operand) == nullptr) {
@@ -110,7 +110,7 @@ class Judge {
       }
     }
     if (graph.opset < first_opset_of(node.op)) {
-      return {"the file spells it with several operators, which are float", node.op};
+      return {"the file writes it as several float operators", node.op};
     }
     if (const auto wide = wide_storage(node); wide && !takes(*wide, row)) {
       return {row != nullptr ? "the target computes on 16-bit values in float"
@@ -155,7 +155,7 @@ class Judge {
     constexpr std::size_t kBias = 2;
     const QuantParams* weight = view_.dequantized(node.inputs[1]);
     if (weight->bits > 0 && !target_.packs_weights) {
-      return {"its weights have 4 bits in the file, which the target makes floats of"};
+      return {"its weights have 4 bits in the file, which the target dequantizes"};
     }
     const bool has_bias = node.inputs.size() > kBias && node.inputs[kBias];
     if (has_bias && !target_.float_bias && view_.dequantized(node.inputs[kBias]) == nullptr) {
@@ -169,7 +169,7 @@ class Judge {
   }
 
   Obstacle read_as_real(const Node& node) const {
-    return {"its result is read as real values",
+    return {"its result is read in float",
             quoted(layer_name(view_.graph().name(node.outputs[0])))};
   }
 
@@ -222,7 +222,7 @@ class Judge {
 }  // namespace
 
 std::vector<Verdict> verdicts(const Graph& qdq, const Target& target) {
-  return Judge(from_qdq(qdq), target).run();
+  return KernelFinder(from_qdq(qdq), target).run();
 }
 
 }  // namespace tare

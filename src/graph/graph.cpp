@@ -146,7 +146,7 @@ NodeId Graph::add_node(std::string name, std::string op, std::vector<ValueId> in
             .inputs = std::move(inputs),
             .outputs = {},
             .attributes = std::move(attributes),
-            .took_over = {}};
+            .origins = {}};
   if (!node_names_.emplace(node.name, id).second) {
     throw Error(ErrorCode::kInvalidModel, "", "two nodes are named '" + node.name + "'");
   }
@@ -193,8 +193,8 @@ void Graph::set_attributes(NodeId id, Attributes attributes) {
   nodes_.at(id.index).node.attributes = std::move(attributes);
 }
 
-void Graph::set_took_over(NodeId id, std::vector<Origin> origins) {
-  nodes_.at(id.index).node.took_over = std::move(origins);
+void Graph::set_origins(NodeId id, std::vector<Origin> origins) {
+  nodes_.at(id.index).node.origins = std::move(origins);
 }
 
 void Graph::replace_uses(ValueId before, ValueId after) {

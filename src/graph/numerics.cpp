@@ -11,7 +11,7 @@ namespace tare {
 namespace {
 
 constexpr std::string_view kAttribute = "numerics";
-constexpr const char* kHalves = "halves_away_from";
+constexpr const char* kHalves = "tie_breaking_point";
 
 struct NamedNumerics {
   Numerics numerics;
@@ -83,7 +83,7 @@ void set_numerics(Attributes& attributes, Numerics numerics) {
   }
 }
 
-std::optional<std::int32_t> halves_away_from(const Attributes& attributes) {
+std::optional<std::int32_t> tie_breaking_point(const Attributes& attributes) {
   if (!attributes.has(kHalves)) {
     return std::nullopt;
   }
@@ -97,7 +97,7 @@ std::optional<std::int32_t> halves_away_from(const Attributes& attributes) {
   return static_cast<std::int32_t>(centre);
 }
 
-void set_halves_away_from(Attributes& attributes, std::optional<std::int32_t> centre) {
+void set_tie_breaking_point(Attributes& attributes, std::optional<std::int32_t> centre) {
   attributes.erase(kHalves);
   if (centre) {
     attributes.set(kHalves, std::int64_t{*centre});

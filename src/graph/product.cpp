@@ -155,7 +155,7 @@ WeightResults::WeightResults(const Node& node, const Shape& shape) {
   weights_ = static_cast<std::size_t>(element_count(shape)) / count_;
 }
 
-std::vector<SumRange> guaranteed_sums(const ProductOperands& operands) {
+std::vector<SumRange> worst_case_accumulators(const ProductOperands& operands) {
   const WeightResults results(*operands.node, operands.w->shape);
   const Reach x = reach(*operands.x->quant);
   std::vector<SumRange> sums;
@@ -182,8 +182,8 @@ std::vector<SumRange> guaranteed_sums(const ProductOperands& operands) {
   return sums;
 }
 
-std::vector<ProductSums> guaranteed_sums(const Graph& integer) {
-  std::vector<ProductSums> result;
+std::vector<AccumulatorRange> worst_case_accumulators(const Graph& integer) {
+  std::vector<AccumulatorRange> result;
   for (const NodeId id : integer.topological_order()) {
     const Node& node = integer.node(id);
     if (!is_integer_product(integer, node)) {
@@ -192,7 +192,7 @@ std::vector<ProductSums> guaranteed_sums(const Graph& integer) {
     const bool has_bias = node.inputs.size() > 2 && node.inputs[2];
     SumRange all;
     for (const SumRange& sum :
-         guaranteed_sums(ProductOperands{.node = &node,
+         worst_case_accumulators(ProductOperands{.node = &node,
          .x = &integer.type(node.inputs[0]),
          .w = &integer.type(node.inputs[1]),
          .weights = integer.constant(node.inputs[1]),

@@ -57,7 +57,7 @@ struct ProductOperands {
   const Tensor* bias = nullptr;     ///< int32; null where there is none
 };
 
-/// As tare::guaranteed_sums, for each result; one for all where weights are computed.
-std::vector<SumRange> guaranteed_sums(const ProductOperands&);
+/// As tare::worst_case_accumulators, for each result; one for all where weights are computed.
+std::vector<SumRange> worst_case_accumulators(const ProductOperands&);
 
 }  // namespace tare

@@ -74,7 +74,7 @@ Subgraph GraphCutter::cut(std::span<const ValueId> sources,
     }
     const NodeId copy = part.graph.add_node(node.name, node.op, std::move(inputs),
                                             std::move(outputs), node.attributes);
-    part.graph.set_took_over(copy, node.took_over);
+    part.graph.set_origins(copy, node.origins);
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       part.values.emplace(node.outputs[i], part.graph.node(copy).outputs[i]);
     }

@@ -96,7 +96,7 @@ void check_node(const Node& node, Faults& faults) try {
   }
   (void)accumulator(node.attributes);
   (void)numerics(node.attributes);
-  (void)halves_away_from(node.attributes);
+  (void)tie_breaking_point(node.attributes);
 } catch (const Error& error) {
   for (const Fault& fault : error.faults()) {
     faults.add("node '" + node.name + "'", fault.what, fault.expected);

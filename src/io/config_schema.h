@@ -45,10 +45,9 @@ std::vector<std::pair<std::string, Storage>> activation_types(const Values& valu
 template <class Visitor, class Values>
 void describe_values(Visitor& visit, Values& values, const KnownNames& known) {
   visit.key("storage", values.storage, one_of(activation_types(values)),
-            "integer type; by default as the target says. Not every target has those of 16 "
-            "bits");
+            "integer type; by default as the target says. Not every target has 16-bit types");
   visit.key("symmetric", values.symmetric, truth(),
-            "real 0 in the middle of the storage range");
+            "symmetric quantization: the zero point is the middle of the storage range");
   visit.key("power_of_two", values.power_of_two, truth(), "scales are powers of two");
   visit.key("granularity", values.granularity,
             one_of<Granularity>({{"per_tensor", Granularity::kPerTensor}}),
@@ -61,8 +60,8 @@ template <class Visitor, class Values>
 void describe_activations(Visitor& visit, Values& values, const KnownNames& known) {
   describe_values(visit, values, known);
   visit.key("dynamic", values.dynamic, truth(),
-            "ranges are seen while the network runs, of the operands of products with constant "
-            "weights; the rest stays in float");
+            "dynamic quantization: operands of products with constant weights get their range "
+            "while the network runs; the rest stays in float");
 }
 
 template <class Visitor, class Values>
@@ -70,12 +69,13 @@ void describe_weights(Visitor& visit, Values& values, const KnownNames& known) {
   visit.key("storage", values.storage, one_of(storage_types(values)),
             "integer type; by default as the target says");
   visit.key("symmetric", values.symmetric, truth(),
-            "real 0 in the middle of the storage range");
-  visit.key("narrow", values.narrow, truth(), "leave the lowest storage value out: [-127,127]");
-  visit.key("bits", values.bits, integer(2, 8), "of an integer that are used");
+            "symmetric quantization: the zero point is the middle of the storage range");
+  visit.key("narrow", values.narrow, truth(),
+            "narrow range: leave out the lowest storage value, [-127,127]");
+  visit.key("bits", values.bits, integer(2, 8), "number of bits");
   visit.key("block", values.block, integer(0, 65536),
-            "so many neighbours along the input channels of a matrix product with constant "
-            "weights share a scale, and the product runs in float; 0: none");
+            "block-wise quantization: so many neighbours along the input channels of a matrix "
+            "product share a scale, and the product runs in float; 0: off");
   visit.key("power_of_two", values.power_of_two, truth(), "scales are powers of two");
   visit.key("granularity", values.granularity,
             one_of<Granularity>(
@@ -90,23 +90,22 @@ template <class Visitor, class Methods>
 void describe_methods(Visitor& visit, Methods& methods) {
   visit.key("equalization", methods.equalization,
             one_of<bool>({{"auto", true}, {"none", false}}),
-            "spread channels over the range of their largest neighbour; auto: where that helps "
-            "and the schedule is sequential");
+            "cross-layer equalization and SmoothQuant; auto: where they help and the schedule "
+            "is sequential");
   visit.key("bias_correction", methods.bias_correction, truth(),
-            "let biases undo the mean error of rounded weights");
+            "bias correction: compensate for the mean error of rounded weights");
   visit.key("rounding", methods.rounding,
             one_of<Rounding>({{"auto", Rounding::kAuto}, {"nearest", Rounding::kNearest}}),
-            "how weights become integers; auto: for the least error of their layer's results "
-            "on the data where the schedule is sequential, else the nearest");
+            "how weights are rounded; auto: by GPTQ, for the least error of their layer's "
+            "results, where the schedule is sequential, else to nearest");
 }
 
 /// What an entry of `layers:` says of the nodes that it matches.
 template <class Visitor>
 void describe_exception(Visitor& visit, LayerRule& rule, const KnownNames& known) {
-  visit.key(
-      "keep_float", rule.keep_float, truth(),
-      "do not quantize these nodes; false, or a 'storage' or 'bits' of the entry, quantizes "
-      "them whatever that costs");
+  visit.key("keep_float", rule.keep_float, truth(),
+            "keep these nodes in float; false, or a 'storage' or 'bits' in the entry, "
+            "quantizes them whatever that costs");
   visit.section(
       "activations",
       "as above, for what these nodes compute, behind a Relu or Clip that is fused with them",
@@ -124,20 +123,21 @@ void describe(Visitor& visit, LayerRule& rule, const KnownNames& known) {
   visit.place(rule.where);
   visit.section(
       "match",
-      "which nodes; all conditions must hold. What preparing made part of another node, such "
-      "as a BatchNormalization, stands for that one",
+      "which nodes; all conditions must hold. An operator that was fused into another, such as "
+      "a BatchNormalization, stands for that one",
       [&](auto& match) {
         match.key("op", rule.op, any_text(), "operator type, such as Conv");
         match.key("name", rule.name, any_text(),
                   "node name; * is any run of characters, ? any one");
-        match.key("pattern", rule.pattern, pattern_text(),
-                  "part of what looks like this once prepared, such as MatMul(Softmax, any)");
+        match.key(
+            "pattern", rule.pattern, pattern_text(),
+            "part of such a subgraph of the prepared model, for example MatMul(Softmax, any)");
       });
   visit.require(!rule.op.empty() || !rule.name.empty() || !rule.pattern.empty(),
                 "an entry of 'layers' matches nothing",
                 "'match' with 'op', 'name' or 'pattern'");
   visit.key("if_present", rule.if_present, truth(),
-            "it is no error where no node matches, as for configurations of several models");
+            "it is no error if nothing matches, as in configurations for several models");
   describe_exception(visit, rule, known);
 }
 
@@ -145,7 +145,7 @@ template <class Visitor>
 void describe(Visitor& visit, Config& config, const KnownNames& known) {
   visit.key("version", config.version, integer(1, 1), "version of this format");
   visit.key("target", config.target, known_name("target", known.targets),
-            "the engine that shall run the result");
+            "target engine, which is going to run the result");
   visit.key("objective", config.objective,
             one_of<std::optional<Objective>>({{"auto", {}},
                                               {"latency", Objective::kLatency},
@@ -155,7 +155,7 @@ void describe(Visitor& visit, Config& config, const KnownNames& known) {
             "layer with weights and what is looked up in tables; auto: as the target says");
   visit.key("fallback", config.may_fall_back,
             one_of<bool>({{"allow", true}, {"forbid", false}}),
-            "what cannot be quantized stays in float, or is an error that names all of it");
+            "whether operators that cannot be quantized stay in float or are an error");
   visit.section(
       "activations", "values computed from the inputs",
       [&](auto& inner) { describe_activations(inner, config.activations, known); }, "dynamic");
@@ -163,71 +163,69 @@ void describe(Visitor& visit, Config& config, const KnownNames& known) {
     describe_weights(inner, config.weights, known);
     inner.key("packed", config.packs_weights,
               one_of<std::optional<bool>>({{"auto", {}}, {"true", true}, {"false", false}}),
-              "files hold two weights of up to 4 bits in each byte, in the form "
-              "qdq; auto: those in blocks, and others as the target says");
+              "store two weights of up to 4 bits in each byte, in the form qdq; auto: weights "
+              "in blocks, and others as the target says");
   });
   visit.section("calibration", "how the data is used", [&](auto& inner) {
     inner.key("schedule", config.schedule,
               one_of<std::optional<Schedule>>({{"auto", {}},
                                                {"sequential", Schedule::kSequential},
                                                {"independent", Schedule::kIndependent}}),
-              "ranges from values with the error of the layers before, or from the float "
-              "network in one pass; auto: sequential unless the effort is fast");
+              "layer by layer, each with the quantization error of those before it, or all "
+              "from one pass of the float network; auto: sequential unless the effort is fast");
     inner.key("memory", config.memory, byte_size(),
-              "of values that wait for later layers, what may stay in memory; the rest waits "
-              "in a temporary file. Networks may take as much, too");
+              "memory of the activation cache, whose rest is in a temporary file; networks may "
+              "take as much");
     inner.key("samples", config.samples, count_or_all(), "how many samples to use");
   });
-  visit.section("accuracy", "what is done against the loss", [&](auto& inner) {
+  visit.section("accuracy", "methods that reduce the error", [&](auto& inner) {
     inner.key(
         "effort", config.effort,
         one_of<Effort>(
             {{"fast", Effort::kFast}, {"default", Effort::kDefault}, {"best", Effort::kBest}}),
-        "how much time it is worth");
-    inner.key(
-        "slowdown", config.slowdown, share_or_auto(),
-        "how much longer the network may take with layers in float that lose most: 0.01 is "
-        "1 %; auto: 0, 0.01 or 0.1 by effort");
+        "how much time to spend on accuracy");
+    inner.key("slowdown", config.slowdown, share_or_auto(),
+              "how much slower the network may be for keeping its most sensitive layers in "
+              "float: 0.01 is 1 %; auto: 0, 0.01 or 0.1 by effort");
     describe_methods(inner, config);
   });
   visit.section("requantize", "how the integer graph rescales", [&](auto& inner) {
     using enum RequantizeRounding;
-    inner.key(
-        "rounding", config.requantize.rounding,
-        one_of<RequantizeRounding>({{"half_even", kHalfEven},
-                                    {"upward", kUpward},
-                                    {"to_nearest", kToNearest},
-                                    {"tflite_double", kTfliteDouble},
-                                    {"tflite_single", kTfliteSingle},
-                                    {"shift", kShift}}),
-        "where halves go: as in ONNX, in TVM (two kinds), in TensorFlow Lite (two kinds), "
-        "or by shifts alone");
-    inner.key(
-        "arithmetic", config.requantize.arithmetic,
-        one_of<std::optional<RequantizeArithmetic>>(
-            {{"auto", {}},
-             {"float", RequantizeArithmetic::kFloat},
-             {"fixed_point", RequantizeArithmetic::kFixedPoint}}),
-        "float32, or int32 products in int64; auto: fixed point unless halves go to even");
+    inner.key("rounding", config.requantize.rounding,
+              one_of<RequantizeRounding>({{"half_even", kHalfEven},
+                                          {"upward", kUpward},
+                                          {"to_nearest", kToNearest},
+                                          {"tflite_double", kTfliteDouble},
+                                          {"tflite_single", kTfliteSingle},
+                                          {"shift", kShift}}),
+              "how ties are rounded: as in ONNX, in TVM (two kinds), in TensorFlow Lite (two "
+              "kinds), or by shifts alone");
+    inner.key("arithmetic", config.requantize.arithmetic,
+              one_of<std::optional<RequantizeArithmetic>>(
+                  {{"auto", {}},
+                   {"float", RequantizeArithmetic::kFloat},
+                   {"fixed_point", RequantizeArithmetic::kFixedPoint}}),
+              "float32, or int32 products in int64; auto: fixed point unless ties are rounded "
+              "to even");
   });
-  visit.section("accumulator", "in what sums of products are added up", [&](auto& inner) {
+  visit.section("accumulator", "the accumulator of sums of products", [&](auto& inner) {
     inner.key("bits", config.accumulator.bits, integer(8, 32),
-              "its width; files for engines cannot say it, these take 32");
+              "its width; ONNX files cannot express it, engines take 32");
     inner.key("overflow", config.accumulator.overflow,
               one_of<Overflow>({{"saturate", Overflow::kSaturate}, {"wrap", Overflow::kWrap}}),
-              "what becomes of a sum that does not fit");
+              "what happens to a sum that does not fit");
     inner.key("avoid_overflow", config.avoid_overflow, truth(),
-              "widen weight scales until no sum can leave it, whatever the input");
+              "widen weight scales until no input can make a sum overflow");
   });
   visit.numbers("dims", config.dims, integer(1),
                 "extent of each symbolic dimension of the model");
   visit.texts("plugins", config.plugins,
               "shared objects with calibrators or metrics of your own; they run code, so that "
               "those of a file need '--allow-plugins'");
-  visit.list(
-      "layers", config.layers,
-      "exceptions; those that match one node are merged key by key, and the later ones win",
-      [&](auto& entry, LayerRule& rule) { describe(entry, rule, known); });
+  visit.list("layers", config.layers,
+             "rules for single layers; all that match a node are merged key by key, and later "
+             "ones win",
+             [&](auto& entry, LayerRule& rule) { describe(entry, rule, known); });
 }
 
 template <class Visitor>
@@ -276,8 +274,8 @@ void describe(Visitor& visit, Target& target) {
   visit.list("operators", target.operators, "what runs on integers",
              [](auto& entry, TargetOperator& row) { describe(entry, row); });
   visit.key("merges_activations", target.merges_activations, truth(),
-            "Relu and Clip come before the rounding of what they read");
-  visit.key("float_bias", target.float_bias, truth(), "biases stay real");
+            "Relu and Clip are fused into what computes their operand");
+  visit.key("float_bias", target.float_bias, truth(), "biases stay in float");
   visit.key("channels_last", target.channels_last, truth(),
             "images that float convolutions computed are quantized with channels last");
   visit.key("pads_storage", target.pads_storage, truth(),

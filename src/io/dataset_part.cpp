@@ -103,11 +103,11 @@ std::vector<std::size_t> spread(std::size_t size, std::size_t count) {
 
 }  // namespace
 
-std::unique_ptr<Dataset> spread_over(const Dataset& whole, std::size_t count) {
+std::unique_ptr<Dataset> evenly_spaced(const Dataset& whole, std::size_t count) {
   return std::make_unique<ChosenSamples>(whole, spread(whole.size(), count));
 }
 
-std::unique_ptr<Dataset> without_spread(const Dataset& whole, std::size_t count) {
+std::unique_ptr<Dataset> without_evenly_spaced(const Dataset& whole, std::size_t count) {
   const std::vector<std::size_t> taken = spread(whole.size(), count);
   std::vector<std::size_t> all(whole.size());
   std::iota(all.begin(), all.end(), std::size_t{0});

@@ -8,7 +8,7 @@ namespace {
 
 /// Products of real values as they are here, whatever the target does with what they read.
 Graph with_own_floats(Graph onnx, const Target& target) {
-  return target.rounds_float_weights ? with_spread_scales(with_real_operands(std::move(onnx)))
+  return target.rounds_float_weights ? with_repeated_scales(with_real_operands(std::move(onnx)))
                                      : onnx;
 }
 

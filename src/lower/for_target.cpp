@@ -72,11 +72,11 @@ class StorageMover {
   void move_halves() {
     for (const NodeId id : graph_.nodes()) {
       Attributes attributes = graph_.node(id).attributes;
-      if (const auto centre = halves_away_from(attributes)) {
+      if (const auto centre = tie_breaking_point(attributes)) {
         const ValueId operand = graph_.node(id).inputs[0];
         const DType wanted = wanted_storage(operand);
         if (wanted != graph_.type(operand).dtype) {
-          set_halves_away_from(attributes, *centre + distance_to(wanted));
+          set_tie_breaking_point(attributes, *centre + distance_to(wanted));
           graph_.set_attributes(id, attributes);
         }
       }
@@ -174,7 +174,7 @@ Graph for_target(Graph integer, const Target& target) {
   if (!target.averages_in_float) {
     for (const NodeId id : integer.nodes()) {
       Attributes attributes = integer.node(id).attributes;
-      set_halves_away_from(attributes, std::nullopt);
+      set_tie_breaking_point(attributes, std::nullopt);
       integer.set_attributes(id, attributes);
     }
   }

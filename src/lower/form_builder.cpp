@@ -33,7 +33,7 @@ bool is_accumulator(const TensorType& type) {
 Attributes FormBuilder::plain(Attributes attributes) {
   set_accumulator(attributes, {});
   set_numerics(attributes, Numerics::kOnnxRuntime);
-  set_halves_away_from(attributes, std::nullopt);
+  set_tie_breaking_point(attributes, std::nullopt);
   return attributes;
 }
 

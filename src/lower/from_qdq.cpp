@@ -22,7 +22,7 @@ bool all_equal(const auto& values) {
   return std::adjacent_find(values.begin(), values.end(), std::not_equal_to()) == values.end();
 }
 
-/// Channels that all have the same parameters, see with_spread_scales().
+/// Channels that all have the same parameters, see with_repeated_scales().
 void unite_channels(QuantParams& params) {
   if (!params.scale.empty() && all_equal(params.scale) && all_equal(params.zero_point)) {
     params.scale.resize(1);
@@ -64,7 +64,7 @@ class QdqReader {
     bool changed = false;
     for (const NodeId id : graph_.nodes()) {
       const Node& node = graph_.node(id);
-      const auto centre = halves_away_from(node.attributes);
+      const auto centre = tie_breaking_point(node.attributes);
       if (centre && !graph_.type(node.inputs[0]).quant) {
         const DType storage = graph_.type(node.inputs[0]).dtype;
         changed =

@@ -73,7 +73,7 @@ std::optional<NodeId> rounding_of(const Graph& graph, ValueId average) {
 }  // namespace
 
 std::optional<std::int32_t> spelled_centre(const Node& node) {
-  const auto centre = halves_away_from(node.attributes);
+  const auto centre = tie_breaking_point(node.attributes);
   return centre && has_few_taps(node) ? centre : std::nullopt;
 }
 
@@ -102,7 +102,7 @@ Graph read_integer_averages(Graph graph) {
       continue;
     }
     Attributes attributes = average.attributes;
-    set_halves_away_from(attributes, centre);
+    set_tie_breaking_point(attributes, centre);
     replace_node(graph, stored, "AveragePool", {storage}, attributes);
   }
   graph.erase_unused();

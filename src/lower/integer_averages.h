@@ -27,7 +27,7 @@ QuantParams as_integers(DType storage, std::int32_t centre);
 QuantParams as_averages(DType storage, std::int32_t centre);
 
 /// A graph of QuantizeLinear and DequantizeLinear where an AveragePool between these is one of
-/// storage values that says `halves_away_from`.
+/// storage values that says `tie_breaking_point`.
 Graph read_integer_averages(Graph);
 
 }  // namespace tare

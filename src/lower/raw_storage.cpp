@@ -45,7 +45,7 @@ bool moves_raw(const Graph& graph, const Node& node, const QuantParams& params) 
     }
     return !params.per_axis();
   }
-  if (halves_away_from(node.attributes)) {
+  if (tie_breaking_point(node.attributes)) {
     return !params.per_axis();
   }
   const AffineOp* row = find_affine_op(graph, node);

@@ -19,10 +19,10 @@ bool moves(const Graph& graph, NodeId id) {
 /// not. In a file that one has the parameters.
 bool has_neighbour(const Graph& graph, NodeId average) {
   const Node& node = graph.node(average);
-  std::set<ValueId> seen{node.inputs[0], node.outputs[0]};
-  std::vector<ValueId> open(seen.begin(), seen.end());
+  std::set<ValueId> visited{node.inputs[0], node.outputs[0]};
+  std::vector<ValueId> open(visited.begin(), visited.end());
   const auto visit = [&](ValueId value) {
-    if (seen.insert(value).second) {
+    if (visited.insert(value).second) {
       open.push_back(value);
     }
   };
@@ -63,7 +63,7 @@ bool may_average_integers(const Graph& graph, const Node& node) {
 void average_integers(Graph& graph, NodeId id) {
   Attributes attributes = graph.node(id).attributes;
   set_numerics(attributes, Numerics::kOnnxRuntime);
-  set_halves_away_from(attributes, halves_away_from(attributes).value_or(0));
+  set_tie_breaking_point(attributes, tie_breaking_point(attributes).value_or(0));
   graph.set_attributes(id, attributes);
 }
 

@@ -74,7 +74,7 @@ std::vector<ValueId> GraphBuilder::emit(Draft draft) {
                       std::move(results), std::move(draft.attributes));
   const Node& node = graph_.node(id);
   if (!origin_.op.empty() && origin_ != Origin{node.name, node.op}) {
-    graph_.set_took_over(id, {origin_});
+    graph_.set_origins(id, {origin_});
   }
   remember(node);
   return node.outputs;

@@ -49,7 +49,7 @@ class History {
     taken_[taker].push_back(id);
     if (!origins_.contains(id)) {
       std::vector<Origin> origins{{node.name, node.op}};
-      origins.insert(origins.end(), node.took_over.begin(), node.took_over.end());
+      origins.insert(origins.end(), node.origins.begin(), node.origins.end());
       origins_.emplace(id, std::move(origins));
     }
   }
@@ -57,24 +57,24 @@ class History {
   void write_into(Graph& graph) const {
     for (const auto& [taker, taken] : taken_) {
       if (graph.alive(taker)) {
-        graph.set_took_over(taker, collected(graph.node(taker), taken));
+        graph.set_origins(taker, collected(graph.node(taker), taken));
       }
     }
   }
 
  private:
   std::vector<Origin> collected(const Node& node, const std::vector<NodeId>& taken) const {
-    std::vector<Origin> result = node.took_over;
+    std::vector<Origin> result = node.origins;
     std::set<std::pair<std::string, std::string>> known{{node.name, node.op}};
     for (const Origin& origin : result) {
       known.emplace(origin.name, origin.op);
     }
-    std::set<NodeId> seen;
+    std::set<NodeId> visited;
     std::vector<NodeId> open(taken.rbegin(), taken.rend());
     while (!open.empty()) {
       const NodeId id = open.back();
       open.pop_back();
-      if (!seen.insert(id).second) {
+      if (!visited.insert(id).second) {
         continue;
       }
       for (const Origin& origin : origins_.at(id)) {

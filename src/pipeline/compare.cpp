@@ -15,12 +15,13 @@ namespace {
 /// the first samples.
 constexpr std::size_t kSamplesOfSums = 16;
 
-/// seen_sums() of the first samples; nothing for factors of more than 8 bits.
-std::vector<ProductSums> sums_of_first(const Graph& integer, const Dataset& data,
-                                       const CompareOptions& options) {
+/// observed_accumulators() of the first samples; nothing for factors of more than 8 bits.
+std::vector<AccumulatorRange> sums_of_first(const Graph& integer, const Dataset& data,
+                                            const CompareOptions& options) {
   const std::size_t available = options.samples == 0 ? data.size() : options.samples;
   try {
-    return seen_sums(integer, data, options.threads, std::min(available, kSamplesOfSums));
+    return observed_accumulators(integer, data, options.threads,
+                                 std::min(available, kSamplesOfSums));
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kUnsupported) {
       throw;
@@ -32,7 +33,7 @@ std::vector<ProductSums> sums_of_first(const Graph& integer, const Dataset& data
 Report compare(const Graph& prepared, const Graph& equalized, const Graph& integer,
                const ChannelFactors& factors, const Dataset& data, const Target& target,
                CompareFacts facts, const Toolkit& toolkit, const CompareOptions& options) {
-  std::vector<ProductSums> sums;
+  std::vector<AccumulatorRange> sums;
   if (!options.brief) {
     sums = sums_of_first(integer, data, options);
     facts.metrics = toolkit.metrics;

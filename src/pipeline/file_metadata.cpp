@@ -146,7 +146,7 @@ ChannelFactors read_factors(const std::filesystem::path& quantized) {
   return read_file_metadata(quantized).factors;
 }
 
-Config with_stated(Config config, const FileMetadata& stated) {
+Config with_metadata(Config config, const FileMetadata& stated) {
   if (config.requantize == RequantizeConfig{}) {
     config.requantize = {stated.requantize.rounding, stated.requantize.arithmetic};
   }
@@ -158,7 +158,7 @@ Config with_stated(Config config, const FileMetadata& stated) {
 
 Graph lower_quantized(Graph model, const FileMetadata& stated, const Config& config,
                       const Toolkit& toolkit) {
-  Graph integer = lower_quantized(std::move(model), with_stated(config, stated), toolkit);
+  Graph integer = lower_quantized(std::move(model), with_metadata(config, stated), toolkit);
   return stated.unnamed_points ? with_points(std::move(integer), *stated.unnamed_points)
                                : integer;
 }

@@ -54,8 +54,8 @@ void load_plugins(const std::vector<std::filesystem::path>& paths, Toolkit& tool
   for (const std::filesystem::path& path : paths) {
     void* const library = load(path);
     const bool calibrates = add(library, kCalibrator, "calibrator", path, toolkit.calibrators);
-    const bool judges = add(library, kMetric, "metric", path, toolkit.metrics);
-    if (!calibrates && !judges) {
+    const bool measures = add(library, kMetric, "metric", path, toolkit.metrics);
+    if (!calibrates && !measures) {
       throw fault(path, ErrorCode::kInvalidConfig,
                   "is no calibrator or metric for this version")
           .expected(std::string("a function ") + kCalibrator + " or " + kMetric)

@@ -34,7 +34,7 @@ QuantizeResult quantized(const Graph& model, const Dataset& data, const Config& 
   // What stays in float changes what the others compute with, so it is known before they are
   // decided.
   if (const double slowdown = slowdown_of(config); slowdown > 0) {
-    stages.keep_float(stages.best_within(data, options, slowdown).float_nodes);
+    stages.keep_float(stages.best_plan_within(data, options, slowdown).float_nodes);
     stages.simulate();
   }
   stages.calibrate(data, options);

@@ -4,20 +4,22 @@
 
 namespace tare {
 
-std::vector<Tradeoff> tradeoffs(const Graph& model, const Dataset& data, const Config& config,
-                                const Toolkit& toolkit, const CalibrateOptions& options,
-                                const MeasuredErrors& measured) {
+std::vector<MixedPrecisionPlan> mixed_precision_plans(const Graph& model, const Dataset& data,
+                                                      const Config& config,
+                                                      const Toolkit& toolkit,
+                                                      const CalibrateOptions& options,
+                                                      const MeasuredSensitivities& measured) {
   Stages stages(model, config, toolkit);
   stages.equalize(data, options);
   stages.simulate();
   // Slower than any network that stays float.
   constexpr double kAny = 1e6;
-  return stages.tradeoffs(data, options, kAny, measured);
+  return stages.mixed_precision_plans(data, options, kAny, measured);
 }
 
-Config sharing_out(Config config, const Tradeoff& way) {
+Config apply_plan(Config config, const MixedPrecisionPlan& plan) {
   config.slowdown = 0;
-  for (const std::string& node : way.float_nodes) {
+  for (const std::string& node : plan.float_nodes) {
     LayerRule rule;
     rule.name = node;
     rule.keep_float = true;

@@ -40,8 +40,8 @@ class Writer {
 
 Error damaged(const std::filesystem::path& path) {
   return Error(ErrorCode::kInvalidData, path.string(),
-               "is no checkpoint of a search, or damaged")
-      .hint("without it the search begins anew");
+               "is not a search checkpoint, or is damaged")
+      .hint("remove it to start the search anew");
 }
 
 class Reader {
@@ -83,25 +83,25 @@ class Reader {
   std::string_view text_;
 };
 
-void add(const Tradeoff& way, Writer& writer) {
-  writer.add(std::uint64_t{way.float_nodes.size()});
-  for (const std::string& node : way.float_nodes) {
+void add(const MixedPrecisionPlan& plan, Writer& writer) {
+  writer.add(std::uint64_t{plan.float_nodes.size()});
+  for (const std::string& node : plan.float_nodes) {
     writer.add(node);
   }
-  writer.add(way.nanoseconds);
-  writer.add(way.error);
-  writer.add(way.integer_share);
+  writer.add(plan.nanoseconds);
+  writer.add(plan.error);
+  writer.add(plan.integer_share);
 }
 
-Tradeoff read_way(Reader& reader) {
-  Tradeoff way;
+MixedPrecisionPlan read_plan(Reader& reader) {
+  MixedPrecisionPlan plan;
   for (std::size_t left = reader.count(); left > 0; --left) {
-    way.float_nodes.insert(reader.text());
+    plan.float_nodes.insert(reader.text());
   }
-  way.nanoseconds = reader.real();
-  way.error = reader.real();
-  way.integer_share = reader.real();
-  return way;
+  plan.nanoseconds = reader.real();
+  plan.error = reader.real();
+  plan.integer_share = reader.real();
+  return plan;
 }
 
 std::string text_of(const SearchCheckpoint& checkpoint) {
@@ -109,17 +109,17 @@ std::string text_of(const SearchCheckpoint& checkpoint) {
   writer.add(checkpoint.identity.model);
   writer.add(checkpoint.identity.data);
   writer.add(checkpoint.identity.configuration);
-  writer.add(std::uint64_t{checkpoint.point_errors.size()});
-  for (const auto& [point, error] : checkpoint.point_errors) {
+  writer.add(std::uint64_t{checkpoint.sensitivities.size()});
+  for (const auto& [point, error] : checkpoint.sensitivities) {
     writer.add(point);
     writer.add(error);
   }
-  writer.add(std::uint64_t{checkpoint.ways.size()});
-  for (const SearchedWay& searched : checkpoint.ways) {
-    add(searched.way, writer);
+  writer.add(std::uint64_t{checkpoint.plans.size()});
+  for (const SearchedPlan& searched : checkpoint.plans) {
+    add(searched.plan, writer);
     writer.add(searched.report);
   }
-  writer.add(std::uint64_t{checkpoint.written.value_or(checkpoint.ways.size())});
+  writer.add(std::uint64_t{checkpoint.written.value_or(checkpoint.plans.size())});
   writer.add(std::uint64_t{checkpoint.files.size()});
   for (const auto& [path, digest] : checkpoint.files) {
     writer.add(path);
@@ -145,18 +145,18 @@ SearchCheckpoint read(const std::filesystem::path& path, std::string_view body) 
   result.identity.configuration = reader.number();
   for (std::size_t left = reader.count(); left > 0; --left) {
     const std::string point = reader.text();
-    result.point_errors.emplace(point, reader.real());
+    result.sensitivities.emplace(point, reader.real());
   }
   for (std::size_t left = reader.count(); left > 0; --left) {
-    Tradeoff way = read_way(reader);
+    MixedPrecisionPlan plan = read_plan(reader);
     std::string report = reader.text();
     if (!report.empty()) {
       require_report(report, path);
     }
-    result.ways.push_back({std::move(way), std::move(report)});
+    result.plans.push_back({std::move(plan), std::move(report)});
   }
   const std::uint64_t written = reader.number();
-  if (written < result.ways.size()) {
+  if (written < result.plans.size()) {
     result.written = written;
   }
   for (std::size_t left = reader.count(); left > 0; --left) {
@@ -181,9 +181,7 @@ void require(const SearchIdentity& found, const SearchIdentity& expected,
   }
   if (!others.empty()) {
     throw Error(ErrorCode::kInvalidData, path.string(), "is of a search with " + others)
-        .hint(
-            "the command that was interrupted goes on from it; without it the search begins "
-            "anew");
+        .hint("the interrupted command resumes from it; remove it to start anew");
   }
 }
 

@@ -1,7 +1,7 @@
 #include "pipeline/stages.h"
 
-#include "tare/broken_numbers.h"
 #include "tare/error.h"
+#include "tare/invalid_constants.h"
 #include "tare/layer_rules.h"
 
 #include "calibrate/denormals.h"
@@ -17,9 +17,9 @@ void audit_rescaling(const Config& config, std::vector<Warning>& warnings) {
   if (config.requantize.mode() != RequantizeMode{}) {
     const Attributes words = to_attributes(config.requantize.mode());
     warnings.push_back({"requantize_of_file", "requantize.rounding",
-                        "operators of files cannot say '" + words.text("rounding") +
-                            "', their metadata does; engines that run them rescale in float32 "
-                            "and round halves to even, and so do reports"});
+                        "ONNX operators cannot express '" + words.text("rounding") +
+                            "', only the file's metadata can; engines that run the file "
+                            "rescale in float32 and round halves to even, and so do reports"});
   }
 }
 
@@ -31,11 +31,11 @@ void audit_accumulators(const Config& config, const Graph& integer,
     return;
   }
   warnings.push_back({"accumulator_of_file", "accumulator",
-                      "operators of files cannot say that sums have " +
+                      "ONNX operators cannot express accumulators of " +
                           std::to_string(config.accumulator.bits) +
-                          " bits, their metadata does; engines that run them add up in 32, and "
-                          "so do reports"});
-  for (const ProductSums& sums : guaranteed_sums(integer)) {
+                          " bits, only the file's metadata can; engines that run the file use "
+                          "32, and so do reports"});
+  for (const AccumulatorRange& sums : worst_case_accumulators(integer)) {
     if (config.avoid_overflow && !sums.range.fits(config.accumulator)) {
       warnings.push_back({"accumulator_overflow", "node '" + integer.node(sums.node).name + "'",
                           "may need " + std::to_string(sums.range.bits()) +
@@ -112,12 +112,12 @@ void check_fallback(const Config& config, const Graph& integer,
 
 void require_numbers(const Graph& graph) {
   Faults faults;
-  for (const Warning& broken : broken_numbers(graph)) {
+  for (const Warning& broken : invalid_constants(graph)) {
     faults.add(broken.where, broken.what);
   }
   if (!faults.empty()) {
     throw Error(ErrorCode::kInvalidModel, faults.all())
-        .hint("the float model has no sensible results either, as 'tare run' shows");
+        .hint("the float model does not compute sensible results either, see 'tare run'");
   }
 }
 
@@ -142,8 +142,8 @@ Stages::Stages(const Graph& model, const Config& config, const Toolkit& toolkit)
 void Stages::equalize(const Dataset& data, const CalibrateOptions& options) {
   if (schedule_of(config_) == Schedule::kSequential) {
     use(during("calibrating", [&] {
-      return equalizing_factors(result_.prepared, data, config_, target_, patterns_,
-                                toolkit_->calibrators, options);
+      return equalization_factors(result_.prepared, data, config_, target_, patterns_,
+                                  toolkit_->calibrators, options);
     }));
   }
 }
@@ -166,8 +166,8 @@ void Stages::simulate() {
   }
 }
 
-PointErrors Stages::errors(const Dataset& data, const CalibrateOptions& options,
-                           double slowdown, const MeasuredErrors& measured) const {
+Sensitivities Stages::errors(const Dataset& data, const CalibrateOptions& options,
+                             double slowdown, const MeasuredSensitivities& measured) const {
   const SimulatedGraph& simulated = result_.simulated;
   const auto points = affordable_points(simulated, config_, patterns_, slowdown);
   // Each point is tried alone, so it gets the parameters that suit the float network.
@@ -176,24 +176,26 @@ PointErrors Stages::errors(const Dataset& data, const CalibrateOptions& options,
   const std::size_t used = options.samples == 0 ? data.size() : options.samples;
   const SimulatedGraph scored =
       tare::simulate(up_to_scores(simulated.source), config_, target_, toolkit_->patterns);
-  return point_errors(scored, table, points, data,
-                      {.threads = options.threads, .samples = options.samples},
-                      tried_samples(used, points.size()), measured);
+  return sensitivities(scored, table, points, data,
+                       {.threads = options.threads, .samples = options.samples},
+                       tried_samples(used, points.size()), measured);
 }
 
-std::vector<Tradeoff> Stages::tradeoffs(const Dataset& data, const CalibrateOptions& options,
-                                        double slowdown, const MeasuredErrors& measured) const {
+std::vector<MixedPrecisionPlan> Stages::mixed_precision_plans(
+    const Dataset& data, const CalibrateOptions& options, double slowdown,
+    const MeasuredSensitivities& measured) const {
   return during("calibrating", [&] {
-    return best_tradeoffs(result_.simulated, config_, patterns_,
-                          errors(data, options, slowdown, measured), slowdown);
+    return pareto_plans(result_.simulated, config_, patterns_,
+                        errors(data, options, slowdown, measured), slowdown);
   });
 }
 
-Tradeoff Stages::best_within(const Dataset& data, const CalibrateOptions& options,
-                             double slowdown) const {
+MixedPrecisionPlan Stages::best_plan_within(const Dataset& data,
+                                            const CalibrateOptions& options,
+                                            double slowdown) const {
   return during("calibrating", [&] {
-    return tare::best_within(result_.simulated, config_, patterns_,
-                             errors(data, options, slowdown, {}), slowdown);
+    return tare::best_plan_within(result_.simulated, config_, patterns_,
+                                  errors(data, options, slowdown, {}), slowdown);
   });
 }
 

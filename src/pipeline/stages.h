@@ -52,17 +52,19 @@ class Stages {
   void calibrate(const Dataset&, const CalibrateOptions&);
 
   /// The ways to share what is simulated out that are at most that much slower.
-  std::vector<Tradeoff> tradeoffs(const Dataset&, const CalibrateOptions&, double slowdown,
-                                  const MeasuredErrors& = {}) const;
+  std::vector<MixedPrecisionPlan> mixed_precision_plans(
+      const Dataset&, const CalibrateOptions&, double slowdown,
+      const MeasuredSensitivities& = {}) const;
   /// Of such ways the one with the least error.
-  Tradeoff best_within(const Dataset&, const CalibrateOptions&, double slowdown) const;
+  MixedPrecisionPlan best_plan_within(const Dataset&, const CalibrateOptions&,
+                                      double slowdown) const;
 
   /// Lowers what was decided; once.
   QuantizeResult finish();
 
  private:
-  PointErrors errors(const Dataset&, const CalibrateOptions&, double slowdown,
-                     const MeasuredErrors&) const;
+  Sensitivities errors(const Dataset&, const CalibrateOptions&, double slowdown,
+                       const MeasuredSensitivities&) const;
 
   Config config_;
   const Toolkit* toolkit_;

@@ -50,7 +50,7 @@ class WordRows {
   std::span<std::uint64_t>::iterator next_;
 };
 
-void store_values(const std::map<std::string, Summary>& values, TensorFile& file) {
+void store_values(const std::map<std::string, TensorStatistics>& values, TensorFile& file) {
   std::vector<std::string> names;
   std::vector<float> extremes;
   std::vector<std::uint64_t> counts;
@@ -58,10 +58,10 @@ void store_values(const std::map<std::string, Summary>& values, TensorFile& file
   WordRows lows(values.size());
   WordRows highs(values.size());
   const auto rows = static_cast<std::int64_t>(values.size());
-  Tensor bins(DType::kUint64, {rows, static_cast<std::int64_t>(Summary::kBins)});
+  Tensor bins(DType::kUint64, {rows, static_cast<std::int64_t>(TensorStatistics::kBins)});
   auto row = bins.mutable_view<std::uint64_t>().begin();
-  for (const auto& [name, summary] : values) {
-    const Summary::Fields f = summary.fields();
+  for (const auto& [name, statistics] : values) {
+    const TensorStatistics::Fields f = statistics.fields();
     names.push_back(name);
     extremes.insert(extremes.end(), {f.low, f.high});
     counts.insert(counts.end(), {f.count, f.zeros, f.nan, f.infinite, f.samples});
@@ -69,7 +69,7 @@ void store_values(const std::map<std::string, Summary>& values, TensorFile& file
     highs.add(f.highs);
     exponents.push_back(f.exponent);
     std::copy(f.bins.begin(), f.bins.end(), row);
-    row += Summary::kBins;
+    row += TensorStatistics::kBins;
   }
   file.texts["values/name"] = names;
   file.tensors["values/extremes"] = Tensor::of<float>({rows, 2}, extremes);
@@ -80,22 +80,23 @@ void store_values(const std::map<std::string, Summary>& values, TensorFile& file
   file.tensors["values/bins"] = std::move(bins);
 }
 
-void store_channels(const std::map<std::string, ChannelSummary>& channels, TensorFile& file) {
+void store_channels(const std::map<std::string, ChannelStatistics>& channels,
+                    TensorFile& file) {
   std::vector<std::string> names;
   std::vector<std::uint64_t> counts;
   std::vector<std::uint64_t> elements;
   std::vector<float> lows;
   std::vector<float> highs;
-  for (const auto& [name, summary] : channels) {
+  for (const auto& [name, statistics] : channels) {
     names.push_back(name);
-    counts.push_back(summary.channels());
-    elements.push_back(summary.elements());
-    lows.insert(lows.end(), summary.lows().begin(), summary.lows().end());
-    highs.insert(highs.end(), summary.highs().begin(), summary.highs().end());
+    counts.push_back(statistics.channels());
+    elements.push_back(statistics.elements());
+    lows.insert(lows.end(), statistics.lows().begin(), statistics.lows().end());
+    highs.insert(highs.end(), statistics.highs().begin(), statistics.highs().end());
   }
   WordRows sums(lows.size());
-  for (const auto& [name, summary] : channels) {
-    for (const ExactSum& sum : summary.sums()) {
+  for (const auto& [name, statistics] : channels) {
+    for (const ExactSum& sum : statistics.sums()) {
       sums.add(sum);
     }
   }
@@ -196,7 +197,7 @@ std::map<std::string, Shape> restore_inputs(const Contents& contents) {
   return inputs;
 }
 
-std::map<std::string, Summary> restore_values(const Contents& contents) {
+std::map<std::string, TensorStatistics> restore_values(const Contents& contents) {
   const auto& names = contents.names("values/name");
   const std::size_t rows = names.size();
   const auto extremes = contents.rows<float>("values/extremes", rows, 2);
@@ -204,27 +205,27 @@ std::map<std::string, Summary> restore_values(const Contents& contents) {
   const auto lows = contents.sums("values/sum_of_lows", rows);
   const auto highs = contents.sums("values/sum_of_highs", rows);
   const auto exponents = contents.rows<std::int32_t>("values/bin_exponent", rows);
-  const auto bins = contents.rows<std::uint64_t>("values/bins", rows, Summary::kBins);
-  std::map<std::string, Summary> values;
+  const auto bins = contents.rows<std::uint64_t>("values/bins", rows, TensorStatistics::kBins);
+  std::map<std::string, TensorStatistics> values;
   for (std::size_t i = 0; i < rows; ++i) {
-    const auto own = bins.subspan(i * Summary::kBins, Summary::kBins);
+    const auto own = bins.subspan(i * TensorStatistics::kBins, TensorStatistics::kBins);
     const bool any = std::any_of(own.begin(), own.end(), [](auto bin) { return bin != 0; });
     const auto count = counts.subspan(i * 5, 5);
     try {
       values.emplace(
           names[i],
-          Summary::of({.low = extremes[2 * i],
-                       .high = extremes[2 * i + 1],
-                       .count = count[0],
-                       .zeros = count[1],
-                       .nan = count[2],
-                       .infinite = count[3],
-                       .samples = count[4],
-                       .lows = lows[i],
-                       .highs = highs[i],
-                       .exponent = exponents[i],
-                       .bins = any ? std::vector<std::uint64_t>(own.begin(), own.end())
-                                   : std::vector<std::uint64_t>{}}));
+          TensorStatistics::of({.low = extremes[2 * i],
+                                .high = extremes[2 * i + 1],
+                                .count = count[0],
+                                .zeros = count[1],
+                                .nan = count[2],
+                                .infinite = count[3],
+                                .samples = count[4],
+                                .lows = lows[i],
+                                .highs = highs[i],
+                                .exponent = exponents[i],
+                                .bins = any ? std::vector<std::uint64_t>(own.begin(), own.end())
+                                            : std::vector<std::uint64_t>{}}));
     } catch (Error& error) {
       error.at("value '" + names[i] + "'");
       throw;
@@ -233,7 +234,7 @@ std::map<std::string, Summary> restore_values(const Contents& contents) {
   return values;
 }
 
-std::map<std::string, ChannelSummary> restore_channels(const Contents& contents) {
+std::map<std::string, ChannelStatistics> restore_channels(const Contents& contents) {
   const auto& names = contents.names("channels/name");
   const auto counts = contents.rows<std::uint64_t>("channels/count", names.size());
   const auto elements = contents.rows<std::uint64_t>("channels/elements", names.size());
@@ -241,14 +242,14 @@ std::map<std::string, ChannelSummary> restore_channels(const Contents& contents)
   const auto lows = contents.rows<float>("channels/low", all);
   const auto highs = contents.rows<float>("channels/high", all);
   const std::vector<ExactSum> sums = contents.sums("channels/sum", all);
-  std::map<std::string, ChannelSummary> channels;
+  std::map<std::string, ChannelStatistics> channels;
   std::size_t first = 0;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto begin = static_cast<std::ptrdiff_t>(first);
     first += counts[i];
     const auto end = static_cast<std::ptrdiff_t>(first);
-    channels.emplace(names[i],
-                     ChannelSummary::of(elements[i], {lows.begin() + begin, lows.begin() + end},
+    channels.emplace(
+        names[i], ChannelStatistics::of(elements[i], {lows.begin() + begin, lows.begin() + end},
                                         {highs.begin() + begin, highs.begin() + end},
                                         {sums.begin() + begin, sums.begin() + end}));
   }

@@ -98,9 +98,9 @@ struct Entry {
 };
 
 /// Reads a file and holds it against the graph that it is for.
-class Judge {
+class TableReader {
  public:
-  explicit Judge(const SimulatedGraph& simulated)
+  explicit TableReader(const SimulatedGraph& simulated)
       : simulated_(simulated), bias_rows_(bias_rows(simulated)) {
     for (const QuantPoint& point : simulated.points) {
       names_.push_back(as_characters(point.name));
@@ -115,7 +115,7 @@ class Judge {
     }
     ConfigReader reader(root, faults_);
     read_header(reader, audit);
-    // Judged by factors() and float_nodes().
+    // Checked by factors() and float_nodes().
     std::map<std::string, std::vector<float>> factors;
     reader.values("equalization", factors, positive());
     std::vector<std::string> float_nodes;
@@ -230,8 +230,8 @@ class Judge {
     reader.values("zero_point", params.zero_point, integer(storage.low, storage.high));
     reader.key("calibrator", result.calibrator, any_text());
     reader.key("elements", result.elements, integer(0));
-    reader.values("seen", result.seen, range());
-    reader.values("chosen", result.chosen, range());
+    reader.values("seen", result.observed, range());
+    reader.values("chosen", result.calibrated, range());
     reader.key("clipped", result.clipped, shares());
     reader.values("widened_channels", result.widened_channels,
                   integer(0, std::numeric_limits<int>::max()));
@@ -429,7 +429,7 @@ std::set<std::string> TableFile::float_nodes(const Graph& prepared) const {
 
 QuantTable TableFile::table(const SimulatedGraph& simulated, CalibrationAudit* audit) const {
   CalibrationAudit own;
-  QuantTable table = Judge(simulated).read(*root_, own);
+  QuantTable table = TableReader(simulated).read(*root_, own);
   if (audit != nullptr) {
     *audit = std::move(own);
   }

@@ -64,12 +64,13 @@ std::set<std::string> with_dependents(const std::vector<std::string>& layers,
 }
 
 /// What its calibrator would choose from exact values.
-const RunnerUp* from_exact_values(const PointReport& point) {
+const AlternativeCalibrator* from_exact_values(const PointReport& point) {
   const auto found =
-      std::find_if(point.runners_up.begin(), point.runners_up.end(), [&](const RunnerUp& each) {
-        return point.calibrator.empty() || each.calibrator == point.calibrator;
-      });
-  return found == point.runners_up.end() ? nullptr : &*found;
+      std::find_if(point.alternatives.begin(), point.alternatives.end(),
+                   [&](const AlternativeCalibrator& each) {
+                     return point.calibrator.empty() || each.calibrator == point.calibrator;
+                   });
+  return found == point.alternatives.end() ? nullptr : &*found;
 }
 
 /// The change, and with it ranges behind it that were chosen for values that were far off:
@@ -80,7 +81,8 @@ std::vector<ProposedChange> with_ranges_behind(const ProposedChange& change,
   std::vector<ProposedChange> changes{change};
   const auto behind = with_dependents(change.keep_float, report);
   for (const PointReport& point : report.points) {
-    const RunnerUp* other = behind.contains(point.layer) ? from_exact_values(point) : nullptr;
+    const AlternativeCalibrator* other =
+        behind.contains(point.layer) ? from_exact_values(point) : nullptr;
     if (other != nullptr && point.error.mse && *point.error.mse > kFactor * other->error) {
       changes.push_back({.keep_float = {}, .point = point.name, .range = other->range});
     }
@@ -93,7 +95,7 @@ bool helps(const TriedChange& tried) {
 }
 
 void withdraw(Diagnosis& found) {
-  found.advice = "what would mend it was tried, and the results do not get better";
+  found.advice = "the change that should fix it was tried and does not help";
   found.yaml.clear();
   found.change = {};
 }

@@ -140,8 +140,8 @@ void add_parameters(const PointResult& result, Lines& lines) {
     lines.key("calibrator", yaml_scalar(result.calibrator));
   }
   lines.key("elements", number(result.elements));
-  lines.one_or_list("seen", result.seen);
-  lines.one_or_list("chosen", result.chosen);
+  lines.one_or_list("seen", result.observed);
+  lines.one_or_list("chosen", result.calibrated);
   if (result.clipped) {
     lines.key("clipped", pair(result.clipped->low, result.clipped->high));
   }
@@ -196,7 +196,8 @@ std::string text_of(const QuantizeResult& result) {
   for (const QuantPoint& point : simulated.points) {
     add_point(point, result.table.at(point.name), lines);
   }
-  return "# What stands for what. To use it: tare quantize MODEL --table FILE -o OUT.onnx\n" +
+  return "# Quantization parameters. To use them: tare quantize MODEL --table FILE -o "
+         "OUT.onnx\n" +
          lines.text();
 }
 

@@ -50,11 +50,11 @@ bool holds(double value, std::string_view comparison, double bound) {
 }
 
 /// Follows a path through a report, or through a prototype() of one.
-class Walker {
+class PathEvaluator {
  public:
   enum class Through { kReport, kPrototype };
 
-  explicit Walker(const std::string& text, Through through = Through::kReport)
+  explicit PathEvaluator(const std::string& text, Through through = Through::kReport)
       : text_(text), is_prototype_(through == Through::kPrototype) {}
 
   struct Found {
@@ -251,15 +251,15 @@ ReportCondition ReportCondition::negated() const {
 }
 
 void ReportCondition::check(const Report& known) const {
-  Walker walker(text_, Walker::Through::kPrototype);
-  (void)walker.values(Json::parse(report_json(prototype(known))), path_);
+  PathEvaluator evaluator(text_, PathEvaluator::Through::kPrototype);
+  (void)evaluator.values(Json::parse(report_json(prototype(known))), path_);
 }
 
 std::optional<std::string> ReportCondition::met_by(const std::string& report) const {
-  Walker walker(text_);
-  auto found = walker.values(Json::parse(report), path_);
+  PathEvaluator evaluator(text_);
+  auto found = evaluator.values(Json::parse(report), path_);
   if (over_ == Over::kOne && found.size() > 1) {
-    throw walker.fault("is about " + std::to_string(found.size()) + " numbers")
+    throw evaluator.fault("is about " + std::to_string(found.size()) + " numbers")
         .expected("min(...) or max(...) of them, or the name of one in brackets");
   }
   if (over_ != Over::kOne) {

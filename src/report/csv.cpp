@@ -82,10 +82,10 @@ void point_cells(const PointReport* point, Row& row) {
   const bool per_axis = point->params.per_axis();
   row.number(per_axis ? std::nullopt : std::optional<double>(point->params.scale[0]));
   row.number(per_axis ? std::nullopt : std::optional<double>(point->params.zero_point[0]));
-  row.number(point->seen.low);
-  row.number(point->seen.high);
-  row.number(point->chosen.low);
-  row.number(point->chosen.high);
+  row.number(point->observed.low);
+  row.number(point->observed.high);
+  row.number(point->calibrated.low);
+  row.number(point->calibrated.high);
   row.text(point->calibrator);
   row.number(point->saturated.low);
   row.number(point->saturated.high);
@@ -120,8 +120,8 @@ std::string report_csv(const Report& report) {
     row.number(weight ? weight->sqnr : std::nullopt);
     row.number(weight ? weight->range_ratio : std::nullopt);
     const auto& sums = layer.accumulator;
-    row.number(sums ? as_number(sums->bits_seen) : std::nullopt);
-    row.number(sums ? std::optional<double>(sums->bits_guaranteed) : std::nullopt);
+    row.number(sums ? as_number(sums->bits_observed) : std::nullopt);
+    row.number(sums ? std::optional<double>(sums->bits_worst_case) : std::nullopt);
     row.number(sums ? sums->bias_margin : std::nullopt);
     row.number(sums ? std::optional(static_cast<double>(sums->widened_channels))
                     : std::nullopt);

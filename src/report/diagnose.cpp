@@ -21,13 +21,13 @@ Level level_of(const Proportion& kept, double good, double fair) {
                         fair);
 }
 
-std::string_view adjective(Judged judged) {
-  switch (judged) {
-    case Judged::kCalibration:
+std::string_view adjective(EvaluatedOn evaluated_on) {
+  switch (evaluated_on) {
+    case EvaluatedOn::kCalibration:
       return "calibration ";
-    case Judged::kHeldOut:
+    case EvaluatedOn::kHeldOut:
       return "held-out ";
-    case Judged::kGiven:
+    case EvaluatedOn::kGiven:
       break;
   }
   return "";
@@ -35,7 +35,7 @@ std::string_view adjective(Judged judged) {
 
 /// Labels and the top class say what counts, whichever looks worse; where there are no classes
 /// the error does.
-void judge(Report& report) {
+void decide_verdict(Report& report) {
   const OutputReport* worst = worst_output(report.outputs);
   if (worst == nullptr) {
     report.verdict = "The network has no outputs.";
@@ -43,7 +43,8 @@ void judge(Report& report) {
   }
   const double sqnr = sqnr_of(worst->error);
   std::string text =
-      "On " + counted(report.samples, std::string(adjective(report.judged)) + "sample") + " ";
+      "On " + counted(report.samples, std::string(adjective(report.evaluated_on)) + "sample") +
+      " ";
   // 25 dB are errors of 6 %, 15 dB of 18 %.
   report.level = level_of(sqnr, 25, 15);
   if (worst->agreement) {
@@ -72,7 +73,7 @@ void judge(Report& report) {
 }  // namespace
 
 void diagnose(Report& report) {
-  judge(report);
+  decide_verdict(report);
   Findings findings(report);
   for (const auto find :
        {find_wrong_inputs, find_infinities, find_masks, find_outlier_channels,

@@ -19,8 +19,8 @@ void find_wrong_inputs(Findings& findings) {
     found.layer = reader == report.layers.end() ? std::string() : reader->name;
     found.text = warning.input + " " + warning.text;
     found.advice =
-        "prepare samples as it was done in training, and quantize again: no other figure here "
-        "means anything before that";
+        "prepare the samples as in training and quantize again; until then no other figure "
+        "here means anything";
     findings.add(std::move(found));
   }
 }

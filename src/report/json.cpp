@@ -101,8 +101,8 @@ Json weight(const WeightReport& report) {
 }
 
 Json accumulator(const AccumulatorReport& report) {
-  return {{"bits_seen", optional(report.bits_seen)},
-          {"bits_guaranteed", report.bits_guaranteed},
+  return {{"bits_seen", optional(report.bits_observed)},
+          {"bits_guaranteed", report.bits_worst_case},
           {"bias_margin", number(report.bias_margin)},
           {"widened_channels", report.widened_channels}};
 }
@@ -124,12 +124,12 @@ Json layer(const LayerReport& report) {
 }
 
 Json point(const PointReport& report) {
-  Json runners_up = Json::array();
-  for (const RunnerUp& other : report.runners_up) {
-    runners_up.push_back({{"name", other.calibrator},
-                          {"low", number(other.range.low)},
-                          {"high", number(other.range.high)},
-                          {"error", number(other.error)}});
+  Json alternatives = Json::array();
+  for (const AlternativeCalibrator& other : report.alternatives) {
+    alternatives.push_back({{"name", other.calibrator},
+                            {"low", number(other.range.low)},
+                            {"high", number(other.range.high)},
+                            {"error", number(other.error)}});
   }
   const QuantParams& params = report.params;
   const bool per_axis = params.per_axis();
@@ -142,10 +142,10 @@ Json point(const PointReport& report) {
           {"zero_point", per_axis ? Json(params.zero_point) : Json(params.zero_point[0])},
           {"axis", optional(params.axis)},
           {"granularity", per_axis ? "per_axis" : "per_tensor"},
-          {"seen", range(report.seen)},
-          {"chosen", range(report.chosen)},
+          {"seen", range(report.observed)},
+          {"chosen", range(report.calibrated)},
           {"calibrator", text_or_null(report.calibrator)},
-          {"runners_up", std::move(runners_up)},
+          {"runners_up", std::move(alternatives)},
           {"saturated", {{"low", report.saturated.low}, {"high", report.saturated.high}}},
           {"levels_used", report.levels_used},
           {"levels", report.levels},
@@ -220,7 +220,7 @@ std::string report_json(const Report& report) {
       {"data",
        {{"file", report.data},
         {"samples", report.samples},
-        {"judged_on", name_of(report.judged)}}},
+        {"judged_on", name_of(report.evaluated_on)}}},
       {"equalized", report.equalized},
       {"verdict", {{"level", name_of(report.level)}, {"text", report.verdict}}},
       {"output", worst == nullptr ? Json() : output(*worst)},

@@ -108,8 +108,8 @@ void find_bias_overflow(Findings& findings) {
         layer,
         keep_float("bias_overflow", layer,
                    "the bias of " + counted(layer.accumulator->widened_channels, "channel") +
-                       " does not fit int32 at the scale of input times weight, so "
-                       "that these weights have wider steps than they need"),
+                       " does not fit int32 at the scale of input times weight, so these "
+                       "weights have a larger scale than they need"),
         local_sqnr(layer));
   }
 }
@@ -117,16 +117,16 @@ void find_bias_overflow(Findings& findings) {
 void find_narrow_accumulators(Findings& findings) {
   for (const LayerReport& layer : findings.report().layers) {
     if (!layer.accumulator ||
-        layer.accumulator->bits_guaranteed <= layer.accumulator->bits_there) {
+        layer.accumulator->bits_worst_case <= layer.accumulator->bits_there) {
       continue;
     }
     const int bits = layer.accumulator->bits_there;
     findings.add(
         layer,
         keep_float("accumulator", layer,
-                   "some inputs need " + std::to_string(layer.accumulator->bits_guaranteed) +
-                       " bits to be added up; engines have " + std::to_string(bits)),
-        layer.accumulator->bits_seen.value_or(bits) > bits ? 0 : 20);
+                   "some inputs need " + std::to_string(layer.accumulator->bits_worst_case) +
+                       " accumulator bits; engines have " + std::to_string(bits)),
+        layer.accumulator->bits_observed.value_or(bits) > bits ? 0 : 20);
   }
 }
 
@@ -165,10 +165,10 @@ void find_lossy_layers(Findings& findings) {
   });
   layers.resize(std::min(layers.size(), kShown));
   for (const LayerReport* layer : layers) {
-    findings.add(*layer,
-                 keep_float("lossy_layer", *layer,
-                            "by itself it leaves " + decibels(local_sqnr(*layer))),
-                 local_sqnr(*layer));
+    findings.add(
+        *layer,
+        keep_float("lossy_layer", *layer, "its local SQNR is " + decibels(local_sqnr(*layer))),
+        local_sqnr(*layer));
   }
 }
 

@@ -76,10 +76,11 @@ std::optional<Gap> gap_of(const HistogramReport& histogram) {
 
 /// The calibrator of least error: of several that choose alike the one that looks for that,
 /// whatever the values.
-const RunnerUp& best_of(const std::vector<RunnerUp>& others) {
-  const auto found = std::find_if(others.begin(), others.end(), [&](const RunnerUp& other) {
-    return other.calibrator == "mse" && other.error <= others[0].error;
-  });
+const AlternativeCalibrator& best_of(const std::vector<AlternativeCalibrator>& others) {
+  const auto found =
+      std::find_if(others.begin(), others.end(), [&](const AlternativeCalibrator& other) {
+        return other.calibrator == "mse" && other.error <= others[0].error;
+      });
   return found == others.end() ? others[0] : *found;
 }
 
@@ -97,16 +98,17 @@ void find_masks(Findings& findings) {
   constexpr double kFar = 16;
   for (const PointReport& point : findings.report().points) {
     const auto gap = gap_of(point.histogram);
-    if (!gap || gap->below < kCommon || -point.seen.low < kFar * gap->near) {
+    if (!gap || gap->below < kCommon || -point.observed.low < kFar * gap->near) {
       continue;
     }
     findings.add(
         point,
         {.kind = "mask",
-         .text = "a constant like that of a mask, near " + brief(point.seen.low) + ", is in " +
-                 percent(gap->below) + " of the values that are not 0; the others, within " +
-                 brief(gap->near) + " of 0, are left with steps of " +
-                 brief((point.chosen.high - point.chosen.low) /
+         .text = "a constant like that of a mask, near " + brief(point.observed.low) +
+                 ", is in " + percent(gap->below) +
+                 " of the values that are not 0; the others, within " + brief(gap->near) +
+                 " of 0, are left with steps of " +
+                 brief((point.calibrated.high - point.calibrated.low) /
                        static_cast<double>(point.levels - 1)),
          .advice = "keep the layers around it in float, or use a mask of a few times the range "
                    "of the scores",
@@ -132,8 +134,8 @@ void find_outlier_channels(Findings& findings) {
                  brief(*point.channel_ratio) +
                  " times as far as the usual one, which is left with " +
                  brief(static_cast<double>(point.levels) / *point.channel_ratio) + " of " +
-                 std::to_string(point.levels) + " levels; what reads it has " + decibels(left) +
-                 " by itself",
+                 std::to_string(point.levels) + " levels; what reads it has a local SQNR of " +
+                 decibels(left),
          .advice = "keep the layers around it in float, or scale that channel down in the "
                    "model and its weights in the next layer up",
          .yaml = layer_rules(around(findings, point), "keep_float: true"),
@@ -148,20 +150,21 @@ void find_outliers(Findings& findings) {
   for (const PointReport& point : findings.report().points) {
     const double left = std::min(findings.reader_sqnr(point), sqnr_of(point.error));
     if (findings.explained(point) || point.bulk <= 0 || left > kWorthAChange ||
-        reach(point.chosen) < kRatio * point.bulk || reach(point.seen) < kRatio * point.bulk) {
+        reach(point.calibrated) < kRatio * point.bulk ||
+        reach(point.observed) < kRatio * point.bulk) {
       continue;
     }
     findings.add(point,
                  {.kind = "activation_outlier",
                   .text = "0.1 % of the values lie beyond " + brief(point.bulk) + ", up to " +
-                          brief(reach(point.seen)) + ": they take " +
-                          percent(1 - point.bulk / reach(point.chosen)) + " of the range",
-                  .advice = "leave them out with the calibrator 'percentile'",
+                          brief(reach(point.observed)) + ": they take " +
+                          percent(1 - point.bulk / reach(point.calibrated)) + " of the range",
+                  .advice = "clip them with the calibrator 'percentile'",
                   .yaml = calibrator_rule(point, "{name: percentile, percentile: 99.9}"),
                   .change = {.keep_float = {},
                              .point = point.name,
-                             .range = {std::max(point.seen.low, -point.bulk),
-                                       std::min(point.seen.high, point.bulk)}}},
+                             .range = {std::max(point.observed.low, -point.bulk),
+                                       std::min(point.observed.high, point.bulk)}}},
                  left);
   }
 }
@@ -171,24 +174,26 @@ void find_saturation(Findings& findings) {
   constexpr double kFactor = 2;
   constexpr double kHarmless = 35;  // errors of 2 %
   for (const PointReport& point : findings.report().points) {
-    if (findings.explained(point) || point.runners_up.empty() || !point.error.mse ||
+    if (findings.explained(point) || point.alternatives.empty() || !point.error.mse ||
         sqnr_of(point.error) > kHarmless || follows_damage(findings, point) ||
-        *point.error.mse < kFactor * point.runners_up[0].error) {
+        *point.error.mse < kFactor * point.alternatives[0].error) {
       continue;
     }
-    const RunnerUp& better = best_of(point.runners_up);
+    const AlternativeCalibrator& better = best_of(point.alternatives);
     const double share = point.saturated.low + point.saturated.high;
     const bool is_narrow =
-        better.range.high - better.range.low > point.chosen.high - point.chosen.low;
+        better.range.high - better.range.low > point.calibrated.high - point.calibrated.low;
     const bool is_input = point.layer.empty();
     const std::string gain =
         "; '" + better.calibrator + "' would choose [" + brief(better.range.low) + ", " +
         brief(better.range.high) + "] for " +
         decibels(10 * std::log10(*point.error.mse / better.error)) + " less error";
     std::string ranges = "[";
-    ranges.append(brief(point.chosen.low)).append(", ").append(brief(point.chosen.high));
-    ranges.append("] for values in [").append(brief(point.seen.low)).append(", ");
-    ranges.append(brief(point.seen.high)).append("]");
+    ranges.append(brief(point.calibrated.low))
+        .append(", ")
+        .append(brief(point.calibrated.high));
+    ranges.append("] for values in [").append(brief(point.observed.low)).append(", ");
+    ranges.append(brief(point.observed.high)).append("]");
     // Calibrated with it already, on values or samples that were others.
     const bool is_so = point.calibrator.empty() || point.calibrator == better.calibrator;
     findings.add(
@@ -199,10 +204,11 @@ void find_saturation(Findings& findings) {
                       : std::to_string(point.levels_used) + " of " +
                             std::to_string(point.levels) + " levels are used: the range is ") +
                  ranges + gain,
-         .advice = is_input && is_narrow ? "calibrate on samples that were prepared as these "
-                                           "are, or with another range"
-                   : is_so               ? "give it that range"
-                                         : "use that calibrator",
+         .advice =
+             is_input && is_narrow
+                 ? "calibrate on samples that are prepared like these, or set another range"
+             : is_so ? "give it that range"
+                     : "use that calibrator",
          .yaml = calibrator_rule(point, is_so ? fixed(better.range) : better.calibrator),
          .change = {.keep_float = {}, .point = point.name, .range = better.range}},
         sqnr_of(point.error));
@@ -220,9 +226,9 @@ void find_few_levels(Findings& findings) {
     }
     findings.add(point,
                  {.kind = "few_levels",
-                  .text = "only " + std::to_string(point.levels_used) + " of " +
-                          std::to_string(point.levels) + " levels occur, worth " +
-                          brief(point.effective_bits) + " bits; rounding leaves " +
+                  .text = "uses only " + std::to_string(point.levels_used) + " of " +
+                          std::to_string(point.levels) + " levels (effectively " +
+                          brief(point.effective_bits) + " bits): its SQNR is " +
                           decibels(sqnr_of(point.error)),
                   .advice = "keep the layers around it in float",
                   .yaml = layer_rules(around(findings, point), "keep_float: true"),

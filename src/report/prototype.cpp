@@ -49,14 +49,14 @@ void fill(LayerReport& layer) {
     fill(channel.sqnr);
   }
   fill(layer.accumulator);
-  fill(layer.accumulator->bits_seen);
+  fill(layer.accumulator->bits_observed);
   fill(layer.accumulator->bias_margin);
 }
 
 void fill(PointReport& point) {
   fill(point.layer);
   fill(point.calibrator);
-  fill(point.runners_up);
+  fill(point.alternatives);
   fill(point.widest_channel);
   fill(point.channel_ratio);
   fill(point.histogram.counts);

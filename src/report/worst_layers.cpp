@@ -11,9 +11,8 @@ namespace {
 
 constexpr const char* kKind = "spread_loss";
 constexpr const char* kSearch =
-    "let 'tare search MODEL --data SAMPLES -o FILE --require output.sqnr>=25' choose what "
-    "stays "
-    "in float";
+    "let 'tare search MODEL --data SAMPLES -o FILE --require output.sqnr>=25' choose which "
+    "layers stay in float";
 
 /// By their own error.
 std::vector<const LayerReport*> worst_layers(const Report& report) {
@@ -58,10 +57,9 @@ void propose_worst_layers(Report& report) {
   // As of what suffers: the output.
   worst.severity = std::clamp(1 - sqnr_of(output->error) / 40, 0.05, 1.0);
   worst.layer = names.front();
-  worst.text = "the losses of many layers add up: the worst " + counted(names.size(), "layer") +
-               " of them leave " + decibels(*layers.front()->local->sqnr) +
-               (names.size() > 1 ? " to " + decibels(*layers.back()->local->sqnr) : "") +
-               " by themselves";
+  worst.text = "the errors of many layers add up: the worst " + counted(names.size(), "layer") +
+               " have a local SQNR of " + decibels(*layers.front()->local->sqnr) +
+               (names.size() > 1 ? " to " + decibels(*layers.back()->local->sqnr) : "");
   worst.advice = std::string("keep these in float, or ") + kSearch;
   worst.yaml = layer_rules(names, "keep_float: true");
   worst.change = {.keep_float = names, .point = {}, .range = {}};

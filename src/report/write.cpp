@@ -17,7 +17,7 @@ ReportFormat report_format(const std::filesystem::path& path) {
   if (suffix == ".html") {
     return ReportFormat::kHtml;
   }
-  throw Error(ErrorCode::kInvalidConfig, path.string(), "is no kind of report")
+  throw Error(ErrorCode::kInvalidConfig, path.string(), "has no report format")
       .expected("a name that ends in .html, .json or .csv");
 }
 

@@ -54,8 +54,9 @@ QuantParams accumulated_params(const QuantParams& input, const QuantParams& weig
   return params;
 }
 
-std::vector<SumRange> guaranteed_sums(const SimulatedGraph& simulated, const QuantPoint& point,
-                                      const QuantTable& table) {
+std::vector<SumRange> worst_case_accumulators(const SimulatedGraph& simulated,
+                                              const QuantPoint& point,
+                                              const QuantTable& table) {
   const Node& node = simulated.source.node(*point.reader);
   const PointResult& weight = table.at(point.weight);
   const auto factor = [&](std::size_t operand, const QuantParams& params) {
@@ -71,11 +72,11 @@ std::vector<SumRange> guaranteed_sums(const SimulatedGraph& simulated, const Qua
       exact == nullptr ? std::nullopt : std::optional(quantized_weight(*exact, weight));
   ProductOperands operands{
       .node = &node, .x = &x, .w = &w, .weights = weights ? &*weights : nullptr};
-  std::vector<SumRange> all = guaranteed_sums(operands);
+  std::vector<SumRange> all = worst_case_accumulators(operands);
   for (const Tensor& row : bias_rows(simulated, point, table.at(point.name),
                                      accumulated_params(*x.quant, *w.quant))) {
     operands.bias = &row;
-    const std::vector<SumRange> with_bias = guaranteed_sums(operands);
+    const std::vector<SumRange> with_bias = worst_case_accumulators(operands);
     for (std::size_t i = 0; i < all.size(); ++i) {
       all[i] = {std::min(all[i].low, with_bias[i].low),
                 std::max(all[i].high, with_bias[i].high)};

@@ -10,10 +10,10 @@ namespace tare {
 /// of a row.
 QuantParams accumulated_params(const QuantParams& input, const QuantParams& weight);
 
-/// As guaranteed_sums() of an integer graph, for each result of an accumulator point whose
-/// factors are decided, with any of its biases.
-std::vector<SumRange> guaranteed_sums(const SimulatedGraph&, const QuantPoint& accumulator,
-                                      const QuantTable&);
+/// As worst_case_accumulators() of an integer graph, for each result of an accumulator point
+/// whose factors are decided, with any of its biases.
+std::vector<SumRange> worst_case_accumulators(const SimulatedGraph&,
+                                              const QuantPoint& accumulator, const QuantTable&);
 
 /// The largest magnitude that any of those sums could have, whatever the weights.
 double largest_sum(const SimulatedGraph&, const QuantPoint& accumulator, const QuantTable&);

@@ -101,7 +101,7 @@ class Binder {
       return false;
     }
     const Accumulator held = accumulator(node.attributes);
-    const auto sums = guaranteed_sums(simulated_, *simulated_.find(point), table_);
+    const auto sums = worst_case_accumulators(simulated_, *simulated_.find(point), table_);
     return std::any_of(sums.begin(), sums.end(),
                        [&](const SumRange& sum) { return !sum.fits(held); });
   }

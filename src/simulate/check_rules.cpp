@@ -26,7 +26,7 @@ Known known_in(const Graph& graph) {
     const Node& node = graph.node(id);
     result.names.insert(node.name);
     result.ops.insert(node.op);
-    for (const Origin& origin : node.took_over) {
+    for (const Origin& origin : node.origins) {
       result.names.insert(origin.name);
       result.ops.insert(origin.op);
     }

@@ -55,9 +55,9 @@ std::optional<Origin> matched_as(const LayerRule& rule, const Node& node) {
     return Origin{node.name, node.op};
   }
   const auto found =
-      std::find_if(node.took_over.begin(), node.took_over.end(),
+      std::find_if(node.origins.begin(), node.origins.end(),
                    [&](const Origin& origin) { return holds(origin.name, origin.op); });
-  return found == node.took_over.end() ? std::nullopt : std::optional(*found);
+  return found == node.origins.end() ? std::nullopt : std::optional(*found);
 }
 
 /// The nodes that a rule may match: rules that name one node do not look at all of them.
@@ -67,7 +67,7 @@ class Candidates {
     for (const NodeId id : all_) {
       const Node& node = graph.node(id);
       by_name_.emplace(node.name, id);
-      for (const Origin& origin : node.took_over) {
+      for (const Origin& origin : node.origins) {
         by_name_.emplace(origin.name, id);
       }
     }

@@ -109,9 +109,7 @@ class RegionCosts {
       return {false, "the target computes on 16-bit values in float"};
     }
     if (region.pattern->follows_neighbours) {
-      return {false,
-              "what it reads or what reads it is float, so converting would cost more than it "
-              "saves"};
+      return {false, "its neighbours are float, so conversions would cost more than it saves"};
     }
     const Cost cost = of(region);
     std::ostringstream text;

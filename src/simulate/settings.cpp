@@ -97,8 +97,8 @@ std::string Settings::float_reason(const Node& node) const {
   }
   if (is_dynamic(node)) {
     return dynamic_weight_axis(*graph_, node)
-               ? "the target has no kernel for operands that are quantized while it runs"
-               : "only products with constant weights are quantized while they run";
+               ? "the target has no kernel for dynamically quantized operands"
+               : "only products with constant weights are quantized dynamically";
   }
   if (demands_integers(node)) {
     return "";

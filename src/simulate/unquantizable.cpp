@@ -27,13 +27,13 @@ class Search {
 
   std::map<ValueId, std::string> run() {
     for (const NodeId id : graph_.topological_order()) {
-      judge(graph_.node(id));
+      examine(graph_.node(id));
     }
     return std::move(found_);
   }
 
  private:
-  void judge(const Node& node) {
+  void examine(const Node& node) {
     for (const ValueId operand : node.inputs) {
       if (operand && holds_infinity(node, operand)) {
         found_.emplace(node.outputs[0], "'" + graph_.name(operand) + "' holds infinities");

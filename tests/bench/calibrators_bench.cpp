@@ -15,12 +15,12 @@ std::map<std::string, double> options_of(const CalibratorInfo& info) {
 }
 
 void choose(benchmark::State& state, const CalibratorInfo& info, const QuantSpec& spec) {
-  Summary seen;
-  seen.observe(random_values(1U << 20U));
+  TensorStatistics observed;
+  observed.observe(random_values(1U << 20U));
   const std::map<std::string, double> options = options_of(info);
   const auto calibrator = info.make(CalibratorOptions(options));
   for (auto _ : state) {
-    benchmark::DoNotOptimize(calibrator->choose(seen, spec));
+    benchmark::DoNotOptimize(calibrator->choose(observed, spec));
   }
 }
 

@@ -19,9 +19,9 @@ void count_elements(benchmark::State& state, std::size_t each) {
 void summary(benchmark::State& state) {
   const auto values =
       random_values(static_cast<std::size_t>(element_count(kShape)), state.range(0) != 0);
-  Summary seen;
+  TensorStatistics observed;
   for (auto _ : state) {
-    seen.observe(values);
+    observed.observe(values);
   }
   count_elements(state, values.size());
 }
@@ -31,9 +31,9 @@ void summary_with_known_extremes(benchmark::State& state) {
   const auto values =
       random_values(static_cast<std::size_t>(element_count(kShape)), state.range(0) != 0);
   const auto [low, high] = std::minmax_element(values.begin(), values.end());
-  Summary seen;
+  TensorStatistics observed;
   for (auto _ : state) {
-    seen.observe(values, {*low, *high});
+    observed.observe(values, {*low, *high});
   }
   count_elements(state, values.size());
 }
@@ -44,9 +44,9 @@ void channels(benchmark::State& state) {
   const TensorType type{.dtype = DType::kFloat32, .shape = kShape, .quant = {}, .point = {}};
   const TensorView view{&type, reinterpret_cast<const std::byte*>(values.data()),
                         state.range(0) != 0};
-  ChannelSummary seen;
+  ChannelStatistics observed;
   for (auto _ : state) {
-    benchmark::DoNotOptimize(seen.observe(view));
+    benchmark::DoNotOptimize(observed.observe(view));
   }
   count_elements(state, values.size());
 }

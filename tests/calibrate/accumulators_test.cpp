@@ -93,17 +93,16 @@ Layer diagonal() {
       "%y = Gemm(%x, %w) {transB=1} : f32[1,2]\n}");
 }
 
-/// Means of a quarter of the runs that is held back, and of the others.
-ChannelMeans quartered(const std::vector<double>& others,
-                       const std::vector<double>& held_back) {
-  ChannelMeans means{{}, held_back, 0.25};
+/// Means of a quarter of the runs that is held out, and of the others.
+ChannelMeans quartered(const std::vector<double>& others, const std::vector<double>& holdout) {
+  ChannelMeans means{{}, holdout, 0.25};
   for (std::size_t i = 0; i < others.size(); ++i) {
-    means.all.push_back(0.75 * others[i] + 0.25 * held_back[i]);
+    means.all.push_back(0.75 * others[i] + 0.25 * holdout[i]);
   }
   return means;
 }
 
-TEST(BiasCorrection, IsRolledBackWhereItTakesRunsHeldBackFurtherOff) {
+TEST(BiasCorrection, IsRolledBackWhereItTakesHoldoutRunsFurtherOff) {
   // Off by 1 and 1 without it; with it by 0.5 and 1.5, 0 and 1.5, 3 and 0.
   for (const std::vector<double>& others :
        {std::vector<double>{1.5, -0.5}, {1, 2.5}, {-2, 1}}) {
@@ -113,7 +112,7 @@ TEST(BiasCorrection, IsRolledBackWhereItTakesRunsHeldBackFurtherOff) {
   }
 }
 
-TEST(BiasCorrection, OfAllRunsStaysWhereItBringsThoseHeldBackCloser) {
+TEST(BiasCorrection, OfAllRunsStaysWhereItBringsHoldoutRunsCloser) {
   // Off by 1 and 1 without it; with it by 0.5 and 1.2, 0 and 1.3, 1.3 and 0.5.
   for (const std::vector<double>& others :
        {std::vector<double>{1.5, -0.2}, {1, 2.3}, {-0.3, 0.5}}) {

@@ -55,13 +55,13 @@ Moments moments_of(const std::vector<float>& values) {
 }
 
 Range chosen(const std::vector<float>& values, const QuantSpec& spec) {
-  return make_calibrator("aciq")->choose(summary_of(values), spec);
+  return make_calibrator("aciq")->choose(statistics_of(values), spec);
 }
 
 // Moments from bins are off by less than a bin, and clips multiply that.
 double bound(const std::vector<float>& values, double clip) {
   constexpr double kStepOfArgmin = 1e-4;
-  return (clip + 1) * summary_of(values).bin_width() + kStepOfArgmin * clip;
+  return (clip + 1) * statistics_of(values).bin_width() + kStepOfArgmin * clip;
 }
 
 TEST(Aciq, HasThePublishedClipsOf8Bits) {
@@ -114,7 +114,7 @@ TEST(Aciq, TakesOneSidedDataForHalfOfADistributionAroundZero) {
   const Range other = chosen(mirrored, kAsymmetric);
   EXPECT_EQ(other.high, 0);
   // Values on the edge between bins are in the other one now.
-  EXPECT_NEAR(other.low, -range.high, summary_of(half).bin_width());
+  EXPECT_NEAR(other.low, -range.high, statistics_of(half).bin_width());
 }
 
 TEST(Aciq, CountsZerosAsValuesWhereThereAreTwoSides) {

@@ -1,6 +1,6 @@
 #include "calibrate/audit.h"
 
-#include "tare/bins.h"
+#include "tare/histogram.h"
 #include "tare/pipeline.h"
 
 #include "calibrate/calibrator_support.h"
@@ -22,44 +22,45 @@ double share(const std::vector<float>& values, const std::function<bool(double)>
 }
 
 /// The share of all values in the bins around `end`.
-double share_near(const Summary& seen, double end) {
+double share_near(const TensorStatistics& observed, double end) {
   std::uint64_t count = 0;
-  for (const Stretch& stretch : stretches(seen)) {
-    if (std::abs(stretch.middle() - end) <= seen.bin_width()) {
-      count += stretch.count;
+  for (const HistogramSegment& segment : histogram_segments(observed)) {
+    if (std::abs(segment.middle() - end) <= observed.bin_width()) {
+      count += segment.count;
     }
   }
-  return static_cast<double>(count) / static_cast<double>(seen.count());
+  return static_cast<double>(count) / static_cast<double>(observed.count());
 }
 
 TEST(ClippedShares, AreThoseOfCountingButForTheBinsAtTheEnds) {
   for (const auto& values : {normal_values(20000), laplace_values(20000),
                              even_values(999, 2, 3), without_negative(laplace_values(5000))}) {
-    const Summary seen = summary_of(values);
+    const TensorStatistics observed = statistics_of(values);
     for (const double part : {0.1, 0.5, 0.9}) {
-      const Range kept{seen.low() * part, seen.high() * part};
-      const Clipped shares = clipped_shares(seen, kept, kAsymmetric);
+      const Range kept{observed.low() * part, observed.high() * part};
+      const Clipped shares = clipped_shares(observed, kept, kAsymmetric);
       EXPECT_NEAR(shares.low,
                   share(values, [&](double x) { return x < std::min(kept.low, 0.0); }),
-                  share_near(seen, kept.low));
+                  share_near(observed, kept.low));
       EXPECT_NEAR(shares.high, share(values, [&](double x) { return x > kept.high; }),
-                  share_near(seen, kept.high));
+                  share_near(observed, kept.high));
     }
   }
 }
 
 TEST(ClippedShares, AreNothingWhereTheRangeIsThatOfTheValues) {
   for (const auto& [name, values] : tensors()) {
-    const Summary seen = summary_of(values);
+    const TensorStatistics observed = statistics_of(values);
     for (const QuantSpec& spec : specs()) {
-      EXPECT_EQ(clipped_shares(seen, {seen.low(), seen.high()}, spec), Clipped()) << name;
+      EXPECT_EQ(clipped_shares(observed, {observed.low(), observed.high()}, spec), Clipped())
+          << name;
     }
   }
 }
 
 TEST(ClippedShares, OfSymmetricStorageCountBeyondTheLongerSide) {
-  const Summary seen = summary_of(even_values(10001, -1, 1));
-  const Clipped shares = clipped_shares(seen, {-0.1, 0.5}, kSymmetric);
+  const TensorStatistics observed = statistics_of(even_values(10001, -1, 1));
+  const Clipped shares = clipped_shares(observed, {-0.1, 0.5}, kSymmetric);
   EXPECT_NEAR(shares.low, 0.25, 1.0 / 1024);  // a bin holds a 2048th of these values
   EXPECT_NEAR(shares.high, 0.25, 1.0 / 1024);
 }
@@ -70,8 +71,8 @@ std::optional<Warning> full_range_of(const std::string& calibrator, Range chosen
   point.calibrator.name = calibrator;
   PointResult result;
   result.calibrator = calibrator;
-  result.seen = {{-1, 3}};
-  result.chosen = {chosen};
+  result.observed = {{-1, 3}};
+  result.calibrated = {chosen};
   return full_range(point, result, Toolkit::builtin().calibrators);
 }
 
@@ -95,12 +96,12 @@ TEST(FullRange, IsWhatTheOthersAreFor) {
 }
 
 /// Of one sample [1,C].
-ChannelSummary channels_of(const std::vector<float>& values) {
+ChannelStatistics channels_of(const std::vector<float>& values) {
   const Tensor tensor =
       Tensor::of<float>({1, static_cast<std::int64_t>(values.size())}, values);
   const TensorType type{
       .dtype = DType::kFloat32, .shape = tensor.shape(), .quant = {}, .point = {}};
-  ChannelSummary result;
+  ChannelStatistics result;
   result.observe({.type = &type, .data = tensor.data()});
   return result;
 }
@@ -112,7 +113,7 @@ TEST(DeadChannels, AreThoseThatWereNeverAnythingButZero) {
             "2 of 4 channels are always 0: 1, 3");
   EXPECT_EQ(dead_channels("v", channels_of(std::vector<float>(7)))->what,
             "7 of 7 channels are always 0: 0, 1, 2, 3, 4, ...");
-  ChannelSummary later = channels_of({1, 0, 0});
+  ChannelStatistics later = channels_of({1, 0, 0});
   later.merge(channels_of({0, 0, 2}));
   EXPECT_EQ(dead_channels("v", later)->what, "1 of 3 channels are always 0: 1");
 }

@@ -149,19 +149,19 @@ TEST(AutoCalibrator, IsItsFirstCandidateWhereThereIsNoData) {
   }
 }
 
-TEST(Switchable, GivesWhatTheBoundGraphGivesAndTheFloatGraphWhenSwitchedOff) {
+TEST(FakeQuantizedGraphs, GiveWhatTheBoundGraphGivesAndTheFloatGraphWhenDisabled) {
   const Graph graph = random_network(4);
   const SamplesInMemory data = heavy_samples(graph, 4, 1);
   const SimulatedGraph simulated = simulated_of(graph, {"max", {}});
   const QuantTable table = calibrate(simulated, data, Toolkit::builtin().calibrators);
   const auto results = [&](const QuantTable& weights, bool on) {
-    const SwitchableGraph switches = switchable(simulated, weights);
+    const FakeQuantizedGraph switches = fake_quantized_graph(simulated, weights);
     std::vector<Tensor> inputs;
     for (const ValueId input : graph.inputs()) {
       inputs.push_back(data.read(graph.name(input), 0, 1));
     }
     for (const std::string& point : switches.points) {
-      inputs.push_back(on ? switch_on(table.at(point).params) : switch_off());
+      inputs.push_back(on ? enabled_point(table.at(point).params) : disabled_point());
     }
     return Executable(switches.graph).run(inputs);
   };

@@ -23,9 +23,9 @@ inline std::unique_ptr<const Calibrator> make_calibrator(
   throw std::runtime_error("no calibrator " + name);
 }
 
-/// The summary of one sample.
-inline Summary summary_of(const std::vector<float>& values) {
-  Summary result;
+/// The statistics of one sample.
+inline TensorStatistics statistics_of(const std::vector<float>& values) {
+  TensorStatistics result;
   result.observe(values);
   return result;
 }

@@ -1,4 +1,4 @@
-#include "tare/bins.h"
+#include "tare/histogram.h"
 
 #include "calibrate/calibrator_support.h"
 
@@ -23,15 +23,15 @@ class EveryCalibrator : public testing::TestWithParam<std::string> {
   std::unique_ptr<const Calibrator> calibrator_ = make_calibrator(GetParam());
 };
 
-TEST_P(EveryCalibrator, StaysWithinWhatWasSeenAndZero) {
+TEST_P(EveryCalibrator, StaysWithinTheObservedRangeAndZero) {
   std::vector<QuantSpec> all = specs();
   all.push_back({.storage = DType::kUint16});
   all.push_back({.storage = DType::kInt32, .symmetric = true});
   for (const NamedValues& tensor : tensors()) {
-    const Summary seen = summary_of(tensor.values);
-    const Range limit = seen_and_zero(seen);
+    const TensorStatistics observed = statistics_of(tensor.values);
+    const Range limit = range_with_zero(observed);
     for (const QuantSpec& spec : all) {
-      const Range range = calibrator_->choose(seen, spec);
+      const Range range = calibrator_->choose(observed, spec);
       EXPECT_LE(range.low, range.high) << tensor.name;
       EXPECT_GE(range.low, limit.low) << tensor.name;
       EXPECT_LE(range.high, limit.high) << tensor.name;
@@ -42,17 +42,17 @@ TEST_P(EveryCalibrator, StaysWithinWhatWasSeenAndZero) {
 
 TEST_P(EveryCalibrator, OfNothingOrOfZerosIsZero) {
   for (const QuantSpec& spec : specs()) {
-    EXPECT_EQ(calibrator_->choose(Summary(), spec), Range());
-    EXPECT_EQ(calibrator_->choose(summary_of({0, -0.0F}), spec), Range());
+    EXPECT_EQ(calibrator_->choose(TensorStatistics(), spec), Range());
+    EXPECT_EQ(calibrator_->choose(statistics_of({0, -0.0F}), spec), Range());
   }
 }
 
 TEST_P(EveryCalibrator, GivesPowersOfTwoWhereTheSpecAsksForThem) {
   for (const NamedValues& tensor : tensors()) {
-    const Summary seen = summary_of(tensor.values);
+    const TensorStatistics observed = statistics_of(tensor.values);
     for (const QuantSpec& spec : specs()) {
       if (spec.power_of_two) {
-        const QuantParams params = to_quant_params({calibrator_->choose(seen, spec)}, spec);
+        const QuantParams params = to_quant_params({calibrator_->choose(observed, spec)}, spec);
         int exponent = 0;
         EXPECT_EQ(std::frexp(params.scale[0], &exponent), 0.5F) << tensor.name;
       }
@@ -63,11 +63,11 @@ TEST_P(EveryCalibrator, GivesPowersOfTwoWhereTheSpecAsksForThem) {
 TEST_P(EveryCalibrator, ReachesAConstant) {
   const double share = GetParam() == "percent_of_max" ? 0.99 : 1;
   for (const float constant : {3.0F, -2.0F, 0.1F, 1e-30F, -1e30F}) {
-    const Summary seen = summary_of(std::vector<float>(100, constant));
+    const TensorStatistics observed = statistics_of(std::vector<float>(100, constant));
     for (const QuantSpec& spec : specs()) {
-      const Range range = calibrator_->choose(seen, spec);
+      const Range range = calibrator_->choose(observed, spec);
       EXPECT_NEAR(constant < 0 ? range.low : range.high, share * static_cast<double>(constant),
-                  seen.bin_width());
+                  observed.bin_width());
     }
   }
 }
@@ -77,8 +77,9 @@ TEST_P(EveryCalibrator, IgnoresWhatIsNoNumber) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const std::vector<float> values = laplace_values(1000);
   for (const QuantSpec& spec : specs()) {
-    EXPECT_EQ(calibrator_->choose(summary_of(with(values, {nan, infinity, -infinity})), spec),
-              calibrator_->choose(summary_of(values), spec));
+    EXPECT_EQ(
+        calibrator_->choose(statistics_of(with(values, {nan, infinity, -infinity})), spec),
+        calibrator_->choose(statistics_of(values), spec));
   }
 }
 
@@ -91,8 +92,8 @@ TEST_P(EveryCalibrator, ScalesWithTheData) {
       x = std::ldexp(x, exponent);
     }
     for (const QuantSpec& spec : specs()) {
-      const Range range = calibrator_->choose(summary_of(values), spec);
-      EXPECT_EQ(calibrator_->choose(summary_of(scaled), spec),
+      const Range range = calibrator_->choose(statistics_of(values), spec);
+      EXPECT_EQ(calibrator_->choose(statistics_of(scaled), spec),
                 (Range{std::ldexp(range.low, exponent), std::ldexp(range.high, exponent)}));
     }
   }
@@ -107,7 +108,7 @@ TEST_P(EveryCalibrator, LosesLittleOfWellBehavedData) {
     for (const QuantSpec& spec : specs()) {
       const Tensor x = Tensor::of<float>(Shape{20000}, values);
       const QuantParams params =
-          to_quant_params({calibrator_->choose(summary_of(values), spec)}, spec);
+          to_quant_params({calibrator_->choose(statistics_of(values), spec)}, spec);
       const Tensor y = dequantize(quantize(x, params), params);
       double signal = 0;
       double noise = 0;

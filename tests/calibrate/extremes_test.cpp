@@ -11,54 +11,55 @@ namespace {
 
 TEST(Max, IsTheRangeOfTheData) {
   const std::vector<float> values{-1.5F, 0, 4.25F, 3};
-  EXPECT_EQ(make_calibrator("max")->choose(summary_of(values), kAsymmetric),
+  EXPECT_EQ(make_calibrator("max")->choose(statistics_of(values), kAsymmetric),
             (Range{-1.5, 4.25}));
 }
 
 TEST(AverageMax, IsTheMeanOfTheExtremesOfSamples) {
-  Summary seen;
+  TensorStatistics observed;
   double lows = 0;
   double highs = 0;
   for (std::size_t sample = 1; sample <= 100; ++sample) {
     const std::vector<float> values =
         normal_values(sample * 10, 0.25F, static_cast<float>(sample));
-    seen.observe(values);
+    observed.observe(values);
     lows += static_cast<double>(*std::min_element(values.begin(), values.end()));
     highs += static_cast<double>(*std::max_element(values.begin(), values.end()));
   }
   // Sums of 100 floats below 2^9 are exact in a double.
-  EXPECT_EQ(make_calibrator("average_max")->choose(seen, kAsymmetric),
+  EXPECT_EQ(make_calibrator("average_max")->choose(observed, kAsymmetric),
             (Range{lows / 100, highs / 100}));
 }
 
 TEST(AverageMax, MovesByItsShareForOneUnusualSample) {
-  Summary seen;
+  TensorStatistics observed;
   for (int sample = 0; sample < 99; ++sample) {
-    seen.observe(std::vector<float>{-1, 1});
+    observed.observe(std::vector<float>{-1, 1});
   }
-  seen.observe(std::vector<float>{-1, 1001});
-  EXPECT_EQ(make_calibrator("average_max")->choose(seen, kAsymmetric), (Range{-1, 11}));
+  observed.observe(std::vector<float>{-1, 1001});
+  EXPECT_EQ(make_calibrator("average_max")->choose(observed, kAsymmetric), (Range{-1, 11}));
 }
 
 TEST(AverageMax, LeavesSamplesWithoutANumberOut) {
-  Summary seen;
-  seen.observe(std::vector<float>{-4, 8});
-  seen.observe(std::vector<float>{std::numeric_limits<float>::quiet_NaN()});
-  EXPECT_EQ(make_calibrator("average_max")->choose(seen, kAsymmetric), (Range{-4, 8}));
+  TensorStatistics observed;
+  observed.observe(std::vector<float>{-4, 8});
+  observed.observe(std::vector<float>{std::numeric_limits<float>::quiet_NaN()});
+  EXPECT_EQ(make_calibrator("average_max")->choose(observed, kAsymmetric), (Range{-4, 8}));
 }
 
 TEST(PercentOfMax, IsAShareOfBothExtremes) {
-  const Summary seen = summary_of({-1, 0.5F, 3});
-  EXPECT_EQ(make_calibrator("percent_of_max")->choose(seen, kAsymmetric),
+  const TensorStatistics observed = statistics_of({-1, 0.5F, 3});
+  EXPECT_EQ(make_calibrator("percent_of_max")->choose(observed, kAsymmetric),
             (Range{-0.99, 3 * 0.99}));
-  EXPECT_EQ(make_calibrator("percent_of_max", {{"percent", 50}})->choose(seen, kAsymmetric),
+  EXPECT_EQ(make_calibrator("percent_of_max", {{"percent", 50}})->choose(observed, kAsymmetric),
             (Range{-0.5, 1.5}));
 }
 
 TEST(PercentOfMax, Of100IsMax) {
-  const Summary seen = summary_of(normal_values(1000));
-  EXPECT_EQ(make_calibrator("percent_of_max", {{"percent", 100}})->choose(seen, kAsymmetric),
-            make_calibrator("max")->choose(seen, kAsymmetric));
+  const TensorStatistics observed = statistics_of(normal_values(1000));
+  EXPECT_EQ(
+      make_calibrator("percent_of_max", {{"percent", 100}})->choose(observed, kAsymmetric),
+      make_calibrator("max")->choose(observed, kAsymmetric));
 }
 
 TEST(PercentOfMax, RefusesAShareThatIsNone) {
@@ -67,15 +68,15 @@ TEST(PercentOfMax, RefusesAShareThatIsNone) {
   }
 }
 
-TEST(Fixed, IsItsOptionsWhateverWasSeen) {
+TEST(Fixed, IsItsOptionsWhateverWasObserved) {
   const auto calibrator = make_calibrator("fixed", {{"low", -1}, {"high", 2.5}});
   for (const NamedValues& tensor : tensors()) {
     for (const QuantSpec& spec : specs()) {
-      EXPECT_EQ(calibrator->choose(summary_of(tensor.values), spec), (Range{-1, 2.5}))
+      EXPECT_EQ(calibrator->choose(statistics_of(tensor.values), spec), (Range{-1, 2.5}))
           << tensor.name;
     }
   }
-  EXPECT_EQ(calibrator->choose(Summary(), kAsymmetric), (Range{-1, 2.5}));
+  EXPECT_EQ(calibrator->choose(TensorStatistics(), kAsymmetric), (Range{-1, 2.5}));
 }
 
 std::string refusal(const std::map<std::string, double>& options) {

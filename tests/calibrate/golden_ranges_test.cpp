@@ -116,14 +116,14 @@ TEST(Golden, EveryCalibratorChoosesTheRangesOfTheTable) {
   std::ostringstream result;
   result << '\n';
   for (const NamedValues& tensor : tensors()) {
-    const Summary seen = summary_of(tensor.values);
+    const TensorStatistics observed = statistics_of(tensor.values);
     for (const std::string& name : Toolkit::builtin().calibrator_names()) {
       // `fixed` says in its options what comes out, `auto` tries the others.
       if (name != "fixed" && name != "auto") {
         const auto calibrator = make_calibrator(name);
         result << tensor.name << ' ' << name << ' '
-               << text(calibrator->choose(seen, kAsymmetric)) << ' '
-               << text(calibrator->choose(seen, kSymmetric)) << '\n';
+               << text(calibrator->choose(observed, kAsymmetric)) << ' '
+               << text(calibrator->choose(observed, kSymmetric)) << '\n';
       }
     }
   }

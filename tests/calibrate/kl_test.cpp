@@ -13,8 +13,10 @@ namespace {
 class Reference {
  public:
   Reference(const std::vector<float>& values, const QuantSpec& spec)
-      : spec_(spec), width_(summary_of(values).bin_width()), bins_(Summary::kBins, 0) {
-    const Summary seen = summary_of(values);
+      : spec_(spec),
+        width_(statistics_of(values).bin_width()),
+        bins_(TensorStatistics::kBins, 0) {
+    const TensorStatistics observed = statistics_of(values);
     std::vector<double> places;
     for (const float x : values) {
       if (x != 0) {
@@ -32,7 +34,7 @@ class Reference {
     }
     for (const float x : values) {
       if (x != 0) {
-        average(static_cast<double>(x), seen);
+        average(static_cast<double>(x), observed);
         ++count_;
       }
     }
@@ -103,12 +105,12 @@ class Reference {
  private:
   /// Counts a value in equal parts in the bins around it on its side of zero, as far as any
   /// value was seen. The highest value may lie on the edge of the next bin.
-  void average(double x, const Summary& seen) {
+  void average(double x, const TensorStatistics& observed) {
     const auto place = [this](double value) { return std::floor(value / width_); };
     const double low =
-        std::max(place(x) - reach_, std::max(place(seen.low()), x < 0 ? -1e9 : 0));
+        std::max(place(x) - reach_, std::max(place(observed.low()), x < 0 ? -1e9 : 0));
     const double high =
-        std::min(place(x) + reach_, std::min(place(seen.high()), x < 0 ? -1 : 1e9));
+        std::min(place(x) + reach_, std::min(place(observed.high()), x < 0 ? -1 : 1e9));
     for (double bin = low; bin <= high; ++bin) {
       bins_[static_cast<std::size_t>(bin + 2048)] += 1 / (high - low + 1);
     }
@@ -125,24 +127,24 @@ class Reference {
 };
 
 Range chosen(const std::vector<float>& values, const QuantSpec& spec) {
-  return make_calibrator("kl")->choose(summary_of(values), spec);
+  return make_calibrator("kl")->choose(statistics_of(values), spec);
 }
 
 TEST(Kl, DivergesLessThanAnyRangeWithBothEndsAtOneDistance) {
   const std::vector<float> normal = normal_values(50000);
   for (const auto& values : {normal, without_negative(normal), with(normal, {-12, 40, 41}),
                              laplace_values(50000), even_values(50000, -3, 1)}) {
-    const Summary seen = summary_of(values);
-    const double reach = std::max(-seen.low(), seen.high());
+    const TensorStatistics observed = statistics_of(values);
+    const double reach = std::max(-observed.low(), observed.high());
     for (const QuantSpec& spec : {kAsymmetric, kSymmetric}) {
       const Reference reference(values, spec);
       const Range range = chosen(values, spec);
       const double ours = reference.divergence(range);
       // The places that the search promises to look at.
-      for (double distance = reach; distance > 100 * seen.bin_width();
+      for (double distance = reach; distance > 100 * observed.bin_width();
            distance *= std::exp2(-1.0 / 32)) {
-        const Range other{std::max(-distance, std::min(seen.low(), 0.0)),
-                          std::min(distance, std::max(seen.high(), 0.0))};
+        const Range other{std::max(-distance, std::min(observed.low(), 0.0)),
+                          std::min(distance, std::max(observed.high(), 0.0))};
         // Divergences are rounded to 1e-9.
         EXPECT_LE(ours, reference.divergence(other) + 1e-8) << distance;
       }
@@ -171,12 +173,12 @@ TEST(Kl, CutsLessThanAStepOfEvenlySpreadValues) {
   std::vector<float> noisy(100000);
   std::generate(noisy.begin(), noisy.end(), [&] { return uniform(random); });
   for (const auto& values : {noisy, even_values(100000, -1, 3), even_values(100000, 0, 7)}) {
-    const Summary seen = summary_of(values);
+    const TensorStatistics observed = statistics_of(values);
     for (const QuantSpec& spec : specs()) {
       const Range range = chosen(values, spec);
-      const double step = (seen.high() - seen.low()) / 255;
-      EXPECT_NEAR(range.high, seen.high(), step);
-      EXPECT_NEAR(range.low, seen.low(), step);
+      const double step = (observed.high() - observed.low()) / 255;
+      EXPECT_NEAR(range.high, observed.high(), step);
+      EXPECT_NEAR(range.low, observed.low(), step);
     }
   }
 }
@@ -196,9 +198,9 @@ TEST(Kl, IsNotMisledByTheNoiseOfFewValues) {
 
 TEST(Kl, KeepsAllOfFewValuesThatAllDiffer) {
   for (const auto& values : {std::vector<float>{-0.1F, 0.7F}, {1e-30F, -1e30F, 1e30F}}) {
-    const Summary seen = summary_of(values);
+    const TensorStatistics observed = statistics_of(values);
     for (const QuantSpec& spec : specs()) {
-      EXPECT_EQ(chosen(values, spec), (Range{seen.low(), seen.high()}));
+      EXPECT_EQ(chosen(values, spec), (Range{observed.low(), observed.high()}));
     }
   }
 }

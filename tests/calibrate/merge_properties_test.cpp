@@ -42,27 +42,30 @@ RC_GTEST_PROP(MergedExactSums, OfAnySplitInAnyOrderAreEqual, ()) {
   expect_unchanged_by(ExactSum(), whole, kAddSum);
 }
 
-const auto kObserve = [](Summary& summary, const auto& sample) { summary.observe(sample); };
+const auto kObserve = [](TensorStatistics& statistics, const auto& sample) {
+  statistics.observe(sample);
+};
 const auto kMerge = [](const auto& from, auto& into) { into.merge(from); };
 
 RC_GTEST_PROP(MergedSummaries, OfAnySplitInAnyOrderAreEqual, ()) {
   const Samples samples = *any_samples();
-  Summary whole;
+  TensorStatistics whole;
   for (const auto& sample : samples) {
     whole.observe(sample);
   }
-  const Summary merged = in_parts(samples, Summary(), kObserve, kMerge);
+  const TensorStatistics merged = in_parts(samples, TensorStatistics(), kObserve, kMerge);
   RC_ASSERT(merged == whole);
   // -0 == 0, but files with them differ.
   RC_ASSERT(std::signbit(merged.low()) == std::signbit(whole.low()));
   RC_ASSERT(std::signbit(merged.high()) == std::signbit(whole.high()));
-  expect_unchanged_by(Summary(), whole, kMerge);
+  expect_unchanged_by(TensorStatistics(), whole, kMerge);
 }
 
 RC_GTEST_PROP(MergedChannelSummaries, OfAnySplitInAnyOrderAreEqual, ()) {
   const Samples samples = *any_samples();
   const auto channels = *rc::gen::inRange<std::size_t>(1, 5);
-  const auto observe = [channels](ChannelSummary& summary, const std::vector<float>& sample) {
+  const auto observe = [channels](ChannelStatistics& statistics,
+                                  const std::vector<float>& sample) {
     const std::size_t each = sample.size() / channels;
     const TensorType type{
         .dtype = DType::kFloat32,
@@ -70,19 +73,19 @@ RC_GTEST_PROP(MergedChannelSummaries, OfAnySplitInAnyOrderAreEqual, ()) {
         .quant = {},
         .point = {}};
     const std::span<const float> rows(sample.data(), channels * each);
-    summary.observe({&type, std::as_bytes(rows).data(), false});
+    statistics.observe({&type, std::as_bytes(rows).data(), false});
   };
-  ChannelSummary whole;
+  ChannelStatistics whole;
   for (const auto& sample : samples) {
     observe(whole, sample);
   }
-  const ChannelSummary merged = in_parts(samples, ChannelSummary(), observe, kMerge);
+  const ChannelStatistics merged = in_parts(samples, ChannelStatistics(), observe, kMerge);
   RC_ASSERT(merged == whole);
   for (std::size_t c = 0; c < merged.channels(); ++c) {
     RC_ASSERT(std::signbit(merged.lows()[c]) == std::signbit(whole.lows()[c]));
     RC_ASSERT(std::signbit(merged.highs()[c]) == std::signbit(whole.highs()[c]));
   }
-  expect_unchanged_by(ChannelSummary(), whole, kMerge);
+  expect_unchanged_by(ChannelStatistics(), whole, kMerge);
 }
 
 RC_GTEST_PROP(MergedStatistics, OfAnySplitInAnyOrderAreEqual, ()) {

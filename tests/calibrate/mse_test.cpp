@@ -21,12 +21,12 @@ double error_of(const std::vector<float>& values, const Range& range, const Quan
 /// The least error of any of many ranges within what was seen, both ends moved.
 double least_error(const std::vector<float>& values, const QuantSpec& spec) {
   constexpr int kEnds = 32;
-  const Summary seen = summary_of(values);
-  double least = error_of(values, {seen.low(), seen.high()}, spec);
+  const TensorStatistics observed = statistics_of(values);
+  double least = error_of(values, {observed.low(), observed.high()}, spec);
   for (int i = 1; i <= kEnds; ++i) {
-    const double low = std::min(0.0, seen.low()) * i / kEnds;
+    const double low = std::min(0.0, observed.low()) * i / kEnds;
     for (int j = 1; j <= kEnds; ++j) {
-      const double high = std::max(0.0, seen.high()) * j / kEnds;
+      const double high = std::max(0.0, observed.high()) * j / kEnds;
       least = std::min(least, error_of(values, {low, high}, spec));
     }
   }
@@ -65,11 +65,11 @@ TEST(Mse, IsAtMostTwoBinsFromTheBestRangeForTheValuesThemselves) {
   const std::vector<float> normal = normal_values(4000);
   for (const auto& values : {normal, without_negative(normal), with(normal, {-12, 40, 41}),
                              laplace_values(4000), even_values(4000, -3, 1)}) {
-    const Summary seen = summary_of(values);
+    const TensorStatistics observed = statistics_of(values);
     for (const QuantSpec& spec : specs()) {
-      const Range range = make_calibrator("mse")->choose(seen, spec);
+      const Range range = make_calibrator("mse")->choose(observed, spec);
       EXPECT_LE(error_of(values, range, spec),
-                least_error(values, spec) + 2 * seen.bin_width());
+                least_error(values, spec) + 2 * observed.bin_width());
     }
   }
 }
@@ -78,10 +78,10 @@ TEST(Mse, IsTheBestRangeForValuesThatFillTheirBinsEvenly) {
   // As above; but now values are no further from where they are taken to be than `uneven`.
   for (const double mean : {0.0, 2.5}) {
     const EvenlyFilled data = evenly_filled(20000, mean, 1);
-    const Summary seen = summary_of(data.values);
-    ASSERT_EQ(seen.bin_width(), mean == 0 ? 1.0 / 512 : 1.0 / 256);
+    const TensorStatistics observed = statistics_of(data.values);
+    ASSERT_EQ(observed.bin_width(), mean == 0 ? 1.0 / 512 : 1.0 / 256);
     for (const QuantSpec& spec : specs()) {
-      const Range range = make_calibrator("mse")->choose(seen, spec);
+      const Range range = make_calibrator("mse")->choose(observed, spec);
       const double least = least_error(data.values, spec);
       EXPECT_LE(error_of(data.values, range, spec), least + 2 * data.uneven);
       EXPECT_LT(data.uneven, least / 20);  // or the bound would say little
@@ -101,7 +101,7 @@ TEST(Mse, ClipsAnOutlierWhereTheDerivativeSays) {
   const double slack = 2 * n * expected / 127 / std::sqrt(12) * data.uneven;
   const double bound = std::sqrt(2 * slack / (2 * 30 / expected));
   EXPECT_LT(bound, 1);
-  const Range range = make_calibrator("mse")->choose(summary_of(values), kSymmetric);
+  const Range range = make_calibrator("mse")->choose(statistics_of(values), kSymmetric);
   EXPECT_NEAR(range.high, expected, bound);
 }
 
@@ -110,7 +110,7 @@ TEST(Mse, KeepsValuesThatTheGridHoldsExactly) {
   for (int i = 0; i <= 255; ++i) {
     values.push_back(static_cast<float>(i));
   }
-  const Range range = make_calibrator("mse")->choose(summary_of(values), kAsymmetric);
+  const Range range = make_calibrator("mse")->choose(statistics_of(values), kAsymmetric);
   EXPECT_EQ(error_of(values, range, kAsymmetric), 0);
 }
 
@@ -118,8 +118,8 @@ TEST(Mse, DoesNotDependOnZeros) {
   const std::vector<float> values = without_negative(laplace_values(10000));
   const std::vector<float> sparse = with(values, std::vector<float>(1000000, 0.0F));
   for (const QuantSpec& spec : specs()) {
-    EXPECT_EQ(make_calibrator("mse")->choose(summary_of(sparse), spec),
-              make_calibrator("mse")->choose(summary_of(values), spec));
+    EXPECT_EQ(make_calibrator("mse")->choose(statistics_of(sparse), spec),
+              make_calibrator("mse")->choose(statistics_of(values), spec));
   }
 }
 

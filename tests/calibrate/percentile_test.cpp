@@ -12,17 +12,17 @@ namespace {
 
 TEST(Percentile, MatchesTheSortedDataWithinOneBin) {
   std::vector<float> values = normal_values(100000);
-  const Summary seen = summary_of(values);
+  const TensorStatistics observed = statistics_of(values);
   const Range range =
-      make_calibrator("percentile", {{"percentile", 99}})->choose(seen, kAsymmetric);
+      make_calibrator("percentile", {{"percentile", 99}})->choose(observed, kAsymmetric);
   std::sort(values.begin(), values.end());
-  EXPECT_NEAR(range.low, values[500], seen.bin_width());
-  EXPECT_NEAR(range.high, values[99500], seen.bin_width());
+  EXPECT_NEAR(range.low, values[500], observed.bin_width());
+  EXPECT_NEAR(range.high, values[99500], observed.bin_width());
   const Range even =
-      make_calibrator("percentile", {{"percentile", 99}})->choose(seen, kSymmetric);
+      make_calibrator("percentile", {{"percentile", 99}})->choose(observed, kSymmetric);
   std::sort(values.begin(), values.end(),
             [](float a, float b) { return std::abs(a) < std::abs(b); });
-  EXPECT_NEAR(even.high, std::abs(values[99000]), seen.bin_width());
+  EXPECT_NEAR(even.high, std::abs(values[99000]), observed.bin_width());
   EXPECT_EQ(even.low, -even.high);
 }
 
@@ -33,16 +33,16 @@ TEST(Percentile, CountsZerosAsValues) {
     values[i] = static_cast<float>(i + 1);
   }
   const Range range = make_calibrator("percentile", {{"percentile", 99}})
-                          ->choose(summary_of(values), kAsymmetric);
+                          ->choose(statistics_of(values), kAsymmetric);
   EXPECT_EQ(range.low, 0);
   EXPECT_NEAR(range.high, 50, 1);  // values are one apart
 }
 
 TEST(Percentile, Of100IsMax) {
-  const Summary seen = summary_of(normal_values(1000));
+  const TensorStatistics observed = statistics_of(normal_values(1000));
   const Range range =
-      make_calibrator("percentile", {{"percentile", 100}})->choose(seen, kAsymmetric);
-  EXPECT_EQ(range, (Range{seen.low(), seen.high()}));
+      make_calibrator("percentile", {{"percentile", 100}})->choose(observed, kAsymmetric);
+  EXPECT_EQ(range, (Range{observed.low(), observed.high()}));
 }
 
 TEST(Percentile, RefusesAShareThatIsNone) {

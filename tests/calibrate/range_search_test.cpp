@@ -9,9 +9,9 @@
 namespace tare {
 namespace {
 
-const Summary& seen() {
-  static const Summary summary = summary_of({-20, 0.5F, 100});
-  return summary;
+const TensorStatistics& observed() {
+  static const TensorStatistics statistics = statistics_of({-20, 0.5F, 100});
+  return statistics;
 }
 
 double square(double x) {
@@ -19,7 +19,7 @@ double square(double x) {
 }
 
 TEST(LeastCostRange, FindsEachEndOfASmoothBowl) {
-  const Range found = least_cost_range(seen(), kAsymmetric, 8, [](const Range& range) {
+  const Range found = least_cost_range(observed(), kAsymmetric, 8, [](const Range& range) {
     return square(std::log(-range.low / 3)) + square(std::log(range.high / 70));
   });
   // The finest step between places is 2^(1/512), 0.14 %.
@@ -28,16 +28,16 @@ TEST(LeastCostRange, FindsEachEndOfASmoothBowl) {
 }
 
 TEST(LeastCostRange, MovesBothEndsToOneDistanceForSymmetricStorage) {
-  const Range found = least_cost_range(seen(), kSymmetric, 8, [](const Range& range) {
+  const Range found = least_cost_range(observed(), kSymmetric, 8, [](const Range& range) {
     return square(std::log(range.high / 12));
   });
   EXPECT_EQ(found.low, -found.high);
   EXPECT_NEAR(found.high, 12, 12 * 0.0014);
 }
 
-TEST(LeastCostRange, OffersRangesThatHoldZeroWithinWhatWasSeen) {
+TEST(LeastCostRange, OffersRangesThatHoldZeroWithinTheObservedOne) {
   std::size_t offered = 0;
-  (void)least_cost_range(seen(), kAsymmetric, 8, [&](const Range& range) {
+  (void)least_cost_range(observed(), kAsymmetric, 8, [&](const Range& range) {
     EXPECT_GE(range.low, -20);
     EXPECT_LE(range.low, 0);
     EXPECT_GE(range.high, 0);
@@ -50,16 +50,16 @@ TEST(LeastCostRange, OffersRangesThatHoldZeroWithinWhatWasSeen) {
 
 TEST(LeastCostRange, KeepsTheWidestOfRangesThatCostTheSame) {
   const auto constant = [](const Range&) { return 1.0; };
-  EXPECT_EQ(least_cost_range(seen(), kAsymmetric, 8, constant), (Range{-20, 100}));
+  EXPECT_EQ(least_cost_range(observed(), kAsymmetric, 8, constant), (Range{-20, 100}));
   const auto flat = [](const Range& range) { return range.high > 50 ? 2.0 : 1.0; };
-  const Range found = least_cost_range(seen(), kAsymmetric, 8, flat);
+  const Range found = least_cost_range(observed(), kAsymmetric, 8, flat);
   EXPECT_EQ(found.low, -20);
   EXPECT_NEAR(found.high, 50, 50 * 0.0014);
 }
 
-TEST(LeastCostRange, IsAllThatWasSeenWhereNothingIsACandidate) {
+TEST(LeastCostRange, IsTheObservedOneWhereNothingIsACandidate) {
   EXPECT_EQ(
-      least_cost_range(seen(), kAsymmetric, 8,
+      least_cost_range(observed(), kAsymmetric, 8,
                        [](const Range&) { return std::numeric_limits<double>::infinity(); }),
       (Range{-20, 100}));
 }

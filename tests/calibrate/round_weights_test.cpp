@@ -63,7 +63,8 @@ float like_the_one_before(Random& random, float before) {
 }
 
 TEST(RoundWeights, IsForTheInputsOfAnyNumberOfRuns) {
-  // From 1024 runs on there is one row of every so many; those must lead and judge alike.
+  // From 1024 runs on there is one row of every so many; there must be some in the holdout and
+  // some outside.
   for (const std::size_t runs : {50U, 1024U, 2048U, 4096U, 5000U, 8192U}) {
     const auto rounding = Layer().rounding(runs, like_the_one_before);
     EXPECT_FALSE(rounding.empty()) << runs;
@@ -72,7 +73,7 @@ TEST(RoundWeights, IsForTheInputsOfAnyNumberOfRuns) {
 
 TEST(RoundWeights, SaysNothingWhereAllAreTheNearest) {
   EXPECT_TRUE(Layer().rounding(100, [](Random&, float) { return 0.0F; }).empty());
-  EXPECT_TRUE(Layer().rounding(1, like_the_one_before).empty()) << "nothing is held back";
+  EXPECT_TRUE(Layer().rounding(1, like_the_one_before).empty()) << "nothing is held out";
 }
 
 }  // namespace

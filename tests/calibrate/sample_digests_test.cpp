@@ -29,15 +29,15 @@ TEST(SampleDigests, TellWhichInputsBelongTogetherButNotTheOrderOfSamples) {
 TEST(SampleDigests, AreThoseOfTheSamplesThatWereRead) {
   const SamplesInMemory data({{"x", rows({1, 2, 3, 1})}});
   const SampleDigests digests(data);
-  EXPECT_TRUE(digests.seen().empty());
+  EXPECT_TRUE(digests.observed().empty());
   (void)digests.read("x", 2, 2);
   (void)digests.read("x", 3, 1);
-  ASSERT_EQ(digests.seen().size(), 2U);
-  EXPECT_EQ(digests.seen()[0].index, 2U);
-  EXPECT_EQ(digests.seen()[1].index, 3U);
+  ASSERT_EQ(digests.observed().size(), 2U);
+  EXPECT_EQ(digests.observed()[0].index, 2U);
+  EXPECT_EQ(digests.observed()[1].index, 3U);
   (void)digests.read("x", 0, 1);
-  EXPECT_EQ(digests.seen()[0].digest, digests.seen()[2].digest);
-  EXPECT_NE(digests.seen()[0].digest, digests.seen()[1].digest);
+  EXPECT_EQ(digests.observed()[0].digest, digests.observed()[2].digest);
+  EXPECT_NE(digests.observed()[0].digest, digests.observed()[1].digest);
 }
 
 }  // namespace

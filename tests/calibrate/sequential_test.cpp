@@ -54,9 +54,9 @@ std::unique_ptr<const Calibrator> calibrator_of(const QuantPoint& point) {
 
 /// What one value of the bound graph is on all samples.
 struct Seen {
-  Summary values;
-  ChannelSummary channels;
-  ChannelSummary every_fourth;  ///< of every fourth sample
+  TensorStatistics values;
+  ChannelStatistics channels;
+  ChannelStatistics every_fourth;  ///< of every fourth sample
 
   ChannelMeans means() const {
     if (every_fourth.elements() == 0) {
@@ -72,7 +72,7 @@ Seen observe(const Graph& bound, const Dataset& data, ValueId value,
              LayerRows* rows = nullptr) {
   const Executable executable(bound, {.observe = {value}});
   Executable::Workspace workspace(executable);
-  Seen seen;
+  Seen observed;
   for (std::size_t sample = 0; sample < data.size(); ++sample) {
     std::vector<Tensor> inputs;
     for (const ValueId input : bound.inputs()) {
@@ -80,11 +80,11 @@ Seen observe(const Graph& bound, const Dataset& data, ValueId value,
     }
     (void)executable.run(workspace, inputs, [&](std::size_t, const TensorView& view) {
       const Tensor tensor = view.tensor();
-      seen.values.observe(tensor.view<float>());
+      observed.values.observe(tensor.view<float>());
       if (tensor.shape().size() >= 2) {
-        seen.channels.observe(view);
+        observed.channels.observe(view);
         if (sample % 4 == 3) {
-          seen.every_fourth.observe(view);
+          observed.every_fourth.observe(view);
         }
       }
       if (rows != nullptr) {
@@ -92,7 +92,7 @@ Seen observe(const Graph& bound, const Dataset& data, ValueId value,
       }
     });
   }
-  return seen;
+  return observed;
 }
 
 std::size_t readers(const SimulatedGraph& simulated, const std::string& weight) {
@@ -130,11 +130,11 @@ QuantTable naive(const Case& c) {
   });
   for (const QuantPoint* point : open) {
     const Graph bound = tare::bind(simulated, table);
-    const Summary seen = observe(bound, c.data, point->simulated).values;
+    const TensorStatistics observed = observe(bound, c.data, point->simulated).values;
     PointResult result;
     result.calibrator = point->calibrator.name;
-    result.chosen = {calibrator_of(*point)->choose(seen, point->spec)};
-    move_off_grid(point->spec, Toolkit::builtin().calibrators, result);
+    result.calibrated = {calibrator_of(*point)->choose(observed, point->spec)};
+    avoid_rounding_ties(point->spec, Toolkit::builtin().calibrators, result);
     std::vector<const QuantPoint*> accumulators;
     InputMeans means;
     std::map<const QuantPoint*, LayerRows> layers;
@@ -222,7 +222,7 @@ TEST(SequentialSchedule, SeesTheErrorOfTheLayersBefore) {
       simulate(graph, config, read_target("ort-cpu"), toolkit.patterns);
   const SamplesInMemory data({{"x", random.tensor({8, 4, 6, 6})}});
   const auto reach = [&](const QuantTable& table) {
-    return table.at(graph.name(y)).seen[0].high;
+    return table.at(graph.name(y)).observed[0].high;
   };
   EXPECT_LT(reach(calibrate_sequentially(simulated, data, toolkit.calibrators)),
             reach(calibrate(simulated, data, toolkit.calibrators)));
@@ -235,7 +235,7 @@ TEST(SequentialSchedule, LeavesARangeThatTheUserGaveAsItIs) {
   for (const auto& [name, result] :
        calibrate_sequentially(c.simulated, c.data, Toolkit::builtin().calibrators)) {
     if (c.simulated.find(name)->role == Role::kActivation) {
-      EXPECT_EQ(result.chosen[0], (Range{0, 6})) << name;
+      EXPECT_EQ(result.calibrated[0], (Range{0, 6})) << name;
     }
   }
 }

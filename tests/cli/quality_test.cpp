@@ -76,7 +76,7 @@ TEST_F(Quality, IsWhatCompareSaysOnTheSameSamples) {
   EXPECT_NEAR(quality.at("worst_layer").at("sqnr").get<double>(), worst, 1e-6);
 }
 
-TEST_F(Quality, IsJudgedByAFewOfTheCalibrationSamplesOtherwise) {
+TEST_F(Quality, IsEvaluatedOnAFewOfTheCalibrationSamplesOtherwise) {
   const Json quality = quantized("--data calibration.h5").at("quality");
   EXPECT_EQ(quality.at("judged_on"), "calibration");
   EXPECT_EQ(quality.at("samples"), 25);
@@ -85,12 +85,12 @@ TEST_F(Quality, IsJudgedByAFewOfTheCalibrationSamplesOtherwise) {
   EXPECT_GT(quality.at("predicted_speed").get<double>(), 1);
 }
 
-TEST_F(Quality, OfAGivenFileIsJudgedBy64OfItsSamples) {
+TEST_F(Quality, OfAGivenFileIsEvaluatedOn64OfItsSamples) {
   EXPECT_EQ(quantized("--data calibration.h5 --eval evaluation.h5").at("quality").at("samples"),
             64);
 }
 
-TEST_F(Quality, IsJudgedByWhatIsHeldOutAndNotCalibratedOn) {
+TEST_F(Quality, IsEvaluatedOnTheHoldoutThatWasNotCalibratedOn) {
   const Json result = quantized("--data calibration.h5 --holdout 40");
   EXPECT_EQ(result.at("quality").at("judged_on"), "held_out");
   EXPECT_EQ(result.at("quality").at("samples"), 40);

@@ -67,7 +67,7 @@ TEST_F(TrustInCheckpoints, ReportsThatAreNoneAreNamed) {
     checkpoint.ways[0].report = report;
     const Outcome outcome = search(checkpoint);
     EXPECT_EQ(outcome.status, 2) << report << outcome.err;
-    EXPECT_NE(outcome.err.find("is no checkpoint of a search, or damaged"), std::string::npos)
+    EXPECT_NE(outcome.err.find("is not a search checkpoint, or is damaged"), std::string::npos)
         << outcome.err;
   }
 }
@@ -91,7 +91,7 @@ TEST_F(TrustInCheckpoints, NumbersAndNamesOfAnyKindAreTriedOrRefused) {
   for (const std::set<std::string>& names :
        {std::set<std::string>{"no such layer"}, {"*"}, {"\xff\n: }", ""}}) {
     SearchCheckpoint checkpoint = foreign();
-    for (SearchedWay& searched : checkpoint.ways) {
+    for (SearchedPlan& searched : checkpoint.ways) {
       searched.way = {.float_nodes = names,
                       .nanoseconds = nan,
                       .error = -1,

@@ -77,7 +77,7 @@ TEST(ChangeRange, HasTheErrorOfThatRange) {
   const PointReport& input = report.points.front();
   ProposedChange wide;
   wide.point = input.name;
-  wide.range = {64 * input.chosen.low, 64 * input.chosen.high};
+  wide.range = {64 * input.calibrated.low, 64 * input.calibrated.high};
   const double before = distance(compared.real(), network.with({}), *compared.data, kSamples);
   const double after =
       distance(compared.real(), network.with(std::span(&wide, 1)), *compared.data, kSamples);

@@ -279,14 +279,17 @@ TEST(CompareDigits, NamesTheCalibratorAndWhatOthersWouldChoose) {
   const Report report = compared.report({.samples = 16});
   for (const PointReport& point : report.points) {
     EXPECT_EQ(point.calibrator, compared.result.table.at(point.name).calibrator);
-    ASSERT_GT(point.runners_up.size(), 3U);
+    ASSERT_GT(point.alternatives.size(), 3U);
     EXPECT_TRUE(
-        std::is_sorted(point.runners_up.begin(), point.runners_up.end(),
-                       [](const RunnerUp& a, const RunnerUp& b) { return a.error < b.error; }));
+        std::is_sorted(point.alternatives.begin(), point.alternatives.end(),
+                       [](const AlternativeCalibrator& a, const AlternativeCalibrator& b) {
+                         return a.error < b.error;
+                       }));
     // The calibrator of least squared error is the one that is expected to have it.
-    const auto mse = std::find_if(point.runners_up.begin(), point.runners_up.end(),
-                                  [](const RunnerUp& r) { return r.calibrator == "mse"; });
-    EXPECT_LE(mse->error, point.runners_up.front().error * (1 + 1e-9)) << point.name;
+    const auto mse =
+        std::find_if(point.alternatives.begin(), point.alternatives.end(),
+                     [](const AlternativeCalibrator& r) { return r.calibrator == "mse"; });
+    EXPECT_LE(mse->error, point.alternatives.front().error * (1 + 1e-9)) << point.name;
     EXPECT_EQ(point.levels, 256U);
     EXPECT_LE(point.effective_bits, std::log2(static_cast<double>(point.levels_used)));
   }

@@ -35,11 +35,11 @@ const MetricInfo& metric(std::string_view name) {
 }
 
 std::optional<double> value_of(std::string_view name, const std::vector<Rows>& samples) {
-  const auto judge = metric(name).make();
+  const auto instance = metric(name).make();
   for (const Rows& sample : samples) {
-    judge->observe(sample.shown());
+    instance->observe(sample.shown());
   }
-  return judge->value();
+  return instance->value();
 }
 
 std::optional<double> first_score(const SampleResults& results) {
@@ -148,12 +148,12 @@ TEST(MetricSums, ShowEachSampleOfABatchAsABatchOfOneWithItsLabel) {
     std::optional<std::int64_t> label;
     bool operator==(const Seen&) const = default;
   };
-  std::vector<Seen> seen;
+  std::vector<Seen> observed;
   const std::vector<MetricInfo> infos{
       {.name = "spy", .summary = "", .make = [&] {
          return std::make_unique<MeanMetric>([&](const SampleResults& results) {
-           seen.push_back({results.real[0].shape(), results.real[0].to_float(),
-                           results.quantized[0].to_float(), results.label});
+           observed.push_back({results.real[0].shape(), results.real[0].to_float(),
+                               results.quantized[0].to_float(), results.label});
            return std::optional(1.0);
          });
        }}};
@@ -162,7 +162,7 @@ TEST(MetricSums, ShowEachSampleOfABatchAsABatchOfOneWithItsLabel) {
   const std::vector<Tensor> results{Tensor::of<float>({2, 2}, {1, 2, 3, 4}),
                                     Tensor::of<std::int8_t>({2, 2}, {5, 6, 7, 8})};
   sums.observe(results, 2);
-  EXPECT_EQ(seen,
+  EXPECT_EQ(observed,
             (std::vector<Seen>{{{1, 2}, {1, 2}, {5, 6}, 9}, {{1, 2}, {3, 4}, {7, 8}, 10}}));
   ASSERT_EQ(sums.reports().size(), 1U);
   EXPECT_EQ(sums.reports()[0].name, "spy");

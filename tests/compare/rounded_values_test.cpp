@@ -46,7 +46,7 @@ TEST(RoundedValues, CountWhatSaturatesWhatIsLostAndEachLevel) {
     EXPECT_EQ(values.lost, lost);
     EXPECT_GT(below, 0U);
     EXPECT_GT(lost, 0U);
-    EXPECT_GT(values.seen.values.zeros(), 0U);
+    EXPECT_GT(values.observed.values.zeros(), 0U);
   }
 }
 

@@ -39,7 +39,7 @@ std::vector<std::string> lines_of(const fs::path& path) {
   return lines;
 }
 
-TEST(Adding, TheCalibratorOfThePageChoosesItsShareOfWhatWasSeen) {
+TEST(Adding, TheCalibratorOfThePageChoosesItsShareOfTheObservedRange) {
   Toolkit toolkit = Toolkit::builtin();
   toolkit.calibrators.push_back(tare_calibrator_half());
   const auto data = open_dataset(kRoot / "data/digits_calibration.h5");
@@ -49,20 +49,20 @@ TEST(Adding, TheCalibratorOfThePageChoosesItsShareOfWhatWasSeen) {
   config.effort = Effort::kFast;  // else ranges end beside the grid of the values before
   const PointResult image =
       quantize(model, *data, config, toolkit, {.samples = 5}).table.at("image");
-  EXPECT_DOUBLE_EQ(image.chosen[0].low, 0.75 * image.seen[0].low);
-  EXPECT_DOUBLE_EQ(image.chosen[0].high, 0.75 * image.seen[0].high);
+  EXPECT_DOUBLE_EQ(image.calibrated[0].low, 0.75 * image.observed[0].low);
+  EXPECT_DOUBLE_EQ(image.calibrated[0].high, 0.75 * image.observed[0].high);
 }
 
 TEST(Adding, TheMetricOfThePageCountsLabelsAmongTheTwoTopClasses) {
-  const auto judge = tare_metric_right_in_two().make();
+  const auto instance = tare_metric_right_in_two().make();
   const std::vector<Tensor> real{Tensor::of<float>({1, 3}, {0, 0, 0})};
   const std::vector<Tensor> quantized{Tensor::of<float>({1, 3}, {3, 1, 2})};
   for (const std::int64_t label : {0, 1, 2, 2}) {
-    judge->observe({real, quantized, label});
+    instance->observe({real, quantized, label});
   }
-  EXPECT_EQ(judge->value(), 0.75);
-  judge->observe({real, quantized, 3});
-  EXPECT_EQ(judge->value(), std::nullopt) << "there is no such class";
+  EXPECT_EQ(instance->value(), 0.75);
+  instance->observe({real, quantized, 3});
+  EXPECT_EQ(instance->value(), std::nullopt) << "there is no such class";
 }
 
 TEST(Adding, ThePatternOfThePageQuantizesMaximaBetweenIntegers) {

@@ -85,10 +85,9 @@ std::string metrics() {
     rows.push_back({code(info.name), std::string(info.summary)});
   }
   return page("Metrics",
-              "What judges a quantized network beside the figures of a [report](../report.md), "
-              "in conditions such as\n`--require 'output.kl<=0.01'`. "
-              "[Those of your own](../adding.md#a-metric-srcmetricsnamecpp) come from "
-              "`plugins`.") +
+              "Measures of a quantized network beside the figures of a [report](../report.md), "
+              "for conditions such as\n`--require 'output.kl<=0.01'`. [Those of your "
+              "own](../adding.md#a-metric-srcmetricsnamecpp) come from `plugins`.") +
          table({"name", "is"}, rows);
 }
 

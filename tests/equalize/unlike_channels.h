@@ -61,8 +61,8 @@ struct UnlikeChannels {
     return quantize(graph, data, config, Toolkit::builtin(), options);
   }
   ChannelFactors factors(const Config& config = UnlikeChannels::config()) const {
-    return equalizing_factors(graph, data, config, read_target(config.target),
-                              Toolkit::builtin().patterns, Toolkit::builtin().calibrators);
+    return equalization_factors(graph, data, config, read_target(config.target),
+                                Toolkit::builtin().patterns, Toolkit::builtin().calibrators);
   }
 
   static constexpr std::int64_t kSamples = 80;

@@ -108,7 +108,7 @@ TEST_P(ProductOf, NoPartialSumLeavesTheGuaranteedRangeInAnyOrder) {
   Random random(3);
   for (int round = 0; round < 60; ++round) {
     const RandomProduct product(GetParam(), random);
-    const std::vector<ProductSums> sums = guaranteed_sums(product.integer({}));
+    const std::vector<AccumulatorRange> sums = worst_case_accumulators(product.integer({}));
     ASSERT_EQ(sums.size(), 1U);
     const Accumulator register_of_that_size{std::clamp(sums[0].range.bits(), 8, 32)};
     for_each_index(product.y_shape, [&](const Shape& at) {
@@ -191,25 +191,27 @@ std::int64_t run(const Graph& graph, const std::vector<std::uint8_t>& x) {
       .to_int64()[0];
 }
 
-TEST(GuaranteedSums, AreReachedByTheWorstInputs) {
+TEST(WorstCaseAccumulators, AreReachedByTheWorstInputs) {
   // Centred, the weights are 8, -3, 0 and 130, the inputs -100 to 155.
   const std::string weights = "[5, -6, -3, 127]";
   const std::int64_t most = 155 * 8 + 100 * 3 + 155 * 130;
   const std::int64_t least = -100 * 8 - 155 * 3 - 100 * 130;
-  EXPECT_EQ(guaranteed_sums(dense(weights, 4, 9))[0].range, (SumRange{least, most + 9}));
-  EXPECT_EQ(guaranteed_sums(dense(weights, 4, -9))[0].range, (SumRange{least - 9, most}));
+  EXPECT_EQ(worst_case_accumulators(dense(weights, 4, 9))[0].range,
+            (SumRange{least, most + 9}));
+  EXPECT_EQ(worst_case_accumulators(dense(weights, 4, -9))[0].range,
+            (SumRange{least - 9, most}));
   EXPECT_EQ(run(dense(weights, 4, 9), {255, 0, 7, 255}), most + 9);
   EXPECT_EQ(run(dense(weights, 4, -9), {0, 255, 7, 0}), least - 9);
 }
 
-TEST(GuaranteedSums, CountComputedFactorsAtTheirEnds) {
+TEST(WorstCaseAccumulators, CountComputedFactorsAtTheirEnds) {
   const Graph graph = parse(
       "graph \"g\" opset 17 (%a : u8[2,3] q(1, 100), %b : i8[3,4] q(1, 0)) -> (%y) {\n"
       "%y = MatMul(%a, %b) : i32[2,4] q(1, 0)\n}");
-  EXPECT_EQ(guaranteed_sums(graph)[0].range, (SumRange{-3 * 155 * 128, 3 * 155 * 127}));
+  EXPECT_EQ(worst_case_accumulators(graph)[0].range, (SumRange{-3 * 155 * 128, 3 * 155 * 127}));
 }
 
-TEST(GuaranteedSums, NeedNoMoreBitsThanTheirEnds) {
+TEST(WorstCaseAccumulators, NeedNoMoreBitsThanTheirEnds) {
   EXPECT_EQ((SumRange{0, 0}).bits(), 1);
   EXPECT_EQ((SumRange{-1, 0}).bits(), 1);
   EXPECT_EQ((SumRange{0, 1}).bits(), 2);

@@ -23,7 +23,7 @@ Graph tiny_products(const std::string& op) {
   return graph;
 }
 
-std::vector<float> run(const Graph& graph, const Observer& observer = {}) {
+std::vector<float> run(const Graph& graph, const ValueCallback& callback = {}) {
   ExecuteOptions options;
   options.observe = {graph.outputs()[0]};
   const Executable executable(graph, options);
@@ -32,7 +32,7 @@ std::vector<float> run(const Graph& graph, const Observer& observer = {}) {
   for (float& value : x.mutable_view<float>()) {
     value = 1e30F;
   }
-  return executable.run(workspace, {&x, 1}, observer).at(0).to_float();
+  return executable.run(workspace, {&x, 1}, callback).at(0).to_float();
 }
 
 /// What this thread makes of half of the smallest normal float.
@@ -55,9 +55,10 @@ TEST_P(DenormalsOf, AreZeroWhileAGraphRunsOnAnyThread) {
 INSTANTIATE_TEST_SUITE_P(Kernels, DenormalsOf, ::testing::Values("Conv", "Mul"));
 
 TEST(Denormals, AreTheCallersOwnInObserversAndAfterwards) {
-  float seen = 0;
-  run(tiny_products("Mul"), [&](std::size_t, const TensorView&) { seen = half_of_smallest(); });
-  EXPECT_GT(seen, 0);
+  float observed = 0;
+  run(tiny_products("Mul"),
+      [&](std::size_t, const TensorView&) { observed = half_of_smallest(); });
+  EXPECT_GT(observed, 0);
   EXPECT_GT(half_of_smallest(), 0);
 }
 

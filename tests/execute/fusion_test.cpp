@@ -43,7 +43,7 @@ float largest_magnitude(const Tensor& tensor) {
 
 /// Both sides do the same float operations on the same numbers; only a product of matrices
 /// whose right side is computed may sum in another order, and there is none.
-TEST(Observer, SeesWhatEachNodeComputesAlone) {
+TEST(ValueCallback, SeesWhatEachNodeComputesAlone) {
   Random random(1);
   for (int round = 0; round < 20; ++round) {
     const Graph graph = random_graph(random, 15);
@@ -53,15 +53,15 @@ TEST(Observer, SeesWhatEachNodeComputesAlone) {
     options.observe = graph.values();
     const Executable executable(graph, options);
     Executable::Workspace workspace(executable);
-    std::vector<int> seen(options.observe.size(), 0);
+    std::vector<int> observed(options.observe.size(), 0);
     executable.run(workspace, inputs, [&](std::size_t index, const TensorView& view) {
       const ValueId id = options.observe[index];
       const Tensor* constant = graph.constant(id);
       EXPECT_EQ(view.tensor(), constant != nullptr ? *constant : expected.at(id))
           << graph.name(id);
-      ++seen[index];
+      ++observed[index];
     });
-    EXPECT_EQ(seen, std::vector<int>(seen.size(), 1));
+    EXPECT_EQ(observed, std::vector<int>(observed.size(), 1));
   }
 }
 

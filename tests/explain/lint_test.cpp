@@ -186,7 +186,7 @@ TEST(Lint, SeesWhatIsNotCovered) {
                      "%d = DequantizeLinear(%q, %s, %z) : f32[1,1,4,4]\n"
                      "%e = Exp(%d) : f32[1,1,4,4]\n%y = Tanh(%e) : f32[1,1,4,4]",
                      read_target("qnn")),
-            "everything with a form on integers is quantized: operand 'e' is real\n");
+            "everything with an integer form is quantized: operand 'e' is real\n");
 }
 
 TEST(Lint, SeesScalesThatAreComputed) {
@@ -216,11 +216,11 @@ TEST(Verdicts, SayWhatAnOperatorRunsAsOrWhyItDoesNot) {
   const Target ort = read_target("ort-cpu");
   EXPECT_EQ(verdict(kClean, "conv", ort), "float: its bias is real");
   const std::string without_bias = with("Conv(%d, %w, %b)", "Conv(%d, %w)");
-  EXPECT_EQ(verdict(without_bias, "conv", ort), "float: its result is read as real values");
+  EXPECT_EQ(verdict(without_bias, "conv", ort), "float: its result is read in float");
   const std::string quantized = without_bias +
                                 "\n%yq = QuantizeLinear(%y, %s, %z) : i8[1,2,4,4]\n"
                                 "%out = DequantizeLinear(%yq, %s, %z) : f32[1,2,4,4]";
-  EXPECT_EQ(verdict(quantized, "conv", ort), "float: its result is read as real values")
+  EXPECT_EQ(verdict(quantized, "conv", ort), "float: its result is read in float")
       << "the graph hands out %y as well";
   EXPECT_EQ(verdict(with("Conv(%d,", "Conv(%x,"), "conv", ort), "float: its input is float");
   EXPECT_EQ(verdict("conv: %y = Sinh(%x) : f32[1,1,4,4]", "conv", ort),

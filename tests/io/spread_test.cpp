@@ -24,21 +24,22 @@ std::vector<float> all_of(const Dataset& data) {
   return {values.begin(), values.end()};
 }
 
-TEST(SpreadSamples, AreTheMiddleOnesOfEqualShares) {
+TEST(EvenlySpacedSamples, AreTheMiddleOnesOfEqualShares) {
   const SamplesInMemory data = numbered(12);
-  EXPECT_EQ(all_of(*spread_over(data, 3)), (std::vector<float>{2, 6, 10}));
-  EXPECT_EQ(all_of(*without_spread(data, 3)), (std::vector<float>{0, 1, 3, 4, 5, 7, 8, 9, 11}));
+  EXPECT_EQ(all_of(*evenly_spaced(data, 3)), (std::vector<float>{2, 6, 10}));
+  EXPECT_EQ(all_of(*without_evenly_spaced(data, 3)),
+            (std::vector<float>{0, 1, 3, 4, 5, 7, 8, 9, 11}));
 }
 
-TEST(SpreadSamples, AndTheOthersAreAllSamplesOnce) {
+TEST(EvenlySpacedSamples, AndTheOthersAreAllSamplesOnce) {
   for (const std::size_t size : {1, 2, 7, 50, 64}) {
     const SamplesInMemory data = numbered(size);
     for (std::size_t count = 1; count <= size; ++count) {
-      std::vector<float> both = all_of(*spread_over(data, count));
+      std::vector<float> both = all_of(*evenly_spaced(data, count));
       ASSERT_EQ(both.size(), count);
       EXPECT_TRUE(std::is_sorted(both.begin(), both.end()));
       if (count < size) {
-        const std::vector<float> others = all_of(*without_spread(data, count));
+        const std::vector<float> others = all_of(*without_evenly_spaced(data, count));
         EXPECT_TRUE(std::is_sorted(others.begin(), others.end()));
         both.insert(both.end(), others.begin(), others.end());
       }
@@ -48,9 +49,9 @@ TEST(SpreadSamples, AndTheOthersAreAllSamplesOnce) {
   }
 }
 
-TEST(SpreadSamples, CanBeReadInParts) {
+TEST(EvenlySpacedSamples, CanBeReadInParts) {
   const SamplesInMemory data = numbered(10);
-  const auto some = without_spread(data, 2);  // 0 1 3 4 5 6 8 9
+  const auto some = without_evenly_spaced(data, 2);  // 0 1 3 4 5 6 8 9
   const Tensor middle = some->read("x", 1, 4);
   const auto values = middle.view<float>();
   EXPECT_EQ(std::vector<float>(values.begin(), values.end()), (std::vector<float>{1, 3, 4, 5}));

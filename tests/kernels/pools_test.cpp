@@ -192,7 +192,7 @@ std::string wrong_integer_pool(Random& random) {
   }
   Attributes attributes = pool.attributes();
   if (average) {
-    set_halves_away_from(attributes, centre);
+    set_tie_breaking_point(attributes, centre);
   }
   const std::string op =
       std::string(pool.global ? "Global" : "") + (average ? "AveragePool" : "MaxPool");

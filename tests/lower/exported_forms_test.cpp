@@ -93,7 +93,7 @@ TEST(ExportedForms, LeaveProductsWithAComputedBiasToFloat) {
                                      "%y = Gemm(%d, %dw, %db) : f32[1,2]");
   expect_forms_compute(
       text, {Tensor::of<float>({1, 2}, {1, 2}), Tensor::of<std::int32_t>({2}, {1, 2})});
-  EXPECT_TRUE(guaranteed_sums(lower(from_qdq(parse(text)))).empty());
+  EXPECT_TRUE(worst_case_accumulators(lower(from_qdq(parse(text)))).empty());
 }
 
 TEST(ExportedForms, RoundResultsWithSeveralScalesFromRealSums) {

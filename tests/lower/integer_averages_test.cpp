@@ -17,7 +17,7 @@ Graph averages(const std::string& storage, std::int64_t images, std::int64_t tap
   const std::string count = std::to_string(images);
   return parse("graph \"g\" opset 17 (%x : " + storage + "[" + count + ",1,1," +
                std::to_string(taps) + "]" + type + ") -> (%y) {\n%y = AveragePool(%x) {" +
-               "halves_away_from=" + std::to_string(centre) + ", kernel_shape=[1," +
+               "tie_breaking_point=" + std::to_string(centre) + ", kernel_shape=[1," +
                std::to_string(taps) + "]} : " + storage + "[" + count + ",1,1,1]" + type +
                "\n}");
 }
@@ -25,7 +25,7 @@ Graph averages(const std::string& storage, std::int64_t images, std::int64_t tap
 std::optional<std::int32_t> centre_in(const Graph& integer) {
   for (const NodeId id : integer.nodes()) {
     if (integer.node(id).op == "AveragePool") {
-      return halves_away_from(integer.node(id).attributes);
+      return tie_breaking_point(integer.node(id).attributes);
     }
   }
   ADD_FAILURE() << "no average";
@@ -68,7 +68,7 @@ void expect_exact_in_every_form(const std::string& storage, std::int64_t taps, i
   }
 }
 
-TEST(IntegerAverages, RoundHalvesAwayFromTheirCentreInEveryForm) {
+TEST(IntegerAverages, BreakTiesAwayFromTheirCentreInEveryForm) {
   for (const std::int64_t taps : {2, 6, 64, 1024}) {
     expect_exact_in_every_form<std::uint8_t>("u8", taps, 0);
     expect_exact_in_every_form<std::uint8_t>("u8", taps, 128);
@@ -151,7 +151,7 @@ TEST(IntegerAverages, OfTensorFlowLiteGoAwayFromZero) {
        {Numerics::kTfliteRef, Numerics::kTfliteBuiltin, Numerics::kTfliteXnn}) {
     EXPECT_EQ(centre_in(with_numerics(plain, numerics)), 0);
     // Of values that were moved before.
-    EXPECT_EQ(centre_in(with_numerics(average_of_sum("halves_away_from=-128, "), numerics)),
+    EXPECT_EQ(centre_in(with_numerics(average_of_sum("tie_breaking_point=-128, "), numerics)),
               -128);
   }
 }

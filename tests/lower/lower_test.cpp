@@ -134,7 +134,7 @@ TEST(Bind, OnePointAtATimeCostsLessThanAllOfThem) {
   }
 }
 
-TEST(Bind, AWeightThatIsSwitchedOffTakesItsAccumulatorAlong) {
+TEST(Bind, AWeightThatIsDisabledTakesItsAccumulatorAlong) {
   // Weights that make up for each other would miss one that is gone.
   Config config;
   config.rounding = Rounding::kNearest;
@@ -172,7 +172,7 @@ struct SumOfLargest {
     config.effort = Effort::kFast;
     const SamplesInMemory data({{"x", ones({4, count})}});
     const QuantizeResult result = quantize(graph, data, config, Toolkit::builtin());
-    bits = guaranteed_sums(result.integer).at(0).range.bits();
+    bits = worst_case_accumulators(result.integer).at(0).range.bits();
     simulated = run(tare::bind(result.simulated, result.table), count).view<float>()[0];
     integer = run(result.integer, count).view<std::int32_t>()[0];
   }

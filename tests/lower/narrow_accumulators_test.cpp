@@ -52,7 +52,7 @@ struct Narrowed {
   }
   int bits_needed() const {
     int most = 0;
-    for (const ProductSums& sums : guaranteed_sums(result.integer)) {
+    for (const AccumulatorRange& sums : worst_case_accumulators(result.integer)) {
       most = std::max(most, sums.range.bits());
     }
     return most;

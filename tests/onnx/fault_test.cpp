@@ -62,7 +62,7 @@ TEST(UnsupportedOperators, AreListedAtOnceEachWithItsCount) {
             "operator 'com.microsoft.FusedMatMul' is not supported (node 'FusedMatMul_f')");
 }
 
-TEST(UnsupportedOperators, AreJudgedByTheirNormalizedForm) {
+TEST(UnsupportedOperators, AreFoundInTheirNormalizedForm) {
   ModelBuilder model(7);
   model.input("x", {1, 1, 2, 2})
       .node("Upsample", {"x"}, {"y"}, {{"scales", std::vector<float>{1, 1, 2, 2}}})

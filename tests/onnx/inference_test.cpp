@@ -170,12 +170,12 @@ constexpr std::array<std::int64_t, 10> kOddValues{0,
 class OddModels : public testing::Test {
  protected:
   OddModels() {
-    std::set<std::pair<std::string, int>> seen;
+    std::set<std::pair<std::string, int>> visited;
     for (const auto& test : node_tests()) {
       onnx::ModelProto model = test::load(test / "model.onnx");
       const onnx::NodeProto& node = model.graph().node(0);
       // One test of an operator with as many attributes as another would do the same.
-      if (all_tensors(model) && seen.emplace(node.op_type(), node.attribute_size()).second) {
+      if (all_tensors(model) && visited.emplace(node.op_type(), node.attribute_size()).second) {
         fix_operands(model, test);
         models_.push_back(std::move(model));
       }

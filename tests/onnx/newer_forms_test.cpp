@@ -175,7 +175,7 @@ TEST(NewerForms, MishIsSpelledOut) {
   EXPECT_EQ(operators(graph), (Names{"Softplus", "Tanh", "Mul"}));
   const std::vector<Origin> whole{{only(graph, "Mul").name, "Mish"}};
   for (const NodeId id : graph.nodes()) {
-    EXPECT_EQ(graph.node(id).took_over, whole) << "what the model has in their place";
+    EXPECT_EQ(graph.node(id).origins, whole) << "what the model has in their place";
   }
 }
 

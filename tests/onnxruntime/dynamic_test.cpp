@@ -7,7 +7,7 @@
 #include "calibrate/samples_in_memory.h"
 #include "execute/support.h"
 #include "raw_samples.h"
-#include "with_judge.h"
+#include "with_onnxruntime.h"
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ using test::add;
 using test::f32;
 using test::Random;
 
-using DynamicProducts = WithJudge;
+using DynamicProducts = WithOnnxRuntime;
 
 TEST_F(DynamicProducts, AreOneKernelThatComputesTheSame) {
   Random random(5);
@@ -37,12 +37,12 @@ TEST_F(DynamicProducts, AreOneKernelThatComputesTheSame) {
   const Graph integer = quantize(graph, config, Toolkit::builtin()).integer;
   const auto file = folder_ / "model.onnx";
   write_onnx(export_form(integer, Form::kQdq, read_target(config.target)), file);
-  EXPECT_EQ(judge_->kernels(file).at("DynamicQuantizeMatMul"), 2);
+  EXPECT_EQ(runtime_->kernels(file).at("DynamicQuantizeMatMul"), 2);
 
   const Tensor samples = random.tensor({1, 6, 48});
   const SamplesInMemory data({{"x", samples}});
   const auto theirs =
-      judge_->run(file, write_raw_samples(integer, data, 0, folder_), folder_ / "outputs")[0];
+      runtime_->run(file, write_raw_samples(integer, data, 0, folder_), folder_ / "outputs")[0];
   const auto ours = Executable(integer).run(std::vector<Tensor>{samples})[0].to_float();
   // The second product rounds what the first one computed: where that differs in its last bit,
   // a step of the operand may fall to the other side, 1/255 of a range, times a weight.

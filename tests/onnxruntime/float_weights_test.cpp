@@ -6,14 +6,14 @@
 #include "calibrate/samples_in_memory.h"
 #include "execute/support.h"
 #include "raw_samples.h"
-#include "with_judge.h"
+#include "with_onnxruntime.h"
 
 #include <gtest/gtest.h>
 
 namespace tare {
 namespace {
 
-class FloatWeights : public WithJudge {
+class FloatWeights : public WithOnnxRuntime {
  protected:
   /// The largest difference to our executor, in steps of the result.
   float steps_apart(const Graph& integer, const Target& target) {
@@ -21,8 +21,8 @@ class FloatWeights : public WithJudge {
     const Tensor x = random_.tensor(integer.type(integer.inputs()[0]).shape);
     const SamplesInMemory data({{"x", x}});
     write_onnx(export_form(integer, Form::kQdq, target), file);
-    const auto theirs =
-        judge_->run(file, write_raw_samples(integer, data, 0, folder_), folder_ / "outputs")[0];
+    const auto theirs = runtime_->run(file, write_raw_samples(integer, data, 0, folder_),
+                                      folder_ / "outputs")[0];
     const auto ours = Executable(integer).run(std::vector<Tensor>{x})[0].to_float();
     float largest = 0;
     for (std::size_t i = 0; i < ours.size(); ++i) {

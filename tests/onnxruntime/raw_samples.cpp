@@ -9,7 +9,7 @@
 namespace tare {
 namespace {
 
-const std::map<DType, std::string>& judge_types() {
+const std::map<DType, std::string>& onnxruntime_types() {
   static const std::map<DType, std::string> names{
       {DType::kFloat32, "float32"}, {DType::kInt64, "int64"}, {DType::kInt32, "int32"},
       {DType::kUint8, "uint8"},     {DType::kInt8, "int8"},   {DType::kBool, "bool"}};
@@ -39,7 +39,7 @@ std::filesystem::path write_raw_samples(const Graph& graph, const Dataset& data,
                 static_cast<std::streamsize>(tensor.byte_size()));
     }
     spec["inputs"].push_back({{"name", graph.name(input)},
-                              {"type", judge_types().at(type.dtype)},
+                              {"type", onnxruntime_types().at(type.dtype)},
                               {"dims", type.shape},
                               {"file", file}});
   }

@@ -6,7 +6,7 @@
 #include "calibrate/samples_in_memory.h"
 #include "execute/support.h"
 #include "raw_samples.h"
-#include "with_judge.h"
+#include "with_onnxruntime.h"
 
 #include <array>
 
@@ -144,7 +144,8 @@ Case random_case(std::uint32_t seed) {
   return result;
 }
 
-class RecurrentLayer : public WithJudge, public ::testing::WithParamInterface<std::uint32_t> {};
+class RecurrentLayer : public WithOnnxRuntime,
+                       public ::testing::WithParamInterface<std::uint32_t> {};
 
 TEST_P(RecurrentLayer, GivesWhatOnnxRuntimeGives) {
   const Case c = random_case(GetParam());
@@ -152,7 +153,7 @@ TEST_P(RecurrentLayer, GivesWhatOnnxRuntimeGives) {
   const Tensor sample = random.tensor(c.input);
   const auto file = folder_ / "model.onnx";
   write_onnx(c.graph, file);
-  const auto theirs = judge_->run(
+  const auto theirs = runtime_->run(
       file, write_raw_samples(c.graph, SamplesInMemory({{"x", sample}}), 0, folder_),
       folder_ / "outputs");
   const auto ours = Executable(c.graph).run(std::vector<Tensor>{sample});
@@ -169,7 +170,7 @@ TEST_P(RecurrentLayer, GivesWhatOnnxRuntimeGives) {
   }
 }
 
-using RecurrentNetwork = WithJudge;
+using RecurrentNetwork = WithOnnxRuntime;
 
 TEST_F(RecurrentNetwork, IsQuantizedAroundItsRecurrentLayers) {
   Random random(3);
@@ -195,12 +196,12 @@ TEST_F(RecurrentNetwork, IsQuantizedAroundItsRecurrentLayers) {
   const QuantizeResult q = quantize(graph, data, config, Toolkit::builtin());
   const auto file = folder_ / "model.onnx";
   write_onnx(export_form(q.integer, Form::kQdq, q.simulated.target), file);
-  const std::map<std::string, int> kernels = judge_->kernels(file);
+  const std::map<std::string, int> kernels = runtime_->kernels(file);
   EXPECT_EQ(kernels.at("LSTM"), 1);
   EXPECT_FALSE(kernels.contains("MatMul"));  // both are of integers
 
   const auto theirs =
-      judge_->run(file, write_raw_samples(graph, data, 0, folder_), folder_ / "outputs")[0];
+      runtime_->run(file, write_raw_samples(graph, data, 0, folder_), folder_ / "outputs")[0];
   std::vector<float> ours;
   for (std::size_t i = 0; i < data.size(); ++i) {
     const auto result =

@@ -1,5 +1,5 @@
 // samples_to_raw MODEL.onnx SAMPLES.h5 FOLDER : the samples as ONNX Runtime's side of a
-// benchmark reads them (judge.mjs), so that both sides start from files.
+// benchmark reads them (onnxruntime.mjs), so that both sides start from files.
 #include "tare/pipeline.h"
 
 #include "raw_samples.h"

@@ -7,7 +7,7 @@
 #include "calibrate/samples_in_memory.h"
 #include "execute/support.h"
 #include "raw_samples.h"
-#include "with_judge.h"
+#include "with_onnxruntime.h"
 
 #include <algorithm>
 #include <cmath>
@@ -21,7 +21,7 @@ using test::add;
 using test::f32;
 using test::Random;
 
-class WeightBlocksThere : public WithJudge {
+class WeightBlocksThere : public WithOnnxRuntime {
  protected:
   /// A product of the weights, a Relu or Sigmoid and a dense layer, of six rows. A Relu behind
   /// a product keeps ONNX Runtime from its kernel for such weights.
@@ -40,15 +40,15 @@ class WeightBlocksThere : public WithJudge {
     return graph;
   }
 
-  /// Of our executor and of the judge, as a file in that form is run: squares of differences,
-  /// as a share of those of the results.
+  /// Of our executor and of ONNX Runtime, as a file in that form is run: squares of
+  /// differences, as a share of those of the results.
   double apart(const Graph& integer, Form form, const Target& target) {
     const auto file = folder_ / "model.onnx";
     write_onnx(export_form(integer, form, target), file);
     const Tensor sample = random_.tensor(integer.type(integer.inputs()[0]).shape);
     const SamplesInMemory data({{"x", sample}});
-    const auto theirs =
-        judge_->run(file, write_raw_samples(integer, data, 0, folder_), folder_ / "outputs")[0];
+    const auto theirs = runtime_->run(file, write_raw_samples(integer, data, 0, folder_),
+                                      folder_ / "outputs")[0];
     const auto ours = Executable(integer).run(std::vector<Tensor>{sample})[0].to_float();
     return relative_error(ours, theirs);
   }
@@ -127,7 +127,7 @@ TEST_F(WeightBlocksThere, AreOneKernelWhereTheyLieInHalvesOfBytes) {
   const QuantizeResult result = quantize(network(64, "Sigmoid"), config, Toolkit::builtin());
   const auto file = folder_ / "model.onnx";
   write_onnx(export_form(result.integer, Form::kQdq, result.simulated.target), file);
-  EXPECT_EQ(judge_->kernels(file).at("MatMulNBits"), 1);
+  EXPECT_EQ(runtime_->kernels(file).at("MatMulNBits"), 1);
 }
 
 }  // namespace

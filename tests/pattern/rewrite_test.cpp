@@ -72,10 +72,10 @@ TEST(Rewrite, SaysWhichOperatorsANodeTookOver) {
                           rename_operator("exp", 1, "Log", "Exp")};
   Graph graph = rewrite(chain(2), rules);
   const NodeId id = *graph.find_node("n1");
-  EXPECT_EQ(graph.node(id).took_over, (std::vector<Origin>{{"n1", "Log"}, {"n1", "Neg"}}));
-  graph.set_took_over(id, {{"before", "Tan"}});
+  EXPECT_EQ(graph.node(id).origins, (std::vector<Origin>{{"n1", "Log"}, {"n1", "Neg"}}));
+  graph.set_origins(id, {{"before", "Tan"}});
   graph = rewrite(graph, std::vector{rename_operator("back", 1, "Exp", "Neg")});
-  EXPECT_EQ(graph.node(*graph.find_node("n1")).took_over,
+  EXPECT_EQ(graph.node(*graph.find_node("n1")).origins,
             (std::vector<Origin>{{"n1", "Exp"}, {"before", "Tan"}}));
 }
 
@@ -93,13 +93,13 @@ TEST(Rewrite, LetsTheProducerTakeOverWhatItsResultReplaces) {
   graph = rewrite(graph, rules);
   ASSERT_EQ(ops_of(graph), std::vector<std::string>{"Abs"});
   std::set<std::string> names;
-  for (const Origin& origin : graph.node(graph.nodes()[0]).took_over) {
+  for (const Origin& origin : graph.node(graph.nodes()[0]).origins) {
     EXPECT_EQ(origin.op, "Neg");
     EXPECT_TRUE(names.insert(origin.name).second) << origin.name << " twice";
   }
   EXPECT_EQ(names.size(), static_cast<std::size_t>(kLength));
   graph = rewrite(chain(7), rules);
-  EXPECT_TRUE(graph.node(graph.nodes()[0]).took_over.empty()) << "inputs take nothing over";
+  EXPECT_TRUE(graph.node(graph.nodes()[0]).origins.empty()) << "inputs take nothing over";
 }
 
 TEST(Rewrite, KeepsTheNamesOfOutputs) {

@@ -38,8 +38,8 @@ class CollectResumably : public InFolder {
     const pid_t child = ::fork();
     if (child == 0) {
       CalibrateOptions options{.threads = 1};  // a fork has no others
-      options.progress = [&](std::size_t seen, std::size_t) {
-        if (seen >= samples && ::write(ends[1], "", 1) != 1) {
+      options.progress = [&](std::size_t observed, std::size_t) {
+        if (observed >= samples && ::write(ends[1], "", 1) != 1) {
           ::_exit(1);
         }
       };
@@ -132,7 +132,7 @@ TEST_F(CollectResumably, DoesNotTrustACheckpointOfOtherValues) {
 TEST_F(CollectResumably, IsDoneWhenStoppedAfterTheLastSample) {
   bool done = false;
   CalibrateOptions options{.threads = 1};
-  options.progress = [&](std::size_t seen, std::size_t total) { done = seen == total; };
+  options.progress = [&](std::size_t observed, std::size_t total) { done = observed == total; };
   options.stop = [&] { return done; };
   EXPECT_EQ(collect_resumably(digits_.simulated, *digits_.data, options, checkpoint()),
             undisturbed());

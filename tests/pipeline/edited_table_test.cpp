@@ -35,15 +35,15 @@ struct OneConvolution {
         result.params.storage = DType::kUint8;
         result.params.scale = {0.25F};
         result.params.zero_point = {8};
-        result.seen = {{-1, 3.5}};
-        result.chosen = {{-1.5, 3.5}};
+        result.observed = {{-1, 3.5}};
+        result.calibrated = {{-1.5, 3.5}};
         result.clipped = Clipped{0, 0.125};
       } else {
         result.params.scale = {0.5F, 0.125F};
         result.params.zero_point = {0, 0};
         result.params.axis = 0;
         result.params.narrow_range = true;
-        result.seen = result.chosen = {{-1, 1}, {0.5, 2}};
+        result.observed = result.calibrated = {{-1, 1}, {0.5, 2}};
         result.widened_channels = {0};
       }
     }
@@ -146,7 +146,7 @@ TEST_F(EditedTable, GivesAccumulatorsTheProductOfItsScales) {
   EXPECT_EQ(table.at("x*w").bias_correction, (std::vector<float>{0.5F, -1}));
 }
 
-TEST_F(EditedTable, MakesRoomForABiasThatAnEditedScaleWouldThrowOutOfInt32) {
+TEST_F(EditedTable, WidensTheScaleForABiasThatAnEditedOneWouldThrowOutOfInt32) {
   const QuantTable table = edited_table({{"scale: 0.25", "scale: 1e-9"}});
   // Corrected biases are 3.5 and -5; 3.5 / 1e-9 / 0.5 is beyond 2^31, and so is the other.
   EXPECT_EQ(table.at("w").widened_channels, (std::vector<int>{0, 0, 1}));

@@ -66,7 +66,7 @@ class FileOfDigits : public InFolder {
                                           .quantized = load_model(path(file), {}, nullptr),
                                           .factors = metadata.factors,
                                           .numerics = numerics},
-                                         *digits_.data, with_stated({}, metadata),
+                                         *digits_.data, with_metadata({}, metadata),
                                          Toolkit::builtin(), {.samples = 20});
     return *report.outputs.at(0).error.sqnr;
   }
@@ -101,7 +101,7 @@ TEST_P(FileOfARounding, GivesItBackInEveryForm) {
   }
 }
 
-TEST_P(FileOfARounding, IsJudgedByWhatEnginesComputeUnlessToldOtherwise) {
+TEST_P(FileOfARounding, IsEvaluatedAsEnginesComputeItUnlessToldOtherwise) {
   const QuantizeResult result = quantized(settings());
   write_model(result, path("q.onnx"));
   write_onnx(to_qdq(with_numerics(result.integer, Numerics::kOnnxRuntime)), path("plain.onnx"),

@@ -59,14 +59,14 @@ TEST_F(RulesOfLayers, BeatTheTimeThatAccuracyMayCost) {
 TEST_F(RulesOfLayers, AreNotOverruledByASearch) {
   const Config rules =
       config("layers: [{match: {op: BatchNormalization}, keep_float: false}]\n");
-  const auto ways =
-      tradeoffs(digits_.model, *digits_.data, rules, Toolkit::builtin(), {.samples = 12});
-  ASSERT_FALSE(ways.empty());
-  for (const Tradeoff& way : ways) {
-    EXPECT_EQ(count({way.float_nodes.begin(), way.float_nodes.end()}, "/conv/Conv"), 0U);
+  const auto plans = mixed_precision_plans(digits_.model, *digits_.data, rules,
+                                           Toolkit::builtin(), {.samples = 12});
+  ASSERT_FALSE(plans.empty());
+  for (const MixedPrecisionPlan& plan : plans) {
+    EXPECT_EQ(count({plan.float_nodes.begin(), plan.float_nodes.end()}, "/conv/Conv"), 0U);
   }
-  const QuantizeResult exact = quantized(sharing_out(rules, ways.back()));
-  for (const std::string& node : ways.back().float_nodes) {
+  const QuantizeResult exact = quantized(apply_plan(rules, plans.back()));
+  for (const std::string& node : plans.back().float_nodes) {
     EXPECT_EQ(
         std::count_if(exact.simulated.kept_float.begin(), exact.simulated.kept_float.end(),
                       [&](const KeptFloat& kept) { return kept.node == node; }),
@@ -76,10 +76,10 @@ TEST_F(RulesOfLayers, AreNotOverruledByASearch) {
 }
 
 TEST_F(RulesOfLayers, OfASearchComeLastAndSoWin) {
-  Tradeoff way;
-  way.float_nodes = {"/features/Conv"};
-  const Config shared = sharing_out(
-      config("layers: [{match: {name: \"/features/*\"}, weights: {bits: 4}}]\n"), way);
+  MixedPrecisionPlan plan;
+  plan.float_nodes = {"/features/Conv"};
+  const Config shared = apply_plan(
+      config("layers: [{match: {name: \"/features/*\"}, weights: {bits: 4}}]\n"), plan);
   const auto kept = quantized(shared).simulated.kept_float;
   ASSERT_EQ(kept.size(), 1U);
   EXPECT_EQ(kept[0].node, "/features/Conv");
@@ -107,7 +107,9 @@ TEST_F(RulesOfLayers, WithoutAMatchAreErrorsHoweverTheModelIsQuantized) {
             }),
             expected);
   EXPECT_EQ(message([&] { (void)quantize(digits_.model, wrong, toolkit); }), expected);
-  EXPECT_EQ(message([&] { (void)tradeoffs(digits_.model, *digits_.data, wrong, toolkit); }),
+  EXPECT_EQ(message([&] {
+              (void)mixed_precision_plans(digits_.model, *digits_.data, wrong, toolkit);
+            }),
             expected);
   EXPECT_EQ(message([&] { (void)simulate_all(digits_.model, wrong, toolkit); }), expected);
   const Config optional =

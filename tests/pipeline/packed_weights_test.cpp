@@ -32,7 +32,7 @@ class PackedWeights : public InFolder {
 /// Of all weights, as the integers of a result's products.
 std::size_t weights_of(const QuantizeResult& result) {
   std::size_t count = 0;
-  for (const ProductSums& each : guaranteed_sums(result.integer)) {
+  for (const AccumulatorRange& each : worst_case_accumulators(result.integer)) {
     const ValueId w = result.integer.node(each.node).inputs[1];
     count += static_cast<std::size_t>(result.integer.constant(w)->size());
   }
@@ -116,7 +116,7 @@ TEST_F(PackedWeights, AreSaidToRunInFloatWhereTheyDo) {
     if (verdict.op == "Conv") {
       ++products;
       EXPECT_EQ(verdict.because,
-                "its weights have 4 bits in the file, which the target makes floats of");
+                "its weights have 4 bits in the file, which the target dequantizes");
     }
   }
   EXPECT_GT(products, 10U);

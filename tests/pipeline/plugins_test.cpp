@@ -26,7 +26,7 @@ TEST_F(Plugins, ChooseRangesLikeBuiltInCalibrators) {
       quantize(digits.model, *digits.data, config, with_plugin(), {.samples = 5}).table;
   const PointResult& input = table.at(digits.model.name(digits.model.inputs()[0]));
   EXPECT_EQ(input.calibrator, "half_of_max");
-  EXPECT_EQ(input.chosen[0].high, input.seen[0].high / 2);
+  EXPECT_EQ(input.calibrated[0].high, input.observed[0].high / 2);
 }
 
 TEST_F(Plugins, MayLookAtTheValuesThemselves) {
@@ -48,7 +48,7 @@ TEST_F(Plugins, MayLookAtTheValuesThemselves) {
   const QuantTable table =
       quantize(digits.model, *digits.data, config, toolkit, one_thread).table;
   // The sum is rounded once here and thirty times there.
-  EXPECT_NEAR(table.at(input).chosen[0].high, expected, 30 * 0x1p-52 * expected);
+  EXPECT_NEAR(table.at(input).calibrated[0].high, expected, 30 * 0x1p-52 * expected);
   for (const Schedule schedule : {Schedule::kIndependent, Schedule::kSequential}) {
     config.schedule = schedule;
     EXPECT_EQ(quantize(digits.model, *digits.data, config, toolkit, one_thread).table,
@@ -70,7 +70,7 @@ TEST_F(Plugins, ThatLookAtTheValuesRefuseStatistics) {
       "place of statistics, and to be asked for by its own name\n  while calibrating");
 }
 
-TEST_F(Plugins, JudgeResultsWithLabelsLikeBuiltInMetrics) {
+TEST_F(Plugins, EvaluateResultsWithLabelsLikeBuiltInMetrics) {
   const Digits digits;
   const auto labelled = open_dataset(Digits::file("digits_evaluation.h5"));
   Toolkit toolkit = Toolkit::builtin();

@@ -69,14 +69,14 @@ Graph identity() {
 TEST(RunDataset, HoldsFewResultsHoweverLateTheFirstOnesAre) {
   constexpr int kWorkers = 4;
   const LateSamples data;
-  std::vector<float> seen;
+  std::vector<float> observed;
   run_dataset(identity(), data, kWorkers, 0, [&](std::size_t run, std::vector<Tensor> results) {
-    EXPECT_EQ(run, seen.size());
-    seen.push_back(results[0].view<float>()[0]);
+    EXPECT_EQ(run, observed.size());
+    observed.push_back(results[0].view<float>()[0]);
   });
-  ASSERT_EQ(seen.size(), kSamples);
+  ASSERT_EQ(observed.size(), kSamples);
   for (std::size_t i = 0; i < kSamples; ++i) {
-    EXPECT_EQ(seen[i], static_cast<float>(i));
+    EXPECT_EQ(observed[i], static_cast<float>(i));
   }
   // Chunks of two samples each; the others could all have been read while the first was late.
   EXPECT_GT(data.reads_before_first(), 0U);

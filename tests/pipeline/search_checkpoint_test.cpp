@@ -18,15 +18,15 @@ SearchCheckpoint some() {
   SearchCheckpoint result;
   result.identity = {.model = 7, .data = ~std::uint64_t{0}, .configuration = 0};
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  result.point_errors = {{"a b", 0.1}, {"", 1.0 / 3}, {"\xFF\n\0", kInfinity}};
-  result.ways.push_back(
-      {.way = {
+  result.sensitivities = {{"a b", 0.1}, {"", 1.0 / 3}, {"\xFF\n\0", kInfinity}};
+  result.plans.push_back(
+      {.plan = {
            .float_nodes = {}, .nanoseconds = 1e6 / 3, .error = 5e-324, .integer_share = 1}});
-  result.ways.push_back({.way = {.float_nodes = {"conv 1", "9 \xC3", "zwölf"},
-                                 .nanoseconds = -0.0,
-                                 .error = 0,
-                                 .integer_share = 0},
-                         .report = kReport});
+  result.plans.push_back({.plan = {.float_nodes = {"conv 1", "9 \xC3", "zwölf"},
+                                   .nanoseconds = -0.0,
+                                   .error = 0,
+                                   .integer_share = 0},
+                          .report = kReport});
   result.written = 1;
   result.files = {{"out.onnx", 0xABCDEF}, {"folder/report.html", 0}};
   return result;
@@ -45,8 +45,8 @@ class SearchCheckpoints : public InFolder {
   std::filesystem::path file() const { return path("s.checkpoint"); }
 
   const std::string damaged_ =
-      "s.checkpoint: is no checkpoint of a search, or damaged\n"
-      "  hint: without it the search begins anew";
+      "s.checkpoint: is not a search checkpoint, or is damaged\n  hint: remove it to start the "
+      "search anew";
 };
 
 TEST_F(SearchCheckpoints, AreReadAsTheyWereWritten) {
@@ -92,10 +92,10 @@ TEST_F(SearchCheckpoints, OfAnyBytesBehindARightDigestAreValuesOrErrors) {
     write_bytes(file(), "tare search 1 " + hexadecimal(hash(changed)) + "\n" + changed);
     try {
       const SearchCheckpoint found = read();
-      for (const auto& searched : found.ways) {
+      for (const auto& searched : found.plans) {
         EXPECT_LE(searched.report.size(), changed.size());
       }
-      EXPECT_TRUE(!found.written || *found.written < found.ways.size());
+      EXPECT_TRUE(!found.written || *found.written < found.plans.size());
       ++values;
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::kInvalidData) << error.what();
@@ -110,7 +110,7 @@ TEST_F(SearchCheckpoints, WithReportsThatAreNoneAreErrors) {
       {"x", "{", "[]", "7", "null", "{}", R"({"format": "tare-report", "version": 1})",
        R"({"format": "tare-report", "version": 1, "outputs": 3, "layers": [], "points": []})"}) {
     SearchCheckpoint odd = some();
-    odd.ways[1].report = report;
+    odd.plans[1].report = report;
     write_search_checkpoint(file(), odd);
     EXPECT_EQ(fault(), damaged_) << report;
   }
@@ -123,8 +123,7 @@ TEST_F(SearchCheckpoints, OfAnotherSearchSayWhatDiffers) {
                       ErrorCode::kInvalidData);
   };
   const std::string hint =
-      "\n  hint: the command that was interrupted goes on from it; without it the search "
-      "begins anew";
+      "\n  hint: the interrupted command resumes from it; remove it to start anew";
   SearchIdentity other = some().identity;
   other.model ^= 1U;
   EXPECT_EQ(fault_with(other), "s.checkpoint: is of a search with another model" + hint);

@@ -53,8 +53,8 @@ QuantTable random_table(const SimulatedGraph& simulated, std::uint32_t seed) {
     for (std::int64_t c = 0; c < channels; ++c) {
       result.params.scale.push_back(real());
       result.params.zero_point.push_back(below(2) == 0 ? zero : 1 + below(100));
-      result.seen.push_back(range());
-      result.chosen.push_back(range());
+      result.observed.push_back(range());
+      result.calibrated.push_back(range());
     }
     if (below(2) == 0) {
       result.clipped = Clipped{static_cast<double>(real() * 0x1p-12F), 0};

@@ -358,7 +358,8 @@ TEST_F(WeightBlocks, AreExplainedAndReported) {
   for (const Verdict& verdict : verdicts(result.simulated)) {
     if (verdict.op == "Gemm") {
       ++products;
-      EXPECT_EQ(verdict.because, "its weights are in blocks of 16, which only floats add up");
+      EXPECT_EQ(verdict.because,
+                "its weights are in blocks of 16, whose products are added up in float");
     }
   }
   EXPECT_EQ(products, 1U);

@@ -84,7 +84,7 @@ TEST_F(WideActivations, AreThoseOfOneLayerWhereARuleSaysSo) {
     }
     EXPECT_EQ(wide, std::set<std::string>{source.name(activation.outputs[0])});
     std::map<DType, int> sums;
-    for (const ProductSums& each : guaranteed_sums(result.integer)) {
+    for (const AccumulatorRange& each : worst_case_accumulators(result.integer)) {
       ++sums[result.integer.type(result.integer.node(each.node).outputs[0]).dtype];
     }
     // The layer behind it reads 16 bits.
@@ -350,7 +350,7 @@ TEST_F(WideActivations, KeepToAStatedAccumulator) {
       quantized({"target=qnn", "activations.storage=uint16", "accumulator.bits=24",
                  "accumulator.avoid_overflow=true"});
   std::size_t products = 0;
-  for (const ProductSums& sums : guaranteed_sums(result.integer)) {
+  for (const AccumulatorRange& sums : worst_case_accumulators(result.integer)) {
     const Node& node = result.integer.node(sums.node);
     EXPECT_EQ(result.integer.type(node.outputs[0]).dtype, DType::kInt32) << node.name;
     EXPECT_TRUE(sums.range.fits({.bits = 24})) << node.name;
@@ -359,15 +359,15 @@ TEST_F(WideActivations, KeepToAStatedAccumulator) {
   EXPECT_GT(products, 10U);
 }
 
-TEST_F(WideActivations, HaveSumsThatTheSamplesAreSeenToNeed) {
+TEST_F(WideActivations, HaveSumsThatTheSamplesAreObservedToNeed) {
   const QuantizeResult result = quantized({"target=qnn", "activations.storage=uint16"});
-  const auto guaranteed = guaranteed_sums(result.integer);
-  const auto seen = seen_sums(result.integer, *digits_.data, 1, 10, {});
-  ASSERT_EQ(seen.size(), guaranteed.size());
-  for (std::size_t i = 0; i < seen.size(); ++i) {
-    EXPECT_GE(seen[i].range.low, guaranteed[i].range.low);
-    EXPECT_LE(seen[i].range.high, guaranteed[i].range.high);
-    EXPECT_GT(seen[i].range.bits(), 16);
+  const auto worst_case = worst_case_accumulators(result.integer);
+  const auto observed = observed_accumulators(result.integer, *digits_.data, 1, 10, {});
+  ASSERT_EQ(observed.size(), worst_case.size());
+  for (std::size_t i = 0; i < observed.size(); ++i) {
+    EXPECT_GE(observed[i].range.low, worst_case[i].range.low);
+    EXPECT_LE(observed[i].range.high, worst_case[i].range.high);
+    EXPECT_GT(observed[i].range.bits(), 16);
   }
 }
 

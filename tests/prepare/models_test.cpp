@@ -79,7 +79,7 @@ std::vector<std::string> lost(const Graph& before, const Graph& after) {
   for (const NodeId id : after.nodes()) {
     const Node& node = after.node(id);
     found.insert(node.name);
-    for (const Origin& origin : node.took_over) {
+    for (const Origin& origin : node.origins) {
       found.insert(origin.name);
     }
   }

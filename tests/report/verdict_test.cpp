@@ -58,8 +58,8 @@ TEST(Verdict, ThatIsGoodNeedsNoAdvice) {
 
 TEST(Verdict, ThatIsGoodStandsAboveNoSevereFinding) {
   Report good = report(30, {31, 2});
-  good.layers[1].accumulator = AccumulatorReport{.bits_seen = 40,
-                                                 .bits_guaranteed = 40,
+  good.layers[1].accumulator = AccumulatorReport{.bits_observed = 40,
+                                                 .bits_worst_case = 40,
                                                  .bits_there = 32,
                                                  .bias_margin = {},
                                                  .widened_channels = 0};
@@ -89,10 +89,10 @@ TEST(Verdict, DoesNotHangOnASingleSample) {
 
 TEST(Verdict, SaysWhichSamplesItIsOf) {
   Report some = report(30, {});
-  some.judged = Judged::kCalibration;
+  some.evaluated_on = EvaluatedOn::kCalibration;
   diagnose(some);
   EXPECT_EQ(some.verdict.find("On 16 calibration samples "), 0U) << some.verdict;
-  some.judged = Judged::kHeldOut;
+  some.evaluated_on = EvaluatedOn::kHeldOut;
   diagnose(some);
   EXPECT_EQ(some.verdict.find("On 16 held-out samples "), 0U) << some.verdict;
 }
@@ -100,8 +100,8 @@ TEST(Verdict, SaysWhichSamplesItIsOf) {
 TEST(WrongInputs, ComeBeforeAllElseAndAreNeverGood) {
   Report some = report(40, {31, 2});
   some.layers[0].inputs = {"image"};
-  some.layers[1].accumulator = AccumulatorReport{.bits_seen = 40,
-                                                 .bits_guaranteed = 40,
+  some.layers[1].accumulator = AccumulatorReport{.bits_observed = 40,
+                                                 .bits_worst_case = 40,
                                                  .bits_there = 32,
                                                  .bias_margin = {},
                                                  .widened_channels = 0};

@@ -121,9 +121,8 @@ TEST(Simulate, LeavesElementwiseOperatorsOfFloatsInFloat) {
   EXPECT_TRUE(s.regions.empty());
   ASSERT_EQ(s.kept_float.size(), 1U);
   EXPECT_EQ(s.kept_float[0].node, "y");
-  EXPECT_EQ(
-      s.kept_float[0].reason,
-      "what it reads or what reads it is float, so converting would cost more than it saves");
+  EXPECT_EQ(s.kept_float[0].reason,
+            "its neighbours are float, so conversions would cost more than it saves");
 }
 
 TEST(Simulate, SubtractsWhatComesFromIntegers) {

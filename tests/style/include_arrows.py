@@ -41,7 +41,7 @@ OWNER = {
     "plugins.h": "io",
     "onnx.h": "onnx", "tflite.h": "tflite", "pattern.h": "pattern", "execute.h": "execute",
     "simulate.h": "simulate", "layer_rules.h": "simulate", "quant_table.h": "simulate", "predicted_time.h": "simulate",
-    "calibrator.h": "calibrate", "exact_sum.h": "calibrate", "bins.h": "calibrate",
+    "calibrator.h": "calibrate", "exact_sum.h": "calibrate", "histogram.h": "calibrate",
     "range_search.h": "calibrate", "expected_error.h": "calibrate", "input_audit.h": "calibrate",
     "metric.h": "compare",
     "statistics.h": "calibrate", "equalize.h": "equalize", "search.h": "search",
@@ -50,7 +50,7 @@ OWNER = {
     "partition.h": "lower",
     "lint.h": "explain", "report.h": "compare", "compare.h": "compare", "report_file.h": "report",
     "diagnose.h": "report", "report_condition.h": "report",
-    "pipeline.h": "pipeline", "table_file.h": "pipeline", "broken_numbers.h": "pipeline",
+    "pipeline.h": "pipeline", "table_file.h": "pipeline", "invalid_constants.h": "pipeline",
 }
 CONFINED = {  # start of a third-party header -> the places that may name it
     "onnx/": "onnx", "google/protobuf/": "onnx",

@@ -19,8 +19,8 @@ namespace {
 struct Need {
   std::string node;
   std::string op;
-  int guaranteed = 0;
-  std::optional<int> seen;  ///< absent without samples
+  int worst_case = 0;
+  std::optional<int> observed;  ///< absent without samples
 };
 
 std::vector<Need> needs(const Options& options, const Console& console) {
@@ -36,27 +36,28 @@ std::vector<Need> needs(const Options& options, const Console& console) {
   }
   const Graph integer = lower_quantized(std::move(model), config, toolkit);
   std::vector<Need> result;
-  for (const ProductSums& sums : guaranteed_sums(integer)) {
+  for (const AccumulatorRange& sums : worst_case_accumulators(integer)) {
     const Node& node = integer.node(sums.node);
     result.push_back({layer_name(node.name), node.op, sums.range.bits(), {}});
   }
   if (data) {
-    Progress progress(console, "watching sums");
-    const std::vector<ProductSums> seen =
-        seen_sums(integer, *data, static_cast<int>(options.count("threads")),
-                  static_cast<std::size_t>(config.samples.value_or(0)), progress.callback());
-    for (std::size_t i = 0; i < seen.size(); ++i) {
-      result[i].seen = seen[i].range.bits();
+    Progress progress(console, "measuring accumulators");
+    const std::vector<AccumulatorRange> observed = observed_accumulators(
+        integer, *data, static_cast<int>(options.count("threads")),
+        static_cast<std::size_t>(config.samples.value_or(0)), progress.callback());
+    for (std::size_t i = 0; i < observed.size(); ++i) {
+      result[i].observed = observed[i].range.bits();
     }
   }
   return result;
 }
 
 std::string as_text(const std::vector<Need>& needs) {
-  std::string text = fmt::format("{:>10}  {:>4}  node\n", "guaranteed", "seen");
+  std::string text = fmt::format("{:>10}  {:>8}  node\n", "worst case", "observed");
   for (const Need& need : needs) {
-    text += fmt::format("{:>10}  {:>4}  {}\n", need.guaranteed,
-                        need.seen ? std::to_string(*need.seen) : "-", shortened(need.node));
+    text +=
+        fmt::format("{:>10}  {:>8}  {}\n", need.worst_case,
+                    need.observed ? std::to_string(*need.observed) : "-", shortened(need.node));
   }
   return text;
 }
@@ -65,9 +66,9 @@ Json as_json(const std::string& model, const std::vector<Need>& needs) {
   Json json{{"model", model}, {"bits", Json::array()}};
   for (const Need& need : needs) {
     Json& entry = json["bits"].emplace_back(
-        Json{{"node", need.node}, {"op", need.op}, {"guaranteed", need.guaranteed}});
-    if (need.seen) {
-      entry["seen"] = *need.seen;
+        Json{{"node", need.node}, {"op", need.op}, {"guaranteed", need.worst_case}});
+    if (need.observed) {
+      entry["seen"] = *need.observed;
     }
   }
   return json;
@@ -75,8 +76,8 @@ Json as_json(const std::string& model, const std::vector<Need>& needs) {
 
 int run(const Options& options, const Console& console) {
   const std::string model = options.text("MODEL");
-  const std::vector<Need> all =
-      during("looking at the sums of '" + model + "'", [&] { return needs(options, console); });
+  const std::vector<Need> all = during("measuring the accumulators of '" + model + "'",
+                                       [&] { return needs(options, console); });
   console.print(options.has("json") ? to_text(as_json(model, all)) : as_text(all));
   return 0;
 }
@@ -89,7 +90,7 @@ TARE_VERB(accumulators) {
   std::vector<Flag> flags{data_flag(false)};
   append(flags, config_flags());
   append(flags, {threads_flag(), samples_flag()});
-  return {.summary = "say how many bits the sums of a quantized model need",
+  return {.summary = "print how many accumulator bits each layer of a quantized model needs",
           .arguments = {{"MODEL", "quantized model: ONNX or TensorFlow Lite"}},
           .flags = std::move(flags),
           .examples = {"tare accumulators model.int8.onnx",

@@ -102,9 +102,8 @@ int run(const Options& options, const Console& console) {
     const Interrupt interrupt;
     Statistics statistics = collect_share(options, spoken, ranks, job, output);
     if (statistics.samples < job.share) {
-      spoken.say(
-          fmt::format("interrupted after {} of {}; the same command goes on from there\n",
-                      statistics.samples, counted(job.samples, "sample")));
+      spoken.say(fmt::format("interrupted after {} of {}; run the same command to resume\n",
+                             statistics.samples, counted(job.samples, "sample")));
       return Interrupt::exit_status();
     }
     job.warnings.insert(job.warnings.end(), job.audit.warnings.begin(),
@@ -149,7 +148,7 @@ TARE_VERB(calibrate) {
   append(flags, config_flags());
   append(flags, {threads_flag(), samples_flag()});
   return {.summary =
-              "collect statistics on samples, for quantize --stats; resumes where it stopped",
+              "collect calibration statistics for quantize --stats; resumes where it stopped",
           .arguments = {{"MODEL", "float model: ONNX or TensorFlow Lite"}},
           .flags = std::move(flags),
           .examples = {"tare calibrate model.onnx --data samples.h5 -o statistics.h5"},

@@ -1,8 +1,8 @@
 // Says layer by layer how far a quantized model is from the float one.
 #include "tare/compare.h"
 
-#include "tare/broken_numbers.h"
 #include "tare/error.h"
+#include "tare/invalid_constants.h"
 #include "tare/pipeline.h"
 #include "tare/report_condition.h"
 #include "tare/report_file.h"
@@ -80,9 +80,9 @@ Report compare(const Options& options, const Console& console,
       .real = load_model(real, config.dims, data.get()),
       .quantized = load_for_numerics(quantized, config.dims, data.get(), options),
       .numerics = asked_numerics(options)};
-  say_warnings(broken_numbers(models.real), console);
+  say_warnings(invalid_constants(models.real), console);
   FileMetadata metadata = read_file_metadata(quantized);
-  const Config stated = with_stated(config, metadata);
+  const Config stated = with_metadata(config, metadata);
   models.factors = std::move(metadata.factors);
   Progress progress(console, "comparing");
   Report report =
@@ -148,23 +148,24 @@ TARE_VERB(compare) {
       {.name = "csv", .value = "FILE", .summary = "the report as CSV, one row for each layer"},
       {.name = "fail-if",
        .value = "CONDITION",
-       .summary = "end with status 1 where it holds, as 'output.sqnr<30' or "
+       .summary = "exit with status 1 if it holds, such as 'output.sqnr<30' or "
                   "'min(layers.local.sqnr)<20'",
        .repeated = true}};
   append(flags, config_flags());
   append(flags, {threads_flag(), samples_flag(), numerics_flag()});
-  return {.summary = "say layer by layer how far a quantized model is from the float one",
-          .arguments = {{"FLOAT", "float model: ONNX or TensorFlow Lite"},
-                        {"QUANTIZED",
-                         "quantized model of it, ours or another tool's: ONNX or TensorFlow "
-                         "Lite"}},
-          .flags = std::move(flags),
-          .examples = {"tare compare model.onnx model.int8.onnx --data samples.h5",
-                       "tare compare model.onnx model.int8.onnx --data samples.h5 --report "
-                       "report.html",
-                       "tare compare model.onnx model.int8.onnx --data samples.h5 --fail-if "
-                       "'output.sqnr<30'",
-                       "tare compare model.tflite model_int8.tflite --data samples.h5 "
-                       "--numerics tflite_ref"},
-          .run = run};
+  return {
+      .summary = "measure the error of a quantized model against the float one, layer by layer",
+      .arguments = {{"FLOAT", "float model: ONNX or TensorFlow Lite"},
+                    {"QUANTIZED",
+                     "quantized model of it, ours or another tool's: ONNX or TensorFlow "
+                     "Lite"}},
+      .flags = std::move(flags),
+      .examples = {"tare compare model.onnx model.int8.onnx --data samples.h5",
+                   "tare compare model.onnx model.int8.onnx --data samples.h5 --report "
+                   "report.html",
+                   "tare compare model.onnx model.int8.onnx --data samples.h5 --fail-if "
+                   "'output.sqnr<30'",
+                   "tare compare model.tflite model_int8.tflite --data samples.h5 "
+                   "--numerics tflite_ref"},
+      .run = run};
 }

@@ -20,9 +20,9 @@ int run(const Options& options, const Console& console) {
 
 TARE_VERB(completion) {
   using namespace tare::cli;
-  return {.summary = "print what makes a shell complete verbs, options and names",
+  return {.summary = "print a shell's completion script",
           .arguments = {{.name = "SHELL",
-                         .summary = "the shell that shall read it",
+                         .summary = "the shell to print it for",
                          .choices = completing_shells()}},
           .flags = {},
           .examples = {"tare completion bash > ~/.local/share/bash-completion/completions/tare",

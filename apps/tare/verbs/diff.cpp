@@ -97,7 +97,7 @@ int run(const Options& options, const Console& console) {
 
 TARE_VERB(diff) {
   using namespace tare::cli;
-  return {.summary = "say what changed between two reports",
+  return {.summary = "show what changed between two reports",
           .arguments = {{"BEFORE", "report: JSON"}, {"AFTER", "report: JSON"}},
           .flags = {},
           .examples = {"tare diff before.json after.json"},

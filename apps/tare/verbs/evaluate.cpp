@@ -1,5 +1,5 @@
 // Compares what a model says of labelled samples with their labels.
-#include "tare/broken_numbers.h"
+#include "tare/invalid_constants.h"
 #include "tare/pipeline.h"
 #include "tare/report.h"
 
@@ -81,7 +81,7 @@ int evaluate(const Options& options, const Console& console) {
           .expected("a dataset 'labels' with one integer per sample");
     }
     const Graph graph = load_runnable(model, data.get(), options);
-    say_warnings(broken_numbers(graph), console);
+    say_warnings(invalid_constants(graph), console);
     const std::vector<std::int64_t> predictions = predict(graph, *data, options, console);
     std::size_t hits = 0;
     for (std::size_t i = 0; i < predictions.size(); ++i) {

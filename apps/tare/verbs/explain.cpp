@@ -75,14 +75,14 @@ void select(const std::string& glob, Explanation& explanation) {
   std::erase_if(explanation.rules.nodes, other);
 }
 
-/// "11 of 14 operators run on integers on ort-cpu, 8 more are part of their neighbours", and of
-/// a quantized model what was done.
+/// "11 of 14 operators run on integers on ort-cpu, 8 more are fused into their neighbours", and
+/// of a quantized model what was done.
 std::string headline(const Explanation& explanation) {
   const OperatorCount count = count_operators(explanation.verdicts);
   std::string text = fmt::format("{} of {} operators run on integers on {}", count.on_integers,
                                  count.all, explanation.target);
   if (const std::size_t parts = explanation.verdicts.size() - count.all; parts > 0) {
-    text += fmt::format(", {} more {} of {}", parts, parts == 1 ? "is part" : "are part",
+    text += fmt::format(", {} more {} into {}", parts, parts == 1 ? "is fused" : "are fused",
                         parts == 1 ? "its neighbour" : "their neighbours");
   }
   text += "\n";
@@ -193,12 +193,13 @@ TARE_VERB(explain) {
   using namespace tare::cli;
   std::vector<Flag> flags{data_flag(false)};
   append(flags, config_flags());
-  return {.summary = "say what each operator runs as on a target, or why it stays in float",
-          .arguments = {{"MODEL", "float or quantized model: ONNX or TensorFlow Lite"},
-                        {"NAME", "operators of that name only; * is any run of characters",
-                         false, true}},
-          .flags = std::move(flags),
-          .examples = {"tare explain model.onnx --target tensorrt",
-                       "tare explain model.onnx 'layer1/*'", "tare explain model.int8.onnx"},
-          .run = run};
+  return {
+      .summary = "show which kernel of a target runs each operator, or why it stays in float",
+      .arguments = {{"MODEL", "float or quantized model: ONNX or TensorFlow Lite"},
+                    {"NAME", "operators of that name only; * is any run of characters", false,
+                     true}},
+      .flags = std::move(flags),
+      .examples = {"tare explain model.onnx --target tensorrt",
+                   "tare explain model.onnx 'layer1/*'", "tare explain model.int8.onnx"},
+      .run = run};
 }

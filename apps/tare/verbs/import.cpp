@@ -56,16 +56,16 @@ int import(const Options& options, const Console& console) {
 TARE_VERB(import) {
   using namespace tare::cli;
   return {
-      .summary = "write a TensorFlow Lite model as ONNX, quantized as it is",
+      .summary = "convert a TensorFlow Lite model to ONNX, with its quantization",
       .arguments = {{"MODEL", "model: TensorFlow Lite"}},
       .flags = {output_flag("model: ONNX"),
                 {.name = "target",
                  .value = "NAME",
-                 .summary = "what the model is going to run on",
+                 .summary = "target engine",
                  .fallback = tare::Config().target,
                  .choices = tare::target_names()},
                 {.name = "keep-storage",
-                 .summary = "leave int8 and uint8 as in the file, whatever the target wants"},
+                 .summary = "keep int8 and uint8 as in the file, whatever the target wants"},
                 form_flag()},
       .examples = {"tare import model.tflite -o model.onnx",
                    "tare import model.tflite -o model.onnx --target tensorrt",

@@ -1,5 +1,5 @@
 // Shows a model as the toolkit sees it after one of its stages.
-#include "tare/broken_numbers.h"
+#include "tare/invalid_constants.h"
 #include "tare/layer_rules.h"
 #include "tare/pipeline.h"
 
@@ -26,7 +26,7 @@ Graph graph_at(const std::string& stage, const Options& options, const Console& 
   }
   const std::string model = options.text("MODEL");
   Graph graph = load_model(model, config.dims, data.get());
-  say_warnings(broken_numbers(graph), console);
+  say_warnings(invalid_constants(graph), console);
   if (stage == "integer" && !data) {
     if (!is_quantized(graph)) {
       throw Error(ErrorCode::kInvalidConfig, "inspect",
@@ -97,17 +97,17 @@ TARE_VERB(inspect) {
   std::vector<Flag> flags{
       {.name = "stage",
        .value = "NAME",
-       .summary = "after which stage; simulated is calibrated with --data, "
-                  "integer needs it, or a quantized model",
+       .summary = "the stage; simulated is calibrated if there is --data, integer needs --data "
+                  "or a quantized model",
        .fallback = "float",
        .choices = {"float", "prepared", "simulated", "integer"}},
       {.name = "full",
-       .summary = "all elements of constants, where otherwise ... stands for "
-                  "those of more than 8"},
+       .summary =
+           "print all elements of constants; otherwise ... stands for those of more than 8"},
       data_flag(false)};
   append(flags, config_flags());
   append(flags, {threads_flag(), samples_flag()});
-  return {.summary = "print a model as text, as one of the stages leaves it",
+  return {.summary = "print a model as text, as it is after one of the stages",
           .arguments = {{"MODEL", "model: ONNX or TensorFlow Lite"}},
           .flags = std::move(flags),
           .examples = {"tare inspect model.onnx --stage prepared",

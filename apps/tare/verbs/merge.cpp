@@ -45,8 +45,8 @@ int run(const Options& options, const Console& console) {
 
 TARE_VERB(merge) {
   using namespace tare::cli;
-  return {.summary = "add up statistics of parts of the samples",
-          .arguments = {{"STATISTICS", "statistics of one model: HDF5 of calibrate", true}},
+  return {.summary = "merge the statistics of several parts of the samples",
+          .arguments = {{"STATISTICS", "statistics of one model, written by calibrate", true}},
           .flags = {output_flag("statistics: HDF5")},
           .examples = {"tare merge first.h5 second.h5 -o statistics.h5"},
           .run = run};

@@ -5,8 +5,8 @@
 
 #include "activity.h"
 #include "configuration.h"
+#include "evaluation_samples.h"
 #include "forms.h"
-#include "judged_samples.h"
 #include "outputs.h"
 #include "progress.h"
 #include "quantize_text.h"
@@ -23,11 +23,11 @@
 namespace tare::cli {
 namespace {
 
-/// Judging is to take little of the time that quantizing does: so many samples for each that is
-/// judged by, at least a few, and never more than most.
+/// Evaluation is to take little of the time that quantizing does: so many calibration samples
+/// for each evaluation sample, at least a few, and never more than most.
 constexpr std::size_t kCalibratedForOne = 8;
-constexpr std::size_t kFewJudged = 8;
-constexpr std::size_t kMostJudged = 64;
+constexpr std::size_t kFewEvaluated = 8;
+constexpr std::size_t kMostEvaluated = 64;
 
 using Clock = std::chrono::steady_clock;
 
@@ -62,7 +62,7 @@ QuantizeSummary summarize(const QuantizeResult& result, const Job& job,
   for (const DynamicProduct& product : result.simulated.dynamic) {
     summary.patterns.emplace(source.node(product.node).name, "dynamic");
   }
-  for (const ProductSums& sums : guaranteed_sums(result.integer)) {
+  for (const AccumulatorRange& sums : worst_case_accumulators(result.integer)) {
     summary.sums.push_back(
         {layer_name(result.integer.node(sums.node).name), sums.range.bits()});
   }
@@ -183,17 +183,17 @@ QuantizeResult from_weights(const Configuration& configuration, const Job& job) 
 }
 
 /// How good it is. A report has all samples and figures, otherwise a few have to do.
-std::optional<Report> judge(const QuantizeResult& result, const JudgedSamples& samples,
-                            bool is_reported, const Options& options, const Console& console,
-                            const Configuration& configuration) {
+std::optional<Report> evaluate(const QuantizeResult& result, const EvaluationSamples& samples,
+                               bool is_reported, const Options& options, const Console& console,
+                               const Configuration& configuration) {
   const std::size_t available = samples.available();
-  std::size_t wanted = kMostJudged;
+  std::size_t wanted = kMostEvaluated;
   if (is_reported) {
     wanted = available;
-  } else if (samples.kind() == Judged::kCalibration) {
-    wanted = std::clamp(available / kCalibratedForOne, kFewJudged, kMostJudged);
+  } else if (samples.kind() == EvaluatedOn::kCalibration) {
+    wanted = std::clamp(available / kCalibratedForOne, kFewEvaluated, kMostEvaluated);
   }
-  const auto data = samples.judging(wanted);
+  const auto data = samples.evaluation(wanted);
   if (data == nullptr) {
     return std::nullopt;
   }
@@ -202,7 +202,7 @@ std::optional<Report> judge(const QuantizeResult& result, const JudgedSamples& s
                                  {.threads = static_cast<int>(options.count("threads")),
                                   .samples = 0,
                                   .brief = !is_reported,
-                                  .judged = samples.kind(),
+                                  .evaluated_on = samples.kind(),
                                   .progress = progress.callback()});
   report.data = samples.file();
   return report;
@@ -224,7 +224,7 @@ int run(const Options& options, const Console& console) {
     const Configuration configuration = read_configuration(options);
     require_source(options, configuration.config);
     const ReportFiles report_files = check_files(options, job);
-    const JudgedSamples samples(
+    const EvaluationSamples samples(
         options, static_cast<std::size_t>(configuration.config.samples.value_or(0)));
     const Dataset* data = samples.calibrating();
     const QuantizeResult result =
@@ -238,8 +238,8 @@ int run(const Options& options, const Console& console) {
     write_model(result, job.output, form_of(options));
     QuantizeSummary made = summarize(result, job, configuration);
     made.quality =
-        judge(result, samples, !report_files.empty(), options, console, configuration);
-    made.judged_of = samples.available();
+        evaluate(result, samples, !report_files.empty(), options, console, configuration);
+    made.evaluation_samples = samples.available();
     if (made.quality) {
       name_files(made, *made.quality);
     }
@@ -267,17 +267,17 @@ TARE_VERB(quantize) {
       data_flag(false),
       {.name = "stats",
        .value = "FILE",
-       .summary = "statistics: with --data written there, otherwise used instead"},
+       .summary = "statistics: written if there is --data, otherwise read"},
       {.name = "table",
        .value = "FILE",
-       .summary = "parameters: with --data or --stats written there, otherwise used instead"},
+       .summary = "table of parameters: written if there is --data or --stats, otherwise read"},
       output_flag("quantized model: ONNX"),
       form_flag(),
       report_flag()};
-  append(flags, judging_flags());
+  append(flags, evaluation_flags());
   append(flags, calibrating_flags());
   return {
-      .summary = "calibrate a float model on samples and rewrite it to int8",
+      .summary = "quantize a float model to int8, calibrated on samples",
       .arguments = {{"MODEL", "float model: ONNX or TensorFlow Lite"}},
       .flags = std::move(flags),
       .examples = {"tare quantize model.onnx --data samples.h5 -o model.int8.onnx",

@@ -1,5 +1,5 @@
 // Runs a model on samples and writes what comes out.
-#include "tare/broken_numbers.h"
+#include "tare/invalid_constants.h"
 #include "tare/pipeline.h"
 
 #include "activity.h"
@@ -26,7 +26,7 @@ int run(const Options& options, const Console& console) {
     files.check();
     const auto data = open_dataset(options.text("data"));
     const Graph graph = load_runnable(model, data.get(), options);
-    say_warnings(broken_numbers(graph), console);
+    say_warnings(invalid_constants(graph), console);
     DatasetWriter writer(output);
     std::size_t runs = 0;
     {

@@ -1,4 +1,4 @@
-// Finds the fastest mixture of integers and floats that meets requirements.
+// Finds the fastest mixed-precision model that meets requirements.
 #include "tare/compare.h"
 #include "tare/error.h"
 #include "tare/pipeline.h"
@@ -53,11 +53,11 @@ Job job_of(const Options& options) {
   return job;
 }
 
-/// What ranges were chosen on looks better than other samples do, so the last ones are kept for
-/// judging, unless they are too few to be shared out.
+/// Calibration samples give too good a result, so the last ones are held out, unless they are
+/// too few to be split.
 struct Split {
   std::size_t calibrating;
-  std::size_t judging;
+  std::size_t holdout;
 };
 
 Split split(std::size_t samples) {
@@ -65,43 +65,44 @@ Split split(std::size_t samples) {
   return samples < kFew ? Split{samples, samples} : Split{samples - samples / 3, samples / 3};
 }
 
-/// One way of the curve, and what came of it where it was tried.
+/// One plan of the Pareto front, and its result where it was tried.
 struct Tried {
-  std::size_t index;  ///< among all ways
-  Tradeoff way;
+  std::size_t index;  ///< among all plans
+  MixedPrecisionPlan plan;
   std::optional<double> sqnr{};
   std::vector<std::string> failures{};  ///< requirements that it does not meet
 
   bool meets() const { return sqnr && failures.empty(); }
 };
 
-/// The ways with enough integers. Where there are none the one with the most, which fails.
-std::vector<Tried> with_enough_integers(const std::vector<SearchedWay>& all, double least) {
+/// The plans with enough integers. Where there are none the one with the most, which fails.
+std::vector<Tried> with_enough_integers(const std::vector<SearchedPlan>& all, double least) {
   std::vector<Tried> result;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (all[i].way.integer_share >= least) {
-      result.push_back({.index = i, .way = all[i].way});
+    if (all[i].plan.integer_share >= least) {
+      result.push_back({.index = i, .plan = all[i].plan});
     }
   }
   if (result.empty()) {
-    const auto most = std::max_element(
-        all.begin(), all.end(),
-        [](const auto& a, const auto& b) { return a.way.integer_share < b.way.integer_share; });
+    const auto most =
+        std::max_element(all.begin(), all.end(), [](const auto& a, const auto& b) {
+          return a.plan.integer_share < b.plan.integer_share;
+        });
     result.push_back({.index = static_cast<std::size_t>(most - all.begin()),
-                      .way = most->way,
-                      .failures = {fmt::format("--keep-int8 {}: no way keeps more than {:.4f}",
-                                               least, most->way.integer_share)}});
+                      .plan = most->plan,
+                      .failures = {fmt::format("--keep-int8 {}: no plan keeps more than {:.4f}",
+                                               least, most->plan.integer_share)}});
   }
   return result;
 }
 
-/// How a network is made of a way, and what is said of it.
+/// How a network is quantized by a plan, and evaluated.
 struct Work {
-  std::function<QuantizeResult(const Tradeoff&)> quantize;
+  std::function<QuantizeResult(const MixedPrecisionPlan&)> quantize;
   std::function<Report(const QuantizeResult&)> report;
 };
 
-/// Tries ways one after another; the best so far is always in the file.
+/// Tries plans one after another; the best so far is always in the file.
 class Trials {
  public:
   Trials(const Job& job, Work work, const ReportFiles& files, SearchMemory& memory)
@@ -109,14 +110,14 @@ class Trials {
         work_(std::move(work)),
         files_(files),
         memory_(memory),
-        curve_(with_enough_integers(memory.known().ways, job.least_integers)),
+        curve_(with_enough_integers(memory.known().plans, job.least_integers)),
         chosen_(curve_.size() - 1),
         outputs_(files.paths()) {
     outputs_.emplace_back(job.output);
   }
 
-  /// Errors fall along the curve: finds the first way that meets the requirements by halving.
-  /// False when time is up before.
+  /// Errors fall along the Pareto front: bisects for the first plan that meets the
+  /// requirements. False when time is up before.
   bool run() {
     std::size_t low = 0;
     std::size_t high = curve_.size();
@@ -139,7 +140,7 @@ class Trials {
   void restore() {
     const Tried& chosen = curve_[chosen_];
     if (!memory_.has_written(chosen.index, outputs_)) {
-      const QuantizeResult result = work_.quantize(chosen.way);
+      const QuantizeResult result = work_.quantize(chosen.plan);
       write(result, report_of(result));
     }
   }
@@ -149,13 +150,13 @@ class Trials {
 
  private:
   const std::string& known_report(std::size_t at) const {
-    return memory_.known().ways[curve_[at].index].report;
+    return memory_.known().plans[curve_[at].index].report;
   }
   bool is_known(std::size_t at) const { return !known_report(at).empty(); }
 
   bool meets(std::size_t at) {
     if (is_known(at)) {
-      judge(known_report(at), at);
+      evaluate(known_report(at), at);
     } else {
       ++news_;
       make(at);
@@ -164,10 +165,10 @@ class Trials {
   }
 
   void make(std::size_t at) {
-    const QuantizeResult result = work_.quantize(curve_[at].way);
+    const QuantizeResult result = work_.quantize(curve_[at].plan);
     const Report report = report_of(result);
     std::string json = report_json(report);
-    judge(json, at);
+    evaluate(json, at);
     if (chosen_ == at) {
       write(result, report);
       memory_.note_written(curve_[at].index, outputs_);
@@ -175,7 +176,7 @@ class Trials {
     memory_.learn(curve_[at].index, std::move(json));
   }
 
-  void judge(const std::string& report, std::size_t at) {
+  void evaluate(const std::string& report, std::size_t at) {
     Tried& tried = curve_[at];
     const bool had_best = curve_[chosen_].meets();
     for (const ReportCondition& condition : job_.forbidden) {
@@ -197,7 +198,7 @@ class Trials {
     }
   }
 
-  /// With the size that the file would have, which is judged too.
+  /// With the size that the file would have, which requirements may be about.
   Report report_of(const QuantizeResult& result) const {
     Report report = work_.report(result);
     report.real.file = job_.model;
@@ -225,7 +226,7 @@ class Trials {
   std::vector<Tried> curve_;
   std::size_t chosen_;
   std::vector<std::filesystem::path> outputs_;
-  std::size_t news_ = 0;  ///< ways that were tried and had not been before
+  std::size_t news_ = 0;  ///< plans that were tried and had not been before
 };
 
 std::string decibels(double sqnr) {
@@ -235,27 +236,27 @@ std::string decibels(double sqnr) {
 std::string curve_text(const std::vector<Tried>& curve, std::size_t chosen) {
   std::string text =
       fmt::format("  {:>7}  {:>7}  {:>9}  {:>9}\n", "time", "in int8", "expected", "measured");
-  const double fastest = curve.front().way.nanoseconds;
+  const double fastest = curve.front().plan.nanoseconds;
   for (std::size_t i = 0; i < curve.size(); ++i) {
-    const Tradeoff& way = curve[i].way;
+    const MixedPrecisionPlan& plan = curve[i].plan;
     text += fmt::format("{} {:>7}  {:>7}  {:>9}", i == chosen ? '>' : ' ',
-                        fastest > 0 ? fmt::format("{:.2f}x", way.nanoseconds / fastest) : "",
-                        fmt::format("{:.1f} %", 100 * way.integer_share),
-                        decibels(way.error > 0 ? -10 * std::log10(way.error)
-                                               : std::numeric_limits<double>::infinity()));
+                        fastest > 0 ? fmt::format("{:.2f}x", plan.nanoseconds / fastest) : "",
+                        fmt::format("{:.1f} %", 100 * plan.integer_share),
+                        decibels(plan.error > 0 ? -10 * std::log10(plan.error)
+                                                : std::numeric_limits<double>::infinity()));
     text += curve[i].sqnr ? fmt::format("  {:>9}\n", decibels(*curve[i].sqnr)) : "\n";
   }
   return text;
 }
 
 /// The lines with which, added to the configuration, `tare quantize` writes the same file.
-std::string config_text(const Tradeoff& way, std::size_t calibrating) {
+std::string config_text(const MixedPrecisionPlan& plan, std::size_t calibrating) {
   std::string text =
       fmt::format("calibration: {{samples: {}}}\naccuracy: {{slowdown: 0}}\n", calibrating);
-  if (!way.float_nodes.empty()) {
+  if (!plan.float_nodes.empty()) {
     text += "layers:\n";
   }
-  for (const std::string& node : way.float_nodes) {
+  for (const std::string& node : plan.float_nodes) {
     text += "  - {match: {name: " + yaml_scalar(node) + "}, keep_float: true}\n";
   }
   return text;
@@ -265,15 +266,15 @@ Json as_json(const Job& job, const Split& samples, const std::vector<Tried>& cur
              std::size_t chosen) {
   Json json{{"model", job.model},
             {"output", job.output},
-            {"samples", {{"calibrating", samples.calibrating}, {"judging", samples.judging}}},
+            {"samples", {{"calibrating", samples.calibrating}, {"judging", samples.holdout}}},
             {"met", curve[chosen].meets()},
             {"chosen", chosen},
             {"curve", Json::array()}};
   for (const Tried& tried : curve) {
-    Json entry{{"nanoseconds", tried.way.nanoseconds},
-               {"integer_share", tried.way.integer_share},
-               {"expected_error", tried.way.error},
-               {"keep_float", tried.way.float_nodes},
+    Json entry{{"nanoseconds", tried.plan.nanoseconds},
+               {"integer_share", tried.plan.integer_share},
+               {"expected_error", tried.plan.error},
+               {"keep_float", tried.plan.float_nodes},
                {"failures", tried.failures}};
     entry["sqnr"] = tried.sqnr && std::isfinite(*tried.sqnr) ? Json(*tried.sqnr) : Json();
     json["curve"].push_back(std::move(entry));
@@ -282,14 +283,14 @@ Json as_json(const Job& job, const Split& samples, const std::vector<Tried>& cur
 }
 
 constexpr const char* kCheckpoint = ".checkpoint";
-constexpr const char* kGoesOn = "the same command goes on from there";
+constexpr const char* kGoesOn = "run the same command to resume";
 
-/// Ways that were tried, now or earlier.
+/// Plans that were tried, now or earlier.
 std::string trials_text(const SearchMemory& memory) {
-  const std::vector<SearchedWay>& ways = memory.known().ways;
-  const auto tried = std::count_if(ways.begin(), ways.end(), [](const SearchedWay& searched) {
-    return !searched.report.empty();
-  });
+  const std::vector<SearchedPlan>& plans = memory.known().plans;
+  const auto tried =
+      std::count_if(plans.begin(), plans.end(),
+                    [](const SearchedPlan& searched) { return !searched.report.empty(); });
   return counted(static_cast<std::size_t>(tried), "trial");
 }
 
@@ -301,7 +302,7 @@ int search(const Options& options, const Console& console, const Job& job,
   const std::size_t used = std::min(
       data.size(), config.samples ? static_cast<std::size_t>(*config.samples) : data.size());
   const Split samples = split(used);
-  const auto judge = part_of(data, used - samples.judging, samples.judging);
+  const auto holdout = part_of(data, used - samples.holdout, samples.holdout);
   Progress progress(console, "calibrating");
   const auto watch = [shown = progress.callback()](std::size_t done, std::size_t total) {
     Interrupt::check();
@@ -313,18 +314,18 @@ int search(const Options& options, const Console& console, const Job& job,
                               .samples = samples.calibrating,
                               .memory = config.memory,
                               .progress = watch};
-  if (memory.known().ways.empty()) {
-    memory.learn(tradeoffs(model, data, config, toolkit, pass, memory.measured()));
+  if (memory.known().plans.empty()) {
+    memory.learn(mixed_precision_plans(model, data, config, toolkit, pass, memory.measured()));
   }
-  const auto quantize_way = [&](const Tradeoff& way) {
-    return quantize(model, data, sharing_out(config, way), toolkit, pass);
+  const auto quantize_plan = [&](const MixedPrecisionPlan& plan) {
+    return quantize(model, data, apply_plan(config, plan), toolkit, pass);
   };
   const auto report_of = [&](const QuantizeResult& result) {
-    return compare_result(result, *judge, toolkit,
+    return compare_result(result, *holdout, toolkit,
                           {.threads = job.threads,
                            .progress = [](std::size_t, std::size_t) { Interrupt::check(); }});
   };
-  Trials trials(job, {quantize_way, report_of}, files, memory);
+  Trials trials(job, {quantize_plan, report_of}, files, memory);
   const bool is_done = trials.run();
   trials.restore();
   progress.end();
@@ -334,7 +335,7 @@ int search(const Options& options, const Console& console, const Job& job,
     console.print(to_text(as_json(job, samples, curve, trials.chosen())));
   } else {
     console.print(curve_text(curve, trials.chosen()) +
-                  config_text(chosen.way, samples.calibrating));
+                  config_text(chosen.plan, samples.calibrating));
   }
   for (const std::string& reason : chosen.failures) {
     console.say(wrapped("tare: failed: " + with_short_names(reason), 2) + "\n");
@@ -371,7 +372,7 @@ int run(const Options& options, const Console& console) {
     try {
       return search(options, console, job, files, configuration, model, *data, memory);
     } catch (const Interrupted&) {
-      console.say(memory.empty() ? "interrupted before anything was found out\n"
+      console.say(memory.empty() ? "interrupted before anything was measured\n"
                                  : fmt::format("interrupted after {}; {}\n",
                                                trials_text(memory), kGoesOn));
       return Interrupt::exit_status();
@@ -390,27 +391,28 @@ TARE_VERB(search) {
       {.name = "require",
        .value = "CONDITION",
        .summary =
-           "what has to hold, as 'output.sqnr>=30', 'top1.drop<=0.5' or 'output.kl<=0.01'",
+           "a requirement, such as 'output.sqnr>=30', 'top1.drop<=0.5' or 'output.kl<=0.01'",
        .required = true,
        .repeated = true},
       {.name = "keep-int8",
        .value = "SHARE",
-       .summary = "leave at least that share of the multiplications on integers, as 0.9",
+       .summary = "keep at least this share of the multiplications in int8, such as 0.9",
        .is_share = true},
       {.name = "time",
        .value = "SECONDS",
-       .summary = "try no further way after that; the best so far stays, and the same "
-                  "command goes on from there",
+       .summary =
+           "stop after SECONDS and keep the best so far; the same command resumes the search",
        .is_count = true},
       report_flag()};
   append(flags, calibrating_flags());
-  return {
-      .summary = "find the fastest mixture that meets requirements; resumes where it stopped",
-      .arguments = {{"MODEL", "float model: ONNX or TensorFlow Lite"}},
-      .flags = std::move(flags),
-      .examples = {"tare search model.onnx --data samples.h5 -o model.int8.onnx --require "
-                   "'output.sqnr>=30'",
-                   "tare search model.onnx --data samples.h5 -o model.int8.onnx --require "
-                   "'top1.drop<=0.5' --keep-int8 0.9"},
-      .run = run};
+  return {.summary =
+              "find the fastest mixed-precision model that meets requirements; resumes where "
+              "it stopped",
+          .arguments = {{"MODEL", "float model: ONNX or TensorFlow Lite"}},
+          .flags = std::move(flags),
+          .examples = {"tare search model.onnx --data samples.h5 -o model.int8.onnx --require "
+                       "'output.sqnr>=30'",
+                       "tare search model.onnx --data samples.h5 -o model.int8.onnx --require "
+                       "'top1.drop<=0.5' --keep-int8 0.9"},
+          .run = run};
 }

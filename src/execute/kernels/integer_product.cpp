@@ -80,7 +80,7 @@ std::optional<Accumulator> narrow_accumulator(const KernelRequest& request) {
     return std::nullopt;
   }
   const Accumulator held = accumulator(request.attributes());
-  const auto sums = guaranteed_sums(
+  const auto sums = worst_case_accumulators(
       ProductOperands{.node = request.node,
                       .x = request.inputs[0].type,
                       .w = request.inputs[1].type,

@@ -225,7 +225,7 @@ std::unique_ptr<Kernel> make_integer_average(const KernelRequest& request, const
 }
 
 std::unique_ptr<Kernel> make_average(const KernelRequest& request, const Pool& pool) {
-  if (const auto centre = halves_away_from(request.attributes())) {
+  if (const auto centre = tie_breaking_point(request.attributes())) {
     return make_integer_average(request, pool, *centre);
   }
   return dispatch(Types<float, double>{}, request.inputs[0].dtype(), [&]<class T>(Tag<T>) {

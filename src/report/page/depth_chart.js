@@ -1,5 +1,5 @@
 "use strict";
-// SQNR along the depth of the network: points for what layers lose by themselves, a line for the
+// SQNR along the depth of the network: points for local errors, a line for the
 // error so far. The mouse and the arrow keys move one cursor over it.
 
 const kPlot = { width: 1120, height: 340, left: 52, right: 16, top: 36, bottom: 44 };
@@ -151,7 +151,7 @@ class DepthChart {
     });
   }
 
-  /** Names of the layers that lose most by themselves, at the foot of the chart, which is mostly free. */
+  /** Names of the layers of largest local error, at the foot of the chart, which is mostly free. */
   labels() {
     const worst = this.layers
       .map((layer, index) => ({ layer, index }))

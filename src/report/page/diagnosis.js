@@ -2,18 +2,18 @@
 // What went wrong where, in words, and the lines of configuration that act on it.
 
 const kKinds = {
-  accumulator: "Sums need more bits than there are",
+  accumulator: "The accumulator is too narrow",
   activation_outlier: "A few values stretch the range",
   bias_overflow: "Biases do not fit their scale",
   input_preparation: "Samples look wrongly prepared",
   few_levels: "Few of the integers are used",
-  lossy_layer: "The layer loses much by itself",
+  lossy_layer: "Large local error",
   mask: "A constant that masks",
   not_finite: "Values are not finite",
   outlier_channel: "One channel stretches the range of all",
-  spread_loss: "Many layers lose a little",
+  spread_loss: "Many small errors add up",
   saturation: "Many values are clipped",
-  weight_error: "Weights lose much in rounding",
+  weight_error: "Large quantization error of weights",
   weight_range: "Channels of the weights differ widely",
   wide_range: "The range is wider than its values"
 };

@@ -142,8 +142,8 @@ function pointSection(point, title) {
       fact("Scale", significant(point.scale, 5)),
       fact("Zero point", count(point.zero_point)),
       fact("Calibrator", point.calibrator),
-      fact("Values seen", range(...(point.seen ?? []))),
-      fact("Range chosen", range(...(point.chosen ?? []))),
+      fact("Observed range", range(...(point.seen ?? []))),
+      fact("Calibrated range", range(...(point.chosen ?? []))),
       fact("Saturated", clipped ? clippedText(clipped) : null),
       fact(
         "Integers used",
@@ -151,7 +151,7 @@ function pointSection(point, title) {
       ),
       fact("Effective bits", fixed(point.effective_bits, 1)),
       fact("Zeros", share(point.zeros)),
-      fact("Others that become 0", share(point.lost)),
+      fact("Others rounded to 0", share(point.lost)),
       fact(
         "Widest channel",
         point.widest_channel,
@@ -199,14 +199,14 @@ function accumulatorSection(sums) {
   return element(
     "section",
     {},
-    element("h3", {}, "Sums"),
+    element("h3", {}, "Accumulator"),
     svg("svg", { class: "bits", viewBox: "0 0 448 12", "aria-hidden": "true" }, squares),
     element(
       "dl",
       { class: "facts" },
-      fact("Needed on the samples", isNumber(seen) ? plural(seen, "bit") : null),
-      fact("Enough for any input", isNumber(guaranteed) ? plural(guaranteed, "bit") : null),
-      fact("Left above the bias", isNumber(sums.bias_margin) ? `${fixed(sums.bias_margin, 1)} bits` : null),
+      fact("Observed on the samples", isNumber(seen) ? plural(seen, "bit") : null),
+      fact("Worst case of any input", isNumber(guaranteed) ? plural(guaranteed, "bit") : null),
+      fact("Headroom above the bias", isNumber(sums.bias_margin) ? `${fixed(sums.bias_margin, 1)} bits` : null),
       fact("Channels of weights with a widened scale", count(sums.widened_channels))
     )
   );

@@ -34,7 +34,7 @@ const kColumns = [
     key: "saturated",
     label: "Saturated",
     unit: "share",
-    title: "Values outside the chosen range",
+    title: "Values outside the calibrated range",
     value: (layer) => saturation(resultPoint(layer)),
     text: (layer) => share(saturation(resultPoint(layer)))
   },
@@ -66,7 +66,7 @@ const kColumns = [
     key: "accumulator",
     label: "Sums",
     unit: "bits",
-    title: "Bits that sums needed on the samples",
+    title: "Accumulator bits observed on the samples",
     value: (layer) => layer.accumulator?.bits_seen ?? null,
     text: (layer) => count(layer.accumulator?.bits_seen)
   },

@@ -32,11 +32,11 @@ function sizes(from, to) {
   return arrow(to.endsWith(` ${unit}`) ? number : from, to);
 }
 
-/** What the samples are, where that is known: figures on those calibrated on flatter. */
-const kJudged = { calibration: "calibration sample", held_out: "held-out sample" };
+/** What the samples are, where that is known: figures on calibration samples look too good. */
+const kEvaluatedOn = { calibration: "calibration sample", held_out: "held-out sample" };
 
-function judgedSample() {
-  return kJudged[report.data?.judged_on] ?? "sample";
+function evaluationSample() {
+  return kEvaluatedOn[report.data?.judged_on] ?? "sample";
 }
 
 function keyFigures() {
@@ -53,7 +53,7 @@ function keyFigures() {
       keyFigure(
         "Same top class",
         percent(agreement.percent),
-        `${count(agreement.count)} of ${plural(agreement.of, judgedSample())}, ${interval(agreement)}`
+        `${count(agreement.count)} of ${plural(agreement.of, evaluationSample())}, ${interval(agreement)}`
       )
     );
   }
@@ -132,7 +132,7 @@ function showVerdict() {
   byId("title").append(...arrow(fileName(report.float_model?.file), fileName(report.quantized_model?.file)));
   byId("circumstances").textContent = [
     isNumber(report.data?.samples)
-      ? `${plural(report.data.samples, judgedSample())} of ${fileName(report.data.file)}`
+      ? `${plural(report.data.samples, evaluationSample())} of ${fileName(report.data.file)}`
       : null,
     report.target ? `target ${report.target}` : null,
     report.layers.length > 0 ? plural(report.layers.length, "layer") : null

@@ -5,8 +5,9 @@ namespace {
 
 class HalfOfMax final : public tare::Calibrator {
  public:
-  tare::Range choose(const tare::Summary& seen, const tare::QuantSpec&) const override {
-    return {seen.low() / 2, seen.high() / 2};
+  tare::Range choose(const tare::TensorStatistics& observed,
+                     const tare::QuantSpec&) const override {
+    return {observed.low() / 2, observed.high() / 2};
   }
 };
 

@@ -1,5 +1,5 @@
 // A calibrator that looks at the values themselves: the mean over the samples of what one in a
-// hundred values of each exceeds. A summary of all samples does not tell that.
+// hundred values of each exceeds. Statistics of all samples do not tell that.
 #include <algorithm>
 #include <vector>
 
@@ -7,7 +7,7 @@
 
 namespace {
 
-class Quantiles final : public tare::TensorObserver {
+class Quantiles final : public tare::Observer {
  public:
   void observe(std::span<const float> sample) override {
     std::vector<float> values(sample.begin(), sample.end());
@@ -17,13 +17,13 @@ class Quantiles final : public tare::TensorObserver {
     highs_.add(static_cast<double>(values[values.size() - 1 - rare]));
     ++samples_;
   }
-  void merge(const tare::TensorObserver& other) override {
+  void merge(const tare::Observer& other) override {
     const auto& more = static_cast<const Quantiles&>(other);
     lows_.add(more.lows_);
     highs_.add(more.highs_);
     samples_ += more.samples_;
   }
-  tare::Range choose(const tare::Summary&, const tare::QuantSpec&) const override {
+  tare::Range choose(const tare::TensorStatistics&, const tare::QuantSpec&) const override {
     const double samples = samples_ == 0 ? 1 : static_cast<double>(samples_);
     return {lows_.value() / samples, highs_.value() / samples};
   }
@@ -37,10 +37,12 @@ class Quantiles final : public tare::TensorObserver {
 
 class MeanOfQuantiles final : public tare::Calibrator {
  public:
-  std::unique_ptr<tare::TensorObserver> observer() const override {
+  std::unique_ptr<tare::Observer> observer() const override {
     return std::make_unique<Quantiles>();
   }
-  tare::Range choose(const tare::Summary&, const tare::QuantSpec&) const override { return {}; }
+  tare::Range choose(const tare::TensorStatistics&, const tare::QuantSpec&) const override {
+    return {};
+  }
 };
 
 }  // namespace

@@ -1,0 +1,68 @@
+#include "evaluation_samples.h"
+
+#include "tare/error.h"
+
+#include "text.h"
+
+#include <algorithm>
+
+namespace tare::cli {
+namespace {
+
+void check(const Options& options) {
+  if (options.has("eval") && options.has("holdout")) {
+    throw Error(ErrorCode::kInvalidConfig, "option '--holdout'", "contradicts '--eval'")
+        .hint("--holdout takes its samples out of --data, --eval reads others");
+  }
+  if (options.has("holdout") && !options.has("data")) {
+    throw Error(ErrorCode::kInvalidConfig, "quantize", "option '--holdout' needs '--data'")
+        .hint("'--eval FILE' evaluates on the samples of another file");
+  }
+}
+
+}  // namespace
+
+std::vector<Flag> evaluation_flags() {
+  return {{.name = "eval", .value = "FILE", .summary = "evaluate the result on these samples"},
+          {.name = "holdout",
+           .value = "N",
+           .summary = "evaluate the result on N of the samples, evenly spaced, and calibrate "
+                      "on the others",
+           .is_count = true}};
+}
+
+EvaluationSamples::EvaluationSamples(const Options& options, std::size_t limit) {
+  check(options);
+  if (options.has("data")) {
+    file_ = options.text("data");
+    data_ = open_dataset(file_);
+    const std::size_t used = limit == 0 ? data_->size() : std::min(limit, data_->size());
+    used_ = part_of(*data_, 0, used);
+    const std::size_t held = options.count("holdout");
+    if (held >= used) {
+      throw Error(ErrorCode::kInvalidConfig, "option '--holdout'",
+                  "leaves nothing to calibrate on: there are " + counted(used, "sample"));
+    }
+    calibrating_ = without_evenly_spaced(*used_, held);
+    if (held > 0) {
+      held_ = evenly_spaced(*used_, held);
+      kind_ = EvaluatedOn::kHeldOut;
+    }
+  }
+  if (options.has("eval")) {
+    file_ = options.text("eval");
+    held_ = open_dataset(file_);
+    kind_ = EvaluatedOn::kGiven;
+  }
+}
+
+std::size_t EvaluationSamples::available() const {
+  return held_ ? held_->size() : calibrating_ ? calibrating_->size() : 0;
+}
+
+std::unique_ptr<Dataset> EvaluationSamples::evaluation(std::size_t most) const {
+  const Dataset* from = held_ ? held_.get() : calibrating_.get();
+  return from == nullptr ? nullptr : evenly_spaced(*from, std::min(most, from->size()));
+}
+
+}  // namespace tare::cli

@@ -1,0 +1,42 @@
+#pragma once
+
+#include "tare/dataset.h"
+#include "tare/report.h"
+
+#include "flags.h"
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tare::cli {
+
+/// --eval FILE and --holdout N.
+std::vector<Flag> evaluation_flags();
+
+/// The samples that quantize calibrates on, and those that it evaluates its result on.
+class EvaluationSamples {
+ public:
+  /// `limit` samples of --data (0: all) are used. Throws Error where options contradict each
+  /// other, or leave nothing to calibrate on.
+  EvaluationSamples(const Options&, std::size_t limit);
+
+  /// Null without --data.
+  const Dataset* calibrating() const { return calibrating_.get(); }
+  /// At most `most` of those to evaluate on, evenly spaced. Null where there are none.
+  std::unique_ptr<Dataset> evaluation(std::size_t most) const;
+  std::size_t available() const;
+  EvaluatedOn kind() const { return kind_; }
+  std::string file() const { return file_; }
+
+ private:
+  std::unique_ptr<Dataset> data_;
+  std::unique_ptr<Dataset> used_;
+  std::unique_ptr<Dataset> calibrating_;
+  std::unique_ptr<Dataset> held_;  ///< --eval, or what --holdout took
+  EvaluatedOn kind_ = EvaluatedOn::kCalibration;
+  std::string file_;
+};
+
+}  // namespace tare::cli

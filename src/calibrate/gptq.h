@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace tare {
+
+/// What a matrix of weights is multiplied with, and which integers it may become.
+struct RoundingTask {
+  std::size_t columns = 0;  ///< weights of one output
+  /// [rows, columns], integers of at most 255.
+  std::span<const float> rows;
+  /// For each row: true where it is held out. Without rows of either kind all weights are
+  /// rounded to nearest.
+  std::vector<bool> holdout;
+  bool centred = false;  ///< the mean error of each output does not count
+  float low = 0;         ///< of the integers
+  float high = 0;
+  /// Where not empty: for each column another one, or itself; the sum of their integers stays
+  /// within +-pair_limit.
+  std::vector<std::size_t> partner;
+  float pair_limit = 0;
+  /// Where not empty: how much of an output a step of each weight is, in the order of the
+  /// weights; else all of one output are alike.
+  std::span<const float> steps;
+};
+
+/// Rounds weights (one vector of `columns` for each output, in steps, within range) by GPTQ:
+/// such that the squared error of the outputs over the rows is small, rather than that of each
+/// weight. An output is left rounded to nearest where the holdout shows no gain. In place.
+/// `threads` do not change the result. (Frantar et al., "GPTQ", which is Babai's nearest plane
+/// algorithm; then single weights move while that helps.)
+void round_by_gptq(const RoundingTask&, std::span<float> weights, int threads);
+
+}  // namespace tare

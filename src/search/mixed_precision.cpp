@@ -1,0 +1,258 @@
+#include "tare/search.h"
+
+#include "graph/product.h"
+#include "simulate/assigner.h"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <optional>
+
+namespace tare {
+namespace {
+
+/// Up to so many points all are tried one by one; of more, those with the largest errors.
+constexpr std::size_t kAll = 480;
+constexpr std::size_t kLargest = 128;
+
+/// An assignment with what it quantizes, of the points whose sensitivities are known.
+struct Candidate {
+  Assigner assigner;
+  std::set<std::string> quantized{};
+  double error = 0;
+
+  double nanoseconds() const { return assigner.nanoseconds(); }
+};
+
+/// What is exact anyway comes last.
+double rank(double error) {
+  return error > 0 ? error : std::numeric_limits<double>::infinity();
+}
+
+/// Finds the plans that some price of errors leads to: the convex Pareto front.
+class FrontSearch {
+ public:
+  FrontSearch(const SimulatedGraph& simulated, const Config& config,
+              std::span<const QuantPattern> patterns, const Sensitivities& errors,
+              double slowdown)
+      : simulated_(simulated),
+        errors_(errors),
+        free_(simulated.source, config, simulated.target, patterns),
+        fastest_(candidate(free_)),
+        slowest_((1 + slowdown) * fastest_.nanoseconds()) {}
+
+  /// The vertices of the convex Pareto front of time and error.
+  std::vector<Candidate> front() const {
+    std::vector<Candidate> result{fastest_};
+    if (const auto exact = most_exact()) {
+      between(fastest_, *exact, result);
+      add(*exact, result);
+    }
+    return result;
+  }
+
+  /// The last of them, for which the others need not be found.
+  Candidate last_vertex() const {
+    std::vector<Candidate> result{fastest_};
+    if (const auto exact = most_exact()) {
+      Candidate fast = fastest_;
+      Candidate slow = *exact;
+      add(slow, result);
+      while (const auto middle = vertex_between(fast, slow)) {
+        add(*middle, result);
+        (middle->nanoseconds() <= slowest_ ? fast : slow) = *middle;
+      }
+    }
+    return *std::min_element(
+        result.begin(), result.end(),
+        [](const Candidate& a, const Candidate& b) { return a.error < b.error; });
+  }
+
+  /// The candidate with the least error that has one more point exact, or all those of one more
+  /// region. Nothing when that takes too long or makes no difference.
+  std::optional<Candidate> with_one_more(const Candidate& candidate) const {
+    const Candidate start = without(free_, exact_points(candidate));
+    std::optional<Candidate> best;
+    const auto consider = [&](const std::set<std::string>& more) {
+      Candidate other = without(start.assigner, more);
+      if (other.nanoseconds() <= slowest_ && other.error < (best ? *best : candidate).error) {
+        best = std::move(other);
+      }
+    };
+    const std::set<std::string> tried = largest(candidate.quantized);
+    for (const std::string& point : tried) {
+      consider({point});
+    }
+    for (const Region& region : simulated_.regions) {
+      if (std::any_of(region.points.begin(), region.points.end(),
+                      [&](const std::string& point) { return tried.contains(point); })) {
+        consider({region.points.begin(), region.points.end()});
+      }
+    }
+    return best;
+  }
+
+  MixedPrecisionPlan plan(const Candidate& candidate) const {
+    const std::set<std::string> before = free_.on_integers();
+    const std::set<std::string> after = candidate.assigner.on_integers();
+    MixedPrecisionPlan result{.float_nodes = {},
+                              .nanoseconds = candidate.nanoseconds(),
+                              .error = candidate.error,
+                              .integer_share = integer_share(after)};
+    std::set_difference(before.begin(), before.end(), after.begin(), after.end(),
+                        std::inserter(result.float_nodes, result.float_nodes.end()));
+    return result;
+  }
+
+ private:
+  Candidate candidate(Assigner assigner) const {
+    Candidate result{.assigner = std::move(assigner)};
+    for (const auto& [point, error] : errors_) {
+      if (result.assigner.quantizes(point)) {
+        result.quantized.insert(point);
+        result.error += error;
+      }
+    }
+    return result;
+  }
+
+  /// Where errors have that price.
+  Candidate at(double price) const {
+    std::map<std::string, double> prices;
+    for (const auto& [point, error] : errors_) {
+      prices.emplace(point, price * error);
+    }
+    return candidate(free_.with(prices));
+  }
+
+  /// The fastest without these points.
+  Candidate without(const Assigner& start, const std::set<std::string>& points) const {
+    std::map<std::string, double> prices;
+    for (const std::string& point : points) {
+      if (errors_.contains(point)) {
+        prices.emplace(point, 1e3 * slowest_);  // nobody pays that much
+      }
+    }
+    return candidate(start.with(prices));
+  }
+
+  std::set<std::string> exact_points(const Candidate& candidate) const {
+    std::set<std::string> result;
+    for (const auto& [point, error] : errors_) {
+      if (!candidate.quantized.contains(point)) {
+        result.insert(point);
+      }
+    }
+    return result;
+  }
+
+  /// Of many points, those with the largest errors.
+  std::set<std::string> largest(const std::set<std::string>& points) const {
+    if (points.size() <= kAll) {
+      return points;
+    }
+    std::vector<std::pair<double, std::string>> by_error;
+    for (const std::string& point : points) {
+      by_error.emplace_back(-errors_.at(point), point);
+    }
+    std::sort(by_error.begin(), by_error.end());
+    std::set<std::string> result;
+    for (std::size_t i = 0; i < kLargest; ++i) {
+      result.insert(by_error[i].second);
+    }
+    return result;
+  }
+
+  /// At such a price no time is worth any error.
+  std::optional<Candidate> most_exact() const {
+    const double time = fastest_.nanoseconds();
+    const auto least = std::min_element(
+        errors_.begin(), errors_.end(),
+        [](const auto& a, const auto& b) { return rank(a.second) < rank(b.second); });
+    return time > 0 && least != errors_.end() && least->second > 0
+               ? std::optional(at(1e3 * time / least->second))
+               : std::nullopt;
+  }
+
+  double integer_share(const std::set<std::string>& on_integers) const {
+    const Graph& graph = simulated_.source;
+    double all = 0;
+    for (const NodeId id : graph.nodes()) {
+      all += multiplications(graph, graph.node(id));
+    }
+    double quantized = 0;
+    for (const Region& region : simulated_.regions) {
+      if (on_integers.contains(graph.node(region.match.root()).name)) {
+        for (const NodeId id : region.match.nodes()) {
+          quantized += multiplications(graph, graph.node(id));
+        }
+      }
+    }
+    return all == 0 ? 0 : quantized / all;
+  }
+
+  /// At the price at which both are worth the same, something else is worth more, or nothing is
+  /// in between.
+  std::optional<Candidate> vertex_between(const Candidate& fast, const Candidate& exact) const {
+    if (fast.nanoseconds() >= slowest_ || fast.error <= exact.error) {
+      return std::nullopt;
+    }
+    const double price =
+        (exact.nanoseconds() - fast.nanoseconds()) / (fast.error - exact.error);
+    Candidate middle = at(price);
+    const double both = fast.nanoseconds() + price * fast.error;
+    constexpr double kRounding = 1e-6;  // the cut counts in picoseconds
+    return middle.nanoseconds() + price * middle.error < both * (1 - kRounding)
+               ? std::optional(std::move(middle))
+               : std::nullopt;
+  }
+
+  /// Adds the vertices between two.
+  void between(const Candidate& fast, const Candidate& exact,
+               std::vector<Candidate>& front) const {
+    if (const auto middle = vertex_between(fast, exact)) {
+      between(fast, *middle, front);
+      add(*middle, front);
+      between(*middle, exact, front);
+    }
+  }
+
+  void add(const Candidate& vertex, std::vector<Candidate>& front) const {
+    if (vertex.nanoseconds() <= slowest_ && vertex.error < front.back().error) {
+      front.push_back(vertex);
+    }
+  }
+
+  const SimulatedGraph& simulated_;
+  const Sensitivities& errors_;
+  Assigner free_;  ///< where time alone counts
+  Candidate fastest_;
+  double slowest_;
+};
+
+}  // namespace
+
+std::vector<MixedPrecisionPlan> pareto_plans(const SimulatedGraph& simulated,
+                                             const Config& config,
+                                             std::span<const QuantPattern> patterns,
+                                             const Sensitivities& errors, double slowdown) {
+  const FrontSearch search(simulated, config, patterns, errors, slowdown);
+  std::vector<MixedPrecisionPlan> result;
+  for (const Candidate& candidate : search.front()) {
+    result.push_back(search.plan(candidate));
+  }
+  return result;
+}
+
+MixedPrecisionPlan best_plan_within(const SimulatedGraph& simulated, const Config& config,
+                                    std::span<const QuantPattern> patterns,
+                                    const Sensitivities& errors, double slowdown) {
+  const FrontSearch search(simulated, config, patterns, errors, slowdown);
+  Candidate best = search.last_vertex();
+  while (auto better = search.with_one_more(best)) {
+    best = *std::move(better);
+  }
+  return search.plan(best);
+}
+
+}  // namespace tare

@@ -1,0 +1,238 @@
+#include "tare/search.h"
+
+#include "calibrate/trial.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+namespace tare {
+namespace {
+
+double total(const std::vector<double>& errors) {
+  return std::accumulate(errors.begin(), errors.end(), 0.0);
+}
+
+void tell(const MeasuredSensitivities& measured, const Sensitivities& errors) {
+  if (measured.more) {
+    measured.more(errors);
+  }
+}
+
+/// Of what was measured before, what is asked for.
+Sensitivities known_ones(const Sensitivities& known, const std::set<std::string>& points) {
+  Sensitivities result;
+  for (const auto& [point, error] : known) {
+    if (points.contains(point)) {
+      result.emplace(point, error);
+    }
+  }
+  return result;
+}
+
+/// Up to so many points each is tried alone.
+constexpr std::size_t kAlone = 480;
+/// Of more points neighbours are tried together, so many times in all: what all trials cost
+/// grows with the network, not with its square. Few samples tell too little of an error to be
+/// worth trials that take many times what calibrating on them does.
+std::size_t trials_worth(std::size_t samples) {
+  constexpr std::size_t kFewest = 48;
+  constexpr std::size_t kMost = 192;
+  return std::clamp(4 * samples, kFewest, kMost);
+}
+/// So many settings of one network are tried at once.
+constexpr std::size_t kAtOnce = 32;
+
+/// The network in float, of which some points can be quantized.
+class Probe {
+ public:
+  Probe(const SimulatedGraph& simulated, const QuantTable& table, const Trial& trial)
+      : table_(table),
+        trial_(trial),
+        network_(fake_quantized_graph(simulated, {})),
+        executable_(network_.graph) {
+    for (std::size_t i = 0; i < network_.points.size(); ++i) {
+      inputs_of_points_.emplace(network_.points[i], i);
+    }
+    // A weight goes with the biases that are corrected for it.
+    for (const auto& [name, value] : network_.constants) {
+      const QuantPoint& point = *simulated.find(name);
+      constants_[point.role == Role::kAccumulator ? point.weight : name].push_back(
+          {&point, value});
+    }
+  }
+
+  /// Activations that can be quantized, in the order of the network.
+  const std::vector<std::string>& activations() const { return network_.points; }
+  bool has(const std::string& point) const {
+    return inputs_of_points_.contains(point) || constants_.contains(point);
+  }
+
+  /// What each of some activations does alone.
+  std::vector<double> each(std::span<const std::string> activations) const {
+    std::vector<Setting> settings;
+    for (const std::string& point : activations) {
+      settings.push_back(only({&point, 1}));
+    }
+    std::vector<double> result;
+    for (const auto& errors : trial_.errors(executable_, settings, 0, trial_.runs())) {
+      result.push_back(total(errors));
+    }
+    return result;
+  }
+
+  /// What some activations and weights do together.
+  double together(std::span<const std::string> points) {
+    std::vector<Exchange> exchanges;
+    for (const std::string& name : points) {
+      const auto found = constants_.find(name);
+      for (const auto& [point, value] :
+           found == constants_.end() ? std::vector<Constant>{} : found->second) {
+        exchanges.push_back({value, add(*point, value)});
+      }
+    }
+    const Setting setting = only(points);
+    const auto error = [&](const Executable& executable) {
+      return total(trial_.errors(executable, {&setting, 1}, 0, trial_.runs())[0]);
+    };
+    const double result = exchanges.empty()
+                              ? error(executable_)
+                              : error(executable_.exchanged(network_.graph, exchanges));
+    for (const auto& [before, after] : exchanges) {
+      network_.graph.replace_uses(after, before);
+      network_.graph.erase(after);
+    }
+    return result;
+  }
+
+ private:
+  struct Constant {
+    const QuantPoint* point;
+    ValueId value;
+  };
+
+  Setting only(std::span<const std::string> points) const {
+    Setting setting(network_.points.size(), disabled_point());
+    for (const std::string& point : points) {
+      if (const auto found = inputs_of_points_.find(point); found != inputs_of_points_.end()) {
+        setting[found->second] = enabled_point(table_.at(point).params);
+      }
+    }
+    return setting;
+  }
+
+  /// Gives the readers of a constant what quantization makes of it.
+  ValueId add(const QuantPoint& point, ValueId value) {
+    Graph& graph = network_.graph;
+    const ValueId after =
+        graph.add_constant(graph.unique_name(graph.name(value)),
+                           after_quantization(*graph.constant(value), point, table_));
+    graph.replace_uses(value, after);
+    return after;
+  }
+
+  const QuantTable& table_;
+  const Trial& trial_;
+  FakeQuantizedGraph network_;
+  Executable executable_;
+  std::map<std::string, std::size_t> inputs_of_points_;
+  std::map<std::string, std::vector<Constant>> constants_;  ///< by weight
+};
+
+/// Adds the error of each point.
+void measure_alone(const SimulatedGraph& simulated, const std::set<std::string>& points,
+                   const MeasuredSensitivities& measured, Probe& probe, Sensitivities& errors) {
+  std::vector<std::string> activations;
+  for (const std::string& point : probe.activations()) {
+    if (points.contains(point) && !errors.contains(point)) {
+      activations.push_back(point);
+    }
+  }
+  for (std::size_t first = 0; first < activations.size(); first += kAtOnce) {
+    const auto some =
+        std::span(activations).subspan(first, std::min(kAtOnce, activations.size() - first));
+    const std::vector<double> found = probe.each(some);
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      errors.emplace(some[i], found[i]);
+    }
+    tell(measured, errors);
+  }
+  for (const QuantPoint& point : simulated.points) {
+    if (point.role == Role::kWeight && points.contains(point.name) &&
+        !errors.contains(point.name)) {
+      errors.emplace(point.name, probe.together({&point.name, 1}));
+      tell(measured, errors);
+    }
+  }
+}
+
+/// Neighbouring points and their error together.
+struct Group {
+  std::span<const std::string> points;
+  double error;
+};
+
+/// Adds a share of the error of its group for each point: of smaller and smaller groups where
+/// the errors are largest.
+void measure_groups(std::span<const std::string> points, std::size_t most, Probe& probe,
+                    Sensitivities& errors) {
+  const auto measure = [&](std::span<const std::string> some) {
+    return Group{some, probe.together(some)};
+  };
+  const auto can_wait = [](const Group& a, const Group& b) {
+    const bool a_is_one = a.points.size() == 1;
+    const bool b_is_one = b.points.size() == 1;
+    return a_is_one != b_is_one ? a_is_one : a.error < b.error;
+  };
+  std::vector<Group> groups;  // a heap, on top of which is what to part next
+  const std::size_t at_first = most / 2;
+  for (std::size_t i = 0; i < at_first; ++i) {
+    const std::size_t first = points.size() * i / at_first;
+    const std::size_t end = points.size() * (i + 1) / at_first;
+    groups.push_back(measure(points.subspan(first, end - first)));
+  }
+  std::make_heap(groups.begin(), groups.end(), can_wait);
+  for (std::size_t trials = at_first; trials < most; trials += 2) {
+    std::pop_heap(groups.begin(), groups.end(), can_wait);
+    const Group whole = groups.back();
+    const std::size_t half = whole.points.size() / 2;
+    groups.back() = measure(whole.points.first(half));
+    std::push_heap(groups.begin(), groups.end(), can_wait);
+    groups.push_back(measure(whole.points.subspan(half)));
+    std::push_heap(groups.begin(), groups.end(), can_wait);
+  }
+  for (const Group& group : groups) {
+    for (const std::string& point : group.points) {
+      errors.emplace(point, group.error / static_cast<double>(group.points.size()));
+    }
+  }
+}
+
+}  // namespace
+
+Sensitivities sensitivities(const SimulatedGraph& simulated, const QuantTable& table,
+                            const std::set<std::string>& points, const Dataset& data,
+                            const CalibrateOptions& options, std::size_t samples,
+                            const MeasuredSensitivities& measured) {
+  Sensitivities result = known_ones(measured.known, points);
+  const Trial trial(simulated.source, data, options, samples);
+  Probe probe(simulated, table, trial);
+  std::vector<std::string> all;
+  for (const QuantPoint& point : simulated.points) {
+    if (points.contains(point.name) && probe.has(point.name)) {
+      all.push_back(point.name);
+    }
+  }
+  if (all.size() <= kAlone) {
+    measure_alone(simulated, points, measured, probe, result);
+  } else if (result.size() < all.size()) {
+    // Groups are the same whatever of them is known already.
+    result.clear();
+    const std::size_t used = options.samples == 0 ? data.size() : options.samples;
+    measure_groups(all, trials_worth(used), probe, result);
+    tell(measured, result);
+  }
+  return result;
+}
+
+}  // namespace tare

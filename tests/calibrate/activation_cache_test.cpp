@@ -1,0 +1,88 @@
+#include "calibrate/activation_cache.h"
+
+#include "tare/error.h"
+
+#include <cstdlib>
+#include <numeric>
+
+#include <gtest/gtest.h>
+
+namespace tare {
+namespace {
+
+TensorType storage(DType type, Shape shape) {
+  return {.dtype = DType::kFloat32,
+          .shape = std::move(shape),
+          .quant = QuantParams{.storage = type, .scale = {0.5F}, .zero_point = {0}},
+          .point = "p"};
+}
+
+TensorType plain(DType type, Shape shape) {
+  return {.dtype = type, .shape = std::move(shape), .quant = {}, .point = {}};
+}
+
+/// Storage values of every type from the lowest to the highest, and other values as they are.
+struct Stream {
+  std::vector<CachedActivation> values{{ValueId{1}, storage(DType::kUint8, {2, 128})},
+                                       {ValueId{2}, storage(DType::kInt8, {256})},
+                                       {ValueId{3}, storage(DType::kInt16, {65536})},
+                                       {ValueId{4}, plain(DType::kFloat32, {3})},
+                                       {ValueId{5}, plain(DType::kInt64, {2})}};
+
+  static Tensor value(std::size_t run, const TensorType& type) {
+    if (type.dtype == DType::kInt64) {
+      return Tensor::of<std::int64_t>(type.shape, {static_cast<std::int64_t>(run), -1});
+    }
+    if (!type.quant) {
+      return Tensor::of<float>(type.shape, {static_cast<float>(run), -0.0F, 1e-40F});
+    }
+    Tensor result(DType::kFloat32, type.shape);
+    auto elements = result.mutable_view<float>();
+    std::iota(elements.begin(), elements.end(), static_cast<float>(type.quant->range().low));
+    std::rotate(elements.begin(), elements.begin() + static_cast<std::ptrdiff_t>(run),
+                elements.end());
+    return result;
+  }
+};
+
+TEST(ActivationCache, GivesBackWhatWasWrittenFromMemoryAndFromTheFile) {
+  const Stream stream;
+  constexpr std::size_t kRuns = 4;
+  for (const std::size_t memory :
+       {std::size_t{0}, std::size_t{300000}, std::size_t{1} << 30U}) {
+    ActivationCache cache(stream.values, kRuns, memory);
+    for (std::size_t run = kRuns; run-- > 0;) {
+      for (std::size_t i = 0; i < stream.values.size(); ++i) {
+        const TensorType& type = stream.values[i].type;
+        const Tensor value = Stream::value(run, type);
+        cache.write(run, i, {&type, value.data(), false});
+      }
+    }
+    for (std::size_t run = 0; run < kRuns; ++run) {
+      for (std::size_t i = 0; i < stream.values.size(); ++i) {
+        const TensorType& type = stream.values[i].type;
+        Tensor result(type.dtype, type.shape);
+        cache.read(run, i, result);
+        EXPECT_EQ(result, Stream::value(run, type)) << "run " << run << ", value " << i;
+      }
+    }
+  }
+}
+
+TEST(ActivationCache, SaysWhereItsTemporaryFileShouldHaveBeen) {
+  const char* before = std::getenv("TMPDIR");
+  const std::string kept = before != nullptr ? before : "/tmp";
+  ::setenv("TMPDIR", "/nowhere", 1);
+  try {
+    const ActivationCache cache(Stream().values, 1, 0);
+    ADD_FAILURE() << "made a file in a folder that does not exist";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "temporary file in /nowhere: cannot be made: No such file or directory\n"
+                 "  hint: name another folder in the environment variable TMPDIR");
+  }
+  ::setenv("TMPDIR", kept.c_str(), 1);
+}
+
+}  // namespace
+}  // namespace tare

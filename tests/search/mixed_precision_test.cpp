@@ -1,0 +1,238 @@
+#include "tare/pipeline.h"
+#include "tare/search.h"
+
+#include "execute/support.h"
+#include "simulate/assigner.h"
+
+#include <gtest/gtest.h>
+
+namespace tare {
+namespace {
+
+using test::Random;
+
+/// Products take a nanosecond per multiplication in float and half of that on integers, and a
+/// conversion takes one per element.
+Target simple_target() {
+  Target target = read_target("ort-cpu");
+  target.name = "test";
+  target.patterns = {"conv", "add"};
+  target.operators = {
+      {.op = "Conv", .quantized_result = true, .float_cost = 1, .integer_cost = 0.5},
+      {.op = "Add", .quantized_result = true, .float_cost = 1, .integer_cost = 1}};
+  target.conversion = {.call = 0, .element = 1, .layout = 0};
+  target.least_gain = 0;
+  target.keep_float.clear();
+  return target;
+}
+
+/// Five convolutions, of 100 to 500 multiplications per position, with a branch.
+Graph branching() {
+  std::string constants;
+  const auto weight = [&](const char* name, int outputs, int inputs) {
+    constants += "const %" + std::string(name) + " : f32[" + std::to_string(outputs) + "," +
+                 std::to_string(inputs) + ",1,1] = [1";
+    for (int i = 1; i < outputs * inputs; ++i) {
+      constants += i % 7 == 0 ? ", -1" : ", 0.25";
+    }
+    constants += "]\n";
+  };
+  weight("wa", 10, 10);
+  weight("wb", 20, 10);
+  weight("wc", 20, 20);
+  weight("wd", 20, 10);
+  weight("we", 10, 20);
+  return parse("graph \"g\" opset 17 (%x : f32[1,10,2,2]) -> (%e) {\n" + constants +
+               "%a = Conv(%x, %wa) : f32[1,10,2,2]\n"
+               "%b = Conv(%a, %wb) : f32[1,20,2,2]\n"
+               "%c = Conv(%b, %wc) : f32[1,20,2,2]\n"
+               "%d = Conv(%a, %wd) : f32[1,20,2,2]\n"
+               "%s = Add(%c, %d) : f32[1,20,2,2]\n"
+               "%e = Conv(%s, %we) : f32[1,10,2,2]\n}");
+}
+
+class AnySensitivities : public ::testing::TestWithParam<unsigned> {
+ protected:
+  /// What remains when those nodes stay float.
+  double error_without(const std::set<std::string>& nodes) const {
+    double sum = 0;
+    for (const QuantPoint& point : simulate(graph_, {}, target_, patterns_, nodes).points) {
+      const auto found = errors_.find(point.name);
+      sum += found == errors_.end() ? 0 : found->second;
+    }
+    return sum;
+  }
+  /// Nobody pays that much for the weights of those layers.
+  Assignment without(const std::set<std::string>& layers) const {
+    std::map<std::string, double> prices;
+    for (const std::string& layer : layers) {
+      prices.emplace("w" + layer, 1e9);
+    }
+    return assign(graph_, {}, target_, patterns_, prices);
+  }
+
+  /// Of every point with one of its own.
+  void set_errors(Random& random) {
+    for (const QuantPoint& point : simulated_.points) {
+      if (point.role != Role::kAccumulator) {
+        errors_.emplace(point.name, 0.001 * static_cast<double>(random.integer(1, 1000)));
+      }
+    }
+  }
+
+  Graph graph_ = branching();
+  Target target_ = simple_target();
+  std::span<const QuantPattern> patterns_ = Toolkit::builtin().patterns;
+  SimulatedGraph simulated_ = simulate(graph_, {}, target_, patterns_);
+  std::map<std::string, double> errors_;
+};
+
+TEST_P(AnySensitivities, LeaveNoPlanThatIsNeitherSlowerNorLessExact) {
+  Random random(GetParam());
+  set_errors(random);
+  const double slowdown = 0.01 * static_cast<double>(random.integer(0, 60));
+  const double fastest = without({}).nanoseconds;
+  const auto chosen =
+      pareto_plans(simulated_, {}, patterns_, errors_, slowdown).back().float_nodes;
+  const double time = without(chosen).nanoseconds;
+  const double error = error_without(chosen);
+  EXPECT_LE(time, (1 + slowdown) * fastest * (1 + 1e-9));
+  const std::vector<std::string> nodes{"a", "b", "c", "d", "e"};
+  for (unsigned subset = 0; subset < 1U << nodes.size(); ++subset) {
+    std::set<std::string> kept;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if ((subset >> i & 1U) != 0) {
+        kept.insert(nodes[i]);
+      }
+    }
+    EXPECT_FALSE(without(kept).nanoseconds < time * (1 - 1e-9) &&
+                 error_without(kept) < error * (1 - 1e-9))
+        << subset;
+  }
+}
+
+TEST_P(AnySensitivities, LeaveNoTimeUnspentThatWouldMakeOneMoreLayerExact) {
+  Random random(GetParam());
+  set_errors(random);
+  const double slowdown = 0.01 * static_cast<double>(random.integer(0, 60));
+  const double limit = (1 + slowdown) * without({}).nanoseconds;
+  const MixedPrecisionPlan vertex =
+      pareto_plans(simulated_, {}, patterns_, errors_, slowdown).back();
+  const MixedPrecisionPlan chosen =
+      best_plan_within(simulated_, {}, patterns_, errors_, slowdown);
+  EXPECT_LE(chosen.nanoseconds, limit);
+  EXPECT_LE(chosen.error, vertex.error);
+  EXPECT_GE(chosen.nanoseconds, vertex.nanoseconds);
+  if (chosen.float_nodes.contains("s")) {
+    return;  // which has no weight that without() could price
+  }
+  for (const char* layer : {"a", "b", "c", "d", "e"}) {
+    std::set<std::string> kept = chosen.float_nodes;
+    kept.insert(layer);
+    EXPECT_TRUE(error_without(kept) >= chosen.error * (1 - 1e-9) ||
+                without(kept).nanoseconds > limit)
+        << layer;
+  }
+}
+
+TEST_P(AnySensitivities, OfUnaffordablePointsNeedNotBeKnown) {
+  Random random(GetParam());
+  const double slowdown = 0.01 * static_cast<double>(random.integer(0, 60));
+  const auto points = affordable_points(simulated_, {}, patterns_, slowdown);
+  const double limit = (1 + slowdown) * without({}).nanoseconds;
+  for (const Region& region : simulated_.regions) {
+    const std::string name = graph_.node(region.match.root()).name;
+    const bool has_weight = region.pattern->name == "conv";
+    const bool all =
+        std::all_of(region.points.begin(), region.points.end(),
+                    [&](const std::string& point) { return points.contains(point); });
+    if (has_weight && without({name}).nanoseconds <= limit) {
+      EXPECT_TRUE(all) << name;
+    }
+  }
+}
+
+TEST_P(AnySensitivities, MayBePaidForBitByBit) {
+  Random random(GetParam());
+  set_errors(random);
+  Assigner assigner(graph_, {}, target_, patterns_);
+  std::map<std::string, double> sum;
+  for (int step = 0; step < 4; ++step) {
+    std::map<std::string, double> more;
+    for (const auto& [point, error] : errors_) {
+      if (random.coin()) {
+        more[point] = 1e3 * error;
+        sum[point] += more[point];
+      }
+    }
+    assigner = assigner.with(more);
+    const Assignment whole = assign(graph_, {}, target_, patterns_, sum);
+    EXPECT_EQ(assigner.nanoseconds(), whole.nanoseconds);
+    EXPECT_EQ(assigner.on_integers(), whole.on_integers);
+    for (const auto& [point, price] : sum) {
+      EXPECT_EQ(assigner.quantizes(point), whole.quantized.contains(point)) << point;
+    }
+  }
+}
+
+TEST_P(AnySensitivities, AreSparedInNoMoreTimeThanByChangingLittle) {
+  Random random(GetParam());
+  const Assigner fastest(graph_, {}, target_, patterns_);
+  for (int step = 0; step < 8; ++step) {
+    std::set<std::string> layers;
+    std::vector<std::string> weights;
+    for (const char* layer : {"a", "b", "c", "d", "e"}) {
+      if (random.coin()) {
+        layers.insert(layer);
+        weights.push_back("w" + std::string(layer));
+      }
+    }
+    const double bound = fastest.nanoseconds_without(weights);
+    EXPECT_GE(bound * (1 + 1e-12), without(layers).nanoseconds);
+    EXPECT_LT(bound, std::numeric_limits<double>::infinity()) << "each may be in float";
+    if (layers.empty()) {
+      EXPECT_EQ(bound, fastest.nanoseconds());
+    }
+  }
+}
+
+TEST_P(AnySensitivities, MakeAConvexParetoFront) {
+  Random random(GetParam());
+  set_errors(random);
+  const auto curve = pareto_plans(simulated_, {}, patterns_, errors_, 10);
+  double steepest = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < curve.size(); ++i) {
+    if (!curve[i].float_nodes.contains("s")) {
+      EXPECT_NEAR(curve[i].nanoseconds, without(curve[i].float_nodes).nanoseconds, 1e-3);
+    }
+    EXPECT_NEAR(curve[i].error, error_without(curve[i].float_nodes), 1e-9);
+    if (i > 0) {
+      const double slope = (curve[i - 1].error - curve[i].error) /
+                           (curve[i].nanoseconds - curve[i - 1].nanoseconds);
+      EXPECT_GT(slope, 0);
+      EXPECT_LT(slope, steepest);
+      EXPECT_LE(curve[i].integer_share, curve[i - 1].integer_share);
+      steepest = slope;
+    }
+  }
+  EXPECT_EQ(curve.back().error, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, AnySensitivities, ::testing::Range(0U, 30U));
+
+TEST(MixedPrecisionPlans, AreOneWhereNoTimeMayBeLostOrTheObjectiveIsAnother) {
+  const Graph graph = branching();
+  const auto& patterns = Toolkit::builtin().patterns;
+  const SimulatedGraph simulated = simulate(graph, {}, simple_target(), patterns);
+  const std::map<std::string, double> errors{{"a", 1}, {"wa", 1}};
+  EXPECT_EQ(pareto_plans(simulated, {}, patterns, errors, 0).size(), 1U);
+  EXPECT_EQ(pareto_plans(simulated, {}, patterns, errors, 10).back().float_nodes.count("a"),
+            1U);
+  Config coverage;
+  coverage.objective = Objective::kCoverage;
+  const SimulatedGraph covered = simulate(graph, coverage, simple_target(), patterns);
+  EXPECT_EQ(pareto_plans(covered, coverage, patterns, errors, 10).size(), 1U);
+}
+
+}  // namespace
+}  // namespace tare
