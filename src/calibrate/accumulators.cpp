@@ -1,3 +1,17 @@
+// Decides accumulators, whose parameters follow from their factors: the scale of a sum of
+// products is the product of both scales, its zero point 0, and biases are int32 at that scale
+// (Jacob et al., "Quantization and Training of Neural Networks for Efficient
+// Integer-Arithmetic-Only Inference", 2018, section 2.4).
+//
+// Biases are then corrected for the mean error that rounded weights leave in the results
+// (Nagel, van Baalen, Blankevoort and Welling, "Data-Free Quantization Through Weight
+// Equalization and Bias Correction", 2019, section 4.2). That paper derives mean inputs from
+// batch norms; here they are observed, which works for any layer. As they come from few
+// samples, a quarter of the runs is held out, and a correction that does not bring these closer
+// is dropped.
+//
+// Cost of a correction: one run of the layer on a single sample, two with a holdout. Widening a
+// scale changes the weights' errors, so both are repeated until no scale has to be widened.
 #include "calibrate/accumulators.h"
 
 #include "tare/execute.h"

@@ -1,3 +1,7 @@
+// Notes what is odd in the statistics while points are decided: calibrators that were to clip
+// and left everything inside, channels that are always 0, samples that occur twice. It reads
+// what is there already, so it costs a pass over histograms and channels, and a sort of sample
+// digests.
 #include "calibrate/audit.h"
 
 #include "tare/histogram.h"

@@ -1,3 +1,7 @@
+// Extremes and sums of each channel. Within one tensor sums are plain ones in a fixed order, in
+// vector code; only the sum of each tensor goes into an exact one, which is slow and makes the
+// order of tensors irrelevant. Cost: one pass over the values, and a long addition for each
+// channel and tensor. Memory: 72 bytes for each channel.
 #include "tare/error.h"
 #include "tare/statistics.h"
 
@@ -59,7 +63,7 @@ void add_four_rows(const float* __restrict x, std::size_t width, float* __restri
 /// Rows of one value per channel. Floats hold the sum of a few rows, since twice as many of
 /// them are added at a time as doubles.
 void observe_rows(std::span<const float> values, Channels& channels) {
-  constexpr std::size_t kRows = 32;
+  constexpr std::size_t kRows = 32;  // more rows to a float would lose digits of long sums
   const std::size_t width = channels.sums.size();
   std::vector<float> partial(width);
   float* const low = channels.lows.data();

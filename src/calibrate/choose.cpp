@@ -1,3 +1,8 @@
+// The independent schedule, second half: every point's range is chosen from statistics alone,
+// as TensorRT, ONNX Runtime and others do. Each range is right for float inputs, and none knows
+// the error of the points before it. Choosing costs no runs of the network, so other
+// calibrators can be tried on stored statistics; with calibrators that try several, see
+// select_calibrators.h.
 #include "calibrate/choose.h"
 
 #include "tare/error.h"
@@ -132,6 +137,9 @@ std::vector<PointResult> choose_activation(const TensorStatistics& observed,
 
 void avoid_rounding_ties(const QuantSpec& spec, std::span<const CalibratorInfo> calibrators,
                          PointResult& result) {
+  // A sixteenth of an 8-bit step. On a detector with a hundred SiLU blocks engines agreed to
+  // 18.8 dB without it and to 23.1 dB with it
+  // (docs/decisions/0011-ranges-avoid-rounding-ties.md).
   constexpr double kWider = 1 + 0x1p-12;
   if (spec.power_of_two || find_calibrator({result.calibrator, {}}, calibrators).given) {
     return;

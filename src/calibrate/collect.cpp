@@ -1,3 +1,9 @@
+// The independent schedule, first half: the float network runs on every sample, in parallel,
+// and each thread keeps statistics of its own of all values with a point. These are merged in
+// the end. Merging is exact, so neither the number of threads nor their timing shows in the
+// result, and statistics of other samples can be added later. Cost: one run for each sample,
+// and counting each value in a histogram. Memory: a workspace and statistics (32 KiB and more
+// for each value) for each thread, whatever the number of samples.
 #include "calibrate/collect.h"
 
 #include "tare/error.h"

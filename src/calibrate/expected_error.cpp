@@ -3,6 +3,11 @@
 // part of one to r^3 / 3, so the integral from 0 to x is s^3 / 12 * n + r^3 / 3, and that stays
 // true where n is at its end and r grows: values evenly spread over a stretch cost the
 // difference of two such numbers, however many steps lie between.
+//
+// Choosing ranges by this error is common practice (Nagel, Fournarakis, Amjad, Bondarenko, van
+// Baalen and Blankevoort, "A White Paper on Neural Network Quantization", 2021, section 3.1).
+// In closed form it costs one evaluation for each edge of a filled bin, some 4096 at most,
+// whatever the number of storage values.
 #include "tare/expected_error.h"
 
 #include "tare/histogram.h"

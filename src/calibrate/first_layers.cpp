@@ -1,3 +1,8 @@
+// Means and variances of what the first layers of a network read or compute, to be held against
+// what training saw (input_audit.cpp). From each input it follows operators that leave every
+// value its place, a factor or an offset, up to batch norms, which remember mean and variance
+// of training, or past the first product. Only the beginning of the network runs, on 16
+// samples.
 #include "calibrate/first_layers.h"
 
 #include "tare/error.h"
@@ -16,7 +21,9 @@
 namespace tare {
 namespace {
 
+/// Channels have means over positions too, so few samples tell.
 constexpr std::size_t kMostSamples = 16;
+/// The first one with a batch norm decides; further ones cost a part of a run each.
 constexpr std::size_t kLayersOfInput = 4;
 
 /// How far a value is from the one input that it is computed from.

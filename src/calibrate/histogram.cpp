@@ -1,3 +1,6 @@
+// What a histogram says about its values, for calibrators: filled bins as intervals, cut to the
+// observed range. The outermost bins may reach beyond it by nearly their whole width, and a
+// tensor of one value would look like a spread. One pass over the bins.
 #include "tare/histogram.h"
 
 #include <algorithm>

@@ -1,3 +1,10 @@
+// Looks for samples that were prepared in another way than those of training, the most frequent
+// reason why a quantized network is bad: its ranges are then those of wrong inputs. Batch norms
+// are the best witness, as they hold the mean and variance of training. Without one, the values
+// themselves are held against what usual ways of preparing give, and the results of the first
+// convolution of an image network against 1. docs/warnings.md explains each test.
+//
+// Cost: the first layers on 16 samples, and one pass over the values of as many.
 #include "tare/input_audit.h"
 
 #include "calibrate/first_layers.h"
@@ -12,7 +19,9 @@
 namespace tare {
 namespace {
 
+/// Spread over the data. Only usual values are looked for, not the ends of the range.
 constexpr std::size_t kSamples = 16;
+/// Below this a range is likely to be exceeded later on; 100 to 500 samples are usual.
 constexpr std::size_t kFewestSamples = 32;
 
 struct Values {

@@ -1,3 +1,15 @@
+// Samples the rows that a layer multiplies its weights with, for the Hessian of GPTQ. For a
+// convolution these are the windows around its positions, as im2col would list them; listing
+// all of them would take as many bytes as the activation times the kernel's size for every
+// sample.
+//
+// Every run gives an equal share, evenly spaced over its positions. Each run starts elsewhere:
+// its offset, as a share of the space between two rows, grows by the golden ratio modulo 1, so
+// that any number of runs covers the positions evenly instead of looking at the same pixels
+// over and over.
+//
+// Memory: at most 32 MiB for a layer (unless a single row is larger). Time: one copy of each
+// row.
 #include "calibrate/layer_rows.h"
 
 #include <algorithm>
@@ -6,7 +18,9 @@
 namespace tare {
 namespace {
 
-/// Enough rows that their second moments are known well, within some memory.
+/// Enough rows that their second moments are known well, within some memory: with fewer than
+/// columns H has not even full rank, and each more costs GPTQ time. The bound in bytes is for
+/// one layer, and all layers of a level hold their rows at once.
 std::size_t wanted_rows(const LayerMatrix& matrix) {
   constexpr std::size_t kLeast = 1024;
   constexpr std::size_t kPerColumn = 4;
@@ -78,7 +92,8 @@ LayerRows::LayerRows(const Graph& graph, const Node& node, std::size_t runs)
 void LayerRows::observe(std::size_t run, const TensorView& input) {
   const std::size_t first = first_row(run);
   const std::size_t count = first_row(run + 1) - first;
-  // Positions of consecutive runs are shifted against each other by the golden ratio.
+  // Positions of consecutive runs are shifted against each other by the golden ratio: 40503 is
+  // 2^16 times its fraction.
   constexpr std::size_t kFractions = 1U << 16U;
   const std::size_t shift = run * 40503U % kFractions;
   for (std::size_t i = 0; i < count; ++i) {

@@ -1,3 +1,11 @@
+// One step runs a part of the graph over all samples: from the inputs and the values that
+// earlier steps cached to what the next level has to see and what later steps need cached.
+// Every level is run twice, once to see its values and once, in the next step, to quantize them
+// (docs/decisions/0012-cached-activations-are-in-a-file.md), so all steps together cost about
+// two runs of the network for each sample, however many levels there are. Memory: two caches,
+// each with half of what is allowed, and a workspace for each thread. Results do not depend on
+// the number of threads as long as what `take` does depends on the run and not on the order of
+// runs.
 #include "calibrate/layerwise_runner.h"
 
 #include "base/parallel.h"

@@ -1,3 +1,7 @@
+// Eight values at a time: bins for all of them, then the lanes of those that are not 0 are
+// moved to the front by one byte shuffle, whose pattern comes from a table of all 256 sets of
+// lanes. So the loop has no branch for zeros: half of the values behind a Relu are zero, in no
+// order that a processor could predict. Table: 4 KiB.
 #include "calibrate/nonzero_bins.h"
 
 #include <algorithm>

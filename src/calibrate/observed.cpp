@@ -1,3 +1,7 @@
+// What one thread keeps of one value. Samples of a batch are taken apart, since means of
+// extremes are over samples, and held-out runs get channel statistics of their own. Where
+// channels have been looked at already, their extremes are those of the tensor and spare a pass
+// over it.
 #include "calibrate/observed.h"
 
 namespace tare {

@@ -1,3 +1,13 @@
+// A search along a grid that refines itself. Distances from 0 are a constant factor apart, as
+// it is the ratio of two ranges that matters and not their difference. Around the best one the
+// grid becomes four times as fine, again and again. Places are tried rather than slopes
+// followed, because costs have many small local minima: zero points are rounded, for one. The
+// two ends are searched together first and then each alone; pairs of ends would be a grid in
+// two dimensions.
+//
+// Cost: about 120 evaluations for each search along a grid of 8 steps per octave, as `mse` has
+// it, and 370 for 32, as `kl`. Asymmetric storage of values on both sides of 0 takes three
+// searches.
 #include "tare/range_search.h"
 
 #include "tare/histogram.h"
@@ -47,7 +57,7 @@ class Search {
 
  private:
   static constexpr int kRefinement = 4;
-  static constexpr int kFinest = 512;  // steps per octave: 0.14 % of the distance
+  static constexpr int kFinest = 512;  // steps per octave: 0.14 %, a third of an 8-bit step
 
   const RangeCost* cost_;
   Range best_;

@@ -1,3 +1,11 @@
+// Prepares one layer for GPTQ (gptq.h) and stores what comes of it as steps from the nearest
+// integers. Rows of inputs become storage values less the zero point, of 8 bits at most, since
+// gptq.cpp relies on exact float32 sums of such integers. Weights are in units of their own
+// scale. Columns that an x86 kernel adds in 16 bits are named as partners, so that their sum
+// keeps within the target's limit
+// (docs/decisions/0009-neighbouring-weights-stay-within-128.md).
+//
+// Beside GPTQ itself it costs one copy of the rows and two of the weights.
 #include "calibrate/round_weights.h"
 
 #include "base/parallel.h"

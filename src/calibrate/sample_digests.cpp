@@ -1,3 +1,6 @@
+// Digests (XXH3, base/hash.h) of samples as they are read. Their sum modulo 2^64 names a set of
+// samples in whatever order they were read, and equal digests are repeated samples. Threads
+// that read the same sample store the same number. Cost: hashing each byte once a read.
 #include "calibrate/sample_digests.h"
 
 #include "base/hash.h"

@@ -1,3 +1,16 @@
+// The sequential schedule: points are decided level by level (levels.h), on values that carry
+// the quantization error of all points before them, so that ranges, rounding and biases can
+// make up for it. AdaRound and GPTQ calibrate in this order for the same reason (Nagel, Amjad,
+// van Baalen, Louizos and Blankevoort, "Up or Down? Adaptive Rounding for Post-Training
+// Quantization", 2020; GPTQ as in gptq.cpp).
+//
+// Within a level the order matters: ranges first; then scales of weights are widened where
+// biases or sums would not fit; then weights are rounded for the inputs as they are now; then
+// biases are corrected for that rounding.
+//
+// Cost: about two runs of the network for each sample (layerwise_runner.cpp), GPTQ for each
+// layer, and all of that once for each primary candidate. Memory: the activation cache, and for
+// one level at a time its statistics for each thread and the rows of its layers.
 #include "calibrate/accumulators.h"
 #include "calibrate/audit.h"
 #include "calibrate/choose.h"

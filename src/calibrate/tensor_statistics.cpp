@@ -1,3 +1,12 @@
+// Statistics of one tensor in one pass, with a histogram whose range need not be known
+// beforehand. Bins have a width that is a power of two and start at 0. A value outside makes
+// all bins twice as wide, as often as it takes; since edges of wide bins are edges of narrow
+// ones too, that merges pairs and moves no count across an edge. So the histogram depends on
+// the values alone, and not on their order or on how samples were split among threads and
+// files. Sums behind means are exact for the same reason (exact_sum.h).
+//
+// Cost: each value is read twice from cache, for extremes and for its bin. Memory: 32 KiB for
+// each tensor and thread, 4 KiB while there are no more than 1024 values other than 0.
 #include "tare/calibrator.h"
 #include "tare/error.h"
 

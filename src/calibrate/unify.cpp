@@ -1,3 +1,7 @@
+// Gives points that a target wants to share parameters (operands and results of a Concat, say)
+// the parameters of the union of their ranges. It works on the ranges that their parameters
+// express and not on the observed ones: each calibrator has had its say, and what it cut off
+// stays cut off. Accumulators depend on the scales and are derived again.
 #include "calibrate/unify.h"
 
 #include <algorithm>

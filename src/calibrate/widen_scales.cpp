@@ -1,3 +1,14 @@
+// Widens the weight scales of channels whose bias or sums would leave the accumulator. The
+// bound is the worst case: weights above 0 meet the largest input and those below 0 the
+// smallest, or the other way round, which some input really does. It is the bound that training
+// for narrow accumulators keeps to by the l1 norm of the weights (Colbert, Pappalardo and
+// Petri-Koenig, "A2Q: Accumulator-Aware Quantization with Guaranteed Overflow Avoidance",
+// 2023); here scales are the only thing that can still be changed.
+//
+// A channel that does not fit first loses what GPTQ has rounded away from the nearest integers;
+// then its scale grows by as much as its sums exceed the accumulator, so a few steps suffice.
+// One step costs a pass over the weights of the layer. Layers whose sums would fit with any
+// weights cost nothing.
 #include "calibrate/widen_scales.h"
 
 #include "calibrate/weights.h"
