@@ -1,3 +1,11 @@
+// Finds which channels of a network have to be scaled alike. Channels are the elements of a
+// union-find structure with path halving. A node that hands scales on unites the channels of
+// its operands with those of its results; any other node fixes the channels that it touches.
+// Where a node moves elements around, it is run once on the numbers of the channels, and their
+// places in the result show where they went: no rule for each such operator has to be written
+// and kept right.
+//
+// Cost: nearly linear in the number of channels, and one run of each node that moves elements.
 #include "equalize/channel_classes.h"
 
 #include "tare/execute.h"
