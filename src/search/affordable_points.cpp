@@ -1,3 +1,8 @@
+// Which layers the target could run in float within a slowdown. Points of all others need not
+// be measured. Bounds come first: the time with as little changed as it takes to leave the
+// layer in float, which costs a look at the arcs around it. Only where that is too long, though
+// neighbours that follow into float may save conversions, the cut is solved again from the flow
+// it has.
 #include "tare/search.h"
 
 #include "simulate/assigner.h"

@@ -1,3 +1,16 @@
+// Mixed-precision plans as a trade of time for error. Errors of points add up, nearly, so a
+// plan's cost is its time plus a price times its error, and placement finds the cheapest plan
+// for a price exactly, as a minimum cut (simulate/placement.h). The plans that some price leads
+// to are the vertices of the convex Pareto front of time and error. They are found by the
+// method for transportation problems with two criteria (Aneja and Nair, "Bicriteria
+// Transportation Problem", 1979): between two vertices, take the price at which both cost the
+// same; either the cut finds a cheaper plan, which is a vertex between them, or there is none.
+// Plans off the convex front are missed, as with all Lagrange multipliers (Everett,
+// "Generalized Lagrange Multiplier Method for Solving Problems of Optimum Allocation of
+// Resources", 1963); what time that leaves is spent greedily.
+//
+// Cost: about two cuts for each vertex, or one for each step on the way to a single one. Each
+// greedy step solves a cut for each point and region tried, going on from the flow of the last.
 #include "tare/search.h"
 
 #include "graph/product.h"
@@ -11,7 +24,8 @@
 namespace tare {
 namespace {
 
-/// Up to so many points all are tried one by one; of more, those with the largest errors.
+/// Up to so many points all are tried one by one, as they are measured (sensitivities.cpp); of
+/// more, those with the largest errors, as each trial is a cut of the whole network.
 constexpr std::size_t kAll = 480;
 constexpr std::size_t kLargest = 128;
 

@@ -1,3 +1,14 @@
+// The sensitivity of the results to each point: the error when it alone is quantized, as in the
+// sensitivity analysis of layers by Wu, Judd, Zhang, Isaev and Micikevicius ("Integer
+// Quantization for Deep Learning Inference: Principles and Empirical Evaluation", 2020). Errors
+// are those of the results and not of the layer, as only the rest of the network knows which
+// ones matter. Activations are switched on and off by parameters that are inputs of one
+// compiled network, weights by exchanging its constants, so nothing is compiled twice but what
+// reads a weight.
+//
+// Cost for n points and s samples: n s runs of a network that is itself as long as n, up to 480
+// points. Of more, neighbours are measured together, and halved where the error is largest: 192
+// trials in all, so s times 192 runs.
 #include "tare/search.h"
 
 #include "calibrate/trial.h"
@@ -30,7 +41,7 @@ Sensitivities known_ones(const Sensitivities& known, const std::set<std::string>
   return result;
 }
 
-/// Up to so many points each is tried alone.
+/// Up to so many points each is tried alone. A detector of a hundred convolutions has fewer.
 constexpr std::size_t kAlone = 480;
 /// Of more points neighbours are tried together, so many times in all: what all trials cost
 /// grows with the network, not with its square. Few samples tell too little of an error to be
@@ -40,7 +51,8 @@ std::size_t trials_worth(std::size_t samples) {
   constexpr std::size_t kMost = 192;
   return std::clamp(4 * samples, kFewest, kMost);
 }
-/// So many settings of one network are tried at once.
+/// So many settings of one network are tried at once: threads stay busy, and a search that is
+/// interrupted loses no more than these.
 constexpr std::size_t kAtOnce = 32;
 
 /// The network in float, of which some points can be quantized.
