@@ -1,3 +1,8 @@
+// Bounds of the sums that a layer adds up, for weights as they are rounded and for any storage
+// values of its input: all weights above 0 meet the largest input and those below 0 the
+// smallest, or the other way round (graph/product.cpp). A pass over the weights for each bias.
+// The coarser bound that no weights can exceed takes no pass, and spares the other one where a
+// result has fewer than some 33,000 weights of 8 bits.
 #include "simulate/accumulated.h"
 
 #include "graph/product.h"

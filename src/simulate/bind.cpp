@@ -1,3 +1,8 @@
+// Puts the parameters of a table into a simulated graph or a part of it. Points that are
+// decided compute on storage values, others pass real ones, so each part can be run at any
+// stage of the sequential schedule. An accumulator that could overflow for some input keeps its
+// stated width, and runs product after product; all others run on the fast kernels. Time:
+// linear in the part.
 #include "tare/simulate.h"
 
 #include "base/check.h"

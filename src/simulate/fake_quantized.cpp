@@ -1,3 +1,8 @@
+// Turns a simulated graph into fake quantization: values stay real, and are rounded to the grid
+// of parameters that are inputs of the graph. Sums then round as floats do and never overflow,
+// unlike those of the integer graph, but parameters can be changed from run to run without
+// compiling anything, which is what makes trials of many settings cheap (calibrate/trial.h).
+// Constants are rounded once, here.
 #include "tare/simulate.h"
 
 #include <map>

@@ -1,3 +1,8 @@
+// Greedy matching: patterns in the order of their benefit, those that merely follow neighbours
+// last, each at all nodes in topological order; a node belongs to the first region that takes
+// it. Larger patterns go first, so that the parts of a convolution with bias are not taken one
+// by one. What stays in float for its time is decided afterwards, for all regions together
+// (placement.h). Cost: patterns times nodes, each match looking at a few nodes.
 #include "simulate/match_regions.h"
 
 #include "simulate/affine_pattern.h"

@@ -1,3 +1,4 @@
+// Places regions on integers or floats as a minimum cut; placement.h says how.
 #include "simulate/placement.h"
 
 #include "graph/affine_ops.h"
@@ -39,7 +40,7 @@ double window_reads(const Graph& graph, const Node& node) {
 }
 
 std::int64_t picoseconds(double nanoseconds) {
-  constexpr double kLongest = 1e15;
+  constexpr double kLongest = 1e15;  // 1000 s; thousands of these stay below MinCut::kNever
   return std::llround(std::clamp(nanoseconds * 1e3, 0.0, kLongest));
 }
 

@@ -13,6 +13,16 @@
 
 namespace tare {
 
+// Placement as a minimum cut (docs/decisions/0014-placement-is-a-minimum-cut.md). Each region,
+// and each operator that can go along with its neighbours, is a node on one of two sides:
+// integers, with the source, or floats, with the sink. Its time in float is the cost of an arc
+// from the source, its time on integers that of an arc to the sink. A value computed on one
+// side and read on the other costs its conversion, once for all readers by way of a node of its
+// own, and a change of layout for each. To share the modules of a program among two processors,
+// with costs between these, is the same problem and has the same solution (Stone,
+// "Multiprocessor Scheduling with the Aid of Network Flow Algorithms", 1977). It is exact. The
+// cut has a few nodes and arcs for each value; base/min_cut.h says what solving it takes.
+
 /// Where a region runs on integers, or why it does not.
 struct Placement {
   bool on_integers = true;

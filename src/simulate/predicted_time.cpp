@@ -1,3 +1,7 @@
+// Says how long the target takes for a network, as floats and as quantized, from the costs that
+// placement uses: both sides of the cut are fixed to what the table says, and what is left open
+// between them (operators that merely follow) is placed for the least time. One cut for each of
+// the two networks.
 #include "tare/predicted_time.h"
 
 #include "graph/product.h"

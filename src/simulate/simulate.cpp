@@ -1,3 +1,8 @@
+// Builds the simulated graph: each region is replaced by what its pattern makes of it, with a
+// SimulatedQuantize wherever a real value becomes an integer. Storage values are held in
+// float32 (simulated quantization, as TVM's qnn.simulated_quantize), where 8 and 16 bits are
+// exact, so every tool for float graphs works on it. A region that its pattern refuses is taken
+// back by itself. Time: linear in the graph.
 #include "tare/simulate.h"
 
 #include "tare/error.h"

@@ -1,3 +1,6 @@
+// Finds values that no range can hold: those that infinities reach, and empty ones. Infinite
+// constants are followed forward through the graph, past whatever does not stop them; a Softmax
+// does, and so does a Clip. One sweep, and one pass over each constant.
 #include "simulate/unquantizable.h"
 
 #include <algorithm>

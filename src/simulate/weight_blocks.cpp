@@ -1,3 +1,7 @@
+// Weights in blocks along what a matrix product sums over, as GPTQ's groups and ONNX's
+// block_size: finer scales for weights of few bits. No integer is their sum, since scales
+// differ from product to product, so such a layer multiplies real values, and saves size rather
+// than time.
 #include "simulate/weight_blocks.h"
 
 namespace tare {
