@@ -1,3 +1,8 @@
+// A parallel loop with dynamic scheduling: threads take the next index from a counter, so
+// uneven work is shared evenly, at the price of an atomic increment for each index. Bodies are
+// to be large (a sample, a layer). As indices are handed out in order, everything below a
+// failing one has started, and the error of the lowest is known in the end, whatever the
+// timing.
 #include "base/parallel.h"
 
 #include "tare/error.h"
