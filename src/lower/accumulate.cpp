@@ -1,3 +1,8 @@
+// Finds sums of products in a graph of conversions and makes integer sums of them: both factors
+// dequantized from 8 or 16 bits, scales that do not vary along what is summed over, and a bias
+// that fits int32 at the scale of the sum (Jacob et al., 2018, section 2.4, as in lower.cpp).
+// Files of other tools need not keep to that; where one does not, the product stays real, as
+// the file says. One look at each node.
 #include "graph/derived_names.h"
 #include "graph/product.h"
 #include "graph/storage_type.h"

@@ -1,3 +1,8 @@
+// Writes the QuantizeLinear of images that float convolutions computed with channels last, and
+// takes that spelling back when a file is read. ONNX Runtime's float kernels and its integer
+// ones keep images in different layouts, and it finds the cheap way from one to the other only
+// when the file spells it out: 16 % of the time of a ResNet-20
+// (docs/decisions/0025-float-images-are-quantized-channels-last.md).
 #include "lower/channels_last.h"
 
 #include "tare/lower.h"

@@ -1,3 +1,4 @@
+// Adds conversions, and gives them names. Constants are quantized at once.
 #include "lower/conversions.h"
 
 #include "graph/derived_names.h"

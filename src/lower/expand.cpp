@@ -1,3 +1,12 @@
+// Moves conversions through operators that compute the same on storage values, which TensorRT
+// and ONNX Runtime call propagation of Q/DQ: a Quantize up to what is computed, a Dequantize
+// down to what needs real values. affine_ops.cpp says of each operator why it may. A Quantize
+// moves up only where all readers of all results ask for the same parameters: others would read
+// values that were rounded for somebody else.
+//
+// It ends, as Quantize only ever moves up and Dequantize down. A sweep in topological order
+// takes a Dequantize down a whole chain, but a Quantize up one operator only, so the time is
+// that of the graph times its longest chain of such operators, at worst.
 #include "graph/affine_ops.h"
 #include "graph/derived_names.h"
 #include "graph/storage_type.h"

@@ -1,3 +1,8 @@
+// Peephole rules on conversions that stand next to each other, repeated until none applies: a
+// Dequantize before a Quantize becomes a Requantize or nothing, equal conversions of one value
+// become one, and a Relu or Clip goes where the storage type saturates at the same values. One
+// rule may make room for another, so the graph is swept until nothing changes; each sweep is
+// linear in it.
 #include "graph/derived_names.h"
 #include "lower/affine_rewrites.h"
 #include "lower/conversions.h"

@@ -1,3 +1,8 @@
+// Moves storage values between int8 and uint8. Adding 128 to values and zero point alike leaves
+// what they stand for as it is, and is the flip of one bit in constants. Weights move to uint8
+// where pairs of them would saturate in the int16 sums of x86 kernels
+// (docs/decisions/0009-neighbouring-weights-stay-within-128.md): a file of another origin has
+// its scales already. Linear in the graph and its constants.
 #include "tare/lower.h"
 #include "tare/numerics.h"
 

@@ -1,3 +1,6 @@
+// Reads parameters from QuantizeLinear and DequantizeLinear into types. Storage values between
+// the two may be moved, picked and bounded as plain integers, and their parameters follow from
+// either side, so it sweeps over the graph until nothing new is learned.
 #include "tare/error.h"
 #include "tare/lower.h"
 #include "tare/numerics.h"

@@ -1,3 +1,7 @@
+// Averages whose halves go away from an integer, as TensorFlow Lite rounds them, spelled with
+// QuantizeLinear and DequantizeLinear
+// (docs/decisions/0020-averages-have-a-tie-breaking-point.md), and read back from that
+// spelling.
 #include "lower/integer_averages.h"
 
 #include "tare/numerics.h"

@@ -1,3 +1,10 @@
+// The canonical integer graph of a network, whether it comes from a table or from a file of
+// QuantizeLinear and DequantizeLinear. A sum of products of storage values less their zero
+// points is an exact integer at the product of both scales, to which a bias in int32 is added,
+// and one multiplication by a ratio of scales makes storage values of it again (Jacob et al.,
+// "Quantization and Training of Neural Networks for Efficient Integer-Arithmetic-Only
+// Inference", 2018, section 2). Everything else is bringing conversions to where they meet.
+// Both origins end in the same steps, so equal computations become equal graphs.
 #include "tare/lower.h"
 
 #include "base/check.h"

@@ -1,3 +1,6 @@
+// Engines merge a Relu or Clip with the product before it, but not through a conversion.
+// Rounding keeps order, so Relu(round(x)) is round(Relu(x)) where both have the same
+// parameters, and the activation may as well stand before.
 #include "tare/lower.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Marks weights whose integers fit into 4 bits, for targets that read INT4 and UINT4
+// (docs/decisions/0022-packed-weights-are-for-targets-that-have-them.md). One look at each
+// weight.
 #include "tare/lower.h"
 
 #include "graph/packed.h"

@@ -1,3 +1,6 @@
+// A Pad between equal conversions pads storage values with the rounded pad value instead: the
+// same result, as rounding is applied to each element by itself, and engines that would run it
+// in float run it on bytes.
 #include "tare/lower.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// Cuts a graph into regions that a device runs as one, greedily: patterns in the order given,
+// each at all nodes, and nodes that are taken stay taken. Only the root of a region is read
+// from outside, which keeps regions from waiting for each other in a circle without looking at
+// paths. Cost: patterns times nodes.
 #include "tare/partition.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// Parameters of storage values that a file treats as plain integers between its conversions:
+// moved and picked ones keep theirs, forward from operands and backward from results, and
+// bounds become the real numbers that they stand for. i32 is left alone, or each form's way
+// with accumulators would be undone.
 #include "lower/raw_storage.h"
 
 #include "tare/numerics.h"

@@ -1,3 +1,6 @@
+// Biases in float32 for engines that quantize them by themselves, as TensorRT and OpenVINO do.
+// The int32 bias is expressed at its own scale, so an engine that rounds it to the product of
+// both scales gets the same integers back, as far as float32 holds them.
 #include "tare/lower.h"
 
 #include "graph/derived_names.h"

@@ -1,3 +1,6 @@
+// ONNX Runtime fuses a product with two DequantizeLinear before it into one of integers, which
+// for weights in blocks fails. So the activation before such a product is spelled with Cast,
+// Sub and Mul, which compute the same in float32.
 #include "lower/real_operands.h"
 
 #include "graph/onnx_number.h"

@@ -1,3 +1,6 @@
+// Files of other tools leave averages real that products read next, though both factors of the
+// product are quantized. An average lies within the range of what it averages, so rounding it
+// to the same parameters saturates nothing, and the product can run on integers.
 #include "tare/lower.h"
 
 #include "graph/derived_names.h"

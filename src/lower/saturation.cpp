@@ -1,3 +1,5 @@
+// A Relu or Clip does nothing where its bounds round to the ends of the storage range or lie
+// beyond, since Quantize saturates there anyway. Bounds are rounded as values are.
 #include "lower/saturation.h"
 
 #include <cmath>

@@ -1,3 +1,7 @@
+// TensorFlow Lite averages the integers as they are stored, zero point and all, and rounds
+// halves away from 0 (docs/decisions/0020-averages-have-a-tie-breaking-point.md). All of its
+// kernels do, so averages of an imported model say it. An average with only moves around it
+// keeps ONNX's rounding: in a file nothing would tell its parameters.
 #include "tare/lower.h"
 #include "tare/numerics.h"
 

@@ -1,3 +1,8 @@
+// Whose arithmetic each operator follows. Engines round at other places and multiply by other
+// ratios than ONNX says: TensorFlow Lite in fixed point (docs/tflite.md), once or twice, by
+// factors that are made in float or double depending on kernel and type; XNNPACK mostly in
+// float32; TVM in fixed point. Each choice here is that of the kernel which the engine takes
+// there.
 #include "tare/lower.h"
 #include "tare/numerics.h"
 
