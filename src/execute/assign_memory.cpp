@@ -1,3 +1,7 @@
+// Gives the buffers of a program their places in memory. A buffer lives from the step that
+// writes it to the last one that reads it. A step that works in place takes over the bytes of
+// its operand where nobody reads that any more, and the two count as one buffer with one longer
+// life.
 #include "execute/memory_plan.h"
 #include "execute/program.h"
 

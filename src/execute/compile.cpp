@@ -1,3 +1,9 @@
+// Makes a program of a graph, once for any number of runs: nodes that lead to no result are
+// left out, activations and residuals are folded into the kernels before them (fuse.h), each
+// value gets a memory layout, constants are packed, and memory is planned. Layouts are chosen
+// greedily, node by node: what kernels insist on is made, and others follow the layout in which
+// more of their operands lie already. A value may lie in both. Time: linear in the graph, and
+// packing.
 #include "tare/error.h"
 #include "tare/memory.h"
 

@@ -1,3 +1,8 @@
+// A convolution as runs: for each position of the kernel, the stretches of neighbouring results
+// that it contributes to, with padding cut off. The loops over results have no bounds to check
+// then, and each multiplies a row by a single weight, which the compiler vectorizes. It is for
+// kernels that add up integers, which no library here does. Memory: a few numbers for each row
+// of results and kernel position.
 #include "execute/convolution_runs.h"
 
 #include "tare/error.h"

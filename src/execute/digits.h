@@ -80,7 +80,9 @@ struct SplitFactors {
   Digits weights;
 };
 
-/// The coarsest split at which float32 sums of products of digits are exact, in any order.
+/// The coarsest split at which float32 sums of products of digits are exact, in any order: an
+/// error-free transformation as of Ozaki, Ogita, Oishi and Rump (integer_product.cpp has the
+/// title), for integers. Each pair of digits costs one product of matrices.
 /// `largest_sum(digits, digit)` is that of the magnitudes of one digit of the weights of a
 /// result. Nothing where even bits would be too many.
 template <class LargestSum>

@@ -1,3 +1,6 @@
+// Cuts a data set into chunks that are read at once: 1 MiB at most unless one run is larger, so
+// that each thread holds little, and 32 chunks at least where there are as many runs, so that
+// threads have equal shares.
 #include "execute/feed.h"
 
 #include "tare/error.h"
@@ -87,7 +90,7 @@ Feed::Feed(const Graph& graph, const Dataset& data, std::size_t samples, std::si
     run_bytes +=
         static_cast<std::size_t>(element_count(input.type.shape)) * size_of(input.type.dtype);
   }
-  constexpr std::size_t kChunkBytes = 1 << 20;
+  constexpr std::size_t kChunkBytes = 1 << 20;  // held by each thread, so memory stays bounded
   runs_per_chunk_ =
       std::clamp<std::size_t>(runs_ / 32, 1, std::max<std::size_t>(kChunkBytes / run_bytes, 1));
 }

@@ -1,3 +1,14 @@
+// Elementary functions in fixed point, with the constants and roundings of gemmlowp's
+// fixedpoint.h (Jacob and Warden, "gemmlowp: a small self-contained low-precision GEMM
+// library") and, for the inverse square root, of TensorFlow Lite's
+// GetInvSqrtQuantizedMultiplierExp. Results have to be theirs bit for bit, so none of this is
+// ours to improve.
+//
+// - e^x: x is split into multiples of powers of two, whose exponentials are constants, and a
+//   rest
+// in [-1/4, 0), for which a Taylor polynomial around -1/8 of degree 4 is used.
+// - 1 / x: three steps of Newton from the best linear start, 48/17 - 32/17 x.
+// - 1 / sqrt(x): five steps of Newton on a number scaled into [1/4, 1) by powers of four.
 #include "execute/fixed_point_math.h"
 
 #include <algorithm>

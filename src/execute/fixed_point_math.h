@@ -7,7 +7,8 @@
 namespace tare {
 
 // Functions on fixed-point numbers in int32, where "Q5.26" has 5 bits in front of the point and
-// 26 behind it; the algorithms of gemmlowp's fixedpoint.h, bit for bit.
+// 26 behind it; the algorithms of gemmlowp's fixedpoint.h, bit for bit, and of TensorFlow Lite
+// for the inverse square root.
 
 /// e^x for x <= 0 in Q(integer_bits).(31 - integer_bits); the result is in Q0.31.
 std::int32_t exp_of_negative(std::int32_t x, int integer_bits);

@@ -1,3 +1,6 @@
+// Finds chains of nodes that one kernel can run: a product, then activations, a residual or
+// factors, as long as each result is read once. Greedy, in topological order. A chain runs
+// where its last node would, as only then all of its operands are there. Linear in the graph.
 #include "execute/fuse.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Copies by one table of indices for each axis, from the outermost axis to the innermost. Inner
+// axes that are copied whole are one block. Memory: a number for each position along each axis,
+// not for each element.
 #include "execute/indexed_copy.h"
 
 #include "execute/dispatch.h"

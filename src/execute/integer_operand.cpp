@@ -1,3 +1,5 @@
+// An 8-bit operand less its zero points, in int32, as ONNX's integer operators multiply it. One
+// pass over it, so that the product itself has no zero points to carry.
 #include "execute/integer_operand.h"
 
 #include "execute/dispatch.h"

@@ -1,3 +1,5 @@
+// Which matrices of two operands meet, by the rules of numpy.matmul, on which ONNX's MatMul is
+// defined.
 #include "execute/matrix_batches.h"
 
 #include "tare/error.h"

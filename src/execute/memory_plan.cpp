@@ -1,3 +1,11 @@
+// Places buffers in one arena by size, largest first, each into the smallest gap that is free
+// for as long as it lives: the greedy-by-size algorithm for offsets of Pisarchyk and Lee
+// ("Efficient Memory Management for Deep Neural Net Inference", 2020). The optimal placement is
+// NP-hard; this one is within a few percent of it on real networks.
+//
+// Time: a sort, and for each buffer a look at those that live at the same time as it. Most live
+// for a few steps and are found by the step in which they start; a network in which most
+// buffers lived long would take the square of their number.
 #include "execute/memory_plan.h"
 
 #include <algorithm>
@@ -72,7 +80,7 @@ class Placed {
     Lifetime request;
     ByteRange range;
   };
-  static constexpr std::size_t kBrief = 32;
+  static constexpr std::size_t kBrief = 32;  // steps back that each request looks through
 
   std::vector<std::vector<Entry>> brief_;  ///< by first step
   std::vector<Entry> long_;                ///< sorted by range

@@ -1,3 +1,5 @@
+// Runs the primitives of a kernel. Memory objects of oneDNN are made once for each thread
+// rather than in each run; from run to run only their addresses change.
 #include "execute/onednn.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Bugs of oneDNN 2.6 that kernels have to get around, found by tests/kernels. Where a condition
+// is wider than the bug, another implementation runs, which may be slower; where it is
+// narrower, results are wrong. So they are as wide as what was seen to fail suggests.
 #include "execute/onednn_faults.h"
 
 namespace tare::onednn {

@@ -1,3 +1,11 @@
+// LSTM, GRU and RNN as ONNX defines them in opset 14. What comes from the inputs does not
+// depend on the state, so it is one matrix product for all steps of a sequence; only the
+// product with the state is made step by step, for all sequences of a batch at once. Sequences
+// of a batch may have different lengths: each ends by itself, and reversed ones start at their
+// own ends.
+//
+// Cost for S steps, B sequences, I inputs and H hidden units with g gates: S B g H (I + H)
+// multiplications for each direction. Memory: S B g H floats for what comes from the inputs.
 #include "execute/recurrent.h"
 
 #include "tare/error.h"

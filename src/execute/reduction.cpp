@@ -1,3 +1,6 @@
+// Which elements of an operand fall to which result of a reduction, as strides: a reduced axis
+// has stride 0 in the result. Loops are merged by NestedLoops, so a reduction over inner axes
+// is one over long rows, and one over outer axes adds rows to a row.
 #include "execute/reduction.h"
 
 #include <vector>

@@ -1,3 +1,5 @@
+// Between channels first and channels last, as a transpose of [channels, positions] in square
+// tiles. One read and one write of each element.
 #include "execute/reorder.h"
 
 #include "base/check.h"

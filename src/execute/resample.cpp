@@ -1,3 +1,9 @@
+// Resize of ONNX, opset 13 and on: where each result lies on the operand's axis, and which
+// neighbours it is made of with which weights. Linear interpolation weighs two, cubic
+// convolution four (Keys, "Cubic Convolution Interpolation for Digital Image Processing", 1981,
+// with ONNX's coefficient of -0.75 in place of -0.5). Weights are made once, in double, for
+// each position along an axis; how to apply them is left to kernels. Cost: a few numbers for
+// each position.
 #include "execute/resample.h"
 
 #include "tare/error.h"

@@ -1,3 +1,6 @@
+// Copies along nested loops. The loops are ordered by the result, so that writing is dense, and
+// the one along which the operand is dense comes next to it: the two innermost ones are walked
+// in tiles, since a transpose walked row by row would fetch a cache line for each element.
 #include "execute/strided_copy.h"
 
 #include "execute/dispatch.h"
@@ -79,7 +82,8 @@ void StridedCopy::copy_plane(const T* from, T* to) const {
     }
     return;
   }
-  // Tiles small enough that the cache lines of both sides stay while a tile is copied.
+  // Tiles small enough that the cache lines of both sides stay while a tile is copied, 16 bytes
+  // or more of each line at a time.
   constexpr std::int64_t kTile = 16;
   for (std::int64_t row = 0; row < row_.extent; row += kTile) {
     const std::int64_t row_end = std::min(row + kTile, row_.extent);

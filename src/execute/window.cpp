@@ -1,3 +1,6 @@
+// The geometry of convolutions and pools, as ONNX's attributes say it: strides, dilations,
+// pads, auto_pad, ceil_mode. Numbers are bounded so that no later product of them overflows,
+// whatever a file claims.
 #include "execute/window.h"
 
 #include "tare/error.h"

@@ -1,6 +1,9 @@
 // Functions of one value on storage values: a table of results. With ONNX's numerics it is made
 // by expressing every storage value, applying the float kernel and quantizing, so that it gives
 // what they would, and is for 8 bits.
+//
+// A table has one entry for each storage value: 256, or 65536 for functions of TensorFlow Lite
+// in 16 bits. Making it costs as many calls of the function, once; an element costs one look.
 #include "tare/execute.h"
 
 #include "execute/kernel.h"

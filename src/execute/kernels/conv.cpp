@@ -1,3 +1,4 @@
+// Conv by oneDNN; what that cannot count goes to conv_far.cpp.
 #include "tare/error.h"
 
 #include "execute/convolution.h"

@@ -1,3 +1,5 @@
+// ConvInteger of ONNX: sums in int32 that wrap where they leave it, as plain runs
+// (convolution_runs.h). Operands are brought to int32 without their zero points first.
 #include "execute/convolution_runs.h"
 #include "execute/dispatch.h"
 #include "execute/integer_operand.h"

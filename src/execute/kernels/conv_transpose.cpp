@@ -1,3 +1,7 @@
+// ConvTranspose as matrix products and a scatter, the reverse of im2col: every input position
+// times all weights gives a patch of results, and patches are added where they overlap. One row
+// of input positions is multiplied at a time, so that patches of that many positions are all
+// the memory it takes. Multiplications: input positions times weights.
 #include "tare/error.h"
 
 #include "execute/dispatch.h"

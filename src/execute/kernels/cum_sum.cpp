@@ -1,3 +1,4 @@
+// CumSum of ONNX, element after element along the axis.
 #include "execute/dispatch.h"
 #include "execute/operands.h"
 

@@ -1,3 +1,4 @@
+// Gemm and MatMul with constant weights as a pointwise convolution by oneDNN.
 #include "tare/error.h"
 
 #include "execute/convolution.h"

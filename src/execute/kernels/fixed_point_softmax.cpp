@@ -1,4 +1,8 @@
 // Softmax of storage values as TensorFlow Lite's kernels compute it, with results in 256 steps.
+//
+// The reference kernel works in fixed point, as gemmlowp's functions do: differences from the
+// largest in Q5.26, exponentials in Q0.31, two for each element. The optimized ones read
+// exponentials of all 256 differences from a table in float32.
 #include "execute/dispatch.h"
 #include "execute/fixed_point_math.h"
 #include "execute/operands.h"

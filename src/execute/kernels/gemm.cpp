@@ -1,3 +1,5 @@
+// Gemm whose weights are computed, or whose factors and transposes dense.cpp does not take, by
+// Eigen.
 #include "tare/error.h"
 
 #include "execute/dispatch.h"

@@ -1,3 +1,7 @@
+// GRU of ONNX (Cho et al., "Learning Phrase Representations using RNN Encoder-Decoder for
+// Statistical Machine Translation", 2014). The reset gate comes before the product with the
+// state as in the paper, or behind it (linear_before_reset), where one product serves all
+// gates.
 #include "execute/recurrent.h"
 
 namespace tare {

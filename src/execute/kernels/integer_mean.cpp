@@ -1,4 +1,7 @@
 // ReduceMean of storage values in integers, as TensorFlow Lite's kernels compute it.
+//
+// Kernels divide at different places, and each rounding here is at the place where the kernel
+// that TensorFlow Lite would run has it. Sums are in int64 and exact.
 #include "execute/dispatch.h"
 #include "execute/reduction.h"
 #include "execute/rounding.h"

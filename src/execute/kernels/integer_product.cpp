@@ -5,6 +5,13 @@
 // exact while every partial sum stays below 2^24. Where sums can be larger the factors are
 // split into digits, w = 16 * high + low, and the exact sums of their products are added up.
 // Integer kernels of x86 without VNNI would saturate instead, and there are none for 16 bits.
+//
+// Splitting factors so that floating-point products of the parts are exact is the method of
+// Ozaki, Ogita, Oishi and Rump ("Error-Free Transformations of Matrix Multiplication by Using
+// Fast Routines of Matrix Multiplication and Its Applications", 2012). It costs one float
+// product for each pair of digits, and copies of input, computed weights and result in float32.
+// Bounds are those of the weights that are there, so factors of 8 bits are split only where the
+// magnitudes of the weights of some result add up to more than some 65,000.
 #include "tare/accumulator.h"
 
 #include "execute/digits.h"

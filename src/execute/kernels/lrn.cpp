@@ -1,3 +1,5 @@
+// LRN of ONNX: each element over a power of the squares of its neighbours in channels. Channels
+// last, where these lie side by side. Elements times `size` additions and one power each.
 #include "tare/error.h"
 
 #include "execute/dispatch.h"

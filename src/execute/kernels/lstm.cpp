@@ -1,3 +1,5 @@
+// LSTM of ONNX (Hochreiter and Schmidhuber, "Long Short-Term Memory", 1997, with forget gates
+// and peepholes).
 #include "execute/recurrent.h"
 
 namespace tare {

@@ -1,6 +1,10 @@
 // Conv, ConvTranspose, Gemm and MatMul in accumulators of a stated width, product after
 // product: on the storage values of an integer graph, and on those that a simulated graph holds
 // in float32, less their zero points already.
+//
+// Sums that saturate depend on the order of their terms, which is that of the weights in memory
+// (docs/decisions/0015-saturation-goes-by-the-order-of-weights.md). So this runs in loops of
+// its own, product after product without any library, and only where some input could overflow.
 #include "tare/accumulator.h"
 
 #include "execute/convolution_runs.h"

@@ -1,3 +1,10 @@
+// MaxPool, AveragePool and their global forms, channels last: a window is a sum or maximum over
+// rows of channels, which are vector code whatever the window. Where windows end at an edge is
+// found once for each position along each axis. Additions: results times the size of the
+// window.
+//
+// Averages with a tie-breaking point are those of TensorFlow Lite, in integers
+// (docs/decisions/0020-averages-have-a-tie-breaking-point.md).
 #include "execute/dispatch.h"
 #include "execute/operands.h"
 #include "execute/window.h"

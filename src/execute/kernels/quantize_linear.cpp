@@ -1,3 +1,6 @@
+// QuantizeLinear and DequantizeLinear of ONNX with parameters that are operands: per tensor,
+// per axis, and in blocks as opset 21 has them, where parameters lie along the values with
+// strides of their own. One pass.
 #include "tare/error.h"
 
 #include "execute/fixed_point.h"

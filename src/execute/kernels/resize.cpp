@@ -1,3 +1,5 @@
+// Resize of ONNX. Interpolation is separable: one pass along each axis, those that shrink
+// first, so that later passes have less to do. Nearest neighbours are one indexed copy.
 #include "tare/error.h"
 
 #include "execute/dispatch.h"

@@ -1,3 +1,6 @@
+// Softmax and LogSoftmax of ONNX, with the largest element subtracted so that no exponential
+// overflows: passes for that, for exponentials, for their sum and for the quotient. Where the
+// axis is not the innermost one, some columns are worked on together.
 #include "execute/dispatch.h"
 #include "execute/operands.h"
 #include "execute/row_reduce.h"
