@@ -1,3 +1,8 @@
+// Tries changes of a quantized network without quantizing it again. The network is brought to
+// real values between Quantize and Dequantize once; a change copies layers of the float network
+// in, or gives a point the parameters of another range. Nothing else is calibrated anew, so
+// quantizing with such a change may gain a little more or less. Cost: a copy of the graph for
+// each change.
 #include "compare/changed_network.h"
 
 #include "tare/lower.h"

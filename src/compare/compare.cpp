@@ -1,3 +1,7 @@
+// Compares a float network with a quantized one, whoever made it: which values stand for each
+// other (match.cpp), which layers lie between them (layers.cpp), both networks and every layer
+// alone as one graph (side_by_side.cpp), and one pass over the samples for all figures at once
+// (measure.cpp).
 #include "tare/compare.h"
 
 #include "tare/input_audit.h"

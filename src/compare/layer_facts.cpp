@@ -1,3 +1,5 @@
+// What there is to say about layers without running them: depth, kernel, weights, accumulators.
+// A sweep over layers and a pass over the weights of each.
 #include "compare/layer_facts.h"
 
 #include "compare/weight_facts.h"

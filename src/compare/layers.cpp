@@ -1,3 +1,8 @@
+// Cuts both graphs into layers that can be compared: from one float value that the quantized
+// graph has a counterpart of to the next. Operators that only move elements, and activations,
+// belong to a neighbour, as quantizers place them on either side of a conversion. Boundaries
+// are found in topological order, and each layer is what lies between its result and the
+// boundaries before it. Operators that two layers need are in both.
 #include "compare/layers.h"
 
 #include "graph/affine_ops.h"

@@ -1,3 +1,9 @@
+// Which value of a quantized graph stands for which of the float one. Names come first, without
+// what quantizers append to them. Where a tool has renamed everything, position tells: of the
+// operators that read what a matched node reads, the one of the same kind whose weights are
+// nearest to the dequantized ones. So it goes forward from inputs, node by node, and takes each
+// float operator once. Cost: linear in the graph, and a pass over weights for each operator
+// that has to be found by its position.
 #include "compare/match.h"
 
 #include "compare/weight_facts.h"

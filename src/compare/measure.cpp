@@ -1,3 +1,8 @@
+// Runs float and quantized network side by side on the samples, and compares values while they
+// pass. A float value is copied when it appears and kept until the last comparison with it is
+// made, so memory is that of the values which wait at one time, for each thread. Sums are
+// exact, so the number of threads does not show. Cost: one run of the graph of side_by_side.cpp
+// for each sample, which is three networks in one, and a pass over each pair that is compared.
 #include "compare/measure.h"
 
 #include "base/parallel.h"

@@ -1,3 +1,5 @@
+// Figures of the results: errors, how often both networks have the same top class, right
+// answers where there are labels, and the worst samples, of which a short sorted list is kept.
 #include "compare/outputs.h"
 
 #include "tare/metric.h"
@@ -11,6 +13,7 @@
 namespace tare {
 namespace {
 
+/// More than anybody looks at.
 constexpr std::size_t kWorst = 20;
 
 Tensor as_float(const Tensor& tensor) {

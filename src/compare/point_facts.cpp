@@ -1,3 +1,7 @@
+// Figures of a quantized activation, from statistics of its values and counts of its storage
+// values: levels used, entropy as effective bits (Shannon, "A Mathematical Theory of
+// Communication", 1948), shares that saturate or vanish, and what every calibrator would have
+// chosen with the error to expect of it. Nothing runs again for that; histograms are enough.
 #include "compare/point_facts.h"
 
 #include "tare/expected_error.h"
@@ -10,6 +14,7 @@
 namespace tare {
 namespace {
 
+/// Few enough for a drawing, and thousands of points fit in a report.
 constexpr std::size_t kBars = 128;
 
 double share(std::uint64_t part, std::uint64_t all) {

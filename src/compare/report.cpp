@@ -1,3 +1,6 @@
+// Figures of a report that need a formula. The interval of a proportion is Wilson's ("Probable
+// Inference, the Law of Succession, and Statistical Inference", 1927): unlike the usual one it
+// holds for few samples and for shares near 0 and 1, which are the rule here.
 #include "tare/report.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Counts what becomes of values that are rounded: storage values, saturation at either end, and
+// numbers that become 0. One pass; a table of 256 or 65536 counts.
 #include "compare/rounded_values.h"
 
 #include "graph/per_axis.h"

@@ -1,3 +1,8 @@
+// Puts the float network, the quantized one and each quantized layer with exact inputs into one
+// graph. Local errors need every layer to run on inputs without error, and as copies in one
+// graph these share the float values and the constants, and one pass over the samples does.
+// Copies are added depth first, right behind the float value that they are compared with, so
+// that it need not wait long. Time: linear in the size of the result.
 #include "compare/side_by_side.h"
 
 #include "tare/error.h"

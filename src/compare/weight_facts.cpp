@@ -1,3 +1,5 @@
+// Figures of the weights of a layer: error and range of each output channel, and how close
+// biases are to the ends of int32. One pass over the weights.
 #include "compare/weight_facts.h"
 
 #include "compare/deviation.h"
