@@ -1,3 +1,6 @@
+// Evaluates conditions on a report: a path to one figure, or the least or largest of several,
+// and a comparison. Paths are checked against a prototype with every field that a report can
+// have, so a misspelt one is an error before any sample is run.
 #include "tare/error.h"
 #include "tare/report_condition.h"
 #include "tare/report_file.h"

@@ -1,3 +1,7 @@
+// The verdict, and the order in which findings are looked for. What counts is what users count:
+// answers where there are labels, the top class where there are scores, and the error
+// otherwise. docs/report.md has the thresholds. Those for accuracy are MLPerf's: its inference
+// rules ask quantized networks for 99 % of the float accuracy.
 #include "tare/diagnose.h"
 
 #include "report/figures.h"
@@ -85,7 +89,7 @@ void diagnose(Report& report) {
   propose_worst_layers(report);
   if (report.level == Level::kGood) {
     // What does not show in the results is not severe.
-    constexpr double kModerate = 0.66;
+    constexpr double kModerate = 0.66;  // that of 14 dB, see severity()
     for (Diagnosis& found : report.diagnoses) {
       found.severity = std::min(found.severity, kModerate);
     }

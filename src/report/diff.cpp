@@ -1,3 +1,6 @@
+// Compares two reports: entries are matched by name, and those that differ by what somebody
+// might act on are sorted by how much they lost. Linear in the number of entries but for
+// sorting.
 #include "tare/report_file.h"
 
 #include "base/input_file.h"
@@ -44,7 +47,7 @@ bool differ_notably(const Json& from, const Json& to) {
 
 /// How much better an entry has become, in dB: exact beats everything.
 double gain(const Json& from, const Json& to) {
-  constexpr double kExact = 200;
+  constexpr double kExact = 200;  // dB, beyond what float32 can show
   const auto level = [](const Json& error) {
     const Json& sqnr = member(error, "sqnr");
     return sqnr.is_number()                       ? sqnr.get<double>()

@@ -1,3 +1,7 @@
+// Keeps findings while they are made, and rates them by what is left of the signal where they
+// are. Each point and layer is explained once. Searches for specific causes run before those
+// that would notice the same damage as a symptom, and parameters behind damaged inputs are not
+// blamed.
 #include "report/findings.h"
 
 #include "report/figures.h"
@@ -51,7 +55,7 @@ const LayerReport* Findings::layer(const std::string& name) const {
 }
 
 bool Findings::follows_damage(const LayerReport& reader) const {
-  constexpr double kFarOff = 10;  // errors of a third
+  constexpr double kFarOff = 10;  // dB: errors of a third
   return std::any_of(reader.inputs.begin(), reader.inputs.end(), [&](const std::string& input) {
     const LayerReport* before = layer(input);
     return before != nullptr && before->cumulative && sqnr_of(*before->cumulative) < kFarOff;

@@ -1,3 +1,5 @@
+// What can be wrong with a layer: weight ranges, biases, accumulators, values that are not
+// finite, and losses for no other reason. docs/report.md has the thresholds.
 #include "report/figures.h"
 #include "report/findings.h"
 #include "report/yaml_rules.h"

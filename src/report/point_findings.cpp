@@ -1,3 +1,7 @@
+// What can be wrong with an activation, each found from figures of the report: masks, outlier
+// channels, outliers, ranges that another calibrator would have chosen better, few levels used.
+// docs/report.md has the thresholds. They are rules of thumb in bits and dB and need not be
+// exact: what findings propose is tried before it is shown (pipeline/try_changes.cpp).
 #include "report/figures.h"
 #include "report/findings.h"
 #include "report/yaml_rules.h"

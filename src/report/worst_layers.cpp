@@ -1,3 +1,5 @@
+// Advice for a bad verdict without a cause: where the errors of many layers add up, there is
+// nothing to mend but those that lose most.
 #include "tare/diagnose.h"
 
 #include "report/figures.h"
