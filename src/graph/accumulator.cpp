@@ -1,3 +1,5 @@
+// Registers of a stated width. Wrapping is done by shifting the bits above away and back, in
+// unsigned arithmetic on the way up, where overflow is defined.
 #include "tare/accumulator.h"
 
 #include "tare/error.h"

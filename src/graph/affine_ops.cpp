@@ -1,3 +1,7 @@
+// The operators that may run on storage values, each with the reason. What moves elements, or
+// picks them by their order, gives the same before and after rounding; others round once by
+// themselves. Everything that moves conversions asks this table, so a row is all that an
+// operator needs. docs/quantization_math.md says what each rule means.
 #include "graph/affine_ops.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Numbers as text and back without loss: the shortest decimals that read back to the same bits,
+// by std::to_chars. Bits of NaN are kept too.
 #include "graph/literal.h"
 
 #include <bit>

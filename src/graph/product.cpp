@@ -1,3 +1,8 @@
+// What sums of products have in common: whose weights belong to which result, how many
+// multiplications there are, and how large sums can become. For the latter, weights above and
+// below 0 are added up apart: all of the one kind with the largest input and all of the other
+// with the smallest is the worst that can happen, and some input does it. One pass over the
+// weights.
 #include "graph/product.h"
 
 #include "tare/error.h"

@@ -1,3 +1,9 @@
+// Affine quantization, x = s (q - z) (Jacob et al., "Quantization and Training of Neural
+// Networks for Efficient Integer-Arithmetic-Only Inference", 2018, section 2.1), with the
+// roundings of ONNX's QuantizeLinear and DequantizeLinear. How a range becomes scale and zero
+// point is in docs/quantization_math.md: as in that paper, but the scale is widened where
+// rounding the zero point would cut off an end. It is computed in double and rounded to float32
+// once.
 #include "tare/quant_params.h"
 
 #include "tare/error.h"

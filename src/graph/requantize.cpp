@@ -1,3 +1,8 @@
+// Factors of a Requantize as engines hold them: a ratio of scales as a significand of 31 bits
+// and an exponent (Jacob et al., "Quantization and Training of Neural Networks for Efficient
+// Integer-Arithmetic-Only Inference", 2018, section 2.2; QuantizeMultiplier of TensorFlow
+// Lite). Multiplying by one is a product in int64 and a shift that rounds; rescale.h has the
+// roundings of gemmlowp, TensorFlow Lite and TVM.
 #include "tare/requantize.h"
 
 #include "tare/error.h"

@@ -1,3 +1,5 @@
+// Finds the scores below a last Softmax or Sigmoid, looking through what only moves elements or
+// rounds them. Errors are counted there, as probabilities near 0 and 1 hide them.
 #include "graph/scores.h"
 
 #include "graph/affine_ops.h"

@@ -1,3 +1,6 @@
+// Cuts parts out of a graph: backward from results to sources for what is needed, then copied
+// in the order of the whole, which is known beforehand. So the cost of a part is that of its
+// own size, and that of all parts of a network is not the square of it.
 #include "graph/subgraph.h"
 
 #include <algorithm>
