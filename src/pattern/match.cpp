@@ -1,3 +1,8 @@
+// Matches a pattern by depth-first search with backtracking. What remains to be matched is a
+// list of goals on the stack, so that an early choice is revised when a later part does not
+// fit. Cost: the parts of the pattern for most nodes; choices and operands in any order
+// multiply, but patterns have few. The part that matched furthest is remembered, to say why a
+// pattern fails.
 #include "tare/error.h"
 #include "tare/pattern.h"
 

@@ -1,3 +1,5 @@
+// Patterns as text, "Relu(Conv(any, constant))", by recursive descent. Depth is bounded, as it
+// comes from a file.
 #include "tare/error.h"
 #include "tare/pattern.h"
 

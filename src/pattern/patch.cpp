@@ -1,3 +1,5 @@
+// A change to a graph that is described first and applied as a whole, or not at all. What it
+// makes unused is erased upwards from there, so no sweep over the graph is needed.
 #include "tare/pattern.h"
 
 #include "base/check.h"

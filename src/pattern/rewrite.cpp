@@ -1,3 +1,11 @@
+// Applies rewrite rules until none fires: those of the highest benefit until nothing changes,
+// then the next ones, and all again where something did. MLIR's greedy rewriter does the same
+// from a list of work; here the graph is swept in topological order, so that a log of rewrites
+// reads like the network. Rules have to make progress, and 10,000 sweeps without an end are
+// taken for two that undo each other.
+//
+// Cost: a sweep for each round in which something changed, and one more. Rules say at which
+// operators they can start, so most nodes cost a lookup.
 #include "tare/error.h"
 #include "tare/pattern.h"
 
@@ -8,6 +16,7 @@
 namespace tare {
 namespace {
 
+/// Longer than any real network needs; rules that undo each other would go on for ever.
 constexpr int kRoundLimit = 10'000;
 
 struct PreparedRule {
