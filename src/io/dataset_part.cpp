@@ -1,3 +1,5 @@
+// Views of a data set: some samples, evenly spread, in their order. Neighbours are read
+// together.
 #include "tare/dataset.h"
 
 #include "base/check.h"

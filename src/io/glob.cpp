@@ -1,3 +1,6 @@
+// Matches names against wildcards. On a mismatch only the last * has to take one character
+// more: what an earlier one could take instead, the last one can as well. So there is no
+// recursion, and the time is at most the product of both lengths.
 #include "tare/config.h"
 
 #include <cstddef>

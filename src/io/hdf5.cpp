@@ -1,3 +1,6 @@
+// What all users of HDF5 share: one lock, as the library may be built without thread safety,
+// handles that close themselves, and element types. Sizes that a damaged file claims are not
+// believed.
 #include "io/hdf5.h"
 
 #include <array>

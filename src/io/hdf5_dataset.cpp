@@ -1,3 +1,8 @@
+// Samples in an HDF5 file. Opening reads the structure only, in a copy of the process first
+// (hdf5_trial.cpp); samples are read as slices of the first axis. The chunk cache of each
+// dataset is as large as the chunks that one sample touches, so that reading one sample after
+// another decompresses no chunk twice. Memory: that cache, up to 32 MiB for each input, more
+// only where a single row of chunks is larger.
 #include "tare/dataset.h"
 #include "tare/error.h"
 

@@ -1,3 +1,6 @@
+// Lists the datasets of a file, through groups. Links into other files are refused, as samples
+// of a stranger could otherwise read any file of the user. Groups may contain themselves, so
+// depth and number are bounded.
 #include "io/hdf5_links.h"
 
 namespace tare::hdf5 {

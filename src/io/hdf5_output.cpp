@@ -1,3 +1,6 @@
+// A driver by which HDF5 writes to an OutputFile and never learns that something failed
+// (docs/decisions/0027-arrays-are-written-by-a-driver-of-ours.md). It answers like the
+// library's own driver, so the bytes of files are the same.
 #include "io/hdf5_output.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Writes results sample by sample to datasets that grow along their first axis, in chunks. A
+// chunk is filled in the library's cache before it is written, so each is written once,
+// whatever the size of a batch.
 #include "tare/dataset.h"
 #include "tare/error.h"
 

@@ -1,3 +1,5 @@
+// Normalizes samples in float32, and looks for what is not finite: one pass each, in vector
+// code. Where something is found, another pass says where.
 #include "io/normalize.h"
 
 #include "tare/error.h"
