@@ -1,3 +1,7 @@
+// Collects statistics and writes them down from time to time. Statistics merge exactly, so
+// going on from a checkpoint gives the bytes that one run would have given. A checkpoint is
+// trusted when it is of the same model, values and samples, which costs reading these samples
+// again and running the first of them.
 #include "tare/error.h"
 #include "tare/pipeline.h"
 

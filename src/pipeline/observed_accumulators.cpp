@@ -1,6 +1,9 @@
 // The sum of the positive products and that of the negative ones bound every partial sum, in
 // whatever order. With S the sum of all products and A that of their magnitudes they are
 // (S + A) / 2 and (S - A) / 2, so a product of magnitudes runs beside each product.
+//
+// That costs several times what running the graph does, so a report follows the first 16
+// samples only.
 #include "tare/pipeline.h"
 
 #include "base/parallel.h"

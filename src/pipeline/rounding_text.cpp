@@ -1,3 +1,5 @@
+// Three weights to a letter: steps of -1, 0 and 1 from the nearest integer make 27
+// combinations, as many as 26 letters and a plus.
 #include "pipeline/rounding_text.h"
 
 namespace tare {

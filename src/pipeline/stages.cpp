@@ -58,7 +58,8 @@ void audit_storage(const SimulatedGraph& simulated, const QuantTable& table,
 }
 
 /// How many samples each of so many points is tried on: all trials together are not to take
-/// longer than a pass over the samples, if that leaves some.
+/// longer than a pass over the samples, if that leaves some. A single one would leave the order
+/// of points to chance.
 std::size_t tried_samples(std::size_t used, std::size_t points) {
   constexpr std::size_t kLeast = 2;
   constexpr std::size_t kEnough = 8;

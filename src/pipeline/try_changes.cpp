@@ -1,3 +1,7 @@
+// Tries what findings propose before anybody is told to do it: each change alone, and all
+// changes without it, as some help only together and some only repeat what another does. Those
+// that gain less than 0.1 dB either way are withdrawn. Eight samples and eight proposals at
+// most; each takes two runs of the network for each sample.
 #include "pipeline/try_changes.h"
 
 #include "tare/pipeline.h"
