@@ -1,3 +1,5 @@
+// Verdicts for operators of the float network, by way of the file that would be written: where
+// operators run does not depend on parameters, so any will do, and no samples are needed.
 #include "tare/lint.h"
 #include "tare/lower.h"
 

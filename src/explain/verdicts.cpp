@@ -1,3 +1,7 @@
+// Says of each operator of a quantized graph by which integer kernel the target runs it, or why
+// by none, from the conversions around it and the target's table of kernels. It looks at the
+// written file and not at intentions, so files of other tools get the same answers. Linear in
+// the graph.
 #include "tare/lint.h"
 #include "tare/lower.h"
 #include "tare/numerics.h"
