@@ -1,3 +1,6 @@
+// Flattens products and quotients into factors and one coefficient, so that a rule recognizes a
+// formula in whatever order an exporter has spelled it. Values read elsewhere are not taken
+// apart. Depth and powers are bounded: activation functions need no more.
 #include "prepare/product.h"
 
 #include "prepare/constants.h"
@@ -8,8 +11,8 @@
 namespace tare {
 namespace {
 
-constexpr int kLargestPower = 3;
-constexpr int kDepthLimit = 16;
+constexpr int kLargestPower = 3;  // in the polynomial of Gelu
+constexpr int kDepthLimit = 16;   // far more than a formula that a rule knows
 
 class Flattener {
  public:
