@@ -74,6 +74,9 @@ void Faults::raise(ErrorCode code) const {
 
 namespace {
 
+/// The fewest characters to insert, leave out or exchange (Levenshtein, "Binary Codes Capable
+/// of Correcting Deletions, Insertions and Reversals", 1966), by one row of the usual table: as
+/// many steps as the product of both lengths.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -93,6 +96,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string nearest(std::string_view name, const std::vector<std::string>& candidates) {
   std::string best;
+  // A third of the letters may be wrong; beyond that a suggestion would puzzle.
   std::size_t best_distance = (name.size() + 2) / 3 + 1;
   for (const std::string& candidate : candidates) {
     const std::size_t distance = edit_distance(name, candidate);
