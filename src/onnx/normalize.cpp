@@ -1,3 +1,7 @@
+// Brings operators of older and newer opsets to the form that they have in opset 17, so that
+// everything behind knows one form. Where only attributes have become operands that is a table;
+// the rest has functions of its own. Nodes are looked at once, in topological order, while the
+// graph grows.
 #include "onnx/normalize.h"
 
 #include "tare/error.h"

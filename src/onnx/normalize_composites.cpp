@@ -1,3 +1,4 @@
+// Operators that opset 17 has no form for, by those that it has: GroupNormalization and Mish.
 #include "tare/error.h"
 
 #include "onnx/constants.h"

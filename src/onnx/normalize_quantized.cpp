@@ -1,3 +1,6 @@
+// Operators on storage values, ONNX's and ONNX Runtime's, as DequantizeLinear, the operator on
+// real values, and QuantizeLinear. That is what they are defined by, up to rounding, and
+// lowering finds integers in it again. One table says where each has its parameters.
 #include "onnx/normalize_quantized.h"
 
 #include "tare/error.h"

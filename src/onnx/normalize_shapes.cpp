@@ -1,3 +1,5 @@
+// Operators whose operands or attributes for shapes and axes have changed between opsets:
+// Softmax, Upsample and Resize, Pad, Split and reductions.
 #include "tare/error.h"
 
 #include "onnx/constants.h"

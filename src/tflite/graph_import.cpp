@@ -1,3 +1,7 @@
+// A graph of ONNX operators from the tensors of a TensorFlow Lite file. A tensor may be there
+// with channels last, as in the file, or first, as ONNX's convolutions want it, as storage
+// values or as real ones; each form is made when somebody first asks for it. So no layout has
+// to be decided beforehand, and a chain of operators that keeps one needs no Transpose.
 #include "tflite/graph_import.h"
 
 #include "tare/error.h"
