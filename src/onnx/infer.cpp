@@ -1,6 +1,6 @@
 // Types of results by the inference functions of the onnx library, node by node. Shapes that
-// are the graph itself computes are known here too (builder.h). The library trusts what it
-// reads, so check_request.h comes first.
+// the graph itself computes are known here too (builder.h). The library trusts what it reads,
+// so check_request.h comes first.
 #include "onnx/infer.h"
 
 #include "tare/error.h"
