@@ -67,7 +67,9 @@ struct AccumulatorRange {
 /// topological order: what its partial sums can be for any storage values, in whatever order
 /// its products and its bias are added. For Conv, Gemm and MatMul there are storage values and
 /// orders that go to both ends; for ConvTranspose the whole kernel counts, though strides may
-/// keep parts of it apart.
+/// keep parts of it apart. (The l1 bound of Colbert, Pappalardo and Petri-Koenig, A2Q:
+/// Accumulator-Aware Quantization with Guaranteed Overflow Avoidance, 2023, with the signs of
+/// weights.)
 std::vector<AccumulatorRange> worst_case_accumulators(const Graph& integer);
 
 }  // namespace tare

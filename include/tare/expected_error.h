@@ -10,7 +10,9 @@ namespace tare {
 
 /// The expected error of fake-quantizing values, given their statistics, whose bins are taken
 /// as evenly spread: rounding where they are inside of the range, saturation where they are
-/// not.
+/// not. The calibrator `mse` minimizes it (Nagel et al., A White Paper on Neural Network
+/// Quantization, 2021, section 3.1). Each evaluation takes a step for each edge of a filled
+/// bin.
 class ExpectedError {
  public:
   explicit ExpectedError(const TensorStatistics&);

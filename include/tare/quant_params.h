@@ -64,16 +64,18 @@ struct Range {
   friend bool operator==(const Range&, const Range&) = default;
 };
 
-/// The one place where ranges become scales and zero points. `ranges` holds one range, or one
-/// per channel of spec.axis, or one per block in row-major order. Each range is first widened
-/// to hold 0. Symmetric: scale is max(|low|, |high|) over the storage steps on the wider side.
-/// Asymmetric: scale spans the range exactly, the zero point is rounded half to even and the
-/// scale is then widened where rounding it would have cut an end of the range off. Power of
-/// two: the scale is the least one at which some zero point lets the range in, and the zero
-/// point the nearest to that rounded one. A range of width 0, or one so narrow that its scale
-/// would be below 2^-126 (the smallest normal float), gets scale 1 and its zero point. A
-/// channel or block below 1e-6 of the widest one is dead and gets the widest one's range.
-/// Throws Error(kInternal) on a non-finite or reversed range.
+/// The one place where ranges become scales and zero points: the affine scheme of Jacob et al.,
+/// Quantization and Training of Neural Networks for Efficient Integer-Arithmetic-Only
+/// Inference, 2018, section 2.1; docs/quantization_math.md has the formulas. `ranges` holds one
+/// range, or one per channel of spec.axis, or one per block in row-major order. Each range is
+/// first widened to hold 0. Symmetric: scale is max(|low|, |high|) over the storage steps on
+/// the side that has fewer. Asymmetric: scale spans the range exactly, the zero point is
+/// rounded half to even and the scale is then widened where rounding it would have cut an end
+/// of the range off. Power of two: the scale is the least one at which some zero point lets the
+/// range in, and the zero point the nearest to that rounded one. A range of width 0, or one so
+/// narrow that its scale would be below 2^-126 (the smallest normal float), gets scale 1 and
+/// its zero point. A channel or block below 1e-6 of the widest one is dead and gets the widest
+/// one's range. Throws Error(kInternal) on a non-finite or reversed range.
 QuantParams to_quant_params(const std::vector<Range>& ranges, const QuantSpec&);
 
 /// ONNX QuantizeLinear: clip(round_half_even(x / scale) + zero_point), division in float32, NaN

@@ -43,7 +43,7 @@ struct Proportion {
   std::uint64_t of = 0;
 
   double share() const;  ///< 0 when it is of nothing
-  /// Wilson score interval: where the true share lies with 95 % confidence.
+  /// Wilson score interval (1927): where the true share lies with 95 % confidence.
   Range interval() const;
 };
 

@@ -47,7 +47,8 @@ RequantizeMode requantize_mode(const Attributes&);
 Attributes to_attributes(const RequantizeMode&);
 
 /// A positive factor as `significand * 2^(exponent - 31)`, with 2^30 <= significand < 2^31;
-/// both 0 for the factor 0.
+/// both 0 for the factor 0. (Jacob et al., Quantization and Training of Neural Networks for
+/// Efficient Integer-Arithmetic-Only Inference, 2018, section 2.2.)
 struct FixedPointFactor {
   std::int32_t significand = 0;
   int exponent = 0;

@@ -182,7 +182,8 @@ struct Assignment {
 
 /// What simulate() would quantize if that cost the target more, without being slower: for each
 /// value or weight that is quantized so many nanoseconds, by name. The least time with its
-/// price: a minimum cut.
+/// price: a minimum cut, as in Stone, Multiprocessor Scheduling with the Aid of Network Flow
+/// Algorithms, 1977.
 Assignment assign(const Graph&, const Config&, const Target&,
                   std::span<const QuantPattern> patterns,
                   const std::map<std::string, double>& prices);
