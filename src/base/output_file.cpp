@@ -1,3 +1,6 @@
+// Writes a file under another name in the folder where it is to be, and gives it its name when
+// it is complete. Renaming is atomic within a file system, so a reader sees the old file or the
+// new one and never a part of either, and a process that is killed leaves what was there.
 #include "base/output_file.h"
 
 #include "tare/error.h"

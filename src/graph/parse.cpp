@@ -1,3 +1,5 @@
+// Reads the textual form of a graph (docs/textual_ir.md) by recursive descent, in one pass.
+// Memory grows with the text, whatever sizes the text claims.
 #include "tare/error.h"
 #include "tare/graph.h"
 

@@ -1,3 +1,6 @@
+// The walk from the canonical integer graph to operators of ONNX. Each value has up to two
+// forms, storage and real, and each is made when a reader first asks for it, so conversions
+// appear where they are needed and nowhere else. Linear in the graph.
 #include "lower/form_builder.h"
 
 #include "tare/accumulator.h"

@@ -1,3 +1,6 @@
+// Reads a product of dequantized factors from ConvInteger or MatMulInteger and the arithmetic
+// around it, as to_integer_operators() and other tools spell it. A sum with several readers is
+// matched once for each, and becomes one product again in the end.
 #include "lower/spelled_product.h"
 
 #include "lower/spelled_parameters.h"

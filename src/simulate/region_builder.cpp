@@ -1,3 +1,6 @@
+// Replaces regions of a graph one by one, in topological order. What stands for a value of the
+// source is kept beside it, as real value and as storage values for each point, so that regions
+// which read the same value share its conversion. Linear in the graph.
 #include "simulate/region_builder.h"
 
 #include "base/check.h"
