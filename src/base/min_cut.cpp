@@ -1,8 +1,8 @@
 // Dinic's algorithm: phases of breadth-first levels, then depth-first augmenting paths along
 // levels, each arc given up once per phase (E. A. Dinic, "Algorithm for Solution of a Problem
-// of Maximum Flow in Networks with Power Estimation", 1970). Networks have few phases in
-// practice; the bound is O(V^2 E) time for V nodes and E arcs. Memory: the arcs, twice. When
-// costs rise, an old flow is still one, so it is kept and only what is missing is added.
+// of Maximum Flow in Networks with Power Estimation", 1970). At worst it takes O(V^2 E) time
+// for V nodes and E arcs. Memory: the arcs, twice. When costs rise, an old flow is still one,
+// so it is kept and only what is missing is added.
 #include "base/min_cut.h"
 
 #include <algorithm>

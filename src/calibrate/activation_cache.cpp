@@ -2,7 +2,7 @@
 // write theirs without a lock. Values with parameters are kept in their storage type: one byte
 // for each element of an 8-bit activation in place of four, at the cost of converting them on
 // the way in and out. Records that fit into `memory` stay there, those of the later runs go to
-// a file. Cost: runs times the bytes of a record, written once and read once.
+// a file. Cost of a step: runs times the bytes of a record, written once and read once.
 #include "calibrate/activation_cache.h"
 
 #include "graph/storage_type.h"

@@ -1,7 +1,7 @@
 // A long accumulator: the 53 bits of a double are added at their place in a fixed-point number
-// of 512 bits, so nothing is rounded and the order of terms makes no difference (the header has
-// the source). Cost: two words for each term as a rule; carries rarely go further, but a sum
-// that changes its sign carries through all eight words. 64 bytes.
+// of 512 bits, so nothing above its last bit is rounded and the order of terms makes no
+// difference (the header has the source). Cost: two words for each term as a rule; carries
+// rarely go further, but a sum that changes its sign carries through all eight words. 64 bytes.
 #include "tare/exact_sum.h"
 
 #include <bit>

@@ -1,8 +1,9 @@
-// Looks for samples that were prepared in another way than those of training, the most frequent
-// reason why a quantized network is bad: its ranges are then those of wrong inputs. Batch norms
-// are the best witness, as they hold the mean and variance of training. Without one, the values
-// themselves are held against what usual ways of preparing give, and the results of the first
-// convolution of an image network against 1. docs/warnings.md explains each test.
+// Looks for samples that were prepared in another way than those of training. Ranges are then
+// those of wrong inputs, and a network that is fine in float is bad when quantized for no
+// visible reason. Batch norms are the best witness, as they hold the mean and variance of
+// training. Without one, the values themselves are held against what usual ways of preparing
+// give, and the results of the first convolution of an image network against 1.
+// docs/warnings.md explains each test.
 //
 // Cost: the first layers on 16 samples, and one pass over the values of as many.
 #include "tare/input_audit.h"

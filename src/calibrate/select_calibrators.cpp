@@ -3,8 +3,8 @@
 // on, and after each rung those are dropped that are worse than the best by two standard errors
 // of the difference, run by run. The rungs are those of successive halving (Jamieson and
 // Talwalkar, "Non-stochastic Best Arm Identification and Hyperparameter Optimization", 2016),
-// the test is that of racing (Maron and Moore, "Hoeffding Races", 1993), as a fixed share to
-// drop would drop good settings where many are alike.
+// the test is that of racing (Maron and Moore, "Hoeffding Races", 1993): dropping a fixed share
+// would lose good settings where many are alike.
 //
 // With p primary candidates, n points of up to c candidates and up to R = 512 runs it costs p
 // calibrations, at most n c R runs of the network for the second step and 32 c R for the third.

@@ -3,7 +3,7 @@
 // migration strength 1/2 that the paper proposes). They level each channel of an activation
 // with the weights that it meets, so that outlier channels, which a scale for the whole tensor
 // is too coarse for, move into weights, which have scales of their own. Sites without outliers
-// are not worth a trial, and are sorted out by what rounding can be expected to do.
+// are not worth a trial; an estimate of their rounding error sorts them out.
 //
 // Cost: the samples once through the float network for magnitudes, and those of a trial.
 #include "equalize/smoothquant_factors.h"

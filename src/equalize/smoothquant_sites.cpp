@@ -1,5 +1,5 @@
-// Finds where SmoothQuant can divide the channels of rows without a trace: behind a
-// normalization, a product with a row of constants or a layer, which take the factors out of
+// Finds where SmoothQuant can divide the channels of rows and leave results as they are: behind
+// a normalization, a product with a row of constants or a layer, which take the factors out of
 // their constants, and before matrices only, which take them in. A value that a sum reads too,
 // as a residual does, has to stay as it is. From each value it walks to all readers and back to
 // the source; long chains of moves or activations aside, that is a few nodes for each value.

@@ -1,6 +1,6 @@
 // Runs a program. It is immutable and shared; all that changes lies in a workspace, one for
 // each thread: an arena, the state of kernels, and the arguments of each step, which are
-// resolved once. Of a run there is nothing left to do then but to call kernels in order.
+// resolved once. A run then only calls kernels in order.
 #include "tare/error.h"
 #include "tare/execute.h"
 

@@ -4,11 +4,10 @@
 // GetInvSqrtQuantizedMultiplierExp. Results have to be theirs bit for bit, so none of this is
 // ours to improve.
 //
-// - e^x: x is split into multiples of powers of two, whose exponentials are constants, and a
-//   rest
-// in [-1/4, 0), for which a Taylor polynomial around -1/8 of degree 4 is used.
-// - 1 / x: three steps of Newton from the best linear start, 48/17 - 32/17 x.
-// - 1 / sqrt(x): five steps of Newton on a number scaled into [1/4, 1) by powers of four.
+// For e^x, x is split into powers of two, whose exponentials are constants, and a rest in
+// [-1/4, 0), which a Taylor polynomial of degree 4 around -1/8 serves. 1 / x takes three steps
+// of Newton from the best linear start, 48/17 - 32/17 x. 1 / sqrt(x) takes five, on a number
+// that powers of four bring into [1/4, 1).
 #include "execute/fixed_point_math.h"
 
 #include <algorithm>

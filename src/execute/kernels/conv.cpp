@@ -1,4 +1,5 @@
-// Conv by oneDNN; what that cannot count goes to conv_far.cpp.
+// Conv by oneDNN, with channels last. Strides, dilations and pads beyond what that counts in 32
+// bits go to conv_far.cpp.
 #include "tare/error.h"
 
 #include "execute/convolution.h"

@@ -1,5 +1,5 @@
-// LSTM of ONNX (Hochreiter and Schmidhuber, "Long Short-Term Memory", 1997, with forget gates
-// and peepholes).
+// LSTM of ONNX (Hochreiter and Schmidhuber, "Long Short-Term Memory", 1997; forget gates and
+// peepholes are of later work).
 #include "execute/recurrent.h"
 
 namespace tare {
