@@ -17,7 +17,7 @@
 // with more values than there are bins therefore keeps the whole observed range.
 //
 // Cost: sums over all bins once; then each candidate takes one step for each of its storage
-// values, and there are some hundreds of candidates (range_search.h).
+// values, and there are up to 1100 candidates (range_search.h).
 #include "tare/histogram.h"
 #include "tare/range_search.h"
 

@@ -1,8 +1,8 @@
 // The graph: nodes and values in vectors, handles as indices. What is erased leaves a gap, so
 // that handles stay valid. The topological order is Kahn's ("Topological Sorting of Large
-// Networks", 1962) with the node that was added first among those that are ready, so it is the
-// same in every run and keeps the order of the file where that is one; then nothing needs to be
-// sorted.
+// Networks", 1962), always with the node that was added first among those that are ready, so it
+// is the same in every run. Where the order of adding is topological already, as in files, it
+// is kept as it is.
 #include "tare/graph.h"
 
 #include "tare/error.h"

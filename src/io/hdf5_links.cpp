@@ -1,6 +1,6 @@
-// Lists the datasets of a file, through groups. Links into other files are refused, as samples
-// of a stranger could otherwise read any file of the user. Groups may contain themselves, so
-// depth and number are bounded.
+// Lists the datasets of a file, through groups. Links into other files are refused: samples
+// that come from a stranger could point to any file of the user. Groups may contain themselves,
+// so depth and number are bounded.
 #include "io/hdf5_links.h"
 
 namespace tare::hdf5 {

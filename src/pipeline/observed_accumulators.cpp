@@ -2,8 +2,7 @@
 // whatever order. With S the sum of all products and A that of their magnitudes they are
 // (S + A) / 2 and (S - A) / 2, so a product of magnitudes runs beside each product.
 //
-// That costs several times what running the graph does, so a report follows the first 16
-// samples only.
+// That costs several times what running the graph does, so reports look at some samples only.
 #include "tare/pipeline.h"
 
 #include "base/parallel.h"

@@ -1,7 +1,6 @@
 // Folds a scale and a shift of its result into a layer, as is done with batch norms (Jacob et
 // al., "Quantization and Training of Neural Networks for Efficient Integer-Arithmetic-Only
-// Inference", 2018, section 3.2). In double, rounded once, so that rules may follow each other
-// without loss.
+// Inference", 2018, section 3.2). Each fold is computed in double and rounded once.
 #include "prepare/linear_layer.h"
 
 #include "graph/per_axis.h"

@@ -1,7 +1,7 @@
 // The verdict, and the order in which findings are looked for. What counts is what users count:
 // answers where there are labels, the top class where there are scores, and the error
-// otherwise. docs/report.md has the thresholds. Those for accuracy are MLPerf's: its inference
-// rules ask quantized networks for 99 % of the float accuracy.
+// otherwise. docs/report.md has the thresholds. Good accuracy is what MLPerf asks of quantized
+// networks: 99 % of that in float.
 #include "tare/diagnose.h"
 
 #include "report/figures.h"

@@ -1,5 +1,5 @@
-// Advice for a bad verdict without a cause: where the errors of many layers add up, there is
-// nothing to mend but those that lose most.
+// Advice for a verdict that is not good and has no single cause: where the errors of many
+// layers add up, the layers that lose most, or a search.
 #include "tare/diagnose.h"
 
 #include "report/figures.h"
