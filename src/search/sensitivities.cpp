@@ -7,8 +7,8 @@
 // reads a weight.
 //
 // Cost for n points and s samples: n s runs of a network that is itself as long as n, up to 480
-// points. Of more, neighbours are measured together, and halved where the error is largest: 192
-// trials in all, so s times 192 runs.
+// points. Of more, neighbours are measured together, and halved where the error is largest: 48
+// to 192 trials in all, by the number of samples, so at most s times 192 runs.
 #include "tare/search.h"
 
 #include "calibrate/trial.h"
