@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kPages[] = {"README.md", "docs/guide.md", "docs/cookbook.md",
+constexpr const char* kPages[] = {"docs/tour.md", "docs/guide.md", "docs/cookbook.md",
                                   "docs/inference.md", "docs/table.md"};
 
 /// What a reader has at hand: the samples of the repository, and but for the guide, which makes
@@ -43,7 +43,7 @@ void make_readers_folder(const fs::path& folder, const std::string& page) {
   run_in(folder, "tare calibrate model.onnx --data labelled.h5 -o more.h5");
 }
 
-/// Networks that README shows at work, where they are beside the source.
+/// Networks that the tour shows at work, where they are beside the source.
 void link_networks(const fs::path& folder) {
   const auto link = [&](const fs::path& file, const char* name) {
     fs::create_symlink(file, folder / name);
@@ -107,7 +107,7 @@ TEST_P(Page, CommandsRunAndPrintWhatItShows) {
   const fs::path folder =
       fs::path(testing::TempDir()) / ("tare_" + fs::path(page).stem().string());
   make_readers_folder(folder, page);
-  if (page == "README.md") {
+  if (page == "docs/tour.md") {
     link_networks(folder);
   }
   // Debian's python3, which has Debian's modules, before any other.
@@ -120,7 +120,7 @@ TEST_P(Page, CommandsRunAndPrintWhatItShows) {
       std::ofstream(folder / name) << text;
     }
     std::string missing = missing_for(command.line, folder);
-    if (missing.empty() && command.is_shown && page == "README.md") {
+    if (missing.empty() && command.is_shown && page == "docs/tour.md") {
       missing = missing_file(command.line, folder);
     }
     if (!missing.empty()) {
