@@ -18,6 +18,28 @@ function(without_numbers text result)
   set(${result} "${text}" PARENT_SCOPE)
 endfunction()
 
+# What the short programs of docs/examples print and write, in a folder of their own.
+function(run_examples folder)
+  execute_process(COMMAND "${folder}/range_to_scale" -1 3 OUTPUT_VARIABLE said
+                  COMMAND_ERROR_IS_FATAL ANY)
+  if(NOT said MATCHES "^q\\(0.015706806, 64\\)\n.*\n3.4 is stored as 255, which stands for 3\n$")
+    message(FATAL_ERROR "range_to_scale said '${said}'")
+  endif()
+  file(WRITE "${folder}/picture.ppm" "P6\n2 2\n255\nabcdefghijkl")
+  execute_process(COMMAND ./write_samples samples.h5 image picture.ppm picture.ppm
+                  WORKING_DIRECTORY "${folder}" OUTPUT_VARIABLE said COMMAND_ERROR_IS_FATAL ANY)
+  if(NOT said STREQUAL "2 samples of shape [3,2,2]\n")
+    message(FATAL_ERROR "write_samples said '${said}'")
+  endif()
+  execute_process(COMMAND ./search_and_report "${DATA}/digits.onnx"
+                          "${DATA}/digits_calibration.h5" "${DATA}/digits_evaluation.h5"
+                  WORKING_DIRECTORY "${folder}" OUTPUT_VARIABLE said COMMAND_ERROR_IS_FATAL ANY)
+  if(NOT said MATCHES "the output has an SQNR of 4[0-9.]+ dB" OR
+     NOT EXISTS "${folder}/searched.onnx" OR NOT EXISTS "${folder}/searched.html")
+    message(FATAL_ERROR "search_and_report said '${said}'")
+  endif()
+endfunction()
+
 file(REMOVE_RECURSE "${WORK}")
 run("${CMAKE_COMMAND}" --install "${TARE_BUILD}" --prefix "${WORK}/prefix")
 file(GLOB_RECURSE in_prefix "${WORK}/prefix/*/tareConfig.cmake")
@@ -35,6 +57,8 @@ foreach(config IN ITEMS "${in_prefix}" "${TARE_BUILD}/cmake/tareConfig.cmake")
   if(NOT said STREQUAL "q(0.025, 0)\n")
     message(FATAL_ERROR "the program said '${said}'")
   endif()
+  build("${WORK}/${name}/examples" "${EXAMPLES}" "${package}")
+  run_examples("${WORK}/${name}/examples")
   build("${WORK}/${name}/offload" "${EXAMPLES}/offload" "${package}")
   execute_process(COMMAND "${WORK}/${name}/offload/offload" "${DATA}/digits.onnx"
                           "${DATA}/digits_calibration.h5"

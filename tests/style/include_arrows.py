@@ -50,7 +50,7 @@ OWNER = {
     "partition.h": "lower",
     "lint.h": "explain", "report.h": "compare", "compare.h": "compare", "report_file.h": "report",
     "diagnose.h": "report", "report_condition.h": "report",
-    "pipeline.h": "pipeline", "table_file.h": "pipeline", "invalid_constants.h": "pipeline",
+    "pipeline.h": "pipeline", "tare.h": "pipeline", "table_file.h": "pipeline", "invalid_constants.h": "pipeline",
 }
 CONFINED = {  # start of a third-party header -> the places that may name it
     "onnx/": "onnx", "google/protobuf/": "onnx",
@@ -112,7 +112,7 @@ def faults_of_line(root, name, line):
     if not found:
         return None
     kind, included = found.groups()
-    if kind == "<":
+    if kind == "<" and not included.startswith("tare/"):  # examples include as users do
         return third_party_fault(name, included)
     # Beside the file, or in a folder around it up to the top one (apps/tare/ for its verbs).
     beside = any((root / folder / included).exists() for folder in list(name.parents)[:-1])

@@ -26,6 +26,7 @@ class IncludeArrows(unittest.TestCase):
                 ("src/io/a.cpp", "#include <sys/stat.h>"),
                 ("calibrators/a.cpp", '#include "tare/calibrator.h"'),
                 ("apps/tare/a.cpp", '#include "local.h"'),
+                ("docs/examples/a.cpp", "#include <tare/graph.h>"),
                 ("apps/tare/a.cpp", "#include <nlohmann/json.hpp>"),
                 ("include/tare/simulate.h", '#include "tare/config.h"')]:
             self.assertEqual(self.faults(name, line), [], (name, line))
@@ -42,6 +43,8 @@ class IncludeArrows(unittest.TestCase):
                 ("src/new/a.cpp", "// nothing"),
                 ("src/graph/a.cpp", '#include "graph.h"'),
                 ("src/graph/a.cpp", '#include "tare/unknown.h"'),
+                ("docs/examples/a.cpp", "#include <tare/unknown.h>"),
+                ("src/graph/a.cpp", "#include <tare/execute.h>"),
                 ("src/io/a.cpp", "#include <Eigen/Core>"),
                 ("src/io/a.cpp", "#include <boost/any.hpp>"),
                 ("src/pipeline/a.cpp", "#  include <nlohmann/json.hpp>"),
