@@ -212,7 +212,7 @@ class AffineRow : public ::testing::TestWithParam<AffineOp> {
 
 TEST_P(AffineRow, IsExactOnStorageValuesWithOneSetOfParameters) {
   // An even zero point, as products in steps of 1/32 are often halves: see
-  // docs/decisions/0013-halves-fall-as-in-onnx-runtime.md.
+  // docs/decisions/0013-ties-are-rounded-as-in-onnx-runtime.md.
   for (const auto& [storage, params] : {std::pair("u8", "q(0.03125, 76)"),
                                         {"i8", "q(0.0217, -11)"},
                                         {"u16", "q(0.0001220703125, 30000)"},
