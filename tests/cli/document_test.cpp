@@ -141,7 +141,7 @@ TEST_P(Page, CommandsRunAndPrintWhatItShows) {
 }
 
 /// What the script does after it has built the program.
-TEST(Quickstart, EndsAsReadmeShows) {
+TEST(Quickstart, EndsAsItsPageShows) {
   const fs::path folder = fs::path(testing::TempDir()) / "tare_quickstart";
   fs::remove_all(folder);
   fs::create_directories(folder / "bin");
@@ -154,13 +154,13 @@ TEST(Quickstart, EndsAsReadmeShows) {
     std::ofstream(folder / done_already) << "#!/bin/sh\n";
     fs::permissions(folder / done_already, fs::perms::owner_all);
   }
-  const std::string readme = text_of(fs::path(TARE_SOURCE_DIR) / "README.md");
-  const std::string before = "The quickstart ends with\n\n```\n";
-  const std::size_t begin = readme.find(before) + before.size();
+  const std::string shown = text_of(fs::path(TARE_SOURCE_DIR) / "docs/install.md");
+  const std::string before = "ends with the accuracy and size of both versions:\n\n```\n";
+  const std::size_t begin = shown.find(before) + before.size();
   ASSERT_GT(begin, before.size());
   std::ofstream(folder / "page.md")
       << "```console\n$ PATH=\"$PWD/bin:$PATH\" scripts/quickstart.sh\n...\n"
-      << readme.substr(begin, readme.find("```", begin) - begin) << "```\n";
+      << shown.substr(begin, shown.find("```", begin) - begin) << "```\n";
   const auto commands = commands_of(folder / "page.md");
   ASSERT_EQ(commands.size(), 1U);
   const Outcome outcome = run_in(folder, commands[0].line);

@@ -13,6 +13,10 @@ EXAMPLE = "Suite.Name"
 NAMED = re.compile(r"`([A-Z]\w*(?:/[A-Z]\w*)?\.[A-Z*][\w*]*)(?:/[\w*]+)*`")  # what stands for parameters is left out
 
 
+ADDED = re.compile(r"\badd_test\(NAME (\w+\.\w+)")
+STYLE = re.compile(r"\btare_add_style_test\((\w+)")
+
+
 def tests(root):
     """Suite.Name, and Instance/Suite.Name of those with parameters."""
     plain, instances = set(), set()
@@ -20,7 +24,9 @@ def tests(root):
         text = path.read_text()
         plain.update(TEST.findall(text))
         instances.update(INSTANCE.findall(text))
-    return ({f"{suite}.{name}" for suite, name in plain}
+    lists = "".join(path.read_text() for path in sorted((root / "tests").rglob("CMakeLists.txt")))
+    return (set(ADDED.findall(lists)) | {f"Style.{name}" for name in STYLE.findall(lists)}
+            | {f"{suite}.{name}" for suite, name in plain}
             | {f"{instance}/{suite}.{name}" for instance, suite in instances
                for other, name in plain if other == suite})
 
