@@ -266,9 +266,11 @@ TEST(Reference, SaysWhichBackendTestsRun) {
   rows.push_back(row_of("in all", all));
   std::string text = reference_page(
       "tests/conformance/backend_test.cpp", "Backend tests of ONNX",
-      "What becomes of the test cases of the onnx project (Debian's libonnx-testdata) in the "
-      "executor. Each is a\ntest, `ctest --preset release -R OnnxBackend`. Those of the group "
-      "`real` are not counted: the package has addresses in\nplace of their models.");
+      "How much of ONNX the executor runs correctly: what becomes of the test cases of the "
+      "onnx "
+      "project (Debian's\nlibonnx-testdata). Each is a test, `ctest --preset release "
+      "-R OnnxBackend`. Those of the group `real` are not counted, as\nthe package has "
+      "addresses in place of their models.");
   text += table({"cases", "passed", "failed", "skipped"}, rows) + "\nSkipped are:\n";
   for (const auto& [reason, names] : skipped) {
     text.append("\n**").append(reason).append("**: ").append(std::to_string(names.size()));

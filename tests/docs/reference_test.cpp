@@ -42,9 +42,11 @@ std::string configuration() {
   }
   return page(
              "Configuration",
-             "Keys of the YAML file that `--config` reads. `--set KEY=VALUE` sets one from the "
-             "command line, except those of\n`layers[]`. `tare help config` prints the same. "
-             "Defaults are in [default.yaml](../../configs/default.yaml).") +
+             "Everything that can be decided about quantizing a network: the keys of the YAML "
+             "file that `--config` reads.\n`--set KEY=VALUE` sets one from the command line, "
+             "except those of `layers[]`. `tare help config` prints the same.\nDefaults are in "
+             "[default.yaml](../../configs/default.yaml); the [cookbook](../cookbook.md) has "
+             "examples.") +
          table({"key", "takes", "meaning"}, rows);
 }
 
@@ -73,9 +75,10 @@ std::string calibrators() {
         {code(info.name), std::string(info.summary), joined(info.options), joined(candidates)});
   }
   return page("Calibrators",
-              "What chooses the range of a value: `activations.calibrator` and "
-              "`weights.calibrator`. Options go beside the name, as in\n"
-              "`{name: percentile, percentile: 99.99}`.") +
+              "A calibrator chooses the range of a value: `activations.calibrator` and "
+              "`weights.calibrator` name one. Options go beside\nthe name, as in "
+              "`{name: percentile, percentile: 99.99}`. How each chooses, and for what it is "
+              "good, is in\n[the arithmetic](../quantization_math.md#calibrators).") +
          table({"name", "chooses", "options", "tries"}, rows);
 }
 
@@ -85,8 +88,8 @@ std::string metrics() {
     rows.push_back({code(info.name), std::string(info.summary)});
   }
   return page("Metrics",
-              "Measures of a quantized network beside the figures of a [report](../report.md), "
-              "for conditions such as\n`--require 'output.kl<=0.01'`. [Those of your "
+              "What can be required of a quantized network beside the figures of a "
+              "[report](../report.md), as in\n`--require 'output.kl<=0.01'`. [Those of your "
               "own](../adding.md#a-metric-srcmetricsnamecpp) come from `plugins`.") +
          table({"name", "is"}, rows);
 }
@@ -115,7 +118,9 @@ std::string patterns() {
   for (const RewriteRule& rule : Toolkit::builtin().rules) {
     rules.push_back({code(rule.name), std::string(rule.summary)});
   }
-  return page("Patterns and rules", "Shapes of the float graph that are quantized as one.") +
+  return page("Patterns and rules",
+              "Which operators become integers together: shapes of the float graph that are "
+              "quantized as one.") +
          table({"pattern", "quantizes", "targets"}, rows) +
          "\nRules that clean the float graph up before that; `tare explain MODEL NODE` says "
          "which "
@@ -148,12 +153,13 @@ std::string operators() {
                     row.applies == nullptr ? "" : "some"});
   }
   return page("Operators",
-              "Operators that run on integers beside convolutions and products, and how. "
-              "\"some\" "
-              "stands where that holds of some nodes\nonly. Which of them a target runs on "
-              "integers is in [targets](targets.md).") +
+              "Whether a model can be read, and what of it can run on integers. Convolutions "
+              "and "
+              "products can; beside these,\nthe operators of the first table, with \"some\" "
+              "where it is true of some nodes only. Which of them a target runs on\nintegers "
+              "is in [targets](targets.md).") +
          table({"operator", "on integers", "because", "nodes"}, rows) +
-         "\nOperators that may be in a model, in float at least:\n\n" + [] {
+         "\nOperators that may be in a model, at least in float:\n\n" + [] {
            std::string text;
            for (const std::string& op : executable_ops()) {
              text += "- " + code(op) + "\n";
@@ -198,9 +204,11 @@ std::string targets() {
                  table({"operator", "nodes", "runs as"}, kernels);
     }
   }
-  return page("Targets",
-              "Engines that `target` and `--target` name. Each is a file of "
-              "[configs/targets](../../configs/targets).") +
+  return page(
+             "Targets",
+             "Engines that a file can be made for, named by `target` and `--target`. Each is a "
+             "file of\n[configs/targets](../../configs/targets), and [yours](../adding.md"
+             "#a-target-configstargetsnameyaml) can be one.") +
          table({"name", "for", "activations", "weights", "biases", "patterns"}, rows) + details;
 }
 
