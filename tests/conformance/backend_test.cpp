@@ -267,8 +267,7 @@ TEST(Reference, SaysWhichBackendTestsRun) {
   std::string text = reference_page(
       "tests/conformance/backend_test.cpp", "Backend tests of ONNX",
       "How much of ONNX the executor runs correctly: what becomes of the test cases of the "
-      "onnx "
-      "project (Debian's\nlibonnx-testdata). Each is a test, `ctest --preset release "
+      "onnx project (Debian's\nlibonnx-testdata). Each is a test, `ctest --preset release "
       "-R OnnxBackend`. Those of the group `real` are not counted, as\nthe package has "
       "addresses in place of their models.");
   text += table({"cases", "passed", "failed", "skipped"}, rows) + "\nSkipped are:\n";
