@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the Debian packages in a fresh Debian 12, follows docs/guide.md there from start to end, with the guide and the
-# samples that the package has, and builds a program. Needs root and debootstrap.
+# samples that the package has, and builds the examples. Needs root and debootstrap.
 # usage: try_package.sh [FOLDER]      of the packages; without it they are made first, in another fresh Debian 12
 set -eu
 cd "$(dirname "$0")/.."
@@ -28,7 +28,7 @@ fi
 
 fresh_debian "$folder/user"
 cp "$1"/*.deb "$folder/user/work"
-cp -r docs/examples/offload "$folder/user/work"
+cp -r docs/examples "$folder/user/work"
 
 # What the guide shows: commands after `$ ` in blocks fenced as `console`, and as files the other blocks whose first line
 # is `# NAME`.
@@ -61,7 +61,10 @@ within "$folder/user" '
   apt-get install -y -qq --no-install-recommends python3-h5py hdf5-tools
   sh -eux guide.sh
   apt-get install -y -qq --no-install-recommends ./libtare-dev_*.deb cmake ninja-build g++
-  cmake -G Ninja -S offload -B build -DCMAKE_BUILD_TYPE=Release
-  cmake --build build
-  build/offload model.onnx samples.h5
+  for example in examples examples/offload; do
+    cmake -G Ninja -S "$example" -B "build/$example" -DCMAKE_BUILD_TYPE=Release
+    cmake --build "build/$example"
+  done
+  build/examples/search_and_report model.onnx samples.h5 labelled.h5
+  build/examples/offload/offload model.onnx samples.h5
 '
