@@ -1,5 +1,6 @@
 // Whatever a command is told, it loses nothing that was there, and leaves nothing unfinished.
 #include "cli/in_program_folder.h"
+#include "sanitized.h"
 
 #include <string>
 #include <vector>
@@ -172,6 +173,9 @@ TEST_F(Losses, LongNamesAreTakenAsFarAsTheFileSystemDoes) {
 }
 
 TEST_F(Losses, ThreadsThatCannotBeMadeAreAnErrorOfTheSystem) {
+  if (kIsSanitized) {
+    GTEST_SKIP() << "a sanitizer ends the program when no thread can be made";
+  }
   if (::geteuid() == 0 && run("command -v setpriv prlimit").status != 0) {
     GTEST_SKIP() << "root may have any number of threads, and there is no setpriv or prlimit";
   }
@@ -188,6 +192,9 @@ TEST_F(Losses, ThreadsThatCannotBeMadeAreAnErrorOfTheSystem) {
 }
 
 TEST_F(Losses, TooLittleAddressSpaceIsNotASilentEnd) {
+  if (kIsSanitized) {
+    GTEST_SKIP() << "a sanitizer needs more address space than there is memory";
+  }
   // Below 90 MB the loader of the system gives up, from 130 MB on there is enough. Libraries
   // fail in their own ways between, some of them by a signal.
   for (const std::string kibibytes : {"96000", "100000", "104000", "108000", "112000"}) {
@@ -215,6 +222,9 @@ std::string signal_while_writing(const std::string& signal, const std::string& c
 TEST_F(Losses, ASignalLeavesNoUnfinishedFile) {
   for (const auto& [signal, number] : {std::pair("TERM", 15), std::pair("HUP", 1),
                                        std::pair("XCPU", 24), std::pair("SEGV", 11)}) {
+    if (kIsSanitized && number == 11) {
+      continue;  // which it takes for a fault of the program
+    }
     const Outcome outcome = run(signal_while_writing(
         signal, "tare run digits.onnx --data evaluation.h5 --threads 1 -o o.h5"));
     EXPECT_EQ(outcome.status, 128 + number) << signal;
