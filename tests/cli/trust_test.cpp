@@ -34,9 +34,9 @@ class TrustInCheckpoints : public InProgramFolder {
     SearchCheckpoint result;
     result.identity =
         search_identity(load_model(folder_ / "digits.onnx", {}, data.get()), *data, config, {});
-    result.ways = {
-        {.way = {.float_nodes = {}, .nanoseconds = 1, .error = 0.1}},
-        {.way = {.float_nodes = {"/classifier/Gemm"}, .nanoseconds = 2, .error = 0.01}}};
+    result.plans = {
+        {.plan = {.float_nodes = {}, .nanoseconds = 1, .error = 0.1}},
+        {.plan = {.float_nodes = {"/classifier/Gemm"}, .nanoseconds = 2, .error = 0.01}}};
     return result;
   }
 
@@ -64,7 +64,7 @@ TEST_F(TrustInCheckpoints, NamesOfFilesAreNotFollowed) {
 TEST_F(TrustInCheckpoints, ReportsThatAreNoneAreNamed) {
   for (const char* report : {"x", "[]", "null", "{\"outputs\": [3]}"}) {
     SearchCheckpoint checkpoint = foreign();
-    checkpoint.ways[0].report = report;
+    checkpoint.plans[0].report = report;
     const Outcome outcome = search(checkpoint);
     EXPECT_EQ(outcome.status, 2) << report << outcome.err;
     EXPECT_NE(outcome.err.find("is not a search checkpoint, or is damaged"), std::string::npos)
@@ -78,7 +78,7 @@ TEST_F(TrustInCheckpoints, ReportsOfAnythingAreJudgedOrRefused) {
        {"[]", R"([{"name": "o"}])", R"([{"name": "o", "sqnr": "high"}])",
         R"([{"name": "o", "sqnr": [1, 2]}])", R"([{"name": "o", "sqnr": -1e308}])"}) {
     SearchCheckpoint checkpoint = foreign();
-    checkpoint.ways[0].report =
+    checkpoint.plans[0].report =
         R"({"format": "tare-report", "version": 1, "layers": [], "points": [], "outputs": )" +
         std::string(outputs) + R"(, "output": )" + std::string(outputs) + "}";
     const Outcome outcome = search(checkpoint);
@@ -91,11 +91,11 @@ TEST_F(TrustInCheckpoints, NumbersAndNamesOfAnyKindAreTriedOrRefused) {
   for (const std::set<std::string>& names :
        {std::set<std::string>{"no such layer"}, {"*"}, {"\xff\n: }", ""}}) {
     SearchCheckpoint checkpoint = foreign();
-    for (SearchedPlan& searched : checkpoint.ways) {
-      searched.way = {.float_nodes = names,
-                      .nanoseconds = nan,
-                      .error = -1,
-                      .integer_share = -std::numeric_limits<double>::infinity()};
+    for (SearchedPlan& searched : checkpoint.plans) {
+      searched.plan = {.float_nodes = names,
+                       .nanoseconds = nan,
+                       .error = -1,
+                       .integer_share = -std::numeric_limits<double>::infinity()};
     }
     const Outcome outcome = search(checkpoint);
     EXPECT_LE(outcome.status, 2) << outcome.err;
