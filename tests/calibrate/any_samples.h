@@ -60,7 +60,7 @@ T in_parts(std::vector<Sample> samples, const T& nothing, Observe observe, Merge
 }
 
 /// A stand-in for the statistics of one sample: two values, one of them with two channels.
-inline Statistics statistics_of(const std::vector<float>& sample) {
+inline Statistics collected(const std::vector<float>& sample) {
   Statistics result;
   result.model = 7;
   result.data = sample.size() * 0x9E3779B97F4A7C15U;  // sums of these overflow
@@ -89,8 +89,7 @@ inline Statistics statistics_in_parts(const std::vector<std::vector<float>>& sam
   const auto merge_into = [](const Statistics& from, Statistics& into) { merge(from, into); };
   return in_parts(
       samples, statistics_of_nothing(),
-      [](Statistics& part, const auto& sample) { merge(statistics_of(sample), part); },
-      merge_into);
+      [](Statistics& part, const auto& sample) { merge(collected(sample), part); }, merge_into);
 }
 
 }  // namespace tare

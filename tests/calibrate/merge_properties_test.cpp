@@ -92,7 +92,7 @@ RC_GTEST_PROP(MergedStatistics, OfAnySplitInAnyOrderAreEqual, ()) {
   const Samples samples = *any_samples();
   Statistics whole = statistics_of_nothing();
   for (const auto& sample : samples) {
-    merge(statistics_of(sample), whole);
+    merge(collected(sample), whole);
   }
   RC_ASSERT(statistics_in_parts(samples) == whole);
   expect_unchanged_by(statistics_of_nothing(), whole,
