@@ -7,7 +7,7 @@
 // reads a weight.
 //
 // Cost for n points and s samples: n s runs of a network that is itself as long as n, up to 480
-// points. Of more, neighbours are measured together, and halved where the error is largest: 24
+// points. Of more, neighbours are measured together, and halved where the error is largest: 32
 // to 192 trials in all, by the number of samples, so at most s times 192 runs.
 #include "tare/search.h"
 
@@ -47,7 +47,7 @@ constexpr std::size_t kAlone = 480;
 /// grows with the network, not with its square. Few samples tell too little of an error to be
 /// worth trials that take many times what calibrating on them does.
 std::size_t trials_worth(std::size_t samples) {
-  constexpr std::size_t kFewest = 24;
+  constexpr std::size_t kFewest = 32;
   constexpr std::size_t kMost = 192;
   return std::clamp(4 * samples, kFewest, kMost);
 }

@@ -152,8 +152,9 @@ Graph long_chain(int length) {
 
 TEST(SensitivitiesOfManyPoints, FindTheWorstOneAndShareOutTheOthers) {
   const Graph graph = long_chain(400);
-  Tensor samples(DType::kFloat32, {4, 2, 2, 2});
-  for (std::size_t i = 0; i < 32; ++i) {
+  constexpr std::int64_t kEnough = 64;  // for as many trials as there may be
+  Tensor samples(DType::kFloat32, {kEnough, 2, 2, 2});
+  for (std::size_t i = 0; i < 8 * kEnough; ++i) {
     samples.mutable_view<float>()[i] = static_cast<float>(static_cast<int>(i * 37 % 29) - 14);
   }
   const SamplesInMemory data({{"x", samples}});
