@@ -12,7 +12,9 @@
 //
 // It needs the count, mean and spread of the data and no search along its histogram: a pass
 // over the bins, and 64 halvings for the root.
-#include "tare/histogram.h"
+
+#include "tare/arithmetic.h"
+#include "tare/calibrator.h"
 
 #include <algorithm>
 #include <cmath>

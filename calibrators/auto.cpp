@@ -6,7 +6,7 @@
 // three percentiles each clip a tenth of what the one before does, since the best ranges of a
 // transformer lie between those of `mse` and `max`, nearer to one or the other from point to
 // point: 42.2 dB in place of 41.5 with a single percentile. The search is in
-// src/calibrate/select_calibrators.cpp.
+// src/calibrate/selection/select_calibrators.cpp.
 #include "tare/calibrator.h"
 
 TARE_CALIBRATOR(auto) {

@@ -18,8 +18,9 @@
 //
 // Cost: sums over all bins once; then each candidate takes one step for each of its storage
 // values, and there are up to 1100 candidates (range_search.h).
-#include "tare/histogram.h"
-#include "tare/range_search.h"
+
+#include "tare/arithmetic.h"
+#include "tare/calibrator.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,11 +1,12 @@
+#include "tare/arithmetic.h"
+#include "tare/calibrator.h"
+
 // The range with the least expected squared error of quantizing and expressing a value again.
 //
 // Rounding and saturation are weighed against each other by how far they put values off (Nagel,
 // Fournarakis, Amjad, Bondarenko, van Baalen and Blankevoort, "A White Paper on Neural Network
 // Quantization", 2021, section 3.1). Cost: up to 360 candidates, each a pass over the filled
 // bins (expected_error.h, range_search.h).
-#include "tare/expected_error.h"
-#include "tare/range_search.h"
 
 namespace tare {
 namespace {

@@ -4,8 +4,9 @@
 // It knows how many values it cuts off and not how far away they were. (Wu, Judd, Zhang, Isaev
 // and Micikevicius, "Integer Quantization for Deep Learning Inference: Principles and Empirical
 // Evaluation", 2020, compare it with `max` and entropy.) One pass over the bins.
+#include "tare/arithmetic.h"
+#include "tare/calibrator.h"
 #include "tare/error.h"
-#include "tare/histogram.h"
 
 #include <algorithm>
 #include <cmath>

@@ -4,7 +4,8 @@
 # time of a unit goes into the headers that all of a room read.
 function(tare_add_room)
   target_sources(tare PRIVATE ${ARGN})
-  get_filename_component(room "${CMAKE_CURRENT_SOURCE_DIR}" NAME)
+  file(RELATIVE_PATH room "${PROJECT_SOURCE_DIR}/src" "${CMAKE_CURRENT_SOURCE_DIR}")
+  string(REPLACE "/" "_" room "${room}")
   set(index 0)
   foreach(source IN LISTS ARGN)
     math(EXPR group "${index} / 8")

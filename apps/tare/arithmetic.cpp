@@ -1,7 +1,8 @@
 #include "arithmetic.h"
 
 #include "tare/error.h"
-#include "tare/pipeline.h"
+#include "tare/integer_graph.h"
+#include "tare/quantize.h"
 
 #include <algorithm>
 #include <utility>

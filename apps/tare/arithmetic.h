@@ -2,7 +2,6 @@
 
 #include "tare/dataset.h"
 #include "tare/graph.h"
-#include "tare/numerics.h"
 
 #include "flags.h"
 

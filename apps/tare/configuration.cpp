@@ -1,8 +1,7 @@
 #include "configuration.h"
 
-#include "tare/memory.h"
-#include "tare/pipeline.h"
-#include "tare/plugins.h"
+#include "tare/calibrator.h"
+#include "tare/process.h"
 
 #include <algorithm>
 

@@ -1,6 +1,7 @@
 #pragma once
 
-#include "tare/pipeline.h"
+#include "tare/config.h"
+#include "tare/quantize.h"
 
 #include "flags.h"
 #include "outputs.h"

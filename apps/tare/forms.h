@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tare/lower.h"
+#include "tare/integer_graph.h"
 
 #include "flags.h"
 

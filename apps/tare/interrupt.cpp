@@ -1,6 +1,6 @@
 #include "interrupt.h"
 
-#include "tare/output_file.h"
+#include "tare/process.h"
 
 #include <array>
 #include <atomic>

@@ -1,9 +1,9 @@
 #include "tare/error.h"
-#include "tare/memory.h"
+#include "tare/process.h"
 
-#include "help.h"
+#include "help/help.h"
+#include "help/man_page.h"
 #include "interrupt.h"
-#include "man_page.h"
 #include "processor.h"
 #include "text.h"
 #include "verb.h"

@@ -1,8 +1,8 @@
 #include "outputs.h"
 
 #include "tare/error.h"
-#include "tare/onnx.h"
-#include "tare/output_file.h"
+#include "tare/model_files.h"
+#include "tare/process.h"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,7 @@
 #include "report_files.h"
 
-#include "tare/pipeline.h"
+#include "tare/metric.h"
+#include "tare/model_files.h"
 
 namespace tare::cli {
 

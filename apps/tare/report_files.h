@@ -1,7 +1,7 @@
 #pragma once
 
-#include "tare/pipeline.h"
-#include "tare/report_file.h"
+#include "tare/quantize.h"
+#include "tare/report.h"
 
 #include "flags.h"
 #include "outputs.h"

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "tare/error.h"
-#include "tare/search_checkpoint.h"
+#include "tare/search.h"
 
 #include <chrono>
 #include <filesystem>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tare/text.h"
+#include "tare/error.h"
 
 #include <cstdint>
 #include <string>

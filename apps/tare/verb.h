@@ -1,7 +1,7 @@
 #pragma once
 
-#include "console.h"
 #include "flags.h"
+#include "printing/console.h"
 
 #include <functional>
 #include <string>

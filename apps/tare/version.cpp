@@ -1,6 +1,6 @@
 #include "version.h"
 
-#include "tare/libraries.h"
+#include "tare/process.h"
 
 #include <fmt/format.h>
 

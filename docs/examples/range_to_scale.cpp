@@ -1,11 +1,12 @@
 // range_to_scale LOW HIGH: the uint8 parameters of a range of real values, and what becomes of
 // some values in and beside it.
+#include "tare/arithmetic.h"
+#include "tare/tensor.h"
+
 #include <exception>
 #include <iostream>
 #include <string>
 #include <vector>
-
-#include <tare/quant_params.h>
 
 int main(int count, char** argument) try {
   const std::vector<std::string> words(argument, argument + count);

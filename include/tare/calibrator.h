@@ -1,13 +1,10 @@
 #pragma once
 
+#include "tare/arithmetic.h"
 #include "tare/config.h"
-#include "tare/dataset.h"
 #include "tare/exact_sum.h"
-#include "tare/quant_params.h"
-#include "tare/quant_table.h"
-#include "tare/simulate.h"
 
-#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -108,6 +105,61 @@ class TensorStatistics {
   std::vector<float> few_;
 };
 
+/// Values between `from` and `to`, taken as evenly spread; as equal when the two are.
+struct HistogramSegment {
+  double from = 0;
+  double to = 0;
+  std::uint64_t count = 0;  ///< not 0
+
+  double width() const { return to - from; }
+  double middle() const { return (from + to) / 2; }
+  friend bool operator==(const HistogramSegment&, const HistogramSegment&) = default;
+};
+
+/// The bins that hold anything, from the lowest to the highest and cut to the observed range,
+/// so that a single value stays one. Exact zeros are not among them.
+std::vector<HistogramSegment> histogram_segments(const TensorStatistics&);
+
+/// The observed range, widened to hold 0.
+Range range_with_zero(const TensorStatistics&);
+
+/// The expected error of fake-quantizing values, given their statistics, whose bins are taken
+/// as evenly spread: rounding where they are inside of the range, saturation where they are
+/// not. The calibrator `mse` minimizes it (Nagel et al., A White Paper on Neural Network
+/// Quantization, 2021, section 3.1). Each evaluation takes a step for each edge of a filled
+/// bin.
+class ExpectedError {
+ public:
+  explicit ExpectedError(const TensorStatistics&);
+
+  /// The sum of the squared errors of all values; parameters per tensor.
+  double sum_of_squares(const QuantParams&) const;
+
+ private:
+  struct Place {
+    double x = 0;
+    double weight = 0;  ///< density below it less density above, or number of values
+  };
+
+  void change(double x, double weight);
+
+  // A density that is constant between places and changes at them, and equal values.
+  std::vector<Place> places_;
+  std::vector<Place> points_;
+};
+
+/// What a range costs: any number, or infinity for a range that is no candidate.
+using RangeCost = std::function<double(const Range&)>;
+
+/// Looks for the range of least cost that holds 0 and lies within the observed range and 0.
+/// Starts with all of that; then both ends move inwards to one distance from zero; then, if
+/// there are two sides and the storage is not symmetric, each end alone. An end takes
+/// `steps_per_octave` places between a distance and its half, down to the width of a bin, and
+/// finer places around the best of them. Of ranges that cost the same the first one, which is
+/// the widest, stays. With 8 steps an end takes about 120 evaluations, with 32 about 370.
+Range least_cost_range(const TensorStatistics& observed, const QuantSpec& spec,
+                       int steps_per_octave, const RangeCost& cost);
+
 /// Observes the values of one tensor themselves, for a calibrator that needs more than
 /// statistics. Threads have one each, see samples in any order and are merged: the range must
 /// not depend on how.
@@ -162,46 +214,6 @@ struct CalibratorInfo {
 /// Throws Error(kInvalidConfig) with every calibrator of the configuration that is unknown or
 /// has options that it does not take.
 void check_calibrators(const Config&, std::span<const CalibratorInfo>);
-
-struct CalibrateOptions {
-  int threads = 0;          ///< 0: one per core
-  std::size_t samples = 0;  ///< those before this one; 0: all
-  std::size_t first = 0;    ///< and from this one on; a whole number of runs
-  /// Sequential schedule: bytes of the activation cache that stay in memory; the rest is in a
-  /// temporary file.
-  std::size_t memory = 0;
-  /// Called from one thread at a time with samples done and samples in all; may be empty. What
-  /// it throws ends the work.
-  std::function<void(std::size_t done, std::size_t total)> progress{};
-  /// Called from any thread; true ends the pass after the samples under way. May be empty.
-  std::function<bool()> stop{};
-};
-
-/// Independent schedule: runs the simulated graph with every point disabled over the data,
-/// once, and chooses all points from the statistics. Bias points follow from their input and
-/// weight; where a bias would leave int32 the weight scale of that channel is widened. Biases
-/// are corrected for the mean error of the weights where points ask for it (Nagel et al.,
-/// Data-Free Quantization Through Weight Equalization and Bias Correction, 2019, section 4.2,
-/// with means that are observed). The result does not depend on the number of threads. Throws
-/// Error(kInvalidData) when data and graph inputs do not fit together, or hold NaN.
-QuantTable calibrate(const SimulatedGraph&, const Dataset&, std::span<const CalibratorInfo>,
-                     const CalibrateOptions& = {}, CalibrationAudit* = nullptr);
-
-/// Sequential schedule: the same, with every point chosen from values that carry the error of
-/// the points before it, as in AdaRound (Nagel et al., Up or Down? Adaptive Rounding for
-/// Post-Training Quantization, 2020) and GPTQ. All samples advance through the simulated graph
-/// level by level; what later levels need of them is cached in its quantized form. Each level
-/// is run twice, once to observe its values and once more when they can be quantized, so it
-/// takes about two passes over the data in all. Weights are rounded by GPTQ, for the least
-/// error of their layer's results, where points ask for it (Frantar et al., GPTQ: Accurate
-/// Post-Training Quantization for Generative Pre-trained Transformers, 2022). One in four runs
-/// is a holdout: rounding, by output, and corrections of biases, by layer, stay only where they
-/// help on these too. Where calibrators try others, each of these is primary in a pass of its
-/// own, and their ranges are then combined by successive halving on some samples.
-/// options.progress counts the samples of every level.
-QuantTable calibrate_sequentially(const SimulatedGraph&, const Dataset&,
-                                  std::span<const CalibratorInfo>, const CalibrateOptions& = {},
-                                  CalibrationAudit* = nullptr);
 
 }  // namespace tare
 

@@ -1,8 +1,7 @@
 #pragma once
 
-#include "tare/accumulator.h"
-#include "tare/quant_params.h"
-#include "tare/requantize.h"
+#include "tare/arithmetic.h"
+#include "tare/tensor.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -263,7 +262,8 @@ Config read_config(const std::filesystem::path&, const std::vector<std::string>&
 
 /// The `plugins` of a configuration, relative ones of a file beside that file. They come before
 /// the rest, since they add to the names that it may mention; what is wrong with it is left to
-/// read_config(), trust to plugins.h. Throws Error(kIo), Error(kInvalidConfig) for no YAML.
+/// read_config(), trust to refuse_plugins_of_file(). Throws Error(kIo), Error(kInvalidConfig)
+/// for no YAML.
 std::vector<std::filesystem::path> read_plugins(const std::filesystem::path&,
                                                 const std::vector<std::string>& overrides);
 
@@ -286,5 +286,11 @@ std::optional<std::size_t> parse_bytes(std::string_view text);
 
 /// True when `text` matches `glob` (* any run of characters, ? any one).
 bool glob_match(std::string_view glob, std::string_view text);
+
+/// Throws Error(kInvalidConfig) with all plug-ins that a configuration file lists: they are
+/// programs, files may come from anywhere, and who trusts one does not call this. `overrides`
+/// as for read_plugins(); plug-ins listed there are in the place of those of the file.
+void refuse_plugins_of_file(const std::filesystem::path&,
+                            const std::vector<std::string>& overrides);
 
 }  // namespace tare

@@ -3,6 +3,7 @@
 #include "tare/tensor.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>

@@ -1,7 +1,10 @@
 #pragma once
 
 #include "tare/graph.h"
+#include "tare/tensor.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>

@@ -1,16 +1,20 @@
 #pragma once
 
-#include "tare/quant_params.h"
+#include "tare/arithmetic.h"
 #include "tare/tensor.h"
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <initializer_list>
 #include <limits>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 

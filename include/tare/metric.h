@@ -3,13 +3,13 @@
 #include "tare/exact_sum.h"
 #include "tare/tensor.h"
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 
 namespace tare {
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tare/graph.h"
+#include "tare/tensor.h"
 
 #include <functional>
 #include <memory>

@@ -1,15 +1,23 @@
 #pragma once
 
-#include "tare/quant_params.h"
+#include "tare/arithmetic.h"
+#include "tare/graph.h"
 #include "tare/tensor.h"
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 namespace tare {
+
+struct QuantizeResult;
+struct SimulatedGraph;
+struct YamlNode;
 
 /// Shares of some values, in [0,1].
 struct Clipped {
@@ -60,11 +68,43 @@ struct CalibrationAudit {
   std::vector<Warning> warnings;
 };
 
-/// The integers that a weight becomes, in storage type.
-Tensor quantized_weight(const Tensor& exact, const PointResult&);
+/// By name of the value: one positive factor for each channel, which the channel is divided by.
+/// For results of layers with constant weights, channels are indices of axis 1. For values that
+/// matrices of weights multiply and that have rows (of the last axis of a normalization, or of
+/// a layer where that is not axis 1), they are indices of that axis.
+using ChannelFactors = std::map<std::string, std::vector<float>>;
 
-/// The real values of a bias (one per output channel) with the correction of the accumulator
-/// that it is added to.
-Tensor corrected_bias(const Tensor& bias, const PointResult& accumulator);
+/// A table as a file has it. It is checked against the graph that it is for.
+class TableFile {
+ public:
+  /// Throws Error(kIo) when the file cannot be read or has more than 32 MiB,
+  /// Error(kInvalidConfig) when it is no YAML.
+  explicit TableFile(const std::filesystem::path&);
+
+  /// What channels of the prepared graph are divided by. Throws Error(kInvalidConfig) with
+  /// every value that the graph does not have, and where there is not one positive number for
+  /// each channel.
+  ChannelFactors factors(const Graph& prepared) const;
+  /// Nodes of the prepared graph that stay float. Throws Error(kInvalidConfig) with all that it
+  /// does not have.
+  std::set<std::string> float_nodes(const Graph& prepared) const;
+  /// Shape of one sample of each input, to load the model with; what is wrong with them is left
+  /// to table().
+  std::map<std::string, Shape> inputs() const;
+  /// Parameters are those that were written, bit for bit; ranges and shares are rounded to
+  /// float32. Scales of accumulators follow from their factors, and weights widen where a bias
+  /// would not fit int32. The audit is of the pass that decided the table, without warnings.
+  /// Throws Error(kInvalidConfig) with every fault at once, as file:line:column: unknown keys,
+  /// values outside their range, another model or target, points that the graph does not have,
+  /// points that are missing.
+  QuantTable table(const SimulatedGraph&, CalibrationAudit* = nullptr) const;
+
+ private:
+  std::shared_ptr<const YamlNode> root_;
+};
+
+/// Writes what was decided for each point of the graph: YAML for people to read and change;
+/// docs/table.md says what is in it. Equal tables give equal bytes. Throws Error(kIo).
+void write_table(const std::filesystem::path&, const QuantizeResult&);
 
 }  // namespace tare

@@ -1,11 +1,13 @@
 #pragma once
 
-#include "tare/quant_params.h"
+#include "tare/arithmetic.h"
 #include "tare/quant_table.h"
 #include "tare/tensor.h"
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -262,6 +264,81 @@ struct Report {
   std::vector<SampleReport> worst_samples;  ///< at most 20, the worst first
   std::vector<Diagnosis> diagnoses;         ///< the most severe first
   std::vector<FloatOperator> float_operators;
+};
+
+struct CompareOptions {
+  int threads = 0;          ///< 0: one per core
+  std::size_t samples = 0;  ///< use the first ones only; 0: all
+  /// Outputs and layers only: no points, metrics and accumulators, in about half the time.
+  bool brief = false;
+  EvaluatedOn evaluated_on = EvaluatedOn::kGiven;  ///< which samples these are, for the report
+  /// Gets the report with all that does not depend on samples before these are run, such as the
+  /// names of layers; may be empty. What it throws ends the comparison.
+  std::function<void(const Report&)> begin{};
+  /// Told about every few samples, from any thread but one at a time; may be empty. What it
+  /// throws ends the comparison.
+  std::function<void(std::size_t done, std::size_t total)> progress{};
+};
+
+/// The report as JSON; docs/report.md has its schema. Equal reports give equal bytes. What is
+/// not defined, or not finite, is null.
+std::string report_json(const Report&);
+/// One row for each layer, with a head.
+std::string report_csv(const Report&);
+
+enum class ReportFormat : std::uint8_t {
+  kJson,
+  kCsv,
+  kHtml,  ///< one page that needs no other file
+};
+
+/// What the file's name asks for: .json, .csv or .html. Throws Error(kInvalidConfig) for other
+/// names.
+ReportFormat report_format(const std::filesystem::path&);
+/// Written under a temporary name and renamed. Throws Error(kIo).
+void write_report(const std::filesystem::path&, const Report&, ReportFormat);
+
+/// What changed between two reports in JSON: outputs, layers that got better or worse by 0.1 dB
+/// or more, parameters, and what appeared and vanished. JSON too; docs/report.md describes it.
+/// Throws Error(kIo), and Error(kInvalidData) for files that hold something else.
+std::string compare_reports(const std::filesystem::path& from, const std::filesystem::path& to);
+
+/// A condition on the fields of a report, such as 'output.sqnr<30':
+///
+///   condition = value ("<" | "<=" | ">" | ">=" | "==" | "!=") number
+///   value     = path | ("min" | "max") "(" path ")"
+///   path      = metric | field ("." field | "[" name or index "]")...
+///
+/// A metric is one of those that measured the results, by its whole name. An entry of a list is
+/// chosen by its name or its index; min and max go over all entries of the lists on the way
+/// that nothing is chosen of.
+class ReportCondition {
+ public:
+  /// Throws Error(kInvalidConfig) unless the text reads like that.
+  explicit ReportCondition(const std::string& text);
+
+  /// The condition that holds where this one does not.
+  ReportCondition negated() const;
+
+  /// Throws Error(kInvalidConfig), with the nearest name there is, where reports have no such
+  /// field and `known` no such metric; where `known` has layers, points or outputs, also when
+  /// it names others than those.
+  void check(const Report& known = {}) const;
+
+  /// Why the condition holds for a report (as report_json() writes it); nothing when it does
+  /// not. An exact result has an infinite SQNR. A value that is not defined meets every
+  /// condition: what cannot be measured must not pass. Throws Error(kInvalidConfig) as
+  /// check() does.
+  std::optional<std::string> met_by(const std::string& report) const;
+
+ private:
+  enum class Over { kOne, kMin, kMax };
+
+  std::string text_;
+  Over over_ = Over::kOne;
+  std::string path_;
+  std::string comparison_;
+  double bound_ = 0;
 };
 
 }  // namespace tare

@@ -1,18 +1,34 @@
 #pragma once
 
-#include "tare/calibrator.h"
 #include "tare/config.h"
 #include "tare/dataset.h"
-#include "tare/simulate.h"
+#include "tare/graph.h"
+#include "tare/statistics.h"
 
 #include <cstddef>
+#include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace tare {
+
+struct Toolkit;
+
+/// A mixed-precision plan: which nodes of a network stay in float.
+struct MixedPrecisionPlan {
+  std::set<std::string> float_nodes;  ///< that would run on integers if time alone counted
+  double nanoseconds = 0;             ///< as in Assignment
+  double error = 0;                   ///< the sum of those of the points that are quantized
+  double integer_share = 0;           ///< of the multiplications
+
+  friend bool operator==(const MixedPrecisionPlan&, const MixedPrecisionPlan&) = default;
+};
 
 /// By name of the point.
 using Sensitivities = std::map<std::string, double>;
@@ -25,47 +41,56 @@ struct MeasuredSensitivities {
   std::function<void(const Sensitivities&)> more{};
 };
 
-/// The sensitivity of the network's results to each of some activations and weights, quantized
-/// while nothing else is, on `samples` samples spread over the data: the squared error over the
-/// squared magnitude. The errors of several add up, nearly. (As for layers in Wu et al.,
-/// Integer Quantization for Deep Learning Inference: Principles and Empirical Evaluation,
-/// 2020.) Takes `samples` runs for each point; of more than 480 neighbours are measured
-/// together, in 192 trials.
-Sensitivities sensitivities(const SimulatedGraph&, const QuantTable&,
-                            const std::set<std::string>& points, const Dataset&,
-                            const CalibrateOptions&, std::size_t samples,
-                            const MeasuredSensitivities& = {});
+/// The Pareto front of mixed-precision plans, from the fastest to the float network, see
+/// pareto_plans(). Calibrates in one pass, and measures sensitivities on some samples. The
+/// configured slowdown has no effect.
+std::vector<MixedPrecisionPlan> mixed_precision_plans(const Graph& model, const Dataset&,
+                                                      const Config&, const Toolkit&,
+                                                      const CalibrateOptions& = {},
+                                                      const MeasuredSensitivities& = {});
+/// The configuration with which quantize() applies the plan.
+Config apply_plan(Config, const MixedPrecisionPlan&);
 
-/// Points of regions each of which the target can run in float for at most `slowdown` (0.03: 3
-/// %) of the time of the fastest plan. None where the objective is not latency.
-std::set<std::string> affordable_points(const SimulatedGraph&, const Config&,
-                                        std::span<const QuantPattern>, double slowdown);
+/// Digests of all that the course of a search depends on.
+struct SearchIdentity {
+  std::uint64_t model = 0;
+  std::uint64_t data = 0;           ///< samples in their order, and labels
+  std::uint64_t configuration = 0;  ///< with plug-ins and the version of this library
 
-/// A mixed-precision plan: which nodes of a network stay in float.
-struct MixedPrecisionPlan {
-  std::set<std::string> float_nodes;  ///< that would run on integers if time alone counted
-  double nanoseconds = 0;             ///< as in Assignment
-  double error = 0;                   ///< the sum of those of the points that are quantized
-  double integer_share = 0;           ///< of the multiplications
-
-  friend bool operator==(const MixedPrecisionPlan&, const MixedPrecisionPlan&) = default;
+  friend bool operator==(const SearchIdentity&, const SearchIdentity&) = default;
 };
 
-/// The convex Pareto front of time and error, the fastest plan first: each next one is slower
-/// and has less error, and no plan lies below the line between two of them. At most `slowdown`
-/// slower than the first. Only that one where the objective is not latency. Of simulated.source
-/// with the errors of its points. Each is a minimum cut at some price of errors, and prices are
-/// found as in Aneja and Nair, Bicriteria Transportation Problem, 1979: about two cuts a plan.
-std::vector<MixedPrecisionPlan> pareto_plans(const SimulatedGraph&, const Config&,
-                                             std::span<const QuantPattern>,
-                                             const Sensitivities&, double slowdown);
+/// Of a search on the first config.samples samples. Reads all of these. Throws Error(kIo) when
+/// a plug-in cannot be read, and what reading the data throws.
+SearchIdentity search_identity(const Graph& model, const Dataset&, const Config&,
+                               std::span<const std::filesystem::path> plugins);
 
-/// The plan of least error within that slowdown: the last vertex of that front, and then
-/// greedily one point after the other, or all of one region, left in float while that fits,
-/// each time the one that lowers the error most. Vertices lie apart, and time would stay
-/// unspent.
-MixedPrecisionPlan best_plan_within(const SimulatedGraph&, const Config&,
-                                    std::span<const QuantPattern>, const Sensitivities&,
-                                    double slowdown);
+/// One plan, and its report.
+struct SearchedPlan {
+  MixedPrecisionPlan plan;
+  std::string report{};  ///< report_json() of the network that it gives; empty: not tried yet
+
+  friend bool operator==(const SearchedPlan&, const SearchedPlan&) = default;
+};
+
+/// The state of a search, from which it resumes as if nothing had happened.
+struct SearchCheckpoint {
+  SearchIdentity identity;
+  std::map<std::string, double> sensitivities;  ///< those that have been measured
+  std::vector<SearchedPlan> plans;              ///< empty until all errors have been
+  std::optional<std::size_t> written;           ///< the plan whose files were written last
+  std::map<std::string, std::uint64_t> files;   ///< these, by path, with file_digest()
+
+  friend bool operator==(const SearchCheckpoint&, const SearchCheckpoint&) = default;
+};
+
+/// Of the bytes; nothing when there is no such file.
+std::optional<std::uint64_t> file_digest(const std::filesystem::path&);
+
+/// The file changes at once or not at all. Throws Error(kIo).
+void write_search_checkpoint(const std::filesystem::path&, const SearchCheckpoint&);
+/// Throws Error(kIo), Error(kInvalidData) when any byte of the file is not as it was written,
+/// or when it is of a search with another identity.
+SearchCheckpoint read_search_checkpoint(const std::filesystem::path&, const SearchIdentity&);
 
 }  // namespace tare

@@ -1,12 +1,14 @@
 #pragma once
 
-#include "tare/accumulator.h"
+#include "tare/arithmetic.h"
 #include "tare/config.h"
 #include "tare/graph.h"
 #include "tare/pattern.h"
 #include "tare/quant_table.h"
 
+#include <compare>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -18,6 +20,8 @@
 #include <vector>
 
 namespace tare {
+
+struct SimulatedGraph;
 
 enum class Role : std::uint8_t {
   kActivation,   ///< parameters chosen from data
@@ -171,49 +175,90 @@ SimulatedGraph simulate(const Graph&, const Config&, const Target&,
                         std::span<const QuantPattern> patterns,
                         const std::set<std::string>& float_nodes = {});
 
-/// What of a graph is to run on integers.
-struct Assignment {
-  std::set<std::string> on_integers;  ///< nodes that patterns start from
-  /// What the target then takes for all that may be either, conversions included; 0 where the
-  /// objective is coverage.
-  double nanoseconds = 0;
-  std::set<std::string> quantized;  ///< values and weights, of those with a price
-};
-
-/// What simulate() would quantize if that cost the target more, without being slower: for each
-/// value or weight that is quantized so many nanoseconds, by name. The least time with its
-/// price: a minimum cut, as in Stone, Multiprocessor Scheduling with the Aid of Network Flow
-/// Algorithms, 1977.
-Assignment assign(const Graph&, const Config&, const Target&,
-                  std::span<const QuantPattern> patterns,
-                  const std::map<std::string, double>& prices);
-
 /// The simulated graph with the table's parameters bound: what quantization does, in float32.
 /// Points that are disabled (or absent) pass values through. The simulated graph's own values
 /// keep their handles, but for those of conversions that are passed through. Only sums that may
 /// leave their accumulator still state it; the others are fast.
 Graph bind(const SimulatedGraph&, const QuantTable&);
 
-/// The fake-quantized graph, in real values, for trying parameters of activations without
-/// building anything again: each point is a FakeQuantize that reads them from a graph input.
-struct FakeQuantizedGraph {
-  Graph graph;
-  std::vector<std::string> points;  ///< of the inputs that follow those of the source, in order
-  struct Constant {
-    std::string point;
-    ValueId value;  ///< of the graph
-  };
-  std::vector<Constant> constants;  ///< weights and biases
+/// What a target is said to take for a run, in nanoseconds of one thread, conversions included.
+/// Only operators that it gives costs for count.
+struct PredictedTime {
+  double floats = 0;     ///< of the float network
+  double quantized = 0;  ///< of the quantized one
+};
+/// Of regions whose points the table enables. Nothing where the target gives no costs, or none
+/// for what takes most of the time: recurrent operators, and products of operands that get
+/// their parameters while the network runs.
+std::optional<PredictedTime> predicted_time(const SimulatedGraph&, const QuantTable&,
+                                            std::span<const QuantPattern>);
+
+/// Which keys of an entry of `layers:` count somewhere.
+enum class RulePart : std::uint8_t {
+  kLayer,        ///< those of the operator itself: keep_float, weights, accuracy, dynamic
+  kActivations,  ///< of a value that it computes
+  kInputs,       ///< of a value that it reads
 };
 
-/// Weights and biases are as the table says. Sums of real values overflow no accumulator.
-FakeQuantizedGraph fake_quantized_graph(const SimulatedGraph&, const QuantTable&);
-/// What quantization makes of a weight or bias that a point of the table is for.
-Tensor after_quantization(const Tensor& constant, const QuantPoint&, const QuantTable&);
-/// The input that enables a point with these parameters (per tensor), or disables it, so that
-/// values pass.
-Tensor enabled_point(const QuantParams&);
-Tensor disabled_point();
+/// That an entry of `layers:` says something.
+struct RuleUse {
+  std::size_t rule = 0;  ///< index into Config::layers
+  RulePart part = RulePart::kLayer;
+  NodeId node;    ///< the node that it matches
+  Origin origin;  ///< as what: the node itself, or an operator that it took over
+};
+
+/// `layers:` of a configuration, applied to a prepared graph.
+///
+/// An entry matches a node by what it is and by the operators that it took over
+/// (Node::origins). `activations` governs the value that the node computes: behind the Relu
+/// and Clip that fuse with it, and before operators that only move elements, which have the
+/// parameters of what they move. `inputs` governs the values that it reads, in the same sense;
+/// an activation that fuses with what it reads has none.
+/// Where several entries say something of one node or value, each key counts as the last of
+/// them says that has it; where one entry says it both ways, as `activations` says.
+class LayerRules {
+ public:
+  LayerRules(const Graph&, const std::vector<LayerRule>&);
+
+  /// Nodes that are quantized as one, the one that computes their result first: `activations`
+  /// of each is about that result.
+  void join(const Graph&, const std::vector<NodeId>& layer);
+
+  /// All that match the node, put together.
+  const LayerRule& of(NodeId) const;
+  /// All that say something of a value, which is point_root() of itself, put together.
+  const ValueOverride& of(ValueId) const;
+  /// Whether some entry has `keep_float: false`, a type or a number of bits for the node, and
+  /// none that counts keeps it in float.
+  bool demands_integers(const Graph&, NodeId) const;
+
+  /// By whom, in the order in which they count.
+  const std::vector<RuleUse>& uses(NodeId) const;
+  const std::vector<RuleUse>& uses(ValueId) const;
+  /// The values that `activations` and `inputs` of a node are about, each once.
+  static std::vector<ValueId> computed(const Graph&, const Node&);
+  static std::vector<ValueId> read(const Graph&, const Node&);
+
+  /// Whether the entry matches anything.
+  bool matches(std::size_t rule) const { return matching_.at(rule); }
+
+ private:
+  void add_values(const Graph&, NodeId, const std::vector<RuleUse>&);
+  void merge(ValueId);
+
+  const std::vector<LayerRule>* rules_;
+  std::vector<bool> matching_;
+  std::map<NodeId, std::vector<RuleUse>> node_uses_;
+  std::map<ValueId, std::vector<RuleUse>> value_uses_;
+  std::map<NodeId, LayerRule> nodes_;
+  std::map<ValueId, ValueOverride> values_;
+};
+
+/// Throws Error(kInvalidConfig) with every entry of `layers:` that matches nothing, unless it
+/// may, and the nearest names and operators. `model` is what was prepared: what it has and
+/// `prepared` has no more is said to have been computed away.
+void check_rules(const Graph& model, const Graph& prepared, const Config&);
 
 }  // namespace tare
 

@@ -3,18 +3,38 @@
 #include "tare/calibrator.h"
 #include "tare/dataset.h"
 #include "tare/exact_sum.h"
-#include "tare/execute.h"
-#include "tare/simulate.h"
+#include "tare/graph.h"
+#include "tare/quant_table.h"
+#include "tare/tensor.h"
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
 namespace tare {
+
+struct SimulatedGraph;
+struct TensorView;
+
+struct CalibrateOptions {
+  int threads = 0;          ///< 0: one per core
+  std::size_t samples = 0;  ///< those before this one; 0: all
+  std::size_t first = 0;    ///< and from this one on; a whole number of runs
+  /// Sequential schedule: bytes of the activation cache that stay in memory; the rest is in a
+  /// temporary file.
+  std::size_t memory = 0;
+  /// Called from one thread at a time with samples done and samples in all; may be empty. What
+  /// it throws ends the work.
+  std::function<void(std::size_t done, std::size_t total)> progress{};
+  /// Called from any thread; true ends the pass after the samples under way. May be empty.
+  std::function<bool()> stop{};
+};
 
 /// Statistics of the channels (indices of axis 1) of one tensor over all samples: mergeable and
 /// independent of order, like TensorStatistics.
@@ -72,6 +92,15 @@ struct Statistics {
 Statistics collect(const SimulatedGraph&, const Dataset&, const CalibrateOptions& = {},
                    Statistics so_far = {}, CalibrationAudit* = nullptr);
 
+/// collect(), with the statistics so far in the file `checkpoint` after every interval and when
+/// options.stop says true. Goes on from that file where it is of the same values of the same
+/// model and its samples are the first ones of the data, and removes it in the end. Returns
+/// fewer samples than the data has only when it was stopped. The audit is of the samples alone.
+Statistics collect_resumably(const SimulatedGraph&, const Dataset&, const CalibrateOptions&,
+                             const std::filesystem::path& checkpoint,
+                             CalibrationAudit* = nullptr,
+                             std::chrono::milliseconds interval = std::chrono::seconds(10));
+
 /// Names a prepared graph: equal for equal graphs, constants included.
 std::uint64_t model_digest(const Graph&);
 /// What Statistics::data is after `samples` samples from `first` on.
@@ -81,15 +110,19 @@ std::uint64_t data_digest(const Graph&, const Dataset&, std::size_t first, std::
 /// or of other values of it.
 void merge(const Statistics& from, Statistics& into);
 
-/// Decides every point from statistics alone. The audit cannot tell whether samples repeat.
-/// Throws Error(kInvalidData) with every value that is missing from them, or when they are of
-/// another model; Error(kInvalidConfig) for a calibrator that is not known.
-QuantTable choose(const SimulatedGraph&, const Statistics&, std::span<const CalibratorInfo>,
-                  CalibrationAudit* = nullptr, int threads = 1);
-
 /// HDF5; docs/statistics.md says what is in it. The same statistics give the same bytes. Throw
 /// Error(kIo), and Error(kInvalidData) for files that hold something else.
 void write_statistics(const std::filesystem::path&, const Statistics&);
 Statistics read_statistics(const std::filesystem::path&);
+
+/// What looks as if samples were prepared in another way than those that the network was
+/// trained on, in the order of the inputs; docs/warnings.md says by what. Of some samples that
+/// are spread over the data. The model is as it was read: batch norms that preparing folds
+/// remember what training saw. The data fits the model.
+std::vector<Warning> audit_inputs(const Graph& model, const Dataset&, int threads = 0);
+
+/// Too few samples to see the range of most values; nothing where there are enough, or where
+/// none were used, as nothing has a range.
+std::vector<Warning> audit_sample_count(std::size_t samples);
 
 }  // namespace tare

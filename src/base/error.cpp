@@ -1,7 +1,5 @@
 #include "tare/error.h"
 
-#include "tare/text.h"
-
 #include <algorithm>
 #include <numeric>
 #include <utility>

@@ -1,4 +1,5 @@
-#include "tare/memory.h"
+
+#include "tare/process.h"
 
 #include <algorithm>
 #include <array>

@@ -4,6 +4,7 @@
 #include "base/output_file.h"
 
 #include "tare/error.h"
+#include "tare/process.h"
 
 #include "base/hash.h"
 

@@ -1,7 +1,5 @@
 #pragma once
 
-#include "tare/output_file.h"
-
 #include <cstddef>
 #include <filesystem>
 #include <span>

@@ -5,11 +5,11 @@
 // each change.
 #include "compare/changed_network.h"
 
-#include "tare/lower.h"
-
 #include "compare/match.h"
 #include "compare/point_facts.h"
 #include "lower/conversions.h"
+#include "lower/forms/forms.h"
+#include "lower/lower.h"
 
 #include <algorithm>
 

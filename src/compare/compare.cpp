@@ -2,11 +2,11 @@
 // other (match.cpp), which layers lie between them (layers.cpp), both networks and every layer
 // alone as one graph (side_by_side.cpp), and one pass over the samples for all figures at once
 // (measure.cpp).
-#include "tare/compare.h"
 
-#include "tare/input_audit.h"
+#include "tare/lint.h"
 
 #include "base/parallel.h"
+#include "calibrate/audit/input_audit.h"
 #include "compare/layer_facts.h"
 #include "compare/layers.h"
 #include "compare/match.h"

@@ -8,7 +8,7 @@
 // that holds a larger error than any before it. Memory: 192 bytes of sums and one element.
 #include "compare/deviation.h"
 
-#include "graph/storage_type.h"
+#include "graph/arithmetic/storage_type.h"
 
 #include <algorithm>
 #include <array>

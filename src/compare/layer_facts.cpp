@@ -2,8 +2,11 @@
 // A sweep over layers and a pass over the weights of each.
 #include "compare/layer_facts.h"
 
+#include "tare/integer_graph.h"
+#include "tare/lint.h"
+
 #include "compare/weight_facts.h"
-#include "graph/product.h"
+#include "graph/operators/product.h"
 
 #include <algorithm>
 #include <map>

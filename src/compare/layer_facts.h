@@ -1,7 +1,8 @@
 #pragma once
 
-#include "tare/compare.h"
+#include "tare/report.h"
 
+#include "compare/compare.h"
 #include "compare/layers.h"
 
 namespace tare {

@@ -5,9 +5,9 @@
 // boundaries before it. Operators that two layers need are in both.
 #include "compare/layers.h"
 
-#include "graph/affine_ops.h"
-#include "graph/product.h"
-#include "graph/storage_type.h"
+#include "graph/arithmetic/storage_type.h"
+#include "graph/operators/affine_ops.h"
+#include "graph/operators/product.h"
 #include "lower/conversions.h"
 
 #include <algorithm>

@@ -7,9 +7,9 @@
 #include "compare/match.h"
 
 #include "compare/weight_facts.h"
-#include "graph/affine_ops.h"
-#include "graph/product.h"
-#include "graph/storage_type.h"
+#include "graph/arithmetic/storage_type.h"
+#include "graph/operators/affine_ops.h"
+#include "graph/operators/product.h"
 #include "lower/conversions.h"
 #include "lower/saturation.h"
 

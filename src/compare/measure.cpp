@@ -8,9 +8,9 @@
 #include "base/parallel.h"
 #include "compare/metric_sums.h"
 #include "compare/outputs.h"
-#include "execute/feed.h"
-#include "execute/workers.h"
-#include "graph/usable_labels.h"
+#include "execute/run/feed.h"
+#include "execute/run/workers.h"
+#include "graph/operators/usable_labels.h"
 
 #include <algorithm>
 #include <map>

@@ -1,9 +1,8 @@
 #pragma once
 
-#include "tare/compare.h"
 #include "tare/dataset.h"
+#include "tare/metric.h"
 #include "tare/report.h"
-#include "tare/statistics.h"
 
 #include "compare/deviation.h"
 #include "compare/rounded_values.h"

@@ -4,9 +4,6 @@
 // chosen with the error to expect of it. Nothing runs again for that; histograms are enough.
 #include "compare/point_facts.h"
 
-#include "tare/expected_error.h"
-#include "tare/histogram.h"
-
 #include <algorithm>
 #include <cmath>
 #include <utility>

@@ -1,7 +1,5 @@
 #pragma once
 
-#include "tare/compare.h"
-
 #include "compare/rounded_values.h"
 
 #include <span>

@@ -2,8 +2,8 @@
 // numbers that become 0. One pass; a table of 256 or 65536 counts.
 #include "compare/rounded_values.h"
 
-#include "graph/per_axis.h"
-#include "graph/storage_type.h"
+#include "graph/arithmetic/per_axis.h"
+#include "graph/arithmetic/storage_type.h"
 
 #include <algorithm>
 #include <array>

@@ -2,7 +2,7 @@
 
 #include "tare/execute.h"
 
-#include "calibrate/observed.h"
+#include "calibrate/statistics/observed.h"
 #include "compare/deviation.h"
 
 #include <cstddef>

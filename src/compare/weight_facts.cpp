@@ -3,8 +3,8 @@
 #include "compare/weight_facts.h"
 
 #include "compare/deviation.h"
-#include "graph/per_axis.h"
-#include "graph/product.h"
+#include "graph/arithmetic/per_axis.h"
+#include "graph/operators/product.h"
 #include "lower/conversions.h"
 
 #include <algorithm>
@@ -49,7 +49,7 @@ void set_scales_of_blocks(const QuantParams& params, const WeightResults& result
 }
 
 bool is_transposed(const Node& node) {
-  return node.op == "Gemm" && node.attributes.integer("transB", 0) != 0;
+  return node.op == "Gemm" && weight_layout(node, 2).output == 0;
 }
 
 Tensor transposed(const Tensor& matrix) {

@@ -10,8 +10,8 @@
 
 #include "tare/execute.h"
 
-#include "graph/affine_ops.h"
-#include "graph/product.h"
+#include "graph/operators/affine_ops.h"
+#include "graph/operators/product.h"
 
 #include <algorithm>
 #include <array>

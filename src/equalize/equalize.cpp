@@ -3,14 +3,16 @@
 // taking the factors out of its weights and bias, and the next layers multiply by them in
 // theirs. That is exact for what lies between as far as scaling passes through it, f(s x) = s
 // f(x) for s > 0, which ChannelClasses makes sure of. Cost: one pass over the constants.
-#include "tare/equalize.h"
+
+#include "equalize/equalize.h"
 
 #include "tare/error.h"
+#include "tare/quant_table.h"
 
 #include "equalize/channel_classes.h"
 #include "equalize/replace_constant.h"
 #include "equalize/smoothquant_sites.h"
-#include "graph/product.h"
+#include "graph/operators/product.h"
 
 #include <algorithm>
 #include <functional>
@@ -34,7 +36,7 @@ class WeightOperands {
       cycle_ = extent(1);
       outer_ = extent(0) / groups * cycle_ * positions;  // weights of one group
       count_ = extent(0) % groups == 0 ? groups * cycle_ : 0;
-    } else if (node.attributes.integer("transB", 0) != 0) {
+    } else if (node.op == "Gemm" && weight_layout(node, weights.size()).input == 1) {
       inner_ = 1;
       count_ = cycle_ = extent(1);
       outer_ = extent(0) * cycle_;

@@ -1,9 +1,10 @@
 // One line for each value: its name, escaped(), and its factors in base64, as little-endian
 // float32.
-#include "tare/equalize.h"
 #include "tare/error.h"
+#include "tare/quant_table.h"
 
 #include "base/escape.h"
+#include "equalize/equalize.h"
 
 #include <algorithm>
 #include <bit>

@@ -7,14 +7,14 @@
 //
 // Cost: up to 64 samples through the float network, up to 32 through the float and both
 // quantized ones. Nothing where no channel can be divided.
-#include "tare/equalize.h"
 #include "tare/statistics.h"
 
 #include "equalize/channel_classes.h"
+#include "equalize/equalize.h"
 #include "equalize/smoothquant_factors.h"
 #include "equalize/version_trial.h"
-#include "execute/feed.h"
-#include "graph/scores.h"
+#include "execute/run/feed.h"
+#include "graph/operators/scores.h"
 #include "simulate/settings.h"
 
 #include <algorithm>

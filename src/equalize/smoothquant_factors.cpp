@@ -9,8 +9,9 @@
 #include "equalize/smoothquant_factors.h"
 
 #include "base/parallel.h"
-#include "execute/feed.h"
-#include "execute/workers.h"
+#include "equalize/equalize.h"
+#include "execute/run/feed.h"
+#include "execute/run/workers.h"
 #include "simulate/settings.h"
 
 #include <algorithm>

@@ -1,7 +1,5 @@
 #pragma once
 
-#include "tare/equalize.h"
-
 #include "equalize/smoothquant_sites.h"
 #include "equalize/version_trial.h"
 

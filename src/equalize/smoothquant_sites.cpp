@@ -6,6 +6,7 @@
 #include "equalize/smoothquant_sites.h"
 
 #include "equalize/replace_constant.h"
+#include "graph/operators/product.h"
 
 #include <algorithm>
 #include <cmath>
@@ -53,7 +54,7 @@ class SiteFinder {
         node.attributes.integer("transA", 0) != 0) {
       return false;
     }
-    const std::size_t axis = node.attributes.integer("transB", 0) != 0 ? 1 : 0;
+    const std::size_t axis = weight_layout(node, 2).input;
     site_.weights.push_back({id, 1, axis});
     return graph_.type(node.inputs[1]).shape[axis] == channels_;
   }
@@ -108,7 +109,7 @@ class SiteFinder {
   }
 
   bool divide_layer(NodeId id, const Node& node) {
-    site_.divided.push_back({id, 1, node.attributes.integer("transB", 0) != 0 ? 0U : 1U});
+    site_.divided.push_back({id, 1, weight_layout(node, 2).output});
     return node.inputs.size() < 3 || !node.inputs[2] ||
            (is_own_row(node.inputs[2]) && divide(id, 2));
   }

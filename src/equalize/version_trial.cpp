@@ -5,7 +5,8 @@
 // holdout sample, the latter for half of them where these speak against the change.
 #include "equalize/version_trial.h"
 
-#include "calibrate/trial.h"
+#include "calibrate/calibrate.h"
+#include "calibrate/selection/trial.h"
 
 #include <algorithm>
 #include <cmath>

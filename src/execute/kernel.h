@@ -1,7 +1,6 @@
 #pragma once
 
 #include "tare/graph.h"
-#include "tare/numerics.h"
 
 #include <cstddef>
 #include <functional>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tare/libraries.h"
+#include "tare/process.h"
 
 #include <vector>
 

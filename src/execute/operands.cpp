@@ -2,7 +2,7 @@
 
 #include "tare/error.h"
 
-#include "execute/nested_loops.h"
+#include "execute/elements/nested_loops.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
-#include "tare/accumulator.h"
 
 #include "execute/kernel.h"
+#include "graph/arithmetic/node_arithmetic.h"
 
 #include <algorithm>
 

@@ -1,9 +1,10 @@
 // Verdicts for operators of the float network, by way of the file that would be written: where
 // operators run does not depend on parameters, so any will do, and no samples are needed.
+#include "tare/integer_graph.h"
 #include "tare/lint.h"
-#include "tare/lower.h"
 
-#include "graph/per_axis.h"
+#include "graph/arithmetic/per_axis.h"
+#include "lower/lower.h"
 #include "simulate/accumulated.h"
 
 #include <algorithm>

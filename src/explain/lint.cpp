@@ -3,11 +3,10 @@
 // same parameters are no findings. Linear in the graph.
 #include "tare/lint.h"
 
-#include "tare/lower.h"
-
 #include "explain/qdq_view.h"
-#include "graph/affine_ops.h"
-#include "graph/product.h"
+#include "graph/operators/affine_ops.h"
+#include "graph/operators/product.h"
+#include "lower/lower.h"
 #include "simulate/target_operator.h"
 
 #include <algorithm>
@@ -25,16 +24,7 @@ bool all_zero(const std::vector<std::int32_t>& values) {
 
 /// The axis of output channels of a product's second operand.
 int weight_axis(const Graph& graph, const Node& node) {
-  if (node.op == "Conv") {
-    return 0;
-  }
-  if (node.op == "ConvTranspose") {
-    return 1;
-  }
-  if (node.op == "Gemm") {
-    return node.attributes.integer("transB", 0) != 0 ? 0 : 1;
-  }
-  return static_cast<int>(graph.type(node.inputs[1]).shape.size()) - 1;
+  return static_cast<int>(weight_layout(node, graph.type(node.inputs[1]).shape.size()).output);
 }
 
 class Linter {

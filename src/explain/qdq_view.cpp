@@ -1,7 +1,7 @@
 #include "explain/qdq_view.h"
 
-#include "graph/affine_ops.h"
-#include "graph/product.h"
+#include "graph/operators/affine_ops.h"
+#include "graph/operators/product.h"
 
 #include <algorithm>
 

@@ -3,13 +3,13 @@
 // written file and not at intentions, so files of other tools get the same answers. Linear in
 // the graph.
 #include "tare/lint.h"
-#include "tare/lower.h"
-#include "tare/numerics.h"
 
 #include "explain/qdq_view.h"
-#include "graph/affine_ops.h"
-#include "graph/product.h"
-#include "graph/spelled_in_parts.h"
+#include "graph/arithmetic/node_arithmetic.h"
+#include "graph/operators/affine_ops.h"
+#include "graph/operators/product.h"
+#include "graph/text/spelled_in_parts.h"
+#include "lower/lower.h"
 #include "simulate/target_operator.h"
 
 #include <algorithm>

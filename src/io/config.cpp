@@ -1,7 +1,6 @@
 #include "tare/config.h"
 
 #include "tare/error.h"
-#include "tare/plugins.h"
 
 #include "io/config_reader.h"
 #include "io/config_schema.h"

@@ -1,5 +1,6 @@
 #include "io/config_rules.h"
 
+#include "tare/config.h"
 #include "tare/error.h"
 #include "tare/pattern.h"
 

@@ -1,7 +1,5 @@
 #pragma once
 
-#include "tare/config.h"
-
 #include "io/yaml_document.h"
 
 #include <functional>

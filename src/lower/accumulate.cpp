@@ -3,9 +3,10 @@
 // that fits int32 at the scale of the sum (Jacob et al., 2018, section 2.4, as in lower.cpp).
 // Files of other tools need not keep to that; where one does not, the product stays real, as
 // the file says. One look at each node.
-#include "graph/derived_names.h"
-#include "graph/product.h"
-#include "graph/storage_type.h"
+#include "graph/arithmetic/node_arithmetic.h"
+#include "graph/arithmetic/storage_type.h"
+#include "graph/ir/derived_names.h"
+#include "graph/operators/product.h"
 #include "lower/affine_rewrites.h"
 #include "lower/conversions.h"
 
@@ -21,15 +22,14 @@ namespace {
 /// Where the parts of a sum of products have their channels.
 struct ProductOp {
   std::string_view op;
-  int weight_axis;  ///< of the second operand, along which results vary; -1: the last
-  int result_axis;  ///< of the result
+  int result_axis;  ///< of the result; -1: the last
 };
 
 constexpr std::array kProductOps{
-    ProductOp{"Conv", 0, 1},
-    ProductOp{"ConvTranspose", 1, 1},
-    ProductOp{"Gemm", -1, -1},
-    ProductOp{"MatMul", -1, -1},
+    ProductOp{"Conv", 1},
+    ProductOp{"ConvTranspose", 1},
+    ProductOp{"Gemm", -1},
+    ProductOp{"MatMul", -1},
 };
 
 int at(int axis, const Shape& shape) {
@@ -102,8 +102,7 @@ class IntegerSum {
   }
 
   int weight_axis(const Shape& weights) const {
-    const bool transposed = node_.op == "Gemm" && node_.attributes.integer("transB", 0) != 0;
-    return transposed ? 0 : at(product_.weight_axis, weights);
+    return static_cast<int>(weight_layout(node_, weights.size()).output);
   }
 
   /// Scales are the products; nothing when the weights' channels are not the result's.

@@ -1,8 +1,6 @@
 #pragma once
 
-#include "tare/accumulator.h"
 #include "tare/graph.h"
-#include "tare/requantize.h"
 #include "tare/simulate.h"
 
 namespace tare {

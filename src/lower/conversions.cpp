@@ -1,7 +1,7 @@
 // Adds conversions, and gives them names. Constants are quantized at once.
 #include "lower/conversions.h"
 
-#include "graph/derived_names.h"
+#include "graph/ir/derived_names.h"
 
 #include <vector>
 

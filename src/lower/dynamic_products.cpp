@@ -1,9 +1,10 @@
 // Products whose operand gets its parameters while the network runs, in the operators that ONNX
 // has for that. ONNX Runtime makes one kernel of those around a MatMulInteger.
-#include "graph/onnx_number.h"
-#include "graph/permute.h"
-#include "graph/product.h"
+#include "graph/arithmetic/onnx_number.h"
+#include "graph/operators/permute.h"
+#include "graph/operators/product.h"
 #include "lower/affine_rewrites.h"
+#include "simulate/quantized_constants.h"
 
 #include <algorithm>
 #include <map>
@@ -91,7 +92,7 @@ class DynamicProducts {
     if (convolves && values.dtype() == DType::kInt8) {
       make_unsigned(values, zero_points);  // ONNX Runtime convolves u8 with u8 only
     }
-    if (node.attributes.integer("transB", 0) != 0) {
+    if (node.op == "Gemm" && weight_layout(node, 2).output == 0) {
       values = permuted(values, {1, 0});
     }
     Attributes attributes = convolves ? node.attributes : Attributes{};

@@ -7,9 +7,9 @@
 // It ends, as Quantize only ever moves up and Dequantize down. A sweep in topological order
 // takes a Dequantize down a whole chain, but a Quantize up one operator only, so the time is
 // that of the graph times its longest chain of such operators, at worst.
-#include "graph/affine_ops.h"
-#include "graph/derived_names.h"
-#include "graph/storage_type.h"
+#include "graph/arithmetic/storage_type.h"
+#include "graph/ir/derived_names.h"
+#include "graph/operators/affine_ops.h"
 #include "lower/affine_rewrites.h"
 #include "lower/conversions.h"
 

@@ -3,7 +3,8 @@
 // become one, and a Relu or Clip goes where the storage type saturates at the same values. One
 // rule may make room for another, so the graph is swept until nothing changes; each sweep is
 // linear in it.
-#include "graph/derived_names.h"
+#include "graph/arithmetic/node_arithmetic.h"
+#include "graph/ir/derived_names.h"
 #include "lower/affine_rewrites.h"
 #include "lower/conversions.h"
 #include "lower/saturation.h"

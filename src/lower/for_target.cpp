@@ -3,12 +3,14 @@
 // where pairs of them would saturate in the int16 sums of x86 kernels
 // (docs/decisions/0009-neighbouring-weights-stay-within-128.md): a file of another origin has
 // its scales already. Linear in the graph and its constants.
-#include "tare/lower.h"
-#include "tare/numerics.h"
 
-#include "graph/product.h"
-#include "lower/form_builder.h"
-#include "lower/storage_form.h"
+#include "tare/config.h"
+#include "tare/integer_graph.h"
+
+#include "graph/arithmetic/node_arithmetic.h"
+#include "graph/operators/product.h"
+#include "lower/forms/form_builder.h"
+#include "lower/forms/storage_form.h"
 
 #include <algorithm>
 #include <cmath>

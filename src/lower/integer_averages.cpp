@@ -4,8 +4,7 @@
 // spelling.
 #include "lower/integer_averages.h"
 
-#include "tare/numerics.h"
-
+#include "graph/arithmetic/node_arithmetic.h"
 #include "lower/conversions.h"
 
 #include <functional>

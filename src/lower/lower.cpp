@@ -5,12 +5,14 @@
 // "Quantization and Training of Neural Networks for Efficient Integer-Arithmetic-Only
 // Inference", 2018, section 2). Everything else is bringing conversions to where they meet.
 // Both origins end in the same steps, so equal computations become equal graphs.
-#include "tare/lower.h"
+
+#include "lower/lower.h"
 
 #include "base/check.h"
-#include "graph/power_of_two.h"
+#include "graph/arithmetic/power_of_two.h"
 #include "lower/affine_rewrites.h"
 #include "lower/conversions.h"
+#include "simulate/quantized_constants.h"
 #include "simulate/region_builder.h"
 
 #include <algorithm>

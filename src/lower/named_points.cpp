@@ -1,9 +1,9 @@
 // Which quantization point each value of an integer graph belongs to, as far as names tell.
-#include "tare/lower.h"
 
-#include "graph/affine_ops.h"
-#include "graph/derived_names.h"
-#include "graph/product.h"
+#include "graph/ir/derived_names.h"
+#include "graph/operators/affine_ops.h"
+#include "graph/operators/product.h"
+#include "lower/lower.h"
 
 #include <cstddef>
 #include <vector>

@@ -2,7 +2,10 @@
 // each at all nodes, and nodes that are taken stay taken. Only the root of a region is read
 // from outside, which keeps regions from waiting for each other in a circle without looking at
 // paths. Cost: patterns times nodes.
-#include "tare/partition.h"
+
+#include "tare/graph.h"
+#include "tare/integer_graph.h"
+#include "tare/pattern.h"
 
 #include <algorithm>
 #include <map>

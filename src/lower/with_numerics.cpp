@@ -3,11 +3,12 @@
 // factors that are made in float or double depending on kernel and type; XNNPACK mostly in
 // float32; TVM in fixed point. Each choice here is that of the kernel which the engine takes
 // there.
-#include "tare/lower.h"
-#include "tare/numerics.h"
 
-#include "graph/affine_ops.h"
-#include "graph/product.h"
+#include "tare/integer_graph.h"
+
+#include "graph/arithmetic/node_arithmetic.h"
+#include "graph/operators/affine_ops.h"
+#include "graph/operators/product.h"
 #include "lower/integer_averages.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "tare/graph.h"
-#include "tare/onnx.h"
+#include "tare/model_files.h"
 
 #include <map>
 #include <set>

@@ -1,6 +1,6 @@
 #include "onnx/constants.h"
 
-#include "graph/half.h"
+#include "graph/arithmetic/half.h"
 
 #include <algorithm>
 #include <utility>

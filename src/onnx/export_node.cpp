@@ -2,8 +2,8 @@
 
 #include "tare/error.h"
 
-#include "graph/packed.h"
-#include "graph/spelled_in_parts.h"
+#include "graph/arithmetic/packed.h"
+#include "graph/text/spelled_in_parts.h"
 #include "onnx/constants.h"
 #include "onnx/domains.h"
 #include "onnx/names.h"

@@ -2,7 +2,7 @@
 
 #include "tare/error.h"
 #include "tare/graph.h"
-#include "tare/onnx.h"
+#include "tare/model_files.h"
 
 #include <map>
 #include <set>

@@ -1,5 +1,7 @@
 #include "onnx/model_file.h"
 
+#include "tare/process.h"
+
 #include "base/check.h"
 #include "base/output_file.h"
 

@@ -5,7 +5,7 @@
 
 #include "tare/error.h"
 
-#include "graph/derived_names.h"
+#include "graph/ir/derived_names.h"
 #include "onnx/constants.h"
 #include "onnx/domains.h"
 #include "onnx/normalize_rules.h"

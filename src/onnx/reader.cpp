@@ -1,8 +1,7 @@
 #include "tare/error.h"
-#include "tare/onnx.h"
 
 #include "base/input_file.h"
-#include "graph/packed.h"
+#include "graph/arithmetic/packed.h"
 #include "onnx/builder.h"
 #include "onnx/constants.h"
 #include "onnx/infer.h"

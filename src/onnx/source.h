@@ -1,7 +1,5 @@
 #pragma once
 
-#include "tare/graph.h"
-
 #include <map>
 #include <set>
 #include <string>

@@ -1,6 +1,7 @@
-#include "tare/onnx.h"
 
-#include "graph/packed.h"
+#include "tare/model_files.h"
+
+#include "graph/arithmetic/packed.h"
 #include "onnx/domains.h"
 #include "onnx/export_model.h"
 #include "onnx/model_file.h"

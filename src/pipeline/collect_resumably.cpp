@@ -3,12 +3,11 @@
 // trusted when it is of the same model, values and samples, which costs reading these samples
 // again and running the first of them.
 #include "tare/error.h"
-#include "tare/pipeline.h"
 
-#include "calibrate/audit.h"
-#include "calibrate/collect.h"
-#include "calibrate/denormals.h"
-#include "execute/feed.h"
+#include "calibrate/audit/audit.h"
+#include "calibrate/statistics/collect.h"
+#include "calibrate/statistics/denormals.h"
+#include "execute/run/feed.h"
 
 #include <atomic>
 

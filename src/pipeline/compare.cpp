@@ -1,9 +1,16 @@
-#include "tare/diagnose.h"
+#include "compare/compare.h"
+
+#include "tare/config.h"
 #include "tare/error.h"
-#include "tare/pipeline.h"
+#include "tare/integer_graph.h"
+#include "tare/lint.h"
+#include "tare/quantize.h"
+#include "tare/statistics.h"
 
 #include "compare/real_interface.h"
+#include "equalize/equalize.h"
 #include "pipeline/try_changes.h"
+#include "report/diagnose.h"
 
 #include <algorithm>
 #include <utility>

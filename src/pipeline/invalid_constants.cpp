@@ -1,6 +1,9 @@
-#include "tare/invalid_constants.h"
 
-#include "graph/element_type.h"
+#include "tare/graph.h"
+#include "tare/quant_table.h"
+#include "tare/quantize.h"
+
+#include "graph/arithmetic/element_type.h"
 
 #include <algorithm>
 #include <array>

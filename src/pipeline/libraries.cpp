@@ -1,6 +1,6 @@
-#include "tare/libraries.h"
 
 #include "base/libraries.h"
+
 #include "execute/libraries.h"
 #include "io/libraries.h"
 #include "onnx/libraries.h"

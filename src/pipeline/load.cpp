@@ -1,7 +1,15 @@
 #include "pipeline/load.h"
 
-#include "tare/pipeline.h"
-#include "tare/tflite.h"
+#include "tare/arithmetic.h"
+#include "tare/dataset.h"
+#include "tare/execute.h"
+#include "tare/graph.h"
+#include "tare/integer_graph.h"
+#include "tare/model_files.h"
+#include "tare/quantize.h"
+#include "tare/tensor.h"
+
+#include "lower/forms/forms.h"
 
 namespace tare {
 

@@ -1,5 +1,5 @@
 #include "tare/error.h"
-#include "tare/pipeline.h"
+#include "tare/quantize.h"
 
 #include "base/files.h"
 

@@ -1,8 +1,7 @@
 #include "tare/error.h"
-#include "tare/layer_rules.h"
-#include "tare/pipeline.h"
 
-#include "graph/storage_type.h"
+#include "graph/arithmetic/storage_type.h"
+#include "lower/lower.h"
 #include "pipeline/stages.h"
 
 #include <algorithm>

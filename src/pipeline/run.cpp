@@ -1,8 +1,9 @@
-#include "tare/pipeline.h"
+
+#include "tare/quantize.h"
 
 #include "base/parallel.h"
-#include "execute/feed.h"
-#include "execute/workers.h"
+#include "execute/run/feed.h"
+#include "execute/run/workers.h"
 
 #include <condition_variable>
 #include <mutex>

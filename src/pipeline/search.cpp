@@ -1,4 +1,3 @@
-#include "tare/pipeline.h"
 
 #include "pipeline/stages.h"
 

@@ -1,11 +1,14 @@
 #include "pipeline/stages.h"
 
 #include "tare/error.h"
-#include "tare/invalid_constants.h"
-#include "tare/layer_rules.h"
 
-#include "calibrate/denormals.h"
-#include "graph/scores.h"
+#include "calibrate/statistics/denormals.h"
+#include "graph/arithmetic/node_arithmetic.h"
+#include "graph/operators/scores.h"
+#include "lower/forms/forms.h"
+#include "lower/lower.h"
+#include "search/sensitivities.h"
+#include "simulate/check_demands.h"
 
 #include <algorithm>
 

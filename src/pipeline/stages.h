@@ -1,8 +1,13 @@
 #pragma once
 
 #include "tare/error.h"
-#include "tare/pipeline.h"
+#include "tare/quantize.h"
 #include "tare/search.h"
+#include "tare/simulate.h"
+
+#include "calibrate/calibrate.h"
+#include "equalize/equalize.h"
+#include "search/mixed_precision.h"
 
 #include <set>
 #include <span>

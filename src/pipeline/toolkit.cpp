@@ -1,4 +1,8 @@
-#include "tare/pipeline.h"
+
+#include "tare/calibrator.h"
+#include "tare/metric.h"
+#include "tare/quantize.h"
+#include "tare/simulate.h"
 
 #include "prepare/rule_registry.h"
 

@@ -4,7 +4,7 @@
 // most; each takes two runs of the network for each sample.
 #include "pipeline/try_changes.h"
 
-#include "tare/pipeline.h"
+#include "tare/quantize.h"
 
 #include "compare/deviation.h"
 

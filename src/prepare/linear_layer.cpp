@@ -3,7 +3,8 @@
 // Inference", 2018, section 3.2). Each fold is computed in double and rounded once.
 #include "prepare/linear_layer.h"
 
-#include "graph/per_axis.h"
+#include "graph/arithmetic/per_axis.h"
+#include "graph/operators/product.h"
 #include "prepare/constants.h"
 
 #include <cmath>
@@ -18,11 +19,8 @@ bool is_convolution(const Node& layer) {
 /// The axis of the weights along which they are scaled, channel by channel. The channels of a
 /// grouped ConvTranspose lie on two axes; they are folded one group at a time.
 int weight_axis(const Graph& graph, const Node& layer) {
-  if (layer.op == "Conv" || layer.attributes.integer("transB", 0) != 0) {
-    return 0;
-  }
-  return layer.op == "MatMul" ? static_cast<int>(graph.type(layer.inputs[1]).shape.size()) - 1
-                              : 1;
+  return static_cast<int>(
+      weight_layout(layer, graph.type(layer.inputs[1]).shape.size()).output);
 }
 
 std::vector<double> scaled(const Graph& graph, const Node& layer, const Tensor& weights,

@@ -2,8 +2,6 @@
 // and a comparison. Paths are checked against a prototype with every field that a report can
 // have, so a misspelt one is an error before any sample is run.
 #include "tare/error.h"
-#include "tare/report_condition.h"
-#include "tare/report_file.h"
 
 #include "report/figures.h"
 #include "report/prototype.h"

@@ -1,5 +1,6 @@
-#include "tare/report_file.h"
-#include "tare/text.h"
+
+#include "tare/error.h"
+#include "tare/report.h"
 
 #include <array>
 #include <charconv>

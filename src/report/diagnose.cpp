@@ -2,7 +2,8 @@
 // answers where there are labels, the top class where there are scores, and the error
 // otherwise. docs/report.md has the thresholds. Good accuracy is what MLPerf asks of quantized
 // networks: 99 % of that in float.
-#include "tare/diagnose.h"
+
+#include "report/diagnose.h"
 
 #include "report/figures.h"
 #include "report/findings.h"

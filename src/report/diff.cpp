@@ -1,7 +1,8 @@
 // Compares two reports: entries are matched by name, and those that differ by what somebody
 // might act on are sorted by how much they lost. Linear in the number of entries but for
 // sorting.
-#include "tare/report_file.h"
+
+#include "tare/report.h"
 
 #include "base/input_file.h"
 #include "report/report_json.h"

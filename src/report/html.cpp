@@ -1,7 +1,5 @@
 #include "report/html.h"
 
-#include "tare/text.h"
-
 #include "base/check.h"
 #include "base/hash.h"
 

@@ -1,4 +1,3 @@
-#include "tare/report_file.h"
 
 #include "report/figures.h"
 #include "report/report_json.h"

@@ -1,7 +1,6 @@
 #include "report/report_json.h"
 
 #include "tare/error.h"
-#include "tare/text.h"
 
 namespace tare {
 namespace {

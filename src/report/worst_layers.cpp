@@ -1,7 +1,7 @@
 // Advice for a verdict that is not good and has no single cause: where the errors of many
 // layers add up, the layers that lose most, or a search.
-#include "tare/diagnose.h"
 
+#include "report/diagnose.h"
 #include "report/figures.h"
 #include "report/yaml_rules.h"
 

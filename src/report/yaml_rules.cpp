@@ -1,6 +1,6 @@
 #include "report/yaml_rules.h"
 
-#include "tare/text.h"
+#include "tare/error.h"
 
 namespace tare {
 

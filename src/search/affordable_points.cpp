@@ -3,8 +3,8 @@
 // layer in float, which costs a look at the arcs around it. Only where that is too long, though
 // neighbours that follow into float may save conversions, the cut is solved again from the flow
 // it has.
-#include "tare/search.h"
 
+#include "search/mixed_precision.h"
 #include "simulate/assigner.h"
 #include "simulate/weight_blocks.h"
 

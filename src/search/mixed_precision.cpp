@@ -11,9 +11,11 @@
 //
 // Cost: about two cuts for each vertex, or one for each step on the way to a single one. Each
 // greedy step solves a cut for each point and region tried, going on from the flow of the last.
+#include "search/mixed_precision.h"
+
 #include "tare/search.h"
 
-#include "graph/product.h"
+#include "graph/operators/product.h"
 #include "simulate/assigner.h"
 
 #include <algorithm>

@@ -9,9 +9,12 @@
 // Cost for n points and s samples: n s runs of a network that is itself as long as n, up to 480
 // points. Of more, neighbours are measured together, and halved where the error is largest: 32
 // to 192 trials in all, by the number of samples, so at most s times 192 runs.
-#include "tare/search.h"
+#include "search/sensitivities.h"
 
-#include "calibrate/trial.h"
+#include "tare/search.h"
+#include "tare/simulate.h"
+
+#include "calibrate/selection/trial.h"
 
 #include <algorithm>
 #include <map>

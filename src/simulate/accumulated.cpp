@@ -5,7 +5,8 @@
 // result has fewer than some 33,000 weights of 8 bits.
 #include "simulate/accumulated.h"
 
-#include "graph/product.h"
+#include "graph/operators/product.h"
+#include "simulate/quantized_constants.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,6 +1,6 @@
 #include "simulate/affine_pattern.h"
 
-#include "graph/affine_ops.h"
+#include "graph/operators/affine_ops.h"
 
 namespace tare {
 namespace {

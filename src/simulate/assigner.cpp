@@ -3,6 +3,7 @@
 // what is missing. A search asks for hundreds of these.
 #include "simulate/assigner.h"
 
+#include "simulate/assignment.h"
 #include "simulate/match_regions.h"
 #include "simulate/settings.h"
 

@@ -6,9 +6,11 @@
 #include "tare/simulate.h"
 
 #include "base/check.h"
-#include "graph/product.h"
+#include "graph/arithmetic/node_arithmetic.h"
+#include "graph/operators/product.h"
 #include "simulate/accumulated.h"
 #include "simulate/part_binder.h"
+#include "simulate/quantized_constants.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,8 +1,8 @@
 #include "tare/error.h"
-#include "tare/layer_rules.h"
 #include "tare/simulate.h"
 
-#include "graph/affine_ops.h"
+#include "graph/operators/affine_ops.h"
+#include "simulate/check_demands.h"
 #include "simulate/region_builder.h"
 #include "simulate/target_operator.h"
 

@@ -1,6 +1,6 @@
 #include "simulate/dynamic_product.h"
 
-#include "graph/product.h"
+#include "graph/operators/product.h"
 
 namespace tare {
 namespace {
@@ -31,16 +31,11 @@ std::optional<int> dynamic_weight_axis(const Graph& graph, const Node& node) {
       !is_row(graph, node)) {
     return std::nullopt;
   }
-  if (node.op == "Conv") {
-    return 0;
-  }
-  if (node.op == "Gemm" && is_plain(node.attributes)) {
-    return node.attributes.integer("transB", 0) != 0 ? 0 : 1;
-  }
-  if (node.op == "MatMul" && graph.type(node.inputs[0]).shape.size() >= 2) {
-    return static_cast<int>(weights->shape().size()) - 1;
-  }
-  return std::nullopt;
+  const bool runs = node.op == "Conv" || (node.op == "Gemm" && is_plain(node.attributes)) ||
+                    (node.op == "MatMul" && graph.type(node.inputs[0]).shape.size() >= 2);
+  return runs ? std::optional(
+                    static_cast<int>(weight_layout(node, weights->shape().size()).output))
+              : std::nullopt;
 }
 
 }  // namespace tare

@@ -3,7 +3,12 @@
 // unlike those of the integer graph, but parameters can be changed from run to run without
 // compiling anything, which is what makes trials of many settings cheap (calibrate/trial.h).
 // Constants are rounded once, here.
+#include "simulate/fake_quantized.h"
+
 #include "tare/simulate.h"
+
+#include "graph/arithmetic/node_arithmetic.h"
+#include "simulate/quantized_constants.h"
 
 #include <map>
 

@@ -1,10 +1,8 @@
-#include "tare/layer_rules.h"
 
-#include "tare/error.h"
 #include "tare/pattern.h"
 
-#include "graph/affine_ops.h"
-#include "graph/product.h"
+#include "graph/operators/affine_ops.h"
+#include "graph/operators/product.h"
 #include "simulate/region_builder.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 
 #include "tare/simulate.h"
 
-#include "graph/subgraph.h"
+#include "graph/ir/subgraph.h"
 
 #include <span>
 

@@ -1,8 +1,8 @@
 // Places regions on integers or floats as a minimum cut; placement.h says how.
 #include "simulate/placement.h"
 
-#include "graph/affine_ops.h"
-#include "graph/product.h"
+#include "graph/operators/affine_ops.h"
+#include "graph/operators/product.h"
 #include "simulate/region_builder.h"
 
 #include <algorithm>

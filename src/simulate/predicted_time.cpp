@@ -2,9 +2,8 @@
 // placement uses: both sides of the cut are fixed to what the table says, and what is left open
 // between them (operators that merely follow) is placed for the least time. One cut for each of
 // the two networks.
-#include "tare/predicted_time.h"
 
-#include "graph/product.h"
+#include "graph/operators/product.h"
 #include "simulate/match_regions.h"
 #include "simulate/placement.h"
 

@@ -1,6 +1,7 @@
 #include "tare/simulate.h"
 
 #include "base/check.h"
+#include "graph/arithmetic/node_arithmetic.h"
 
 namespace tare {
 

@@ -4,9 +4,10 @@
 #include "simulate/region_builder.h"
 
 #include "base/check.h"
-#include "graph/affine_ops.h"
-#include "graph/derived_names.h"
-#include "graph/product.h"
+#include "graph/arithmetic/node_arithmetic.h"
+#include "graph/ir/derived_names.h"
+#include "graph/operators/affine_ops.h"
+#include "graph/operators/product.h"
 
 namespace tare {
 ValueId point_root(const Graph& graph, ValueId value) {

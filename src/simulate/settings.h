@@ -1,7 +1,6 @@
 #pragma once
 
 #include "tare/config.h"
-#include "tare/layer_rules.h"
 #include "tare/simulate.h"
 
 #include <map>

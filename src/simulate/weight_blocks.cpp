@@ -4,6 +4,8 @@
 // than time.
 #include "simulate/weight_blocks.h"
 
+#include "graph/operators/product.h"
+
 namespace tare {
 namespace {
 
@@ -26,8 +28,7 @@ std::optional<int> weight_block_axis(const Graph& graph, const Node& node) {
       weights->shape().size() < 2) {
     return std::nullopt;
   }
-  const int rank = static_cast<int>(weights->shape().size());
-  return node.attributes.integer("transB", 0) != 0 ? rank - 1 : rank - 2;
+  return static_cast<int>(weight_layout(node, weights->shape().size()).input);
 }
 
 const QuantPattern& weight_blocks() {

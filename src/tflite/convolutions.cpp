@@ -1,6 +1,6 @@
 // Sums of products. Weights are O H W I in the file (depthwise ones 1 H W O) and O I H W in the
 // graph; the axis of their scales moves with them.
-#include "graph/permute.h"
+#include "graph/operators/permute.h"
 #include "tflite/operators.h"
 #include "tflite/window_shape.h"
 

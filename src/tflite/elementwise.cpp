@@ -1,6 +1,6 @@
 // Operators that look at one element, or at one of each operand.
-#include "graph/onnx_number.h"
-#include "graph/storage_type.h"
+#include "graph/arithmetic/onnx_number.h"
+#include "graph/arithmetic/storage_type.h"
 #include "tflite/operators.h"
 
 #include <algorithm>

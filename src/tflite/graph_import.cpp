@@ -6,8 +6,8 @@
 
 #include "tare/error.h"
 
-#include "graph/permute.h"
-#include "graph/quant_operands.h"
+#include "graph/operators/permute.h"
+#include "graph/operators/quant_operands.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "tare/graph.h"
-#include "tare/numerics.h"
 
+#include "graph/arithmetic/node_arithmetic.h"
 #include "tflite/model_file.h"
 
 #include <array>

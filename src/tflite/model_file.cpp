@@ -3,7 +3,7 @@
 #include "tare/error.h"
 
 #include "base/input_file.h"
-#include "graph/verify.h"
+#include "graph/ir/verify.h"
 
 #include <algorithm>
 #include <cstring>

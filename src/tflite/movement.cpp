@@ -1,5 +1,5 @@
 // Operators that put elements elsewhere.
-#include "graph/permute.h"
+#include "graph/operators/permute.h"
 #include "tflite/operators.h"
 
 #include <algorithm>

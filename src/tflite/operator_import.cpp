@@ -1,5 +1,7 @@
 #include "tflite/operator_import.h"
 
+#include "tare/error.h"
+
 #include <algorithm>
 #include <numeric>
 

@@ -1,7 +1,5 @@
 #pragma once
 
-#include "tare/error.h"
-
 #include "tflite/graph_import.h"
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 #include "tare/error.h"
-#include "tare/tflite.h"
+#include "tare/model_files.h"
 
 #include "tflite/import.h"
 #include "tflite/operators.h"

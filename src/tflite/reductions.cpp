@@ -1,5 +1,5 @@
 // Operators along axes.
-#include "graph/onnx_number.h"
+#include "graph/arithmetic/onnx_number.h"
 #include "tflite/operators.h"
 
 #include <algorithm>

@@ -1,5 +1,7 @@
 #include "base/output_file.h"
 
+#include "tare/process.h"
+
 #include "io/folder.h"
 
 #include <csignal>

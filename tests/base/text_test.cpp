@@ -1,4 +1,5 @@
-#include "tare/text.h"
+
+#include "tare/error.h"
 
 #include <string>
 

@@ -1,6 +1,11 @@
 // Time that each calibrator takes for one point.
-#include "tare/pipeline.h"
 
+#include "tare/arithmetic.h"
+#include "tare/calibrator.h"
+#include "tare/quantize.h"
+#include "tare/tensor.h"
+
+#include "calibrate/calibrate.h"
 #include "random_values.h"
 
 #include <benchmark/benchmark.h>

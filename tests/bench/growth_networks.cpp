@@ -3,8 +3,8 @@
 // usage: tare_growth_networks KIND NODES FOLDER    writes FOLDER/model.onnx and
 // FOLDER/samples.h5
 #include "tare/dataset.h"
-#include "tare/error.h"
-#include "tare/onnx.h"
+#include "tare/graph.h"
+#include "tare/model_files.h"
 
 #include "random_values.h"
 

@@ -1,4 +1,5 @@
 // Elements per second of what every activation goes through during calibration.
+#include "tare/execute.h"
 #include "tare/statistics.h"
 
 #include "random_values.h"

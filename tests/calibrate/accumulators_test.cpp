@@ -1,6 +1,6 @@
-#include "calibrate/accumulators.h"
+#include "calibrate/rounding/accumulators.h"
 
-#include "tare/pipeline.h"
+#include "tare/quantize.h"
 
 #include <random>
 

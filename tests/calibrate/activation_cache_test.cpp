@@ -1,4 +1,4 @@
-#include "calibrate/activation_cache.h"
+#include "calibrate/sequential/activation_cache.h"
 
 #include "tare/error.h"
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tare/execute.h"
 #include "tare/statistics.h"
 
 #include <algorithm>

@@ -1,7 +1,6 @@
-#include "calibrate/audit.h"
+#include "calibrate/audit/audit.h"
 
-#include "tare/histogram.h"
-#include "tare/pipeline.h"
+#include "tare/execute.h"
 
 #include "calibrate/calibrator_support.h"
 #include "calibrate/samples_in_memory.h"

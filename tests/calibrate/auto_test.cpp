@@ -1,7 +1,16 @@
-#include "tare/pipeline.h"
 
+#include "tare/calibrator.h"
+#include "tare/config.h"
+#include "tare/execute.h"
+#include "tare/quant_table.h"
+#include "tare/quantize.h"
+#include "tare/simulate.h"
+#include "tare/statistics.h"
+
+#include "calibrate/calibrate.h"
 #include "calibrate/samples_in_memory.h"
 #include "execute/random_graph.h"
+#include "simulate/fake_quantized.h"
 
 #include <cmath>
 #include <numeric>

@@ -1,6 +1,9 @@
 #pragma once
 
-#include "tare/pipeline.h"
+#include "tare/arithmetic.h"
+#include "tare/calibrator.h"
+#include "tare/quantize.h"
+#include "tare/tensor.h"
 
 #include <algorithm>
 #include <cmath>

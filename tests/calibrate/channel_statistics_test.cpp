@@ -1,3 +1,4 @@
+#include "tare/execute.h"
 #include "tare/statistics.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "calibrate/denormals.h"
+#include "calibrate/statistics/denormals.h"
 
 #include "execute/support.h"
 

@@ -1,4 +1,3 @@
-#include "tare/histogram.h"
 
 #include "calibrate/calibrator_support.h"
 

@@ -1,4 +1,4 @@
-#include "calibrate/gptq.h"
+#include "calibrate/rounding/gptq.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,11 @@
-#include "tare/input_audit.h"
 
-#include "tare/pipeline.h"
+
+#include "calibrate/audit/input_audit.h"
+
+#include "tare/graph.h"
+#include "tare/quant_table.h"
+#include "tare/quantize.h"
+#include "tare/statistics.h"
 
 #include "calibrate/samples_in_memory.h"
 #include "models.h"

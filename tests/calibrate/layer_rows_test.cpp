@@ -1,4 +1,4 @@
-#include "calibrate/layer_rows.h"
+#include "calibrate/rounding/layer_rows.h"
 
 #include "execute/random_graph.h"
 

@@ -1,4 +1,3 @@
-#include "tare/range_search.h"
 
 #include "calibrate/calibrator_support.h"
 

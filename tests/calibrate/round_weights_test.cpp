@@ -1,6 +1,6 @@
-#include "calibrate/round_weights.h"
+#include "calibrate/rounding/round_weights.h"
 
-#include "tare/pipeline.h"
+#include "tare/quantize.h"
 
 #include "execute/random_graph.h"
 

@@ -1,4 +1,4 @@
-#include "calibrate/sample_digests.h"
+#include "calibrate/statistics/sample_digests.h"
 
 #include "calibrate/samples_in_memory.h"
 

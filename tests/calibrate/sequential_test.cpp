@@ -1,10 +1,13 @@
-#include "tare/pipeline.h"
 
-#include "calibrate/accumulators.h"
-#include "calibrate/choose.h"
-#include "calibrate/layer_rows.h"
-#include "calibrate/round_weights.h"
+#include "tare/quantize.h"
+#include "tare/statistics.h"
+
+#include "calibrate/calibrate.h"
+#include "calibrate/rounding/accumulators.h"
+#include "calibrate/rounding/layer_rows.h"
+#include "calibrate/rounding/round_weights.h"
 #include "calibrate/samples_in_memory.h"
+#include "calibrate/selection/choose.h"
 #include "execute/random_graph.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "calibrate/weights.h"
+#include "calibrate/rounding/weights.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "cli/inputs.h"
 
-#include "tare/onnx.h"
+#include "tare/model_files.h"
 
 #include "cli/program.h"
 #include "io/hdf5_builder.h"

@@ -1,4 +1,5 @@
-#include "tare/onnx.h"
+
+#include "tare/model_files.h"
 
 #include "cli/in_program_folder.h"
 #include "io/hdf5_builder.h"

@@ -1,9 +1,10 @@
 // What `tare quantize` says of what it made.
-#include "tare/onnx.h"
-#include "tare/pipeline.h"
+
+#include "tare/model_files.h"
 
 #include "cli/inputs.h"
 #include "cli/program.h"
+#include "equalize/equalize.h"
 #include "io/hdf5_builder.h"
 #include "models.h"
 

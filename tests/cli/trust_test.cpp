@@ -1,6 +1,10 @@
 // docs/security.md: what files from others can make the program and its reports do.
-#include "tare/pipeline.h"
-#include "tare/search_checkpoint.h"
+
+#include "tare/config.h"
+#include "tare/dataset.h"
+#include "tare/model_files.h"
+#include "tare/quantize.h"
+#include "tare/search.h"
 
 #include "cli/in_program_folder.h"
 

@@ -1,5 +1,7 @@
-#include "tare/equalize.h"
 #include "tare/error.h"
+#include "tare/quant_table.h"
+
+#include "equalize/equalize.h"
 
 #include <limits>
 

@@ -1,7 +1,10 @@
 #pragma once
 
-#include "tare/pipeline.h"
-#include "tare/report_file.h"
+#include "tare/config.h"
+#include "tare/dataset.h"
+#include "tare/graph.h"
+#include "tare/quantize.h"
+#include "tare/report.h"
 
 #include "models.h"
 

@@ -1,5 +1,5 @@
-#include "tare/compare.h"
-#include "tare/pipeline.h"
+
+#include "tare/execute.h"
 
 #include "equalize/unlike_channels.h"
 

@@ -1,7 +1,5 @@
 #include "tare/metric.h"
 
-#include "tare/report_condition.h"
-
 #include "compare/compared.h"
 #include "compare/metric_sums.h"
 

@@ -2,7 +2,7 @@
 
 #include "tare/error.h"
 #include "tare/execute.h"
-#include "tare/onnx.h"
+#include "tare/model_files.h"
 
 #include "onnx/tensor_proto.h"
 

@@ -1,10 +1,14 @@
 // docs/reference says what the program's own lists say.
+#include "tare/calibrator.h"
 #include "tare/config.h"
 #include "tare/execute.h"
-#include "tare/pipeline.h"
+#include "tare/metric.h"
+#include "tare/pattern.h"
+#include "tare/quantize.h"
+#include "tare/simulate.h"
 
 #include "docs/reference_page.h"
-#include "graph/affine_ops.h"
+#include "graph/operators/affine_ops.h"
 
 #include <algorithm>
 #include <sstream>

@@ -1,3 +1,5 @@
+#include "tare/execute.h"
+
 #include "equalize/unlike_channels.h"
 
 #include <algorithm>

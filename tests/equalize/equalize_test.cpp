@@ -1,4 +1,5 @@
-#include "tare/equalize.h"
+
+#include "equalize/equalize.h"
 
 #include "tare/execute.h"
 

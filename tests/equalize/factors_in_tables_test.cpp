@@ -1,4 +1,3 @@
-#include "tare/table_file.h"
 
 #include "equalize/random_factors.h"
 #include "equalize/random_layers.h"

@@ -1,8 +1,12 @@
 #include "models.h"
 
+#include "tare/dataset.h"
 #include "tare/error.h"
-#include "tare/pipeline.h"
+#include "tare/execute.h"
+#include "tare/pattern.h"
+#include "tare/quantize.h"
 
+#include "equalize/equalize.h"
 #include "equalize/random_factors.h"
 
 #include <algorithm>

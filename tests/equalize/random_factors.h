@@ -1,9 +1,9 @@
 #pragma once
 
-#include "tare/equalize.h"
+#include "tare/quant_table.h"
 
 #include "execute/support.h"
-#include "graph/product.h"
+#include "graph/operators/product.h"
 
 #include <cmath>
 

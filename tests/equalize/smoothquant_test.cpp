@@ -1,4 +1,5 @@
-#include "tare/error.h"
+
+#include "tare/execute.h"
 
 #include "equalize/smoothquant_factors.h"
 #include "equalize/smoothquant_sites.h"

@@ -1,8 +1,12 @@
 #pragma once
 
-#include "tare/pipeline.h"
+#include "tare/config.h"
+#include "tare/quant_table.h"
+#include "tare/quantize.h"
+#include "tare/statistics.h"
 
 #include "calibrate/samples_in_memory.h"
+#include "equalize/equalize.h"
 #include "execute/support.h"
 
 #include <optional>

@@ -1,7 +1,8 @@
-#include "tare/equalize.h"
 #include "tare/error.h"
 #include "tare/execute.h"
+#include "tare/quant_table.h"
 
+#include "equalize/equalize.h"
 #include "execute/support.h"
 
 #include <functional>

@@ -1,6 +1,7 @@
-#include "tare/accumulator.h"
 
 #include "tare/error.h"
+#include "tare/execute.h"
+#include "tare/integer_graph.h"
 
 #include "execute/random_product.h"
 

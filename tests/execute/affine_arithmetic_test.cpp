@@ -1,5 +1,6 @@
 #include "tare/execute.h"
-#include "tare/numerics.h"
+
+#include "graph/arithmetic/node_arithmetic.h"
 
 #include <algorithm>
 #include <cmath>

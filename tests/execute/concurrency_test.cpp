@@ -1,3 +1,5 @@
+#include "tare/execute.h"
+
 #include "base/parallel.h"
 #include "execute/random_graph.h"
 

@@ -1,4 +1,5 @@
 #include "tare/error.h"
+#include "tare/execute.h"
 
 #include "execute/support.h"
 

@@ -1,3 +1,5 @@
+#include "tare/execute.h"
+
 #include "execute/node_run.h"
 #include "execute/random_convolution.h"
 

@@ -1,9 +1,9 @@
 #include "tare/error.h"
 #include "tare/execute.h"
-#include "tare/memory.h"
+#include "tare/process.h"
 
+#include "execute/run/workers.h"
 #include "execute/support.h"
-#include "execute/workers.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

@@ -1,4 +1,4 @@
-#include "execute/memory_plan.h"
+#include "execute/compile/memory_plan.h"
 
 #include "execute/support.h"
 

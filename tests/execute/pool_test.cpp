@@ -1,3 +1,5 @@
+#include "tare/execute.h"
+
 #include "execute/support.h"
 
 #include <algorithm>

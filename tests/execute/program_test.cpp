@@ -1,4 +1,4 @@
-#include "execute/program.h"
+#include "execute/compile/program.h"
 
 #include "execute/random_graph.h"
 

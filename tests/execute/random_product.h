@@ -1,9 +1,8 @@
 #pragma once
 
-#include "tare/accumulator.h"
-
 #include "execute/random_convolution.h"
-#include "graph/product.h"
+#include "graph/arithmetic/node_arithmetic.h"
+#include "graph/operators/product.h"
 
 #include <optional>
 #include <string>

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "tare/execute.h"
 #include "tare/graph.h"
 
 #include <cmath>

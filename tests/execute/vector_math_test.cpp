@@ -1,4 +1,4 @@
-#include "execute/vector_math.h"
+#include "execute/elements/vector_math.h"
 
 #include "execute/node_run.h"
 

@@ -1,6 +1,8 @@
+#include "tare/integer_graph.h"
 #include "tare/lint.h"
-#include "tare/onnx.h"
-#include "tare/pipeline.h"
+#include "tare/model_files.h"
+#include "tare/quantize.h"
+#include "tare/report.h"
 
 #include "calibrate/samples_in_memory.h"
 #include "io/folder.h"

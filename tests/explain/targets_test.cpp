@@ -1,5 +1,7 @@
+#include "tare/dataset.h"
+#include "tare/integer_graph.h"
 #include "tare/lint.h"
-#include "tare/pipeline.h"
+#include "tare/quantize.h"
 
 #include "models.h"
 

@@ -1,8 +1,10 @@
 // Configurations, in files and on the command line.
 #include "tare/config.h"
 
-#include "tare/pipeline.h"
+#include "tare/quantize.h"
+#include "tare/simulate.h"
 
+#include "equalize/equalize.h"
 #include "fuzz/models.h"
 #include "fuzz/scratch.h"
 #include "fuzz/target.h"

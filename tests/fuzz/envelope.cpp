@@ -1,7 +1,8 @@
 #include "fuzz/envelope.h"
 
-#include "tare/accumulator.h"
 #include "tare/execute.h"
+
+#include "graph/arithmetic/node_arithmetic.h"
 
 #include <algorithm>
 #include <cmath>

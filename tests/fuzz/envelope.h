@@ -2,7 +2,6 @@
 
 #include "tare/graph.h"
 #include "tare/quant_table.h"
-#include "tare/requantize.h"
 
 #include <map>
 #include <span>

@@ -1,7 +1,9 @@
 // Bounds that hold would be worth nothing if they held for anything.
 #include "fuzz/envelope.h"
 
-#include "tare/pipeline.h"
+#include "tare/config.h"
+#include "tare/execute.h"
+#include "tare/quantize.h"
 
 #include "fuzz/models.h"
 

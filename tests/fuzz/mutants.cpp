@@ -1,8 +1,12 @@
 // Networks with structure, changed so that they are networks still: each is quantized on
 // samples of its own and compared with what it was, or refused. A folder of other models to
 // begin with may be named by TARE_FUZZ_MODELS.
-#include "tare/memory.h"
-#include "tare/pipeline.h"
+
+#include "tare/config.h"
+#include "tare/integer_graph.h"
+#include "tare/model_files.h"
+#include "tare/process.h"
+#include "tare/quantize.h"
 
 #include "calibrate/samples_in_memory.h"
 #include "execute/support.h"

@@ -1,7 +1,8 @@
 // ONNX models.
-#include "tare/onnx.h"
 
-#include "tare/pipeline.h"
+#include "tare/integer_graph.h"
+#include "tare/model_files.h"
+#include "tare/quantize.h"
 
 #include "fuzz/change_proto.h"
 #include "fuzz/models.h"

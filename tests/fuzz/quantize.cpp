@@ -1,5 +1,11 @@
 // Any small network, any samples, any configuration: what is quantized is what was to be.
-#include "tare/pipeline.h"
+
+#include "tare/quantize.h"
+
+#include "tare/config.h"
+#include "tare/execute.h"
+#include "tare/integer_graph.h"
+#include "tare/model_files.h"
 
 #include "calibrate/samples_in_memory.h"
 #include "fuzz/envelope.h"

@@ -1,7 +1,9 @@
 // Files of statistics, and what is made of them.
 #include "tare/statistics.h"
 
-#include "tare/pipeline.h"
+#include "tare/execute.h"
+#include "tare/quantize.h"
+#include "tare/simulate.h"
 
 #include "fuzz/models.h"
 #include "fuzz/scratch.h"

@@ -1,6 +1,8 @@
 // Tables, and what is made of them.
-#include "tare/pipeline.h"
-#include "tare/table_file.h"
+
+#include "tare/config.h"
+#include "tare/quant_table.h"
+#include "tare/quantize.h"
 
 #include "fuzz/models.h"
 #include "fuzz/scratch.h"

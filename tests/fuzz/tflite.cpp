@@ -1,6 +1,6 @@
 // Models of TensorFlow Lite.
-#include "tare/execute.h"
-#include "tare/pipeline.h"
+
+#include "tare/quantize.h"
 
 #include "fuzz/models.h"
 #include "fuzz/target.h"

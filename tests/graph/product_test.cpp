@@ -1,5 +1,9 @@
-#include "tare/accumulator.h"
+#include "graph/operators/product.h"
+
+#include "tare/arithmetic.h"
 #include "tare/error.h"
+#include "tare/graph.h"
+#include "tare/integer_graph.h"
 
 #include <gtest/gtest.h>
 
@@ -15,6 +19,26 @@ SumRange sums_of(const std::string& x, const std::string& w, const std::string& 
                    product + " q(1, 0)\n}"))
       .at(0)
       .range;
+}
+
+TEST(WeightLayout, IsTheOneInWhichOnnxDefinesTheWeightsOfEachOperator) {
+  struct Case {
+    Node node;
+    Shape weights;  // of 5 channels in and 7 out
+  };
+  const std::vector<Case> cases{
+      {{.op = "Conv"}, {7, 5, 3, 2}},
+      {{.op = "ConvTranspose"}, {5, 7, 3, 2}},
+      {{.op = "Gemm"}, {5, 7}},
+      {{.op = "Gemm", .attributes = {{"transB", std::int64_t{1}}}}, {7, 5}},
+      {{.op = "MatMul"}, {5, 7}},
+      {{.op = "MatMul"}, {3, 2, 5, 7}},
+  };
+  for (const auto& [node, weights] : cases) {
+    const WeightLayout layout = weight_layout(node, weights.size());
+    EXPECT_EQ(weights.at(layout.input), 5) << node.op << to_string(weights);
+    EXPECT_EQ(weights.at(layout.output), 7) << node.op << to_string(weights);
+  }
 }
 
 TEST(WorstCaseAccumulators, WithoutWeightsAreTheBiases) {

@@ -1,4 +1,6 @@
-#include "tare/quant_params.h"
+
+#include "tare/arithmetic.h"
+#include "tare/tensor.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,9 @@
-#include "tare/requantize.h"
 
+#include "tare/arithmetic.h"
 #include "tare/error.h"
+#include "tare/graph.h"
+
+#include "graph/arithmetic/node_arithmetic.h"
 
 #include <cmath>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "graph/scores.h"
+#include "graph/operators/scores.h"
 
 #include <gtest/gtest.h>
 

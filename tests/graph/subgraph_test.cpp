@@ -1,4 +1,4 @@
-#include "graph/subgraph.h"
+#include "graph/ir/subgraph.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 
 #include "tare/error.h"
 
-#include "graph/half.h"
+#include "graph/arithmetic/half.h"
 
 #include <bit>
 #include <cmath>

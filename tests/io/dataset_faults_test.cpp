@@ -1,6 +1,6 @@
 #include "tare/dataset.h"
 
-#include "graph/usable_labels.h"
+#include "graph/operators/usable_labels.h"
 #include "io/folder.h"
 #include "io/hdf5_builder.h"
 

@@ -1,6 +1,6 @@
 #include "io/yaml_document.h"
 
-#include "tare/text.h"
+#include "tare/error.h"
 
 #include <random>
 

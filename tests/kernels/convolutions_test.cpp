@@ -1,6 +1,5 @@
-#include "tare/accumulator.h"
 
-#include "graph/product.h"
+#include "graph/operators/product.h"
 #include "kernels/endings.h"
 #include "kernels/layer.h"
 

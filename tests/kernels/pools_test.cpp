@@ -1,5 +1,5 @@
-#include "tare/numerics.h"
 
+#include "graph/arithmetic/node_arithmetic.h"
 #include "kernels/layer.h"
 #include "kernels/trial.h"
 

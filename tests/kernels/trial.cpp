@@ -1,5 +1,7 @@
 #include "kernels/trial.h"
 
+#include "tare/execute.h"
+
 #include "execute/libraries.h"
 #include "execute/node_run.h"
 

@@ -1,5 +1,5 @@
 // Every row of the allow-list: operator(dequantize(q)) against dequantize(operator on q).
-#include "graph/affine_ops.h"
+#include "graph/operators/affine_ops.h"
 
 #include "tare/execute.h"
 #include "tare/graph.h"

@@ -1,8 +1,9 @@
-#include "lower/channels_last.h"
+#include "lower/forms/channels_last.h"
 
 #include "tare/execute.h"
-#include "tare/lower.h"
 
+#include "lower/forms/engine_wishes.h"
+#include "lower/lower.h"
 #include "lower/same_structure.h"
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 #include "tare/execute.h"
-#include "tare/lower.h"
 
-#include "graph/affine_ops.h"
+#include "graph/operators/affine_ops.h"
 #include "lower/any_graph.h"
 #include "lower/conversions.h"
+#include "lower/lower.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,9 @@
 // Files that the forms are made from may hold anything; what they compute stays the same.
 #include "tare/execute.h"
-#include "tare/lower.h"
+#include "tare/integer_graph.h"
+
+#include "lower/forms/engine_wishes.h"
+#include "lower/lower.h"
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,10 @@
 // lower() makes of it.
 #include "lower/fake_quantized.h"
 
+#include "tare/config.h"
 #include "tare/execute.h"
-#include "tare/lower.h"
+
+#include "lower/lower.h"
 
 #include <functional>
 #include <map>

@@ -1,9 +1,10 @@
 // Integer graphs of another origin as a target is to run them.
+#include "tare/config.h"
 #include "tare/execute.h"
-#include "tare/lower.h"
-#include "tare/pipeline.h"
+#include "tare/integer_graph.h"
 
 #include "lower/any_graph.h"
+#include "lower/lower.h"
 
 #include <set>
 

@@ -1,6 +1,6 @@
-#include "tare/execute.h"
-#include "tare/lower.h"
 
+#include "lower/forms/forms.h"
+#include "lower/lower.h"
 #include "lower/same_structure.h"
 
 #include <gtest/gtest.h>

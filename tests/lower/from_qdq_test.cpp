@@ -1,5 +1,6 @@
 #include "tare/execute.h"
-#include "tare/lower.h"
+
+#include "lower/lower.h"
 
 #include <algorithm>
 

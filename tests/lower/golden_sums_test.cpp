@@ -1,9 +1,9 @@
 // Cases and results of TVM's tests of quantized convolutions and batched products
 // (test_op_qnn_conv2d.py, _conv2_transpose.py, _batch_matmul.py): what accumulators hold.
 #include "tare/execute.h"
-#include "tare/lower.h"
 
 #include "lower/fake_quantized.h"
+#include "lower/lower.h"
 
 #include <array>
 #include <numeric>

@@ -2,7 +2,8 @@
 // _subtract.py, _mul.py, _unary_elementwise.py), and cases of those of its conversion of fake
 // quantization, in the integer graph.
 #include "tare/execute.h"
-#include "tare/lower.h"
+
+#include "lower/lower.h"
 
 #include <algorithm>
 #include <array>

@@ -1,9 +1,12 @@
 // Averages of integers whose halves go away from one of them, and how files say it.
+#include "tare/config.h"
 #include "tare/execute.h"
-#include "tare/lower.h"
-#include "tare/numerics.h"
-#include "tare/pipeline.h"
+#include "tare/integer_graph.h"
+#include "tare/quantize.h"
 
+#include "graph/arithmetic/node_arithmetic.h"
+#include "lower/forms/forms.h"
+#include "lower/lower.h"
 #include "lower/same_structure.h"
 
 #include <gtest/gtest.h>

@@ -1,10 +1,16 @@
-#include "tare/lower.h"
 
-#include "tare/accumulator.h"
+#include "lower/lower.h"
+
+#include "tare/config.h"
 #include "tare/error.h"
-#include "tare/pipeline.h"
+#include "tare/execute.h"
+#include "tare/graph.h"
+#include "tare/quant_table.h"
+#include "tare/quantize.h"
+#include "tare/simulate.h"
 
 #include "calibrate/samples_in_memory.h"
+#include "lower/forms/forms.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,10 +1,15 @@
 // Accumulators of stated width in whole networks: what calibration sees, what runs, what is
 // exported.
-#include "tare/lower.h"
-#include "tare/pipeline.h"
+
+#include "tare/config.h"
+#include "tare/execute.h"
+#include "tare/integer_graph.h"
+#include "tare/quantize.h"
 
 #include "calibrate/samples_in_memory.h"
 #include "execute/support.h"
+#include "graph/arithmetic/node_arithmetic.h"
+#include "lower/forms/forms.h"
 
 #include <algorithm>
 #include <cmath>

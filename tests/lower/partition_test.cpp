@@ -1,10 +1,14 @@
-#include "tare/partition.h"
 
-#include "tare/lower.h"
-#include "tare/pipeline.h"
+
+#include "tare/config.h"
+#include "tare/dataset.h"
+#include "tare/integer_graph.h"
+#include "tare/pattern.h"
+#include "tare/quantize.h"
 
 #include "execute/random_graph.h"
 #include "lower/any_graph.h"
+#include "lower/lower.h"
 #include "models.h"
 
 #include <algorithm>

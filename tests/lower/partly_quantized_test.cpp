@@ -1,9 +1,9 @@
 // The cases of TVM's fake-quantization tests in which only a part can become integer, as in
 // graphs of quantization-aware training: what stands between conversions does, the rest stays.
 #include "tare/execute.h"
-#include "tare/lower.h"
 
 #include "lower/fake_quantized.h"
+#include "lower/lower.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,9 @@
-#include "tare/lower.h"
 
+#include "tare/config.h"
+#include "tare/integer_graph.h"
+
+#include "lower/forms/engine_wishes.h"
+#include "lower/lower.h"
 #include "lower/same_structure.h"
 
 #include <gtest/gtest.h>

@@ -1,9 +1,9 @@
 #include "tare/error.h"
 #include "tare/execute.h"
-#include "tare/lower.h"
-#include "tare/numerics.h"
+#include "tare/integer_graph.h"
 
 #include "lower/fake_quantized.h"
+#include "lower/lower.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,6 @@
 #include "tare/error.h"
-#include "tare/pipeline.h"
 
-#include "graph/half.h"
+#include "graph/arithmetic/half.h"
 #include "onnx/model_builder.h"
 #include "onnx/tensor_proto.h"
 

@@ -1,4 +1,3 @@
-#include "tare/error.h"
 
 #include "onnx/integer_evaluator.h"
 #include "onnx/model_builder.h"

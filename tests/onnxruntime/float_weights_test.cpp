@@ -1,10 +1,12 @@
 // Layers that stay in float between integer ones keep their weights in ONNX Runtime.
+#include "tare/config.h"
 #include "tare/execute.h"
-#include "tare/lower.h"
-#include "tare/onnx.h"
+#include "tare/integer_graph.h"
+#include "tare/model_files.h"
 
 #include "calibrate/samples_in_memory.h"
 #include "execute/support.h"
+#include "lower/lower.h"
 #include "raw_samples.h"
 #include "with_onnxruntime.h"
 

@@ -1,9 +1,14 @@
 // What a real ONNX Runtime says of the float graphs we run and of the files we write.
-#include "tare/error.h"
-#include "tare/pipeline.h"
+
+#include "tare/config.h"
+#include "tare/integer_graph.h"
+#include "tare/model_files.h"
+#include "tare/quantize.h"
+#include "tare/simulate.h"
 
 #include "calibrate/samples_in_memory.h"
-#include "graph/subgraph.h"
+#include "graph/ir/subgraph.h"
+#include "lower/forms/forms.h"
 #include "lower/same_structure.h"
 #include "models.h"
 #include "raw_samples.h"

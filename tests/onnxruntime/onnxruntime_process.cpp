@@ -1,5 +1,7 @@
 #include "onnxruntime_process.h"
 
+#include "tare/tensor.h"
+
 #include <array>
 #include <cstdio>
 #include <cstdlib>

@@ -1,7 +1,5 @@
 #pragma once
 
-#include "tare/tensor.h"
-
 #include <filesystem>
 #include <map>
 #include <optional>

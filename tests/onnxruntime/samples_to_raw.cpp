@@ -1,6 +1,7 @@
 // samples_to_raw MODEL.onnx SAMPLES.h5 FOLDER : the samples as ONNX Runtime's side of a
 // benchmark reads them (onnxruntime.mjs), so that both sides start from files.
-#include "tare/pipeline.h"
+
+#include "tare/quantize.h"
 
 #include "raw_samples.h"
 

@@ -1,6 +1,9 @@
 // What a real ONNX Runtime makes of imported TensorFlow Lite models, against TensorFlow Lite.
-#include "tare/pipeline.h"
 
+#include "tare/model_files.h"
+#include "tare/quantize.h"
+
+#include "lower/forms/forms.h"
 #include "raw_samples.h"
 #include "tflite/golden.h"
 #include "tflite/import.h"

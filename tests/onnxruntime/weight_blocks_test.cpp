@@ -1,8 +1,9 @@
 // Products with weights in blocks, in ONNX Runtime.
+#include "tare/config.h"
 #include "tare/execute.h"
-#include "tare/lower.h"
-#include "tare/onnx.h"
-#include "tare/pipeline.h"
+#include "tare/integer_graph.h"
+#include "tare/model_files.h"
+#include "tare/quantize.h"
 
 #include "calibrate/samples_in_memory.h"
 #include "execute/support.h"

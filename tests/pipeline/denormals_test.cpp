@@ -1,5 +1,8 @@
 // Networks some of whose weights are denormal.
-#include "tare/pipeline.h"
+
+#include "tare/config.h"
+#include "tare/quant_table.h"
+#include "tare/quantize.h"
 
 #include "calibrate/samples_in_memory.h"
 #include "execute/support.h"

@@ -1,6 +1,9 @@
 #pragma once
 
-#include "tare/pipeline.h"
+#include "tare/dataset.h"
+#include "tare/graph.h"
+#include "tare/quantize.h"
+#include "tare/simulate.h"
 
 #include <filesystem>
 #include <memory>

@@ -1,6 +1,7 @@
 // Products whose operand gets its parameters while the network runs.
 #include "tare/error.h"
-#include "tare/pipeline.h"
+#include "tare/execute.h"
+#include "tare/model_files.h"
 
 #include "execute/support.h"
 #include "pipeline/digits.h"

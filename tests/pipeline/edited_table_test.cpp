@@ -1,8 +1,15 @@
-#include "tare/pipeline.h"
+
+#include "tare/config.h"
+#include "tare/quant_table.h"
+#include "tare/quantize.h"
+#include "tare/simulate.h"
+#include "tare/statistics.h"
 
 #include "base/hash.h"
 #include "execute/support.h"
 #include "io/folder.h"
+#include "lower/forms/forms.h"
+#include "lower/lower.h"
 
 #include <random>
 

@@ -1,8 +1,10 @@
 // What files say beside the model, and whose results are reported of them.
 #include "tare/error.h"
-#include "tare/onnx.h"
+#include "tare/model_files.h"
 
+#include "graph/arithmetic/node_arithmetic.h"
 #include "io/folder.h"
+#include "lower/forms/forms.h"
 #include "pipeline/digits.h"
 
 #include <algorithm>

@@ -1,9 +1,12 @@
 #include "tare/error.h"
-#include "tare/onnx.h"
-#include "tare/pipeline.h"
+#include "tare/execute.h"
+#include "tare/integer_graph.h"
+#include "tare/model_files.h"
+#include "tare/quantize.h"
 
 #include "io/folder.h"
 #include "lower/any_graph.h"
+#include "lower/lower.h"
 #include "lower/same_structure.h"
 
 #include <cmath>

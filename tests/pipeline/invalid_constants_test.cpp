@@ -1,4 +1,6 @@
-#include "tare/invalid_constants.h"
+
+#include "tare/quant_table.h"
+#include "tare/quantize.h"
 
 #include <string>
 #include <vector>

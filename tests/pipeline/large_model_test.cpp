@@ -1,7 +1,10 @@
 // Models beyond the 2 GiB of one protobuf message. The test takes a minute, 10 GB of memory and
 // 8 of disk, and so is run by hand, with TARE_LARGE_MODELS=1.
-#include "tare/onnx.h"
-#include "tare/pipeline.h"
+
+#include "tare/config.h"
+#include "tare/integer_graph.h"
+#include "tare/model_files.h"
+#include "tare/quantize.h"
 
 #include "calibrate/samples_in_memory.h"
 #include "execute/support.h"

@@ -1,5 +1,5 @@
 #include "tare/error.h"
-#include "tare/pipeline.h"
+#include "tare/search.h"
 
 #include "calibrate/samples_in_memory.h"
 #include "io/folder.h"

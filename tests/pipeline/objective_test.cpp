@@ -1,7 +1,14 @@
+#include "tare/config.h"
 #include "tare/error.h"
-#include "tare/pipeline.h"
+#include "tare/execute.h"
+#include "tare/graph.h"
+#include "tare/integer_graph.h"
+#include "tare/pattern.h"
+#include "tare/quantize.h"
+#include "tare/simulate.h"
 
 #include "calibrate/samples_in_memory.h"
+#include "lower/lower.h"
 #include "models.h"
 
 #include <algorithm>

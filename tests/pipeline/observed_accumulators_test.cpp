@@ -1,4 +1,5 @@
-#include "tare/pipeline.h"
+
+#include "tare/integer_graph.h"
 
 #include "calibrate/samples_in_memory.h"
 #include "execute/random_product.h"

@@ -1,6 +1,8 @@
 // Shapes that ONNX allows and few networks have: extents of 0, and scalars as inputs.
+#include "tare/config.h"
 #include "tare/error.h"
-#include "tare/pipeline.h"
+#include "tare/execute.h"
+#include "tare/quantize.h"
 
 #include "calibrate/samples_in_memory.h"
 #include "execute/support.h"

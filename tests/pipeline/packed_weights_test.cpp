@@ -1,6 +1,6 @@
 // Weights of 4 bits, two in each byte of a file.
-#include "tare/error.h"
 #include "tare/lint.h"
+#include "tare/model_files.h"
 
 #include "io/folder.h"
 #include "lower/same_structure.h"

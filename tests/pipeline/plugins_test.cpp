@@ -1,7 +1,4 @@
-#include "tare/plugins.h"
 
-#include "tare/report_condition.h"
-#include "tare/report_file.h"
 
 #include "io/folder.h"
 #include "pipeline/digits.h"

@@ -1,6 +1,7 @@
 #include "tare/error.h"
 
 #include "calibrate/samples_in_memory.h"
+#include "lower/lower.h"
 #include "pipeline/digits.h"
 
 #include <algorithm>

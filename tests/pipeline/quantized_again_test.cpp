@@ -1,7 +1,8 @@
 #include "tare/execute.h"
-#include "tare/onnx.h"
+#include "tare/model_files.h"
 
 #include "io/folder.h"
+#include "lower/forms/forms.h"
 #include "lower/same_structure.h"
 #include "pipeline/digits.h"
 

@@ -1,4 +1,4 @@
-#include "pipeline/rounding_text.h"
+#include "pipeline/store/rounding_text.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,5 +1,6 @@
 #include "tare/error.h"
-#include "tare/pipeline.h"
+#include "tare/graph.h"
+#include "tare/quantize.h"
 
 #include "calibrate/samples_in_memory.h"
 

@@ -1,4 +1,5 @@
-#include "tare/search_checkpoint.h"
+
+#include "tare/search.h"
 
 #include "base/hash.h"
 #include "calibrate/samples_in_memory.h"

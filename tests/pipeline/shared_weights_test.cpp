@@ -1,6 +1,9 @@
 // Networks in which several nodes read one constant or one value, and which give several
 // results.
-#include "tare/pipeline.h"
+
+#include "tare/config.h"
+#include "tare/execute.h"
+#include "tare/quantize.h"
 
 #include "calibrate/samples_in_memory.h"
 #include "execute/support.h"

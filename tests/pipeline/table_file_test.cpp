@@ -1,8 +1,12 @@
-#include "tare/table_file.h"
 
-#include "calibrate/accumulators.h"
+#include "tare/execute.h"
+#include "tare/model_files.h"
+
+#include "calibrate/rounding/accumulators.h"
 #include "execute/random_graph.h"
 #include "io/folder.h"
+#include "lower/forms/forms.h"
+#include "lower/lower.h"
 #include "pipeline/digits.h"
 
 #include <algorithm>

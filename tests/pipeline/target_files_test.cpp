@@ -1,8 +1,9 @@
+#include "tare/execute.h"
 #include "tare/lint.h"
-#include "tare/pipeline.h"
 
 #include "calibrate/samples_in_memory.h"
 #include "execute/support.h"
+#include "lower/forms/forms.h"
 #include "pipeline/digits.h"
 
 #include <cmath>

@@ -1,5 +1,5 @@
-#include "tare/pipeline.h"
 
+#include "calibrate/calibrate.h"
 #include "pipeline/digits.h"
 
 #include <gtest/gtest.h>

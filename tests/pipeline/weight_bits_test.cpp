@@ -1,4 +1,5 @@
 #include "pipeline/digits.h"
+#include "simulate/quantized_constants.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,6 +1,8 @@
 // Weights of which so many neighbours along the input channels share a scale.
 #include "tare/error.h"
+#include "tare/execute.h"
 #include "tare/lint.h"
+#include "tare/model_files.h"
 #include "tare/report.h"
 
 #include "calibrate/samples_in_memory.h"
@@ -8,6 +10,8 @@
 #include "io/folder.h"
 #include "lower/same_structure.h"
 #include "pipeline/digits.h"
+#include "search/mixed_precision.h"
+#include "simulate/quantized_constants.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,14 +1,15 @@
 // Activations of 16 bits: by layer and for a whole network, through files and back.
-#include "tare/diagnose.h"
 #include "tare/error.h"
+#include "tare/execute.h"
 #include "tare/lint.h"
-#include "tare/table_file.h"
+#include "tare/model_files.h"
 
 #include "calibrate/samples_in_memory.h"
 #include "execute/support.h"
 #include "io/folder.h"
 #include "lower/same_structure.h"
 #include "pipeline/digits.h"
+#include "report/diagnose.h"
 
 #include <algorithm>
 #include <cmath>

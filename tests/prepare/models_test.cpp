@@ -1,5 +1,5 @@
 #include "tare/execute.h"
-#include "tare/onnx.h"
+#include "tare/model_files.h"
 #include "tare/pattern.h"
 
 #include "prepare/rule_registry.h"

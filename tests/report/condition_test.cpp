@@ -1,5 +1,5 @@
 #include "tare/error.h"
-#include "tare/report_condition.h"
+#include "tare/report.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,8 @@
-#include "tare/diagnose.h"
 
-#include "tare/pipeline.h"
+
+#include "tare/config.h"
+#include "tare/quantize.h"
+#include "tare/report.h"
 
 #include "calibrate/samples_in_memory.h"
 #include "execute/support.h"

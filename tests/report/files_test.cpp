@@ -1,5 +1,5 @@
 #include "tare/error.h"
-#include "tare/report_file.h"
+#include "tare/report.h"
 
 #include "io/folder.h"
 

@@ -1,5 +1,6 @@
-#include "tare/diagnose.h"
 #include "tare/report.h"
+
+#include "report/diagnose.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // The page as text; what it does in a browser is in page_test.mjs.
 #include "report/html.h"
 
-#include "tare/text.h"
+#include "tare/error.h"
 
 #include <string>
 

@@ -1,6 +1,9 @@
 // The page of reports on real networks, in a real browser.
-#include "tare/pipeline.h"
-#include "tare/report_file.h"
+
+#include "tare/config.h"
+#include "tare/dataset.h"
+#include "tare/quantize.h"
+#include "tare/report.h"
 
 #include "models.h"
 

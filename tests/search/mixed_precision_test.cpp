@@ -1,8 +1,11 @@
-#include "tare/pipeline.h"
+#include "search/mixed_precision.h"
+
+#include "tare/quantize.h"
 #include "tare/search.h"
 
 #include "execute/support.h"
 #include "simulate/assigner.h"
+#include "simulate/assignment.h"
 
 #include <gtest/gtest.h>
 

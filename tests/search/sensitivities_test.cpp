@@ -1,4 +1,5 @@
-#include "tare/pipeline.h"
+#include "search/sensitivities.h"
+
 #include "tare/search.h"
 
 #include "calibrate/samples_in_memory.h"

@@ -1,8 +1,9 @@
-#include "tare/layer_rules.h"
 
 #include "tare/error.h"
-#include "tare/pipeline.h"
+#include "tare/quantize.h"
 #include "tare/simulate.h"
+
+#include "simulate/check_demands.h"
 
 #include <algorithm>
 #include <fstream>

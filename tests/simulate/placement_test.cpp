@@ -1,5 +1,7 @@
-#include "tare/pipeline.h"
+#include "tare/quantize.h"
 #include "tare/simulate.h"
+
+#include "simulate/assignment.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,10 @@
-#include "tare/predicted_time.h"
 
-#include "tare/pipeline.h"
+
+#include "tare/config.h"
+#include "tare/graph.h"
+#include "tare/quant_table.h"
+#include "tare/quantize.h"
+#include "tare/simulate.h"
 
 #include "models.h"
 

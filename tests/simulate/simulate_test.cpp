@@ -1,7 +1,7 @@
 #include "tare/simulate.h"
 
 #include "tare/error.h"
-#include "tare/pipeline.h"
+#include "tare/quantize.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 // error.
 #include "tare/error.h"
 #include "tare/execute.h"
-#include "tare/pipeline.h"
+#include "tare/quantize.h"
 
 #include "tflite/import.h"
 #include "tflite/row_cases.h"

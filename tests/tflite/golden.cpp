@@ -1,9 +1,10 @@
 #include "tflite/golden.h"
 
 #include "tare/execute.h"
-#include "tare/pipeline.h"
+#include "tare/integer_graph.h"
+#include "tare/quantize.h"
 
-#include "graph/permute.h"
+#include "graph/operators/permute.h"
 #include "tflite/import.h"
 #include "tflite/npz.h"
 

@@ -2,7 +2,6 @@
 
 #include "tare/config.h"
 #include "tare/graph.h"
-#include "tare/numerics.h"
 
 #include "calibrate/samples_in_memory.h"
 #include "tflite/model_file.h"

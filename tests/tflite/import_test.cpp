@@ -2,10 +2,13 @@
 
 #include "tare/error.h"
 #include "tare/execute.h"
-#include "tare/pipeline.h"
-#include "tare/tflite.h"
+#include "tare/integer_graph.h"
+#include "tare/model_files.h"
+#include "tare/quantize.h"
+#include "tare/report.h"
 
 #include "io/folder.h"
+#include "lower/lower.h"
 #include "tflite/golden.h"
 #include "tflite/tflite_builder.h"
 

@@ -1,8 +1,11 @@
 // Scales, zero points and axes of a .tflite file are in the canonical graph and in the exported
 // ONNX file, to the last bit.
-#include "tare/pipeline.h"
 
-#include "graph/permute.h"
+#include "tare/integer_graph.h"
+#include "tare/model_files.h"
+#include "tare/quantize.h"
+
+#include "graph/operators/permute.h"
 #include "io/folder.h"
 #include "lower/same_structure.h"
 #include "tflite/golden.h"

@@ -1,7 +1,10 @@
 #pragma once
 
-#include "tare/partition.h"
-#include "tare/pipeline.h"
+#include "tare/config.h"
+#include "tare/dataset.h"
+#include "tare/graph.h"
+#include "tare/integer_graph.h"
+#include "tare/quantize.h"
 
 #include <string>
 #include <vector>

@@ -1,10 +1,11 @@
 // A float network quantized here, and the same one quantized by TensorFlow Lite and imported:
 // what devices are to match looks the same.
-#include "tare/onnx.h"
-#include "tare/pipeline.h"
+
+#include "tare/model_files.h"
 
 #include "execute/support.h"
 #include "io/folder.h"
+#include "lower/forms/forms.h"
 #include "tflite/golden.h"
 #include "tflite/import.h"
 #include "tflite/tflite_builder.h"

@@ -1,9 +1,7 @@
 // One network as ONNX and as TensorFlow Lite has one form once it is quantized.
-#include "tare/execute.h"
-#include "tare/pipeline.h"
 
 #include "execute/support.h"
-#include "graph/permute.h"
+#include "graph/operators/permute.h"
 #include "models.h"
 #include "onnx/model_builder.h"
 #include "tflite/golden.h"

@@ -1,12 +1,13 @@
 // Says how many bits the sums of products of a quantized model need.
+#include "tare/dataset.h"
 #include "tare/error.h"
+#include "tare/integer_graph.h"
 #include "tare/lint.h"
-#include "tare/pipeline.h"
 
 #include "activity.h"
 #include "configuration.h"
-#include "layout.h"
-#include "progress.h"
+#include "printing/layout.h"
+#include "printing/progress.h"
 #include "text.h"
 #include "verb.h"
 

@@ -1,15 +1,18 @@
 // Collects the statistics of a model on samples, to choose parameters from later.
-#include "tare/pipeline.h"
+
+#include "tare/dataset.h"
+#include "tare/simulate.h"
+#include "tare/statistics.h"
 
 #include "activity.h"
 #include "configuration.h"
 #include "interrupt.h"
 #include "outputs.h"
-#include "progress.h"
+#include "printing/progress.h"
+#include "printing/warnings.h"
 #include "ranks.h"
 #include "text.h"
 #include "verb.h"
-#include "warnings.h"
 
 #include <filesystem>
 

@@ -1,22 +1,17 @@
 // Says layer by layer how far a quantized model is from the float one.
-#include "tare/compare.h"
 
 #include "tare/error.h"
-#include "tare/invalid_constants.h"
-#include "tare/pipeline.h"
-#include "tare/report_condition.h"
-#include "tare/report_file.h"
 
 #include "activity.h"
 #include "arithmetic.h"
 #include "configuration.h"
-#include "layout.h"
-#include "progress.h"
+#include "printing/layout.h"
+#include "printing/progress.h"
+#include "printing/report_text.h"
+#include "printing/warnings.h"
 #include "report_files.h"
-#include "report_text.h"
 #include "text.h"
 #include "verb.h"
-#include "warnings.h"
 
 #include <utility>
 

@@ -1,5 +1,5 @@
 // Prints what makes a shell complete the words of this program.
-#include "completion.h"
+#include "help/completion.h"
 
 #include "text.h"
 #include "verb.h"

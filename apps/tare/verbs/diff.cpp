@@ -1,8 +1,9 @@
 // Says what changed between two reports.
-#include "tare/report_file.h"
+
+#include "tare/report.h"
 
 #include "activity.h"
-#include "layout.h"
+#include "printing/layout.h"
 #include "text.h"
 #include "verb.h"
 

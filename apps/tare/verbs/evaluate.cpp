@@ -1,14 +1,13 @@
 // Compares what a model says of labelled samples with their labels.
-#include "tare/invalid_constants.h"
-#include "tare/pipeline.h"
+#include "tare/quantize.h"
 #include "tare/report.h"
 
 #include "activity.h"
 #include "arithmetic.h"
-#include "progress.h"
+#include "printing/progress.h"
+#include "printing/warnings.h"
 #include "text.h"
 #include "verb.h"
-#include "warnings.h"
 
 #include <algorithm>
 

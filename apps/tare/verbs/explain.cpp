@@ -1,14 +1,13 @@
 // Says of every operator what it runs as on a target, or why it stays in float.
+#include "tare/dataset.h"
 #include "tare/error.h"
-#include "tare/layer_rules.h"
 #include "tare/lint.h"
-#include "tare/pipeline.h"
 
 #include "activity.h"
 #include "configuration.h"
-#include "layout.h"
-#include "operators_text.h"
-#include "rule_listing.h"
+#include "printing/layout.h"
+#include "printing/operators_text.h"
+#include "printing/rule_listing.h"
 #include "text.h"
 #include "verb.h"
 

@@ -1,6 +1,9 @@
 // Writes a TensorFlow Lite model as ONNX.
-#include "tare/pipeline.h"
-#include "tare/tflite.h"
+
+#include "tare/config.h"
+#include "tare/graph.h"
+#include "tare/model_files.h"
+#include "tare/quantize.h"
 
 #include "activity.h"
 #include "forms.h"

@@ -1,14 +1,14 @@
 // Shows a model as the toolkit sees it after one of its stages.
-#include "tare/invalid_constants.h"
-#include "tare/layer_rules.h"
-#include "tare/pipeline.h"
+
+#include "tare/dataset.h"
+#include "tare/simulate.h"
 
 #include "activity.h"
 #include "configuration.h"
-#include "progress.h"
+#include "printing/progress.h"
+#include "printing/warnings.h"
 #include "text.h"
 #include "verb.h"
-#include "warnings.h"
 
 #include <map>
 #include <utility>

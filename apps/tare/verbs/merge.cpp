@@ -1,6 +1,6 @@
 // Adds up statistics that were collected on parts of the samples.
 #include "tare/error.h"
-#include "tare/pipeline.h"
+#include "tare/statistics.h"
 
 #include "activity.h"
 #include "outputs.h"

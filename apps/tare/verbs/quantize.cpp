@@ -1,19 +1,20 @@
 // Quantizes a model: calibrates it on samples and writes it with integer operators.
 #include "tare/error.h"
 #include "tare/lint.h"
-#include "tare/pipeline.h"
+#include "tare/model_files.h"
+#include "tare/statistics.h"
 
 #include "activity.h"
 #include "configuration.h"
 #include "evaluation_samples.h"
 #include "forms.h"
 #include "outputs.h"
-#include "progress.h"
-#include "quantize_text.h"
+#include "printing/progress.h"
+#include "printing/quantize_text.h"
+#include "printing/warnings.h"
 #include "report_files.h"
 #include "text.h"
 #include "verb.h"
-#include "warnings.h"
 
 #include <algorithm>
 #include <chrono>

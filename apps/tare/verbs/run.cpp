@@ -1,14 +1,14 @@
 // Runs a model on samples and writes what comes out.
-#include "tare/invalid_constants.h"
-#include "tare/pipeline.h"
+
+#include "tare/quantize.h"
 
 #include "activity.h"
 #include "arithmetic.h"
 #include "outputs.h"
-#include "progress.h"
+#include "printing/progress.h"
+#include "printing/warnings.h"
 #include "text.h"
 #include "verb.h"
-#include "warnings.h"
 
 #include <filesystem>
 

@@ -5,8 +5,13 @@
 //   offload FLOAT SAMPLES.h5
 //
 // Models are ONNX or TensorFlow Lite.
-#include "tare/partition.h"
-#include "tare/pipeline.h"
+
+#include "tare/arithmetic.h"
+#include "tare/config.h"
+#include "tare/dataset.h"
+#include "tare/graph.h"
+#include "tare/integer_graph.h"
+#include "tare/quantize.h"
 
 #include <cstdlib>
 #include <exception>

@@ -1,6 +1,6 @@
 // Sums of products and a constant of the same scale; sums that leave int32 keep their lowest
 // bits, as the products' own do.
-#include "execute/elementwise.h"
+#include "execute/elements/elementwise.h"
 
 namespace tare {
 namespace {

@@ -3,9 +3,10 @@
 // lie halfway between two steps and the last bit decides. ONNX Runtime's QLinearAdd and
 // QLinearMul add the zero point before they round. Products as ONNX defines them are those of
 // XNNPACK: the product of the integers times one ratio, rounded before the zero point is added.
-#include "execute/dispatch.h"
-#include "execute/nested_loops.h"
-#include "execute/rounding.h"
+#include "execute/elements/dispatch.h"
+#include "execute/elements/nested_loops.h"
+#include "execute/elements/rounding.h"
+#include "graph/arithmetic/node_arithmetic.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 // ArgMax, ArgMin and Hardmax of ONNX: one pass along the axis. Storage values serve as they
 // are, since scales are positive.
-#include "execute/dispatch.h"
+#include "execute/elements/dispatch.h"
 #include "execute/operands.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "tare/error.h"
 
-#include "execute/elementwise.h"
+#include "execute/elements/elementwise.h"
 
 #include <cmath>
 #include <limits>

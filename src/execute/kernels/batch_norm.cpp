@@ -1,7 +1,7 @@
 // BatchNormalization of ONNX in inference: factor and offset of each channel are made once a
 // run, then one multiplication and addition for each element. Most have been folded into the
 // layer before them when a graph was prepared.
-#include "execute/dispatch.h"
+#include "execute/elements/dispatch.h"
 #include "execute/operands.h"
 
 #include <cmath>

@@ -6,10 +6,11 @@
 // in 16 bits. Making it costs as many calls of the function, once; an element costs one look.
 #include "tare/execute.h"
 
+#include "execute/elements/storage_function.h"
 #include "execute/kernel.h"
-#include "execute/storage_function.h"
-#include "graph/affine_ops.h"
-#include "graph/storage_type.h"
+#include "graph/arithmetic/node_arithmetic.h"
+#include "graph/arithmetic/storage_type.h"
+#include "graph/operators/affine_ops.h"
 
 #include <algorithm>
 #include <array>

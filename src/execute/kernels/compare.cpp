@@ -1,4 +1,4 @@
-#include "execute/elementwise.h"
+#include "execute/elements/elementwise.h"
 
 TARE_KERNEL(compare) {
   using namespace tare;

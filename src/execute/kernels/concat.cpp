@@ -1,5 +1,5 @@
+#include "execute/elements/strided_copy.h"
 #include "execute/operands.h"
-#include "execute/strided_copy.h"
 
 namespace tare {
 namespace {

@@ -1,8 +1,8 @@
 // Concat of storage values with other parameters than the result's, as TensorFlow Lite's kernel
 // for uint8 brings them there: in float32, halves away from zero.
-#include "execute/dispatch.h"
+#include "execute/elements/dispatch.h"
+#include "execute/elements/rounding.h"
 #include "execute/operands.h"
-#include "execute/rounding.h"
 
 #include <algorithm>
 #include <cmath>

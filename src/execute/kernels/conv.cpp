@@ -2,9 +2,9 @@
 // bits go to conv_far.cpp.
 #include "tare/error.h"
 
-#include "execute/convolution.h"
+#include "execute/elements/window.h"
 #include "execute/operands.h"
-#include "execute/window.h"
+#include "execute/products/convolution.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // Conv whose steps, gaps or padding are beyond what oneDNN counts in: product after product.
-#include "execute/convolution_runs.h"
-#include "execute/dispatch.h"
+#include "execute/elements/dispatch.h"
 #include "execute/operands.h"
+#include "execute/products/convolution_runs.h"
 
 namespace tare {
 namespace {

@@ -1,9 +1,9 @@
 // ConvInteger of ONNX: sums in int32 that wrap where they leave it, as plain runs
 // (convolution_runs.h). Operands are brought to int32 without their zero points first.
-#include "execute/convolution_runs.h"
-#include "execute/dispatch.h"
-#include "execute/integer_operand.h"
+#include "execute/elements/dispatch.h"
 #include "execute/operands.h"
+#include "execute/products/convolution_runs.h"
+#include "execute/products/integer_operand.h"
 
 namespace tare {
 namespace {

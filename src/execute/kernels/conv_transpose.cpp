@@ -4,9 +4,9 @@
 // the memory it takes. Multiplications: input positions times weights.
 #include "tare/error.h"
 
-#include "execute/dispatch.h"
+#include "execute/elements/dispatch.h"
+#include "execute/elements/window.h"
 #include "execute/operands.h"
-#include "execute/window.h"
 
 #include <algorithm>
 #include <array>

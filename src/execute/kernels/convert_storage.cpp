@@ -1,8 +1,9 @@
 // Quantize and Dequantize of the canonical integer graph, and their simulated forms, which keep
 // storage values in float32. Parameters come from the types.
+#include "execute/elements/rounding.h"
 #include "execute/kernel.h"
-#include "execute/rounding.h"
-#include "graph/storage_type.h"
+#include "graph/arithmetic/node_arithmetic.h"
+#include "graph/arithmetic/storage_type.h"
 
 #include <algorithm>
 #include <cmath>

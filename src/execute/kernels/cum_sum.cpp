@@ -1,5 +1,5 @@
 // CumSum of ONNX, element after element along the axis.
-#include "execute/dispatch.h"
+#include "execute/elements/dispatch.h"
 #include "execute/operands.h"
 
 namespace tare {

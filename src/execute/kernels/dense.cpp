@@ -1,8 +1,8 @@
 // Gemm and MatMul with constant weights as a pointwise convolution by oneDNN.
 #include "tare/error.h"
 
-#include "execute/convolution.h"
 #include "execute/operands.h"
+#include "execute/products/convolution.h"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 // DynamicQuantizeLinear of ONNX: the range of the operand, widened to hold 0, then quantization
 // to uint8 by it. Two passes over the values.
-#include "execute/fixed_point.h"
+#include "execute/elements/fixed_point.h"
+#include "execute/elements/row_reduce.h"
 #include "execute/operands.h"
-#include "execute/row_reduce.h"
 
 #include <algorithm>
 

@@ -1,11 +1,11 @@
 // Operators of the allow-list that compute: storage operands are expressed in float32, the
 // float kernel runs, its result is quantized. Of those that merely move elements Pad goes the
 // same way, as what it puts around is a real number; on it, Relu and Clip this is exact.
-#include "execute/float_kernel.h"
-#include "execute/resample.h"
-#include "execute/rounding.h"
-#include "graph/affine_ops.h"
-#include "graph/storage_type.h"
+#include "execute/elements/float_kernel.h"
+#include "execute/elements/resample.h"
+#include "execute/elements/rounding.h"
+#include "graph/arithmetic/storage_type.h"
+#include "graph/operators/affine_ops.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,7 +1,7 @@
 // Rounds real values to those that storage values express, with parameters that are operands:
 // scale, zero point and the two ends of the storage range. Scale 0 passes values through.
-#include "execute/elementwise.h"
-#include "execute/rounding.h"
+#include "execute/elements/elementwise.h"
+#include "execute/elements/rounding.h"
 
 namespace tare {
 namespace {

@@ -1,10 +1,11 @@
 // Add, Sub and Mul of storage values in integers, as engines other than ONNX Runtime round
 // them.
-#include "execute/dispatch.h"
-#include "execute/nested_loops.h"
-#include "execute/rounding.h"
-#include "graph/rescale.h"
-#include "graph/storage_type.h"
+#include "execute/elements/dispatch.h"
+#include "execute/elements/nested_loops.h"
+#include "execute/elements/rounding.h"
+#include "graph/arithmetic/node_arithmetic.h"
+#include "graph/arithmetic/rescale.h"
+#include "graph/arithmetic/storage_type.h"
 
 #include <algorithm>
 #include <cmath>

@@ -3,9 +3,10 @@
 // The reference kernel works in fixed point, as gemmlowp's functions do: differences from the
 // largest in Q5.26, exponentials in Q0.31, two for each element. The optimized ones read
 // exponentials of all 256 differences from a table in float32.
-#include "execute/dispatch.h"
-#include "execute/fixed_point_math.h"
+#include "execute/elements/dispatch.h"
+#include "execute/elements/fixed_point_math.h"
 #include "execute/operands.h"
+#include "graph/arithmetic/node_arithmetic.h"
 
 #include <algorithm>
 #include <array>

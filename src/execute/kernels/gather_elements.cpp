@@ -1,8 +1,8 @@
 #include "tare/error.h"
 
-#include "execute/combine.h"
-#include "execute/dispatch.h"
-#include "execute/nested_loops.h"
+#include "execute/elements/combine.h"
+#include "execute/elements/dispatch.h"
+#include "execute/elements/nested_loops.h"
 #include "execute/operands.h"
 
 #include <cstring>

@@ -1,7 +1,7 @@
 #include "tare/error.h"
 
-#include "execute/combine.h"
-#include "execute/dispatch.h"
+#include "execute/elements/combine.h"
+#include "execute/elements/dispatch.h"
 #include "execute/operands.h"
 
 #include <cstring>

@@ -2,7 +2,7 @@
 // Eigen.
 #include "tare/error.h"
 
-#include "execute/dispatch.h"
+#include "execute/elements/dispatch.h"
 #include "execute/operands.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 // Statistical Machine Translation", 2014). The reset gate comes before the product with the
 // state as in the paper, or behind it (linear_before_reset), where one product serves all
 // gates.
-#include "execute/recurrent.h"
+#include "execute/products/recurrent.h"
 
 namespace tare {
 namespace {

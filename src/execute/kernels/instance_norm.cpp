@@ -1,6 +1,6 @@
 // InstanceNormalization of ONNX. Three passes over the values: means, then variances around
 // them, which are accurate even where the mean is far from 0, then the result.
-#include "execute/dispatch.h"
+#include "execute/elements/dispatch.h"
 #include "execute/operands.h"
 
 #include <algorithm>

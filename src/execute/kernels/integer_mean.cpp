@@ -2,10 +2,11 @@
 //
 // Kernels divide at different places, and each rounding here is at the place where the kernel
 // that TensorFlow Lite would run has it. Sums are in int64 and exact.
-#include "execute/dispatch.h"
-#include "execute/reduction.h"
-#include "execute/rounding.h"
-#include "graph/rescale.h"
+#include "execute/elements/dispatch.h"
+#include "execute/elements/reduction.h"
+#include "execute/elements/rounding.h"
+#include "graph/arithmetic/node_arithmetic.h"
+#include "graph/arithmetic/rescale.h"
 
 #include <algorithm>
 #include <bit>

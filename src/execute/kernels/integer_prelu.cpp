@@ -1,7 +1,7 @@
 // PRelu of storage values with storage values for slopes, as TensorFlow Lite computes it.
-#include "execute/dispatch.h"
-#include "execute/nested_loops.h"
-#include "graph/rescale.h"
+#include "execute/elements/dispatch.h"
+#include "execute/elements/nested_loops.h"
+#include "graph/arithmetic/rescale.h"
 
 #include <algorithm>
 

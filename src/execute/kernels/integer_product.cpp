@@ -12,12 +12,12 @@
 // product for each pair of digits, and copies of input, computed weights and result in float32.
 // Bounds are those of the weights that are there, so factors of 8 bits are split only where the
 // magnitudes of the weights of some result add up to more than some 65,000.
-#include "tare/accumulator.h"
 
-#include "execute/digits.h"
-#include "execute/float_kernel.h"
-#include "graph/product.h"
-#include "graph/storage_type.h"
+#include "execute/elements/float_kernel.h"
+#include "execute/products/digits.h"
+#include "graph/arithmetic/node_arithmetic.h"
+#include "graph/arithmetic/storage_type.h"
+#include "graph/operators/product.h"
 
 #include <algorithm>
 #include <array>

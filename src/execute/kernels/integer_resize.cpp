@@ -1,7 +1,8 @@
 // Resize of storage values by weighing four neighbours, as TensorFlow Lite's reference kernels
 // do it: int8 in integers of 10 bits, uint8 in float32.
-#include "execute/dispatch.h"
+#include "execute/elements/dispatch.h"
 #include "execute/operands.h"
+#include "graph/arithmetic/node_arithmetic.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // LayerNormalization of ONNX (Ba, Kiros and Hinton, "Layer Normalization", 2016). The variance
 // is taken around the mean, in another pass over the row, as the difference of two large sums
 // would lose what is small.
-#include "execute/dispatch.h"
+#include "execute/elements/dispatch.h"
 #include "execute/operands.h"
 
 #include <algorithm>

@@ -1,8 +1,9 @@
 // LpNormalization: divides by the norm along an axis. Storage values, as TensorFlow Lite
 // computes them, by an inverse square root in fixed point.
-#include "execute/dispatch.h"
-#include "execute/fixed_point_math.h"
+#include "execute/elements/dispatch.h"
+#include "execute/elements/fixed_point_math.h"
 #include "execute/operands.h"
+#include "graph/arithmetic/node_arithmetic.h"
 
 #include <algorithm>
 #include <cmath>

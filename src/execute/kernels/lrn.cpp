@@ -2,7 +2,7 @@
 // last, where these lie side by side. Elements times `size` additions and one power each.
 #include "tare/error.h"
 
-#include "execute/dispatch.h"
+#include "execute/elements/dispatch.h"
 #include "execute/operands.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // LSTM of ONNX (Hochreiter and Schmidhuber, "Long Short-Term Memory", 1997; forget gates and
 // peepholes are of later work).
-#include "execute/recurrent.h"
+#include "execute/products/recurrent.h"
 
 namespace tare {
 namespace {

@@ -1,6 +1,6 @@
-#include "execute/dispatch.h"
-#include "execute/matrix_batches.h"
+#include "execute/elements/dispatch.h"
 #include "execute/operands.h"
+#include "execute/products/matrix_batches.h"
 
 #include <Eigen/Core>
 

@@ -1,8 +1,8 @@
 // MatMulInteger of ONNX, in plain loops over rows and exact as long as int32 holds the sums.
 // Operands are brought to int32 without their zero points first.
-#include "execute/integer_operand.h"
-#include "execute/matrix_batches.h"
 #include "execute/operands.h"
+#include "execute/products/integer_operand.h"
+#include "execute/products/matrix_batches.h"
 
 #include <algorithm>
 

@@ -5,15 +5,15 @@
 // Sums that saturate depend on the order of their terms, which is that of the weights in memory
 // (docs/decisions/0015-saturation-goes-by-the-order-of-weights.md). So this runs in loops of
 // its own, product after product without any library, and only where some input could overflow.
-#include "tare/accumulator.h"
 
-#include "execute/convolution_runs.h"
 #include "execute/kernel.h"
-#include "execute/matrix_batches.h"
 #include "execute/operands.h"
-#include "graph/per_axis.h"
-#include "graph/product.h"
-#include "graph/storage_type.h"
+#include "execute/products/convolution_runs.h"
+#include "execute/products/matrix_batches.h"
+#include "graph/arithmetic/node_arithmetic.h"
+#include "graph/arithmetic/per_axis.h"
+#include "graph/arithmetic/storage_type.h"
+#include "graph/operators/product.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "execute/dispatch.h"
+#include "execute/elements/dispatch.h"
 #include "execute/operands.h"
 
 #include <algorithm>

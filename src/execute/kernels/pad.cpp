@@ -1,6 +1,6 @@
 #include "tare/error.h"
 
-#include "execute/indexed_copy.h"
+#include "execute/elements/indexed_copy.h"
 #include "execute/operands.h"
 
 namespace tare {

@@ -5,9 +5,10 @@
 //
 // Averages with a tie-breaking point are those of TensorFlow Lite, in integers
 // (docs/decisions/0020-averages-have-a-tie-breaking-point.md).
-#include "execute/dispatch.h"
+#include "execute/elements/dispatch.h"
+#include "execute/elements/window.h"
 #include "execute/operands.h"
-#include "execute/window.h"
+#include "graph/arithmetic/node_arithmetic.h"
 
 #include <algorithm>
 #include <array>

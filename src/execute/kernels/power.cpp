@@ -1,4 +1,4 @@
-#include "execute/elementwise.h"
+#include "execute/elements/elementwise.h"
 
 #include <cmath>
 

@@ -1,10 +1,9 @@
 // QuantizeLinear and DequantizeLinear of ONNX with parameters that are operands: per tensor,
 // per axis, and in blocks as opset 21 has them, where parameters lie along the values with
 // strides of their own. One pass.
-#include "tare/error.h"
 
-#include "execute/fixed_point.h"
-#include "execute/nested_loops.h"
+#include "execute/elements/fixed_point.h"
+#include "execute/elements/nested_loops.h"
 #include "execute/operands.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // Reductions of ONNX. Sums are in double or int64. ReduceLogSumExp keeps the largest element so
 // far and a sum relative to it, so that one pass is enough and nothing overflows (as in Milakov
 // and Gimelshein, "Online Normalizer Calculation for Softmax", 2018).
-#include "execute/dispatch.h"
-#include "execute/reduction.h"
+#include "execute/elements/dispatch.h"
+#include "execute/elements/reduction.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,14 +1,14 @@
 // Requantize of the canonical integer graph: from storage values or accumulators to storage
 // values of other parameters. Parameters come from the types, the rounding from attributes.
-#include "tare/requantize.h"
 
 #include "tare/error.h"
 
+#include "execute/elements/rounding.h"
 #include "execute/kernel.h"
-#include "execute/rounding.h"
-#include "graph/power_of_two.h"
-#include "graph/rescale.h"
-#include "graph/storage_type.h"
+#include "graph/arithmetic/node_arithmetic.h"
+#include "graph/arithmetic/power_of_two.h"
+#include "graph/arithmetic/rescale.h"
+#include "graph/arithmetic/storage_type.h"
 
 #include <algorithm>
 #include <cmath>

@@ -2,11 +2,11 @@
 // first, so that later passes have less to do. Nearest neighbours are one indexed copy.
 #include "tare/error.h"
 
-#include "execute/dispatch.h"
-#include "execute/indexed_copy.h"
-#include "execute/nested_loops.h"
+#include "execute/elements/dispatch.h"
+#include "execute/elements/indexed_copy.h"
+#include "execute/elements/nested_loops.h"
+#include "execute/elements/resample.h"
 #include "execute/operands.h"
-#include "execute/resample.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "execute/recurrent.h"
+#include "execute/products/recurrent.h"
 
 namespace tare {
 namespace {

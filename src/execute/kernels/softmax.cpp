@@ -1,10 +1,10 @@
 // Softmax and LogSoftmax of ONNX, with the largest element subtracted so that no exponential
 // overflows: passes for that, for exponentials, for their sum and for the quotient. Where the
 // axis is not the innermost one, some columns are worked on together.
-#include "execute/dispatch.h"
+#include "execute/elements/dispatch.h"
+#include "execute/elements/row_reduce.h"
+#include "execute/elements/vector_math.h"
 #include "execute/operands.h"
-#include "execute/row_reduce.h"
-#include "execute/vector_math.h"
 
 #include <algorithm>
 #include <cmath>

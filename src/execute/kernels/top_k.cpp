@@ -1,6 +1,6 @@
 // TopK of ONNX by a partial sort of positions: n log k comparisons for each column of n. Ties
 // go to the lower position, as the definition wants it.
-#include "execute/dispatch.h"
+#include "execute/elements/dispatch.h"
 #include "execute/operands.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "tare/error.h"
 
+#include "execute/elements/strided_copy.h"
 #include "execute/operands.h"
-#include "execute/strided_copy.h"
 
 #include <numeric>
 

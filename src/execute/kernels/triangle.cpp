@@ -1,6 +1,6 @@
 #include "tare/error.h"
 
-#include "execute/dispatch.h"
+#include "execute/elements/dispatch.h"
 #include "execute/operands.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "tare/error.h"
 
-#include "execute/elementwise.h"
-#include "execute/vector_math.h"
+#include "execute/elements/elementwise.h"
+#include "execute/elements/vector_math.h"
 
 #include <cmath>
 

@@ -1,5 +1,5 @@
-#include "execute/dispatch.h"
-#include "execute/nested_loops.h"
+#include "execute/elements/dispatch.h"
+#include "execute/elements/nested_loops.h"
 #include "execute/operands.h"
 
 namespace tare {

@@ -1,0 +1,188 @@
+#include "printing/quantize_text.h"
+
+#include "printing/layout.h"
+#include "printing/operators_text.h"
+#include "printing/report_text.h"
+#include "printing/warnings.h"
+
+#include <algorithm>
+
+namespace tare::cli {
+namespace {
+
+std::string row(const char* name, const std::string& value) {
+  constexpr std::size_t kIndent = 14;
+  return wrapped(fmt::format("  {:<11} {}", name, value), kIndent) + "\n";
+}
+
+/// Where nothing or nearly nothing became integers: that, and what would change it.
+std::string headline(const QuantizeSummary& summary) {
+  const OperatorCount count = count_operators(summary.verdicts);
+  std::string text = fmt::format("{} -> {}", summary.model, summary.output);
+  constexpr std::size_t kFew = 10;  // one operator in so many
+  if (kFew * count.on_integers >= count.all && count.on_integers > 0) {
+    return text + "\n";
+  }
+  text += count.on_integers == 0 ? ": nothing runs on integers"
+                                 : fmt::format(": only {} of {} operators run on integers",
+                                               count.on_integers, count.all);
+  text += summary.covers_all ? ", as below" : "; --set objective=coverage quantizes all it can";
+  return wrapped(text, 2) + "\n";
+}
+
+std::string evaluated_on(const QuantizeSummary& summary) {
+  const Report& quality = *summary.quality;
+  const std::string some =
+      quality.samples < summary.evaluation_samples
+          ? fmt::format("{} of {}", quality.samples, summary.evaluation_samples)
+          : std::to_string(quality.samples);
+  switch (quality.evaluated_on) {
+    case EvaluatedOn::kGiven:
+      return fmt::format("{} samples of {}", some, printable(quality.data));
+    case EvaluatedOn::kHeldOut:
+      return fmt::format("{} samples that were not calibrated on", some);
+    case EvaluatedOn::kCalibration:
+      break;
+  }
+  return fmt::format("{} calibration samples; --eval FILE or --holdout N measures on others",
+                     some);
+}
+
+std::string quality_rows(const QuantizeSummary& summary) {
+  if (!summary.quality) {
+    return row("verdict", "not measured; --eval FILE measures it on samples");
+  }
+  const Report& quality = *summary.quality;
+  std::string text =
+      row("verdict", verdict_text(quality)) + row("evaluation", evaluated_on(summary));
+  if (const LayerReport* worst = worst_layer(quality)) {
+    text +=
+        row("worst layer", fmt::format("{} ({}), local SQNR {:.1f} dB", shortened(worst->name),
+                                       worst->op, *worst->local->sqnr));
+  }
+  return text;
+}
+
+std::string target_text(const QuantizeSummary& summary) {
+  return summary.predicted
+             ? fmt::format("{}, predicted {:.1f}x as fast as float", summary.target,
+                           summary.predicted->floats / summary.predicted->quantized)
+             : summary.target;
+}
+
+std::string samples_text(const QuantizeSummary& summary) {
+  return fmt::format("{}, {}", summary.samples == 0 ? "none" : std::to_string(summary.samples),
+                     counted(summary.points, "point"));
+}
+
+std::string quantized_text(const QuantizeSummary& summary) {
+  const OperatorCount count = count_operators(summary.verdicts);
+  const std::string operators = integer_operators_text(summary.verdicts);
+  return fmt::format("{} of {} operators{}{}", count.on_integers, count.all,
+                     operators.empty() ? "" : ": ", operators);
+}
+
+std::string widest_sums(const QuantizeSummary& summary) {
+  const auto widest =
+      std::max_element(summary.sums.begin(), summary.sums.end(),
+                       [](const QuantizeSummary::Sums& a, const QuantizeSummary::Sums& b) {
+                         return a.bits < b.bits;
+                       });
+  return widest == summary.sums.end()
+             ? "none"
+             : fmt::format("widest {} bits ({})", widest->bits, shortened(widest->node));
+}
+
+Json error_json(const Deviation& error) {
+  return {{"sqnr", error.sqnr ? Json(*error.sqnr) : Json()}, {"exact", error.exact}};
+}
+
+Json agreement_json(const std::optional<Proportion>& part) {
+  return part ? Json{{"count", part->count}, {"of", part->of}, {"percent", 100 * part->share()}}
+              : Json();
+}
+
+Json quality_json(const QuantizeSummary& summary) {
+  Json json{{"verdict", nullptr},      {"text", nullptr},      {"samples", 0},
+            {"judged_on", nullptr},    {"file", nullptr},      {"sqnr", nullptr},
+            {"exact", false},          {"agreement", nullptr}, {"worst_layer", nullptr},
+            {"outputs", Json::array()}};
+  if (summary.quality) {
+    const Report& quality = *summary.quality;
+    json["verdict"] = name_of(quality.level);
+    json["text"] = quality.verdict;
+    json["samples"] = quality.samples;
+    json["judged_on"] = name_of(quality.evaluated_on);
+    json["file"] = quality.data;
+    if (const OutputReport* output = worst_output(quality)) {
+      json.update(error_json(output->error));
+      json["agreement"] = agreement_json(output->agreement);
+    }
+    if (const LayerReport* worst = worst_layer(quality)) {
+      json["worst_layer"] = {
+          {"node", worst->name}, {"op", worst->op}, {"sqnr", *worst->local->sqnr}};
+    }
+    for (const OutputReport& output : quality.outputs) {
+      Json entry{{"name", output.name}};
+      entry.update(error_json(output.error));
+      entry["agreement"] = agreement_json(output.agreement);
+      json["outputs"].push_back(std::move(entry));
+    }
+  }
+  json["predicted_speed"] = summary.predicted
+                                ? Json(summary.predicted->floats / summary.predicted->quantized)
+                                : Json();
+  json["seconds"] = summary.seconds;
+  return json;
+}
+
+}  // namespace
+
+std::string as_text(const QuantizeSummary& summary) {
+  return headline(summary) + quality_rows(summary) + row("target", target_text(summary)) +
+         row("samples", samples_text(summary)) + row("quantized", quantized_text(summary)) +
+         row("kept float", std::to_string(count_operators(summary.verdicts).all -
+                                          count_operators(summary.verdicts).on_integers)) +
+         float_groups_text(summary.verdicts) + row("accumulator", widest_sums(summary)) +
+         row("size", fmt::format("{} -> {}", bytes_text(summary.model_bytes),
+                                 bytes_text(summary.output_bytes))) +
+         row("time", fmt::format("{:.1f} s", summary.seconds));
+}
+
+Json as_json(const QuantizeSummary& summary) {
+  const OperatorCount count = count_operators(summary.verdicts);
+  Json json{{"model", summary.model},
+            {"output", summary.output},
+            {"target", summary.target},
+            {"samples", summary.samples},
+            {"points", summary.points},
+            {"operators", {{"on_integers", count.on_integers}, {"all", count.all}}},
+            {"quality", quality_json(summary)},
+            {"quantized", Json::array()},
+            {"kept_float", Json::array()},
+            {"accumulators", Json::array()},
+            {"calibration",
+             {{"samples", summary.audit.samples},
+              {"data", fmt::format("{:x}", summary.audit.data)},
+              {"warnings", warnings_json(summary.audit.warnings)}}},
+            {"bytes", {{"model", summary.model_bytes}, {"output", summary.output_bytes}}}};
+  for (const Verdict& verdict : summary.verdicts) {
+    if (verdict.in_float()) {
+      json["kept_float"].push_back(
+          {{"node", verdict.node}, {"op", verdict.op}, {"reason", reason_text(verdict)}});
+    } else if (!verdict.is_part) {
+      const auto pattern = summary.patterns.find(verdict.node);
+      json["quantized"].push_back(
+          {{"node", verdict.node},
+           {"op", verdict.op},
+           {"pattern", pattern != summary.patterns.end() ? Json(pattern->second) : Json()},
+           {"runs_as", verdict.runs_as}});
+    }
+  }
+  for (const QuantizeSummary::Sums& sums : summary.sums) {
+    json["accumulators"].push_back({{"node", sums.node}, {"bits", sums.bits}});
+  }
+  return json;
+}
+
+}  // namespace tare::cli

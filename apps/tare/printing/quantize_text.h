@@ -1,0 +1,45 @@
+#pragma once
+
+#include "tare/lint.h"
+#include "tare/quant_table.h"
+#include "tare/report.h"
+#include "tare/simulate.h"
+
+#include "text.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tare::cli {
+
+/// What `tare quantize` did, for those who read it.
+struct QuantizeSummary {
+  std::string model;
+  std::string output;
+  std::string target;
+  bool covers_all = false;  ///< the objective was coverage
+  std::size_t samples = 0;  ///< calibrated on; 0: none
+  std::size_t points = 0;   ///< that are enabled
+  std::vector<Verdict> verdicts;
+  std::map<std::string, std::string> patterns;  ///< by operator that a pattern covers
+  struct Sums {
+    std::string node;
+    int bits = 0;  ///< that hold any of them
+  };
+  std::vector<Sums> sums;
+  CalibrationAudit audit;
+  /// How good it is; absent where there were no samples to evaluate on.
+  std::optional<Report> quality;
+  std::size_t evaluation_samples = 0;  ///< samples that `quality` was chosen from
+  std::optional<PredictedTime> predicted;
+  std::uintmax_t model_bytes = 0;
+  std::uintmax_t output_bytes = 0;
+  double seconds = 0;
+};
+
+std::string as_text(const QuantizeSummary&);
+Json as_json(const QuantizeSummary&);
+
+}  // namespace tare::cli

@@ -1,0 +1,113 @@
+#pragma once
+
+#include "tare/arithmetic.h"
+#include "tare/config.h"
+#include "tare/dataset.h"
+#include "tare/graph.h"
+#include "tare/pattern.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace tare {
+
+// The canonical integer graph, which quantize() and lower_quantized() give: its arithmetic, its
+// forms in ONNX, what its sums need, and its regions for devices.
+
+/// The canonical integer graph with the arithmetic of another engine, bit for bit: Requantize
+/// rounds as that does and multiplies by its factors, and operators that round say whose
+/// arithmetic they follow. Executable refuses those for which that is not known. Exported files
+/// cannot say it.
+/// All of them add up in accumulators that hold any sum: narrower ones are taken out. `onnx`
+/// takes out what was said of others, but of averages, of which files can say it; the
+/// two of TVM are those of Requantize, Add, Sub
+/// and Mul, and what TVM has no integer form of stays as it is; those of TensorFlow Lite are of
+/// every operator.
+Graph with_numerics(Graph integer, Numerics);
+
+/// The integer graph with averages of TensorFlow Lite: each AveragePool between equal
+/// parameters of 8 bits that does not say it has tie_breaking_point() 0. Not one with nothing
+/// but moves between it and inputs and outputs of the graph: a file would lose the parameters.
+Graph with_tflite_averages(Graph integer);
+
+/// The integer graph of another origin as that target is to run it. Activations have the 8-bit
+/// type that the target wants, and int8 weights that its kernels would saturate with are in
+/// uint8: the same real values, as storage values and zero points move by 128 together. Inputs
+/// and outputs stay as they are. Averages have no tie-breaking point where the target does not
+/// average in float.
+Graph for_target(Graph integer, const Target&);
+
+/// How an integer graph is spelled in ONNX. All forms say the same and read back to the same
+/// integer graph. Requantize disappears into what follows it.
+enum class Form : std::uint8_t {
+  kQdq,        ///< every operator on integers as DequantizeLinear -> operator -> QuantizeLinear
+  kQoperator,  ///< QLinear operators of ONNX and ONNX Runtime
+  kInteger,    ///< core operators only: ConvInteger, MatMulInteger and arithmetic
+};
+
+/// The graph in that form, as the target wants it, to be written: the operators of ONNX
+/// Runtime's domain have no kernels here, reading a file spells them with those of ONNX. No
+/// form says in what accumulators engines add up; they take int32.
+Graph export_form(const Graph& integer, Form, const Target& = {});
+
+/// The accumulator range of one node.
+struct AccumulatorRange {
+  NodeId node;
+  SumRange range;  ///< of all its results
+};
+
+/// The worst-case accumulator range of every sum of products of an integer graph, in
+/// topological order: what its partial sums can be for any storage values, in whatever order
+/// its products and its bias are added. For Conv, Gemm and MatMul there are storage values and
+/// orders that go to both ends; for ConvTranspose the whole kernel counts, though strides may
+/// keep parts of it apart. (The l1 bound of Colbert, Pappalardo and Petri-Koenig, A2Q:
+/// Accumulator-Aware Quantization with Guaranteed Overflow Avoidance, 2023, with the signs of
+/// weights.)
+std::vector<AccumulatorRange> worst_case_accumulators(const Graph& integer);
+
+/// As worst_case_accumulators(), the range that was observed on the samples (0: all): in
+/// whatever order products and bias are added, and if no accumulator ever overflowed in that
+/// node. Factors of 8 bits only; throws Error(kUnsupported) for others. Runs the graph in
+/// parallel; the result does not depend on the number of threads.
+std::vector<AccumulatorRange> observed_accumulators(
+    const Graph& integer, const Dataset&, int threads, std::size_t samples,
+    const std::function<void(std::size_t done, std::size_t total)>& progress = {});
+
+/// A shape of graphs that a device runs as one.
+struct OffloadPattern {
+  std::string name;
+  Pattern pattern;
+};
+
+/// Nodes that a device may run as one. In an integer graph `graph.type(value).quant` gives the
+/// parameters of everything it reads and computes.
+struct OffloadRegion {
+  std::string pattern;             ///< name of the one that matched
+  Match match;                     ///< its captures, and the root: the node that comes last
+  std::vector<NodeId> nodes;       ///< in topological order
+  std::vector<ValueId> inputs;     ///< computed elsewhere, in the order in which they are read
+  std::vector<ValueId> constants;  ///< likewise: weights, biases, limits, shapes
+  std::vector<ValueId> outputs;    ///< results of the root that something else reads
+};
+
+/// Regions of the graph, in an order in which they can run; no two share a node. Nothing but
+/// the root's results is read outside of a region or is a graph output, so no path leaves a
+/// region and comes back, and regions never wait for each other in a circle. Patterns are tried
+/// one after the other, each at all nodes, so larger ones belong first. At each node only the
+/// first way in which a pattern matches is considered; patterns that are to choose between
+/// several say single_use() of what has to stay inside.
+std::vector<OffloadRegion> partition(const Graph&, const std::vector<OffloadPattern>&);
+
+/// What the canonical integer graph consists of, for devices that run all of it:
+///   product_activation  Conv, ConvTranspose, Gemm or MatMul, its Requantize, and Relu or Clip
+///   product             the same without activation
+///   real_product        one of those four and the Dequantize of its sums
+///   operator            any other node whose operands and results are storage values
+/// The first three capture "product", "input", "weight" and, where there is one, "bias".
+/// Relu is no node where the storage type saturates at 0 itself.
+std::vector<OffloadPattern> integer_patterns();
+
+}  // namespace tare

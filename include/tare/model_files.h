@@ -1,0 +1,83 @@
+#pragma once
+
+#include "tare/arithmetic.h"
+#include "tare/graph.h"
+#include "tare/tensor.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tare {
+
+// Models as files: ONNX, read and written, and TensorFlow Lite, read.
+
+/// Evaluates a node on constants, so that shapes computed inside the graph become known.
+using Evaluator = std::function<std::vector<Tensor>(const Node&, std::span<const Tensor* const>,
+                                                    std::span<const TensorType>)>;
+
+struct ReadOptions {
+  /// Symbolic dimension name -> extent. A dimension that is absent here and not bound by
+  /// `input_shapes` becomes 1 when it is the first one (the batch) and an error otherwise.
+  std::map<std::string, std::int64_t> dims;
+  /// Input name -> shape of one sample (without the first dimension); binds what is symbolic.
+  std::map<std::string, Shape> input_shapes;
+  /// Operators that can be run, sorted; others are reported all at once. Empty: not checked.
+  std::vector<std::string> supported_ops;
+  Evaluator evaluate;  ///< may be empty; then data-dependent shapes are errors
+};
+
+/// Reads an ONNX model of opset 7 to 22 (external data included) and normalizes its operators
+/// to the forms of opset 17. Every value gets a static type, inferred by the onnx library.
+/// Throws Error(kIo), Error(kInvalidModel) (not ONNX, or breaks its rules) or
+/// Error(kUnsupported) (all unsupported operators, types and dynamic shapes at once).
+Graph read_onnx(const std::filesystem::path&, const ReadOptions& = {});
+
+/// The metadata_props of a model. Throws as read_onnx() for what is no ONNX model.
+std::map<std::string, std::string> read_metadata(const std::filesystem::path&);
+
+/// The files beside the model that it says hold constants of it; of constants that no node
+/// reads they may be missing. Throws as read_onnx() for what is no ONNX model.
+std::set<std::filesystem::path> external_files(const std::filesystem::path&);
+
+/// Writes `graph` as an ONNX model of its opset, raised where a feature needs it. The graph
+/// must hold operators of ONNX only (lower with an export form first), apart from those that
+/// have an exact ONNX spelling (Gelu below opset 20). Models above 2 GB get their constants in
+/// "<name>.data" beside the file. Written under a temporary name and renamed; where the path is
+/// a link, to the file that it leads to. Constants with parameters of 4 bits are stored as INT4
+/// or UINT4. `metadata` becomes metadata_props.
+void write_onnx(const Graph&, const std::filesystem::path&,
+                const std::map<std::string, std::string>& metadata = {});
+/// The bytes of the files that write_onnx() would make of it.
+std::uintmax_t written_bytes(const Graph&, const std::filesystem::path&,
+                             const std::map<std::string, std::string>& metadata = {});
+
+/// Bytes of a model's file, and of those beside it that hold its constants.
+std::uintmax_t stored_bytes(const std::filesystem::path& model);
+
+/// Reads a TensorFlow Lite model, float or quantized, as a graph of ONNX operators. Each tensor
+/// that the file quantizes is a QuantizeLinear (or an input, or a constant) and a
+/// DequantizeLinear with the file's scales and zero points, bit for bit, and operators stand
+/// between these on real values: from_qdq() and lower() make the canonical integer graph of it,
+/// whose `TensorType::point` is the tensor's name. Biases get the product of the scales of what
+/// they are added to.
+///
+/// Images are NCHW inside; inputs and outputs keep the file's shapes. A first extent of -1 in
+/// shape signatures is what the file's shapes say, usually 1. See docs/tflite.md for what
+/// becomes of each operator.
+///
+/// `numerics` are those that the graph shall be run with. They matter to RELU6 between two
+/// pairs of parameters: the reference kernels, as the port for microcontrollers has them, bound
+/// the operand's integers and do not rescale them, and for Numerics::kTfliteRef the graph does
+/// the same.
+///
+/// Throws Error(kIo), Error(kInvalidModel) (not such a file, or it breaks the format's rules),
+/// or Error(kUnsupported) (all unsupported operators and tensors at once).
+Graph read_tflite(const std::filesystem::path&, Numerics numerics = Numerics::kOnnxRuntime);
+
+}  // namespace tare

@@ -1,0 +1,165 @@
+#pragma once
+
+#include "tare/arithmetic.h"
+#include "tare/calibrator.h"
+#include "tare/config.h"
+#include "tare/dataset.h"
+#include "tare/graph.h"
+#include "tare/integer_graph.h"
+#include "tare/lint.h"
+#include "tare/metric.h"
+#include "tare/pattern.h"
+#include "tare/quant_table.h"
+#include "tare/report.h"
+#include "tare/simulate.h"
+#include "tare/statistics.h"
+#include "tare/tensor.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace tare {
+
+/// The extension points, gathered. No globals: a test may build one with a single pattern in
+/// it.
+struct Toolkit {
+  std::vector<RewriteRule> rules;
+  std::vector<QuantPattern> patterns;
+  std::vector<CalibratorInfo> calibrators;
+  std::vector<MetricInfo> metrics{};
+
+  /// Everything in src/prepare/rules, patterns/, calibrators/ and src/metrics/.
+  static const Toolkit& builtin();
+  std::vector<std::string> calibrator_names() const;
+};
+
+/// Adds the calibrators and metrics of shared objects (one each or one of them, made from files
+/// like those in calibrators/ and src/metrics/). They stay loaded. Throws Error(kIo) for one
+/// that cannot be loaded, Error(kInvalidConfig) for one that is no plug-in of this version or
+/// whose name is taken.
+void load_plugins(const std::vector<std::filesystem::path>&, Toolkit&);
+
+/// Reads a model with every operator the executor has; symbolic dimensions are bound by `dims`,
+/// then by the shapes in `data` (may be null). A name that ends in .tflite is that of a
+/// TensorFlow Lite model: its shapes are as it says, and where it is quantized it comes in the
+/// form of to_qdq(), with_tflite_averages(), made for `numerics` (see read_tflite()).
+Graph load_model(const std::filesystem::path&, const std::map<std::string, std::int64_t>& dims,
+                 const Dataset* data, Numerics numerics = Numerics::kOnnxRuntime);
+/// The same with shapes of one sample, by input.
+Graph load_model(const std::filesystem::path&, const std::map<std::string, std::int64_t>& dims,
+                 const std::map<std::string, Shape>& samples,
+                 Numerics numerics = Numerics::kOnnxRuntime);
+
+/// The clean float graph: constants folded, batch norms folded, canonical forms.
+Graph prepare(Graph, const Toolkit&, std::vector<RewriteEvent>* log = nullptr);
+
+struct QuantizeResult {
+  Graph prepared;
+  ChannelFactors factors;             ///< of channels of `prepared`, applied in what follows
+  std::set<std::string> float_nodes;  ///< that stay float for the sake of accuracy
+  SimulatedGraph simulated;
+  QuantTable table;
+  CalibrationAudit audit;
+  Graph integer;  ///< to be written in one of its forms: export_form()
+  /// verdicts() of the operators of `prepared`, which hold for the file that write_onnx()
+  /// makes.
+  std::vector<Verdict> verdicts;
+};
+
+/// prepare, equalize, simulate, calibrate, lower: the stages in their order. Which layers stay
+/// float within the configured slowdown is found between simulating and calibrating, in a pass
+/// of the float network.
+QuantizeResult quantize(const Graph& model, const Dataset&, const Config&, const Toolkit&,
+                        const CalibrateOptions& = {});
+/// The same with statistics of an earlier pass in place of the data.
+QuantizeResult quantize(const Graph& model, const Statistics&, const Config&, const Toolkit&);
+/// The same with a table that was decided before.
+QuantizeResult quantize(const Graph& model, const TableFile&, const Config&, const Toolkit&);
+
+/// The same without samples, for activations that get their parameters while the network runs.
+/// Throws Error(kInvalidConfig) where the configuration leaves others.
+QuantizeResult quantize(const Graph& model, const Config&, const Toolkit&);
+
+/// True for a model that is quantized already, in whichever form.
+bool is_quantized(const Graph& model);
+/// The canonical integer graph of such a model, whoever quantized it. Of our own files it is
+/// the graph they were made of.
+Graph lower_quantized(Graph model, const Config&, const Toolkit&);
+
+/// verdicts() of a quantized model that was read, whoever made it and in whichever form.
+std::vector<Verdict> verdicts_of_file(Graph model, const Target&, const Toolkit&);
+
+/// The model as it is run: the canonical integer graph of a quantized one, whose results are
+/// those of engines with integer kernels, or the prepared graph of a float one.
+Graph ready_to_run(Graph model, const Config&, const Toolkit&);
+
+/// What the file of a quantized model says beside the model, in metadata_props: see
+/// docs/metadata.md.
+struct FileMetadata {
+  ChannelFactors factors;     ///< that equalized the float model before it was quantized
+  RequantizeMode requantize;  ///< how it was to be rescaled
+  Accumulator accumulator;    ///< in what sums of products were to be added up
+  /// See with_points(). Absent: the file says nothing about points.
+  std::optional<std::map<std::string, std::string>> unnamed_points;
+};
+std::map<std::string, std::string> file_metadata(const QuantizeResult&);
+/// Throws Error(kInvalidModel) when it cannot be read.
+FileMetadata read_file_metadata(const std::filesystem::path& quantized);
+ChannelFactors read_factors(const std::filesystem::path& quantized);
+
+/// Writes the integer graph in that form, for its target, with file_metadata(). Throws as
+/// export_form() and write_onnx().
+void write_model(const QuantizeResult&, const std::filesystem::path&, Form = Form::kQdq);
+
+/// The configuration with the arithmetic in the file's metadata, except where it sets something
+/// other than the defaults itself.
+Config with_metadata(Config, const FileMetadata&);
+/// lower_quantized() with that configuration, and with the points of the file: the integer
+/// graph that a file of ours was made of.
+Graph lower_quantized(Graph model, const FileMetadata&, const Config&, const Toolkit&);
+
+/// Two models as they were read. If `quantized` is in fact a float model, it is compared as is.
+struct ComparedModels {
+  Graph real;
+  Graph quantized;
+  ChannelFactors factors{};  ///< of channels of the quantized one, see read_factors()
+  /// Whose arithmetic the quantized one runs with. Files are ONNX, so by default that of its
+  /// runtime; absent: what the configuration says, for devices that take the integer graph.
+  std::optional<Numerics> numerics = Numerics::kOnnxRuntime;
+};
+
+/// What quantization cost: compare() with verdicts of the configured target and the sums of the
+/// first samples. Where the quantized model has storage values as inputs or outputs, samples
+/// are rounded to them and results expressed. Throws Error(kInvalidModel) when the float model
+/// is quantized.
+Report compare_models(ComparedModels, const Dataset&, const Config&, const Toolkit&,
+                      const CompareOptions& = {});
+/// The same of a model that was just quantized, as a file of it runs in ONNX Runtime, and what
+/// chose its parameters.
+Report compare_result(const QuantizeResult&, const Dataset&, const Toolkit&,
+                      const CompareOptions& = {});
+
+/// The simulated graph whose statistics serve every configuration and objective of this target:
+/// nothing is kept in float.
+SimulatedGraph simulate_all(const Graph& model, Config, const Toolkit&);
+
+/// Runs `graph` on every sample, in parallel; `take` gets the outputs sample by sample, in
+/// order, from one thread at a time. `samples` 0 means all. A model whose first input dimension
+/// is B > 1 consumes B samples per run.
+void run_dataset(const Graph&, const Dataset&, int threads, std::size_t samples,
+                 const std::function<void(std::size_t run, std::vector<Tensor> outputs)>& take,
+                 const std::function<void(std::size_t done, std::size_t total)>& progress = {});
+
+/// Constants that leave a network no sensible results: NaN among them, infinities in weights
+/// and other parameters of layers, variances that are not above 0 with their epsilon; one of
+/// each, in the order of the graph. Infinities elsewhere, as in masks, are none.
+std::vector<Warning> invalid_constants(const Graph&);
+
+}  // namespace tare

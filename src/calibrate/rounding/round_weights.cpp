@@ -1,0 +1,164 @@
+// Prepares one layer for GPTQ (gptq.h) and stores what comes of it as steps from the nearest
+// integers. Rows of inputs become storage values less the zero point, of 8 bits at most, since
+// gptq.cpp relies on exact float32 sums of such integers. Weights are in units of their own
+// scale. Columns that an x86 kernel adds in 16 bits are named as partners, so that their sum
+// keeps within the target's limit
+// (docs/decisions/0009-neighbouring-weights-stay-within-128.md).
+//
+// Beside GPTQ itself it costs one copy of the rows and two of the weights.
+#include "calibrate/rounding/round_weights.h"
+
+#include "base/parallel.h"
+#include "calibrate/rounding/gptq.h"
+#include "calibrate/rounding/weights.h"
+#include "calibrate/sequential/holdout.h"
+#include "graph/arithmetic/per_axis.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace tare {
+namespace {
+
+/// The rows in storage steps from the zero point, of 8 bits at most: finer storage does not
+/// change how errors of the weights act.
+std::vector<float> storage_steps(std::span<const float> values, const QuantParams& params) {
+  const StorageRange range = params.range();
+  const auto zero = static_cast<float>(params.zero_point[0]);
+  const float low = static_cast<float>(range.low) - zero;
+  const float high = static_cast<float>(range.high) - zero;
+  const float coarser = std::max(1.0F, (high - low) / 255);
+  std::vector<float> result(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const float steps = std::clamp(std::nearbyint(values[i] / params.scale[0]), low, high);
+    result[i] = std::nearbyint(steps / coarser);
+  }
+  return result;
+}
+
+/// A grid of 8 bits for real values.
+QuantParams grid_for(std::span<const float> values) {
+  double largest = 0;
+  for (const float value : values) {
+    largest = std::max(largest, std::abs(static_cast<double>(value)));
+  }
+  return to_quant_params({{-largest, largest}},
+                         {.storage = DType::kInt8, .symmetric = true, .narrow_range = true});
+}
+
+/// For each weight of a constant the place of its scale.
+std::vector<std::size_t> places_of_scales(const Shape& shape, const QuantParams& params) {
+  std::vector<std::size_t> result(static_cast<std::size_t>(element_count(shape)));
+  for_each_slice(shape, params.axis, params.block,
+                 [&](std::size_t place, std::size_t first, std::size_t count) {
+                   std::fill_n(result.begin() + static_cast<std::ptrdiff_t>(first), count,
+                               place);
+                 });
+  return result;
+}
+
+/// For each column the one whose product an integer kernel adds first.
+std::vector<std::size_t> partners(const LayerMatrix& matrix, const Shape& weights,
+                                  const KernelOrder& order) {
+  std::vector<std::size_t> sequence(matrix.columns);
+  std::iota(sequence.begin(), sequence.end(), std::size_t{0});
+  if (order.convolution) {
+    const auto channels = static_cast<std::size_t>(weights[1]);
+    const std::size_t taps = matrix.columns / channels;
+    for (std::size_t i = 0; i < sequence.size(); ++i) {
+      sequence[i] = i % channels * taps + i / channels;
+    }
+  }
+  std::vector<std::size_t> result(matrix.columns);
+  for (std::size_t i = 0; i < sequence.size(); ++i) {
+    const std::size_t other = i ^ 1U;
+    result[sequence[i]] = sequence[other < sequence.size() ? other : i];
+  }
+  return result;
+}
+
+/// Rows of holdout runs among those that have some: rows of one run are alike. Of few runs,
+/// rows themselves.
+std::vector<bool> holdout(const LayerRows& rows) {
+  std::vector<std::size_t> place(rows.rows());  // of a row's run among those that have rows
+  for (std::size_t i = 1; i < place.size(); ++i) {
+    place[i] = place[i - 1] + (rows.run_of(i) != rows.run_of(i - 1) ? 1 : 0);
+  }
+  const bool by_run = place.back() + 1 >= kHoldoutOneIn;
+  std::vector<bool> result(rows.rows());
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    result[i] = is_holdout(by_run ? place[i] : i);
+  }
+  return result;
+}
+
+}  // namespace
+
+void round_weights(const SimulatedGraph& simulated, const QuantPoint& accumulator_or_weight,
+                   const LayerRows& rows, int threads, QuantTable& table) {
+  const QuantPoint& point = accumulator_or_weight;
+  const Node& node = simulated.source.node(*point.reader);
+  const Tensor& exact = *simulated.source.constant(node.inputs[1]);
+  const bool in_blocks = point.role == Role::kWeight;
+  PointResult& weight = table.at(in_blocks ? point.name : point.weight);
+  const QuantParams& params = weight.params;
+  const StorageRange range = params.range();
+  const LayerMatrix& matrix = rows.matrix();
+
+  RoundingTask task;
+  task.columns = matrix.columns;
+  task.holdout = holdout(rows);
+  task.centred = point.corrects_bias;
+  task.low = static_cast<float>(range.low);
+  task.high = static_cast<float>(range.high);
+  task.pair_limit = in_blocks ? 0 : static_cast<float>(pair_limit(simulated, *point.reader));
+  const auto order = kernel_order(simulated.source, node);
+  if (task.pair_limit > 0 && order && params.storage == DType::kInt8 &&
+      params.zero_point[0] == 0) {
+    task.partner = partners(matrix, exact.shape(), *order);
+  }
+
+  weight.rounding.assign(static_cast<std::size_t>(exact.size()), 0);
+  const auto places = places_of_scales(exact.shape(), params);
+  const auto round_group = [&](std::size_t group, int own_threads) {
+    RoundingTask own = task;
+    const std::vector<float> inputs =
+        storage_steps(rows.values(group),
+                      in_blocks ? grid_for(rows.values(group)) : table.at(point.input).params);
+    own.rows = inputs;
+    std::vector<float> steps(matrix.outputs * matrix.columns);
+    std::vector<float> scales(in_blocks ? steps.size() : 0);  // of numbers near 1
+    const float largest = *std::max_element(params.scale.begin(), params.scale.end());
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const std::size_t at = matrix.at(group, i / matrix.columns, i % matrix.columns);
+      const float scale = params.scale[places[at]];
+      steps[i] =
+          exact.view<float>()[at] / scale + static_cast<float>(params.zero_point[places[at]]);
+      if (in_blocks) {
+        scales[i] = scale / largest;
+      }
+    }
+    own.steps = scales;
+    const std::vector<float> real = steps;
+    round_by_gptq(own, steps, own_threads);
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      weight.rounding[matrix.at(group, i / matrix.columns, i % matrix.columns)] =
+          static_cast<std::int8_t>(steps[i] -
+                                   std::clamp(std::nearbyint(real[i]), task.low, task.high));
+    }
+  };
+  // Many groups are small ones.
+  if (matrix.groups == 1) {
+    round_group(0, threads);
+  } else {
+    parallel_for(matrix.groups, threads,
+                 [&](std::size_t, std::size_t group) { round_group(group, 1); });
+  }
+  if (std::all_of(weight.rounding.begin(), weight.rounding.end(),
+                  [](std::int8_t step) { return step == 0; })) {
+    weight.rounding.clear();
+  }
+}
+
+}  // namespace tare

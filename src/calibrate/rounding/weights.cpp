@@ -1,0 +1,198 @@
+// Parameters of constants. A weight is its own sample, so each channel or block gets statistics
+// of its values and a range from its calibrator. Scales are then widened where an engine needs
+// it: for kernels of x86 processors without VNNI, which add two products in int16
+// (docs/decisions/0009-neighbouring-weights-stay-within-128.md), and for biases that would not
+// fit int32 at the scale of their accumulator. Widening costs the other weights of the channel
+// resolution, and nothing else.
+//
+// Cost: a histogram for each channel. The limit for pairs looks at pairs near the limit only,
+// once for each half per cent that the scale grows.
+#include "calibrate/rounding/weights.h"
+
+#include "graph/arithmetic/per_axis.h"
+#include "graph/arithmetic/power_of_two.h"
+#include "graph/operators/product.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace tare {
+namespace {
+
+/// The values of one channel in kernel order.
+class ChannelReader {
+ public:
+  ChannelReader(const Tensor& weights, const KernelOrder& order)
+      : values_(weights.view<float>()), shape_(weights.shape()) {
+    const std::size_t axis = order.output_axis;
+    channels_ = static_cast<std::size_t>(shape_.at(axis));
+    if (order.convolution) {
+      // [O, I, kernel...] is read as kernel position, then I.
+      inner_ = static_cast<std::size_t>(shape_[1]);
+      outer_ = values_.size() / channels_ / inner_;
+      channel_stride_ = inner_ * outer_;
+      inner_stride_ = outer_;
+      outer_stride_ = 1;
+    } else {
+      // A matrix with outputs along `axis`; leading axes are batches of such matrices.
+      const std::size_t rank = shape_.size();
+      const bool outputs_last = axis == rank - 1;
+      inner_ = static_cast<std::size_t>(shape_[outputs_last ? rank - 2 : rank - 1]);
+      outer_ = values_.size() / channels_ / inner_;
+      channel_stride_ = outputs_last ? 1 : inner_;
+      inner_stride_ = outputs_last ? channels_ : 1;
+      outer_stride_ = channels_ * inner_;
+    }
+  }
+
+  std::size_t channels() const { return channels_; }
+
+  std::vector<float> operator()(std::size_t channel) const {
+    std::vector<float> result;
+    result.reserve(inner_ * outer_);
+    for (std::size_t o = 0; o < outer_; ++o) {
+      const std::size_t first = channel * channel_stride_ + o * outer_stride_;
+      for (std::size_t i = 0; i < inner_; ++i) {
+        result.push_back(values_[first + i * inner_stride_]);
+      }
+    }
+    return result;
+  }
+
+ private:
+  std::span<const float> values_;
+  Shape shape_;
+  std::size_t channels_ = 1;
+  std::size_t inner_ = 1;
+  std::size_t outer_ = 1;
+  std::size_t channel_stride_ = 1;
+  std::size_t inner_stride_ = 1;
+  std::size_t outer_stride_ = 1;
+};
+
+using Pair = std::array<float, 2>;
+
+/// Neighbours whose sum lies that far from 0.
+std::vector<Pair> pairs_above(float least, const std::vector<float>& values) {
+  std::vector<Pair> result;
+  for (std::size_t i = 0; i + 1 < values.size(); i += 2) {
+    if (std::abs(values[i] + values[i + 1]) > least) {
+      result.push_back({values[i], values[i + 1]});
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+PointResult choose_constant(const Tensor& values, const QuantPoint& point,
+                            const Calibrator& calibrator) {
+  const bool per_axis = point.spec.granularity == Granularity::kPerAxis;
+  const auto axis = per_axis ? std::optional(point.spec.axis) : std::nullopt;
+  const int block = point.spec.block;
+  std::vector<std::vector<float>> channels(
+      static_cast<std::size_t>(element_count(parameter_shape(values.shape(), axis, block))));
+  const auto data = values.view<float>();
+  for_each_slice(values.shape(), axis, block,
+                 [&](std::size_t channel, std::size_t first, std::size_t count) {
+                   const auto slice = data.subspan(first, count);
+                   channels[channel].insert(channels[channel].end(), slice.begin(),
+                                            slice.end());
+                 });
+  PointResult result;
+  result.calibrator = point.calibrator.name;
+  for (const std::vector<float>& channel : channels) {
+    TensorStatistics statistics;
+    statistics.observe(channel);
+    result.observed.push_back({statistics.low(), statistics.high()});
+    if (const auto observer = calibrator.observer()) {
+      observer->observe(channel);
+      result.calibrated.push_back(observer->choose(statistics, point.spec));
+    } else {
+      result.calibrated.push_back(calibrator.choose(statistics, point.spec));
+    }
+    result.elements += statistics.count();
+  }
+  result.params = to_quant_params(result.calibrated, point.spec);
+  return result;
+}
+
+int pair_limit(const SimulatedGraph& simulated, NodeId reader) {
+  for (const QuantPoint& point : simulated.points) {
+    if (point.role == Role::kAccumulator && point.reader == reader &&
+        size_of(simulated.find(point.input)->spec.storage) > 1) {
+      return 0;
+    }
+  }
+  return simulated.target.weight_pair_limit;
+}
+
+std::optional<KernelOrder> kernel_order(const Graph& graph, const Node& node) {
+  const Shape& weights = graph.type(node.inputs[1]).shape;
+  if (node.op == "Conv") {
+    const bool depthwise = weights[1] == 1 && node.attributes.integer("group", 1) == weights[0];
+    return depthwise ? std::nullopt : std::optional(KernelOrder{true, 0});
+  }
+  const bool transposed = node.op == "Gemm" && weight_layout(node, 2).output == 0;
+  return KernelOrder{false, transposed ? 0 : weights.size() - 1};
+}
+
+std::vector<int> limit_pairs(const Tensor& weights, const KernelOrder& order, int limit,
+                             const QuantSpec& spec, QuantParams& params) {
+  if (params.storage != DType::kInt8 || params.zero_point[0] != 0) {
+    return {};
+  }
+  // Half a per cent is no loss, and few steps: most channels end at 1.1 to 1.6 (decision 9).
+  const float step = spec.power_of_two ? 2 : 1.005F;
+  // Half a step each, and what the division rounds off. Saturation only brings sums closer to
+  // 0.
+  constexpr float kRounding = 1.01F;
+  const ChannelReader reader(weights, order);
+  const auto low = static_cast<float>(params.range().low);
+  const auto high = static_cast<float>(params.range().high);
+  const auto bound = static_cast<float>(limit);
+  const auto exceeds = [&](const Pair& pair, float scale) {
+    const auto storage = [&](float w) {
+      return std::clamp(std::nearbyint(w / scale), low, high);
+    };
+    return std::abs(storage(pair[0]) + storage(pair[1])) > bound;
+  };
+  std::vector<int> widened;
+  for (std::size_t channel = 0; channel < reader.channels(); ++channel) {
+    float& scale = params.scale[params.per_axis() ? channel : 0];
+    const float before = scale;
+    const auto pairs = pairs_above((bound - kRounding) * scale, reader(channel));
+    while (std::any_of(pairs.begin(), pairs.end(),
+                       [&](const Pair& pair) { return exceeds(pair, scale); })) {
+      scale *= step;
+    }
+    if (scale != before) {
+      widened.push_back(static_cast<int>(channel));
+    }
+  }
+  return widened;
+}
+
+std::vector<int> fit_bias(const Tensor& bias, float input_scale, const QuantSpec& spec,
+                          QuantParams& weight) {
+  // One step of room for the rounding of the bias itself.
+  constexpr double kLargest = std::numeric_limits<std::int32_t>::max() - 1.0;
+  std::vector<int> widened;
+  const auto values = bias.view<float>();
+  for (std::size_t channel = 0; channel < values.size(); ++channel) {
+    float& scale = weight.scale[weight.per_axis() ? channel : 0];
+    const double needed = std::abs(static_cast<double>(values[channel])) / kLargest /
+                          static_cast<double>(input_scale);
+    if (static_cast<double>(scale) < needed) {
+      scale = spec.power_of_two ? static_cast<float>(power_of_two_from(needed))
+                                : std::nextafter(static_cast<float>(needed),
+                                                 std::numeric_limits<float>::infinity());
+      widened.push_back(static_cast<int>(channel));
+    }
+  }
+  return widened;
+}
+
+}  // namespace tare

@@ -1,0 +1,44 @@
+#pragma once
+
+#include "tare/dataset.h"
+#include "tare/execute.h"
+#include "tare/statistics.h"
+
+#include "simulate/fake_quantized.h"
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace tare {
+
+/// Parameters of all points of a FakeQuantizedGraph.
+using Setting = std::vector<Tensor>;
+
+/// Some samples spread over the data, and what the float network makes of them.
+class Trial {
+ public:
+  /// On as many runs as tell of what is rare: up to 512, and over 128 only as long as their
+  /// inputs take up to 256 MiB.
+  Trial(const Graph& source, const Dataset&, const CalibrateOptions&);
+  Trial(const Graph& source, const Dataset&, const CalibrateOptions&, std::size_t at_most);
+
+  std::size_t runs() const { return inputs_.size(); }
+
+  /// For each setting and each of the runs [first, end): the squared error of the results of a
+  /// fake-quantized graph, each over the squared magnitude of that result in all runs. Any
+  /// number of first runs are spread over the data.
+  std::vector<std::vector<double>> errors(const Executable& fake_quantized_graph,
+                                          std::span<const Setting> settings, std::size_t first,
+                                          std::size_t end) const;
+
+ private:
+  void weigh_results();
+
+  int threads_;
+  std::vector<std::vector<Tensor>> inputs_;
+  std::vector<std::vector<Tensor>> exact_;
+  std::vector<double> weights_;  ///< of each result
+};
+
+}  // namespace tare

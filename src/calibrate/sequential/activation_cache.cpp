@@ -1,0 +1,94 @@
+// One record of fixed size for each run, so that a record is found without an index and threads
+// write theirs without a lock. Values with parameters are kept in their storage type: one byte
+// for each element of an 8-bit activation in place of four, at the cost of converting them on
+// the way in and out. Records that fit into `memory` stay there, those of the later runs go to
+// a file. Cost of a step: runs times the bytes of a record, written once and read once.
+#include "calibrate/sequential/activation_cache.h"
+
+#include "graph/arithmetic/storage_type.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tare {
+namespace {
+
+std::size_t bytes_of(const TensorType& type) {
+  const auto count = static_cast<std::size_t>(element_count(type.shape));
+  return count * size_of(type.quant ? type.quant->storage : type.dtype);
+}
+
+void encode(const TensorType& type, const std::byte* from, std::byte* to) {
+  if (!type.quant) {
+    std::memcpy(to, from, bytes_of(type));
+    return;
+  }
+  const auto* values = reinterpret_cast<const float*>(from);
+  with_storage(type.quant->storage, [&](auto tag) {
+    std::transform(values, values + element_count(type.shape),
+                   reinterpret_cast<decltype(tag)*>(to),
+                   [](float x) { return static_cast<decltype(tag)>(x); });
+  });
+}
+
+void decode(const TensorType& type, const std::byte* from, std::byte* to) {
+  if (!type.quant) {
+    std::memcpy(to, from, bytes_of(type));
+    return;
+  }
+  with_storage(type.quant->storage, [&](auto tag) {
+    const auto* storage = reinterpret_cast<const decltype(tag)*>(from);
+    std::transform(storage, storage + element_count(type.shape), reinterpret_cast<float*>(to),
+                   [](auto q) { return static_cast<float>(q); });
+  });
+}
+
+/// Room for one encoded value. Kept, because memory this large is new to the process each time.
+std::span<std::byte> scratch(std::size_t bytes) {
+  thread_local std::vector<std::byte> buffer;
+  buffer.resize(std::max(buffer.size(), bytes));
+  return std::span(buffer).first(bytes);
+}
+
+}  // namespace
+
+ActivationCache::ActivationCache(std::vector<CachedActivation> values, std::size_t runs,
+                                 std::size_t memory, std::unique_ptr<ScratchFile> file)
+    : values_(std::move(values)), file_(std::move(file)) {
+  constexpr std::size_t kAlignment = alignof(std::max_align_t);
+  for (const CachedActivation& cached : values_) {
+    offsets_.push_back(record_);
+    record_ += (bytes_of(cached.type) + kAlignment - 1) / kAlignment * kAlignment;
+  }
+  in_memory_ = record_ == 0 ? runs : std::min(runs, memory / record_);
+  memory_ = std::make_unique_for_overwrite<std::byte[]>(in_memory_ * record_);
+  if (in_memory_ < runs && file_ == nullptr) {
+    file_ = std::make_unique<ScratchFile>();
+  }
+}
+
+void ActivationCache::write(std::size_t run, std::size_t index, const TensorView& view) {
+  const TensorType& type = values_[index].type;
+  const std::size_t offset = run * record_ + offsets_[index];
+  if (run < in_memory_) {
+    encode(type, view.data, memory_.get() + offset);
+    return;
+  }
+  const std::span<std::byte> bytes = scratch(bytes_of(type));
+  encode(type, view.data, bytes.data());
+  file_->write(offset - in_memory_ * record_, bytes);
+}
+
+void ActivationCache::read(std::size_t run, std::size_t index, Tensor& result) const {
+  const TensorType& type = values_[index].type;
+  const std::size_t offset = run * record_ + offsets_[index];
+  if (run < in_memory_) {
+    decode(type, memory_.get() + offset, result.mutable_data());
+    return;
+  }
+  const std::span<std::byte> bytes = scratch(bytes_of(type));
+  file_->read(offset - in_memory_ * record_, bytes);
+  decode(type, bytes.data(), result.mutable_data());
+}
+
+}  // namespace tare

@@ -1,0 +1,218 @@
+// The sequential schedule: points are decided level by level (levels.h), on values that carry
+// the quantization error of all points before them, so that ranges, rounding and biases can
+// make up for it. AdaRound and GPTQ calibrate in this order for the same reason (Nagel, Amjad,
+// van Baalen, Louizos and Blankevoort, "Up or Down? Adaptive Rounding for Post-Training
+// Quantization", 2020; GPTQ as in gptq.cpp).
+//
+// Within a level the order matters: ranges first; then scales of weights are widened where
+// biases or sums would not fit; then weights are rounded for the inputs as they are now; then
+// biases are corrected for that rounding.
+//
+// Cost: about two runs of the network for each sample (layerwise_runner.cpp), GPTQ for each
+// layer, and all of that once for each primary candidate. Memory: the activation cache, and for
+// one level at a time its statistics for each thread and the rows of its layers.
+#include "calibrate/audit/audit.h"
+#include "calibrate/calibrate.h"
+#include "calibrate/rounding/accumulators.h"
+#include "calibrate/rounding/layer_rows.h"
+#include "calibrate/rounding/round_weights.h"
+#include "calibrate/selection/choose.h"
+#include "calibrate/selection/select_calibrators.h"
+#include "calibrate/selection/unify.h"
+#include "calibrate/sequential/holdout.h"
+#include "calibrate/sequential/layerwise_runner.h"
+#include "calibrate/sequential/levels.h"
+#include "calibrate/statistics/observed.h"
+#include "calibrate/statistics/sample_digests.h"
+#include "simulate/part_binder.h"
+
+#include <algorithm>
+#include <set>
+
+namespace tare {
+namespace {
+
+/// What decides a level: the values of its points, and the inputs of the nodes whose biases are
+/// corrected or weights rounded.
+std::vector<ValueId> watched_values(const CalibrationLevel& level) {
+  std::set<ValueId> values;
+  for (const QuantPoint* point : level.points) {
+    values.insert(point->simulated);
+  }
+  for (const QuantPoint* point : level.accumulators) {
+    if (point->corrects_bias || point->rounds_weight) {
+      values.insert(point->simulated);
+    }
+  }
+  for (const QuantPoint* point : level.weights) {
+    values.insert(point->simulated);
+  }
+  return {values.begin(), values.end()};
+}
+
+/// Rows of the layers whose weights are rounded, by accumulator or weight in blocks.
+using RowsOfLayers = std::map<const QuantPoint*, LayerRows>;
+
+/// How many accumulators multiply by each weight. One with several readers has no one layer
+/// whose error counts.
+std::map<std::string, int> count_readers(const SimulatedGraph& simulated) {
+  std::map<std::string, int> result;
+  for (const QuantPoint& point : simulated.points) {
+    if (point.role == Role::kAccumulator) {
+      ++result[point.weight];
+    }
+  }
+  return result;
+}
+
+RowsOfLayers rows_of(const SimulatedGraph& simulated, const std::map<std::string, int>& readers,
+                     const CalibrationLevel& level, std::size_t runs) {
+  RowsOfLayers result;
+  for (const QuantPoint* point : level.accumulators) {
+    const Node& node = simulated.source.node(*point->reader);
+    if (point->rounds_weight && layer_matrix(simulated.source, node) &&
+        readers.at(point->weight) == 1) {
+      result.emplace(point, LayerRows(simulated.source, node, runs));
+    }
+  }
+  for (const QuantPoint* point : level.weights) {
+    const Node& node = simulated.source.node(*point->reader);
+    if (layer_matrix(simulated.source, node) && simulated.source.single_use(point->value)) {
+      result.emplace(point, LayerRows(simulated.source, node, runs));
+    }
+  }
+  return result;
+}
+
+/// The place of a value among those that are watched, which are sorted.
+std::size_t place_of(ValueId value, std::span<const ValueId> watched) {
+  const auto found = std::lower_bound(watched.begin(), watched.end(), value);
+  return static_cast<std::size_t>(found - watched.begin());
+}
+
+/// One for each watched value, with the observers that calibrators want.
+std::vector<Observed> start_observing(const CalibrationLevel& level,
+                                      std::span<const ValueId> watched,
+                                      std::span<const CalibratorInfo> calibrators) {
+  std::vector<Observed> result(watched.size());
+  for (const QuantPoint* point : level.points) {
+    result[place_of(point->simulated, watched)].observer = make_observer(*point, calibrators);
+  }
+  return result;
+}
+
+/// One step of the runner, with what is decided before it.
+std::map<ValueId, Observed> observe(LayerwiseRunner& runner, const PartBinder& parts,
+                                    const QuantTable& table, const CalibrationLevel& level,
+                                    std::span<const ValueId> kept,
+                                    std::span<const CalibratorInfo> calibrators,
+                                    RowsOfLayers& layers) {
+  const std::vector<ValueId> watched = watched_values(level);
+  std::vector<std::vector<LayerRows*>> rows(watched.size());
+  for (auto& [point, layer] : layers) {
+    rows[place_of(point->simulated, watched)].push_back(&layer);
+  }
+  std::vector<std::vector<Observed>> workers;
+  for (int i = 0; i < runner.threads(); ++i) {
+    workers.push_back(start_observing(level, watched, calibrators));
+  }
+  std::vector<ValueId> results = watched;
+  results.insert(results.end(), kept.begin(), kept.end());
+  runner.step(
+      parts.bind(table, runner.cached_values(), results), kept,
+      [&](std::size_t worker, std::size_t run, std::size_t index, const TensorView& view) {
+        workers[worker][index].observe(view, runner.batch(), is_holdout(run));
+        for (LayerRows* layer : rows[index]) {
+          layer->observe(run, view);
+        }
+      });
+  std::map<ValueId, Observed> observed;
+  for (std::size_t i = 0; i < watched.size(); ++i) {
+    for (std::size_t other = 1; other < workers.size(); ++other) {
+      workers[0][i].merge(workers[other][i]);
+    }
+    observed.emplace(watched[i], std::move(workers[0][i]));
+  }
+  return observed;
+}
+
+void decide(const SimulatedGraph& simulated, const CalibrationLevel& level,
+            const std::map<ValueId, Observed>& observed, const RowsOfLayers& layers,
+            int threads, std::span<const CalibratorInfo> calibrators,
+            CandidateTable& candidate_table, CalibrationAudit* audit) {
+  for (const QuantPoint* point : level.points) {
+    const Observed& own = observed.at(point->simulated);
+    std::vector<PointResult> results =
+        choose_activation(own.values, own.observer.get(), *point, calibrators);
+    const ChannelStatistics channels = own.all_channels();
+    audit_activation(*point, results[std::min(candidate_table.primary, results.size() - 1)],
+                     calibrators, &channels, audit);
+    for (PointResult& result : results) {
+      avoid_rounding_ties(point->spec, calibrators, result);
+    }
+    candidate_table.add(point->name, std::move(results));
+  }
+  for (const QuantPoint* point : level.accumulators) {
+    if (point->corrects_bias) {
+      candidate_table.means.emplace(point->name, observed.at(point->simulated).channel_means());
+    }
+  }
+  // Scales are first widened for biases; then weights are rounded, and then biases corrected
+  // for that.
+  derive_accumulators(simulated, level.accumulators, {}, candidate_table.table);
+  for (const auto& [point, rows] : layers) {
+    const TensorStatistics& operand = observed.at(point->simulated).values;
+    if (operand.nan() + operand.infinite() == 0) {  // which only operands in float may have
+      round_weights(simulated, *point, rows, threads, candidate_table.table);
+    }
+  }
+  derive_accumulators(simulated, level.accumulators, candidate_table.means,
+                      candidate_table.table);
+}
+
+/// All levels, one after another.
+CandidateTable decide_levels(const SimulatedGraph& simulated, const Dataset& data,
+                             std::span<const CalibratorInfo> calibrators, std::size_t primary,
+                             const CalibrateOptions& options, CalibrationAudit* audit) {
+  CandidateTable candidate_table;
+  candidate_table.primary = primary;
+  choose_weights(simulated, calibrators, options.threads, candidate_table.table);
+  const std::vector<CalibrationLevel> levels = plan_levels(simulated);
+  const std::map<std::string, int> readers = count_readers(simulated);
+  const PartBinder parts(simulated);
+  const SampleDigests samples(data);
+  LayerwiseRunner runner(simulated.source, samples, options);
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    if (options.progress) {
+      runner.progress = [&](std::size_t done) {
+        options.progress(i * runner.samples() + done, levels.size() * runner.samples());
+      };
+    }
+    const auto kept = i == 0 ? std::span<const ValueId>() : levels[i - 1].cached_values;
+    RowsOfLayers layers = rows_of(simulated, readers, levels[i], runner.runs());
+    const auto observed =
+        observe(runner, parts, candidate_table.table, levels[i], kept, calibrators, layers);
+    decide(simulated, levels[i], observed, layers, runner.threads(), calibrators,
+           candidate_table, audit);
+  }
+  unify_activations(simulated, candidate_table.means, candidate_table.table);
+  audit_samples(samples, audit);
+  return candidate_table;
+}
+
+}  // namespace
+
+QuantTable calibrate_sequentially(const SimulatedGraph& simulated, const Dataset& data,
+                                  std::span<const CalibratorInfo> calibrators,
+                                  const CalibrateOptions& options, CalibrationAudit* audit) {
+  require_calibrators(simulated, calibrators);
+  // Later ranges and the rounding of weights depend on the candidates before them, so each is
+  // primary in a pass of its own.
+  return select_calibrators(
+      simulated, calibrators, data, options, audit,
+      [&](std::size_t primary, const CalibrateOptions& part, CalibrationAudit* own) {
+        return decide_levels(simulated, data, calibrators, primary, part, own);
+      });
+}
+
+}  // namespace tare

@@ -1,0 +1,206 @@
+// The independent schedule, first half: the float network runs on every sample, in parallel,
+// and each thread keeps statistics of its own of all values with a point. These are merged in
+// the end. Merging is exact, so neither the number of threads nor their timing shows in the
+// result, and statistics of other samples can be added later. Cost: one run for each sample,
+// and counting each value in a histogram. Memory: a workspace and statistics (32 KiB and more
+// for each value) for each thread, whatever the number of samples.
+#include "calibrate/statistics/collect.h"
+
+#include "tare/error.h"
+#include "tare/statistics.h"
+
+#include "base/parallel.h"
+#include "calibrate/audit/audit.h"
+#include "calibrate/statistics/model_digest.h"
+#include "calibrate/statistics/observed.h"
+#include "calibrate/statistics/sample_digests.h"
+#include "execute/run/feed.h"
+#include "execute/run/workers.h"
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+#include <set>
+
+namespace tare {
+namespace {
+
+/// The values that decide points, and the inputs of the nodes whose biases are corrected.
+std::vector<ValueId> watched_values(const SimulatedGraph& simulated) {
+  std::set<ValueId> values;
+  for (const QuantPoint& point : simulated.points) {
+    if (point.role == Role::kActivation) {
+      values.insert(point.value);
+    } else if (point.role == Role::kAccumulator) {
+      values.insert(simulated.source.node(*point.reader).inputs[0]);
+    }
+  }
+  return {values.begin(), values.end()};
+}
+
+Error other_values() {
+  return Error(ErrorCode::kInvalidData, "", "the statistics are of other values")
+      .hint("collect all parts with the same target and configuration");
+}
+
+/// What each worker sees of the values of those names; the first one goes on with what was seen
+/// before, which takes no room of its own then. Throws where that is of other values.
+std::vector<std::vector<Observed>> workers_after(std::size_t count,
+                                                 std::span<const std::string> names,
+                                                 Statistics& so_far) {
+  std::vector<std::vector<Observed>> workers(count);
+  for (std::vector<Observed>& values : workers) {
+    values.resize(names.size());
+  }
+  for (std::size_t i = 0; i < names.size() && so_far.samples > 0; ++i) {
+    const auto values = so_far.values.find(names[i]);
+    if (values == so_far.values.end() || so_far.values.size() != names.size()) {
+      throw other_values();
+    }
+    workers[0][i].values = std::move(values->second);
+    if (const auto channels = so_far.channels.find(names[i]);
+        channels != so_far.channels.end()) {
+      workers[0][i].channels = std::move(channels->second);
+    }
+  }
+  so_far.values.clear();
+  so_far.channels.clear();
+  return workers;
+}
+
+/// Moves what the worker saw to the result.
+void add(std::vector<Observed> values, std::span<const std::string> names, Collected& result) {
+  const auto join = [](auto& all, const std::string& name, auto&& own) {
+    const auto [found, is_first] = all.try_emplace(name, std::move(own));
+    if (!is_first) {
+      found->second.merge(own);
+    }
+  };
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    Observed value = std::move(values[i]);
+    join(result.statistics.values, names[i], std::move(value.values));
+    if (value.channels.channels() > 0) {
+      join(result.statistics.channels, names[i], std::move(value.channels));
+    }
+    if (value.observer == nullptr) {
+      continue;
+    }
+    if (auto& observer = result.observers[names[i]]) {
+      observer->merge(*value.observer);
+    } else {
+      observer = std::move(value.observer);
+    }
+  }
+}
+
+}  // namespace
+
+// With every point disabled the simulated graph computes what its source computes.
+Collector::Collector(const SimulatedGraph& simulated, int threads)
+    : graph_(simulated.source),
+      model_(model_digest(graph_)),
+      watched_(watched_values(simulated)),
+      executable_(graph_, {.observe = watched_}),
+      workspaces_(static_cast<std::size_t>(worker_count(executable_, threads))) {
+  // Names are looked up once.
+  for (const ValueId value : watched_) {
+    names_.push_back(graph_.name(value));
+  }
+}
+
+Collected Collector::run(const Dataset& data, const CalibrateOptions& options,
+                         Statistics so_far, const MakeObserver& make_observer,
+                         CalibrationAudit* audit) {
+  if (so_far.samples == 0) {
+    so_far.model = model_;
+    for (const DatasetInput& input : data.inputs()) {
+      so_far.inputs[input.name] = input.shape;
+    }
+  }
+  require_model(model_, so_far);
+  const SampleDigests samples(data);
+  const Feed feed(graph_, samples, options.samples, options.first + so_far.samples);
+  auto workers = workers_after(workspaces_.size(), names_, so_far);
+  for (std::vector<Observed>& values : workers) {
+    for (std::size_t i = 0; i < watched_.size(); ++i) {
+      values[i].observer = make_observer(watched_[i]);
+    }
+  }
+  std::mutex progress;
+  std::size_t done = 0;
+  const auto run_chunk = [&](std::size_t worker, std::size_t chunk) {
+    auto& workspace = workspaces_[worker];
+    if (!workspace) {
+      workspace.emplace(executable_);
+    }
+    const auto take = [&](std::size_t index, const TensorView& view) {
+      workers[worker][index].observe(view, feed.batch());
+    };
+    feed.for_each_run(chunk, [&](std::size_t, std::span<const Tensor> inputs) {
+      (void)executable_.run(*workspace, inputs, take);
+    });
+    if (options.progress) {
+      const std::lock_guard lock(progress);
+      done += feed.samples_in(chunk);
+      options.progress(so_far.samples + done, so_far.samples + feed.samples());
+    }
+  };
+  const std::size_t chunks =
+      parallel_for(feed.chunks(), static_cast<int>(workers.size()), run_chunk, options.stop);
+  // Statistics are the same however samples were grouped, so which worker saw which sample does
+  // not matter.
+  Collected result{.statistics = std::move(so_far), .observers = {}};
+  for (std::vector<Observed>& values : workers) {
+    add(std::move(values), names_, result);
+  }
+  for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
+    result.statistics.samples += feed.samples_in(chunk);
+  }
+  result.statistics.data += samples.sum();
+  audit_samples(samples, audit);
+  return result;
+}
+
+Statistics Collector::run(const Dataset& data, const CalibrateOptions& options,
+                          Statistics so_far, CalibrationAudit* audit) {
+  return run(
+             data, options, std::move(so_far), [](ValueId) { return nullptr; }, audit)
+      .statistics;
+}
+
+Statistics collect(const SimulatedGraph& simulated, const Dataset& data,
+                   const CalibrateOptions& options, Statistics so_far,
+                   CalibrationAudit* audit) {
+  return Collector(simulated, options.threads).run(data, options, std::move(so_far), audit);
+}
+
+std::uint64_t data_digest(const Graph& graph, const Dataset& data, std::size_t first,
+                          std::size_t samples) {
+  const SampleDigests digests(data);
+  const Feed feed(graph, digests, first + samples, first);
+  for (std::size_t chunk = 0; chunk < feed.chunks(); ++chunk) {
+    feed.for_each_run(chunk, [](std::size_t, std::span<const Tensor>) {});
+  }
+  return digests.sum();
+}
+
+void merge(const Statistics& from, Statistics& into) {
+  require_model(into.model, from);
+  const auto same_name = [](const auto& a, const auto& b) { return a.first == b.first; };
+  if (from.samples > 0 && into.samples > 0 &&
+      !std::equal(from.values.begin(), from.values.end(), into.values.begin(),
+                  into.values.end(), same_name)) {
+    throw other_values();
+  }
+  into.data += from.data;
+  into.samples += from.samples;
+  into.inputs.insert(from.inputs.begin(), from.inputs.end());
+  for (const auto& [name, statistics] : from.values) {
+    into.values[name].merge(statistics);
+  }
+  for (const auto& [name, channels] : from.channels) {
+    into.channels[name].merge(channels);
+  }
+}
+
+}  // namespace tare

@@ -1,0 +1,46 @@
+#pragma once
+
+#include "tare/execute.h"
+#include "tare/simulate.h"
+#include "tare/statistics.h"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tare {
+
+/// The observer of a value of the source graph, or null.
+using MakeObserver = std::function<std::unique_ptr<Observer>(ValueId)>;
+
+struct Collected {
+  Statistics statistics;
+  std::map<std::string, std::unique_ptr<Observer>> observers;  ///< by name of the value
+};
+
+/// A pass over samples that may be made in parts: what is compiled for it stays. The graph must
+/// outlive it.
+class Collector {
+ public:
+  Collector(const SimulatedGraph&, int threads);
+
+  /// collect(), by the threads that were asked for at first.
+  Statistics run(const Dataset&, const CalibrateOptions&, Statistics so_far, CalibrationAudit*);
+  /// The same, with the values also shown to observers.
+  Collected run(const Dataset&, const CalibrateOptions&, Statistics so_far, const MakeObserver&,
+                CalibrationAudit*);
+
+ private:
+  const Graph& graph_;
+  std::uint64_t model_;
+  std::vector<ValueId> watched_;
+  std::vector<std::string> names_;  ///< of what is watched
+  Executable executable_;
+  std::vector<std::optional<Executable::Workspace>> workspaces_;  ///< of each thread
+};
+
+}  // namespace tare

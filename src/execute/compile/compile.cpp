@@ -1,0 +1,318 @@
+// Makes a program of a graph, once for any number of runs: nodes that lead to no result are
+// left out, activations and residuals are folded into the kernels before them (fuse.h), each
+// value gets a memory layout, constants are packed, and memory is planned. Layouts are chosen
+// greedily, node by node: what kernels insist on is made, and others follow the layout in which
+// more of their operands lie already. A value may lie in both. Time: linear in the graph, and
+// packing.
+#include "tare/error.h"
+#include "tare/process.h"
+
+#include "base/check.h"
+#include "execute/compile/compiler.h"
+#include "execute/compile/fuse.h"
+#include "execute/compile/program.h"
+#include "execute/compile/reorder.h"
+#include "execute/failure.h"
+#include "execute/request_facts.h"
+#include "execute/run/one_thread.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+namespace tare {
+namespace {
+
+std::string describe(const Node& node) {
+  return "node '" + node.name + "' (" + node.op + ")";
+}
+
+constexpr const char* kMoreMemory =
+    "half of what this process may have is taken unless '--memory' or 'calibration.memory' "
+    "says more";
+
+}  // namespace
+
+std::set<ValueId> Compiler::kept_values() const {
+  std::set<ValueId> kept(options_.observe.begin(), options_.observe.end());
+  kept.insert(graph_.outputs().begin(), graph_.outputs().end());
+  return kept;
+}
+
+std::vector<NodeId> Compiler::live_order(const std::set<ValueId>& kept) const {
+  std::vector<NodeId> order = graph_.topological_order();
+  std::set<ValueId> wanted = kept;
+  std::vector<NodeId> live;
+  for (auto id = order.rbegin(); id != order.rend(); ++id) {
+    const Node& node = graph_.node(*id);
+    if (std::any_of(node.outputs.begin(), node.outputs.end(),
+                    [&](ValueId output) { return wanted.contains(output); })) {
+      live.push_back(*id);
+      wanted.insert(node.inputs.begin(), node.inputs.end());
+    }
+  }
+  std::reverse(live.begin(), live.end());
+  return live;
+}
+
+void Compiler::add_interface() {
+  for (const ValueId input : graph_.inputs()) {
+    const Place place{Place::Kind::kInput, program_.inputs.size()};
+    program_.inputs.push_back({graph_.name(input), graph_.type(input), place});
+    const auto& last = options_.channels_last;
+    set_home(input,
+             std::find(last.begin(), last.end(), input) != last.end() ? Layout::kChannelsLast
+                                                                      : Layout::kPlain,
+             place);
+  }
+}
+
+Program Compiler::run() {
+  const std::set<ValueId> kept = kept_values();
+  program_.precise = options_.precise;
+  add_interface();
+  for (const Unit& unit : fuse(graph_, live_order(kept), kept)) {
+    emit(unit);
+  }
+  if (!faults_.empty()) {
+    throw Error(ErrorCode::kUnsupported, faults_.all()).hint(too_large_ ? kMoreMemory : "");
+  }
+  for (const ValueId output : graph_.outputs()) {
+    program_.outputs.push_back(
+        {graph_.name(output), graph_.type(output), place_of(output, Layout::kPlain)});
+  }
+  show_observed();
+  assign_memory(program_);
+  require_memory();
+  return std::move(program_);
+}
+
+std::string Compiler::allowed() const {
+  return "at most " + memory_text(limit_);
+}
+
+/// Values that must be there at once may need more together than each alone.
+void Compiler::require_memory() const {
+  const double bytes = bytes_of_run(program_);
+  if (bytes > limit_) {
+    throw Error(ErrorCode::kUnsupported, "",
+                "running the network would need " + memory_text(bytes))
+        .expected(allowed())
+        .hint(kMoreMemory);
+  }
+}
+
+/// New kernels for the nodes that read the constants; layouts and memory stay.
+Program Compiler::exchange(const Program& before, std::span<const Exchange> constants) {
+  program_ = before;
+  std::map<ValueId, ValueId> exchanged;
+  std::set<NodeId> readers;
+  for (const auto& [from, to] : constants) {
+    exchanged.emplace(from, to);
+    readers.insert(graph_.users(to).begin(), graph_.users(to).end());
+  }
+  for (std::size_t i = 0; i < program_.constants.size(); ++i) {
+    if (const auto found = exchanged.find(program_.constant_values[i]);
+        found != exchanged.end()) {
+      program_.constants[i] = *graph_.constant(found->second);
+      program_.constant_values[i] = found->second;
+    }
+  }
+  for (Step& step : program_.steps) {
+    const KernelOrigin& origin = step.origin;
+    const auto reads = [&](NodeId id) { return readers.contains(id); };
+    if (origin.info == nullptr ||
+        (!reads(origin.node) &&
+         std::none_of(origin.folded.begin(), origin.folded.end(), reads))) {
+      continue;
+    }
+    Work work = describe_work(graph_.node(origin.node), origin.folded);
+    if (!has_results(work.request)) {
+      continue;
+    }
+    for (std::size_t i = 0; i < origin.inputs.size(); ++i) {
+      lay_out(work.request.inputs[i], origin.inputs[i]);
+    }
+    for (std::size_t i = 0; i < origin.outputs.size(); ++i) {
+      lay_out(work.request.outputs[i], origin.outputs[i]);
+    }
+    step.kernel = origin.info->make(work.request);
+    check(step.kernel != nullptr, "a kernel does not take another constant of the same type");
+  }
+  return std::move(program_);
+}
+
+/// As many folded nodes as some kernel takes; the others follow as steps of their own.
+void Compiler::emit(const Unit& unit) {
+  const Node& node = graph_.node(unit.node);
+  if (unit.folded.empty() && convert_constant(node)) {
+    return;
+  }
+  std::size_t count = unit.folded.size();
+  while (!emit_fused(node, std::span(unit.folded).first(count), count == 0) && count > 0) {
+    --count;
+  }
+  for (; count < unit.folded.size(); ++count) {
+    emit({unit.folded[count], {}});
+  }
+}
+
+/// Once and for all, so that kernels can make themselves ready for the result; whether it is
+/// such a conversion.
+bool Compiler::convert_constant(const Node& node) {
+  const bool has_operand = !node.inputs.empty() && node.inputs[0];
+  const Tensor* from = has_operand ? constant(node.inputs[0]) : nullptr;
+  const auto params = [&](ValueId value) { return graph_.type(value).quant; };
+  if (from == nullptr) {
+    return false;
+  }
+  const ValueId result = node.outputs[0];
+  if (node.op == "SimulatedQuantize" && params(result)) {
+    const Tensor stored = quantize(*from, *params(result));
+    converted_.emplace(result, Tensor::of<float>(stored.shape(), stored.to_float()));
+    return true;
+  }
+  const bool is_simulated = node.op == "SimulatedDequantize";
+  if ((!is_simulated && node.op != "Dequantize") || !params(node.inputs[0])) {
+    return false;
+  }
+  QuantParams unit;
+  unit.storage = params(node.inputs[0])->storage;
+  converted_.emplace(result, dequantize(is_simulated ? quantize(*from, unit) : *from,
+                                        *params(node.inputs[0])));
+  return true;
+}
+
+const Tensor* Compiler::constant(ValueId id) const {
+  const auto found = converted_.find(id);
+  return found == converted_.end() ? graph_.constant(id) : &found->second;
+}
+
+/// False when no kernel takes the node in this form; on the last try that is a fault.
+bool Compiler::emit_fused(const Node& node, std::span<const NodeId> folded, bool last_try) try {
+  const Work work = describe_work(node, folded);
+  if (const double bytes = result_bytes(work.request); bytes > limit_) {
+    if (last_try) {  // before kernels make tables for results of this size
+      too_large_ = true;
+      refuse(node, "its result would need " + memory_text(bytes), allowed());
+    }
+    return false;
+  }
+  bool known = false;
+  for (const KernelInfo* info : kernels_for(work.request)) {
+    if (!folded.empty() && !info->fuses_post_ops) {
+      continue;
+    }
+    known = true;
+    Work candidate = work;
+    candidate.info = info;
+    choose_layouts(candidate);
+    std::unique_ptr<Kernel> kernel = has_results(candidate.request)
+                                         ? info->make ? info->make(candidate.request) : nullptr
+                                         : make_kernel([](const Buffers&) {});
+    if (kernel != nullptr || (info->alias && !info->make)) {
+      commit(candidate, std::move(kernel));
+      return true;
+    }
+  }
+  if (last_try) {
+    refuse(node, known ? "no kernel for types " + types_of(work.request)
+                       : "no kernel for this operator");
+  }
+  return false;
+} catch (Error& error) {
+  if (error.code() == ErrorCode::kUnsupported) {
+    refuse(node, error.faults().front().what, error.faults().front().expected);
+    return true;
+  }
+  error.at(describe(node));
+  throw;
+} catch (const std::exception& error) {
+  throw failure(describe(node), error);
+}
+
+/// Goes on with the next nodes, so that all faults are reported at once.
+void Compiler::refuse(const Node& node, std::string what, std::string expected) {
+  faults_.add(describe(node), std::move(what), std::move(expected));
+  for (const ValueId output : node.outputs) {
+    set_home(output, Layout::kPlain, new_buffer(0));
+  }
+}
+
+void Compiler::commit(const Work& work, std::unique_ptr<Kernel> kernel) {
+  const KernelRequest& request = work.request;
+  if (work.info->alias) {
+    set_home(work.outputs[0], request.outputs[0].layout,
+             place_of(work.inputs[0], request.inputs[0].layout));
+    return;
+  }
+  Step step;
+  step.where = describe(*request.node);
+  step.origin = {
+      .info = work.info, .node = work.node, .folded = work.folded, .inputs = {}, .outputs = {}};
+  for (std::size_t i = 0; i < work.inputs.size(); ++i) {
+    const Operand& input = request.inputs[i];
+    step.origin.inputs.push_back(input.layout);
+    step.inputs.push_back(!input || kernel->packs(i) ? Place{}
+                                                     : place_of(work.inputs[i], input.layout));
+  }
+  for (const Operand& output : request.outputs) {
+    step.origin.outputs.push_back(output.layout);
+    const std::size_t bytes =
+        static_cast<std::size_t>(element_count(output.shape())) * size_of(output.dtype());
+    step.outputs.push_back(new_buffer(bytes));
+  }
+  if (kernel->scratch_bytes() > 0) {
+    step.scratch = new_buffer(kernel->scratch_bytes());
+  }
+  if (work.info->in_place) {
+    const Operand& from = request.inputs[0];
+    const Operand& to = request.outputs[0];
+    step.in_place = from.shape() == to.shape() &&
+                    size_of(from.dtype()) == size_of(to.dtype()) && from.layout == to.layout;
+  }
+  step.kernel = std::move(kernel);
+  program_.steps.push_back(std::move(step));
+  const Step& added = program_.steps.back();
+  for (std::size_t i = 0; i < added.outputs.size(); ++i) {
+    writer_[added.outputs[i].index] = program_.steps.size() - 1;
+    set_home(work.outputs[i], request.outputs[i].layout, added.outputs[i]);
+  }
+}
+
+Place Compiler::new_buffer(std::size_t bytes) {
+  program_.buffers.push_back({.bytes = bytes, .first = 0, .last = 0, .offset = 0});
+  return {Place::Kind::kBuffer, program_.buffers.size() - 1};
+}
+
+/// Shows each value where its bytes were written, when nothing can have overwritten them yet.
+void Compiler::show_observed() {
+  for (std::size_t i = 0; i < options_.observe.size(); ++i) {
+    const ValueId id = options_.observe[i];
+    if (constant(id) != nullptr) {
+      (void)place_of(id, Layout::kPlain);
+    }
+    const Homes& homes = homes_.at(id);
+    const Place place = homes.at[static_cast<std::size_t>(homes.native)];
+    const Shown shown{i, graph_.type(id), place, homes.native == Layout::kChannelsLast};
+    auto& list = place.kind == Place::Kind::kBuffer
+                     ? program_.steps[writer_.at(place.index)].shown
+                     : program_.shown_first;
+    list.push_back(shown);
+  }
+}
+
+Program exchanged(const Program& program, const Graph& graph,
+                  std::span<const Exchange> constants) {
+  const OneThread one_thread;
+  const ExecuteOptions options{.observe = {}, .precise = program.precise};
+  return Compiler(graph, options).exchange(program, constants);
+}
+
+Program compile(const Graph& graph, const ExecuteOptions& options) {
+  const OneThread one_thread;  // oneDNN fixes the number of threads when a primitive is made
+  return Compiler(graph, options).run();
+}
+
+}  // namespace tare

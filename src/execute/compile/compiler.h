@@ -1,0 +1,78 @@
+#pragma once
+
+#include "tare/error.h"
+#include "tare/process.h"
+
+#include "execute/compile/fuse.h"
+#include "execute/compile/program.h"
+
+#include <array>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tare {
+
+/// Makes the program of a graph: kernels, layouts, places of values.
+class Compiler {
+ public:
+  Compiler(const Graph& graph, const ExecuteOptions& options)
+      : graph_(graph), options_(options) {}
+
+  Program run();
+  Program exchange(const Program& before, std::span<const Exchange>);
+
+ private:
+  /// The places of a value, by layout; both name the same one where the layouts coincide.
+  struct Homes {
+    std::array<Place, 2> at;
+    Layout native = Layout::kPlain;  ///< as it was computed
+  };
+  /// A request with the graph's values behind its operands.
+  struct Work {
+    const KernelInfo* info = nullptr;
+    NodeId node;
+    std::vector<NodeId> folded;
+    KernelRequest request;
+    std::vector<ValueId> inputs;
+    std::vector<ValueId> outputs;
+  };
+
+  std::set<ValueId> kept_values() const;
+  std::vector<NodeId> live_order(const std::set<ValueId>& kept) const;
+  void add_interface();
+  void emit(const Unit&);
+  bool convert_constant(const Node&);
+  const Tensor* constant(ValueId) const;
+  bool emit_fused(const Node&, std::span<const NodeId> folded, bool last_try);
+  Work describe_work(const Node&, std::span<const NodeId> folded) const;
+  void refuse(const Node&, std::string what, std::string expected = {});
+  std::string allowed() const;
+  void require_memory() const;
+  void choose_layouts(Work&) const;
+  Layout follow(const Work&) const;
+  void commit(const Work&, std::unique_ptr<Kernel>);
+  Place place_of(ValueId, Layout);
+  Place new_buffer(std::size_t bytes);
+  void set_home(ValueId, Layout, Place);
+  bool has(ValueId, Layout) const;
+  void show_observed();
+
+  const Graph& graph_;
+  const ExecuteOptions& options_;
+  Program program_;
+  std::map<ValueId, Homes> homes_;
+  std::map<ValueId, Tensor> converted_;        ///< constants
+  std::map<std::size_t, std::size_t> writer_;  ///< buffer -> step
+  Faults faults_;
+  bool too_large_ = false;
+  double limit_ = static_cast<double>(memory_limit());
+};
+
+/// What an operand of that layout is to a kernel.
+void lay_out(Operand&, Layout);
+
+}  // namespace tare

@@ -1,0 +1,22 @@
+#include "execute/elements/elementwise.h"
+
+#include <algorithm>
+
+namespace tare {
+
+KernelInfo elementwise(std::vector<NamedMaker> table) {
+  KernelInfo info;
+  for (const NamedMaker& entry : table) {
+    info.ops.push_back(entry.op);
+  }
+  info.layout = follow;
+  info.make = [table = std::move(table)](const KernelRequest& request) {
+    return std::find_if(table.begin(), table.end(),
+                        [&](const NamedMaker& entry) { return entry.op == request.node->op; })
+        ->make(request);
+  };
+  info.in_place = true;
+  return info;
+}
+
+}  // namespace tare

@@ -1,0 +1,330 @@
+// Float convolutions and matrix products by oneDNN, with the operations behind them as its
+// post-ops. Of its implementations the first is taken that is not known to be wrong
+// (onednn_faults.h). Weights are packed for it once.
+//
+// With `precise` the bias is added to the finished sum, and pointwise sums are computed in two
+// halves. Partial sums are then smaller and chains shorter, which is what rounding errors grow
+// with: errors of YOLOX nano fall from 1.8e-4 to 0.5e-4 of its outputs for a sixth more time
+// (docs/decisions/0010-run-rounds-less-than-calibration.md).
+#include "execute/products/convolution.h"
+
+#include "execute/products/onednn.h"
+#include "execute/products/onednn_faults.h"
+
+#include <algorithm>
+#include <limits>
+#include <string_view>
+
+namespace tare::onednn {
+namespace {
+
+dnnl::memory reordered(const Tensor& tensor, const dnnl::memory::desc& from,
+                       const dnnl::memory::desc& to) {
+  dnnl::stream stream(engine());
+  dnnl::memory source(from, engine(), const_cast<std::byte*>(tensor.data()));
+  dnnl::memory result(to, engine());
+  dnnl::reorder(source, result).execute(stream, source, result);
+  stream.wait();
+  return result;
+}
+
+bool is_reference(const char* implementation) {
+  return std::string_view(implementation).starts_with("ref");
+}
+
+using dnnl::memory;
+using Primitive = dnnl::convolution_forward;
+using From = Argument::From;
+constexpr auto kF32 = memory::data_type::f32;
+constexpr std::size_t kAlignment = 64;
+
+memory::format_tag channels_last(std::size_t rank) {
+  constexpr memory::format_tag kTags[] = {memory::format_tag::nwc, memory::format_tag::nhwc,
+                                          memory::format_tag::ndhwc};
+  return kTags[rank - 3];
+}
+
+/// Where the bias of a convolution is added.
+enum class Bias : std::uint8_t {
+  kNone,
+  kFirst,  ///< the sum starts with it
+  kLast,   ///< to the finished sum
+};
+
+/// What happens to a sum of products before it is stored.
+struct Ending {
+  bool accumulate = false;  ///< add what the result held before
+  Bias bias = Bias::kNone;
+  std::vector<PostOp> post_ops;
+};
+
+memory::desc one_per_channel(const Convolution& spec) {
+  memory::dims extents(spec.result.size(), 1);
+  extents[1] = spec.result[1];
+  return {extents, kF32, channels_last(extents.size())};
+}
+
+bool is_relu(const PostOp& op) {
+  return op.kind == PostOp::Kind::kClip && op.low == 0 &&
+         op.high == std::numeric_limits<float>::infinity();
+}
+
+dnnl::primitive_attr attributes(const Convolution& spec, const Ending& ending) {
+  dnnl::post_ops list;
+  if (ending.accumulate) {
+    list.append_sum();
+  }
+  if (ending.bias == Bias::kLast) {
+    list.append_binary(dnnl::algorithm::binary_add, one_per_channel(spec));
+  }
+  for (const PostOp& op : ending.post_ops) {
+    if (op.kind == PostOp::Kind::kAdd) {
+      list.append_binary(dnnl::algorithm::binary_add,
+                         {spec.result, kF32, channels_last(spec.result.size())});
+    } else if (op.kind == PostOp::Kind::kScale && op.axis) {
+      list.append_binary(dnnl::algorithm::binary_mul, one_per_channel(spec));
+    } else if (op.kind == PostOp::Kind::kScale) {
+      list.append_eltwise(1.F, dnnl::algorithm::eltwise_linear, op.factors[0], 0.F);
+    } else if (is_relu(op)) {
+      list.append_eltwise(1.F, dnnl::algorithm::eltwise_relu, 0.F, 0.F);
+    } else {
+      list.append_eltwise(1.F, dnnl::algorithm::eltwise_clip, op.low, op.high);
+    }
+  }
+  dnnl::primitive_attr attr;
+  attr.set_post_ops(list);
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attr;
+}
+
+/// What decides whether an implementation can be trusted with it.
+SumEnding sum_ending(const Convolution& spec, const Ending& ending) {
+  SumEnding result{.spatial_axes = spec.result.size() - 2,
+                   .one_position = true,
+                   .accumulates = ending.accumulate,
+                   .per_channel = ending.bias == Bias::kLast};
+  for (std::size_t axis = 0; axis < spec.result.size(); ++axis) {
+    result.one_position = result.one_position && (axis == 1 || spec.result[axis] == 1);
+  }
+  bool clipped = false;
+  for (const PostOp& op : ending.post_ops) {
+    const bool clip = op.kind == PostOp::Kind::kClip && !is_relu(op);
+    result.clips_again = result.clips_again || (clip && clipped);
+    clipped = clipped || clip;
+    result.adds_tensor = result.adds_tensor || op.kind == PostOp::Kind::kAdd;
+    result.clips = result.clips || op.kind == PostOp::Kind::kClip;
+    result.per_channel = result.per_channel || op.axis.has_value();
+  }
+  return result;
+}
+
+/// One position only is a convolution as well: an inner product would go through oneDNN's
+/// matrix product, whose order of additions depends on where in memory its operands lie.
+Primitive::desc describe(const Convolution& spec, const Ending& ending) {
+  const memory::format_tag tag = channels_last(spec.source.size());
+  memory::dims dilations = spec.dilations;
+  for (auto& dilation : dilations) {
+    --dilation;  // oneDNN counts the gaps
+  }
+  const memory::desc source(spec.source, kF32, tag);
+  const memory::desc result(spec.result, kF32, tag);
+  const memory::desc weights(spec.weights, kF32, memory::format_tag::any);
+  const memory::desc bias({spec.result[1]}, kF32, memory::format_tag::a);
+  const auto forward = dnnl::prop_kind::forward_inference;
+  const auto algorithm = dnnl::algorithm::convolution_direct;
+  return ending.bias == Bias::kFirst
+             ? Primitive::desc(forward, algorithm, source, weights, bias, result, spec.strides,
+                               dilations, spec.pads_begin, spec.pads_end)
+             : Primitive::desc(forward, algorithm, source, weights, result, spec.strides,
+                               dilations, spec.pads_begin, spec.pads_end);
+}
+
+/// The first implementation that is right; nothing where oneDNN has none but its plain loops,
+/// unless these are wanted too.
+std::optional<Primitive::primitive_desc> choose(const Convolution& spec, const Ending& ending,
+                                                bool even_loops) try {
+  const SumEnding what = sum_ending(spec, ending);
+  Primitive::primitive_desc desc(describe(spec, ending), attributes(spec, ending), engine());
+  while (goes_wrong(desc.impl_info_str(), what)) {
+    if (!desc.next_impl()) {
+      return std::nullopt;
+    }
+  }
+  return even_loops || !is_reference(desc.impl_info_str()) ? std::optional(desc) : std::nullopt;
+} catch (const dnnl::error& error) {
+  if (error.status == dnnl_unimplemented) {
+    return std::nullopt;
+  }
+  throw;
+}
+
+/// The calls of a kernel, as they are put together.
+class CallList {
+ public:
+  /// Room in scratch memory; its offset.
+  std::size_t reserve(std::size_t bytes) {
+    const std::size_t offset = (scratch_ + kAlignment - 1) / kAlignment * kAlignment;
+    scratch_ = offset + bytes;
+    return offset;
+  }
+
+  /// Copies part of operand 0 to scratch memory; the argument that reads it there.
+  Argument gather_source(const memory::desc& part, const memory::desc& dense) {
+    const std::size_t offset = reserve(dense.get_size());
+    calls_.push_back({dnnl::reorder({engine(), part, engine(), dense}),
+                      {{DNNL_ARG_FROM, part, From::kInput, 0},
+                       {DNNL_ARG_TO, dense, From::kScratch, offset}}});
+    return {DNNL_ARG_SRC, dense, From::kScratch, offset};
+  }
+
+  void convolve(const Convolution& spec, const Ending& ending,
+                const Primitive::primitive_desc& desc, Argument source,
+                const memory::desc& stored_weights) {
+    Call call{Primitive(desc), {std::move(source)}};
+    auto& arguments = call.arguments;
+    arguments.push_back({DNNL_ARG_DST, desc.dst_desc(), From::kOutput, 0});
+    arguments.push_back({DNNL_ARG_SCRATCHPAD, desc.scratchpad_desc(), From::kScratch,
+                         reserve(desc.scratchpad_desc().get_size())});
+    arguments.push_back(weights(spec, stored_weights, desc.weights_desc()));
+    int position = ending.accumulate ? 1 : 0;
+    const auto post_op = [&position] {
+      return DNNL_ARG_ATTR_MULTIPLE_POST_OP(position++) | DNNL_ARG_SRC_1;
+    };
+    if (ending.bias == Bias::kFirst) {
+      arguments.push_back(bias(spec, DNNL_ARG_BIAS, desc.bias_desc()));
+    } else if (ending.bias == Bias::kLast) {
+      arguments.push_back(bias(spec, post_op(), one_per_channel(spec)));
+    }
+    for (const PostOp& op : ending.post_ops) {
+      const int id = post_op();
+      if (op.kind == PostOp::Kind::kAdd) {
+        arguments.push_back({id, desc.dst_desc(), From::kInput, op.operand});
+      } else if (op.kind == PostOp::Kind::kScale && op.axis) {
+        const auto factors = Tensor::of<float>({spec.result[1]}, op.factors);
+        const memory::desc row = one_per_channel(spec);
+        arguments.push_back({id, row, From::kPacked, 0, reordered(factors, row, row)});
+      }
+    }
+    calls_.push_back(std::move(call));
+  }
+
+  std::unique_ptr<Kernel> finish() {
+    return std::make_unique<PrimitiveKernel>(std::move(calls_), std::move(packed_), scratch_);
+  }
+
+ private:
+  Argument pack(int id, std::size_t operand, const Tensor& tensor, const memory::desc& from,
+                const memory::desc& to) {
+    if (std::find(packed_.begin(), packed_.end(), operand) == packed_.end()) {
+      packed_.push_back(operand);
+    }
+    return {id, to, From::kPacked, operand, reordered(tensor, from, to)};
+  }
+
+  /// Constant weights are packed once, computed ones reordered before each run where they lie
+  /// otherwise than the convolution wants.
+  Argument weights(const Convolution& spec, const memory::desc& stored,
+                   const memory::desc& wanted) {
+    if (spec.constant_weights) {
+      return pack(DNNL_ARG_WEIGHTS, 1, *spec.constant_weights, stored, wanted);
+    }
+    if (wanted == stored) {
+      return {DNNL_ARG_WEIGHTS, stored, From::kInput, 1};
+    }
+    const std::size_t offset = reserve(wanted.get_size());
+    calls_.push_back({dnnl::reorder({engine(), stored, engine(), wanted}),
+                      {{DNNL_ARG_FROM, stored, From::kInput, 1},
+                       {DNNL_ARG_TO, wanted, From::kScratch, offset}}});
+    return {DNNL_ARG_WEIGHTS, wanted, From::kScratch, offset};
+  }
+
+  Argument bias(const Convolution& spec, int id, const memory::desc& desc) {
+    return spec.constant_bias ? pack(id, 2, *spec.constant_bias, desc, desc)
+                              : Argument{id, desc, From::kInput, 2};
+  }
+
+  std::vector<Call> calls_;
+  std::vector<std::size_t> packed_;
+  std::size_t scratch_ = 0;
+};
+
+Argument whole_source(const Primitive::primitive_desc& desc) {
+  return {DNNL_ARG_SRC, desc.src_desc(), From::kInput, 0};
+}
+
+memory::desc stored_weights(const Convolution& spec) {
+  return {spec.weights, kF32, spec.weight_strides};
+}
+
+/// Ungrouped, with a window of one position.
+bool is_pointwise(const Convolution& spec) {
+  return spec.weights.size() == spec.source.size() &&
+         std::all_of(spec.weights.begin() + 2, spec.weights.end(),
+                     [](auto extent) { return extent == 1; });
+}
+
+bool has_bias(const Convolution& spec) {
+  return spec.constant_bias || spec.computed_bias;
+}
+
+std::unique_ptr<Kernel> fast_convolution(const Convolution& spec,
+                                         const std::vector<PostOp>& post_ops) {
+  const Ending ending{.bias = has_bias(spec) ? Bias::kFirst : Bias::kNone,
+                      .post_ops = post_ops};
+  const auto desc = choose(spec, ending, post_ops.empty());
+  if (!desc) {
+    return nullptr;
+  }
+  CallList calls;
+  calls.convolve(spec, ending, *desc, whole_source(*desc), stored_weights(spec));
+  return calls.finish();
+}
+
+/// The sum over input channels in two halves, the bias after it. A sum of many products rounds
+/// to the precision of its partial sums: one chain is longer, and one that starts with the bias
+/// is often much larger than its result.
+std::unique_ptr<Kernel> precise_convolution(const Convolution& spec,
+                                            const std::vector<PostOp>& post_ops) {
+  const Ending end{.bias = has_bias(spec) ? Bias::kLast : Bias::kNone, .post_ops = post_ops};
+  CallList calls;
+  // Shorter sums hardly round, see decision 10; halves of whole vectors of 8 channels.
+  const bool in_halves = is_pointwise(spec) && spec.constant_weights && spec.source[1] >= 64 &&
+                         spec.source[1] % 16 == 0;
+  if (!in_halves) {
+    const auto desc = choose(spec, end, false);
+    if (!desc) {
+      return nullptr;
+    }
+    calls.convolve(spec, end, *desc, whole_source(*desc), stored_weights(spec));
+    return calls.finish();
+  }
+  Convolution half = spec;
+  half.source[1] /= 2;
+  half.weights[1] /= 2;
+  const memory::desc source(spec.source, kF32, channels_last(spec.source.size()));
+  for (const std::int64_t part : {0, 1}) {
+    Ending ending = part == 0 ? Ending{} : end;
+    ending.accumulate = part != 0;
+    const auto desc = choose(half, ending, false);
+    if (!desc) {
+      return nullptr;
+    }
+    memory::dims offsets(half.source.size(), 0);
+    offsets[1] = part * half.source[1];
+    calls.convolve(
+        half, ending, *desc,
+        calls.gather_source(source.submemory_desc(half.source, offsets), desc->src_desc()),
+        stored_weights(spec).submemory_desc(half.weights, offsets));
+  }
+  return calls.finish();
+}
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_convolution(const Convolution& spec,
+                                         const std::vector<PostOp>& post_ops) {
+  std::unique_ptr<Kernel> kernel = spec.precise ? precise_convolution(spec, post_ops) : nullptr;
+  return kernel != nullptr ? std::move(kernel) : fast_convolution(spec, post_ops);
+}
+
+}  // namespace tare::onednn

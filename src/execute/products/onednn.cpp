@@ -1,0 +1,104 @@
+// Runs the primitives of a kernel. Memory objects of oneDNN are made once for each thread
+// rather than in each run; from run to run only their addresses change.
+#include "execute/products/onednn.h"
+
+#include <algorithm>
+
+namespace tare::onednn {
+namespace {
+
+/// The memory objects of one thread. Packed arguments are bound for good, the others move.
+class PrimitiveState final : public KernelState {
+ public:
+  explicit PrimitiveState(const std::vector<Call>& calls) : stream_(engine()) {
+    calls_.reserve(calls.size());
+    for (const Call& call : calls) {
+      Bound& bound = calls_.emplace_back();
+      bound.primitive = call.primitive.get();
+      for (const Argument& argument : call.arguments) {
+        const bool moves = argument.from != Argument::From::kPacked;
+        dnnl::memory memory =
+            moves ? dnnl::memory(argument.desc, engine(), DNNL_MEMORY_NONE) : argument.packed;
+        bound.arguments.push_back({argument.id, memory.get()});
+        if (moves) {
+          bound.moving.push_back({memory, argument.from, argument.index});
+        }
+      }
+    }
+  }
+
+  void run(const Buffers& buffers) {
+    for (const Bound& call : calls_) {
+      for (const Moving& moving : call.moving) {
+        dnnl::error::wrap_c_api(
+            dnnl_memory_set_data_handle(moving.memory.get(), handle(moving, buffers)),
+            "cannot bind memory");
+      }
+      dnnl::error::wrap_c_api(dnnl_primitive_execute(call.primitive, stream_.get(),
+                                                     static_cast<int>(call.arguments.size()),
+                                                     call.arguments.data()),
+                              "cannot execute");
+    }
+  }
+
+ private:
+  struct Moving {
+    dnnl::memory memory;
+    Argument::From from;
+    std::size_t index;
+  };
+  struct Bound {
+    dnnl_primitive_t primitive = nullptr;
+    std::vector<dnnl_exec_arg_t> arguments;
+    std::vector<Moving> moving;
+  };
+
+  static void* handle(const Moving& moving, const Buffers& buffers) {
+    switch (moving.from) {
+      case Argument::From::kInput:
+        return const_cast<std::byte*>(buffers.inputs[moving.index]);
+      case Argument::From::kOutput:
+        return buffers.outputs[moving.index];
+      default:
+        return buffers.scratch + moving.index;
+    }
+  }
+
+  dnnl::stream stream_;
+  std::vector<Bound> calls_;
+};
+
+}  // namespace
+
+const dnnl::engine& engine() {
+  static const dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
+  return cpu;
+}
+
+PrimitiveKernel::PrimitiveKernel(std::vector<Call> calls, std::vector<std::size_t> packed,
+                                 std::size_t scratch_bytes)
+    : calls_(std::move(calls)), packed_(std::move(packed)), scratch_bytes_(scratch_bytes) {}
+
+bool PrimitiveKernel::packs(std::size_t operand) const {
+  return std::find(packed_.begin(), packed_.end(), operand) != packed_.end();
+}
+
+std::size_t PrimitiveKernel::packed_bytes() const {
+  std::size_t bytes = 0;
+  for (const Call& call : calls_) {
+    for (const Argument& argument : call.arguments) {
+      bytes += argument.from == Argument::From::kPacked ? argument.desc.get_size() : 0;
+    }
+  }
+  return bytes;
+}
+
+std::unique_ptr<KernelState> PrimitiveKernel::make_state() const {
+  return std::make_unique<PrimitiveState>(calls_);
+}
+
+void PrimitiveKernel::run(const Buffers& buffers) const {
+  static_cast<PrimitiveState*>(buffers.state)->run(buffers);
+}
+
+}  // namespace tare::onednn

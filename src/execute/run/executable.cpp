@@ -1,0 +1,244 @@
+// Runs a program. It is immutable and shared; all that changes lies in a workspace, one for
+// each thread: an arena, the state of kernels, and the arguments of each step, which are
+// resolved once. A run then only calls kernels in order.
+#include "tare/error.h"
+#include "tare/execute.h"
+
+#include "base/check.h"
+#include "execute/compile/program.h"
+#include "execute/compile/reorder.h"
+#include "execute/failure.h"
+#include "execute/run/flush_denormals.h"
+#include "execute/run/one_thread.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+namespace tare {
+
+Tensor TensorView::tensor() const {
+  Tensor result(type->dtype, type->shape);
+  if (channels_last) {
+    copy_to_plain(*type, data, result.mutable_data());
+  } else {
+    std::memcpy(result.mutable_data(), data, result.byte_size());
+  }
+  return result;
+}
+
+struct Executable::Impl {
+  Program program;
+};
+
+struct Executable::Workspace::Impl {
+  /// The arguments of one step, resolved once; only those that are graph inputs change.
+  struct Call {
+    std::vector<const std::byte*> inputs;
+    std::vector<std::byte*> outputs;
+    std::byte* scratch = nullptr;
+    std::unique_ptr<KernelState> state;
+  };
+  struct InputUse {
+    std::size_t step;
+    std::size_t operand;
+    std::size_t input;
+  };
+
+  explicit Impl(const Program&);
+  std::byte* at(const Place&) const;
+  const std::byte* read(const Place&, std::span<const Tensor> inputs) const;
+
+  const Program& program;
+  Tensor arena;  ///< bytes, aligned to 64
+  std::vector<Call> calls;
+  std::vector<InputUse> input_uses;
+};
+
+Executable::Workspace::Impl::Impl(const Program& p)
+    : program(p), arena(DType::kUint8, {static_cast<std::int64_t>(p.workspace_bytes)}) {
+  calls.resize(program.steps.size());
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const Step& step = program.steps[i];
+    Call& call = calls[i];
+    for (std::size_t operand = 0; operand < step.inputs.size(); ++operand) {
+      const Place& place = step.inputs[operand];
+      if (place.kind == Place::Kind::kInput) {
+        input_uses.push_back({i, operand, place.index});
+      }
+      call.inputs.push_back(read(place, {}));
+    }
+    for (const Place& place : step.outputs) {
+      call.outputs.push_back(at(place));
+    }
+    call.scratch = at(step.scratch);
+    call.state = step.kernel->make_state();
+  }
+}
+
+std::byte* Executable::Workspace::Impl::at(const Place& place) const {
+  return place.kind == Place::Kind::kBuffer
+             ? const_cast<std::byte*>(arena.data()) + program.buffers[place.index].offset
+             : nullptr;
+}
+
+const std::byte* Executable::Workspace::Impl::read(const Place& place,
+                                                   std::span<const Tensor> inputs) const {
+  if (place.kind == Place::Kind::kConstant) {
+    return program.constants[place.index].data();
+  }
+  if (place.kind == Place::Kind::kInput) {
+    return place.index < inputs.size() ? inputs[place.index].data() : nullptr;
+  }
+  return at(place);
+}
+
+Executable::Workspace::Workspace(const Executable& executable)
+    : impl_(std::make_unique<Impl>(executable.impl_->program)) {}
+Executable::Workspace::~Workspace() = default;
+Executable::Workspace::Workspace(Workspace&&) noexcept = default;
+
+namespace {
+
+std::string describe(const TensorType& type) {
+  return std::string(name_of(type.dtype)) + to_string(type.shape);
+}
+
+void check_inputs(const Program& program, std::span<const Tensor> inputs) {
+  if (inputs.size() != program.inputs.size()) {
+    throw Error(ErrorCode::kInvalidData, "",
+                std::to_string(inputs.size()) + " inputs were given")
+        .expected(std::to_string(program.inputs.size()));
+  }
+  Faults faults;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const auto& [name, type, place] = program.inputs[i];
+    if (inputs[i].dtype() != type.dtype || inputs[i].shape() != type.shape) {
+      faults.add("input '" + name + "'",
+                 "is " + std::string(name_of(inputs[i].dtype())) + to_string(inputs[i].shape()),
+                 describe(type));
+    }
+  }
+  faults.raise(ErrorCode::kInvalidData);
+}
+
+void run_step(const Step& step, const Buffers& buffers) try {
+  const FlushDenormals flush;  // in kernels only: observers are the caller's
+  step.kernel->run(buffers);
+} catch (Error& error) {
+  error.at(step.where);
+  throw;
+} catch (const std::exception& error) {
+  throw failure(step.where, error);
+}
+
+}  // namespace
+
+Executable::Executable(const Graph& graph, const ExecuteOptions& options)
+    : impl_(std::make_unique<const Impl>(Impl{compile(graph, options)})) {}
+Executable::Executable(std::unique_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+Executable::~Executable() = default;
+Executable::Executable(Executable&&) noexcept = default;
+Executable& Executable::operator=(Executable&&) noexcept = default;
+
+Executable Executable::exchanged(const Graph& graph,
+                                 std::span<const Exchange> constants) const {
+  return Executable(
+      std::make_unique<const Impl>(Impl{tare::exchanged(impl_->program, graph, constants)}));
+}
+
+std::vector<Tensor> Executable::run(Workspace& workspace, std::span<const Tensor> inputs,
+                                    const ValueCallback& callback) const {
+  const Program& program = impl_->program;
+  Workspace::Impl& memory = *workspace.impl_;
+  check(&memory.program == &program, "a workspace was used with another executable");
+  check_inputs(program, inputs);
+  const OneThread one_thread;
+
+  const auto show = [&](const std::vector<Shown>& list) {
+    for (const Shown& shown : list) {
+      callback(shown.index,
+               {&shown.type, memory.read(shown.place, inputs), shown.channels_last});
+    }
+  };
+  for (const auto& use : memory.input_uses) {
+    memory.calls[use.step].inputs[use.operand] = inputs[use.input].data();
+  }
+  if (callback) {
+    show(program.shown_first);
+  }
+  for (std::size_t i = 0; i < program.steps.size(); ++i) {
+    const Workspace::Impl::Call& call = memory.calls[i];
+    run_step(program.steps[i], {call.inputs, call.outputs, call.scratch, call.state.get()});
+    if (callback) {
+      show(program.steps[i].shown);
+    }
+  }
+  std::vector<Tensor> results;
+  results.reserve(program.outputs.size());
+  for (const auto& [name, type, place] : program.outputs) {
+    results.push_back(TensorView{&type, memory.read(place, inputs)}.tensor());
+  }
+  return results;
+}
+
+std::vector<Tensor> Executable::run(std::span<const Tensor> inputs) const {
+  Workspace workspace(*this);
+  return run(workspace, inputs);
+}
+
+bool Executable::shows_channels_last(std::size_t index) const {
+  const auto among = [&](const std::vector<Shown>& list) {
+    return std::any_of(list.begin(), list.end(), [&](const Shown& shown) {
+      return shown.index == index && shown.channels_last;
+    });
+  };
+  const Program& program = impl_->program;
+  return among(program.shown_first) ||
+         std::any_of(program.steps.begin(), program.steps.end(),
+                     [&](const Step& step) { return among(step.shown); });
+}
+
+std::size_t Executable::workspace_bytes() const {
+  return impl_->program.workspace_bytes;
+}
+
+std::size_t Executable::constant_bytes() const {
+  std::size_t bytes = 0;
+  for (const Tensor& constant : impl_->program.constants) {
+    bytes += constant.byte_size();
+  }
+  for (const Step& step : impl_->program.steps) {
+    bytes += step.kernel->packed_bytes();
+  }
+  return bytes;
+}
+
+std::vector<Tensor> evaluate(const Node& node, std::span<const Tensor* const> inputs,
+                             std::span<const TensorType> output_types) {
+  Graph graph;
+  std::vector<ValueId> operands;
+  for (const Tensor* input : inputs) {
+    operands.push_back(
+        input != nullptr
+            ? graph.add_constant("operand " + std::to_string(operands.size()), *input)
+            : ValueId());
+  }
+  std::vector<Graph::Result> results;
+  for (const TensorType& type : output_types) {
+    results.push_back({"result " + std::to_string(results.size()), type});
+  }
+  const NodeId id = graph.add_node(node.name, node.op, operands, results, node.attributes);
+  graph.set_outputs(graph.node(id).outputs);
+  return Executable(graph).run({});
+}
+
+std::vector<std::string> executable_ops() {
+  std::set<std::string> ops;
+  for (const KernelInfo& info : kernel_registry()) {
+    ops.insert(info.ops.begin(), info.ops.end());
+  }
+  return {ops.begin(), ops.end()};
+}
+
+}  // namespace tare

@@ -1,0 +1,149 @@
+// Cuts a data set into chunks that are read at once: 1 MiB at most unless one run is larger, so
+// that each thread holds little, and 32 chunks at least where there are as many runs, so that
+// threads have equal shares.
+#include "execute/run/feed.h"
+
+#include "tare/error.h"
+
+#include <algorithm>
+
+namespace tare {
+namespace {
+
+const DatasetInput* find(const Dataset& data, const std::string& name) {
+  const auto& inputs = data.inputs();
+  const auto found = std::find_if(inputs.begin(), inputs.end(), [&](const DatasetInput& input) {
+    return input.name == name;
+  });
+  return found == inputs.end() ? nullptr : &*found;
+}
+
+std::string names_of(const Dataset& data) {
+  std::string result;
+  for (const DatasetInput& input : data.inputs()) {
+    result += (result.empty() ? "'" : ", '") + input.name + "'";
+  }
+  return result;
+}
+
+/// Integers may become wider integers or floats; nothing may lose its fraction.
+bool converts(DType from, DType to) {
+  return from == to || (is_integer(from) && (to == DType::kFloat32 || to == DType::kInt64));
+}
+
+Tensor converted(const Tensor& tensor, DType to) {
+  if (tensor.dtype() == to) {
+    return tensor;
+  }
+  return to == DType::kFloat32 ? Tensor::of<float>(tensor.shape(), tensor.to_float())
+                               : Tensor::of<std::int64_t>(tensor.shape(), tensor.to_int64());
+}
+
+void check_input(const std::string& name, const TensorType& type, const Dataset& data,
+                 Faults& faults) {
+  const std::string where = "input '" + name + "'";
+  const DatasetInput* given = find(data, name);
+  if (given == nullptr) {
+    faults.add(where, "has no dataset of that name; the data holds " + names_of(data));
+    return;
+  }
+  const bool is_scalar = type.shape.empty();
+  const Shape wanted(type.shape.begin() + (is_scalar ? 0 : 1), type.shape.end());
+  if (element_count(given->shape) != element_count(wanted) || given->shape != wanted) {
+    faults.add(where, "samples have shape " + to_string(given->shape), to_string(wanted));
+  }
+  if (!converts(given->dtype, type.dtype)) {
+    faults.add(where, "samples have type " + std::string(name_of(given->dtype)),
+               std::string(name_of(type.dtype)));
+  }
+}
+
+}  // namespace
+
+Feed::Feed(const Graph& graph, const Dataset& data, std::size_t samples, std::size_t first)
+    : data_(data), first_sample_(first) {
+  Faults faults;
+  for (const ValueId id : graph.inputs()) {
+    const TensorType& type = graph.type(id);
+    check_input(graph.name(id), type, data, faults);
+    // A scalar has no place for more than one sample.
+    const auto batch = static_cast<std::size_t>(type.shape.empty() ? 1 : type.shape[0]);
+    if (!inputs_.empty() && batch != batch_) {
+      faults.add("input '" + graph.name(id) + "'",
+                 "takes " + std::to_string(batch) + " samples",
+                 std::to_string(batch_) + " like the inputs before it");
+    }
+    batch_ = batch;
+    inputs_.push_back({graph.name(id), type});
+  }
+  faults.raise(ErrorCode::kInvalidData);
+  const std::size_t available = samples == 0 ? data.size() : std::min(samples, data.size());
+  if (batch_ == 0 || available < batch_) {
+    throw Error(ErrorCode::kInvalidData, "",
+                "the data holds " + std::to_string(available) + " samples")
+        .expected("at least " + std::to_string(std::max<std::size_t>(batch_, 1)));
+  }
+  runs_ = first < available ? (available - first) / batch_ : 0;
+  // Long enough to read in one go, short enough to share among threads and to be held by each.
+  std::size_t run_bytes = 1;
+  for (const Input& input : inputs_) {
+    run_bytes +=
+        static_cast<std::size_t>(element_count(input.type.shape)) * size_of(input.type.dtype);
+  }
+  constexpr std::size_t kChunkBytes = 1 << 20;  // held by each thread, so memory stays bounded
+  runs_per_chunk_ =
+      std::clamp<std::size_t>(runs_ / 32, 1, std::max<std::size_t>(kChunkBytes / run_bytes, 1));
+}
+
+Feed Feed::only(std::span<const std::string> inputs) const {
+  Feed result = *this;
+  std::erase_if(result.inputs_, [&](const Input& input) {
+    return std::find(inputs.begin(), inputs.end(), input.name) == inputs.end();
+  });
+  return result;
+}
+
+std::size_t Feed::runs_in(std::size_t chunk) const {
+  return std::min(runs_per_chunk_, runs_ - first_run(chunk));
+}
+
+std::size_t Feed::samples_in(std::size_t chunk) const {
+  return runs_in(chunk) * batch_;
+}
+
+std::vector<Tensor> Feed::read(std::size_t run) const {
+  return inputs_of(read_rows(run, 1), 0);
+}
+
+std::vector<Tensor> Feed::inputs_of(std::span<const Tensor> rows, std::size_t run) const {
+  std::vector<Tensor> inputs(inputs_.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    inputs[i] = rows[i].rows(static_cast<std::int64_t>(run * batch_),
+                             static_cast<std::int64_t>(batch_));
+    if (inputs_[i].type.shape.empty()) {
+      inputs[i] = inputs[i].reshaped({});
+    }
+  }
+  return inputs;
+}
+
+std::vector<Tensor> Feed::read_rows(std::size_t first_run, std::size_t runs) const {
+  std::vector<Tensor> result;
+  for (const Input& input : inputs_) {
+    result.push_back(
+        converted(data_.read(input.name, first_sample_ + first_run * batch_, runs * batch_),
+                  input.type.dtype));
+  }
+  return result;
+}
+
+void Feed::for_each_run(
+    std::size_t chunk,
+    const std::function<void(std::size_t run, std::span<const Tensor> inputs)>& body) const {
+  const std::vector<Tensor> rows = read_rows(first_run(chunk), runs_in(chunk));
+  for (std::size_t run = 0; run < runs_in(chunk); ++run) {
+    body(first_run(chunk) + run, inputs_of(rows, run));
+  }
+}
+
+}  // namespace tare

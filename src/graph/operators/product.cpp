@@ -1,0 +1,201 @@
+// What sums of products have in common: whose weights belong to which result, how many
+// multiplications there are, and how large sums can become. For the latter, weights above and
+// below 0 are added up apart: all of the one kind with the largest input and all of the other
+// with the smallest is the worst that can happen, and some input does it. One pass over the
+// weights.
+#include "graph/operators/product.h"
+
+#include "tare/error.h"
+
+#include "graph/arithmetic/per_axis.h"
+#include "graph/arithmetic/storage_type.h"
+
+#include <algorithm>
+#include <array>
+
+namespace tare {
+namespace {
+
+/// At least 1: without weights there is nothing to divide among results.
+std::size_t extent(const Shape& shape, std::size_t axis) {
+  return static_cast<std::size_t>(std::max<std::int64_t>(shape.at(axis), 1));
+}
+
+/// Of the kernel [input, result, ...] of a ConvTranspose.
+std::size_t groups_of(const Node& node, const Shape& shape) {
+  const std::int64_t groups = node.attributes.integer("group", 1);
+  if (groups < 1 || shape.at(0) % groups != 0) {
+    throw Error(ErrorCode::kInvalidModel, "node '" + node.name + "'",
+                "weight " + to_string(shape) + " does not fall into " + std::to_string(groups) +
+                    " groups");
+  }
+  return static_cast<std::size_t>(groups);
+}
+
+/// What a storage value less its zero point can be; holds 0.
+struct Reach {
+  std::int64_t low;
+  std::int64_t high;
+};
+
+Reach reach(const QuantParams& params, std::size_t channel) {
+  const StorageRange range = params.range();
+  return {range.low - params.zero_point[channel], range.high - params.zero_point[channel]};
+}
+
+/// Of all channels.
+Reach reach(const QuantParams& params) {
+  Reach all{0, 0};
+  for (std::size_t channel = 0; channel < params.zero_point.size(); ++channel) {
+    const Reach own = reach(params, channel);
+    all = {std::min(all.low, own.low), std::max(all.high, own.high)};
+  }
+  return all;
+}
+
+SumRange sum_of_products(Reach x, Reach w, std::int64_t count) {
+  return {count * std::min(x.low * w.high, x.high * w.low),
+          count * std::max(x.low * w.low, x.high * w.high)};
+}
+
+/// The sums of the weights of one result that lie above and below 0.
+struct Halves {
+  std::int64_t above = 0;
+  std::int64_t below = 0;
+};
+
+std::vector<Halves> halves_of(const Tensor& weights, const TensorType& type,
+                              const WeightResults& results) {
+  const QuantParams& params = *type.quant;
+  std::vector<Halves> halves(results.count());
+  with_storage(params.storage, [&](auto tag) {
+    const auto values = weights.view<decltype(tag)>();
+    for_each_slice(type.shape, params.axis,
+                   [&](std::size_t channel, std::size_t first, std::size_t count) {
+                     const std::int64_t zero = params.zero_point[channel];
+                     const std::size_t end = first + count;
+                     for (std::size_t i = first; i < end;) {
+                       Halves& own = halves[results.of(i)];
+                       const std::size_t last = std::min(end, i + results.alike(i));
+                       for (; i < last; ++i) {
+                         const std::int64_t weight = std::int64_t{values[i]} - zero;
+                         own.above += std::max<std::int64_t>(weight, 0);
+                         own.below += std::min<std::int64_t>(weight, 0);
+                       }
+                     }
+                   });
+  });
+  return halves;
+}
+
+}  // namespace
+
+bool is_product(const Node& node) {
+  static constexpr std::array<std::string_view, 4> kProducts{"Conv", "ConvTranspose", "Gemm",
+                                                             "MatMul"};
+  return std::find(kProducts.begin(), kProducts.end(), node.op) != kProducts.end();
+}
+
+WeightLayout weight_layout(const Node& node, std::size_t rank) {
+  const bool transposed = node.op == "Gemm" && node.attributes.integer("transB", 0) != 0;
+  if (node.op == "Conv" || transposed) {
+    return {.output = 0, .input = 1};
+  }
+  if (node.op == "ConvTranspose") {
+    return {.output = 1, .input = 0};
+  }
+  return {.output = rank - 1, .input = rank - 2};
+}
+
+int channel_axis(const Node& node, const Shape& result) {
+  return node.op == "MatMul" || node.op == "Gemm" ? static_cast<int>(result.size()) - 1 : 1;
+}
+
+bool is_integer_product(const Graph& graph, const Node& node) {
+  const TensorType& result = graph.type(node.outputs[0]);
+  return is_product(node) && result.quant && is_sum_type(result.dtype);
+}
+
+DType sum_type(DType x, DType w, const Accumulator& held) {
+  const bool is_wide = size_of(x) > 1 || size_of(w) > 1;
+  return is_wide && held == Accumulator{} ? DType::kInt64 : DType::kInt32;
+}
+
+double multiplications(const Graph& graph, const Node& node) {
+  if (!is_product(node)) {
+    return 0;
+  }
+  const auto count = [&](ValueId value) {
+    return static_cast<double>(element_count(graph.type(value).shape));
+  };
+  const Shape& x = graph.type(node.inputs[0]).shape;
+  const Shape& w = graph.type(node.inputs[1]).shape;
+  if (node.op == "Conv") {
+    const double of_each = count(node.inputs[1]) / static_cast<double>(w[0]);
+    return count(node.outputs[0]) * of_each;
+  }
+  if (node.op == "ConvTranspose") {
+    const double of_each = count(node.inputs[1]) / static_cast<double>(w[0]);
+    return count(node.inputs[0]) * of_each;
+  }
+  const bool is_transposed = node.op == "Gemm" && node.attributes.integer("transA", 0) != 0;
+  return count(node.outputs[0]) * static_cast<double>(is_transposed ? x[0] : x.back());
+}
+
+WeightResults::WeightResults(const Node& node, const Shape& shape) {
+  std::size_t size = 1;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    size *= extent(shape, axis);
+  }
+  outer_ = size;
+  if (node.op != "MatMul" && weight_layout(node, shape.size()).output == 0) {
+    count_ = extent(shape, 0);  // [result, ...]
+    outer_ = size / count_;
+    inner_ = outer_;
+    results_of_outer_ = 1;
+  } else if (node.op == "ConvTranspose") {
+    // [group, input, result, position]
+    const std::size_t groups = groups_of(node, shape);
+    cycle_ = extent(shape, 1);
+    count_ = groups * cycle_;
+    outer_ = size / groups;
+    results_of_outer_ = cycle_;
+    inner_ = size / (extent(shape, 0) * cycle_);
+  } else if (shape.size() >= 2) {
+    // [..., depth, result]
+    cycle_ = extent(shape, shape.size() - 1);
+    outer_ = extent(shape, shape.size() - 2) * cycle_;
+    count_ = size / outer_ * cycle_;
+    results_of_outer_ = cycle_;
+  }
+  weights_ = static_cast<std::size_t>(element_count(shape)) / count_;
+}
+
+std::vector<SumRange> worst_case_accumulators(const ProductOperands& operands) {
+  const WeightResults results(*operands.node, operands.w->shape);
+  const Reach x = reach(*operands.x->quant);
+  std::vector<SumRange> sums;
+  if (operands.weights == nullptr) {
+    const auto count = static_cast<std::int64_t>(results.weights());
+    sums = {sum_of_products(x, reach(*operands.w->quant), count)};
+  } else {
+    for (const Halves& w : halves_of(*operands.weights, *operands.w, results)) {
+      sums.push_back({w.above * x.low + w.below * x.high, w.above * x.high + w.below * x.low});
+    }
+  }
+  if (operands.bias == nullptr) {
+    return sums;
+  }
+  const auto bias = operands.bias->view<std::int32_t>();
+  if (operands.weights == nullptr) {
+    const auto [least, most] = std::minmax_element(bias.begin(), bias.end());
+    sums[0].add(*least, *most);
+    return sums;
+  }
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    sums[i].add(bias[i % bias.size()], bias[i % bias.size()]);
+  }
+  return sums;
+}
+
+}  // namespace tare

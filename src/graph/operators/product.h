@@ -1,0 +1,70 @@
+#pragma once
+
+#include "tare/graph.h"
+
+#include <cstddef>
+#include <vector>
+
+namespace tare {
+
+/// Operators whose results are sums of products: Conv, ConvTranspose, Gemm, MatMul.
+bool is_product(const Node&);
+/// One whose result is the accumulators of an integer graph.
+bool is_integer_product(const Graph&, const Node&);
+
+/// What the sums of a product of such storage values are held in: i32, where a stated
+/// accumulator or 8 bits of both bound them, i64 where factors have 16.
+DType sum_type(DType x, DType w, const Accumulator&);
+
+/// Which axes of a product's second operand, the weights, channels lie on.
+struct WeightLayout {
+  std::size_t output = 0;  ///< of the result; of ConvTranspose those of one group
+  std::size_t input = 0;   ///< that are multiplied and added up; of Conv those of one group
+};
+/// Of weights of that rank: 2 or more, of Gemm 2.
+WeightLayout weight_layout(const Node&, std::size_t rank);
+
+/// Axis of its result along which the scales of a per-axis weight vary.
+int channel_axis(const Node&, const Shape& result);
+
+/// Multiplications of one run of a product; 0 for other operators.
+double multiplications(const Graph&, const Node&);
+
+/// To which result of a product (channel or column, of any position or row) each weight
+/// belongs. Scales, zero points and biases of results repeat: those of result r are at r
+/// modulo their number.
+class WeightResults {
+ public:
+  /// Throws Error(kInvalidModel) for weights that do not fall into the node's groups.
+  WeightResults(const Node&, const Shape& weights);
+
+  std::size_t count() const { return count_; }      ///< results
+  std::size_t weights() const { return weights_; }  ///< of one result
+  std::size_t of(std::size_t weight) const {
+    return weight / outer_ * results_of_outer_ + weight / inner_ % cycle_;
+  }
+  /// How many weights from that one on are of the same result.
+  std::size_t alike(std::size_t weight) const { return inner_ - weight % inner_; }
+
+ private:
+  std::size_t count_ = 1;
+  std::size_t weights_ = 0;
+  std::size_t outer_ = 1;  ///< weights that have results of their own
+  std::size_t results_of_outer_ = 0;
+  std::size_t inner_ = 1;  ///< neighbours of one result; those of `cycle_` results alternate
+  std::size_t cycle_ = 1;
+};
+
+/// The operands of a product on storage values.
+struct ProductOperands {
+  const Node* node = nullptr;
+  const TensorType* x = nullptr;  ///< with parameters
+  const TensorType* w = nullptr;
+  const Tensor* weights = nullptr;  ///< storage values; null where they are computed
+  const Tensor* bias = nullptr;     ///< int32; null where there is none
+};
+
+/// As tare::worst_case_accumulators, for each result; one for all where weights are computed.
+std::vector<SumRange> worst_case_accumulators(const ProductOperands&);
+
+}  // namespace tare

@@ -1,0 +1,55 @@
+
+#include "tare/config.h"
+#include "tare/integer_graph.h"
+
+#include "base/check.h"
+#include "lower/forms/engine_wishes.h"
+#include "lower/forms/forms.h"
+#include "lower/forms/real_operands.h"
+
+namespace tare {
+namespace {
+
+/// Products of real values as they are here, whatever the target does with what they read.
+Graph with_own_floats(Graph onnx, const Target& target) {
+  return target.rounds_float_weights ? with_repeated_scales(with_real_operands(std::move(onnx)))
+                                     : onnx;
+}
+
+Graph with_own_layout(Graph onnx, const Target& target) {
+  return target.channels_last ? quantize_channels_last(std::move(onnx)) : onnx;
+}
+
+Graph qdq_for(const Graph& integer, const Target& target) {
+  Graph qdq = to_qdq(integer);
+  if (target.merges_activations) {
+    qdq = merge_activations(std::move(qdq));
+  }
+  if (target.float_bias) {
+    qdq = with_real_biases(std::move(qdq));
+  }
+  if (target.packs_weights || target.packs_blocks) {
+    qdq = with_packed_weights(std::move(qdq), !target.packs_weights);
+  }
+  if (target.pads_storage) {
+    qdq = pad_storage(std::move(qdq));
+  }
+  return with_own_layout(with_own_floats(std::move(qdq), target), target);
+}
+
+}  // namespace
+
+Graph export_form(const Graph& integer, Form form, const Target& target) {
+  switch (form) {
+    case Form::kQdq:
+      return qdq_for(integer, target);
+    case Form::kQoperator:
+      return with_own_layout(with_own_floats(to_qoperator(integer), target), target);
+    case Form::kInteger:
+      return to_integer_operators(integer);
+  }
+  check(false, "a form that is none");
+  return {};
+}
+
+}  // namespace tare

@@ -1,0 +1,181 @@
+// What files of quantized models say beside the model: docs/metadata.md.
+#include "tare/arithmetic.h"
+#include "tare/config.h"
+#include "tare/error.h"
+#include "tare/graph.h"
+#include "tare/integer_graph.h"
+#include "tare/model_files.h"
+#include "tare/quant_table.h"
+#include "tare/quantize.h"
+#include "tare/simulate.h"
+
+#include "base/escape.h"
+#include "equalize/equalize.h"
+#include "graph/arithmetic/node_arithmetic.h"
+#include "lower/lower.h"
+#include "pipeline/load.h"
+
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+#include <utility>
+
+namespace tare {
+namespace {
+
+constexpr const char* kFactorsKey = "tare.equalization";
+constexpr const char* kArithmeticKey = "tare.arithmetic";
+constexpr const char* kPointsKey = "tare.points";
+constexpr const char* kVersion = "version=1";
+
+std::string metadata(const char* key) {
+  return std::string("metadata '") + key + "'";
+}
+
+[[noreturn]] void refuse(const char* key, const std::string& what, const char* expected) {
+  throw Error(ErrorCode::kInvalidModel, metadata(key), what).expected(expected);
+}
+
+/// The words behind the version.
+std::istringstream versioned(const char* key, const std::string& text) {
+  std::istringstream words(text);
+  std::string version;
+  words >> version;
+  if (version != kVersion) {
+    refuse(key, "begins with '" + version + "'", kVersion);
+  }
+  return words;
+}
+
+std::string arithmetic_text(const RequantizeMode& mode, const Accumulator& accumulator) {
+  Attributes attributes = to_attributes(mode);
+  set_accumulator(attributes, accumulator);
+  std::string text = kVersion;
+  for (const auto& [name, value] : attributes.items()) {
+    const auto* number = std::get_if<std::int64_t>(&value);
+    text += ' ' + name + '=' +
+            (number != nullptr ? std::to_string(*number) : attributes.text(name));
+  }
+  return text;
+}
+
+/// As the attributes of Requantize and of sums of products.
+Attributes arithmetic_attributes(const std::string& text) {
+  Attributes attributes;
+  std::istringstream words = versioned(kArithmeticKey, text);
+  for (std::string word; words >> word;) {
+    const std::size_t equals = std::min(word.find('='), word.size());
+    const std::string name = word.substr(0, equals);
+    const std::string value = word.substr(std::min(equals + 1, word.size()));
+    if (attributes.has(name)) {
+      refuse(kArithmeticKey, "says '" + name + "' twice", "each word once");
+    }
+    if (name == "rounding" || name == "arithmetic" || name == "accumulator_overflow") {
+      attributes.set(name, value);
+    } else if (name == "accumulator_bits") {
+      std::int64_t bits = 0;
+      const auto [end, fault] =
+          std::from_chars(value.data(), value.data() + value.size(), bits);
+      if (fault != std::errc() || end != value.data() + value.size()) {
+        refuse(kArithmeticKey, "says '" + word + "'", "an integer");
+      }
+      attributes.set(name, bits);
+    } else {
+      refuse(kArithmeticKey, "says '" + word + "'",
+             "rounding, arithmetic, accumulator_bits or accumulator_overflow");
+    }
+  }
+  return attributes;
+}
+
+void read_arithmetic(const std::string& text, FileMetadata& result) {
+  const Attributes attributes = arithmetic_attributes(text);
+  try {
+    result.requantize = requantize_mode(attributes);
+    result.accumulator = accumulator(attributes);
+  } catch (Error& error) {
+    error.at(metadata(kArithmeticKey));
+    throw;
+  }
+}
+
+std::string points_text(const std::map<std::string, std::string>& unnamed) {
+  std::string text = std::string(kVersion) + '\n';
+  for (const auto& [value, point] : unnamed) {
+    text += escaped(value) + '=' + escaped(point) + '\n';
+  }
+  return text;
+}
+
+std::map<std::string, std::string> read_points(const std::string& text) {
+  std::map<std::string, std::string> unnamed;
+  std::istringstream words = versioned(kPointsKey, text);
+  for (std::string word; words >> word;) {
+    const std::size_t equals = word.find('=');
+    const auto value = unescaped(word.substr(0, std::min(equals, word.size())));
+    const auto point =
+        equals == std::string::npos ? std::nullopt : unescaped(word.substr(equals + 1));
+    if (!value || value->empty() || !point || !unnamed.emplace(*value, *point).second) {
+      refuse(kPointsKey, "says '" + word + "'", "each value once, with a point");
+    }
+  }
+  return unnamed;
+}
+
+}  // namespace
+
+std::map<std::string, std::string> file_metadata(const QuantizeResult& result) {
+  const SimulatedGraph& simulated = result.simulated;
+  std::map<std::string, std::string> all{
+      {kArithmeticKey, arithmetic_text(simulated.requantize, simulated.accumulator)},
+      {kPointsKey, points_text(unnamed_points(result.integer))}};
+  if (!result.factors.empty()) {
+    all.emplace(kFactorsKey, text_of(result.factors));
+  }
+  return all;
+}
+
+FileMetadata read_file_metadata(const std::filesystem::path& path) {
+  FileMetadata result;
+  if (is_tflite(path)) {
+    return result;
+  }
+  for (const auto& [key, text] : read_metadata(path)) {
+    if (key == kFactorsKey) {
+      result.factors = channel_factors(text);
+    } else if (key == kArithmeticKey) {
+      read_arithmetic(text, result);
+    } else if (key == kPointsKey) {
+      result.unnamed_points = read_points(text);
+    }
+  }
+  return result;
+}
+
+ChannelFactors read_factors(const std::filesystem::path& quantized) {
+  return read_file_metadata(quantized).factors;
+}
+
+Config with_metadata(Config config, const FileMetadata& stated) {
+  if (config.requantize == RequantizeConfig{}) {
+    config.requantize = {stated.requantize.rounding, stated.requantize.arithmetic};
+  }
+  if (config.accumulator == Accumulator{}) {
+    config.accumulator = stated.accumulator;
+  }
+  return config;
+}
+
+Graph lower_quantized(Graph model, const FileMetadata& stated, const Config& config,
+                      const Toolkit& toolkit) {
+  Graph integer = lower_quantized(std::move(model), with_metadata(config, stated), toolkit);
+  return stated.unnamed_points ? with_points(std::move(integer), *stated.unnamed_points)
+                               : integer;
+}
+
+void write_model(const QuantizeResult& result, const std::filesystem::path& path, Form form) {
+  write_onnx(export_form(result.integer, form, result.simulated.target), path,
+             file_metadata(result));
+}
+
+}  // namespace tare
