@@ -93,17 +93,18 @@ TEST(LimitPairs, StaysWithPowersOfTwoWhereTheSpecAsksForThem) {
   EXPECT_TRUE(limit_pairs(weights, {true, 0}, 128, point.spec, params).empty());
 }
 
-TEST(KernelOrder, LeavesOutDepthwiseKernelsOnly) {
-  const auto conv = [](Shape weights, std::int64_t groups) {
+TEST(KernelOrder, LeavesOutDepthwiseAndTransposedKernelsOnly) {
+  const auto conv = [](Shape weights, std::int64_t groups, const char* op = "Conv") {
     Graph graph;
     const ValueId x = graph.add_input("x", {.shape = {1, groups * weights[1], 8, 8}});
     const ValueId w = graph.add_constant("w", random_weights(weights, 1));
-    const NodeId id = graph.add_node("conv", "Conv", {x, w}, {{"y", {}}}, {{"group", groups}});
+    const NodeId id = graph.add_node("conv", op, {x, w}, {{"y", {}}}, {{"group", groups}});
     return kernel_order(graph, graph.node(id)).has_value();
   };
   EXPECT_FALSE(conv({6, 1, 3, 3}, 6));
   EXPECT_TRUE(conv({6, 1, 3, 3}, 1)) << "one input channel is not depthwise";
   EXPECT_TRUE(conv({12, 1, 3, 3}, 6)) << "with a multiplier the general kernel runs";
+  EXPECT_FALSE(conv({6, 2, 3, 3}, 1, "ConvTranspose"));
 }
 
 TEST(FitBias, WidensTheScaleOfAChannelWhoseBiasWouldOverflow) {

@@ -135,6 +135,9 @@ std::optional<KernelOrder> kernel_order(const Graph& graph, const Node& node) {
     const bool depthwise = weights[1] == 1 && node.attributes.integer("group", 1) == weights[0];
     return depthwise ? std::nullopt : std::optional(KernelOrder{true, 0});
   }
+  if (node.op == "ConvTranspose") {
+    return std::nullopt;
+  }
   const bool transposed = node.op == "Gemm" && weight_layout(node, 2).output == 0;
   return KernelOrder{false, transposed ? 0 : weights.size() - 1};
 }

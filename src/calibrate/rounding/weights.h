@@ -24,7 +24,8 @@ struct KernelOrder {
   bool convolution = false;     ///< by kernel position, then input channel; else as stored
   std::size_t output_axis = 0;  ///< axis of the weights along which outputs vary
 };
-/// Nothing for a node whose kernel does not work on pairs: depthwise convolutions.
+/// Nothing for a node whose kernel does not work on pairs: depthwise convolutions, and
+/// transposed ones, for which such engines have none on integers.
 std::optional<KernelOrder> kernel_order(const Graph&, const Node&);
 
 /// Widens scales until every |q[2i] + q[2i+1]| <= limit, with the weights of each output in
