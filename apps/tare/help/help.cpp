@@ -3,6 +3,8 @@
 #include "tare/config.h"
 #include "tare/quantize.h"
 
+#include "printing/layout.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -21,7 +23,8 @@ std::string table(const std::vector<Row>& rows) {
   }
   std::string text;
   for (const auto& [left, right] : rows) {
-    text += fmt::format("  {:{}}  {}\n", left, width, right);
+    text += wrapped(fmt::format("  {:{}}  {}", left, width, right), width + 4, kHelpColumns);
+    text += "\n";
   }
   return text;
 }
@@ -113,7 +116,8 @@ std::string config_help() {
       "Keys of a configuration file (YAML). --set KEY=VALUE sets one from the command line,\n"
       "except those of layers.\n\n";
   for (const ConfigKey& key : config_keys(Toolkit::builtin().calibrator_names())) {
-    text += fmt::format("{}: {}\n    {}\n", key.path, key.values, key.summary);
+    text += wrapped(key.path + ": " + key.values, 4, kHelpColumns) + "\n" +
+            wrapped("    " + key.summary, 4, kHelpColumns) + "\n";
   }
   return text + "\ntargets:\n" + [] {
     std::vector<Row> rows;

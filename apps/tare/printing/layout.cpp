@@ -55,7 +55,7 @@ std::string with_short_names(const std::string& message) {
   }
 }
 
-std::string wrapped(const std::string& line, std::size_t indent) {
+std::string wrapped(const std::string& line, std::size_t indent, std::size_t width) {
   std::string result;
   std::size_t column = 0;
   std::size_t begin = 0;
@@ -64,7 +64,7 @@ std::string wrapped(const std::string& line, std::size_t indent) {
     const std::size_t word = line.find_first_not_of(' ', begin);
     const std::size_t end = std::min(line.find(' ', std::min(word, line.size())), line.size());
     const std::string piece = line.substr(begin, end - begin);
-    if (column > indent && column + columns(piece) > kColumns) {
+    if (column > indent && column + columns(piece) > width) {
       const std::string bare = line.substr(word, end - word);
       result.append("\n").append(indent, ' ').append(bare);
       column = indent + columns(bare);
