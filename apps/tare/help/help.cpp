@@ -113,8 +113,8 @@ std::string verb_help(const NamedVerb& named) {
 
 std::string config_help() {
   std::string text =
-      "Keys of a configuration file (YAML). --set KEY=VALUE sets one from the command line,\n"
-      "except those of layers.\n\n";
+      "Keys of a configuration file (YAML). --set KEY=VALUE sets one from the command\n"
+      "line, except those of layers.\n\n";
   for (const ConfigKey& key : config_keys(Toolkit::builtin().calibrator_names())) {
     text += wrapped(key.path + ": " + key.values, 4, kHelpColumns) + "\n" +
             wrapped("    " + key.summary, 4, kHelpColumns) + "\n";
