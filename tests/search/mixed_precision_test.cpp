@@ -158,7 +158,8 @@ TEST_P(AnySensitivities, OfUnaffordablePointsNeedNotBeKnown) {
 TEST_P(AnySensitivities, MayBePaidForBitByBit) {
   Random random(GetParam());
   set_errors(random);
-  Assigner assigner(graph_, {}, target_, patterns_);
+  const Config config;
+  Assigner assigner(graph_, config, target_, patterns_);
   std::map<std::string, double> sum;
   for (int step = 0; step < 4; ++step) {
     std::map<std::string, double> more;
@@ -180,7 +181,8 @@ TEST_P(AnySensitivities, MayBePaidForBitByBit) {
 
 TEST_P(AnySensitivities, AreSparedInNoMoreTimeThanByChangingLittle) {
   Random random(GetParam());
-  const Assigner fastest(graph_, {}, target_, patterns_);
+  const Config config;
+  const Assigner fastest(graph_, config, target_, patterns_);
   for (int step = 0; step < 8; ++step) {
     std::set<std::string> layers;
     std::vector<std::string> weights;
