@@ -11,9 +11,10 @@ KernelInfo elementwise(std::vector<NamedMaker> table) {
   }
   info.layout = follow;
   info.make = [table = std::move(table)](const KernelRequest& request) {
-    return std::find_if(table.begin(), table.end(),
-                        [&](const NamedMaker& entry) { return entry.op == request.node->op; })
-        ->make(request);
+    const auto entry = std::find_if(table.begin(), table.end(), [&](const NamedMaker& each) {
+      return each.op == request.node->op;
+    });
+    return make_wide(request, entry->make);
   };
   info.in_place = true;
   return info;

@@ -2,6 +2,7 @@
 
 #include "execute/elements/dispatch.h"
 #include "execute/elements/nested_loops.h"
+#include "execute/elements/wider_types.h"
 #include "execute/operands.h"
 
 #include <cstddef>
@@ -67,7 +68,7 @@ class BroadcastMap {
 /// How one operator of a family makes its kernel; null when it does not take the types.
 struct NamedMaker {
   std::string op;
-  std::function<std::unique_ptr<Kernel>(const KernelRequest&)> make;
+  KernelMaker make;
 };
 
 /// A function that no attribute changes, as a builder.
@@ -120,7 +121,8 @@ NamedMaker binary(std::string op, List list, Build build) {
           }};
 }
 
-/// One family of elementwise operators out of a table of them.
+/// One family of elementwise operators out of a table of them. They take the types of their
+/// lists, and those that are widened to one of these.
 KernelInfo elementwise(std::vector<NamedMaker> table);
 
 }  // namespace tare

@@ -69,22 +69,20 @@ auto shift(const Attributes& attributes) {
   };
 }
 
-using Unsigned = Types<std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>;
-
 }  // namespace
 }  // namespace tare
 
 TARE_KERNEL(arithmetic) {
   using namespace tare;
   return elementwise({
-      binary("Add", Numbers{}, fixed(kAdd)),
-      binary("Sub", Numbers{}, fixed(kSub)),
-      binary("Mul", Numbers{}, fixed(kMul)),
-      binary("Div", Numbers{}, fixed(kDiv)),
-      binary("Mod", Numbers{}, modulo),
-      binary("PRelu", Numbers{}, fixed([](auto x, auto slope) {
+      binary("Add", WideNumbers{}, fixed(kAdd)),
+      binary("Sub", WideNumbers{}, fixed(kSub)),
+      binary("Mul", WideNumbers{}, fixed(kMul)),
+      binary("Div", WideNumbers{}, fixed(kDiv)),
+      binary("Mod", WideNumbers{}, modulo),
+      binary("PRelu", WideNumbers{}, fixed([](auto x, auto slope) {
                return x < 0 ? wrapping(x) * wrapping(slope) : wrapping(x);
              })),
-      binary("BitShift", Unsigned{}, shift),
+      binary("BitShift", Types<std::uint64_t>{}, shift),
   });
 }

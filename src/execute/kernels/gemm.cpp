@@ -4,56 +4,56 @@
 
 #include "execute/elements/dispatch.h"
 #include "execute/operands.h"
-
-#include <algorithm>
-
-#include <Eigen/Core>
+#include "execute/products/matrix_product.h"
 
 namespace tare {
 namespace {
 
-using Eigen::Index;
-template <class T>
-using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-
 struct Gemm {
-  Index rows = 0;
-  Index depth = 0;
-  Index columns = 0;
+  MatrixExtents extents;
   bool transposed_a = false;
   bool transposed_b = false;
   float alpha = 1;
   float beta = 1;
-  Index bias_row_stride = 0;  ///< 0 where C is broadcast
-  Index bias_column_stride = 0;
-};
+  std::int64_t bias_row_stride = 0;  ///< 0 where C is broadcast
+  std::int64_t bias_column_stride = 0;
 
-/// Calls f with the matrix or its transpose.
-template <class T, class F>
-void with_operand(const std::byte* data, Index rows, Index columns, bool transposed, F&& f) {
-  const auto* values = reinterpret_cast<const T*>(data);
-  if (transposed) {
-    f(Eigen::Map<const Matrix<T>>(values, columns, rows).transpose());
-  } else {
-    f(Eigen::Map<const Matrix<T>>(values, rows, columns));
+  /// Elements of transposed operands, which are copied the right way round.
+  std::size_t copied() const {
+    const auto [rows, depth, columns] = extents;
+    return static_cast<std::size_t>((transposed_a ? rows * depth : 0) +
+                                    (transposed_b ? depth * columns : 0));
   }
-}
+};
 
 template <class T>
 void run(const Gemm& gemm, const Buffers& buffers) {
-  Eigen::Map<Matrix<T>> y(reinterpret_cast<T*>(buffers.outputs[0]), gemm.rows, gemm.columns);
-  with_operand<T>(
-      buffers.inputs[0], gemm.rows, gemm.depth, gemm.transposed_a, [&](const auto& a) {
-        with_operand<T>(
-            buffers.inputs[1], gemm.depth, gemm.columns, gemm.transposed_b,
-            [&](const auto& b) { y.noalias() = static_cast<T>(gemm.alpha) * a * b; });
-      });
-  if (buffers.inputs.size() > 2 && buffers.inputs[2] != nullptr) {
-    using Stride = Eigen::Stride<Eigen::Dynamic, Eigen::Dynamic>;
-    const Eigen::Map<const Matrix<T>, 0, Stride> bias(
-        reinterpret_cast<const T*>(buffers.inputs[2]), gemm.rows, gemm.columns,
-        Stride(gemm.bias_row_stride, gemm.bias_column_stride));
-    y += static_cast<T>(gemm.beta) * bias;
+  const auto [rows, depth, columns] = gemm.extents;
+  T* copies = reinterpret_cast<T*>(buffers.scratch);
+  const T* a = input<T>(buffers, 0);
+  const T* b = input<T>(buffers, 1);
+  T* y = output<T>(buffers, 0);
+  if (gemm.transposed_a) {
+    transpose(a, depth, rows, copies);
+    a = copies;
+    copies += rows * depth;
+  }
+  if (gemm.transposed_b) {
+    transpose(b, columns, depth, copies);
+    b = copies;
+  }
+  multiply(a, b, y, gemm.extents);
+  const auto alpha = static_cast<T>(gemm.alpha);
+  const auto beta = static_cast<T>(gemm.beta);
+  const bool has_bias = buffers.inputs.size() > 2 && buffers.inputs[2] != nullptr;
+  const T* bias = has_bias ? input<T>(buffers, 2) : nullptr;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = 0; j < columns; ++j, ++y) {
+      const T scaled = alpha * *y;
+      *y = bias == nullptr
+               ? scaled
+               : scaled + beta * bias[i * gemm.bias_row_stride + j * gemm.bias_column_stride];
+    }
   }
 }
 
@@ -80,21 +80,24 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
             .transposed_b = attributes.integer("transB", 0) != 0,
             .alpha = attributes.real("alpha", 1),
             .beta = attributes.real("beta", 1)};
-  gemm.rows = a[gemm.transposed_a ? 1 : 0];
-  gemm.depth = a[gemm.transposed_a ? 0 : 1];
-  gemm.columns = b[gemm.transposed_b ? 0 : 1];
-  check_fit(b[gemm.transposed_b ? 1 : 0] == gemm.depth, request);
+  gemm.extents.rows = a[gemm.transposed_a ? 1 : 0];
+  gemm.extents.depth = a[gemm.transposed_a ? 0 : 1];
+  gemm.extents.columns = b[gemm.transposed_b ? 0 : 1];
+  check_fit(b[gemm.transposed_b ? 1 : 0] == gemm.extents.depth, request);
   if (request.has_input(2)) {
     Shape c = request.inputs[2].shape();
     check_fit(c.size() <= 2, request);
     c.insert(c.begin(), 2 - c.size(), 1);
-    check_fit((c[0] == 1 || c[0] == gemm.rows) && (c[1] == 1 || c[1] == gemm.columns), request);
+    check_fit(
+        (c[0] == 1 || c[0] == gemm.extents.rows) && (c[1] == 1 || c[1] == gemm.extents.columns),
+        request);
     gemm.bias_row_stride = c[0] == 1 ? 0 : c[1];
     gemm.bias_column_stride = c[1] == 1 ? 0 : 1;
   }
-  expect_shape(request.outputs[0], {gemm.rows, gemm.columns});
+  expect_shape(request.outputs[0], {gemm.extents.rows, gemm.extents.columns});
   return dispatch(Types<float, double>{}, request.inputs[0].dtype(), [&]<class T>(Tag<T>) {
-    return make_kernel([gemm](const Buffers& buffers) { run<T>(gemm, buffers); });
+    return make_kernel([gemm](const Buffers& buffers) { run<T>(gemm, buffers); },
+                       gemm.copied() * sizeof(T));
   });
 }
 

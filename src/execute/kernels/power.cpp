@@ -52,9 +52,9 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
                    [](float x) { return x * x; });
     });
   }
-  using Bases = Types<float, double, Half, std::int32_t, std::int64_t>;
+  using Bases = Types<float, double, std::int64_t>;
   return dispatch(Bases{}, base.dtype(), [&]<class A>(Tag<A>) {
-    return dispatch(Numbers{}, exponent.dtype(), [&]<class B>(Tag<B>) {
+    return dispatch(WideNumbers{}, exponent.dtype(), [&]<class B>(Tag<B>) {
       return make_kernel(
           [map = BroadcastMap<A, B, A, Power>(result, base, exponent, {})](const Buffers& b) {
             map(input<A>(b, 0), input<B>(b, 1), output<A>(b, 0));
@@ -68,5 +68,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 
 TARE_KERNEL(power) {
   using namespace tare;
-  return {.ops = {"Pow"}, .layout = follow, .make = make, .in_place = true};
+  return {.ops = {"Pow"},
+          .layout = follow,
+          .make = [](const KernelRequest& request) { return make_wide(request, make); },
+          .in_place = true};
 }

@@ -3,6 +3,7 @@
 // and Gimelshein, "Online Normalizer Calculation for Softmax", 2018).
 #include "execute/elements/dispatch.h"
 #include "execute/elements/reduction.h"
+#include "execute/elements/wider_types.h"
 
 #include <algorithm>
 #include <cmath>
@@ -145,7 +146,7 @@ std::unique_ptr<Kernel> make_with(const KernelRequest& request) {
   if (!uniform(request, 1)) {
     return nullptr;
   }
-  return dispatch(Numbers{}, request.inputs[0].dtype(), [&]<class T>(Tag<T>) {
+  return dispatch(WideNumbers{}, request.inputs[0].dtype(), [&]<class T>(Tag<T>) {
     using R = Reducer<Compute<T>>;
     const Reduction plan = make_reduction(request);
     return make_kernel([plan](const Buffers& buffers) { reduce<T, R>(plan, buffers); },
@@ -167,9 +168,10 @@ constexpr std::array kTable{
 };
 
 std::unique_ptr<Kernel> make(const KernelRequest& request) {
-  return std::find_if(kTable.begin(), kTable.end(),
-                      [&](const Entry& entry) { return entry.op == request.node->op; })
-      ->make(request);
+  const auto* entry = std::find_if(kTable.begin(), kTable.end(), [&](const Entry& each) {
+    return each.op == request.node->op;
+  });
+  return make_wide(request, entry->make);
 }
 
 }  // namespace

@@ -11,7 +11,9 @@
 #include "graph/arithmetic/storage_type.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <type_traits>
 
 namespace tare {
 namespace {
@@ -44,78 +46,147 @@ Rescaling rescaling(const Operand& input, const QuantParams& to) {
   return result;
 }
 
+/// Elements that are converted at a time; they stay in the nearest cache.
+constexpr std::size_t kBlock = 512;
+
+/// Values in the type that they are rescaled in, float or int64, and back.
+template <class Wide>
+struct Conversions {
+  void (*widen)(const std::byte* from, std::size_t first, std::size_t count, Wide* to);
+  void (*narrow)(const Wide* from, std::size_t first, std::size_t count, std::byte* to);
+};
+
+template <class Wide>
+Conversions<Wide> conversions(DType from, DType to) {
+  Conversions<Wide> result{};
+  with_storage(from, [&](auto value) {
+    using In = decltype(value);
+    result.widen = [](const std::byte* x, std::size_t first, std::size_t count, Wide* wide) {
+      const In* narrow = reinterpret_cast<const In*>(x) + first;
+      std::transform(narrow, narrow + count, wide,
+                     [](In element) { return static_cast<Wide>(element); });
+    };
+  });
+  with_storage(to, [&](auto value) {
+    using Out = decltype(value);
+    result.narrow = [](const Wide* wide, std::size_t first, std::size_t count, std::byte* y) {
+      std::transform(wide, wide + count, reinterpret_cast<Out*>(y) + first,
+                     [](Wide element) { return static_cast<Out>(element); });
+    };
+  });
+  return result;
+}
+
+/// y = f(x, channel of x) for all elements of the shape, a block at a time in the wide type.
+template <class Wide, class F>
+void rescale_blocks(const Rescaling& r, const Conversions<Wide>& conversions,
+                    const Buffers& buffers, F f) {
+  const auto total = static_cast<std::size_t>(element_count(r.shape));
+  std::size_t channels = 1;
+  std::size_t run = total;  // elements of one channel, side by side
+  if (r.axis) {
+    channels = static_cast<std::size_t>(r.shape[*r.axis]);
+    run = 1;
+    for (std::size_t i = *r.axis + 1; i < r.shape.size(); ++i) {
+      run *= static_cast<std::size_t>(r.shape[i]);
+    }
+  }
+  std::array<Wide, kBlock> block;
+  const auto convert = [&](std::size_t first, std::size_t count, auto channel_of) {
+    for (std::size_t done = 0; done < count; done += kBlock) {
+      const std::size_t size = std::min(kBlock, count - done);
+      conversions.widen(buffers.inputs[0], first + done, size, block.data());
+      for (std::size_t i = 0; i < size; ++i) {
+        block[i] = f(block[i], channel_of(done + i));
+      }
+      conversions.narrow(block.data(), first + done, size, buffers.outputs[0]);
+    }
+  };
+  if (run == 1) {  // channels are next to each other
+    for (std::size_t first = 0; first < total; first += channels) {
+      convert(first, channels, [](std::size_t i) { return i; });
+    }
+    return;
+  }
+  for (std::size_t first = 0, channel = 0; first < total; first += run) {
+    convert(first, run, [=](std::size_t) { return channel; });
+    channel = channel + 1 == channels ? 0 : channel + 1;
+  }
+}
+
 /// `round` is given the product and the zero point to be added.
-template <class In, class Out, class Round>
-std::unique_ptr<Kernel> in_float(const Rescaling& r, Round round) {
+template <class Round>
+std::unique_ptr<Kernel> in_float(const Rescaling& r, const Conversions<float>& conversions,
+                                 Round round) {
   std::vector<float> factor(r.factor.begin(), r.factor.end());
   std::transform(factor.begin(), factor.end(), factor.begin(), finite_factor<float>);
   const std::vector<float> zero_in(r.zero_in.begin(), r.zero_in.end());
   const auto zero_out = static_cast<float>(r.zero_out);
   const auto low = static_cast<float>(r.range.low);
   const auto high = static_cast<float>(r.range.high);
-  return make_kernel([=, shape = r.shape, axis = r.axis](const Buffers& buffers) {
-    map_channels(shape, axis, reinterpret_cast<const In*>(buffers.inputs[0]),
-                 reinterpret_cast<Out*>(buffers.outputs[0]), [&](In q, std::size_t channel) {
-                   const float x = (static_cast<float>(q) - zero_in[channel]) * factor[channel];
-                   return static_cast<Out>(std::clamp(round(x, zero_out), low, high));
-                 });
+  return make_kernel([=](const Buffers& buffers) {
+    rescale_blocks(r, conversions, buffers, [&](float q, std::size_t channel) {
+      const float x = (q - zero_in[channel]) * factor[channel];
+      return std::clamp(round(x, zero_out), low, high);
+    });
   });
 }
 
-template <class In, class Out>
-std::unique_ptr<Kernel> in_float(const Rescaling& r, RequantizeRounding rounding) {
+std::unique_ptr<Kernel> in_float(const Rescaling& r, const Conversions<float>& conversions,
+                                 RequantizeRounding rounding) {
   switch (rounding) {
     // Where halves are not shared out evenly it matters that TVM adds the zero point first.
     case RequantizeRounding::kUpward:
-      return in_float<In, Out>(r,
-                               [](float x, float zero) { return std::floor(x + zero + 0.5F); });
+      return in_float(r, conversions,
+                      [](float x, float zero) { return std::floor(x + zero + 0.5F); });
     case RequantizeRounding::kToNearest:
-      return in_float<In, Out>(r, [](float x, float zero) { return std::round(x + zero); });
+      return in_float(r, conversions, [](float x, float zero) { return std::round(x + zero); });
     default:
-      return in_float<In, Out>(r, [](float x, float zero) { return std::rint(x) + zero; });
+      return in_float(r, conversions, [](float x, float zero) { return std::rint(x) + zero; });
   }
 }
 
-template <class In, class Out, class Rescale>
-std::unique_ptr<Kernel> in_fixed_point(const Rescaling& r, Rescale rescale) {
+template <class Rescale>
+std::unique_ptr<Kernel> in_fixed_point(const Rescaling& r,
+                                       const Conversions<std::int64_t>& conversions,
+                                       Rescale rescale) {
   return make_kernel([=](const Buffers& buffers) {
-    map_channels(
-        r.shape, r.axis, reinterpret_cast<const In*>(buffers.inputs[0]),
-        reinterpret_cast<Out*>(buffers.outputs[0]), [&](In q, std::size_t channel) {
-          const std::int64_t centred = std::int64_t{q} - r.zero_in[channel];
-          const std::int64_t scaled = rescale(centred, r.fixed[channel]);
-          return static_cast<Out>(std::clamp(scaled + r.zero_out, r.range.low, r.range.high));
-        });
+    rescale_blocks(r, conversions, buffers, [&](std::int64_t q, std::size_t channel) {
+      const std::int64_t scaled = rescale(q - r.zero_in[channel], r.fixed[channel]);
+      return std::clamp(scaled + r.zero_out, r.range.low, r.range.high);
+    });
   });
 }
 
 /// Sums of 64 bits as they are, other values as int32.
-template <class In, bool kAwayFromZero>
-std::int32_t rescaled_once(std::int64_t value, FixedPointFactor factor) {
-  if constexpr (sizeof(In) > sizeof(std::int32_t)) {
-    return rescale_once<kAwayFromZero>(value, factor);
-  } else {
-    return rescale_once<kAwayFromZero>(saturated(value), factor);
-  }
-}
-
-template <class In, class Out>
-std::unique_ptr<Kernel> in_fixed_point(const Rescaling& r, RequantizeRounding rounding) {
+std::unique_ptr<Kernel> in_fixed_point(const Rescaling& r, DType from,
+                                       const Conversions<std::int64_t>& conversions,
+                                       RequantizeRounding rounding) {
+  const bool is_long = size_of(from) > sizeof(std::int32_t);
+  const auto once = [&]<bool kAwayFromZero>(std::bool_constant<kAwayFromZero>) {
+    return is_long ? in_fixed_point(r, conversions,
+                                    [](std::int64_t value, FixedPointFactor factor) {
+                                      return rescale_once<kAwayFromZero>(value, factor);
+                                    })
+                   : in_fixed_point(
+                         r, conversions, [](std::int64_t value, FixedPointFactor factor) {
+                           return rescale_once<kAwayFromZero>(saturated(value), factor);
+                         });
+  };
   switch (rounding) {
     case RequantizeRounding::kToNearest:
-      return in_fixed_point<In, Out>(r, rescaled_once<In, true>);
+      return once(std::true_type{});
     case RequantizeRounding::kTfliteDouble:
-      if constexpr (sizeof(In) > sizeof(std::int32_t)) {
+      if (is_long) {
         throw Error(ErrorCode::kUnsupported, "",
                     "rounds sums of 16-bit values as 'tflite_double' does sums of int32")
             .expected("half_even, upward, to_nearest, tflite_single or shift");
-      } else {
-        return in_fixed_point<In, Out>(r, [](std::int64_t value, FixedPointFactor factor) {
-          return rescale_twice(saturated(value), factor);
-        });
       }
+      return in_fixed_point(r, conversions, [](std::int64_t value, FixedPointFactor factor) {
+        return rescale_twice(saturated(value), factor);
+      });
     default:
-      return in_fixed_point<In, Out>(r, rescaled_once<In, false>);
+      return once(std::false_type{});
   }
 }
 
@@ -147,14 +218,10 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
     throw Error(ErrorCode::kInvalidModel, "", "rounding is 'shift' between these scales")
         .expected("scales whose ratio is a power of two");
   }
-  return with_storage(from->storage, [&](auto in) {
-    return with_storage(to->storage, [&](auto out) {
-      using In = decltype(in);
-      using Out = decltype(out);
-      return is_float ? in_float<In, Out>(r, mode.rounding)
-                      : in_fixed_point<In, Out>(r, mode.rounding);
-    });
-  });
+  return is_float ? in_float(r, conversions<float>(from->storage, to->storage), mode.rounding)
+                  : in_fixed_point(r, from->storage,
+                                   conversions<std::int64_t>(from->storage, to->storage),
+                                   mode.rounding);
 }
 
 }  // namespace

@@ -61,9 +61,9 @@ auto selu(const Attributes& attributes) {
 /// Gelu has two definitions, hence two makers.
 NamedMaker gelu() {
   const NamedMaker exact =
-      unary("Gelu", Floats{}, fixed([](auto x) { return vmath::gelu(x); }));
+      unary("Gelu", WideFloats{}, fixed([](auto x) { return vmath::gelu(x); }));
   const NamedMaker by_tanh =
-      unary("Gelu", Floats{}, fixed([](auto x) { return vmath::gelu_tanh(x); }));
+      unary("Gelu", WideFloats{}, fixed([](auto x) { return vmath::gelu_tanh(x); }));
   return {"Gelu", [=](const KernelRequest& request) {
             const std::string form = request.attributes().text("approximate", "none");
             if (form != "none" && form != "tanh") {
@@ -76,66 +76,66 @@ NamedMaker gelu() {
 
 std::vector<NamedMaker> activations() {
   return {
-      unary("Relu", Numbers{}, fixed(kRelu)),
-      unary("LeakyRelu", Floats{},
+      unary("Relu", WideNumbers{}, fixed(kRelu)),
+      unary("LeakyRelu", WideFloats{},
             with_alpha(0.01F, [](auto alpha, auto x) { return x < 0 ? alpha * x : x; })),
       unary(
-          "ThresholdedRelu", Floats{},
+          "ThresholdedRelu", WideFloats{},
           with_alpha(1.0F, [](auto alpha, auto x) { return x > alpha ? x : decltype(x)(0); })),
-      unary("Elu", Floats{},
+      unary("Elu", WideFloats{},
             with_alpha(1.0F,
                        [](auto alpha, auto x) {
                          const auto below = alpha * vmath::expm1(x);
                          return x > 0 ? x : below;
                        })),
-      unary("Celu", Floats{},
+      unary("Celu", WideFloats{},
             with_alpha(1.0F,
                        [](auto alpha, auto x) {
                          const auto below = alpha * vmath::expm1(x / alpha);
                          return x > 0 ? x : below;
                        })),
-      unary("Selu", Floats{}, selu),
-      unary("Sigmoid", Floats{}, fixed([](auto x) { return vmath::sigmoid(x); })),
-      unary("HardSigmoid", Floats{}, hard_sigmoid),
-      unary("HardSwish", Floats{}, fixed([](auto x) {
+      unary("Selu", WideFloats{}, selu),
+      unary("Sigmoid", WideFloats{}, fixed([](auto x) { return vmath::sigmoid(x); })),
+      unary("HardSigmoid", WideFloats{}, hard_sigmoid),
+      unary("HardSwish", WideFloats{}, fixed([](auto x) {
               using T = decltype(x);
               const T gate = x * T(1.0 / 6) + T(0.5);
               const T above = gate < T(0) ? T(0) : gate;
               return x * (above > T(1) ? T(1) : above);
             })),
-      unary("Softplus", Floats{}, fixed([](auto x) { return vmath::softplus(x); })),
-      unary("Softsign", Floats{}, fixed([](auto x) { return x / (1 + std::fabs(x)); })),
-      unary("Mish", Floats{}, fixed([](auto x) { return vmath::mish(x); })),
+      unary("Softplus", WideFloats{}, fixed([](auto x) { return vmath::softplus(x); })),
+      unary("Softsign", WideFloats{}, fixed([](auto x) { return x / (1 + std::fabs(x)); })),
+      unary("Mish", WideFloats{}, fixed([](auto x) { return vmath::mish(x); })),
       gelu(),
   };
 }
 
 std::vector<NamedMaker> functions() {
   return {
-      unary("Abs", Numbers{}, fixed(kAbs)),
-      unary("Neg", Numbers{}, fixed([](auto x) { return negated(x); })),
-      unary("Sign", Numbers{}, fixed(kSign)),
-      unary("Rsqrt", Floats{}, fixed([](auto x) { return 1 / std::sqrt(x); })),
-      unary("Floor", Floats{}, fixed([](auto x) { return std::floor(x); })),
-      unary("Ceil", Floats{}, fixed([](auto x) { return std::ceil(x); })),
-      unary("Round", Floats{}, fixed([](auto x) { return std::nearbyint(x); })),
-      unary("Reciprocal", Floats{}, fixed([](auto x) { return 1 / x; })),
-      unary("Sqrt", Floats{}, fixed([](auto x) { return std::sqrt(x); })),
-      unary("Exp", Floats{}, fixed([](auto x) { return vmath::exp(x); })),
-      unary("Log", Floats{}, fixed([](auto x) { return std::log(x); })),
-      unary("Erf", Floats{}, fixed([](auto x) { return vmath::erf(x); })),
-      unary("Sin", Floats{}, fixed([](auto x) { return std::sin(x); })),
-      unary("Cos", Floats{}, fixed([](auto x) { return std::cos(x); })),
-      unary("Tan", Floats{}, fixed([](auto x) { return std::tan(x); })),
-      unary("Asin", Floats{}, fixed([](auto x) { return std::asin(x); })),
-      unary("Acos", Floats{}, fixed([](auto x) { return std::acos(x); })),
-      unary("Atan", Floats{}, fixed([](auto x) { return std::atan(x); })),
-      unary("Sinh", Floats{}, fixed([](auto x) { return std::sinh(x); })),
-      unary("Cosh", Floats{}, fixed([](auto x) { return std::cosh(x); })),
-      unary("Tanh", Floats{}, fixed([](auto x) { return vmath::tanh(x); })),
-      unary("Asinh", Floats{}, fixed([](auto x) { return std::asinh(x); })),
-      unary("Acosh", Floats{}, fixed([](auto x) { return std::acosh(x); })),
-      unary("Atanh", Floats{}, fixed([](auto x) { return std::atanh(x); })),
+      unary("Abs", WideNumbers{}, fixed(kAbs)),
+      unary("Neg", WideNumbers{}, fixed([](auto x) { return negated(x); })),
+      unary("Sign", WideNumbers{}, fixed(kSign)),
+      unary("Rsqrt", WideFloats{}, fixed([](auto x) { return 1 / std::sqrt(x); })),
+      unary("Floor", WideFloats{}, fixed([](auto x) { return std::floor(x); })),
+      unary("Ceil", WideFloats{}, fixed([](auto x) { return std::ceil(x); })),
+      unary("Round", WideFloats{}, fixed([](auto x) { return std::nearbyint(x); })),
+      unary("Reciprocal", WideFloats{}, fixed([](auto x) { return 1 / x; })),
+      unary("Sqrt", WideFloats{}, fixed([](auto x) { return std::sqrt(x); })),
+      unary("Exp", WideFloats{}, fixed([](auto x) { return vmath::exp(x); })),
+      unary("Log", WideFloats{}, fixed([](auto x) { return std::log(x); })),
+      unary("Erf", WideFloats{}, fixed([](auto x) { return vmath::erf(x); })),
+      unary("Sin", WideFloats{}, fixed([](auto x) { return std::sin(x); })),
+      unary("Cos", WideFloats{}, fixed([](auto x) { return std::cos(x); })),
+      unary("Tan", WideFloats{}, fixed([](auto x) { return std::tan(x); })),
+      unary("Asin", WideFloats{}, fixed([](auto x) { return std::asin(x); })),
+      unary("Acos", WideFloats{}, fixed([](auto x) { return std::acos(x); })),
+      unary("Atan", WideFloats{}, fixed([](auto x) { return std::atan(x); })),
+      unary("Sinh", WideFloats{}, fixed([](auto x) { return std::sinh(x); })),
+      unary("Cosh", WideFloats{}, fixed([](auto x) { return std::cosh(x); })),
+      unary("Tanh", WideFloats{}, fixed([](auto x) { return vmath::tanh(x); })),
+      unary("Asinh", WideFloats{}, fixed([](auto x) { return std::asinh(x); })),
+      unary("Acosh", WideFloats{}, fixed([](auto x) { return std::acosh(x); })),
+      unary("Atanh", WideFloats{}, fixed([](auto x) { return std::atanh(x); })),
   };
 }
 

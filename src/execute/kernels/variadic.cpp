@@ -50,9 +50,9 @@ constexpr auto kDivide = []<class T>(T* y, std::size_t count, std::size_t operan
 TARE_KERNEL(variadic) {
   using namespace tare;
   return elementwise({
-      fold("Max", Numbers{}, kMax, kKeep),
-      fold("Min", Numbers{}, kMin, kKeep),
-      fold("Sum", Floats{}, kSum, kKeep),
-      fold("Mean", Floats{}, kSum, kDivide),
+      fold("Max", WideNumbers{}, kMax, kKeep),
+      fold("Min", WideNumbers{}, kMin, kKeep),
+      fold("Sum", WideFloats{}, kSum, kKeep),
+      fold("Mean", WideFloats{}, kSum, kDivide),
   });
 }
