@@ -192,6 +192,29 @@ class Graph {
     Node node;
     bool alive = true;
   };
+  /// By name, of nodes or of values that are alive; `name_of` gives the name of an index.
+  class NameIndex {
+   public:
+    template <class NameOf>
+    std::optional<std::uint32_t> find(std::string_view name, const NameOf& name_of) const;
+    /// Of a name that is not there.
+    template <class NameOf>
+    void insert(std::uint32_t index, const NameOf& name_of);
+    template <class NameOf>
+    void erase(std::string_view name, const NameOf& name_of);
+
+   private:
+    static constexpr std::uint32_t kFree = 0xFFFFFFFF;
+    static constexpr std::uint32_t kErased = 0xFFFFFFFE;
+    template <class NameOf>
+    std::size_t slot_of(std::string_view name, const NameOf& name_of) const;
+
+    std::vector<std::uint32_t> slots_;  ///< none, or a power of two of them
+    std::size_t taken_ = 0;             ///< those that are not free
+  };
+
+  auto name_of_value() const;
+  auto name_of_node() const;
   ValueId add_value(Value);
   Value& value(ValueId);
   const Value& value(ValueId) const;
@@ -201,8 +224,8 @@ class Graph {
   std::vector<NodeSlot> nodes_;
   std::vector<ValueId> inputs_;
   std::vector<ValueId> outputs_;
-  std::map<std::string, ValueId, std::less<>> value_names_;
-  std::map<std::string, NodeId, std::less<>> node_names_;
+  NameIndex value_names_;
+  NameIndex node_names_;
 };
 
 /// The values of a constant operand as int64 (axes, pads, target shapes), or nothing when the

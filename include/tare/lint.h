@@ -48,8 +48,8 @@ std::vector<Verdict> verdicts(const Graph& qdq, const Target&);
 /// The same for the operators of a float graph that is going to be quantized, whatever the
 /// data.
 std::vector<Verdict> verdicts(const SimulatedGraph&);
-/// The same for one that was quantized by that table, to an integer graph of lower().
-std::vector<Verdict> verdicts(const SimulatedGraph&, const QuantTable&, const Graph& integer);
+/// The same for one that was quantized by that table, which gave the graph `qdq`.
+std::vector<Verdict> verdicts(const SimulatedGraph&, const QuantTable&, const Graph& qdq);
 
 /// Operators that count: everybody who says how many run on integers says this.
 struct OperatorCount {

@@ -68,8 +68,8 @@ struct QuantizeResult {
   QuantTable table;
   CalibrationAudit audit;
   Graph integer;  ///< to be written in one of its forms: export_form()
-  /// verdicts() of the operators of `prepared`, which hold for the file that write_onnx()
-  /// makes.
+  Graph qdq;      ///< `integer` in Form::kQdq, made for the target
+  /// verdicts() of the operators of `prepared`, which hold for `qdq`.
   std::vector<Verdict> verdicts;
 };
 

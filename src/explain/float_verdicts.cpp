@@ -11,6 +11,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <unordered_map>
 
 namespace tare {
 namespace {
@@ -128,14 +129,14 @@ std::string layer_name(std::string_view node) {
 
 std::vector<Verdict> verdicts(const SimulatedGraph& simulated) {
   const QuantTable table = any_table(simulated);
-  return verdicts(simulated, table, lower(simulated, table));
+  return verdicts(simulated, table,
+                  export_form(lower(simulated, table), Form::kQdq, simulated.target));
 }
 
 std::vector<Verdict> verdicts(const SimulatedGraph& simulated, const QuantTable& table,
-                              const Graph& integer) {
-  const Target& target = simulated.target;
-  std::map<std::string, Verdict> of_file;
-  for (Verdict& verdict : verdicts(export_form(integer, Form::kQdq, target), target)) {
+                              const Graph& qdq) {
+  std::unordered_map<std::string, Verdict> of_file;
+  for (Verdict& verdict : verdicts(qdq, simulated.target)) {
     of_file.emplace(verdict.node, std::move(verdict));
   }
   const auto reasons = decided_reasons(simulated, table);

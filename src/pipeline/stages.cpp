@@ -218,9 +218,9 @@ QuantizeResult Stages::finish() {
         for_target(lower_quantized(to_qdq(result_.integer), config_, *toolkit_), target_);
   }
   check_fallback(config_, result_.integer, result_.simulated.kept_float);
-  result_.verdicts = was_quantized
-                         ? verdicts(export_form(result_.integer, Form::kQdq, target_), target_)
-                         : verdicts(result_.simulated, result_.table, result_.integer);
+  result_.qdq = export_form(result_.integer, Form::kQdq, target_);
+  result_.verdicts = was_quantized ? verdicts(result_.qdq, target_)
+                                   : verdicts(result_.simulated, result_.table, result_.qdq);
   audit_rescaling(config_, result_.audit.warnings);
   audit_accumulators(config_, result_.integer, result_.audit.warnings);
   audit_storage(result_.simulated, result_.table, result_.audit.warnings);

@@ -2,6 +2,9 @@
 
 #include "tare/error.h"
 
+#include <map>
+#include <random>
+
 #include <gtest/gtest.h>
 
 namespace tare {
@@ -204,6 +207,38 @@ TEST(GraphEquality, SeesEveryDifference) {
   EXPECT_TRUE(differs([](Graph& g) { g.set_outputs({*g.find_value("right")}); }));
   EXPECT_TRUE(differs([](Graph& g) { g.add_constant("more", Tensor::scalar(1.0F)); }));
   EXPECT_TRUE(differs([](Graph& g) { g.erase_unused(); }));
+}
+
+/// Adds, erases and renames at random, beside a map of the names that should be there.
+TEST(Graph, FindsWhatIsAliveByItsName) {
+  std::mt19937 random(7);
+  const auto below = [&](std::size_t count) { return random() % count; };
+  Graph graph;
+  std::map<std::string, NodeId> expected;
+  for (int round = 0; round < 4000; ++round) {
+    const std::string name = "n" + std::to_string(below(300));
+    const auto found = expected.find(name);
+    ASSERT_EQ(graph.find_node(name).has_value(), found != expected.end()) << name;
+    if (found == expected.end()) {
+      expected.emplace(name, graph.add_node(name, "Op", {}, {{graph.unique_name("v"), {}}}));
+    } else if (below(2) == 0) {
+      graph.erase(found->second);
+      expected.erase(found);
+    } else {
+      const std::string other = "n" + std::to_string(below(300));
+      graph.rename(found->second, other);
+      if (!expected.contains(other)) {
+        expected.emplace(other, found->second);
+        expected.erase(name);
+      }
+    }
+  }
+  for (const auto& [name, id] : expected) {
+    EXPECT_EQ(graph.find_node(name), id) << name;
+    EXPECT_EQ(graph.find_value(graph.name(graph.node(id).outputs[0])),
+              graph.node(id).outputs[0]);
+  }
+  EXPECT_EQ(graph.nodes().size(), expected.size());
 }
 
 TEST(Attributes, ReadTypedValuesOrSayWhy) {

@@ -196,6 +196,7 @@ TEST_F(FileOfDigits, HasShortNamesThatDoNotGrow) {
     const Graph first = load_model(path("first.onnx"), {}, nullptr);
     QuantizeResult again = result;
     again.integer = read("first.onnx");
+    again.qdq = export_form(again.integer, Form::kQdq, again.simulated.target);
     write_model(again, path("second.onnx"), form);
     const Graph second = load_model(path("second.onnx"), {}, nullptr);
     std::set<std::string> names;

@@ -8,6 +8,7 @@
 #include "tare/error.h"
 
 #include "base/check.h"
+#include "graph/ir/name_index.h"
 
 #include <algorithm>
 #include <queue>
@@ -30,12 +31,21 @@ bool reads_only_earlier(const Graph& graph, std::span<const NodeId> nodes) {
 
 }  // namespace
 
+auto Graph::name_of_value() const {
+  return [this](std::uint32_t index) -> const std::string& { return values_[index].name; };
+}
+
+auto Graph::name_of_node() const {
+  return [this](std::uint32_t index) -> const std::string& { return nodes_[index].node.name; };
+}
+
 ValueId Graph::add_value(Value value) {
   const ValueId id{static_cast<std::uint32_t>(values_.size())};
-  if (!value_names_.emplace(value.name, id).second) {
+  if (find_value(value.name)) {
     throw Error(ErrorCode::kInvalidModel, "", "two values are named '" + value.name + "'");
   }
   values_.push_back(std::move(value));
+  value_names_.insert(id.index, name_of_value());
   return id;
 }
 
@@ -72,7 +82,7 @@ NodeId Graph::add_node(std::string name, std::string op, std::vector<ValueId> in
             .outputs = {},
             .attributes = std::move(attributes),
             .origins = {}};
-  if (!node_names_.emplace(node.name, id).second) {
+  if (find_node(node.name)) {
     throw Error(ErrorCode::kInvalidModel, "", "two nodes are named '" + node.name + "'");
   }
   for (const ValueId input : node.inputs) {
@@ -88,6 +98,7 @@ NodeId Graph::add_node(std::string name, std::string op, std::vector<ValueId> in
     node.outputs.push_back(add_value(std::move(result)));
   }
   nodes_.push_back({std::move(node), true});
+  node_names_.insert(id.index, name_of_node());
   return id;
 }
 
@@ -142,9 +153,11 @@ void Graph::replace_uses(ValueId before, ValueId after) {
   const bool take_name = !is_output(after) && !value(after).is_input;
   std::replace(outputs_.begin(), outputs_.end(), before, after);
   if (take_name) {
+    value_names_.erase(value(before).name, name_of_value());
+    value_names_.erase(value(after).name, name_of_value());
     std::swap(value(before).name, value(after).name);
-    value_names_[value(before).name] = before;
-    value_names_[value(after).name] = after;
+    value_names_.insert(before.index, name_of_value());
+    value_names_.insert(after.index, name_of_value());
   }
 }
 
@@ -153,20 +166,21 @@ void Graph::rename(ValueId id, const std::string& name) {
     return;
   }
   if (const auto holder = find_value(name)) {
-    value_names_.erase(name);
+    value_names_.erase(name, name_of_value());
     value(*holder).name = unique_name(name + "_1");
-    value_names_.emplace(value(*holder).name, *holder);
+    value_names_.insert(holder->index, name_of_value());
   }
-  value_names_.erase(value(id).name);
+  value_names_.erase(value(id).name, name_of_value());
   value(id).name = name;
-  value_names_.emplace(name, id);
+  value_names_.insert(id.index, name_of_value());
 }
 
 void Graph::rename(NodeId id, const std::string& name) {
-  if (node_names_.emplace(name, id).second) {
+  if (!find_node(name)) {
     std::string& own = nodes_.at(id.index).node.name;
-    node_names_.erase(own);
+    node_names_.erase(own, name_of_node());
     own = name;
+    node_names_.insert(id.index, name_of_node());
   }
 }
 
@@ -181,7 +195,7 @@ void Graph::erase(NodeId id) {
     check(value(output).users.empty() && !is_output(output),
           "erased a node that is still read");
     value(output).alive = false;
-    value_names_.erase(value(output).name);
+    value_names_.erase(value(output).name, name_of_value());
   }
   for (const ValueId input : slot.node.inputs) {
     if (input) {
@@ -189,7 +203,7 @@ void Graph::erase(NodeId id) {
     }
   }
   slot.alive = false;
-  node_names_.erase(slot.node.name);
+  node_names_.erase(slot.node.name, name_of_node());
 }
 
 void Graph::erase(ValueId id) {
@@ -200,7 +214,7 @@ void Graph::erase(ValueId id) {
   unread.is_input = false;
   unread.alive = false;
   unread.constant.reset();
-  value_names_.erase(unread.name);
+  value_names_.erase(unread.name, name_of_value());
 }
 
 void Graph::erase_unused() {
@@ -237,7 +251,7 @@ void Graph::erase_unused_constants() {
 
 std::string Graph::unique_name(std::string_view wanted) const {
   std::string name(wanted);
-  for (int suffix = 1; value_names_.contains(name) || node_names_.contains(name); ++suffix) {
+  for (int suffix = 1; find_value(name) || find_node(name); ++suffix) {
     name = std::string(wanted) + "_" + std::to_string(suffix);
   }
   return name;
@@ -342,13 +356,13 @@ bool Graph::single_use(ValueId id) const {
 }
 
 std::optional<ValueId> Graph::find_value(std::string_view name) const {
-  const auto found = value_names_.find(name);
-  return found == value_names_.end() ? std::nullopt : std::optional(found->second);
+  const auto found = value_names_.find(name, name_of_value());
+  return found ? std::optional(ValueId{*found}) : std::nullopt;
 }
 
 std::optional<NodeId> Graph::find_node(std::string_view name) const {
-  const auto found = node_names_.find(name);
-  return found == node_names_.end() ? std::nullopt : std::optional(found->second);
+  const auto found = node_names_.find(name, name_of_node());
+  return found ? std::optional(NodeId{*found}) : std::nullopt;
 }
 
 std::vector<NodeId> Graph::nodes() const {

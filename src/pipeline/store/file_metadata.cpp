@@ -174,8 +174,12 @@ Graph lower_quantized(Graph model, const FileMetadata& stated, const Config& con
 }
 
 void write_model(const QuantizeResult& result, const std::filesystem::path& path, Form form) {
-  write_onnx(export_form(result.integer, form, result.simulated.target), path,
-             file_metadata(result));
+  if (form == Form::kQdq) {
+    write_onnx(result.qdq, path, file_metadata(result));
+  } else {
+    write_onnx(export_form(result.integer, form, result.simulated.target), path,
+               file_metadata(result));
+  }
 }
 
 }  // namespace tare
