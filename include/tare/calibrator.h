@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 namespace tare {
@@ -54,7 +55,7 @@ class TensorStatistics {
   /// kBins/2). Exact zeros are not in any bin. Empty when no other value was seen. Made anew
   /// by each call.
   std::vector<std::uint64_t> bins() const;
-  bool has_bins() const { return !bins_.empty() || !few_.empty(); }
+  bool has_bins() const { return has_counts() || !few_.empty(); }
 
   /// All that is remembered, to be stored and read back.
   struct Fields {
@@ -81,6 +82,10 @@ class TensorStatistics {
   }
 
  private:
+  /// No wider than the number of values asks for: of most points there are few thousand.
+  using Counts = std::variant<std::vector<std::uint16_t>, std::vector<std::uint32_t>,
+                              std::vector<std::uint64_t>>;
+
   MinMax observe_part(std::span<const float> values);
   void count_finite(std::span<const float> values, MinMax);
   void count_sample(MinMax);
@@ -88,6 +93,9 @@ class TensorStatistics {
   void hold(int exponent);
   int exponent() const;
   void count_few();
+  bool has_counts() const;
+  /// Adds the bins of values that lie inside; count() has been raised by them already.
+  void count_inside(std::span<const float>);
 
   float low_ = 0;
   float high_ = 0;
@@ -99,7 +107,7 @@ class TensorStatistics {
   ExactSum lows_;
   ExactSum highs_;
   int exponent_ = 0;
-  std::vector<std::uint64_t> bins_;
+  Counts bins_;
   /// Non-zero values until they are many enough for bins, which take more room than they do.
   /// Networks have thousands of points, many of few values.
   std::vector<float> few_;

@@ -5,8 +5,9 @@
 // the values alone, and not on their order or on how samples were split among threads and
 // files. Sums behind means are exact for the same reason (exact_sum.h).
 //
-// Cost: each value is read twice from cache, for extremes and for its bin. Memory: 32 KiB for
-// each tensor and thread, 4 KiB while there are no more than 1024 values other than 0.
+// Cost: each value is read twice from cache, for extremes and for its bin. Memory for each
+// tensor and thread: 4 KiB while there are no more than 1024 values other than 0, 8 KiB up to
+// 2^16 values, 16 KiB up to 2^32, then 32 KiB.
 #include "tare/calibrator.h"
 #include "tare/error.h"
 
@@ -17,6 +18,8 @@
 #include <bit>
 #include <cmath>
 #include <iterator>
+#include <limits>
+#include <variant>
 
 namespace tare {
 namespace {
@@ -82,8 +85,9 @@ int exponent_for(float magnitude) {
 
 /// Adds the bins of `values`, which all lie inside, but for zeros, and returns how many those
 /// are.
+template <class Count>
 std::uint64_t count_bins(std::span<const float> values, int exponent,
-                         std::vector<std::uint64_t>& bins) {
+                         std::vector<Count>& bins) {
   const BinGrid grid{std::ldexp(1.0F, -exponent), kHalf};
   std::array<std::uint16_t, kBlock + kSpareIndices> index;
   std::uint64_t zeros = values.size();
@@ -98,7 +102,32 @@ std::uint64_t count_bins(std::span<const float> values, int exponent,
   return zeros;
 }
 
+/// Counts that hold numbers up to `largest`, and what `counts` hold.
+template <class Counts>
+void make_wide_enough(Counts& counts, std::uint64_t largest) {
+  const auto widen = [&]<class Wide>(std::vector<Wide>*) {
+    counts = std::visit(
+        [](const auto& narrow) { return std::vector<Wide>(narrow.begin(), narrow.end()); },
+        counts);
+  };
+  if (counts.index() < 1 && largest > std::numeric_limits<std::uint16_t>::max()) {
+    widen(static_cast<std::vector<std::uint32_t>*>(nullptr));
+  }
+  if (counts.index() < 2 && largest > std::numeric_limits<std::uint32_t>::max()) {
+    widen(static_cast<std::vector<std::uint64_t>*>(nullptr));
+  }
+}
+
 }  // namespace
+
+bool TensorStatistics::has_counts() const {
+  return std::visit([](const auto& bins) { return !bins.empty(); }, bins_);
+}
+
+void TensorStatistics::count_inside(std::span<const float> values) {
+  make_wide_enough(bins_, count_);
+  zeros_ += std::visit([&](auto& bins) { return count_bins(values, exponent_, bins); }, bins_);
+}
 
 int TensorStatistics::exponent() const {
   return few_.empty() ? exponent_ : exponent_for(std::max(-low_, high_));
@@ -110,7 +139,9 @@ double TensorStatistics::bin_width() const {
 
 std::vector<std::uint64_t> TensorStatistics::bins() const {
   if (few_.empty()) {
-    return bins_;
+    return std::visit(
+        [](const auto& bins) { return std::vector<std::uint64_t>(bins.begin(), bins.end()); },
+        bins_);
   }
   std::vector<std::uint64_t> result(kBins, 0);
   (void)count_bins(few_, exponent(), result);
@@ -178,7 +209,7 @@ void TensorStatistics::count_finite(std::span<const float> values, MinMax observ
     zeros_ += values.size();
     return;
   }
-  if (bins_.empty()) {
+  if (!has_counts()) {
     const auto zeros = static_cast<std::size_t>(std::count(values.begin(), values.end(), 0.0F));
     if (few_.size() + values.size() - zeros <= kFew) {
       std::copy_if(values.begin(), values.end(), std::back_inserter(few_),
@@ -189,7 +220,7 @@ void TensorStatistics::count_finite(std::span<const float> values, MinMax observ
   }
   count_few();
   hold(exponent_for(std::max(-observed.low, observed.high)));
-  zeros_ += count_bins(values, exponent_, bins_);
+  count_inside(values);
 }
 
 void TensorStatistics::count_few() {
@@ -199,26 +230,31 @@ void TensorStatistics::count_few() {
   const auto [low, high] = std::minmax_element(few_.begin(), few_.end());
   hold(exponent_for(std::max(-*low, *high)));
   // A thread that takes denormal numbers for 0 counts fewer than one that kept them did.
-  zeros_ += count_bins(few_, exponent_, bins_);
+  count_inside(few_);
   few_ = {};
 }
 
 void TensorStatistics::hold(int exponent) {
-  if (bins_.empty()) {
-    bins_.assign(kBins, 0);
-    exponent_ = exponent;
-  }
-  for (; exponent_ < exponent; ++exponent_) {
-    // Pairs are anchored at zero: bin k of the old width lies in bin floor(k / 2) of the new
-    // one.
-    std::vector<std::uint64_t> wider(kBins, 0);
-    for (std::int32_t bin = -kHalf; bin < kHalf; ++bin) {
-      const std::int32_t from = bin + kHalf;
-      const std::int32_t into = (bin >> 1) + kHalf;
-      wider[static_cast<std::size_t>(into)] += bins_[static_cast<std::size_t>(from)];
-    }
-    bins_ = std::move(wider);
-  }
+  make_wide_enough(bins_, count_);
+  std::visit(
+      [&]<class Count>(std::vector<Count>& bins) {
+        if (bins.empty()) {
+          bins.assign(kBins, 0);
+          exponent_ = exponent;
+        }
+        for (; exponent_ < exponent; ++exponent_) {
+          // Pairs are anchored at zero: bin k of the old width lies in bin floor(k / 2) of the
+          // new one.
+          std::vector<Count> wider(kBins, 0);
+          for (std::int32_t bin = -kHalf; bin < kHalf; ++bin) {
+            const auto from = static_cast<std::size_t>(bin + kHalf);
+            const auto into = static_cast<std::size_t>((bin >> 1) + kHalf);
+            wider[into] = static_cast<Count>(wider[into] + bins[from]);
+          }
+          bins = std::move(wider);
+        }
+      },
+      bins_);
 }
 
 TensorStatistics::Fields TensorStatistics::fields() const {
@@ -258,7 +294,11 @@ TensorStatistics TensorStatistics::of(Fields fields) {
   result.lows_ = fields.lows;
   result.highs_ = fields.highs;
   result.exponent_ = fields.exponent;
-  result.bins_ = std::move(fields.bins);
+  if (!fields.bins.empty()) {
+    make_wide_enough(result.bins_, result.count_);
+    std::visit([&](auto& bins) { bins.assign(fields.bins.begin(), fields.bins.end()); },
+               result.bins_);
+  }
   return result;
 }
 
@@ -274,7 +314,7 @@ void TensorStatistics::merge(const TensorStatistics& other) {
   samples_ += other.samples_;
   lows_.add(other.lows_);
   highs_.add(other.highs_);
-  if (bins_.empty() && other.bins_.empty() && few_.size() + other.few_.size() <= kFew) {
+  if (!has_counts() && !other.has_counts() && few_.size() + other.few_.size() <= kFew) {
     few_.insert(few_.end(), other.few_.begin(), other.few_.end());
     return;
   }
@@ -286,9 +326,13 @@ void TensorStatistics::merge(const TensorStatistics& other) {
   TensorStatistics same_width = other;
   same_width.count_few();
   same_width.hold(exponent_);
-  for (std::size_t bin = 0; bin < kBins; ++bin) {
-    bins_[bin] += same_width.bins_[bin];
-  }
+  make_wide_enough(bins_, count_);
+  std::visit(
+      []<class Count>(std::vector<Count>& bins, const auto& others) {
+        std::transform(bins.begin(), bins.end(), others.begin(), bins.begin(),
+                       [](auto a, auto b) { return static_cast<Count>(a + b); });
+      },
+      bins_, same_width.bins_);
 }
 
 }  // namespace tare
