@@ -19,7 +19,7 @@ namespace tare {
 namespace {
 
 // GCC 12 warns without cause of what it makes of "'" + std::string.
-std::string quoted(const std::string& name) {
+std::string in_quotes(const std::string& name) {
   std::string result = "'";
   return result.append(name).append("'");
 }
@@ -110,7 +110,7 @@ class KernelFinder {
     }
     for (const ValueId operand : view_.data_operands(node)) {
       if (view_.dequantized(operand) == nullptr) {
-        return {"its input is float", quoted(layer_name(graph.name(operand)))};
+        return {"its input is float", in_quotes(layer_name(graph.name(operand)))};
       }
     }
     if (graph.opset < first_opset_of(node.op)) {
@@ -174,7 +174,7 @@ class KernelFinder {
 
   Obstacle read_as_real(const Node& node) const {
     return {"its result is read in float",
-            quoted(layer_name(view_.graph().name(node.outputs[0])))};
+            in_quotes(layer_name(view_.graph().name(node.outputs[0])))};
   }
 
   bool reads_only_order(const Node& node) const {

@@ -61,15 +61,15 @@ std::string nearest_name(const std::string& wanted, const std::set<std::string>&
   return near.empty() || near == beginning ? "" : near + wanted.substr(wildcard);
 }
 
-std::string quoted(const std::string& text) {
+std::string in_quotes(const std::string& text) {
   return "'" + text + "'";
 }
 
 /// What the conditions ask for: "Conv called '/a/*' in 'Relu(Conv)'".
 std::string description(const LayerRule& rule) {
   std::string text = rule.op.empty() ? "operator" : rule.op;
-  text += rule.name.empty() ? "" : " called " + quoted(rule.name);
-  text += rule.pattern.empty() ? "" : " in " + quoted(rule.pattern);
+  text += rule.name.empty() ? "" : " called " + in_quotes(rule.name);
+  text += rule.pattern.empty() ? "" : " in " + in_quotes(rule.pattern);
   return text;
 }
 
@@ -78,7 +78,7 @@ std::string suggestion(const LayerRule& rule, const Known& known) {
   std::string text;
   const auto add = [&](const std::string& near) {
     if (!near.empty()) {
-      text += (text.empty() ? "" : ", ") + quoted(near);
+      text += (text.empty() ? "" : ", ") + in_quotes(near);
     }
   };
   if (!rule.op.empty() && !known.ops.contains(rule.op)) {
@@ -191,7 +191,7 @@ void check_demands(const SimulatedGraph& simulated, const Config& config) {
     const auto known = std::find_if(kept.begin(), kept.end(),
                                     [&](const KeptFloat& k) { return k.node == node.name; });
     faults.add(rule_name(config, rule),
-               "asks for integers, which " + quoted(node.name) + " (" + node.op +
+               "asks for integers, which " + in_quotes(node.name) + " (" + node.op +
                    ") cannot have: " +
                    (known != kept.end()
                         ? known->reason

@@ -14,7 +14,7 @@
 namespace tare {
 namespace {
 
-std::string quoted(const std::filesystem::path& path) {
+std::string in_quotes(const std::filesystem::path& path) {
   return "'" + path.string() + "'";
 }
 
@@ -59,8 +59,8 @@ std::optional<OnnxRuntimeProcess> OnnxRuntimeProcess::find(std::string& why) {
     return std::nullopt;
   }
   const std::filesystem::path folder = TARE_ONNXRUNTIME_DIR;
-  const std::string install = quoted(TARE_SOURCE_DIR "/tests/install_npm_packages.sh") +
-                              " " TARE_NPM " " + quoted(folder);
+  const std::string install = in_quotes(TARE_SOURCE_DIR "/tests/install_npm_packages.sh") +
+                              " " TARE_NPM " " + in_quotes(folder);
   if (std::system(install.c_str()) != 0) {
     why = "npm could not install onnxruntime-node (see npm.log in " + folder.string() + ")";
     return std::nullopt;
@@ -72,8 +72,8 @@ std::vector<std::vector<float>> OnnxRuntimeProcess::run(
     const std::filesystem::path& model, const std::filesystem::path& spec,
     const std::filesystem::path& folder) const {
   std::filesystem::create_directories(folder);
-  const nlohmann::json report =
-      output_of_process("run " + quoted(model) + " " + quoted(spec) + " " + quoted(folder));
+  const nlohmann::json report = output_of_process("run " + in_quotes(model) + " " +
+                                                  in_quotes(spec) + " " + in_quotes(folder));
   std::vector<std::vector<float>> outputs;
   for (const auto& output : report.at("outputs")) {
     const std::filesystem::path file = folder / (std::to_string(outputs.size()) + ".bin");
@@ -89,7 +89,7 @@ std::vector<std::vector<float>> OnnxRuntimeProcess::run(
 
 std::map<std::string, int> OnnxRuntimeProcess::kernels(
     const std::filesystem::path& model) const {
-  return output_of_process("kernels " + quoted(model))
+  return output_of_process("kernels " + in_quotes(model))
       .at("op_types")
       .get<std::map<std::string, int>>();
 }

@@ -9,7 +9,7 @@ using Verbs = std::vector<NamedVerb>;
 using Words = std::vector<std::string>;
 
 /// One word of any of the shells.
-std::string quoted(const std::string& text) {
+std::string in_quotes(const std::string& text) {
   std::string result = "'";
   for (const char c : text) {
     result += c == '\'' ? "'\\''" : std::string(1, c);
@@ -51,9 +51,9 @@ std::string bash_verb(const NamedVerb& named) {
   for (const Flag& flag : named.syntax().flags) {
     flags.push_back(flag.spelled());
     for (const std::string& spelled : spellings(flag)) {
-      const std::string place = quoted(named.name + " " + spelled);
+      const std::string place = in_quotes(named.name + " " + spelled);
       if (!flag.choices.empty()) {
-        text += fmt::format("    {}) choices={} ;;\n", place, quoted(spaced(flag.choices)));
+        text += fmt::format("    {}) choices={} ;;\n", place, in_quotes(spaced(flag.choices)));
       } else if (is_free(flag)) {
         text += fmt::format("    {}) return ;;\n", place);
       }
@@ -66,7 +66,8 @@ std::string bash_verb(const NamedVerb& named) {
   return text + fmt::format(
                     "    {}*)\n      choices={}\n"
                     "      [[ $word == -* ]] && choices={} ;;\n",
-                    quoted(named.name + " "), quoted(spaced(choices)), quoted(spaced(flags)));
+                    in_quotes(named.name + " "), in_quotes(spaced(choices)),
+                    in_quotes(spaced(flags)));
 }
 
 std::string bash(const Verbs& verbs) {
@@ -85,8 +86,8 @@ _tare() {
   case $place in
 )";
   text += fmt::format("    '') choices={} ;;\n",
-                      quoted(spaced(names(verbs)) + " help --help --version"));
-  text += fmt::format("    'help help') choices={} ;;\n", quoted(spaced(topics(verbs))));
+                      in_quotes(spaced(names(verbs)) + " help --help --version"));
+  text += fmt::format("    'help help') choices={} ;;\n", in_quotes(spaced(topics(verbs))));
   text += "    'help '*) return ;;\n";
   for (const NamedVerb& named : verbs) {
     text += bash_verb(named);
@@ -122,7 +123,8 @@ std::string zsh_verb(const NamedVerb& named) {
   std::string text = fmt::format("    {}) _arguments", named.name);
   for (const Argument& argument : named.verb.arguments) {
     const std::string place = argument.repeated ? "*" : argument.optional ? ":" : "";
-    text += " \\\n      " + quoted(place + zsh_values(argument.name, argument.choices, false));
+    text +=
+        " \\\n      " + in_quotes(place + zsh_values(argument.name, argument.choices, false));
   }
   for (const Flag& flag : named.syntax().flags) {
     const Words all = spellings(flag);
@@ -131,8 +133,8 @@ std::string zsh_verb(const NamedVerb& named) {
       const char* join = !flag.value.empty() && spelled.starts_with("--") ? "=" : "";
       const std::string values =
           flag.value.empty() ? "" : zsh_values(flag.value, flag.choices, is_free(flag));
-      text += " \\\n      " + quoted(fmt::format("{}{}{}[{}]{}", once, spelled, join,
-                                                 zsh_text(flag.summary), values));
+      text += " \\\n      " + in_quotes(fmt::format("{}{}{}[{}]{}", once, spelled, join,
+                                                    zsh_text(flag.summary), values));
     }
   }
   return text + " ;;\n";
@@ -146,7 +148,7 @@ _tare() {
   local -a verbs=(
 )";
   for (const NamedVerb& named : verbs) {
-    text += "    " + quoted(named.name + ":" + named.verb.summary) + "\n";
+    text += "    " + in_quotes(named.name + ":" + named.verb.summary) + "\n";
   }
   text += fmt::format(R"(    'help:explain a verb')
   if (( CURRENT == 2 )); then
@@ -158,7 +160,7 @@ _tare() {
   case $words[1] in
     help) _arguments {} ;;
 )",
-                      quoted(zsh_values("VERB", topics(verbs), false)));
+                      in_quotes(zsh_values("VERB", topics(verbs), false)));
   for (const NamedVerb& named : verbs) {
     text += zsh_verb(named);
   }
@@ -175,18 +177,18 @@ std::string fish_verb(const NamedVerb& named) {
   std::string text;
   for (const Argument& argument : named.verb.arguments) {
     if (!argument.choices.empty()) {
-      text += fmt::format("{} -f -a {}\n", start, quoted(spaced(argument.choices)));
+      text += fmt::format("{} -f -a {}\n", start, in_quotes(spaced(argument.choices)));
     }
   }
   for (const Flag& flag : named.syntax().flags) {
     text += start + (flag.letter == 0 ? "" : fmt::format(" -s {}", flag.letter)) + " -l " +
             flag.name;
     if (!flag.choices.empty()) {
-      text += " -x -a " + quoted(spaced(flag.choices));
+      text += " -x -a " + in_quotes(spaced(flag.choices));
     } else if (!flag.value.empty()) {
       text += is_free(flag) ? " -x" : " -r -F";
     }
-    text += " -d " + quoted(flag.summary) + "\n";
+    text += " -d " + in_quotes(flag.summary) + "\n";
   }
   return text;
 }
@@ -195,11 +197,11 @@ std::string fish(const Verbs& verbs) {
   std::string text = "# Completion of tare for fish, made by 'tare completion fish'.\n";
   for (const NamedVerb& named : verbs) {
     text += fmt::format("complete -c tare -n __fish_use_subcommand -f -a {} -d {}\n",
-                        named.name, quoted(named.verb.summary));
+                        named.name, in_quotes(named.verb.summary));
   }
   text += "complete -c tare -n __fish_use_subcommand -f -a help -d 'explain a verb'\n";
   text += fmt::format("complete -c tare -n '__fish_seen_subcommand_from help' -f -a {}\n",
-                      quoted(spaced(topics(verbs))));
+                      in_quotes(spaced(topics(verbs))));
   for (const NamedVerb& named : verbs) {
     text += fish_verb(named);
   }

@@ -71,7 +71,8 @@ class Printer {
       : graph_(graph), elide_above_(elide_above) {}
 
   std::string print() {
-    append("graph ", quoted(graph_.graph_name), " opset ", std::to_string(graph_.opset), " (");
+    append("graph ", in_quotes(graph_.graph_name), " opset ", std::to_string(graph_.opset),
+           " (");
     append_separated(out_, graph_.inputs(), [&](ValueId id) { definition(id); });
     append(") -> (");
     append_separated(out_, graph_.outputs(), [&](ValueId id) { operand(id); });
@@ -218,7 +219,7 @@ class Printer {
 
   void attribute(std::int64_t value) { append_literal(out_, value); }
   void attribute(float value) { append_real(out_, value); }
-  void attribute(const std::string& value) { append(quoted(value)); }
+  void attribute(const std::string& value) { append(in_quotes(value)); }
   void attribute(const Tensor& value) {
     type({.dtype = value.dtype(), .shape = value.shape(), .quant = {}, .point = {}});
     append(" ");

@@ -31,10 +31,10 @@ bool is_bare_name(std::string_view name) {
 }
 
 std::string written_name(std::string_view name) {
-  return is_bare_name(name) ? std::string(name) : quoted(name);
+  return is_bare_name(name) ? std::string(name) : in_quotes(name);
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
     if (c == '\n') {
@@ -203,7 +203,7 @@ void Scanner::fail_expected(std::string_view what) {
   std::string found = "the end of the text";
   if (!at_end()) {
     const std::size_t length = std::max<std::size_t>(literal_run().size(), 1);
-    found = quoted(text_.substr(start, std::min(length, kShown)));
+    found = in_quotes(text_.substr(start, std::min(length, kShown)));
   }
   throw Error(ErrorCode::kInvalidModel, place(start), "found " + found).expected(what);
 }

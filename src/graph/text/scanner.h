@@ -13,7 +13,7 @@ bool is_bare_name(std::string_view name);
 /// The name itself when it is bare, else quoted.
 std::string written_name(std::string_view name);
 /// "text" with ", \ and control characters escaped; other bytes stand for themselves.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 
 enum class NumberKind : std::uint8_t { kNone, kInteger, kReal };
 

@@ -1,0 +1,1 @@
+// Its headers are all that is wanted of it; see CMakeLists.txt.
