@@ -15,21 +15,6 @@
 #include <set>
 
 namespace tare {
-namespace {
-
-/// Whether no node reads what a later one computes, as in graphs that nothing was inserted
-/// into.
-bool reads_only_earlier(const Graph& graph, std::span<const NodeId> nodes) {
-  return std::all_of(nodes.begin(), nodes.end(), [&](NodeId id) {
-    const std::vector<ValueId>& inputs = graph.node(id).inputs;
-    return std::all_of(inputs.begin(), inputs.end(), [&](ValueId input) {
-      const std::optional<NodeId> producer = input ? graph.producer(input) : std::nullopt;
-      return !producer || *producer < id;
-    });
-  });
-}
-
-}  // namespace
 
 auto Graph::name_of_value() const {
   return [this](std::uint32_t index) -> const std::string& { return values_[index].name; };
@@ -258,7 +243,15 @@ std::string Graph::unique_name(std::string_view wanted) const {
 }
 
 std::vector<NodeId> Graph::topological_order() const {
-  if (std::vector<NodeId> as_added = nodes(); reads_only_earlier(*this, as_added)) {
+  // As in graphs that nothing was inserted into.
+  const auto reads_only_earlier = [&](NodeId id) {
+    const std::vector<ValueId>& inputs = nodes_[id.index].node.inputs;
+    return std::all_of(inputs.begin(), inputs.end(), [&](ValueId input) {
+      return !input || values_[input.index].producer < id;  // so is none
+    });
+  };
+  std::vector<NodeId> as_added = nodes();
+  if (std::all_of(as_added.begin(), as_added.end(), reads_only_earlier)) {
     return as_added;
   }
   std::vector<std::size_t> missing(nodes_.size(), 0);
@@ -367,6 +360,7 @@ std::optional<NodeId> Graph::find_node(std::string_view name) const {
 
 std::vector<NodeId> Graph::nodes() const {
   std::vector<NodeId> result;
+  result.reserve(nodes_.size());
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
     if (nodes_[i].alive) {
       result.push_back({i});
