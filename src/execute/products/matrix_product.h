@@ -10,8 +10,8 @@ struct MatrixExtents {
   std::int64_t columns = 0;
 };
 
-/// y = a b by Eigen: a has rows x depth elements, b depth x columns, y rows x columns, all row by
-/// row; y is neither of the others. T is float, double or std::uint64_t, which wraps around.
+/// y = a b by Eigen: a has rows x depth elements, b depth x columns, y rows x columns, all row
+/// by row; y is neither of the others. T is float, double or std::uint64_t, which wraps around.
 template <class T>
 void multiply(const T* a, const T* b, T* y, const MatrixExtents&);
 
