@@ -14,7 +14,7 @@ namespace tare {
 
 enum class Granularity : std::uint8_t { kPerTensor, kPerAxis };
 
-/// What we want of a quantized value, before any data is seen.
+/// What we want of a quantized value, before any data is observed.
 struct QuantSpec {
   DType storage = DType::kInt8;  ///< i8 u8 i16 u16, or i32 of biases
   Granularity granularity = Granularity::kPerTensor;

@@ -38,7 +38,7 @@ class TensorStatistics {
   void observe(std::span<const float> sample, MinMax);
   void merge(const TensorStatistics&);
 
-  double low() const { return low_; }    ///< exact smallest finite value; 0 when none was seen
+  double low() const { return low_; }    ///< exact smallest finite value; 0 when there was none
   double high() const { return high_; }  ///< exact largest
   std::uint64_t count() const { return count_; }  ///< finite values
   std::uint64_t zeros() const { return zeros_; }
@@ -52,7 +52,7 @@ class TensorStatistics {
   /// Width of one bin: a power of two; 1 when there are none.
   double bin_width() const;
   /// Number of non-zero values v with bin_width() * (i - kBins/2) <= v < bin_width() * (i + 1 -
-  /// kBins/2). Exact zeros are not in any bin. Empty when no other value was seen. Made anew
+  /// kBins/2). Exact zeros are not in any bin. Empty when there was no other value. Made anew
   /// by each call.
   std::vector<std::uint64_t> bins() const;
   bool has_bins() const { return has_counts() || !few_.empty(); }

@@ -93,10 +93,10 @@ class TableFile {
   std::map<std::string, Shape> inputs() const;
   /// Parameters are those that were written, bit for bit; ranges and shares are rounded to
   /// float32. Scales of accumulators follow from their factors, and weights widen where a bias
-  /// would not fit int32. The audit is of the pass that decided the table, without warnings.
-  /// Throws Error(kInvalidConfig) with every fault at once, as file:line:column: unknown keys,
-  /// values outside their range, another model or target, points that the graph does not have,
-  /// points that are missing.
+  /// would not fit int32. The audit is of the pass that decided the table; its warnings are of
+  /// keys that have the names of the version before. Throws Error(kInvalidConfig) with every
+  /// fault at once, as file:line:column: unknown keys, values outside their range, another
+  /// model or target, points that the graph does not have, points that are missing.
   QuantTable table(const SimulatedGraph&, CalibrationAudit* = nullptr) const;
 
  private:

@@ -322,8 +322,9 @@ class ReportCondition {
 
   /// Throws Error(kInvalidConfig), with the nearest name there is, where reports have no such
   /// field and `known` no such metric; where `known` has layers, points or outputs, also when
-  /// it names others than those.
-  void check(const Report& known = {}) const;
+  /// it names others than those. Fields may have the names of the version before; each of them
+  /// gives a warning.
+  std::vector<Warning> check(const Report& known = {}) const;
 
   /// Why the condition holds for a report (as report_json() writes it); nothing when it does
   /// not. An exact result has an infinite SQNR. A value that is not defined meets every

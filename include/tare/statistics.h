@@ -44,10 +44,10 @@ class ChannelStatistics {
   /// infinities, which TensorStatistics counts, count as 0 in the sums. Returns the extremes of
   /// the tensor, unless it is empty or a sum of a channel is not finite.
   std::optional<MinMax> observe(const TensorView&);
-  /// Throws Error(kInvalidData) when both have seen tensors of different extents.
+  /// Throws Error(kInvalidData) when both have observed tensors of different extents.
   void merge(const ChannelStatistics&);
 
-  std::size_t channels() const { return sums_.size(); }  ///< 0: nothing was seen
+  std::size_t channels() const { return sums_.size(); }  ///< 0: nothing was observed
   std::uint64_t elements() const { return elements_; }   ///< in each channel
   const std::vector<float>& lows() const { return lows_; }
   const std::vector<float>& highs() const { return highs_; }

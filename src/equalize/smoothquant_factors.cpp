@@ -163,9 +163,9 @@ ChannelFactors find_smoothquant_factors(const VersionTrial& trial) {
     return factors;
   }
   const SimulatedGraph changed = trial.simulate(equalize(trial.graph, factors));
-  const Statistics plain_seen = collect(plain, trial.data, trial.all());
-  const Statistics changed_seen = collect(changed, trial.data, trial.all());
-  return trial.is_clearly_better({changed, changed_seen}, {plain, plain_seen})
+  const Statistics plain_statistics = collect(plain, trial.data, trial.all());
+  const Statistics changed_statistics = collect(changed, trial.data, trial.all());
+  return trial.is_clearly_better({changed, changed_statistics}, {plain, plain_statistics})
              ? factors
              : ChannelFactors{};
 }

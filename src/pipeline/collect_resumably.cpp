@@ -64,7 +64,7 @@ Statistics collect_resumably(const SimulatedGraph& simulated, const Dataset& sam
       if (options.stop && options.stop()) {
         stopped = true;
       }
-      // Some samples are seen each time, however long the preparations took.
+      // Some samples are run each time, however long the preparations took.
       return stopped || (begun.exchange(true) && Clock::now() >= deadline);
     };
     statistics = collector.run(data, until, std::move(statistics), nullptr);

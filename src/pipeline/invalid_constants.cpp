@@ -107,7 +107,7 @@ class Search {
 
   void say(const Node& node, std::size_t i, std::string what) {
     said_.insert(node.inputs[i]);
-    found_.push_back({"broken_numbers",
+    found_.push_back({"invalid_constants",
                       "constant '" + graph_.name(node.inputs[i]) + "' of node '" + node.name +
                           "' (" + node.op + ")",
                       std::move(what)});

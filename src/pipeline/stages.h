@@ -27,7 +27,7 @@ auto during(const char* activity, Stage stage) {
   }
 }
 
-/// Throws Error(kInvalidModel) with all broken_numbers().
+/// Throws Error(kInvalidModel) with all invalid_constants().
 void require_numbers(const Graph&);
 
 /// Where no operator may stay in float, every one that did is a fault; `kept` says why.

@@ -28,6 +28,18 @@ std::string_view trimmed(std::string_view text) {
              : text.substr(first, text.find_last_not_of(kSpace) - first + 1);
 }
 
+/// Fields that have been renamed: conditions may still have the earlier name, and reports in
+/// the checkpoint of a search that an earlier version began.
+struct Renamed {
+  std::string_view earlier;
+  std::string_view now;
+};
+constexpr std::array<Renamed, 5> kRenamed{{{"seen", "observed"},
+                                           {"chosen", "calibrated"},
+                                           {"runners_up", "alternatives"},
+                                           {"bits_seen", "bits_observed"},
+                                           {"bits_guaranteed", "bits_worst_case"}}};
+
 /// Names in brackets may hold signs.
 std::size_t find_comparison(std::string_view text) {
   const std::size_t after_names = text.rfind(']');
@@ -76,10 +88,15 @@ class PathEvaluator {
   }
 
   Error fault(const std::string& what) const {
-    return {ErrorCode::kInvalidConfig, "condition '" + text_ + "'", what};
+    return {ErrorCode::kInvalidConfig, place(), what};
   }
 
+  /// One for each field on the path that has another name now.
+  const std::vector<Warning>& warnings() const { return warnings_; }
+
  private:
+  std::string place() const { return "condition '" + text_ + "'"; }
+
   void follow(const Json& json, std::string_view path, const std::string& where) {
     if (json.is_null()) {
       found_.push_back({where, std::nullopt});  // and so is all that would be in it
@@ -102,8 +119,8 @@ class PathEvaluator {
   void descend(const Json& json, std::string_view path, const std::string& where) {
     const std::size_t end = std::min(path.find_first_of(".["), path.size());
     const std::string field(path.substr(0, end));
-    const auto member = json.is_object() ? json.find(field) : json.end();
-    if (!json.is_object() || member == json.end()) {
+    const Json* member = json.is_object() ? find_field(json, field) : nullptr;
+    if (member == nullptr) {
       throw no_such("field", field,
                     json.is_object() ? keys_of(json) : std::vector<std::string>{});
     }
@@ -114,6 +131,36 @@ class PathEvaluator {
       return;
     }
     follow(*member, rest.starts_with(".") ? rest.substr(1) : rest, where);
+  }
+
+  /// By its name, or by another that it has or had; null where there is none.
+  const Json* find_field(const Json& json, const std::string& field) {
+    if (const auto found = json.find(field); found != json.end()) {
+      return &*found;
+    }
+    for (const Renamed& renamed : kRenamed) {
+      const bool is_earlier = field == renamed.earlier;
+      if (!is_earlier && field != renamed.now) {
+        continue;
+      }
+      const auto found = json.find(std::string(is_earlier ? renamed.now : renamed.earlier));
+      if (found != json.end()) {
+        if (is_earlier) {
+          warn(renamed);
+        }
+        return &*found;
+      }
+    }
+    return nullptr;
+  }
+
+  void warn(const Renamed& renamed) {
+    const std::string what = "'" + std::string(renamed.earlier) + "' is called '" +
+                             std::string(renamed.now) + "' now";
+    if (std::none_of(warnings_.begin(), warnings_.end(),
+                     [&](const Warning& known) { return known.what == what; })) {
+      warnings_.push_back({"earlier_name", place(), what});
+    }
   }
 
   /// An entry of a list; names may hold brackets themselves.
@@ -196,6 +243,7 @@ class PathEvaluator {
   std::string path_;  ///< all of it
   Json metrics_;      ///< of the report
   std::vector<Found> found_;
+  std::vector<Warning> warnings_;
 };
 
 }  // namespace
@@ -251,9 +299,10 @@ ReportCondition ReportCondition::negated() const {
   return result;
 }
 
-void ReportCondition::check(const Report& known) const {
+std::vector<Warning> ReportCondition::check(const Report& known) const {
   PathEvaluator evaluator(text_, PathEvaluator::Through::kPrototype);
   (void)evaluator.values(Json::parse(report_json(prototype(known))), path_);
+  return evaluator.warnings();
 }
 
 std::optional<std::string> ReportCondition::met_by(const std::string& report) const {

@@ -66,10 +66,11 @@ constexpr const char* kHead =
     "local_sqnr,local_cosine,local_mse,local_relative_l2,local_max_error,"
     "cumulative_sqnr,cumulative_cosine,cumulative_mse,cumulative_relative_l2,"
     "cumulative_max_error,"
-    "point,storage,scale,zero_point,seen_low,seen_high,chosen_low,chosen_high,calibrator,"
+    "point,storage,scale,zero_point,observed_low,observed_high,calibrated_low,calibrated_high,"
+    "calibrator,"
     "saturated_low,saturated_high,levels_used,effective_bits,"
     "weight,weight_axis,weight_sqnr,weight_range_ratio,"
-    "accumulator_bits_seen,accumulator_bits_guaranteed,bias_margin,widened_channels\n";
+    "accumulator_bits_observed,accumulator_bits_worst_case,bias_margin,widened_channels\n";
 
 void point_cells(const PointReport* point, Row& row) {
   if (point == nullptr) {

@@ -100,8 +100,8 @@ Json weight(const WeightReport& report) {
 }
 
 Json accumulator(const AccumulatorReport& report) {
-  return {{"bits_seen", optional(report.bits_observed)},
-          {"bits_guaranteed", report.bits_worst_case},
+  return {{"bits_observed", optional(report.bits_observed)},
+          {"bits_worst_case", report.bits_worst_case},
           {"bias_margin", number(report.bias_margin)},
           {"widened_channels", report.widened_channels}};
 }
@@ -141,10 +141,10 @@ Json point(const PointReport& report) {
           {"zero_point", per_axis ? Json(params.zero_point) : Json(params.zero_point[0])},
           {"axis", optional(params.axis)},
           {"granularity", per_axis ? "per_axis" : "per_tensor"},
-          {"seen", range(report.observed)},
-          {"chosen", range(report.calibrated)},
+          {"observed", range(report.observed)},
+          {"calibrated", range(report.calibrated)},
           {"calibrator", text_or_null(report.calibrator)},
-          {"runners_up", std::move(alternatives)},
+          {"alternatives", std::move(alternatives)},
           {"saturated", {{"low", report.saturated.low}, {"high", report.saturated.high}}},
           {"levels_used", report.levels_used},
           {"levels", report.levels},
@@ -219,7 +219,7 @@ std::string report_json(const Report& report) {
       {"data",
        {{"file", report.data},
         {"samples", report.samples},
-        {"judged_on", name_of(report.evaluated_on)}}},
+        {"evaluated_on", name_of(report.evaluated_on)}}},
       {"equalized", report.equalized},
       {"verdict", {{"level", name_of(report.level)}, {"text", report.verdict}}},
       {"output", worst == nullptr ? Json() : output(*worst)},

@@ -11,7 +11,7 @@ namespace {
 
 std::vector<std::string> names() {
   std::vector<std::string> result = Toolkit::builtin().calibrator_names();
-  // `fixed` needs options, and they say what comes out, whatever was seen.
+  // `fixed` needs options, and they say what comes out, whatever was observed.
   std::erase(result, "fixed");
   std::erase(result, "auto");  // tries the others
   return result;

@@ -104,7 +104,7 @@ class Reference {
 
  private:
   /// Counts a value in equal parts in the bins around it on its side of zero, as far as any
-  /// value was seen. The highest value may lie on the edge of the next bin.
+  /// value was observed. The highest value may lie on the edge of the next bin.
   void average(double x, const TensorStatistics& observed) {
     const auto place = [this](double value) { return std::floor(value / width_); };
     const double low =

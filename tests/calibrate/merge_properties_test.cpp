@@ -1,4 +1,4 @@
-// Whatever is seen, in whatever order and parts, merges to the same summary.
+// Whatever is observed, in whatever order and parts, merges to the same statistics.
 #include "calibrate/any_samples.h"
 
 #include <cmath>

@@ -18,7 +18,7 @@ double error_of(const std::vector<float>& values, const Range& range, const Quan
   return std::sqrt(sum / static_cast<double>(values.size()));
 }
 
-/// The least error of any of many ranges within what was seen, both ends moved.
+/// The least error of any of many ranges within what was observed, both ends moved.
 double least_error(const std::vector<float>& values, const QuantSpec& spec) {
   constexpr int kEnds = 32;
   const TensorStatistics observed = statistics_of(values);

@@ -60,7 +60,7 @@ TEST_F(Quality, IsWhatCompareSaysOnTheSameSamples) {
       quantized("--data calibration.h5 --eval evaluation.h5 --report q.json").at("quality");
   run("tare compare digits.onnx q.onnx --data evaluation.h5 --json c.json > c.txt");
   const Json compared = Json::parse(text_of(folder_ / "c.json"));
-  EXPECT_EQ(quality.at("judged_on"), "given");
+  EXPECT_EQ(quality.at("evaluated_on"), "given");
   EXPECT_EQ(quality.at("file"), "evaluation.h5");
   EXPECT_EQ(quality.at("samples"), 597);
   EXPECT_EQ(quality.at("verdict"), compared.at("verdict").at("level"));
@@ -79,7 +79,7 @@ TEST_F(Quality, IsWhatCompareSaysOnTheSameSamples) {
 
 TEST_F(Quality, IsEvaluatedOnAFewOfTheCalibrationSamplesOtherwise) {
   const Json quality = quantized("--data calibration.h5").at("quality");
-  EXPECT_EQ(quality.at("judged_on"), "calibration");
+  EXPECT_EQ(quality.at("evaluated_on"), "calibration");
   EXPECT_EQ(quality.at("samples"), 25);
   EXPECT_GT(quality.at("sqnr").get<double>(), 30);
   EXPECT_GT(quality.at("seconds").get<double>(), 0);
@@ -93,7 +93,7 @@ TEST_F(Quality, OfAGivenFileIsEvaluatedOn64OfItsSamples) {
 
 TEST_F(Quality, IsEvaluatedOnTheHoldoutThatWasNotCalibratedOn) {
   const Json result = quantized("--data calibration.h5 --holdout 40");
-  EXPECT_EQ(result.at("quality").at("judged_on"), "held_out");
+  EXPECT_EQ(result.at("quality").at("evaluated_on"), "held_out");
   EXPECT_EQ(result.at("quality").at("samples"), 40);
   EXPECT_EQ(result.at("samples"), 160);
   EXPECT_EQ(result.at("calibration").at("samples"), 160);
@@ -129,11 +129,11 @@ TEST_F(Quality, OfAReportSaysThatItsSamplesWereCalibratedOn) {
   run("tare quantize digits.onnx --data calibration.h5 -o q.onnx --report r.json --report "
       "r.html");
   const Json report = Json::parse(text_of(folder_ / "r.json"));
-  EXPECT_EQ(report.at("data").at("judged_on"), "calibration");
+  EXPECT_EQ(report.at("data").at("evaluated_on"), "calibration");
   EXPECT_EQ(
       report.at("verdict").at("text").get<std::string>().find("On 200 calibration samples "),
       0U);
-  EXPECT_NE(text_of(folder_ / "r.html").find("\"judged_on\""), std::string::npos);
+  EXPECT_NE(text_of(folder_ / "r.html").find("\"evaluated_on\""), std::string::npos);
 }
 
 TEST_F(Quality, QuietPrintsNothing) {

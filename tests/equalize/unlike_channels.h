@@ -54,7 +54,7 @@ struct UnlikeChannels {
     data = SamplesInMemory({{"x", samples}});
   }
 
-  /// Everything on integers, ranges as seen.
+  /// Everything on integers, ranges as observed.
   static Config config() {
     Config result;
     result.objective = Objective::kCoverage;

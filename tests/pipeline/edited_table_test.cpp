@@ -12,6 +12,7 @@
 #include "lower/lower.h"
 
 #include <random>
+#include <regex>
 
 namespace tare {
 namespace {
@@ -109,8 +110,8 @@ points:
     zero_point: 8
     calibrator: "max"
     elements: 32
-    seen: [-1, 3.5]
-    chosen: [-1.5, 3.5]
+    observed: [-1, 3.5]
+    calibrated: [-1.5, 3.5]
     clipped: [0, 0.125]
 
   - name: "w"
@@ -123,8 +124,8 @@ points:
     zero_point: 0
     calibrator: "max"
     elements: 32
-    seen: [[-1, 1], [0.5, 2]]
-    chosen: [[-1, 1], [0.5, 2]]
+    observed: [[-1, 1], [0.5, 2]]
+    calibrated: [[-1, 1], [0.5, 2]]
     widened_channels: [0]
 
   - name: "x*w"
@@ -140,8 +141,8 @@ points:
     zero_point: 8
     calibrator: "max"
     elements: 32
-    seen: [-1, 3.5]
-    chosen: [-1.5, 3.5]
+    observed: [-1, 3.5]
+    calibrated: [-1.5, 3.5]
     clipped: [0, 0.125]
 )");
 }
@@ -185,6 +186,35 @@ TEST_F(EditedTable, IsReadInAnyOrderAndWithoutWhatIsForPeople) {
   EXPECT_TRUE(table.at("x").enabled);
 }
 
+TEST_F(EditedTable, TakesTheEarlierNamesOfRangesAndWarnsOfEachOnce) {
+  std::string text = edited();
+  for (const auto& [now, earlier] :
+       {std::pair("observed:", "seen:"), std::pair("calibrated:", "chosen:")}) {
+    text = std::regex_replace(text, std::regex(now), earlier);
+  }
+  write_bytes(path("t.yaml"), text);
+  CalibrationAudit audit;
+  const QuantTable table = TableFile(path("t.yaml")).table(conv_.simulated, &audit);
+  ASSERT_EQ(audit.warnings.size(), 2U);
+  EXPECT_EQ(audit.warnings[0].kind, "earlier_name");
+  EXPECT_EQ(audit.warnings[0].where, path("t.yaml").string() + ":20:11");
+  EXPECT_EQ(audit.warnings[0].what, "'seen' is called 'observed' now");
+  EXPECT_EQ(audit.warnings[1].what, "'chosen' is called 'calibrated' now");
+  EXPECT_EQ(table, edited_table({}));
+}
+
+TEST_F(EditedTable, WithANameOfTodayGivesNoWarning) {
+  write_bytes(path("t.yaml"), edited());
+  CalibrationAudit audit;
+  (void)TableFile(path("t.yaml")).table(conv_.simulated, &audit);
+  EXPECT_TRUE(audit.warnings.empty());
+}
+
+TEST_F(EditedTable, RefusesAnEarlierNameBesideThatOfToday) {
+  const std::string fault = faults_of({{"    clipped:", "    seen: [-1, 1]\n    clipped:"}});
+  EXPECT_NE(fault.find("unknown key 'seen'"), std::string::npos) << fault;
+}
+
 TEST_F(EditedTable, TakesFewerBitsForWeightsOnly) {
   EXPECT_EQ(
       edited_table({{"storage: int8\n    narrow", "storage: int8\n    bits: 4\n    narrow"}})
@@ -222,7 +252,7 @@ TEST_F(EditedTable, WithFaultsSaysAllOfThem) {
                        {"zero_point: 8", "zero_point: 256"},
                        {"enabled: true", "enabled: maybe"},
                        {"calibrator: \"max\"", "calibratr: \"max\""},
-                       {"seen: [-1, 3.5]", "seen: [3.5, -1]"},
+                       {"observed: [-1, 3.5]", "observed: [3.5, -1]"},
                        {"clipped: [0, 0.125]", "clipped: [0, 1.125]"},
                        {"storage: int8", "storage: int4"},
                        {"scale: [0.5, 0.125]", "scale: [0.5, nan]"},
@@ -237,11 +267,12 @@ TEST_F(EditedTable, WithFaultsSaysAllOfThem) {
             "t.yaml:14:14: 'enabled' is 'maybe', expected true or false\n"
             "t.yaml:16:12: 'scale' is '0', expected a number above 0\n"
             "t.yaml:17:17: 'zero_point' is '256', expected an integer in [0,255]\n"
-            "t.yaml:20:12: an entry of 'seen' is '3.5', expected two numbers, [LOW, HIGH]\n"
-            "t.yaml:20:17: an entry of 'seen' is '-1', expected two numbers, [LOW, HIGH]\n"
+            "t.yaml:20:16: an entry of 'observed' is '3.5', expected two numbers, [LOW, HIGH]\n"
+            "t.yaml:20:21: an entry of 'observed' is '-1', expected two numbers, [LOW, HIGH]\n"
             "t.yaml:22:14: 'clipped' is a list, expected two numbers in [0,1]\n"
             "t.yaml:18:5: unknown key 'calibratr', expected name, role, enabled, storage, "
-            "narrow, bits, axis, block, scale, zero_point, calibrator, elements, seen, chosen, "
+            "narrow, bits, axis, block, scale, zero_point, calibrator, elements, observed, "
+            "calibrated, "
             "clipped, widened_channels or rounding\n"
             "t.yaml:27:14: 'storage' is 'int4', expected int8, uint8, int16 or uint16\n"
             "t.yaml:30:18: an entry of 'scale' is 'nan', expected a number above 0\n"

@@ -117,13 +117,48 @@ TEST(ReportCondition, KnowsEveryFieldBeforeThereIsAReport) {
        {"output.sqnr<30", "top1.drop>1", "outputs[y].agreement.low<90",
         "layers[a.b[0]].cumulative.max_error.index[3]>5", "min(layers.local.sqnr)<25",
         "layers[c].weight.channels[7].sqnr<20", "layers[c].weight.axis>0",
-        "layers[3].accumulator.bits_seen>24", "max(points.saturated.high)>0.1",
-        "points[x].runners_up[mse].error>1", "points[x].scale[2]>1", "points[x].scale>1",
+        "layers[3].accumulator.bits_observed>24", "max(points.saturated.high)>0.1",
+        "points[x].alternatives[mse].error>1", "points[x].scale[2]>1", "points[x].scale>1",
         "points[x].histogram.counts[9]>1", "points[x].channel_ratio>16", "samples[19].sqnr<3",
         "diagnosis[0].severity>0.5", "graph.nodes[c].inputs[1]>4", "data.samples<100",
         "quantized_model.bytes>1e6"}) {
     EXPECT_EQ(check_error_of(condition), "no error") << condition;
   }
+}
+
+TEST(ReportCondition, TakesTheEarlierNameOfAFieldAndWarns) {
+  for (const auto& [earlier, now] :
+       {std::pair("points[x].seen[1]>9", "'seen' is called 'observed' now"),
+        std::pair("max(points.chosen)>9", "'chosen' is called 'calibrated' now"),
+        std::pair("points[x].runners_up[mse].error>1",
+                  "'runners_up' is called 'alternatives' now"),
+        std::pair("max(layers.accumulator.bits_seen)>24",
+                  "'bits_seen' is called 'bits_observed' now"),
+        std::pair("max(layers.accumulator.bits_guaranteed)>24",
+                  "'bits_guaranteed' is called 'bits_worst_case' now")}) {
+    const std::vector<Warning> warnings = ReportCondition(earlier).check();
+    ASSERT_EQ(warnings.size(), 1U) << earlier;
+    EXPECT_EQ(warnings[0].kind, "earlier_name");
+    EXPECT_EQ(warnings[0].where, "condition '" + std::string(earlier) + "'");
+    EXPECT_EQ(warnings[0].what, now);
+  }
+  EXPECT_TRUE(ReportCondition("points[x].observed[1]>9").check().empty());
+}
+
+TEST(ReportCondition, FindsAFieldByItsEarlierNameAndInEarlierReports) {
+  const std::string today = R"({"points": [{"name": "x", "observed": [-1, 3]}]})";
+  const std::string earlier = R"({"points": [{"name": "x", "seen": [-1, 3]}]})";
+  for (const std::string& report : {today, earlier}) {
+    for (const char* condition : {"points[x].seen[1]>2", "points[x].observed[1]>2"}) {
+      EXPECT_TRUE(ReportCondition(condition).met_by(report)) << condition << report;
+    }
+  }
+}
+
+TEST(ReportCondition, TakesAMetricWithAnEarlierNameForWhatItIs) {
+  Report known;
+  known.metrics = {{"seen", 1.0}};
+  EXPECT_TRUE(ReportCondition("seen>0").check(known).empty());
 }
 
 TEST(ReportCondition, NamesAWrongFieldBeforeThereIsAReport) {

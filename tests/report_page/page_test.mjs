@@ -157,7 +157,7 @@ test("ShowsWhatIsKnownOfALayer", {}, async (page, report) => {
   }
   assert.match(
     await dialog.locator(".histogram").first().getAttribute("aria-label"),
-    /chosen range 0\s…\s[\d.]+, 3\.1 % outside/
+    /calibrated range 0\s…\s[\d.]+, 3\.1 % outside/
   );
   assert.notEqual(await dialog.locator(".bars.clipped").first().getAttribute("d"), "");
   assert.equal(await dialog.locator(".histogram").first().locator("path.range").count(), 4);

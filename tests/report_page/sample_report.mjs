@@ -49,10 +49,10 @@ function point(name, sqnr, random) {
     zero_point: 0,
     axis: null,
     granularity: "per_tensor",
-    seen: [-0.2 * spread, 6 * spread],
-    chosen: [0, top],
+    observed: [-0.2 * spread, 6 * spread],
+    calibrated: [0, top],
     calibrator: "mse",
-    runners_up: [
+    alternatives: [
       { name: "max", low: 0, high: 6 * spread, error: 3.1e-4 },
       { name: "percentile", low: 0, high: 0.55 * 6 * spread, error: 2.2e-4 },
       { name: "kl", low: 0, high: 0.8 * 6 * spread, error: 1.9e-4 }
@@ -130,8 +130,8 @@ export function sampleReport({ layers: size = 24, rename = (name) => name } = {}
       accumulator:
         kind === "Conv"
           ? {
-              bits_seen: 15 + (i % 4),
-              bits_guaranteed: 21 + (i % 3),
+              bits_observed: 15 + (i % 4),
+              bits_worst_case: 21 + (i % 3),
               bias_margin: 6.4,
               widened_channels: i === 9 ? 2 : 0
             }
@@ -239,9 +239,9 @@ export function bareReport() {
   report.points = report.points.map((point) => ({
     ...point,
     calibrator: null,
-    runners_up: [],
+    alternatives: [],
     histogram: null,
-    seen: null,
+    observed: null,
     saturated: null,
     levels_used: null,
     error: null

@@ -104,7 +104,7 @@ Json agreement_json(const std::optional<Proportion>& part) {
 
 Json quality_json(const QuantizeSummary& summary) {
   Json json{{"verdict", nullptr},      {"text", nullptr},      {"samples", 0},
-            {"judged_on", nullptr},    {"file", nullptr},      {"sqnr", nullptr},
+            {"evaluated_on", nullptr}, {"file", nullptr},      {"sqnr", nullptr},
             {"exact", false},          {"agreement", nullptr}, {"worst_layer", nullptr},
             {"outputs", Json::array()}};
   if (summary.quality) {
@@ -112,7 +112,7 @@ Json quality_json(const QuantizeSummary& summary) {
     json["verdict"] = name_of(quality.level);
     json["text"] = quality.verdict;
     json["samples"] = quality.samples;
-    json["judged_on"] = name_of(quality.evaluated_on);
+    json["evaluated_on"] = name_of(quality.evaluated_on);
     json["file"] = quality.data;
     if (const OutputReport* output = worst_output(quality)) {
       json.update(error_json(output->error));

@@ -24,6 +24,11 @@ std::size_t rank(const Warning& warning) {
   return warning.kind == kLast ? kFirst.size() + 1 : place;
 }
 
+std::string line_of(const Warning& warning) {
+  return "tare: warning: " + with_short_names(warning.where) + ": " +
+         with_short_names(warning.what);
+}
+
 }  // namespace
 
 void say_warnings(std::vector<Warning> warnings, const Console& console) {
@@ -34,13 +39,18 @@ void say_warnings(std::vector<Warning> warnings, const Console& console) {
   for (auto first = warnings.begin(); first != warnings.end();) {
     const auto last = std::find_if(first, warnings.end(),
                                    [&](const Warning& w) { return w.kind != first->kind; });
-    std::string line = "tare: warning: " + with_short_names(first->where) + ": " +
-                       with_short_names(first->what);
+    std::string line = line_of(*first);
     if (last - first > 1) {
       line += fmt::format(" (and {} more like this, which --json lists)", last - first - 1);
     }
     console.warn(wrapped(line, 2) + "\n");
     first = last;
+  }
+}
+
+void say_each(const std::vector<Warning>& warnings, const Console& console) {
+  for (const Warning& warning : warnings) {
+    console.warn(wrapped(line_of(warning), 2) + "\n");
   }
 }
 

@@ -67,9 +67,9 @@ Json as_json(const std::string& model, const std::vector<Need>& needs) {
   Json json{{"model", model}, {"bits", Json::array()}};
   for (const Need& need : needs) {
     Json& entry = json["bits"].emplace_back(
-        Json{{"node", need.node}, {"op", need.op}, {"guaranteed", need.worst_case}});
+        Json{{"node", need.node}, {"op", need.op}, {"worst_case", need.worst_case}});
     if (need.observed) {
-      entry["seen"] = *need.observed;
+      entry["observed"] = *need.observed;
     }
   }
   return json;

@@ -21,7 +21,7 @@ namespace {
 /// What a condition is about has to be there, before samples are spent on it.
 void check(const std::vector<ReportCondition>& conditions, const Report& known) {
   for (const ReportCondition& condition : conditions) {
-    condition.check(known);
+    (void)condition.check(known);
   }
 }
 
@@ -40,8 +40,8 @@ void say_unusable_labels(const Dataset& data, const Console& console) {
   }
 }
 
-/// Files are judged as their engine computes, so that this of a configuration would be heard by
-/// nobody.
+/// Files are evaluated as their engine computes, so that this of a configuration would be heard
+/// by nobody.
 void say_unused_arithmetic(const Config& config, const Options& options,
                            const Console& console) {
   if (!asked_numerics(options)) {
@@ -51,7 +51,7 @@ void say_unused_arithmetic(const Config& config, const Options& options,
     say_warnings(
         {{"unused_arithmetic", key,
           std::string("has no effect here, since engines that run the file ") + engine +
-              "; '--numerics configured' judges the device that it is configured for"}},
+              "; '--numerics configured' computes as the device that it is configured for"}},
         console);
   };
   if (config.requantize.mode() != RequantizeMode{}) {
@@ -108,7 +108,9 @@ int run(const Options& options, const Console& console) {
     const std::vector<std::string>& wanted = options.all("fail-if");
     const std::vector<ReportCondition> conditions(wanted.begin(), wanted.end());
     const Configuration configuration = read_configuration(options);
-    check(conditions, empty_report(configuration.toolkit));
+    for (const ReportCondition& condition : conditions) {
+      say_each(condition.check(empty_report(configuration.toolkit)), console);
+    }
     CommandFiles used;
     used.reads_model(options.text("FLOAT"));
     used.reads_model(options.text("QUANTIZED"));

@@ -11,6 +11,7 @@
 #include "outputs.h"
 #include "printing/layout.h"
 #include "printing/progress.h"
+#include "printing/warnings.h"
 #include "report_files.h"
 #include "search_memory.h"
 #include "text.h"
@@ -265,7 +266,7 @@ Json as_json(const Job& job, const Split& samples, const std::vector<Tried>& cur
              std::size_t chosen) {
   Json json{{"model", job.model},
             {"output", job.output},
-            {"samples", {{"calibrating", samples.calibrating}, {"judging", samples.holdout}}},
+            {"samples", {{"calibrating", samples.calibrating}, {"holdout", samples.holdout}}},
             {"met", curve[chosen].meets()},
             {"chosen", chosen},
             {"curve", Json::array()}};
@@ -360,7 +361,7 @@ int run(const Options& options, const Console& console) {
     used.check();
     const Configuration configuration = read_configuration(options);
     for (const ReportCondition& condition : job.forbidden) {
-      condition.check(empty_report(configuration.toolkit));
+      say_each(condition.check(empty_report(configuration.toolkit)), console);
     }
     const auto data = open_dataset(job.data);
     const Graph model = load_model(job.model, configuration.config.dims, data.get());

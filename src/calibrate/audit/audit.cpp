@@ -12,7 +12,7 @@
 namespace tare {
 namespace {
 
-/// How much of a stretch lies beyond `end`, upwards.
+/// How much of a segment lies beyond `end`, upwards.
 double part_above(const HistogramSegment& segment, double end) {
   if (segment.width() == 0) {
     return segment.from > end ? 1 : 0;

@@ -1,6 +1,6 @@
 // Looks for samples that were prepared in another way than those of training. Ranges are then
 // those of wrong inputs, and a network that is fine in float is bad when quantized for no
-// visible reason. Batch norms are the best witness, as they hold the mean and variance of
+// visible reason. Batch norms are the best evidence, as they hold the mean and variance of
 // training. Without one, the values themselves are held against what usual ways of preparing
 // give, and the results of the first convolution of an image network against 1.
 // docs/warnings.md explains each test.

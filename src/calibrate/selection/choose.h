@@ -22,7 +22,7 @@ std::unique_ptr<Observer> make_observer(const QuantPoint&, std::span<const Calib
 
 /// What the point's calibrator chooses; one result for each where it tries several. `observer`
 /// is what make_observer() made, after it saw the values. Throws Error(kInvalidData) when NaN
-/// or infinities were seen, Error(kInvalidConfig) when an observer is missing.
+/// or infinities were observed, Error(kInvalidConfig) when an observer is missing.
 std::vector<PointResult> choose_activation(const TensorStatistics& observed,
                                            const Observer* observer, const QuantPoint&,
                                            std::span<const CalibratorInfo>);

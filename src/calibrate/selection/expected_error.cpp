@@ -1,7 +1,7 @@
 // A value x is off by r = x - s n, where n is the nearest whole number to x / s that the
 // storage type can hold beside its zero point. Over one step r^2 integrates to s^3 / 12, over a
 // part of one to r^3 / 3, so the integral from 0 to x is s^3 / 12 * n + r^3 / 3, and that stays
-// true where n is at its end and r grows: values evenly spread over a stretch cost the
+// true where n is at its end and r grows: values evenly spread over a segment cost the
 // difference of two such numbers, however many steps lie between.
 //
 // Choosing ranges by this error is common practice (Nagel, Fournarakis, Amjad, Bondarenko, van

@@ -1,5 +1,5 @@
 // Chooses among the candidates of each point (calibrator `auto`) by the error of the network's
-// results; the header has the three steps. Settings race: all get 16 runs, then 32, 64 and so
+// results; the header has the three steps. All settings get 16 runs, then 32, 64 and so
 // on, and after each rung those are dropped that are worse than the best by two standard errors
 // of the difference, run by run. The rungs are those of successive halving (Jamieson and
 // Talwalkar, "Non-stochastic Best Arm Identification and Hyperparameter Optimization", 2016),
@@ -8,7 +8,7 @@
 //
 // With p primary candidates, n points of up to c candidates and up to R = 512 runs it costs p
 // calibrations, at most n c R runs of the network for the second step and 32 c R for the third.
-// Racing is what pays for that many samples
+// Successive halving is what pays for that many samples
 // (docs/decisions/0026-auto-counts-errors-as-they-are.md).
 #include "calibrate/selection/select_calibrators.h"
 

@@ -4,9 +4,9 @@
 // so that results of different units count alike.
 //
 // Runs are taken in the order of the van der Corput sequence (their numbers with the bits
-// reversed): whoever stops after a few of them, as races do, has seen samples from all over the
-// data. Cost: one run of the network for each setting and run; inputs and float results of all
-// runs stay in memory.
+// reversed): whoever stops after a few of them, as successive halving does, has used samples
+// from all over the data. Cost: one run of the network for each setting and run; inputs and
+// float results of all runs stay in memory.
 #include "calibrate/selection/trial.h"
 
 #include "base/parallel.h"

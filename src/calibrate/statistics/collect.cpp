@@ -43,8 +43,8 @@ Error other_values() {
       .hint("collect all parts with the same target and configuration");
 }
 
-/// What each worker sees of the values of those names; the first one goes on with what was seen
-/// before, which takes no room of its own then. Throws where that is of other values.
+/// What each worker observes of the values of those names; the first one goes on with what was
+/// observed before, which takes no room of its own then. Throws where that is of other values.
 std::vector<std::vector<Observed>> workers_after(std::size_t count,
                                                  std::span<const std::string> names,
                                                  Statistics& so_far) {

@@ -128,7 +128,7 @@ std::string text_of(const SearchCheckpoint& checkpoint) {
   return writer.text();
 }
 
-/// It is judged again, by other requirements, so that it has to be one.
+/// It is evaluated again, by other requirements, so that it has to be one.
 void require_report(const std::string& report, const std::filesystem::path& path) {
   try {
     (void)parse_report(report, path.string());

@@ -8,6 +8,7 @@
 #include "io/config_reader.h"
 #include "pipeline/store/rounding_text.h"
 #include "pipeline/store/table_names.h"
+#include "pipeline/store/table_rules.h"
 
 #include <algorithm>
 #include <cmath>
@@ -19,52 +20,6 @@ namespace {
 
 /// Every number of a file takes some twenty times its text in memory.
 constexpr std::size_t kMebibytes = 32;
-
-Rule<std::string> only(const std::string& name, const std::string& reason) {
-  return {.expected = "'" + name + "', " + reason,
-          .read = [name](const YamlNode& node, std::string& value) {
-            value = node.text;
-            return node.kind == YamlNode::Kind::kScalar && value == name;
-          }};
-}
-
-Rule<std::uint64_t> digest() {
-  return {.expected = "a hexadecimal number",
-          .read = [](const YamlNode& node, std::uint64_t& value) {
-            const auto number = parse_hexadecimal(node.text);
-            value = number.value_or(0);
-            return number.has_value();
-          }};
-}
-
-/// [LOW, HIGH], both of `number`.
-template <class T>
-Rule<T> pair(const Rule<float>& number, std::string expected) {
-  return {.expected = std::move(expected), .read = [number](const YamlNode& node, T& value) {
-            float low = 0;
-            float high = 0;
-            const bool fits = node.items.size() == 2 && number.read(node.items[0], low) &&
-                              number.read(node.items[1], high);
-            value = {static_cast<double>(low), static_cast<double>(high)};
-            return fits;
-          }};
-}
-
-Rule<Range> range() {
-  Rule<Range> rule = pair<Range>(real(), "two numbers, [LOW, HIGH]");
-  rule.read = [two = rule.read](const YamlNode& node, Range& value) {
-    return two(node, value) && value.low <= value.high;
-  };
-  return rule;
-}
-
-Rule<Clipped> shares() {
-  Rule<float> share = real();
-  share.read = [any = share.read](const YamlNode& node, float& value) {
-    return any(node, value) && value >= 0 && value <= 1;
-  };
-  return pair<Clipped>(share, "two numbers in [0,1]");
-}
 
 /// Elements of the row that is added to each accumulator, by its point.
 std::map<std::string, std::size_t> bias_rows(const SimulatedGraph& simulated) {
@@ -107,6 +62,7 @@ class TableReader {
     }
   }
 
+  /// The audit gets what the file says of the samples, and a warning for each earlier name.
   QuantTable read(const YamlNode& root, CalibrationAudit& audit) {
     if (root.kind != YamlNode::Kind::kMap) {
       faults_.add(root.where, "the document is " + root.description(), "a map of keys");
@@ -136,6 +92,7 @@ class TableReader {
     }
     derive(table);
     faults_.raise();
+    audit.warnings = std::move(warnings_);
     return table;
   }
 
@@ -154,7 +111,7 @@ class TableReader {
                                ? "as tables belong to one model and its equalization"
                                : "as tables belong to one model"));
     same_model_ = text == model;
-    reader.key("data", audit.data, digest());
+    reader.key("data", audit.data, hexadecimal_number());
     reader.key("samples", audit.samples, integer(0));
     reader.values("inputs", shapes, integer(1));
   }
@@ -229,9 +186,9 @@ class TableReader {
     reader.values("zero_point", params.zero_point, integer(storage.low, storage.high));
     reader.key("calibrator", result.calibrator, any_text());
     reader.key("elements", result.elements, integer(0));
-    reader.values("seen", result.observed, range());
-    reader.values("chosen", result.calibrated, range());
-    reader.key("clipped", result.clipped, shares());
+    reader.values(key_of(reader, "observed", "seen"), result.observed, low_and_high());
+    reader.values(key_of(reader, "calibrated", "chosen"), result.calibrated, low_and_high());
+    reader.key("clipped", result.clipped, two_shares());
     reader.values("widened_channels", result.widened_channels,
                   integer(0, std::numeric_limits<int>::max()));
     require_keys(reader, {"storage", "scale", "zero_point"});
@@ -253,6 +210,19 @@ class TableReader {
       set_axis(reader, axis, block, *point, params);
       set_rounding(reader, letters, *point, result);
     }
+  }
+
+  /// The key of an entry that has been renamed: the earlier one where the entry has that alone.
+  std::string key_of(const ConfigReader& reader, const std::string& name,
+                     const std::string& earlier) {
+    if (reader.has(name) || !reader.has(earlier)) {
+      return name;
+    }
+    if (earlier_names_.insert(earlier).second) {
+      warnings_.push_back({"earlier_name", reader.where(earlier),
+                           "'" + earlier + "' is called '" + name + "' now"});
+    }
+    return earlier;
   }
 
   /// Whether the target has activations, and constants among them, of that type.
@@ -351,6 +321,8 @@ class TableReader {
   std::map<std::string, std::string> where_;  ///< of the entries that were found
   bool same_model_ = false;
   ConfigFaults faults_;
+  std::set<std::string> earlier_names_;  ///< that the warnings are about
+  std::vector<Warning> warnings_;
 };
 
 }  // namespace

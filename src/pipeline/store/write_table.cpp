@@ -139,8 +139,8 @@ void add_parameters(const PointResult& result, Lines& lines) {
     lines.key("calibrator", yaml_scalar(result.calibrator));
   }
   lines.key("elements", number(result.elements));
-  lines.one_or_list("seen", result.observed);
-  lines.one_or_list("chosen", result.calibrated);
+  lines.one_or_list("observed", result.observed);
+  lines.one_or_list("calibrated", result.calibrated);
   if (result.clipped) {
     lines.key("clipped", pair(result.clipped->low, result.clipped->high));
   }

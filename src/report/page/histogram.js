@@ -1,5 +1,5 @@
 "use strict";
-// How often a point's values occur, and the ranges that were or could have been chosen for them.
+// How often a point's values occur, and the calibrated range, and those of other calibrators.
 
 const kHistogram = { width: 720, left: 110, right: 16, bars: 150, rowHeight: 18 };
 
@@ -7,8 +7,13 @@ class Histogram {
   constructor(point) {
     this.point = point;
     this.ranges = [
-      { name: point.calibrator ?? "chosen", low: point.chosen?.[0], high: point.chosen?.[1], chosen: true },
-      ...(point.runners_up ?? []).filter((other) => other.name !== point.calibrator)
+      {
+        name: point.calibrator ?? "calibrated",
+        low: point.calibrated?.[0],
+        high: point.calibrated?.[1],
+        calibrated: true
+      },
+      ...(point.alternatives ?? []).filter((other) => other.name !== point.calibrator)
     ].filter((candidate) => isNumber(candidate.low) && isNumber(candidate.high));
     const { low, high } = point.histogram;
     const ends = [low, high, ...this.ranges.flatMap((candidate) => [candidate.low, candidate.high])];
@@ -46,16 +51,16 @@ class Histogram {
 
   element() {
     const base = kHistogram.bars + 10;
-    const chosen = this.ranges.find((candidate) => candidate.chosen);
-    const isInside = (from, to) => !chosen || (to > chosen.low && from < chosen.high);
+    const calibrated = this.ranges.find((candidate) => candidate.calibrated);
+    const isInside = (from, to) => !calibrated || (to > calibrated.low && from < calibrated.high);
     const hatch = `hatch-${identifier()}`;
     const parts = [svg("defs", {}, hatching(hatch, "hatch-clipped"))];
-    if (chosen) {
+    if (calibrated) {
       parts.push(
         svg("rect", {
-          class: "chosen-range",
-          x: this.x(chosen.low),
-          width: this.x(chosen.high) - this.x(chosen.low),
+          class: "calibrated-range",
+          x: this.x(calibrated.low),
+          width: this.x(calibrated.high) - this.x(calibrated.low),
           y: 10,
           height: kHistogram.bars
         })
@@ -85,22 +90,22 @@ class Histogram {
         class: "histogram",
         viewBox: `0 0 ${kHistogram.width} ${height}`,
         role: "img",
-        "aria-label": this.inWords(chosen)
+        "aria-label": this.inWords(calibrated)
       },
       parts,
       this.ticks(base)
     );
   }
 
-  rangeRow({ name, low, high, chosen }, y) {
+  rangeRow({ name, low, high, calibrated }, y) {
     return [
       svg(
         "text",
-        { class: chosen ? "chosen" : null, x: kHistogram.left - 10, y: y + 4, "text-anchor": "end" },
+        { class: calibrated ? "calibrated" : null, x: kHistogram.left - 10, y: y + 4, "text-anchor": "end" },
         shortened(name, 14)
       ),
       svg("path", {
-        class: chosen ? "range chosen" : "range",
+        class: calibrated ? "range calibrated" : "range",
         d: `M${this.x(low)} ${y - 4}v8m0 -4H${this.x(high)}m0 -4v8`
       })
     ];
@@ -124,12 +129,12 @@ class Histogram {
     return texts;
   }
 
-  inWords(chosen) {
+  inWords(calibrated) {
     const { low, high } = this.point.histogram;
     const clipped = saturation(this.point);
     return (
       `Histogram of ${this.point.name} from ${range(low, high)}` +
-      (chosen ? `; chosen range ${range(chosen.low, chosen.high)}` : "") +
+      (calibrated ? `; calibrated range ${range(calibrated.low, calibrated.high)}` : "") +
       (isNumber(clipped) ? `, ${share(clipped)} outside` : "")
     );
   }

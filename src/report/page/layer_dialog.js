@@ -142,8 +142,8 @@ function pointSection(point, title) {
       fact("Scale", significant(point.scale, 5)),
       fact("Zero point", count(point.zero_point)),
       fact("Calibrator", point.calibrator),
-      fact("Observed range", range(...(point.seen ?? []))),
-      fact("Calibrated range", range(...(point.chosen ?? []))),
+      fact("Observed range", range(...(point.observed ?? []))),
+      fact("Calibrated range", range(...(point.calibrated ?? []))),
       fact("Saturated", clipped ? clippedText(clipped) : null),
       fact(
         "Integers used",
@@ -159,7 +159,7 @@ function pointSection(point, title) {
       ),
       fact("Error of rounding alone", decibels(point.error))
     ),
-    point.runners_up?.length > 0 ? runnersUp(point) : null
+    point.alternatives?.length > 0 ? alternativeCalibrators(point) : null
   );
 }
 
@@ -167,7 +167,7 @@ function clippedText({ low, high }) {
   return low + high === 0 ? "none" : `${share(low)} below, ${share(high)} above`;
 }
 
-function runnersUp(point) {
+function alternativeCalibrators(point) {
   return smallTable(
     "What each calibrator would choose",
     [
@@ -175,7 +175,7 @@ function runnersUp(point) {
       { label: "Range", number: true },
       { label: "Expected mean squared error", number: true }
     ],
-    point.runners_up.map((other) => [
+    point.alternatives.map((other) => [
       other.name === point.calibrator ? `${other.name}, chosen` : other.name,
       range(other.low, other.high),
       significant(other.error)
@@ -183,9 +183,9 @@ function runnersUp(point) {
   );
 }
 
-/** One square for each bit: seen on the samples, possible for any input, spare. */
+/** One square for each bit: observed on the samples, possible for any input, spare. */
 function accumulatorSection(sums) {
-  const { bits_seen: seen, bits_guaranteed: guaranteed } = sums;
+  const { bits_observed: observed, bits_worst_case: worstCase } = sums;
   const squares = Array.from({ length: 32 }, (unused, i) =>
     svg("rect", {
       x: i * 14,
@@ -193,7 +193,7 @@ function accumulatorSection(sums) {
       width: 11,
       height: 11,
       rx: 1.5,
-      class: i < seen ? "bit seen" : i < guaranteed ? "bit possible" : "bit"
+      class: i < observed ? "bit observed" : i < worstCase ? "bit possible" : "bit"
     })
   );
   return element(
@@ -204,8 +204,8 @@ function accumulatorSection(sums) {
     element(
       "dl",
       { class: "facts" },
-      fact("Observed on the samples", isNumber(seen) ? plural(seen, "bit") : null),
-      fact("Worst case of any input", isNumber(guaranteed) ? plural(guaranteed, "bit") : null),
+      fact("Observed on the samples", isNumber(observed) ? plural(observed, "bit") : null),
+      fact("Worst case of any input", isNumber(worstCase) ? plural(worstCase, "bit") : null),
       fact("Headroom above the bias", isNumber(sums.bias_margin) ? `${fixed(sums.bias_margin, 1)} bits` : null),
       fact("Channels of weights with a widened scale", count(sums.widened_channels))
     )
@@ -235,7 +235,7 @@ function inputSection(layer) {
             ? element(
                 "details",
                 {},
-                element("summary", {}, `${point.storage}, range ${range(...(point.chosen ?? []))}`),
+                element("summary", {}, `${point.storage}, range ${range(...(point.calibrated ?? []))}`),
                 pointSection(point, "Point")
               )
             : element("span", { class: "quiet" }, source ? " real values" : "")

@@ -67,8 +67,8 @@ const kColumns = [
     label: "Sums",
     unit: "bits",
     title: "Accumulator bits observed on the samples",
-    value: (layer) => layer.accumulator?.bits_seen ?? null,
-    text: (layer) => count(layer.accumulator?.bits_seen)
+    value: (layer) => layer.accumulator?.bits_observed ?? null,
+    text: (layer) => count(layer.accumulator?.bits_observed)
   },
   {
     key: "macs",

@@ -36,7 +36,7 @@ function sizes(from, to) {
 const kEvaluatedOn = { calibration: "calibration sample", held_out: "held-out sample" };
 
 function evaluationSample() {
-  return kEvaluatedOn[report.data?.judged_on] ?? "sample";
+  return kEvaluatedOn[report.data?.evaluated_on] ?? "sample";
 }
 
 function keyFigures() {
@@ -64,7 +64,7 @@ function keyFigures() {
         "Accuracy",
         arrow(fixed(top1.float.percent, 2), `${fixed(top1.quantized.percent, 2)} %`),
         `${changeInWords(top1.drop)}, ${interval(top1.quantized)}${
-          report.data?.judged_on === "calibration" ? ", on samples that it was calibrated on" : ""
+          report.data?.evaluated_on === "calibration" ? ", on samples that it was calibrated on" : ""
         }`
       )
     );

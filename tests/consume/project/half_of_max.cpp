@@ -1,4 +1,4 @@
-// A calibrator of somebody else: half of what was seen.
+// A calibrator of somebody else: half of what was observed.
 #include <tare/calibrator.h>
 
 namespace {
@@ -15,7 +15,7 @@ class HalfOfMax final : public tare::Calibrator {
 
 TARE_CALIBRATOR(half_of_max) {
   return {.name = "half_of_max",
-          .summary = "half of what was seen",
+          .summary = "half of what was observed",
           .options = {},
           .make = [](const tare::CalibratorOptions&) { return std::make_unique<HalfOfMax>(); }};
 }
