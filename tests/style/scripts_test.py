@@ -1,4 +1,4 @@
-"""Runs the scripts that install things, with programs in place of apt-get and npm that only write down how they are called.
+"""Runs scripts that install or compare things, with programs in place of apt-get, npm and tare that do next to nothing.
 
 usage: scripts_test.py ROOT
 """
@@ -65,6 +65,33 @@ class Scripts(unittest.TestCase):
         for _ in range(3):
             self.assertEqual(self.run_script("tests/install_npm_packages.sh", npm, work), 0)
         self.assertEqual(len(self.calls.read_text().splitlines()), 1)
+
+    def tare(self, name, output):
+        """A program whose quantized models hold that text."""
+        path = self.folder / name
+        path.write_text(f'''#!/bin/sh
+[ "$1" = quantize ] || exec echo "$1"
+while [ "$1" != -o ]; do shift; done
+echo "{output}" >"$2"
+''')
+        path.chmod(0o755)
+        return path
+
+    def test_outputs_are_compared_byte_by_byte(self):
+        same, other = self.tare("same", "a"), self.tare("other", "b")
+        ending = self.tare("ending", "a")
+        ending.write_text(ending.read_text().replace('exec echo "$1"', "exit 2"))
+        samples = self.folder / "net_samples.h5"
+        (self.folder / "net.onnx").touch()
+        samples.touch()
+        (self.folder / "list").write_text("net.onnx net_samples.h5\n")
+        for place, networks in ((self.folder, 2), (self.folder / "list", 2), (None, 1)):
+            for after, differing in ((same, 0), (other, 2), (ending, 4)):
+                words = [ROOT / "scripts/compare_outputs.py", same, after, *([place] if place else [])]
+                ran = subprocess.run(words, capture_output=True, text=True, check=False)
+                self.assertEqual(ran.returncode, differing > 0, ran.stderr)
+                self.assertEqual(ran.stdout.splitlines()[-1], f"{6 * networks} files of {networks} networks, "
+                                                              f"{differing * networks} differ")
 
 
 if __name__ == "__main__":
