@@ -3,6 +3,7 @@
 #include "tare/error.h"
 
 #include "text.h"
+#include "user_files.h"
 
 #include <algorithm>
 
@@ -35,7 +36,7 @@ EvaluationSamples::EvaluationSamples(const Options& options, std::size_t limit) 
   check(options);
   if (options.has("data")) {
     file_ = options.text("data");
-    data_ = open_dataset(file_);
+    data_ = open_samples(file_);
     const std::size_t used = limit == 0 ? data_->size() : std::min(limit, data_->size());
     used_ = part_of(*data_, 0, used);
     const std::size_t held = options.count("holdout");
@@ -51,7 +52,7 @@ EvaluationSamples::EvaluationSamples(const Options& options, std::size_t limit) 
   }
   if (options.has("eval")) {
     file_ = options.text("eval");
-    held_ = open_dataset(file_);
+    held_ = open_samples(file_);
     kind_ = EvaluatedOn::kGiven;
   }
 }

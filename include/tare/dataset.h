@@ -35,12 +35,20 @@ class Dataset {
   virtual std::optional<std::vector<std::int64_t>> labels() const = 0;
 };
 
+/// How an HDF5 file is opened.
+struct Hdf5Options {
+  /// Reads the structure of the file in a child process first, as the HDF5 library crashes or
+  /// hangs on some damaged files, which are then an Error(kInvalidData). For files of unknown
+  /// origin: it takes a fork of the process, so nobody makes one who was not asked to.
+  bool trial_in_child = false;
+};
+
 /// Opens an HDF5 file: one dataset per input, first dimension = sample. Integer datasets with
 /// attributes `mean` and `std` (scalar, or one value per channel = axis 1 of the batch) are
 /// normalized as (u - mean) / std. `labels` is not an input, and checked by labels() alone.
 /// Throws Error(kIo) when it is not a readable HDF5 file, Error(kInvalidData) when it holds no
 /// samples, or inputs whose sample counts differ. Reads by hyperslab.
-std::unique_ptr<Dataset> open_dataset(const std::filesystem::path&);
+std::unique_ptr<Dataset> open_dataset(const std::filesystem::path&, const Hdf5Options& = {});
 
 /// The samples [first, first + count) of a dataset that has to outlive it, as one of their own.
 std::unique_ptr<Dataset> part_of(const Dataset&, std::size_t first, std::size_t count);

@@ -92,14 +92,20 @@ struct Statistics {
 Statistics collect(const SimulatedGraph&, const Dataset&, const CalibrateOptions& = {},
                    Statistics so_far = {}, CalibrationAudit* = nullptr);
 
-/// collect(), with the statistics so far in the file `checkpoint` after every interval and when
+/// Where collect_resumably() keeps the statistics so far.
+struct CollectCheckpoint {
+  std::filesystem::path file;
+  std::chrono::milliseconds interval =
+      std::chrono::seconds(10);  ///< from one write to the next
+  Hdf5Options reading{};
+};
+
+/// collect(), with the statistics so far in the checkpoint after every interval and when
 /// options.stop says true. Goes on from that file where it is of the same values of the same
 /// model and its samples are the first ones of the data, and removes it in the end. Returns
 /// fewer samples than the data has only when it was stopped. The audit is of the samples alone.
 Statistics collect_resumably(const SimulatedGraph&, const Dataset&, const CalibrateOptions&,
-                             const std::filesystem::path& checkpoint,
-                             CalibrationAudit* = nullptr,
-                             std::chrono::milliseconds interval = std::chrono::seconds(10));
+                             const CollectCheckpoint&, CalibrationAudit* = nullptr);
 
 /// Names a prepared graph: equal for equal graphs, constants included.
 std::uint64_t model_digest(const Graph&);
@@ -113,7 +119,7 @@ void merge(const Statistics& from, Statistics& into);
 /// HDF5; docs/statistics.md says what is in it. The same statistics give the same bytes. Throw
 /// Error(kIo), and Error(kInvalidData) for files that hold something else.
 void write_statistics(const std::filesystem::path&, const Statistics&);
-Statistics read_statistics(const std::filesystem::path&);
+Statistics read_statistics(const std::filesystem::path&, const Hdf5Options& = {});
 
 /// What looks as if samples were prepared in another way than those that the network was
 /// trained on, in the order of the inputs; docs/warnings.md says by what. Of some samples that

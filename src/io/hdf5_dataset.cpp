@@ -1,8 +1,8 @@
-// Samples in an HDF5 file. Opening reads the structure only, in a copy of the process first
-// (hdf5_trial.cpp); samples are read as slices of the first axis. The chunk cache of each
-// dataset is as large as the chunks that one sample touches, so that reading one sample after
-// another decompresses no chunk twice. Memory: that cache, up to 32 MiB for each input, more
-// only where a single row of chunks is larger.
+// Samples in an HDF5 file. Opening reads the structure only, in a child process first where
+// that is asked for (hdf5_trial.cpp); samples are read as slices of the first axis. The chunk
+// cache of each dataset is as large as the chunks that one sample touches, so that reading one
+// sample after another decompresses no chunk twice. Memory: that cache, up to 32 MiB for each
+// input, more only where a single row of chunks is larger.
 #include "tare/dataset.h"
 #include "tare/error.h"
 
@@ -384,11 +384,12 @@ class Hdf5Dataset final : public Dataset {
 
 }  // namespace
 
-std::unique_ptr<Dataset> open_dataset(const std::filesystem::path& path) {
+std::unique_ptr<Dataset> open_dataset(const std::filesystem::path& path,
+                                      const Hdf5Options& options) {
   require_readable(path, "an HDF5 file with one dataset for each input of the model");
   const auto guard = hdf5::lock();
   try {
-    Contents contents = hdf5::read_after_trial([&] { return read_contents(path); });
+    Contents contents = hdf5::read_with(options, [&] { return read_contents(path); });
     require_equal_counts(contents);
     return std::make_unique<Hdf5Dataset>(path, std::move(contents));
   } catch (Error& error) {

@@ -1,6 +1,6 @@
-// Reads a file in a copy of the process first, since HDF5 1.10 crashes on some damaged files
-// (docs/decisions/0023-damaged-hdf5-files-are-tried-in-a-copy.md). The copy has the same heap
-// and makes the same calls, so the parent finds the memory that the copy survived. It takes 2
+// Reads a file in a child process first, since HDF5 1.10 crashes on some damaged files
+// (docs/decisions/0023-damaged-hdf5-files-are-tried-in-a-copy.md). The child has the same heap
+// and makes the same calls, so the parent finds the memory that the child survived. It takes 2
 // ms for an ordinary file and 0.05 s more for each GB that the process holds.
 #include "io/hdf5_trial.h"
 
@@ -22,11 +22,11 @@ namespace {
 constexpr rlim_t kComputingSeconds = 10;  // 200,000 chunks take a tenth of one
 constexpr unsigned kSeconds = 60;         // for disks that are slow
 
-/// How the copy ends when the library fails, and by the alarm.
+/// How the child ends when the library fails, and by the alarm.
 constexpr std::array kDeaths{SIGSEGV, SIGBUS,  SIGABRT, SIGFPE,
                              SIGILL,  SIGTRAP, SIGXCPU, SIGALRM};
 
-/// Handlers of the process are not for the copy, and a user who interrupts both shall not be
+/// Handlers of the process are not for the child, and a user who interrupts both shall not be
 /// told of a damaged file.
 void take_over_signals() {
   sigset_t blocked;
@@ -47,7 +47,7 @@ void be_silent() {
   }
 }
 
-[[noreturn]] void run_copy(const std::function<void()>& reading) noexcept {
+[[noreturn]] void run_child(const std::function<void()>& reading) noexcept {
   take_over_signals();
   be_silent();
   const rlimit limit{kComputingSeconds, kComputingSeconds + 1};
@@ -66,18 +66,18 @@ bool has_failed(int status) {
 
 }  // namespace
 
-void try_in_copy(const std::function<void()>& reading) {
-  const pid_t copy = fork();
-  if (copy == 0) {
-    run_copy(reading);
+void try_in_child(const std::function<void()>& reading) {
+  const pid_t child = fork();
+  if (child == 0) {
+    run_child(reading);
   }
   // Where the process may have no more children, or somebody else takes their status, there is
   // no answer, and the file is read all the same.
-  if (copy < 0) {
+  if (child < 0) {
     return;
   }
   int status = 0;
-  while (waitpid(copy, &status, 0) < 0) {
+  while (waitpid(child, &status, 0) < 0) {
     if (errno != EINTR) {
       return;
     }

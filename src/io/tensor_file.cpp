@@ -218,11 +218,12 @@ void write_tensor_file(const std::filesystem::path& path, const TensorFile& cont
   output.commit();
 }
 
-TensorFile read_tensor_file(const std::filesystem::path& path, const std::string& schema) {
+TensorFile read_tensor_file(const std::filesystem::path& path, const std::string& schema,
+                            const Hdf5Options& options) {
   require_readable(path);
   const auto guard = hdf5::lock();
   try {
-    return hdf5::read_after_trial([&] { return read_contents(path, schema); });
+    return hdf5::read_with(options, [&] { return read_contents(path, schema); });
   } catch (Error& error) {
     error.at(path.string());
     throw;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tare/dataset.h"
 #include "tare/tensor.h"
 
 #include <filesystem>
@@ -22,6 +23,7 @@ void write_tensor_file(const std::filesystem::path&, const TensorFile&);
 /// Takes no more memory than the file is long. Throws Error(kIo) when it is not a readable HDF5
 /// file, Error(kInvalidData) when its attribute `schema` is another than this one, or it holds
 /// what write_tensor_file() does not write.
-TensorFile read_tensor_file(const std::filesystem::path&, const std::string& schema);
+TensorFile read_tensor_file(const std::filesystem::path&, const std::string& schema,
+                            const Hdf5Options& = {});
 
 }  // namespace tare

@@ -19,12 +19,12 @@ using Clock = std::chrono::steady_clock;
 /// What the checkpoint holds if that is the beginning of this very work.
 Statistics resumed(const SimulatedGraph& simulated, const Dataset& data,
                    const CalibrateOptions& options, const Feed& feed,
-                   const std::filesystem::path& checkpoint) {
-  if (!std::filesystem::exists(checkpoint)) {
+                   const CollectCheckpoint& checkpoint) {
+  if (!std::filesystem::exists(checkpoint.file)) {
     return {};
   }
   try {
-    Statistics found = read_statistics(checkpoint);
+    Statistics found = read_statistics(checkpoint.file, checkpoint.reading);
     if (found.samples == 0 || found.samples > feed.samples()) {
       return {};
     }
@@ -47,8 +47,7 @@ Statistics resumed(const SimulatedGraph& simulated, const Dataset& data,
 
 Statistics collect_resumably(const SimulatedGraph& simulated, const Dataset& samples,
                              const CalibrateOptions& options,
-                             const std::filesystem::path& checkpoint, CalibrationAudit* audit,
-                             std::chrono::milliseconds interval) {
+                             const CollectCheckpoint& checkpoint, CalibrationAudit* audit) {
   // What is read to trust a checkpoint counts too.
   const SampleDigests data(samples);
   const Feed feed(simulated.source, data, options.samples, options.first);
@@ -58,7 +57,7 @@ Statistics collect_resumably(const SimulatedGraph& simulated, const Dataset& sam
   for (;;) {
     std::atomic<bool> stopped = false;
     std::atomic<bool> begun = false;
-    const Clock::time_point deadline = Clock::now() + interval;
+    const Clock::time_point deadline = Clock::now() + checkpoint.interval;
     CalibrateOptions until = options;
     until.stop = [&] {
       if (options.stop && options.stop()) {
@@ -69,14 +68,14 @@ Statistics collect_resumably(const SimulatedGraph& simulated, const Dataset& sam
     };
     statistics = collector.run(data, until, std::move(statistics), nullptr);
     if (statistics.samples == feed.samples()) {
-      std::filesystem::remove(checkpoint);
+      std::filesystem::remove(checkpoint.file);
       audit_samples(data, audit);
       if (auto warning = denormal_weights(simulated.source); warning && audit != nullptr) {
         audit->warnings.push_back(std::move(*warning));
       }
       return statistics;
     }
-    write_statistics(checkpoint, statistics);
+    write_statistics(checkpoint.file, statistics);
     if (stopped) {
       return statistics;
     }

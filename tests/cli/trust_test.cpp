@@ -7,7 +7,9 @@
 #include "tare/search.h"
 
 #include "cli/in_program_folder.h"
+#include "io/damaged_name.h"
 
+#include <fstream>
 #include <set>
 #include <string>
 #include <utility>
@@ -77,7 +79,7 @@ TEST_F(TrustInCheckpoints, ReportsThatAreNoneAreNamed) {
 }
 
 /// The least that is a report, and values of other types than those of reports.
-TEST_F(TrustInCheckpoints, ReportsOfAnythingAreJudgedOrRefused) {
+TEST_F(TrustInCheckpoints, ReportsOfAnythingAreEvaluatedOrRefused) {
   for (const char* outputs :
        {"[]", R"([{"name": "o"}])", R"([{"name": "o", "sqnr": "high"}])",
         R"([{"name": "o", "sqnr": [1, 2]}])", R"([{"name": "o", "sqnr": -1e308}])"}) {
@@ -104,6 +106,43 @@ TEST_F(TrustInCheckpoints, NumbersAndNamesOfAnyKindAreTriedOrRefused) {
     const Outcome outcome = search(checkpoint);
     EXPECT_LE(outcome.status, 2) << outcome.err;
   }
+}
+
+/// Files that end a process that opens them.
+class TrustInHdf5 : public InProgramFolder {
+ protected:
+  TrustInHdf5() {
+    succeed("tare calibrate digits.onnx --data calibration.h5 --samples 4 -o statistics.h5");
+    succeed("tare quantize digits.onnx --data calibration.h5 --samples 4 -o q.onnx");
+    damage("calibration.h5", "samples_damaged.h5");
+    damage("statistics.h5", "statistics_damaged.h5");
+  }
+  void damage(const std::string& from, const std::string& to) const {
+    std::ofstream(folder_ / to, std::ios::binary) << with_damaged_name(bytes(from));
+  }
+};
+
+TEST_F(TrustInHdf5, EveryVerbRefusesFilesThatEndTheLibrary) {
+  for (const std::string command :
+       {"accumulators q.onnx --data samples", "calibrate digits.onnx -o s.h5 --data samples",
+        "compare digits.onnx q.onnx --data samples", "evaluate q.onnx --data samples",
+        "explain digits.onnx --data samples", "inspect digits.onnx --data samples",
+        "merge -o s.h5 statistics", "merge -o s.h5 statistics.h5 statistics",
+        "quantize digits.onnx -o o.onnx --data samples",
+        "quantize digits.onnx -o o.onnx --stats statistics",
+        "quantize digits.onnx -o o.onnx --data calibration.h5 --eval samples",
+        "run q.onnx -o o.h5 --data samples",
+        "search digits.onnx -o o.onnx --require 'output.sqnr>1' --data samples"}) {
+    const Outcome outcome = run("tare " + command + "_damaged.h5");
+    EXPECT_EQ(outcome.status, 2) << command << "\n" << outcome.err;
+    EXPECT_NE(outcome.err.find("_damaged.h5: "), std::string::npos) << outcome.err;
+  }
+}
+
+TEST_F(TrustInHdf5, ACheckpointThatEndsTheLibraryIsLeftAside) {
+  damage("statistics.h5", "again.h5.checkpoint");
+  succeed("tare calibrate digits.onnx --data calibration.h5 --samples 4 -o again.h5");
+  EXPECT_EQ(bytes("again.h5"), bytes("statistics.h5"));
 }
 
 class TrustInReports : public InProgramFolder {

@@ -56,7 +56,7 @@ std::vector<File> seeds() {
 
 void run(Bytes bytes) {
   constexpr std::size_t kSamples = 20;
-  const auto data = open_dataset(Scratch::write("samples.h5", bytes));
+  const auto data = open_dataset(Scratch::write("samples.h5", bytes), {.trial_in_child = true});
   (void)data->labels();
   const std::size_t count = std::min(data->size(), kSamples);
   for (const DatasetInput& input : data->inputs()) {

@@ -56,7 +56,8 @@ std::vector<File> seeds() {
 }
 
 void run(Bytes bytes) {
-  const Statistics statistics = read_statistics(Scratch::write("statistics.h5", bytes));
+  const Statistics statistics =
+      read_statistics(Scratch::write("statistics.h5", bytes), {.trial_in_child = true});
   const File first = must("writing", [&] { return written(statistics, "first.h5"); });
   const Statistics again = must("reading what was written",
                                 [&] { return read_statistics(Scratch::path("first.h5")); });

@@ -32,7 +32,7 @@ class Damaged : public InFolder {
   bool read_samples(const std::string& bytes) const {
     write_bytes(path("s.h5"), bytes);
     try {
-      const auto data = open_dataset(path("s.h5"));
+      const auto data = open_dataset(path("s.h5"), {.trial_in_child = true});
       for (const DatasetInput& input : data->inputs()) {
         const std::size_t count = std::min<std::size_t>(data->size(), 100);
         for (std::size_t sample = 0; sample < count; ++sample) {
@@ -106,7 +106,7 @@ TEST_F(Damaged, NumbersLargerThanAnyAreErrorsBeforeTheyAreRead) {
   const auto found = std::filesystem::path(TARE_SOURCE_DIR) /
                      "tests/fuzz/cases/statistics/numbers_of_gigabytes";
   try {
-    (void)read_tensor_file(found, "tare statistics 1");
+    (void)read_tensor_file(found, "tare statistics 1", {.trial_in_child = true});
     ADD_FAILURE() << "was read";
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("holds numbers of 1761607684 bytes"),

@@ -2,6 +2,11 @@
 
 #include "tare/error.h"
 
+#include "io/child_count.h"
+#include "io/damaged_name.h"
+#include "io/folder.h"
+#include "io/tensor_file.h"
+
 #include <csignal>
 #include <cstdlib>
 
@@ -12,7 +17,7 @@ namespace {
 
 ErrorCode refusal(const std::function<void()>& reading) {
   try {
-    try_in_copy(reading);
+    try_in_child(reading);
   } catch (const Error& error) {
     return error.code();
   }
@@ -31,16 +36,16 @@ TEST(Hdf5Trial, RefusesWhatComputesWithoutEnd) {
 }
 
 TEST(Hdf5Trial, SaysNothingOfWhatWaits) {
-  EXPECT_NO_THROW(try_in_copy([] { std::raise(SIGALRM); }));
+  EXPECT_NO_THROW(try_in_child([] { std::raise(SIGALRM); }));
 }
 
 TEST(Hdf5Trial, IsNotEndedByAnInterruption) {
-  EXPECT_NO_THROW(try_in_copy([] { std::raise(SIGINT); }));
+  EXPECT_NO_THROW(try_in_child([] { std::raise(SIGINT); }));
 }
 
 TEST(Hdf5Trial, LeavesErrorsAndChangesBehind) {
   int calls = 0;
-  EXPECT_NO_THROW(try_in_copy([&] {
+  EXPECT_NO_THROW(try_in_child([&] {
     ++calls;
     throw Error(ErrorCode::kIo, "", "is not a readable HDF5 file");
   }));
@@ -49,12 +54,45 @@ TEST(Hdf5Trial, LeavesErrorsAndChangesBehind) {
 
 TEST(Hdf5Trial, ComesBeforeTheReadingThatCounts) {
   int calls = 0;
-  EXPECT_EQ(read_after_trial([&] { return ++calls; }), 1);
+  EXPECT_EQ(read_with({.trial_in_child = true}, [&] { return ++calls; }), 1);
+}
+
+constexpr Hdf5Options kTried{.trial_in_child = true};
+
+class OpenedHdf5 : public InFolder {
+ protected:
+  OpenedHdf5() {
+    DatasetWriter writer(path("samples.h5"));
+    writer.append("x", Tensor(DType::kFloat32, {3, 2}));
+    writer.finish();
+    write_tensor_file(path("arrays.h5"), {.attributes = {{"schema", "arrays"}},
+                                          .tensors = {{"x", Tensor(DType::kFloat32, {3, 2})}},
+                                          .texts = {}});
+  }
+};
+
+TEST_F(OpenedHdf5, MakesNoChildUnlessOneIsAskedFor) {
+  const int before = child_count();
+  (void)open_dataset(path("samples.h5"))->read("x", 0, 3);
+  (void)read_tensor_file(path("arrays.h5"), "arrays");
+  EXPECT_EQ(child_count(), before);
+  (void)open_dataset(path("samples.h5"), kTried)->read("x", 0, 3);
+  EXPECT_EQ(child_count(), before + 1);
+  (void)read_tensor_file(path("arrays.h5"), "arrays", kTried);
+  EXPECT_EQ(child_count(), before + 2);
+}
+
+TEST_F(OpenedHdf5, ThatWouldEndTheProcessIsAnErrorAfterATrial) {
+  for (const char* name : {"samples.h5", "arrays.h5"}) {
+    write_bytes(path(name), with_damaged_name(bytes_of(path(name))));
+  }
+  EXPECT_THROW((void)open_dataset(path("samples.h5"), kTried), Error);
+  EXPECT_THROW((void)read_tensor_file(path("arrays.h5"), "arrays", kTried), Error);
 }
 
 TEST(Hdf5Trial, NeedsNoStatusOfItsChild) {
   const auto before = std::signal(SIGCHLD, SIG_IGN);
-  EXPECT_NO_THROW(try_in_copy([] {}));
+  EXPECT_NO_THROW(try_in_child([] {}));
   std::signal(SIGCHLD, before);
 }
 

@@ -43,8 +43,8 @@ class CollectResumably : public InFolder {
           ::_exit(1);
         }
       };
-      (void)collect_resumably(digits_.simulated, *digits_.data, options, checkpoint(), nullptr,
-                              std::chrono::milliseconds(5));
+      (void)collect_resumably(digits_.simulated, *digits_.data, options,
+                              {.file = file(), .interval = std::chrono::milliseconds(5)});
       ::_exit(0);
     }
     ::close(ends[1]);
@@ -56,7 +56,8 @@ class CollectResumably : public InFolder {
     ::close(ends[0]);
   }
 
-  std::filesystem::path checkpoint() const { return path("s.h5.checkpoint"); }
+  std::filesystem::path file() const { return path("s.h5.checkpoint"); }
+  CollectCheckpoint checkpoint() const { return {.file = file()}; }
 
   const Digits digits_;
 };
@@ -72,7 +73,7 @@ TEST_F(CollectResumably, GoesOnFromWhereItStopped) {
     const Statistics first = stopped_after(chunks);
     EXPECT_GT(first.samples, 0U);
     EXPECT_LT(first.samples, whole.samples);
-    EXPECT_EQ(read_statistics(checkpoint()), first);
+    EXPECT_EQ(read_statistics(file()), first);
     const Statistics second = stopped_after(chunks);
     EXPECT_GT(second.samples, first.samples);
     EXPECT_EQ(finished(), whole) << chunks;
@@ -106,14 +107,14 @@ TEST_F(CollectResumably, SaysThatSamplesRepeatWhereverItStopped) {
 TEST_F(CollectResumably, DoesNotTrustACheckpointOfOtherSamples) {
   Statistics other = stopped_after(3);
   other.data ^= 1U;
-  write_statistics(checkpoint(), other);
+  write_statistics(file(), other);
   EXPECT_EQ(finished(), undisturbed());
 }
 
 TEST_F(CollectResumably, DoesNotTrustACheckpointOfAnotherModel) {
   Statistics other = stopped_after(3);
   other.model ^= 1U;
-  write_statistics(checkpoint(), other);
+  write_statistics(file(), other);
   EXPECT_EQ(finished(), undisturbed());
 }
 
@@ -125,7 +126,7 @@ TEST_F(CollectResumably, DoesNotTrustACheckpointOfOtherValues) {
   const Statistics of_others = collect(other, *digits_.data, {.samples = 20});
   const Statistics whole = undisturbed();
   ASSERT_NE(of_others.values.size(), whole.values.size());
-  write_statistics(checkpoint(), of_others);
+  write_statistics(file(), of_others);
   EXPECT_EQ(finished(), whole);
 }
 
@@ -143,10 +144,10 @@ TEST_F(CollectResumably, AdvancesHoweverShortTheInterval) {
   std::size_t rounds = 0;
   CalibrateOptions options{.threads = 1, .samples = 40};
   options.progress = [&](std::size_t, std::size_t) {
-    rounds += std::filesystem::exists(checkpoint()) ? 1 : 0;
+    rounds += std::filesystem::exists(file()) ? 1 : 0;
   };
-  EXPECT_EQ(collect_resumably(digits_.simulated, *digits_.data, options, checkpoint(), nullptr,
-                              std::chrono::seconds(0)),
+  EXPECT_EQ(collect_resumably(digits_.simulated, *digits_.data, options,
+                              {.file = file(), .interval = std::chrono::seconds(0)}),
             collect(digits_.simulated, *digits_.data, options));
   EXPECT_GT(rounds, 2U) << "no checkpoints on the way";
 }
@@ -158,14 +159,14 @@ TEST_F(CollectResumably, GoesOnWhereverItWasKilled) {
   for (std::size_t tenth = 0; tenth < 10; ++tenth) {
     const std::size_t samples = (tenth * 10 + random() % 10) * whole.samples / 100;
     kill_after(samples, std::chrono::microseconds(random() % 10000));
-    resumed += std::filesystem::exists(checkpoint()) ? 1 : 0;
+    resumed += std::filesystem::exists(file()) ? 1 : 0;
     EXPECT_EQ(finished(), whole) << samples;
   }
   EXPECT_GT(resumed, 0) << "there never was a checkpoint";
 }
 
 TEST_F(CollectResumably, StartsAnewFromADamagedCheckpoint) {
-  write_bytes(checkpoint(), "no checkpoint");
+  write_bytes(file(), "no checkpoint");
   EXPECT_EQ(finished(), undisturbed());
 }
 

@@ -1,6 +1,8 @@
 #include "tare/statistics.h"
 
 #include "calibrate/any_samples.h"
+#include "io/child_count.h"
+#include "io/damaged_name.h"
 #include "io/folder.h"
 #include "pipeline/digits.h"
 
@@ -28,7 +30,7 @@ class StatisticsFile : public InFolder {
   bool reads(const std::string& bytes) const {
     write_bytes(path("damaged.h5"), bytes);
     try {
-      (void)read_statistics(path("damaged.h5"));
+      (void)read_statistics(path("damaged.h5"), {.trial_in_child = true});
       return true;
     } catch (const Error& error) {
       EXPECT_NE(error.code(), ErrorCode::kInternal) << error.what();
@@ -75,6 +77,19 @@ TEST_F(StatisticsFile, OfBytesThatWereCutOffIsAnError) {
   for (std::size_t i = 0; i < 50; ++i) {
     EXPECT_FALSE(reads(good.substr(0, good.size() * i / 50))) << i;
   }
+}
+
+TEST_F(StatisticsFile, MakesNoChildUnlessOneIsAskedFor) {
+  write_statistics(path("s.h5"), some());
+  const int before = child_count();
+  (void)read_statistics(path("s.h5"));
+  EXPECT_EQ(child_count(), before);
+  (void)read_statistics(path("s.h5"), {.trial_in_child = true});
+  EXPECT_EQ(child_count(), before + 1);
+}
+
+TEST_F(StatisticsFile, ThatWouldEndTheProcessIsAnErrorAfterATrial) {
+  EXPECT_FALSE(reads(with_damaged_name(bytes_of_some())));
 }
 
 TEST_F(StatisticsFile, WithChangedBytesIsReadOrAnError) {

@@ -12,6 +12,7 @@
 #include "printing/warnings.h"
 #include "ranks.h"
 #include "text.h"
+#include "user_files.h"
 #include "verb.h"
 
 #include <filesystem>
@@ -56,7 +57,7 @@ void check_files(const Options& options, const Job& job, const Ranks& ranks) {
 Statistics collect_share(const Options& options, const Console& console, const Ranks& ranks,
                          Job& job, const std::string& output) {
   const auto [config, toolkit] = read_configuration(options);
-  const auto data = open_dataset(options.text("data"));
+  const auto data = open_samples(options.text("data"));
   const Graph graph = load_model(job.model, config.dims, data.get());
   const SimulatedGraph simulated = simulate_all(graph, config, toolkit);
   const auto limit = static_cast<std::size_t>(config.samples.value_or(0));
@@ -83,14 +84,14 @@ Statistics collect_share(const Options& options, const Console& console, const R
                             .first = first * batch,
                             .progress = progress.callback(),
                             .stop = Interrupt::requested},
-                           output + kCheckpoint, &job.audit);
+                           {.file = output + kCheckpoint, .reading = kUserFile}, &job.audit);
 }
 
 /// What all ranks wrote, added up.
 Statistics merge_parts(const std::string& output, int count) {
-  Statistics total = read_statistics(part_of(output, 0));
+  Statistics total = open_statistics(part_of(output, 0));
   for (int rank = 1; rank < count; ++rank) {
-    merge(read_statistics(part_of(output, rank)), total);
+    merge(open_statistics(part_of(output, rank)), total);
   }
   return total;
 }

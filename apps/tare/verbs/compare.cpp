@@ -11,6 +11,7 @@
 #include "printing/warnings.h"
 #include "report_files.h"
 #include "text.h"
+#include "user_files.h"
 #include "verb.h"
 
 #include <utility>
@@ -67,7 +68,7 @@ Report compare(const Options& options, const Console& console,
                const std::vector<ReportCondition>& conditions) {
   const auto& [config, toolkit] = configuration;
   say_unused_arithmetic(config, options, console);
-  const auto data = open_dataset(options.text("data"));
+  const auto data = open_samples(options.text("data"));
   say_unusable_labels(*data, console);
   const std::string real = options.text("FLOAT");
   const std::string quantized = options.text("QUANTIZED");

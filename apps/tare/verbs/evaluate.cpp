@@ -7,6 +7,7 @@
 #include "printing/progress.h"
 #include "printing/warnings.h"
 #include "text.h"
+#include "user_files.h"
 #include "verb.h"
 
 #include <algorithm>
@@ -73,7 +74,7 @@ void report(const Options& options, const Console& console, std::size_t hits,
 int evaluate(const Options& options, const Console& console) {
   const std::string model = options.text("MODEL");
   return during("evaluating '" + model + "'", [&] {
-    const auto data = open_dataset(options.text("data"));
+    const auto data = open_samples(options.text("data"));
     const auto labels = data->labels();
     if (!labels) {
       throw Error(ErrorCode::kInvalidData, options.text("data"), "holds no labels")

@@ -9,6 +9,7 @@
 #include "printing/operators_text.h"
 #include "printing/rule_listing.h"
 #include "text.h"
+#include "user_files.h"
 #include "verb.h"
 
 #include <algorithm>
@@ -31,7 +32,7 @@ Explanation explain(const Options& options) {
   const Target target = read_target(config.target);
   std::unique_ptr<Dataset> data;
   if (options.has("data")) {
-    data = open_dataset(options.text("data"));
+    data = open_samples(options.text("data"));
   }
   const Graph model = load_model(options.text("MODEL"), config.dims, data.get());
   Explanation result;

@@ -8,6 +8,7 @@
 #include "printing/progress.h"
 #include "printing/warnings.h"
 #include "text.h"
+#include "user_files.h"
 #include "verb.h"
 
 #include <map>
@@ -22,7 +23,7 @@ Graph graph_at(const std::string& stage, const Options& options, const Console& 
   const auto [config, toolkit] = read_configuration(options);
   std::unique_ptr<Dataset> data;
   if (options.has("data")) {
-    data = open_dataset(options.text("data"));
+    data = open_samples(options.text("data"));
   }
   const std::string model = options.text("MODEL");
   Graph graph = load_model(model, config.dims, data.get());

@@ -5,6 +5,7 @@
 #include "activity.h"
 #include "outputs.h"
 #include "text.h"
+#include "user_files.h"
 #include "verb.h"
 
 namespace tare::cli {
@@ -18,10 +19,10 @@ int run(const Options& options, const Console& console) {
     files.reads(parts);
     files.writes(output, Content::kArrays);
     files.check();
-    Statistics total = read_statistics(parts.front());
+    Statistics total = open_statistics(parts.front());
     for (auto part = parts.begin() + 1; part != parts.end(); ++part) {
       try {
-        merge(read_statistics(*part), total);
+        merge(open_statistics(*part), total);
       } catch (Error& error) {
         if (error.code() == ErrorCode::kInvalidData && error.faults()[0].where.empty()) {
           error.at(*part);

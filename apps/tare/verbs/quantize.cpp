@@ -14,6 +14,7 @@
 #include "printing/warnings.h"
 #include "report_files.h"
 #include "text.h"
+#include "user_files.h"
 #include "verb.h"
 
 #include <algorithm>
@@ -162,7 +163,7 @@ QuantizeResult from_data(const Options& options, const Console& console,
 QuantizeResult from_statistics(const Options& options, const Configuration& configuration,
                                Job& job) {
   const auto& [config, toolkit] = configuration;
-  const Statistics statistics = read_statistics(options.text("stats"));
+  const Statistics statistics = open_statistics(options.text("stats"));
   job.samples = statistics.samples;
   return quantize(load_model(job.model, config.dims, statistics.inputs), statistics, config,
                   toolkit);

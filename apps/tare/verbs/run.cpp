@@ -8,6 +8,7 @@
 #include "printing/progress.h"
 #include "printing/warnings.h"
 #include "text.h"
+#include "user_files.h"
 #include "verb.h"
 
 #include <filesystem>
@@ -24,7 +25,7 @@ int run(const Options& options, const Console& console) {
     files.reads(options.text("data"));
     files.writes(output, Content::kArrays);
     files.check();
-    const auto data = open_dataset(options.text("data"));
+    const auto data = open_samples(options.text("data"));
     const Graph graph = load_runnable(model, data.get(), options);
     say_warnings(invalid_constants(graph), console);
     DatasetWriter writer(output);

@@ -15,6 +15,7 @@
 #include "report_files.h"
 #include "search_memory.h"
 #include "text.h"
+#include "user_files.h"
 #include "verb.h"
 
 #include <algorithm>
@@ -363,7 +364,7 @@ int run(const Options& options, const Console& console) {
     for (const ReportCondition& condition : job.forbidden) {
       say_each(condition.check(empty_report(configuration.toolkit)), console);
     }
-    const auto data = open_dataset(job.data);
+    const auto data = open_samples(job.data);
     const Graph model = load_model(job.model, configuration.config.dims, data.get());
     const Interrupt interrupt;
     SearchMemory memory(

@@ -271,8 +271,8 @@ void write_statistics(const std::filesystem::path& path, const Statistics& stati
   write_tensor_file(path, file);
 }
 
-Statistics read_statistics(const std::filesystem::path& path) {
-  const TensorFile file = read_tensor_file(path, kSchema);
+Statistics read_statistics(const std::filesystem::path& path, const Hdf5Options& options) {
+  const TensorFile file = read_tensor_file(path, kSchema, options);
   try {
     const Contents contents(file);
     Statistics statistics;
