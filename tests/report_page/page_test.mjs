@@ -1,15 +1,7 @@
-// What the page does, in a browser. usage: page_test.mjs NAME
+// What the page says and does, in a browser. usage: page_test.mjs NAME
 import assert from "node:assert/strict";
-import fs from "node:fs";
-import { createRequire } from "node:module";
-import { openReport, withBrowser } from "./browser.mjs";
+import { runChosen, test } from "./named_tests.mjs";
 import { bareReport, sampleReport } from "./sample_report.mjs";
-
-const tests = new Map();
-/** `check(page, report)`; whatever else the page does, it must do without a fault. */
-function test(name, { report = () => sampleReport(), ...options }, check) {
-  tests.set(name, { check, report, options });
-}
 
 const kRows = "#layer-table tbody tr:not(.spacer)";
 const namesInTable = (page) => page.locator(`${kRows} th button`).allTextContents();
@@ -167,28 +159,6 @@ test("ShowsWhatIsKnownOfALayer", {}, async (page, report) => {
   );
 });
 
-test("MovesOverTheChartFromTheKeyboard", {}, async (page, report) => {
-  const chart = page.getByRole("slider");
-  await chart.focus();
-  await page.keyboard.press("End");
-  assert.equal(await chart.getAttribute("aria-valuenow"), "24");
-  await page.keyboard.press("ArrowLeft");
-  assert.match(
-    await chart.getAttribute("aria-valuetext"),
-    new RegExp(`^${report.layers[22].name}, Conv, QLinearConv: local [\\d.]+ dB`)
-  );
-  assert.match(await page.locator(".readout").textContent(), new RegExp(report.layers[22].name));
-  await page.keyboard.press("Enter");
-  assert.equal(await page.locator("#layer-title").textContent(), report.layers[22].name);
-});
-
-test("FollowsThePointerOverTheChart", {}, async (page, report) => {
-  await page.locator(".chart").scrollIntoViewIfNeeded();
-  const box = await page.locator(".chart svg").boundingBox();
-  await page.mouse.move(box.x + (box.width * (52 + (1052 * 5.5) / 24)) / 1120, box.y + box.height / 2);
-  assert.match(await page.locator(".readout").textContent(), new RegExp(report.layers[5].name));
-});
-
 test("DrawsEveryValueOfTheGraph", {}, async (page, report) => {
   const rows = page.locator("#graph-body tbody tr:not(.spacer)");
   assert.match(
@@ -306,6 +276,27 @@ test("TellsOfTheSameFaultInSeveralLayersOnce", {}, async (page, report) => {
   assert.equal(await page.locator("#layer-title").textContent(), alike[4].layer);
 });
 
+const longAdvice = () => {
+  const report = sampleReport();
+  const rules = report.layers.map((layer) => `  - {match: {name: "${layer.name}"}, keep_float: true}\n`);
+  const overlapping = [rules.slice(0, 15), rules.slice(10)];
+  report.diagnosis = overlapping.map((some) => ({
+    ...report.diagnosis[0],
+    yaml: `layers:\n${some.join("")}`
+  }));
+  return report;
+};
+test("SaysHowManyLinesThereAreToPasteAndEachOnce", { report: longAdvice }, async (page) => {
+  const block = page.locator(".finding .yaml");
+  assert.equal((await block.locator("code").textContent()).split("\n").length, 25);
+  const height = () => block.locator("pre").evaluate((pre) => [pre.clientHeight, pre.scrollHeight]);
+  const [clipped, whole] = await height();
+  assert.ok(clipped < whole);
+  await block.getByRole("button", { name: "Show all 25 lines" }).click();
+  assert.deepEqual(await height(), [whole, whole]);
+  assert.equal(await block.getByRole("button").count(), 1);
+});
+
 test("CopiesTheLinesToPaste", {}, async (page, report) => {
   await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
   await page.locator(".finding .copy").first().click();
@@ -324,38 +315,19 @@ test("MarksTheLinesWhereTheClipboardIsOutOfReach", {}, async (page, report) => {
   );
 });
 
-test("FitsANarrowWindow", { viewport: { width: 400, height: 800 } }, async (page) => {
-  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 400);
-  await page.locator(`${kRows} th button`).first().click();
-  assert.ok(
-    await page.locator("#layer-dialog").evaluate((dialog) => dialog.scrollWidth <= dialog.clientWidth)
-  );
+const calibrated = () => {
+  const report = sampleReport();
+  report.data.judged_on = "calibration";
+  return report;
+};
+test("SaysThatSamplesWereCalibratedOn", { report: calibrated }, async (page) => {
+  assert.match(await page.locator("#verdict .caution").textContent(), /calibrated on.*--eval FILE/);
+  assert.match(await page.locator("#circumstances").textContent(), /120 calibration samples/);
+  assert.match(await page.locator("#key-figures").textContent(), /no change|lost.*on calibration samples/);
 });
 
-// The rules of WCAG 2 as axe-core judges them, contrast of all text among them.
-test("IsAccessibleInBothThemes", {}, async (page) => {
-  const axe = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-  await page.evaluate(axe);
-  const faults = () =>
-    page.evaluate(async () =>
-      (await globalThis.axe.run()).violations.flatMap((rule) =>
-        rule.nodes.map((node) => `${rule.id}: ${node.html.slice(0, 120)} ${node.failureSummary}`)
-      )
-    );
-  for (const colorScheme of ["light", "dark"]) {
-    await page.emulateMedia({ colorScheme });
-    assert.deepEqual(await faults(), []);
-    await page.evaluate(() => openLayer(5));
-    assert.deepEqual(await faults(), []);
-    await page.keyboard.press("Escape");
-  }
+test("SaysNothingOfCalibrationOnOtherSamples", {}, async (page) => {
+  assert.equal(await page.locator("#verdict .caution").count(), 0);
 });
 
-const chosen = tests.get(process.argv[2]);
-assert.ok(chosen, `no test '${process.argv[2]}'`);
-const report = chosen.report();
-await withBrowser(async (browser) => {
-  const { page, faults } = await openReport(browser, report, chosen.options);
-  await chosen.check(page, report);
-  assert.deepEqual(faults, []);
-});
+await runChosen();

@@ -120,7 +120,7 @@ export function sampleReport({ layers: size = 24, rename = (name) => name } = {}
       inputs,
       runs_as: inFloat ? null : kind === "Conv" ? "QLinearConv" : "QLinearAdd",
       float_because: inFloat
-        ? "integers would not pay: about 25 us and conversions, against 14.4 us in float"
+        ? "float is faster: 14.4 us against 25 us and conversions"
         : null,
       macs: kind === "Conv" ? Math.floor(1e6 + 9e6 * random()) : 0,
       local: inFloat ? kExact : error(local, random),

@@ -125,7 +125,7 @@ function weightSection(weight) {
             element(
               "figcaption",
               { class: "quiet" },
-              "Range of each channel, and below it what rounding leaves"
+              "Range of each channel, and below it its SQNR"
             ),
             channelPlot(weight)
           ),

@@ -3,6 +3,10 @@
 // error so far. The mouse and the arrow keys move one cursor over it.
 
 const kPlot = { width: 1120, height: 340, left: 52, right: 16, top: 36, bottom: 44 };
+/** Of more layers the line would be a zigzag, so it shows what neighbours have in common. */
+const kMostPoints = 120;
+/** Of a text in drawings, about. */
+const kLetterWidth = 6.6;
 /** Nobody needs to tell errors apart that are smaller, and those that matter get the room. */
 const kMostDecibels = 80;
 
@@ -16,17 +20,21 @@ class DepthChart {
     this.high = Math.min(10 * Math.ceil(best / 10), kMostDecibels);
     this.isCut = best > this.high;
     this.hasExact = layers.some((layer) => layer.local?.exact || layer.cumulative?.exact);
+    this.neighbours = layers.length <= kMostPoints ? 1 : 2 * Math.ceil(layers.length / kMostPoints) + 5;
+    this.names = this.placedNames();
+    this.top = kPlot.top + 16 * Math.max(0, ...this.names.map((name) => name.row + 1));
+    this.height = kPlot.height + this.top - kPlot.top;
     this.readout = element("p", { class: "readout" });
     this.cursor = svg(
       "g",
       { class: "cursor", visibility: "hidden" },
-      svg("line", { y1: kPlot.top, y2: kPlot.height - kPlot.bottom + 14 }),
+      svg("line", { y1: this.top, y2: this.height - kPlot.bottom + 14 }),
       svg("circle", { class: "local", r: 5 }),
       svg("circle", { class: "cumulative", r: 5 })
     );
     this.drawing = svg(
       "svg",
-      { viewBox: `0 0 ${kPlot.width} ${kPlot.height}`, "aria-hidden": "true" },
+      { viewBox: `0 0 ${kPlot.width} ${this.height}`, "aria-hidden": "true" },
       svg("defs", {}, hatching("hatch-float-strip", "hatch-float")),
       this.axes(),
       this.strip(),
@@ -56,7 +64,7 @@ class DepthChart {
   }
 
   element() {
-    return element("figure", { class: "depth-chart" }, this.legend(), this.slider, this.readout);
+    return element("figure", { class: "depth-chart" }, this.legend(), sideways(this.slider), this.readout);
   }
 
   x(index) {
@@ -66,10 +74,10 @@ class DepthChart {
 
   y(error) {
     const value = sqnrOf(error);
-    const room = kPlot.height - kPlot.top - kPlot.bottom;
+    const room = this.height - this.top - kPlot.bottom;
     return value === Infinity
-      ? kPlot.top - 20
-      : kPlot.top + (room * (this.high - Math.min(value, this.high))) / (this.high - this.low);
+      ? this.top - 20
+      : this.top + (room * (this.high - Math.min(value, this.high))) / (this.high - this.low);
   }
 
   indexAt(event) {
@@ -92,15 +100,15 @@ class DepthChart {
       );
     }
     if (this.hasExact) {
-      marks.push(svg("text", { x: kPlot.left - 8, y: kPlot.top - 16, "text-anchor": "end" }, "exact"));
+      marks.push(svg("text", { x: kPlot.left - 8, y: this.top - 16, "text-anchor": "end" }, "exact"));
     }
     return svg(
       "g",
       { class: "axis" },
       marks,
-      svg("text", { x: 0, y: kPlot.height - kPlot.bottom + 4 }, "dB"),
-      svg("text", { x: kPlot.left, y: kPlot.height - 4 }, "input"),
-      svg("text", { x: kPlot.width - kPlot.right, y: kPlot.height - 4, "text-anchor": "end" }, "output")
+      svg("text", { x: 0, y: this.height - kPlot.bottom + 4 }, "dB"),
+      svg("text", { x: kPlot.left, y: this.height - 4 }, "input"),
+      svg("text", { x: kPlot.width - kPlot.right, y: this.height - 4, "text-anchor": "end" }, "output")
     );
   }
 
@@ -110,7 +118,7 @@ class DepthChart {
 
   /** Below the axis: which layers run on integers. */
   strip() {
-    const y = kPlot.height - kPlot.bottom + 8;
+    const y = this.height - kPlot.bottom + 8;
     const half = this.x(0.5) - this.x(0);
     const rectangles = regions(this.layers, isInteger).flatMap((region) => {
       const box = {
@@ -124,17 +132,30 @@ class DepthChart {
     return svg("g", { class: "strip" }, rectangles);
   }
 
+  /** Cumulative errors as points of the drawing. */
+  cumulativePoints() {
+    return this.layers.flatMap((layer, index) =>
+      sqnrOf(layer.cumulative) === null ? [] : [{ x: this.x(index), y: this.y(layer.cumulative) }]
+    );
+  }
+
   line() {
-    let path = "";
-    let pen = "M";
-    this.layers.forEach((layer, index) => {
-      if (sqnrOf(layer.cumulative) === null) {
-        return;
-      }
-      path += `${pen}${this.x(index).toFixed(1)} ${this.y(layer.cumulative).toFixed(1)}`;
-      pen = "L";
+    const points = this.cumulativePoints();
+    const path = (some) => some.map(({ x, y }) => `${x.toFixed(1)} ${y.toFixed(1)}`).join("L");
+    if (this.neighbours === 1 || points.length === 0) {
+      return svg("path", { class: "cumulative-line", d: points.length > 0 ? `M${path(points)}` : "" });
+    }
+    const around = points.map(({ x }, at) => {
+      const first = Math.max(0, at - (this.neighbours - 1) / 2);
+      const heights = points.slice(first, at + (this.neighbours + 1) / 2).map((point) => point.y);
+      heights.sort((a, b) => a - b);
+      return { x, high: heights[0], middle: heights[heights.length >> 1], low: heights.at(-1) };
     });
-    return svg("path", { class: "cumulative-line", d: path });
+    const along = (part) => around.map((each) => ({ x: each.x, y: each[part] }));
+    return [
+      svg("path", { class: "cumulative-band", d: `M${path([...along("high"), ...along("low").reverse()])}Z` }),
+      svg("path", { class: "cumulative-line", d: `M${path(along("middle"))}` })
+    ];
   }
 
   /** One path whatever the number of layers: strokes of no length end in round dots. */
@@ -151,33 +172,40 @@ class DepthChart {
     });
   }
 
-  /** Names of the layers of largest local error, at the foot of the chart, which is mostly free. */
-  labels() {
+  /** Names of the layers of largest local error, for rows above the plot, where no line crosses them. */
+  placedNames() {
     const worst = this.layers
       .map((layer, index) => ({ layer, index }))
       .filter(({ layer }) => isNumber(layer.local?.sqnr))
       .sort((a, b) => a.layer.local.sqnr - b.layer.local.sqnr)
       .slice(0, 3);
     const placed = [];
+    for (const { layer, index } of worst) {
+      const text = shortened(layer.name, 28);
+      const width = kLetterWidth * text.length;
+      const x = this.x(index);
+      const start = Math.max(kPlot.left, Math.min(x - width / 2, kPlot.width - kPlot.right - width));
+      const overlaps = (other) => other.start < start + width + 12 && start < other.start + other.width + 12;
+      let row = 0;
+      while (placed.some((other) => other.row === row && overlaps(other))) {
+        ++row;
+      }
+      placed.push({ layer, text, x, start, width, row });
+    }
+    return placed;
+  }
+
+  labels() {
+    const foot = ({ row }) => this.top - 32 - 16 * row;
     return svg(
       "g",
       { class: "labels" },
-      worst.map(({ layer, index }) => {
-        const name = shortened(layer.name, 28);
-        const x = this.x(index);
-        const isNear = (other) => Math.abs(other.x - x) < 3.5 * (name.length + other.length);
-        const below = placed.filter(isNear).length;
-        placed.push({ x, length: name.length });
-        const y = kPlot.height - kPlot.bottom - 8 - 16 * below;
-        const dot = this.y(layer.local);
-        const anchor = x < 120 ? "start" : x > kPlot.width - 120 ? "end" : "middle";
-        return dot + 18 < y
-          ? [
-              svg("line", { x1: x, x2: x, y1: dot + 6, y2: y - 13 }),
-              svg("text", { x, y, "text-anchor": anchor }, name)
-            ]
-          : [svg("text", { x, y: dot - 9, "text-anchor": anchor }, name)];
-      })
+      this.names.map((name) =>
+        svg("line", { x1: name.x, x2: name.x, y1: foot(name) + 4, y2: this.y(name.layer.local) - 6 })
+      ),
+      this.names.map((name) =>
+        svg("text", { x: name.start + name.width / 2, y: foot(name), "text-anchor": "middle" }, name.text)
+      )
     );
   }
 
@@ -186,10 +214,16 @@ class DepthChart {
       "figcaption",
       { class: "legend" },
       element("span", {}, element("i", { class: "key-dot" }), "local"),
-      element("span", {}, element("i", { class: "key-line" }), "cumulative"),
+      element("span", {}, element("i", { class: "key-line" }), this.cumulativeInWords()),
       element("span", {}, element("i", { class: "key-integer" }), "runs on integers"),
       element("span", {}, element("i", { class: "key-float" }), "runs in float")
     );
+  }
+
+  cumulativeInWords() {
+    return this.neighbours === 1
+      ? "cumulative"
+      : `cumulative: median and range of ${this.neighbours} neighbouring layers`;
   }
 
   textOf(index) {

@@ -45,7 +45,9 @@ async function copy(source, button) {
   }
 }
 
-/** Long ones scroll, for the keyboard too. */
+const kLinesShown = 8;
+
+/** Of many lines the first are shown, and the others where they are asked for. */
 function yamlBlock(yaml, of) {
   const source = element("code", {}, yaml.trimEnd());
   const button = element(
@@ -53,8 +55,26 @@ function yamlBlock(yaml, of) {
     { type: "button", class: "copy", click: () => copy(source, button) },
     "Copy"
   );
-  const lines = { tabindex: 0, role: "region", "aria-label": `Lines of configuration: ${of}` };
-  return element("div", { class: "yaml" }, element("pre", lines, source), button);
+  const lines = { role: "region", "aria-label": `Lines of configuration: ${of}` };
+  const block = element("div", { class: "yaml" }, element("pre", lines, source), button);
+  const length = source.textContent.split("\n").length;
+  if (length > kLinesShown) {
+    block.classList.add("clipped");
+    const all = element(
+      "button",
+      {
+        type: "button",
+        class: "all-lines",
+        click: () => {
+          block.classList.remove("clipped");
+          all.remove();
+        }
+      },
+      `Show all ${count(length)} lines`
+    );
+    block.append(all);
+  }
+  return block;
 }
 
 /** Rules for several layers go into one list, as a configuration has them; anything else stays apart. */
@@ -64,8 +84,8 @@ function combined(findings) {
   if (!blocks.every((block) => block.startsWith(head))) {
     return blocks;
   }
-  const rules = blocks.map((block) => block.slice(head.length).trimEnd());
-  return rules.length > 0 ? [head + rules.join("\n")] : [];
+  const rules = new Set(blocks.flatMap((block) => block.slice(head.length).trimEnd().split("\n")));
+  return rules.size > 0 ? [head + [...rules].join("\n")] : [];
 }
 
 /** What the lines of configuration did when they were tried. */

@@ -10,7 +10,7 @@ function filled(node, attributes, children) {
       node.setAttribute(name, value === true ? "" : value);
     }
   }
-  node.append(...children.flat(2).filter((child) => child !== null && child !== undefined));
+  node.append(...children.flat(3).filter((child) => child !== null && child !== undefined));
   return node;
 }
 
@@ -83,6 +83,21 @@ function smallTable(caption, columns, rows) {
       )
     )
   );
+}
+
+/** Frames what may scroll sideways: where there is more of it, a shade says so. */
+function sideways(scroller) {
+  const frame = element("div", { class: "sideways" }, scroller);
+  const update = () => {
+    const room = scroller.scrollWidth - scroller.clientWidth;
+    frame.classList.toggle("more-left", scroller.scrollLeft > 1);
+    frame.classList.toggle("more-right", scroller.scrollLeft < room - 1);
+  };
+  scroller.addEventListener("scroll", update, { passive: true });
+  const observer = new ResizeObserver(update);
+  observer.observe(scroller);
+  observer.observe(scroller.firstElementChild);
+  return frame;
 }
 
 /** A hatching that says float, or clipped, without colour; a drawing that uses it holds it. */

@@ -100,7 +100,7 @@ class GraphView {
             ]
           : null
       ),
-      element("div", { class: "graph" }, this.scroller, this.overview())
+      element("div", { class: "graph" }, sideways(this.scroller), this.overview())
     );
     this.rows = new WindowedRows(this.scroller, this.body, (row) => this.row(row));
     this.rows.show(this.lanes);

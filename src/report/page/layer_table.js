@@ -170,7 +170,7 @@ class LayerTable {
   }
 
   show(place) {
-    place.append(this.filters(), this.status, this.scroller);
+    place.append(this.filters(), this.status, sideways(this.scroller));
     this.rows = new WindowedRows(this.scroller, this.body, (entry) => this.row(entry));
     this.refresh();
   }

@@ -17,19 +17,28 @@ function keyFigure(label, value, note) {
   );
 }
 
+/** What a line does not end within: a number and its unit, or a range. */
+function whole(text) {
+  return element("span", { class: "whole" }, text);
+}
+
 function interval(proportion) {
   const ends = `${fixed(proportion.low, 1)} – ${fixed(proportion.high, 1)} %`;
-  return `95 % interval ${ends.replaceAll(" ", "\u00a0")}`;
+  return ["95\u00a0% interval ", whole(ends.replaceAll(" ", "\u00a0"))];
 }
 
 function arrow(from, to) {
   return [from, element("span", { class: "arrow", "aria-label": "to" }, " → "), to];
 }
 
+function arrowOfFigures(from, to) {
+  return arrow(whole(from), whole(to));
+}
+
 /** A unit that both have is said once. */
 function sizes(from, to) {
   const [number, unit] = from.split(" ");
-  return arrow(to.endsWith(` ${unit}`) ? number : from, to);
+  return arrowOfFigures(to.endsWith(` ${unit}`) ? number : from, to);
 }
 
 /** What the samples are, where that is known: figures on calibration samples look too good. */
@@ -53,7 +62,7 @@ function keyFigures() {
       keyFigure(
         "Same top class",
         percent(agreement.percent),
-        `${count(agreement.count)} of ${plural(agreement.of, evaluationSample())}, ${interval(agreement)}`
+        [`${count(agreement.count)} of ${plural(agreement.of, evaluationSample())}, `, interval(agreement)]
       )
     );
   }
@@ -62,10 +71,12 @@ function keyFigures() {
     figures.push(
       keyFigure(
         "Accuracy",
-        arrow(fixed(top1.float.percent, 2), `${fixed(top1.quantized.percent, 2)} %`),
-        `${changeInWords(top1.drop)}, ${interval(top1.quantized)}${
-          report.data?.evaluated_on === "calibration" ? ", on samples that it was calibrated on" : ""
-        }`
+        arrowOfFigures(fixed(top1.float.percent, 2), `${fixed(top1.quantized.percent, 2)} %`),
+        [
+          `${changeInWords(top1.drop)}, `,
+          interval(top1.quantized),
+          report.data?.evaluated_on === "calibration" ? ", on calibration samples" : ""
+        ]
       )
     );
   }
@@ -147,9 +158,30 @@ function showVerdict() {
     badge.append(element("span", { "aria-hidden": "true" }, level.mark), ` ${level.word}`);
   }
   byId("verdict-text").textContent = report.verdict?.text || "What quantization changed";
+  if (report.data?.judged_on === "calibration") {
+    byId("verdict-text").after(
+      element(
+        "p",
+        { class: "caution" },
+        "Measured on samples that the network was calibrated on; on others the figures may be worse. ",
+        element("code", {}, "--eval FILE"),
+        " or ",
+        element("code", {}, "--holdout N"),
+        " measures on others."
+      )
+    );
+  }
   byId("key-figures").append(...keyFigures());
   if (report.outputs.length > 1) {
-    byId("outputs").append(outputsTable());
+    byId("outputs").append(
+      sideways(
+        element(
+          "div",
+          { class: "wide", tabindex: 0, role: "region", "aria-label": "Table of outputs" },
+          outputsTable()
+        )
+      )
+    );
   }
   byId("made-by").textContent =
     `Made by ${report.tool?.name ?? "tare"} ${report.tool?.version ?? ""}, report format ${report.version ?? kNone}.`;
