@@ -134,7 +134,7 @@ class Linter {
     const QuantParams* params = view_.dequantized(node.inputs[1]);
     if (params == nullptr) {
       report(node, "both factors of a product are quantized or none is",
-             "'" + view_.graph().name(node.inputs[1]) + "' is real");
+             "'" + view_.graph().name(node.inputs[1]) + "' is float");
       return;
     }
     if (!view_.is_constant(node.inputs[1])) {
@@ -164,13 +164,13 @@ class Linter {
     const QuantParams* bias = view_.dequantized(node.inputs[kBias]);
     if (target_.float_bias) {
       if (bias != nullptr) {
-        report(node, "biases are real", "this one is " + text(bias->storage));
+        report(node, "biases are float", "this one is " + text(bias->storage));
       }
       return;
     }
     if (bias == nullptr || bias->storage != DType::kInt32 || !all_zero(bias->zero_point)) {
       report(node, "biases are i32 with zero point 0",
-             bias == nullptr ? "this one is real" : "this one is " + text(bias->storage));
+             bias == nullptr ? "this one is float" : "this one is " + text(bias->storage));
       return;
     }
     const float input = view_.dequantized(node.inputs[0])->scale[0];
@@ -305,7 +305,7 @@ class Linter {
       if (graph.type(operand).dtype == DType::kFloat32 && !is_activation &&
           view_.dequantized(operand) == nullptr) {
         report(node, "everything with an integer form is quantized",
-               "operand '" + graph.name(operand) + "' is real");
+               "its input '" + graph.name(operand) + "' is float");
       }
     }
   }

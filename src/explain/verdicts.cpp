@@ -163,7 +163,7 @@ class KernelFinder {
     }
     const bool has_bias = node.inputs.size() > kBias && node.inputs[kBias];
     if (has_bias && !target_.float_bias && view_.dequantized(node.inputs[kBias]) == nullptr) {
-      return {"its bias is real"};
+      return {"its bias is float"};
     }
     if (row != nullptr && row->quantized_result &&
         view_.quantize_after(node.outputs[0]) == nullptr) {

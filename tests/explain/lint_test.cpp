@@ -77,7 +77,7 @@ TEST(Lint, SeesBiasesOfAnotherKind) {
                        target.float_bias = false;
                        return target;
                      }()),
-            "biases are i32 with zero point 0: this one is real\n");
+            "biases are i32 with zero point 0: this one is float\n");
   const auto integer_bias = [](const std::string& scale) {
     std::string text = with("const %b : f32[2] = [1, 2]",
                             "const %bq : i32[2] = [4, 8]\nconst %bs : f32[2] = " + scale +
@@ -86,7 +86,7 @@ TEST(Lint, SeesBiasesOfAnotherKind) {
   };
   Target target = read_target("tensorrt");
   EXPECT_EQ(findings(integer_bias("[0.125, 0.25]"), target),
-            "biases are real: this one is i32\n");
+            "biases are float: this one is i32\n");
   target.float_bias = false;
   EXPECT_EQ(findings(integer_bias("[0.125, 0.25]"), target), "");
   EXPECT_EQ(findings(integer_bias("[0.125, 0.5]"), target),
@@ -186,7 +186,7 @@ TEST(Lint, SeesWhatIsNotCovered) {
                      "%d = DequantizeLinear(%q, %s, %z) : f32[1,1,4,4]\n"
                      "%e = Exp(%d) : f32[1,1,4,4]\n%y = Tanh(%e) : f32[1,1,4,4]",
                      read_target("qnn")),
-            "everything with an integer form is quantized: operand 'e' is real\n");
+            "everything with an integer form is quantized: its input 'e' is float\n");
 }
 
 TEST(Lint, SeesScalesThatAreComputed) {
@@ -214,7 +214,7 @@ std::string verdict(const std::string& body, const std::string& node, const Targ
 
 TEST(Verdicts, SayWhatAnOperatorRunsAsOrWhyItDoesNot) {
   const Target ort = read_target("ort-cpu");
-  EXPECT_EQ(verdict(kClean, "conv", ort), "float: its bias is real");
+  EXPECT_EQ(verdict(kClean, "conv", ort), "float: its bias is float");
   const std::string without_bias = with("Conv(%d, %w, %b)", "Conv(%d, %w)");
   EXPECT_EQ(verdict(without_bias, "conv", ort), "float: its result is read in float");
   const std::string quantized = without_bias +

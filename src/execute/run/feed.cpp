@@ -44,7 +44,7 @@ void check_input(const std::string& name, const TensorType& type, const Dataset&
   const std::string where = "input '" + name + "'";
   const DatasetInput* given = find(data, name);
   if (given == nullptr) {
-    faults.add(where, "has no dataset of that name; the data holds " + names_of(data));
+    faults.add(where, "no dataset of that name (found: " + names_of(data) + ")");
     return;
   }
   const bool is_scalar = type.shape.empty();
