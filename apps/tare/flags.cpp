@@ -218,20 +218,19 @@ class Parser {
     if (unknown_.empty()) {
       return;
     }
-    Faults faults;
     std::vector<std::string> known;
     for (const Flag& flag : syntax_.flags) {
       known.push_back(flag.spelled());
     }
-    std::string near;
+    Faults faults;
+    bool is_likely = false;  // of any, what was meant
     for (const std::string& spelled : unknown_) {
-      faults.add(syntax_.verb, "unknown option '" + spelled + "'");
-      near = near.empty() ? nearest(spelled, known) : near;
+      const std::string hint = suggestion(spelled, known);
+      is_likely = is_likely || !hint.empty();
+      faults.add(syntax_.verb, "unknown option '" + spelled + "'", {}, hint);
     }
-    Error error(ErrorCode::kInvalidConfig, faults.all());
-    error.hint(near.empty() ? "'tare help " + syntax_.verb + "' lists the options"
-                            : "did you mean '" + near + "'?");
-    throw error;
+    throw Error(ErrorCode::kInvalidConfig, faults.all())
+        .hint(is_likely ? "" : "'tare help " + syntax_.verb + "' lists the options");
   }
 
   void take_arguments() {

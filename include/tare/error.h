@@ -24,10 +24,11 @@ struct Fault {
   std::string where;     ///< file, file:line:column, or node; the driver may prefix it
   std::string what;      ///< what was found there
   std::string expected;  ///< what would have been right; may be empty
+  std::string hint{};    ///< what may have been meant, as "did you mean 'mse'?"; may be empty
 };
 
 /// The only exception type of the toolkit. Holds every independent fault that was found, the
-/// activity they were found during, and at most one hint.
+/// activity they were found during, and at most one hint about all of them.
 class Error : public std::exception {
  public:
   Error(ErrorCode code, std::string where, std::string what);
@@ -36,13 +37,13 @@ class Error : public std::exception {
 
   ErrorCode code() const noexcept { return code_; }
   const std::vector<Fault>& faults() const noexcept { return faults_; }
-  /// The whole message: one line per fault, then "  while ..." lines, then "  hint: ...". What
-  /// names hold is printable().
+  /// The whole message: one line per fault, below it "  hint: ..." where the fault has one;
+  /// then "  while ..." lines, then the hint about all. What names hold is printable().
   const char* what() const noexcept override { return message_.c_str(); }
 
   /// Says what would have been right, for the last fault.
   Error& expected(std::string_view what);
-  /// Replaces the hint.
+  /// Replaces the hint about all faults.
   Error& hint(std::string_view text);
   /// Prefixes every fault's `where` with "<place>: " (drivers know the place, finders the
   /// fault).
@@ -63,7 +64,8 @@ class Error : public std::exception {
 /// Collects independent faults so that all of them are reported at once.
 class Faults {
  public:
-  void add(std::string where, std::string what, std::string expected = {});
+  void add(std::string where, std::string what, std::string expected = {},
+           std::string hint = {});
   bool empty() const { return faults_.empty(); }
   std::size_t size() const { return faults_.size(); }
   const std::vector<Fault>& all() const { return faults_; }
@@ -77,6 +79,8 @@ class Faults {
 /// The candidate nearest to `name` by edit distance, or empty when none is close enough to be a
 /// likely misspelling (distance at most a third of the length, rounded up).
 std::string nearest(std::string_view name, const std::vector<std::string>& candidates);
+/// "did you mean 'mse'?" of the nearest one, or empty.
+std::string suggestion(std::string_view name, const std::vector<std::string>& candidates);
 
 /// Names in files come from anyone. Here is how they are shown where their characters would do
 /// something else than be read: control characters (C0, DEL, C1), characters that are not seen

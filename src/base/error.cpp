@@ -5,6 +5,13 @@
 #include <utility>
 
 namespace tare {
+namespace {
+
+std::string hint_line(const std::string& hint) {
+  return hint.empty() ? "" : "\n  hint: " + printable(hint);
+}
+
+}  // namespace
 
 Error::Error(ErrorCode code, std::string where, std::string what)
     : Error(code, std::vector<Fault>{{std::move(where), std::move(what), {}}}) {}
@@ -51,17 +58,16 @@ void Error::compose() {
     if (!fault.expected.empty()) {
       message_ += ", expected " + printable(fault.expected);
     }
+    message_ += hint_line(fault.hint);
   }
   for (const std::string& activity : activities_) {
     message_ += "\n  while " + printable(activity);
   }
-  if (!hint_.empty()) {
-    message_ += "\n  hint: " + printable(hint_);
-  }
+  message_ += hint_line(hint_);
 }
 
-void Faults::add(std::string where, std::string what, std::string expected) {
-  faults_.push_back({std::move(where), std::move(what), std::move(expected)});
+void Faults::add(std::string where, std::string what, std::string expected, std::string hint) {
+  faults_.push_back({std::move(where), std::move(what), std::move(expected), std::move(hint)});
 }
 
 void Faults::raise(ErrorCode code) const {
@@ -104,6 +110,11 @@ std::string nearest(std::string_view name, const std::vector<std::string>& candi
     }
   }
   return best;
+}
+
+std::string suggestion(std::string_view name, const std::vector<std::string>& candidates) {
+  const std::string near = nearest(name, candidates);
+  return near.empty() ? "" : "did you mean '" + near + "'?";
 }
 
 }  // namespace tare

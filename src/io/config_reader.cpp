@@ -4,38 +4,15 @@
 
 namespace tare {
 
-void ConfigFaults::add(const std::string& where, std::string what, std::string expected) {
-  faults_.add(where, std::move(what), std::move(expected));
+void ConfigFaults::add(const std::string& where, std::string what, std::string expected,
+                       std::string hint) {
+  faults_.add(where, std::move(what), std::move(expected), std::move(hint));
 }
 
 void ConfigFaults::add(const Error& error) {
   for (const Fault& fault : error.faults()) {
-    faults_.add(fault.where, fault.what, fault.expected);
+    faults_.add(fault.where, fault.what, fault.expected, fault.hint);
   }
-}
-
-void ConfigFaults::suggest(const std::string& name,
-                           const std::vector<std::string>& candidates) {
-  const std::string near = nearest(name, candidates);
-  if (!near.empty() &&
-      std::find(suggestions_.begin(), suggestions_.end(), near) == suggestions_.end()) {
-    suggestions_.push_back(near);
-  }
-}
-
-void ConfigFaults::raise() const {
-  if (faults_.empty()) {
-    return;
-  }
-  Error error(ErrorCode::kInvalidConfig, faults_.all());
-  if (!suggestions_.empty()) {
-    std::string hint;
-    for (const std::string& name : suggestions_) {
-      hint += (hint.empty() ? "did you mean '" : ", '") + name + "'";
-    }
-    error.hint(hint + "?");
-  }
-  throw error;
 }
 
 ConfigReader::ConfigReader(const YamlNode& map, ConfigFaults& faults)
@@ -44,8 +21,8 @@ ConfigReader::ConfigReader(const YamlNode& map, ConfigFaults& faults)
 void ConfigReader::finish() {
   for (const auto& [key, value] : map_.entries) {
     if (std::find(known_.begin(), known_.end(), key.text) == known_.end()) {
-      faults_.add(key.where, "unknown key '" + key.text + "'", alternatives(known_));
-      faults_.suggest(key.text, known_);
+      faults_.add(key.where, "unknown key '" + key.text + "'", alternatives(known_),
+                  suggestion(key.text, known_));
     }
   }
 }
@@ -133,8 +110,7 @@ void ConfigReader::refuse(const YamlNode& node, const std::string& what,
   faults_.add(
       node.where,
       is_name ? "unknown " + noun + " '" + node.text + "'" : what + " is " + node.description(),
-      expected);
-  faults_.suggest(node.text, names);
+      expected, suggestion(node.text, names));
 }
 
 CalibratorChoice ConfigReader::read_calibrator(const YamlNode& node,

@@ -11,20 +11,18 @@
 
 namespace tare {
 
-/// What was wrong in all that was read, with at most one hint.
+/// What was wrong in all that was read.
 class ConfigFaults {
  public:
-  void add(const std::string& where, std::string what, std::string expected);
+  void add(const std::string& where, std::string what, std::string expected,
+           std::string hint = {});
   void add(const Error& error);
-  /// Remembers `name` when one of `candidates` is near to it.
-  void suggest(const std::string& name, const std::vector<std::string>& candidates);
   /// Throws Error(kInvalidConfig) unless nothing was wrong.
-  void raise() const;
+  void raise() const { faults_.raise(ErrorCode::kInvalidConfig); }
   std::size_t size() const { return faults_.size(); }
 
  private:
   Faults faults_;
-  std::vector<std::string> suggestions_;
 };
 
 /// Visitor of the schema that fills members from one map of a YAML tree; members whose keys are

@@ -52,11 +52,7 @@ Target read_target(const std::string& name) {
     }
   }
   Error error(ErrorCode::kInvalidConfig, "", "unknown target '" + name + "'");
-  error.expected(alternatives(target_names()));
-  if (const std::string near = nearest(name, target_names()); !near.empty()) {
-    error.hint("did you mean '" + near + "'?");
-  }
-  throw error;
+  throw error.expected(alternatives(target_names())).hint(suggestion(name, target_names()));
 }
 
 }  // namespace tare

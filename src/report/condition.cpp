@@ -209,10 +209,11 @@ class PathEvaluator {
   Error no_such(const std::string& kind, const std::string& name,
                 const std::vector<std::string>& known) const {
     Error error = fault("the report has no " + kind + " '" + name + "'");
-    if (const std::string near = nearest(name, known); !near.empty()) {
-      error.hint("did you mean '" + near + "'?");
-    } else if (const std::string metric = nearest(path_, keys_of(metrics_)); !metric.empty()) {
-      error.hint("did you mean '" + metric + "'?");
+    if (const std::string near = suggestion(name, known); !near.empty()) {
+      error.hint(near);
+    } else if (const std::string metric = suggestion(path_, keys_of(metrics_));
+               !metric.empty()) {
+      error.hint(metric);
     } else if (kind == "field" && !known.empty()) {
       std::string all;
       for (const std::string& each : known) {

@@ -18,13 +18,15 @@ TEST(Faults, AreReportedTogether) {
   Faults faults;
   EXPECT_NO_THROW(faults.raise(ErrorCode::kUnsupported));
   faults.add("a", "one");
-  faults.add("b", "two", "three");
+  faults.add("b", "two", "three", "did you mean 'four'?");
+  faults.add("c", "five");
   try {
     faults.raise(ErrorCode::kUnsupported);
     FAIL() << "nothing was thrown";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
-    EXPECT_STREQ(error.what(), "a: one\nb: two, expected three");
+    EXPECT_STREQ(error.what(),
+                 "a: one\nb: two, expected three\n  hint: did you mean 'four'?\nc: five");
   }
 }
 
@@ -33,6 +35,8 @@ TEST(Nearest, FindsALikelyMisspellingAndNothingElse) {
   EXPECT_EQ(nearest("percentil", known), "percentile");
   EXPECT_EQ(nearest("mx", known), "max");
   EXPECT_EQ(nearest("entropy", known), "");
+  EXPECT_EQ(suggestion("mx", known), "did you mean 'max'?");
+  EXPECT_EQ(suggestion("entropy", known), "");
 }
 
 }  // namespace

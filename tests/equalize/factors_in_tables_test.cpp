@@ -64,12 +64,12 @@ TEST_F(FactorsInTables, ThatAreWrongAreAllNamedAtOnce) {
                       "  Conv_1: [1, -1, x, 1]\n"
                       "  Relu: 0.5\n"),
             "t.yaml:11:9: the model has no value 'Comv'\n"
+            "  hint: did you mean 'Conv'?\n"
             "t.yaml:12:9: 'Conv' holds 3 numbers, expected 8\n"
             "t.yaml:13:15: an entry of 'Conv_1' is '-1', expected a number above 0\n"
             "t.yaml:13:19: an entry of 'Conv_1' is 'x', expected a number above 0\n"
             "t.yaml:14:9: 'Relu' holds 1 number, expected 8\n"
-            "  while reading the table\n"
-            "  hint: did you mean 'Conv'?");
+            "  while reading the table");
   EXPECT_EQ(faults_of("equalization: 3\n"),
             "t.yaml:10:15: 'equalization' is '3', expected a map\n"
             "  while reading the table");

@@ -71,23 +71,27 @@ TEST_F(ConfigFaults, AreReportedTogether) {
               "plugin: []\n"),
       "c.yaml:1:10: 'version' is '2', expected 1\n"
       "c.yaml:2:9: unknown target 'ortcpu', expected openvino, ort-cpu, qnn or tensorrt\n"
+      "  hint: did you mean 'ort-cpu'?\n"
       "c.yaml:3:24: 'storage' is 'int4', expected auto, int8, uint8, int16 or uint16\n"
+      "  hint: did you mean 'int8'?\n"
       "c.yaml:3:41: 'symmetric' is 'maybe', expected true or false\n"
       "c.yaml:4:10: 'weights' is a list, expected a map\n"
       "c.yaml:5:37: 'schedule' is 'sequentially', expected auto, sequential or independent\n"
+      "  hint: did you mean 'sequential'?\n"
       "c.yaml:5:24: 'samples' is '0', expected all, or an integer of at least 1\n"
       "c.yaml:6:15: 'batch' is 'many', expected an integer of at least 1\n"
       "c.yaml:8:5: an entry of 'layers' matches nothing, expected 'match' with 'op', 'name' or "
       "'pattern'\n"
       "c.yaml:8:17: 'keep_float' is 'true', expected true or false\n"
       "c.yaml:9:58: unknown calibrator 'percentil', expected max or percentile\n"
+      "  hint: did you mean 'percentile'?\n"
       "c.yaml:9:81: 'percentile' is 'a', expected a number\n"
       "c.yaml:10:5: an entry of 'layers' is 'Conv', expected a map\n"
       "c.yaml:11:1: unknown key 'plugin', expected version, target, objective, fallback, "
       "activations, "
       "weights, "
       "calibration, accuracy, requantize, accumulator, dims, plugins or layers\n"
-      "  hint: did you mean 'ort-cpu', 'int8', 'sequential', 'percentile', 'plugins'?");
+      "  hint: did you mean 'plugins'?");
 }
 
 TEST_F(ConfigFaults, SayWhichOverrideIsWrong) {
@@ -96,14 +100,14 @@ TEST_F(ConfigFaults, SayWhichOverrideIsWrong) {
                    "layers=[]", "weights=int8", "activations.symmetric={"}),
       "--set activations.calibrater=max: unknown key 'calibrater', expected storage, "
       "symmetric, power_of_two, granularity, calibrator or dynamic\n"
+      "  hint: did you mean 'calibrator'?\n"
       "--set target: is not a setting, expected KEY.SUBKEY=VALUE\n"
       "--set weights..storage=int8: is not a setting, expected KEY.SUBKEY=VALUE\n"
       "--set =1: is not a setting, expected KEY.SUBKEY=VALUE\n"
       "--set layers=[]: 'layers' cannot be set here, expected 'layers' in a configuration "
       "file\n"
       "--set weights=int8: 'weights' is 'int8', expected a map\n"
-      "--set activations.symmetric={: end of map flow not found\n"
-      "  hint: did you mean 'calibrator'?");
+      "--set activations.symmetric={: end of map flow not found");
 }
 
 TEST_F(ConfigFaults, AreSaidOfTextThatIsNotYaml) {

@@ -274,19 +274,20 @@ TEST_F(EditedTable, WithFaultsSaysAllOfThem) {
             "narrow, bits, axis, block, scale, zero_point, calibrator, elements, observed, "
             "calibrated, "
             "clipped, widened_channels or rounding\n"
+            "  hint: did you mean 'calibrator'?\n"
             "t.yaml:27:14: 'storage' is 'int4', expected int8, uint8, int16 or uint16\n"
+            "  hint: did you mean 'int8'?\n"
             "t.yaml:30:18: an entry of 'scale' is 'nan', expected a number above 0\n"
             "t.yaml:36:24: an entry of 'widened_channels' is '-1', expected an integer in "
             "[0,2147483647]\n"
-            "t.yaml:41:28: an entry of 'bias_correction' is '1e99', expected a number\n"
-            "  hint: did you mean 'calibrator', 'int8'?");
+            "t.yaml:41:28: an entry of 'bias_correction' is '1e99', expected a number");
 }
 
 TEST_F(EditedTable, ThatHasOtherPointsThanTheModelSaysWhich) {
   EXPECT_EQ(faults_of({{"name: \"Conv\"", "name: \"Con\""}}),
             "t.yaml:43:11: the model as configured has no point 'Con'\n"
-            "t.yaml:12:3: point 'Conv' is missing\n"
-            "  hint: did you mean 'Conv'?");
+            "  hint: did you mean 'Conv'?\n"
+            "t.yaml:12:3: point 'Conv' is missing");
   EXPECT_EQ(faults_of({{"name: \"w\"", "name: \"x\""}}),
             "t.yaml:24:11: point 'x' is there twice\n"
             "t.yaml:12:3: point 'w' is missing");

@@ -144,8 +144,8 @@ class TableReader {
     const auto found = points_.find(entry.name);
     if (found == points_.end()) {
       faults_.add(reader.where("name"),
-                  "the model as configured has no point '" + entry.name + "'", {});
-      faults_.suggest(entry.name, names_);
+                  "the model as configured has no point '" + entry.name + "'", {},
+                  suggestion(entry.name, names_));
       return nullptr;
     }
     if (!where_.emplace(entry.name, entry.where).second) {
@@ -357,8 +357,8 @@ ChannelFactors TableFile::factors(const Graph& prepared) const {
   reader.each_name("equalization", [&](ConfigReader& inner, const std::string& name) {
     const auto found = known.find(name);
     if (found == known.end()) {
-      faults.add(inner.where(name), "the model has no value '" + name + "'", {});
-      faults.suggest(name, names);
+      faults.add(inner.where(name), "the model has no value '" + name + "'", {},
+                 suggestion(name, names));
       return;
     }
     const std::size_t before = faults.size();
@@ -388,8 +388,8 @@ std::set<std::string> TableFile::float_nodes(const Graph& prepared) const {
   for (const std::string& name : written) {
     const auto found = known.find(name);
     if (found == known.end()) {
-      faults.add(reader.where("keep_float"), "the model has no node '" + name + "'", {});
-      faults.suggest(name, names);
+      faults.add(reader.where("keep_float"), "the model has no node '" + name + "'", {},
+                 suggestion(name, names));
     } else {
       result.insert(found->second);
     }
