@@ -317,7 +317,7 @@ test("MarksTheLinesWhereTheClipboardIsOutOfReach", {}, async (page, report) => {
 
 const calibrated = () => {
   const report = sampleReport();
-  report.data.judged_on = "calibration";
+  report.data.evaluated_on = "calibration";
   return report;
 };
 test("SaysThatSamplesWereCalibratedOn", { report: calibrated }, async (page) => {

@@ -158,7 +158,7 @@ function showVerdict() {
     badge.append(element("span", { "aria-hidden": "true" }, level.mark), ` ${level.word}`);
   }
   byId("verdict-text").textContent = report.verdict?.text || "What quantization changed";
-  if (report.data?.judged_on === "calibration") {
+  if (report.data?.evaluated_on === "calibration") {
     byId("verdict-text").after(
       element(
         "p",
