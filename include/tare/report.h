@@ -333,6 +333,7 @@ class ReportCondition {
   std::optional<std::string> met_by(const std::string& report) const;
 
  private:
+  friend class ConditionJudge;
   enum class Over { kOne, kMin, kMax };
 
   std::string text_;
@@ -341,5 +342,10 @@ class ReportCondition {
   std::string comparison_;
   double bound_ = 0;
 };
+
+/// Why those of the conditions hold that do, as met_by() of each says, which would read the
+/// report once for each.
+std::vector<std::string> conditions_met(const std::vector<ReportCondition>&,
+                                        const std::string& report);
 
 }  // namespace tare

@@ -1,11 +1,12 @@
 // Evaluates conditions on a report: a path to one figure, or the least or largest of several,
 // and a comparison. Paths are checked against a prototype with every field that a report can
 // have, so a misspelt one is an error before any sample is run.
+#include "report/condition.h"
+
 #include "tare/error.h"
 
 #include "report/figures.h"
 #include "report/prototype.h"
-#include "report/report_json.h"
 
 #include <algorithm>
 #include <array>
@@ -307,27 +308,52 @@ std::vector<Warning> ReportCondition::check(const Report& known) const {
 }
 
 std::optional<std::string> ReportCondition::met_by(const std::string& report) const {
-  PathEvaluator evaluator(text_);
-  auto found = evaluator.values(Json::parse(report), path_);
-  if (over_ == Over::kOne && found.size() > 1) {
+  return ConditionJudge::reason(*this, Json::parse(report));
+}
+
+std::optional<std::string> ConditionJudge::reason(const ReportCondition& condition,
+                                                  const Json& report) {
+  using Over = ReportCondition::Over;
+  const std::string& text = condition.text_;
+  const Over over = condition.over_;
+  PathEvaluator evaluator(text);
+  auto found = evaluator.values(report, condition.path_);
+  if (over == Over::kOne && found.size() > 1) {
     throw evaluator.fault("is about " + std::to_string(found.size()) + " numbers")
         .expected("min(...) or max(...) of them, or the name of one in brackets");
   }
-  if (over_ != Over::kOne) {
+  if (over != Over::kOne) {
     std::erase_if(found, [](const auto& each) { return !each.value; });
   }
   const auto chosen =
-      std::min_element(found.begin(), found.end(), [this](const auto& a, const auto& b) {
-        return over_ == Over::kMax ? *a.value > *b.value : *a.value < *b.value;
+      std::min_element(found.begin(), found.end(), [over](const auto& a, const auto& b) {
+        return over == Over::kMax ? *a.value > *b.value : *a.value < *b.value;
       });
   if (chosen == found.end() || !chosen->value) {
-    return text_ + ": there is no such value";
+    return text + ": there is no such value";
   }
-  if (!holds(*chosen->value, comparison_, bound_)) {
+  if (!holds(*chosen->value, condition.comparison_, condition.bound_)) {
     return std::nullopt;
   }
-  return text_ + ": it is " + brief(*chosen->value) +
+  return text + ": it is " + brief(*chosen->value) +
          (chosen->where.empty() ? "" : " at '" + chosen->where + "'");
+}
+
+std::vector<std::string> ConditionJudge::reasons(const std::vector<ReportCondition>& conditions,
+                                                 const Json& report) {
+  std::vector<std::string> result;
+  for (const ReportCondition& condition : conditions) {
+    if (auto why = reason(condition, report)) {
+      result.push_back(*std::move(why));
+    }
+  }
+  return result;
+}
+
+std::vector<std::string> conditions_met(const std::vector<ReportCondition>& conditions,
+                                        const std::string& report) {
+  return conditions.empty() ? std::vector<std::string>{}
+                            : ConditionJudge::reasons(conditions, Json::parse(report));
 }
 
 }  // namespace tare

@@ -184,6 +184,21 @@ TEST(ReportCondition, NamesAWrongLayerOnceLayersAreKnown) {
             std::string::npos);
 }
 
+TEST(ReportCondition, SaysTheSameOfOneAsOfMany) {
+  const std::vector<ReportCondition> conditions{
+      ReportCondition("output.sqnr<30"), ReportCondition("output.kl>0.25"),
+      ReportCondition("mine>0"), ReportCondition("max(layers.depth)>=3")};
+  std::vector<std::string> one_by_one;
+  for (const ReportCondition& condition : conditions) {
+    if (const auto reason = condition.met_by(kReport)) {
+      one_by_one.push_back(*reason);
+    }
+  }
+  EXPECT_EQ(one_by_one.size(), 3U);
+  EXPECT_EQ(conditions_met(conditions, kReport), one_by_one);
+  EXPECT_TRUE(conditions_met({}, kReport).empty());
+}
+
 TEST(ReportCondition, RefusesWhatDoesNotReadAsOne) {
   for (const char* text :
        {"", "<", "output.sqnr", "output.sqnr<", "output.sqnr<x", "<30", "output.sqnr=30",

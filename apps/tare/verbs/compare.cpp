@@ -91,19 +91,6 @@ Report compare(const Options& options, const Console& console,
   return report;
 }
 
-/// Those that the report fails by.
-std::vector<std::string> failures(const std::vector<ReportCondition>& conditions,
-                                  const Report& report) {
-  std::vector<std::string> reasons;
-  const std::string json = conditions.empty() ? std::string() : report_json(report);
-  for (const ReportCondition& condition : conditions) {
-    if (const auto reason = condition.met_by(json)) {
-      reasons.push_back(*reason);
-    }
-  }
-  return reasons;
-}
-
 int run(const Options& options, const Console& console) {
   return during("comparing '" + options.text("QUANTIZED") + "'", [&] {
     const std::vector<std::string>& wanted = options.all("fail-if");
@@ -120,7 +107,9 @@ int run(const Options& options, const Console& console) {
     const ReportFiles files(options, used);
     used.check();
     const Report report = compare(options, console, configuration, conditions);
-    const std::vector<std::string> reasons = failures(conditions, report);
+    const std::vector<std::string> reasons =
+        conditions.empty() ? std::vector<std::string>{}
+                           : conditions_met(conditions, report_json(report));
     files.write(report);
     if (options.text("json") == "-") {
       console.print(report_json(report));
