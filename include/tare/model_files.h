@@ -53,7 +53,8 @@ std::set<std::filesystem::path> external_files(const std::filesystem::path&);
 /// or UINT4. `metadata` becomes metadata_props.
 void write_onnx(const Graph&, const std::filesystem::path&,
                 const std::map<std::string, std::string>& metadata = {});
-/// The bytes of the files that write_onnx() would make of it.
+/// The bytes of the files that write_onnx() would make of it; of an empty path, under some
+/// name.
 std::uintmax_t written_bytes(const Graph&, const std::filesystem::path&,
                              const std::map<std::string, std::string>& metadata = {});
 

@@ -3,94 +3,103 @@
 #include "tare/config.h"
 #include "tare/dataset.h"
 #include "tare/graph.h"
-#include "tare/statistics.h"
+#include "tare/quantize.h"
+#include "tare/report.h"
+#include "tare/simulate.h"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <optional>
-#include <set>
-#include <span>
 #include <string>
 #include <vector>
 
 namespace tare {
 
-struct Toolkit;
-
-/// A mixed-precision plan: which nodes of a network stay in float.
-struct MixedPrecisionPlan {
-  std::set<std::string> float_nodes;  ///< that would run on integers if time alone counted
-  double nanoseconds = 0;             ///< as in Assignment
-  double error = 0;                   ///< the sum of those of the points that are quantized
-  double integer_share = 0;           ///< of the multiplications
-
-  friend bool operator==(const MixedPrecisionPlan&, const MixedPrecisionPlan&) = default;
-};
-
-/// By name of the point.
-using Sensitivities = std::map<std::string, double>;
-
-/// Sensitivities that an earlier search measured, and who is told of more.
-struct MeasuredSensitivities {
-  Sensitivities known{};
-  /// Called with all that are known each time that there are more; may be empty. What it throws
-  /// ends the work.
-  std::function<void(const Sensitivities&)> more{};
-};
-
-/// The Pareto front of mixed-precision plans, from the fastest to the float network, see
-/// pareto_plans(). Calibrates in one pass, and measures sensitivities on some samples. The
-/// configured slowdown has no effect.
-std::vector<MixedPrecisionPlan> mixed_precision_plans(const Graph& model, const Dataset&,
-                                                      const Config&, const Toolkit&,
-                                                      const CalibrateOptions& = {},
-                                                      const MeasuredSensitivities& = {});
 /// The configuration with which quantize() applies the plan.
 Config apply_plan(Config, const MixedPrecisionPlan&);
 
-/// Digests of all that the course of a search depends on.
-struct SearchIdentity {
-  std::uint64_t model = 0;
-  std::uint64_t data = 0;           ///< samples in their order, and labels
-  std::uint64_t configuration = 0;  ///< with plug-ins and the version of this library
+struct SearchOptions {
+  int threads = 0;  ///< 0: one per core
+  /// What the quantized network has to meet, such as 'output.sqnr>=30'.
+  std::vector<ReportCondition> conditions{};
+  double least_integers = 0;  ///< share of the multiplications that has to stay on integers
+  /// So many of the samples, the last ones, are evaluated on and not calibrated on. 0: all are
+  /// for both. Absent: a third, or 0 where there are fewer than 8.
+  std::optional<std::size_t> holdout{};
+  /// From then on no other plan is tried. One is in any case.
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
 
-  friend bool operator==(const SearchIdentity&, const SearchIdentity&) = default;
+  // Files; each may be left out.
+  /// Gets the best model so far, as soon as it is known.
+  std::filesystem::path output{};
+  /// Get its report, in the formats of their names.
+  std::vector<std::filesystem::path> reports{};
+  /// Holds all that is known, until the search is done: the same call resumes from it, and ends
+  /// as if nothing had happened. Conditions, least_integers, deadline and threads may change.
+  std::filesystem::path checkpoint{};
+  /// Shared objects in the toolkit; a checkpoint is of a search with the same.
+  std::vector<std::filesystem::path> plugins{};
+  std::filesystem::path model_file{};  ///< that the model was read from, for reports
+  std::filesystem::path data_file{};   ///< likewise
+
+  /// Told of each pass over samples, as CalibrateOptions::progress. What it throws ends the
+  /// search.
+  std::function<void(std::size_t done, std::size_t total)> progress{};
+  /// Asked often, from any thread but one at a time; true ends the search. May be empty.
+  std::function<bool()> stop{};
 };
 
-/// Of a search on the first config.samples samples. Reads all of these. Throws Error(kIo) when
-/// a plug-in cannot be read, and what reading the data throws.
-SearchIdentity search_identity(const Graph& model, const Dataset&, const Config&,
-                               std::span<const std::filesystem::path> plugins);
-
-/// One plan, and its report.
+/// A plan of the Pareto front, and its result where it was tried.
 struct SearchedPlan {
   MixedPrecisionPlan plan;
-  std::string report{};  ///< report_json() of the network that it gives; empty: not tried yet
+  bool has_enough_integers = true;      ///< see SearchOptions::least_integers
+  std::string report{};                 ///< as report_json() writes it; empty: not tried
+  std::optional<double> sqnr{};         ///< the least of all outputs; infinite: all are exact
+  std::vector<std::string> failures{};  ///< conditions that it does not meet, with the figures
 
-  friend bool operator==(const SearchedPlan&, const SearchedPlan&) = default;
+  bool is_tried() const { return !report.empty(); }
+  bool meets() const { return is_tried() && has_enough_integers && failures.empty(); }
 };
 
-/// The state of a search, from which it resumes as if nothing had happened.
-struct SearchCheckpoint {
-  SearchIdentity identity;
-  std::map<std::string, double> sensitivities;  ///< those that have been measured
-  std::vector<SearchedPlan> plans;              ///< empty until all errors have been
-  std::optional<std::size_t> written;           ///< the plan whose files were written last
-  std::map<std::string, std::uint64_t> files;   ///< these, by path, with file_digest()
-
-  friend bool operator==(const SearchCheckpoint&, const SearchCheckpoint&) = default;
+enum class SearchEnd : std::uint8_t {
+  kDone,
+  kDeadline,  ///< there was no time to try all that it takes
+  kStopped,   ///< by SearchOptions::stop
 };
 
-/// Of the bytes; nothing when there is no such file.
-std::optional<std::uint64_t> file_digest(const std::filesystem::path&);
+struct SearchResult {
+  SearchEnd end = SearchEnd::kDone;
+  std::size_t trials = 0;  ///< plans that were tried, by this call or by those it resumed
+  /// The checkpoint holds something that the same call resumes from.
+  bool is_resumable = false;
 
-/// The file changes at once or not at all. Throws Error(kIo).
-void write_search_checkpoint(const std::filesystem::path&, const SearchCheckpoint&);
-/// Throws Error(kIo), Error(kInvalidData) when any byte of the file is not as it was written,
-/// or when it is of a search with another identity.
-SearchCheckpoint read_search_checkpoint(const std::filesystem::path&, const SearchIdentity&);
+  // Where the search was stopped, the rest is not there.
+  std::size_t calibrated_on = 0;  ///< samples, the first ones
+  std::size_t evaluated_on = 0;   ///< samples, the last ones of those used
+  /// The Pareto front, the fastest first: the plans with enough integers, or, where none has,
+  /// the one with the most.
+  std::vector<SearchedPlan> plans{};
+  /// Index of the fastest plan that meets all, as far as was tried; where none does, of the one
+  /// with the least expected error.
+  std::size_t chosen = 0;
+  Config config{};  ///< with which quantize() applies the chosen plan, of calibrated_on samples
+  std::optional<QuantizeResult> quantized{};  ///< of that; absent where `output` has the model
+
+  bool meets() const { return chosen < plans.size() && plans[chosen].meets(); }
+};
+
+/// Finds the fastest mixed-precision plan that meets the conditions. Calibrates in one pass to
+/// measure the sensitivities of some samples, from which it finds the Pareto front of plans;
+/// quantizes and evaluates some of these, by bisection. The configured slowdown has no effect.
+///
+/// Throws Error(kInvalidConfig) before any sample is read where a condition is about what
+/// reports do not have; Error(kIo) and Error(kInvalidData) for a checkpoint that is damaged, in
+/// use, or of a search with another model, other samples or another configuration; and what
+/// quantize() and compare_result() throw.
+SearchResult search(const Graph& model, const Dataset&, const Config&, const Toolkit&,
+                    const SearchOptions& = {});
 
 }  // namespace tare

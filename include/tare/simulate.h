@@ -193,6 +193,16 @@ struct PredictedTime {
 std::optional<PredictedTime> predicted_time(const SimulatedGraph&, const QuantTable&,
                                             std::span<const QuantPattern>);
 
+/// A mixed-precision plan: which nodes of a network stay in float.
+struct MixedPrecisionPlan {
+  std::set<std::string> float_nodes;  ///< that would run on integers if time alone counted
+  double nanoseconds = 0;             ///< as PredictedTime::quantized; 0: not predicted
+  double error = 0;                   ///< the sum of those of the points that are quantized
+  double integer_share = 0;           ///< of the multiplications
+
+  friend bool operator==(const MixedPrecisionPlan&, const MixedPrecisionPlan&) = default;
+};
+
 /// Which keys of an entry of `layers:` count somewhere.
 enum class RulePart : std::uint8_t {
   kLayer,        ///< those of the operator itself: keep_float, weights, accuracy, dynamic

@@ -138,8 +138,9 @@ void save_model(ExportedModel model, const std::filesystem::path& path,
 
 std::size_t saved_bytes(ExportedModel model, const std::filesystem::path& path,
                         std::size_t most_constant_bytes) {
-  const Outside outside = store_constants(
-      model, data_path(output_target(path)).filename().string(), most_constant_bytes);
+  const std::filesystem::path file = path.empty() ? path : output_target(path);
+  const Outside outside =
+      store_constants(model, data_path(file).filename().string(), most_constant_bytes);
   return model.proto.ByteSizeLong() + outside.bytes;
 }
 

@@ -16,7 +16,7 @@ constexpr std::size_t kMostConstantBytes = 2'000'000'000;
 void save_model(ExportedModel, const std::filesystem::path&,
                 std::size_t most_constant_bytes = kMostConstantBytes);
 
-/// The bytes of what save_model() would write.
+/// The bytes of what save_model() would write; of an empty path, under some name.
 std::size_t saved_bytes(ExportedModel, const std::filesystem::path&,
                         std::size_t most_constant_bytes = kMostConstantBytes);
 

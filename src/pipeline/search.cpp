@@ -1,19 +1,164 @@
+#include "tare/search.h"
 
-#include "pipeline/stages.h"
+#include "tare/error.h"
+
+#include "base/hash.h"
+#include "pipeline/mixed_precision_plans.h"
+#include "pipeline/plan_trials.h"
+#include "pipeline/store/search_memory.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
 
 namespace tare {
+namespace {
 
-std::vector<MixedPrecisionPlan> mixed_precision_plans(const Graph& model, const Dataset& data,
-                                                      const Config& config,
-                                                      const Toolkit& toolkit,
-                                                      const CalibrateOptions& options,
-                                                      const MeasuredSensitivities& measured) {
-  Stages stages(model, config, toolkit);
-  stages.equalize(data, options);
-  stages.simulate();
-  // Slower than any network that stays float.
-  constexpr double kAny = 1e6;
-  return stages.mixed_precision_plans(data, options, kAny, measured);
+/// The first samples are calibrated on, the last ones evaluated on.
+struct Split {
+  std::size_t used;
+  std::size_t calibrating;
+  std::size_t holdout;
+};
+
+/// Calibration samples give too good a result, so others are held out, unless they are too few
+/// to be split.
+Split split(const Dataset& data, const Config& config, const SearchOptions& options) {
+  constexpr std::size_t kFew = 8;
+  const std::size_t used = std::min(
+      data.size(), config.samples ? static_cast<std::size_t>(*config.samples) : data.size());
+  const std::size_t holdout = options.holdout.value_or(used < kFew ? 0 : used / 3);
+  if (holdout >= used) {
+    throw Error(ErrorCode::kInvalidConfig, "holdout",
+                "is " + std::to_string(holdout) + " of " + std::to_string(used) + " samples")
+        .expected("fewer than all, as the others are calibrated on");
+  }
+  return {used, used - holdout, holdout == 0 ? used : holdout};
+}
+
+/// One that a checkpoint may be resumed with, for which all samples are read.
+SearchIdentity identity_of(const Graph& model, const Dataset& data, const Config& config,
+                           const SearchOptions& options) {
+  if (options.checkpoint.empty()) {
+    return {};
+  }
+  SearchIdentity result = search_identity(model, data, config, options.plugins);
+  if (options.holdout) {
+    result.data = hash(std::to_string(*options.holdout), result.data);
+  }
+  return result;
+}
+
+/// A misspelt condition is not to cost a search.
+void check_conditions(const SearchOptions& options, const Toolkit& toolkit) {
+  Report known;
+  for (const MetricInfo& metric : toolkit.metrics) {
+    known.metrics.push_back({std::string(metric.name), std::nullopt});
+  }
+  for (const ReportCondition& condition : options.conditions) {
+    condition.check(known);
+  }
+}
+
+class Search {
+ public:
+  Search(const Graph& model, const Dataset& data, const Config& config, const Toolkit& toolkit,
+         const SearchOptions& options)
+      : model_(model),
+        data_(data),
+        config_(config),
+        toolkit_(toolkit),
+        options_(options),
+        samples_(split(data, config, options)),
+        holdout_(part_of(data, samples_.used - samples_.holdout, samples_.holdout)),
+        memory_(options.checkpoint, identity_of(model, data, config, options)) {}
+
+  SearchResult run() {
+    SearchResult result;
+    try {
+      result = found();
+    } catch (const SearchStopped&) {
+      result.end = SearchEnd::kStopped;
+    }
+    result.trials = memory_.trials();
+    if (result.end == SearchEnd::kDone) {
+      memory_.forget();
+    } else {
+      result.is_resumable = memory_.is_resumable();
+    }
+    return result;
+  }
+
+ private:
+  /// Throws SearchStopped.
+  SearchResult found() {
+    if (memory_.known().plans.empty()) {
+      memory_.learn(mixed_precision_plans(model_, data_, config_, toolkit_, calibrating(),
+                                          memory_.measured([this] { return is_to_stop(); })));
+    }
+    PlanTrials trials(options_,
+                      {[this](const MixedPrecisionPlan& plan) { return quantized(plan); },
+                       [this](const QuantizeResult& result) { return evaluated(result); }},
+                      memory_);
+    const bool is_done = trials.run();
+    trials.restore();
+    SearchResult result{.end = is_done ? SearchEnd::kDone : SearchEnd::kDeadline,
+                        .calibrated_on = samples_.calibrating,
+                        .evaluated_on = samples_.holdout,
+                        .plans = trials.plans(),
+                        .chosen = trials.chosen(),
+                        .quantized = trials.take_best()};
+    result.config = apply_plan(config_, result.plans[result.chosen].plan);
+    result.config.samples = static_cast<std::int64_t>(samples_.calibrating);
+    return result;
+  }
+
+  QuantizeResult quantized(const MixedPrecisionPlan& plan) const {
+    return quantize(model_, data_, apply_plan(config_, plan), toolkit_, calibrating());
+  }
+
+  Report evaluated(const QuantizeResult& result) const {
+    return compare_result(result, *holdout_, toolkit_,
+                          {.threads = options_.threads,
+                           .progress = [this](std::size_t, std::size_t) { check(); }});
+  }
+
+  CalibrateOptions calibrating() const {
+    return {.threads = options_.threads,
+            .samples = samples_.calibrating,
+            .memory = config_.memory,
+            .progress = [this](std::size_t done, std::size_t total) {
+              check();
+              if (options_.progress) {
+                options_.progress(done, total);
+              }
+            }};
+  }
+
+  bool is_to_stop() const { return options_.stop && options_.stop(); }
+  void check() const {
+    if (is_to_stop()) {
+      throw SearchStopped{};
+    }
+  }
+
+  const Graph& model_;
+  const Dataset& data_;
+  const Config& config_;
+  const Toolkit& toolkit_;
+  const SearchOptions& options_;
+  Split samples_;
+  std::unique_ptr<Dataset> holdout_;
+  SearchMemory memory_;
+};
+
+}  // namespace
+
+SearchResult search(const Graph& model, const Dataset& data, const Config& config,
+                    const Toolkit& toolkit, const SearchOptions& options) {
+  check_conditions(options, toolkit);
+  return Search(model, data, config, toolkit, options).run();
 }
 
 Config apply_plan(Config config, const MixedPrecisionPlan& plan) {

@@ -2,12 +2,12 @@
 
 #include "tare/error.h"
 #include "tare/quantize.h"
-#include "tare/search.h"
 #include "tare/simulate.h"
 
 #include "calibrate/calibrate.h"
 #include "equalize/equalize.h"
 #include "search/mixed_precision.h"
+#include "search/sensitivities.h"
 
 #include <set>
 #include <span>

@@ -13,8 +13,6 @@
 // greedy step solves a cut for each point and region tried, going on from the flow of the last.
 #include "search/mixed_precision.h"
 
-#include "tare/search.h"
-
 #include "graph/operators/product.h"
 #include "simulate/assigner.h"
 

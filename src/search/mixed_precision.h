@@ -1,8 +1,9 @@
 #pragma once
 
 #include "tare/config.h"
-#include "tare/search.h"
 #include "tare/simulate.h"
+
+#include "search/sensitivities.h"
 
 #include <set>
 #include <span>

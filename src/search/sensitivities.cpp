@@ -11,7 +11,6 @@
 // to 192 trials in all, by the number of samples, so at most s times 192 runs.
 #include "search/sensitivities.h"
 
-#include "tare/search.h"
 #include "tare/simulate.h"
 
 #include "calibrate/selection/trial.h"

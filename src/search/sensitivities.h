@@ -2,15 +2,27 @@
 
 #include "tare/dataset.h"
 #include "tare/quant_table.h"
-#include "tare/search.h"
 #include "tare/simulate.h"
 #include "tare/statistics.h"
 
 #include <cstddef>
+#include <functional>
+#include <map>
 #include <set>
 #include <string>
 
 namespace tare {
+
+/// By name of the point.
+using Sensitivities = std::map<std::string, double>;
+
+/// Sensitivities that an earlier search measured, and who is told of more.
+struct MeasuredSensitivities {
+  Sensitivities known{};
+  /// Called with all that are known each time that there are more; may be empty. What it throws
+  /// ends the work.
+  std::function<void(const Sensitivities&)> more{};
+};
 
 /// The sensitivity of the network's results to each of some activations and weights, quantized
 /// while nothing else is, on `samples` samples spread over the data: the squared error over the

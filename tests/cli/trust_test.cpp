@@ -4,10 +4,10 @@
 #include "tare/dataset.h"
 #include "tare/model_files.h"
 #include "tare/quantize.h"
-#include "tare/search.h"
 
 #include "cli/in_program_folder.h"
 #include "io/damaged_name.h"
+#include "pipeline/store/search_checkpoint.h"
 
 #include <fstream>
 #include <set>
@@ -97,7 +97,7 @@ TEST_F(TrustInCheckpoints, NumbersAndNamesOfAnyKindAreTriedOrRefused) {
   for (const std::set<std::string>& names :
        {std::set<std::string>{"no such layer"}, {"*"}, {"\xff\n: }", ""}}) {
     SearchCheckpoint checkpoint = foreign();
-    for (SearchedPlan& searched : checkpoint.plans) {
+    for (RecordedPlan& searched : checkpoint.plans) {
       searched.plan = {.float_nodes = names,
                        .nanoseconds = nan,
                        .error = -1,

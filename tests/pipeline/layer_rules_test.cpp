@@ -4,6 +4,7 @@
 #include "calibrate/samples_in_memory.h"
 #include "io/folder.h"
 #include "pipeline/digits.h"
+#include "pipeline/mixed_precision_plans.h"
 
 #include <algorithm>
 

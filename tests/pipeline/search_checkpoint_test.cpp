@@ -1,5 +1,4 @@
-
-#include "tare/search.h"
+#include "pipeline/store/search_checkpoint.h"
 
 #include "base/hash.h"
 #include "calibrate/samples_in_memory.h"

@@ -1,7 +1,6 @@
 #include "search/mixed_precision.h"
 
 #include "tare/quantize.h"
-#include "tare/search.h"
 
 #include "execute/support.h"
 #include "simulate/assigner.h"

@@ -1,7 +1,5 @@
 #include "search/sensitivities.h"
 
-#include "tare/search.h"
-
 #include "calibrate/samples_in_memory.h"
 #include "pipeline/digits.h"
 

@@ -38,9 +38,9 @@ OWNER = {
     "graph.h": "graph", "config.h": "graph", "dataset.h": "graph", "pattern.h": "pattern",
     "model_files.h": "onnx tflite", "execute.h": "execute", "simulate.h": "simulate",
     "quant_table.h": "simulate", "exact_sum.h": "calibrate", "calibrator.h": "calibrate",
-    "statistics.h": "calibrate", "search.h": "search", "integer_graph.h": "lower",
-    "lint.h": "explain", "metric.h": "compare", "report.h": "compare", "quantize.h": "pipeline",
-    "tare.h": "pipeline",
+    "statistics.h": "calibrate", "integer_graph.h": "lower", "lint.h": "explain",
+    "metric.h": "compare", "report.h": "compare", "quantize.h": "pipeline",
+    "search.h": "pipeline", "tare.h": "pipeline",
 }
 CONFINED = {  # start of a third-party header -> the places that may name it
     "onnx/": "onnx", "google/protobuf/": "onnx",

@@ -1,6 +1,6 @@
+#include "pipeline/store/search_checkpoint.h"
 
 #include "tare/error.h"
-#include "tare/search.h"
 
 #include "base/files.h"
 #include "base/hash.h"
@@ -115,7 +115,7 @@ std::string text_of(const SearchCheckpoint& checkpoint) {
     writer.add(error);
   }
   writer.add(std::uint64_t{checkpoint.plans.size()});
-  for (const SearchedPlan& searched : checkpoint.plans) {
+  for (const RecordedPlan& searched : checkpoint.plans) {
     add(searched.plan, writer);
     writer.add(searched.report);
   }

@@ -1,11 +1,11 @@
 #include "tare/error.h"
-#include "tare/search.h"
 #include "tare/statistics.h"
 
 #include "base/hash.h"
 #include "base/input_file.h"
 #include "graph/operators/usable_labels.h"
 #include "io/config_digest.h"
+#include "pipeline/store/search_checkpoint.h"
 
 #include <algorithm>
 

@@ -1,17 +1,22 @@
 #pragma once
 
 #include "tare/error.h"
-#include "tare/search.h"
+
+#include "pipeline/store/search_checkpoint.h"
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
-namespace tare::cli {
+namespace tare {
 
-/// What is known of a search, in a file from which the same command goes on. The file is
-/// locked, so that one search at a time uses it.
+/// Thrown on the way out of the work of a search that is to stop.
+struct SearchStopped {};
+
+/// What is known of a search, in a file from which the same search goes on, unless the path is
+/// empty. The file is locked, so that one search at a time uses it.
 class SearchMemory {
  public:
   /// Begins anew where there is no such file. Throws as read_search_checkpoint() does, and
@@ -22,19 +27,21 @@ class SearchMemory {
   SearchMemory& operator=(const SearchMemory&) = delete;
 
   const SearchCheckpoint& known() const { return known_; }
-  /// Whether there is anything to go on from.
-  bool empty() const { return known_.sensitivities.empty() && known_.plans.empty(); }
+  /// Plans that were tried, now or earlier.
+  std::size_t trials() const;
+  /// Whether the file holds anything to go on from.
+  bool is_resumable() const;
 
   // These throw Error(kIo) when another search has used the file meanwhile.
 
-  /// To be measured with: keeps errors every ten seconds and when the user interrupts, which
-  /// throws Interrupted.
-  MeasuredSensitivities measured();
+  /// To be measured with: keeps errors every ten seconds and when `stop` says true, which
+  /// throws SearchStopped.
+  MeasuredSensitivities measured(std::function<bool()> stop);
   void learn(const std::vector<MixedPrecisionPlan>& plans);
   void learn(std::size_t plan, std::string report);
-  /// These hold what comes of that way; kept with what is learned next.
+  /// These hold what comes of that plan; kept with what is learned next.
   void note_written(std::size_t plan, const std::vector<std::filesystem::path>& files);
-  /// Whether these files are as that way left them.
+  /// Whether these files are as that plan left them.
   bool has_written(std::size_t plan, const std::vector<std::filesystem::path>& files) const;
   void forget();
 
@@ -50,4 +57,4 @@ class SearchMemory {
   std::chrono::steady_clock::time_point next_;  ///< when errors are kept again
 };
 
-}  // namespace tare::cli
+}  // namespace tare

@@ -1,22 +1,21 @@
-#include "search_memory.h"
-
-#include "interrupt.h"
+#include "pipeline/store/search_memory.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <system_error>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace tare::cli {
+namespace tare {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kInterval = std::chrono::seconds(10);
+constexpr auto kInterval = std::chrono::seconds(10);  // what may be lost
 
 }  // namespace
 
@@ -40,13 +39,27 @@ SearchMemory::~SearchMemory() {
   }
 }
 
-MeasuredSensitivities SearchMemory::measured() {
-  return {.known = known_.sensitivities, .more = [this](const Sensitivities& errors) {
-            if (Interrupt::requested() || Clock::now() >= next_) {
+std::size_t SearchMemory::trials() const {
+  return static_cast<std::size_t>(
+      std::count_if(known_.plans.begin(), known_.plans.end(),
+                    [](const RecordedPlan& recorded) { return !recorded.report.empty(); }));
+}
+
+bool SearchMemory::is_resumable() const {
+  return !path_.empty() && (!known_.sensitivities.empty() || !known_.plans.empty());
+}
+
+MeasuredSensitivities SearchMemory::measured(std::function<bool()> stop) {
+  return {.known = known_.sensitivities,
+          .more = [this, stop = std::move(stop)](const Sensitivities& errors) {
+            const bool stops = stop();
+            if (stops || Clock::now() >= next_) {
               known_.sensitivities = errors;
               save();
             }
-            Interrupt::check();
+            if (stops) {
+              throw SearchStopped{};
+            }
           }};
 }
 
@@ -87,6 +100,9 @@ void SearchMemory::forget() {
 }
 
 void SearchMemory::save() {
+  if (path_.empty()) {
+    return;
+  }
   if (std::filesystem::exists(path_) && !holds_file()) {
     throw in_use();
   }
@@ -123,4 +139,4 @@ Error SearchMemory::in_use() const {
       .hint("name another output, or wait for it");
 }
 
-}  // namespace tare::cli
+}  // namespace tare

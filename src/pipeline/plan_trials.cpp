@@ -1,0 +1,149 @@
+#include "pipeline/plan_trials.h"
+
+#include "tare/integer_graph.h"
+#include "tare/model_files.h"
+
+#include "report/condition.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace tare {
+namespace {
+
+/// Of all outputs; infinite where all are exact.
+double least_sqnr(const Json& report) {
+  double result = std::numeric_limits<double>::infinity();
+  for (const Json& output : report.at("outputs")) {
+    const auto sqnr = output.find("sqnr");
+    if (sqnr != output.end() && sqnr->is_number()) {
+      result = std::min(result, sqnr->get<double>());
+    }
+  }
+  return result;
+}
+
+Graph written_model(const QuantizeResult& result) {
+  return export_form(result.integer, Form::kQdq, result.simulated.target);
+}
+
+}  // namespace
+
+PlanTrials::PlanTrials(const SearchOptions& options, PlanWork work, SearchMemory& memory)
+    : options_(options), work_(std::move(work)), memory_(memory), files_(options.reports) {
+  for (const ReportCondition& condition : options.conditions) {
+    forbidden_.push_back(condition.negated());
+  }
+  if (!options.output.empty()) {
+    files_.push_back(options.output);
+  }
+  const std::vector<RecordedPlan>& all = memory.known().plans;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].plan.integer_share >= options.least_integers) {
+      plans_.push_back({.plan = all[i].plan});
+      places_.push_back(i);
+    }
+  }
+  if (plans_.empty()) {
+    const auto most =
+        std::max_element(all.begin(), all.end(), [](const auto& a, const auto& b) {
+          return a.plan.integer_share < b.plan.integer_share;
+        });
+    plans_.push_back({.plan = most->plan, .has_enough_integers = false});
+    places_.push_back(static_cast<std::size_t>(most - all.begin()));
+  }
+  chosen_ = plans_.size() - 1;
+}
+
+bool PlanTrials::run() {
+  std::size_t low = 0;
+  std::size_t high = plans_.size();
+  while (low < high) {
+    const std::size_t middle = low + (high - low) / 2;
+    // Something is tried each time, however long the preparations took.
+    if (known_report(middle).empty() && news_ > 0 &&
+        std::chrono::steady_clock::now() >= options_.deadline) {
+      return false;
+    }
+    if (meets(middle)) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return true;
+}
+
+void PlanTrials::restore() {
+  const bool is_here = !options_.output.empty() || best_;
+  if (!is_here || !memory_.has_written(places_[chosen_], files_)) {
+    QuantizeResult result = work_.quantize(plans_[chosen_].plan);
+    const Report report = report_of(result);
+    keep(std::move(result), report);
+  }
+}
+
+const std::string& PlanTrials::known_report(std::size_t at) const {
+  return memory_.known().plans[places_[at]].report;
+}
+
+bool PlanTrials::meets(std::size_t at) {
+  if (const std::string& report = known_report(at); !report.empty()) {
+    judge(report, at);
+  } else {
+    ++news_;
+    make(at);
+  }
+  return plans_[at].meets();
+}
+
+void PlanTrials::make(std::size_t at) {
+  QuantizeResult result = work_.quantize(plans_[at].plan);
+  const Report report = report_of(result);
+  std::string json = report_json(report);
+  judge(json, at);
+  if (chosen_ == at) {
+    keep(std::move(result), report);
+    memory_.note_written(places_[at], files_);
+  }
+  memory_.learn(places_[at], std::move(json));
+}
+
+void PlanTrials::judge(const std::string& report, std::size_t at) {
+  const bool had_best = plans_[chosen_].meets();
+  const Json json = Json::parse(report);
+  SearchedPlan& tried = plans_[at];
+  tried.report = report;
+  tried.sqnr = least_sqnr(json);
+  tried.failures = ConditionJudge::reasons(forbidden_, json);
+  if (tried.meets() || !had_best) {
+    chosen_ = at;
+  }
+}
+
+/// With the size that the file would have, which conditions may be about.
+Report PlanTrials::report_of(const QuantizeResult& result) const {
+  Report report = work_.evaluate(result);
+  report.real.file = options_.model_file.string();
+  report.real.bytes = options_.model_file.empty() ? 0 : stored_bytes(options_.model_file);
+  report.quantized.file = options_.output.string();
+  report.quantized.bytes =
+      written_bytes(written_model(result), options_.output, file_metadata(result));
+  report.data = options_.data_file.string();
+  return report;
+}
+
+void PlanTrials::keep(QuantizeResult result, const Report& report) {
+  if (!options_.output.empty()) {
+    write_onnx(written_model(result), options_.output, file_metadata(result));
+  }
+  for (const std::filesystem::path& file : options_.reports) {
+    write_report(file, report, report_format(file));
+  }
+  if (options_.output.empty()) {
+    best_ = std::move(result);
+  }
+}
+
+}  // namespace tare
