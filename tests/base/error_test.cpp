@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 TEST(Error, SaysWhereWhatExpectedWhileAndHint) {
@@ -40,4 +40,4 @@ TEST(Nearest, FindsALikelyMisspellingAndNothingElse) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 struct Arc {
@@ -114,4 +114,4 @@ TEST(MinCut, SurvivesLongChains) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -2,7 +2,8 @@
 
 #include "tare/process.h"
 
-#include "io/folder.h"
+#include "support/files.h"
+#include "support/folder.h"
 
 #include <csignal>
 #include <memory>
@@ -13,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 using OutputFiles = InFolder;
@@ -118,4 +119,4 @@ TEST_F(OutputFiles, AreNoDevicesFoldersOrOpenFiles) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 TEST(ParallelFor, RunsEveryIndexOnce) {
@@ -47,4 +47,4 @@ TEST(ParallelFor, RethrowsTheErrorOfTheLowestFailingIndex) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

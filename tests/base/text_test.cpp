@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 TEST(Text, ThatIsReadableIsShownAsItIs) {
@@ -59,4 +59,4 @@ TEST(Text, AsAScalarOfYamlHoldsPrintableCharactersOnly) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -2,11 +2,13 @@
 
 #include "tare/quantize.h"
 
+#include "support/simulated.h"
+
 #include <random>
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 /// One quantized layer with its table before accumulators are decided.
@@ -16,7 +18,7 @@ struct Layer {
   std::string accumulator;
 
   explicit Layer(const std::string& text) {
-    simulated = simulate(parse(text), {}, read_target("ort-cpu"), Toolkit::builtin().patterns);
+    simulated = simulated_with(parse(text));
     for (const QuantPoint& point : simulated.points) {
       if (point.role == Role::kAccumulator) {
         accumulator = point.name;
@@ -191,4 +193,4 @@ TEST(Accumulators, WidenTheWeightUntilTheCorrectedBiasFits) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 /// Where `error` is least, by trying.
@@ -148,4 +148,4 @@ TEST(Aciq, FollowsTheDistributionThatIsMoreLikely) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -2,12 +2,14 @@
 
 #include "tare/error.h"
 
+#include "support/graphs.h"
+
 #include <cstdlib>
 #include <numeric>
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 TensorType storage(DType type, Shape shape) {
@@ -17,17 +19,13 @@ TensorType storage(DType type, Shape shape) {
           .point = "p"};
 }
 
-TensorType plain(DType type, Shape shape) {
-  return {.dtype = type, .shape = std::move(shape), .quant = {}, .point = {}};
-}
-
 /// Storage values of every type from the lowest to the highest, and other values as they are.
 struct Stream {
   std::vector<CachedActivation> values{{ValueId{1}, storage(DType::kUint8, {2, 128})},
                                        {ValueId{2}, storage(DType::kInt8, {256})},
                                        {ValueId{3}, storage(DType::kInt16, {65536})},
-                                       {ValueId{4}, plain(DType::kFloat32, {3})},
-                                       {ValueId{5}, plain(DType::kInt64, {2})}};
+                                       {ValueId{4}, typed(DType::kFloat32, {3})},
+                                       {ValueId{5}, typed(DType::kInt64, {2})}};
 
   static Tensor value(std::size_t run, const TensorType& type) {
     if (type.dtype == DType::kInt64) {
@@ -85,4 +83,4 @@ TEST(ActivationCache, SaysWhereItsTemporaryFileShouldHaveBeen) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

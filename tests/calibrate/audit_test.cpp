@@ -3,8 +3,8 @@
 #include "tare/execute.h"
 
 #include "calibrate/calibrator_support.h"
-#include "calibrate/samples_in_memory.h"
-#include "execute/support.h"
+#include "support/graphs.h"
+#include "support/samples_in_memory.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 double share(const std::vector<float>& values, const std::function<bool(double)>& outside) {
@@ -98,8 +98,7 @@ TEST(FullRange, IsWhatTheOthersAreFor) {
 ChannelStatistics channels_of(const std::vector<float>& values) {
   const Tensor tensor =
       Tensor::of<float>({1, static_cast<std::int64_t>(values.size())}, values);
-  const TensorType type{
-      .dtype = DType::kFloat32, .shape = tensor.shape(), .quant = {}, .point = {}};
+  const TensorType type = f32(tensor.shape());
   ChannelStatistics result;
   result.observe({.type = &type, .data = tensor.data()});
   return result;
@@ -129,9 +128,9 @@ TEST(RepeatedSamples, AreCountedAndTheFirstIsNamed) {
 CalibrationAudit audit_of(Schedule schedule, int threads) {
   Graph graph;
   const Shape shape{1, 2, 4, 4};
-  const ValueId x = graph.add_input("x", test::f32(shape));
+  const ValueId x = graph.add_input("x", f32(shape));
   const ValueId w = graph.add_constant("w", Tensor::of<float>({2, 2, 1, 1}, {1, 2, 0, 0}));
-  graph.set_outputs({test::add(graph, "Conv", {x, w}, shape)});
+  graph.set_outputs({add(graph, "Conv", {x, w}, shape)});
   std::vector<float> pixels(9 * 32);
   for (std::size_t i = 0; i < pixels.size(); ++i) {
     pixels[i] = static_cast<float>(i % (8 * 32) * 7 % 251);
@@ -182,4 +181,4 @@ TEST(CalibrationAudit, HasTheSameWordsForAnyNumberOfThreads) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

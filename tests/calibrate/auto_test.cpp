@@ -8,19 +8,19 @@
 #include "tare/statistics.h"
 
 #include "calibrate/calibrate.h"
-#include "calibrate/samples_in_memory.h"
-#include "execute/random_graph.h"
 #include "simulate/fake_quantized.h"
+#include "support/random_network.h"
+#include "support/run.h"
+#include "support/samples_in_memory.h"
+#include "support/simulated.h"
 
 #include <cmath>
 #include <numeric>
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
-
-using test::Random;
 
 const CalibratorChoice kAuto{"auto", {}};
 
@@ -31,8 +31,7 @@ Config configured(const CalibratorChoice& calibrator) {
 }
 
 SimulatedGraph simulated_of(const Graph& graph, const CalibratorChoice& calibrator) {
-  return simulate(graph, configured(calibrator), read_target("ort-cpu"),
-                  Toolkit::builtin().patterns);
+  return simulated_with(graph, configured(calibrator));
 }
 
 /// Values with outliers, so that calibrators differ.
@@ -51,9 +50,9 @@ SamplesInMemory heavy_samples(const Graph& graph, std::uint32_t seed, std::int64
   return SamplesInMemory(samples);
 }
 
-Graph random_network(std::uint32_t seed) {
+Graph prepared_network(std::uint32_t seed) {
   Random random(seed);
-  return prepare(test::random_graph(random, 15), Toolkit::builtin());
+  return prepare(random_network(random, 15), Toolkit::builtin());
 }
 
 /// For each sample the squared error of the results of the quantized network, each relative to
@@ -66,10 +65,7 @@ std::vector<double> errors(const SimulatedGraph& simulated, const QuantTable& ta
   std::vector<std::vector<double>> squared(data.size(), std::vector<double>(results));
   std::vector<double> magnitudes(results);
   for (std::size_t sample = 0; sample < data.size(); ++sample) {
-    std::vector<Tensor> inputs;
-    for (const ValueId input : simulated.source.inputs()) {
-      inputs.push_back(data.read(simulated.source.name(input), sample, 1));
-    }
+    const std::vector<Tensor> inputs = inputs_of(simulated.source, data, sample);
     const auto a = exact.run(inputs);
     const auto b = quantized.run(inputs);
     for (std::size_t k = 0; k < results; ++k) {
@@ -118,7 +114,7 @@ std::vector<CalibratorChoice> candidates() {
 class Auto : public ::testing::TestWithParam<std::uint32_t> {};
 
 TEST_P(Auto, LeavesNoMoreErrorInTheResultsThanAnyCalibratorThatItTries) {
-  const Graph graph = random_network(GetParam());
+  const Graph graph = prepared_network(GetParam());
   const SamplesInMemory data = heavy_samples(graph, GetParam(), 20);
   const SimulatedGraph simulated = simulated_of(graph, kAuto);
   const auto error_of = [&](const CalibratorChoice& calibrator) {
@@ -135,7 +131,7 @@ TEST_P(Auto, LeavesNoMoreErrorInTheResultsThanAnyCalibratorThatItTries) {
 }
 
 TEST_P(Auto, DoesNotDependOnThreads) {
-  const Graph graph = random_network(GetParam());
+  const Graph graph = prepared_network(GetParam());
   const SamplesInMemory data = heavy_samples(graph, GetParam(), 20);
   const QuantTable expected = calibrated(graph, kAuto, data, {.threads = 1});
   for (const int threads : {2, 3, 7}) {
@@ -148,7 +144,7 @@ TEST_P(Auto, DoesNotDependOnThreads) {
 INSTANTIATE_TEST_SUITE_P(RandomNetworks, Auto, ::testing::Range(1U, 9U));
 
 TEST(AutoCalibrator, IsItsFirstCandidateWhereThereIsNoData) {
-  const Graph graph = random_network(3);
+  const Graph graph = prepared_network(3);
   const SamplesInMemory data = heavy_samples(graph, 3, 10);
   const auto& calibrators = Toolkit::builtin().calibrators;
   const SimulatedGraph simulated = simulated_of(graph, kAuto);
@@ -159,25 +155,19 @@ TEST(AutoCalibrator, IsItsFirstCandidateWhereThereIsNoData) {
 }
 
 TEST(FakeQuantizedGraphs, GiveWhatTheBoundGraphGivesAndTheFloatGraphWhenDisabled) {
-  const Graph graph = random_network(4);
+  const Graph graph = prepared_network(4);
   const SamplesInMemory data = heavy_samples(graph, 4, 1);
   const SimulatedGraph simulated = simulated_of(graph, {"max", {}});
   const QuantTable table = calibrate(simulated, data, Toolkit::builtin().calibrators);
   const auto results = [&](const QuantTable& weights, bool on) {
     const FakeQuantizedGraph switches = fake_quantized_graph(simulated, weights);
-    std::vector<Tensor> inputs;
-    for (const ValueId input : graph.inputs()) {
-      inputs.push_back(data.read(graph.name(input), 0, 1));
-    }
+    std::vector<Tensor> inputs = inputs_of(graph, data, 0);
     for (const std::string& point : switches.points) {
       inputs.push_back(on ? enabled_point(table.at(point).params) : disabled_point());
     }
     return Executable(switches.graph).run(inputs);
   };
-  std::vector<Tensor> inputs;
-  for (const ValueId input : graph.inputs()) {
-    inputs.push_back(data.read(graph.name(input), 0, 1));
-  }
+  const std::vector<Tensor> inputs = inputs_of(graph, data, 0);
   const auto distance = [](const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
     double sum = 0;
     for (std::size_t k = 0; k < a.size(); ++k) {
@@ -199,4 +189,4 @@ TEST(FakeQuantizedGraphs, GiveWhatTheBoundGraphGivesAndTheFloatGraphWhenDisabled
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

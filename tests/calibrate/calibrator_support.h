@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace tare {
+namespace tare::test {
 
 inline std::unique_ptr<const Calibrator> make_calibrator(
     const std::string& name, const std::map<std::string, double>& options = {}) {
@@ -118,4 +118,4 @@ inline std::vector<NamedValues> tensors() {
           {"both", {1e-30F, -1e30F, 1e30F}}};
 }
 
-}  // namespace tare
+}  // namespace tare::test

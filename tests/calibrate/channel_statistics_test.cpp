@@ -1,27 +1,18 @@
 #include "tare/execute.h"
 #include "tare/statistics.h"
 
+#include "support/graphs.h"
+#include "support/random.h"
+
 #include <algorithm>
-#include <random>
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
-Tensor random_tensor(Shape shape, unsigned seed) {
-  Tensor result(DType::kFloat32, std::move(shape));
-  std::mt19937 random(seed);
-  std::normal_distribution<float> normal(0.5F, 3.0F);
-  for (float& x : result.mutable_view<float>()) {
-    x = normal(random);
-  }
-  return result;
-}
-
 ChannelStatistics channels_of(const Tensor& tensor, bool channels_last = false) {
-  const TensorType type{
-      .dtype = DType::kFloat32, .shape = tensor.shape(), .quant = {}, .point = {}};
+  const TensorType type = f32(tensor.shape());
   ChannelStatistics sums;
   sums.observe({&type, tensor.data(), channels_last});
   return sums;
@@ -30,7 +21,7 @@ ChannelStatistics channels_of(const Tensor& tensor, bool channels_last = false) 
 TEST(ChannelStatistics, AreTheMeansOfEachIndexOfAxis1) {
   const std::vector<Shape> shapes{{2, 5, 7, 3}, {3, 4, 50}, {6, 9}, {1, 1, 100, 3}};
   for (const Shape& shape : shapes) {
-    const Tensor tensor = random_tensor(shape, 1);
+    const Tensor tensor = Random(1).tensor(shape);
     const auto channels = static_cast<std::size_t>(shape[1]);
     const std::size_t inner =
         tensor.view<float>().size() / channels / static_cast<std::size_t>(shape[0]);
@@ -61,7 +52,7 @@ TEST(ChannelStatistics, ReadChannelsThatVaryFastest) {
 TEST(ChannelStatistics, OfAnySplitInAnyOrderAreTheSame) {
   std::vector<Tensor> tensors;
   for (unsigned seed = 0; seed < 40; ++seed) {
-    tensors.push_back(random_tensor({1, 6, 5, 5}, seed));
+    tensors.push_back(Random(seed).tensor({1, 6, 5, 5}));
   }
   ChannelStatistics whole;
   for (const Tensor& tensor : tensors) {
@@ -87,4 +78,4 @@ TEST(ChannelStatistics, OfNothingHaveNoMeans) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -1,7 +1,5 @@
 #include "calibrate/statistics/denormals.h"
 
-#include "execute/support.h"
-
 #include <gtest/gtest.h>
 
 namespace tare::test {

@@ -1,12 +1,13 @@
 
 #include "calibrate/calibrator_support.h"
+#include "support/difference.h"
 
 #include <cstdio>
 #include <limits>
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 std::vector<std::string> names() {
@@ -109,15 +110,7 @@ TEST_P(EveryCalibrator, LosesLittleOfWellBehavedData) {
       const QuantParams params =
           to_quant_params({calibrator_->choose(statistics_of(values), spec)}, spec);
       const Tensor y = dequantize(quantize(x, params), params);
-      double signal = 0;
-      double noise = 0;
-      for (std::size_t i = 0; i < values.size(); ++i) {
-        const auto value = static_cast<double>(values[i]);
-        const double off = static_cast<double>(y.view<float>()[i]) - value;
-        signal += value * value;
-        noise += off * off;
-      }
-      EXPECT_GT(10 * std::log10(signal / noise), 30);
+      EXPECT_GT(sqnr(values, y.view<float>()), 30);
     }
   }
 }
@@ -126,4 +119,4 @@ INSTANTIATE_TEST_SUITE_P(Builtin, EveryCalibrator, testing::ValuesIn(names()),
                          [](const auto& info) { return info.param; });
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

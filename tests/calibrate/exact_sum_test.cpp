@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 /// Magnitudes from 2^-150 to 2^150, both signs.
@@ -96,4 +96,4 @@ TEST(ExactSum, AgreesWithIntegersOfTheCompiler) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

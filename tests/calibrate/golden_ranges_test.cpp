@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 /// What calibrators make of tensors that quantizers stumble over: ranges for asymmetric uint8
@@ -131,4 +131,4 @@ TEST(Golden, EveryCalibratorChoosesTheRangesOfTheTable) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

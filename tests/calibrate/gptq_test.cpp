@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 /// Rows and weights of one layer.
@@ -220,4 +220,4 @@ TEST(Gptq, OfRowsThatAreZeroIsToNearest) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 TEST(HistogramSegments, HoldAllValuesButZerosInOrder) {
@@ -44,4 +44,4 @@ TEST(RangeWithZero, IsTheObservedRangeWidenedToHoldZero) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

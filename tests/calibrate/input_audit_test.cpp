@@ -7,8 +7,8 @@
 #include "tare/quantize.h"
 #include "tare/statistics.h"
 
-#include "calibrate/samples_in_memory.h"
-#include "models.h"
+#include "support/models.h"
+#include "support/samples_in_memory.h"
 
 #include <algorithm>
 #include <cmath>
@@ -18,7 +18,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 /// Samples of a file after something was done to every number.
@@ -190,4 +190,4 @@ TEST(SampleCount, OfLessThan32IsLittle) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

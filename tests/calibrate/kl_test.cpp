@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 /// The divergence as calibrators/kl.cpp defines it, one bin and one storage value after the
@@ -243,4 +243,4 @@ TEST(Kl, UsesAllStorageValuesForOneSide) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

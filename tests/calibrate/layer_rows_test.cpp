@@ -1,15 +1,14 @@
 #include "calibrate/rounding/layer_rows.h"
 
-#include "execute/random_graph.h"
+#include "support/graphs.h"
+#include "support/random.h"
 
 #include <set>
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
-
-using test::Random;
 
 struct Layer {
   std::string name;
@@ -66,9 +65,9 @@ const std::vector<Layer>& layers() {
 
 Graph graph_of(const Layer& layer, Random& random) {
   Graph graph;
-  const ValueId x = graph.add_input("x", test::f32(layer.input));
+  const ValueId x = graph.add_input("x", f32(layer.input));
   const ValueId w = graph.add_constant("w", random.tensor(layer.weights));
-  graph.set_outputs({test::add(graph, layer.op, {x, w}, layer.output, layer.attributes)});
+  graph.set_outputs({add(graph, layer.op, {x, w}, layer.output, layer.attributes)});
   return graph;
 }
 
@@ -120,7 +119,7 @@ TEST_P(RowsOfLayer, TimesTheWeightsAreItsResults) {
   const Graph graph = graph_of(GetParam(), random);
   const Tensor input = random.tensor(GetParam().input);
   LayerRows rows(graph, only_node(graph), 1);
-  const TensorType type = test::f32(GetParam().input);
+  const TensorType type = f32(GetParam().input);
   rows.observe(0, {.type = &type, .data = input.data()});
   const std::vector<Tensor> results = Executable(graph).run({{input}});
   std::vector<float> expected = results[0].to_float();
@@ -139,7 +138,7 @@ TEST_P(RowsOfLayerWithChannels, DoNotDependOnTheMemoryOrder) {
   const Graph graph = graph_of(GetParam(), random);
   const Tensor input = random.tensor(GetParam().input);
   const Tensor turned = channels_last(input);
-  const TensorType type = test::f32(GetParam().input);
+  const TensorType type = f32(GetParam().input);
   LayerRows one(graph, only_node(graph), 1);
   LayerRows other(graph, only_node(graph), 1);
   one.observe(0, {.type = &type, .data = input.data()});
@@ -170,7 +169,7 @@ TEST(LayerRows, ComeFromAllRunsAndAllPositions) {
   const Graph graph = graph_of(layer, random);
   constexpr std::size_t kRuns = 300;
   LayerRows rows(graph, only_node(graph), kRuns);
-  const TensorType type = test::f32(layer.input);
+  const TensorType type = f32(layer.input);
   for (std::size_t run = kRuns; run-- > 0;) {
     std::vector<float> values(100);
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -226,4 +225,4 @@ TEST(LayerMatrix, IsThereForConstantMatricesOnly) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -1,9 +1,9 @@
 // Whatever is observed, in whatever order and parts, merges to the same statistics.
-#include "calibrate/any_samples.h"
+#include "support/any_samples.h"
 
 #include <cmath>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 using Samples = std::vector<std::vector<float>>;
@@ -100,4 +100,4 @@ RC_GTEST_PROP(MergedStatistics, OfAnySplitInAnyOrderAreEqual, ()) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 /// Root of the mean squared error of the values under the toolkit's own arithmetic.
@@ -124,4 +124,4 @@ TEST(Mse, DoesNotDependOnZeros) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

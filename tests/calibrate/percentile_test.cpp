@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 TEST(Percentile, MatchesTheSortedDataWithinOneBin) {
@@ -51,4 +51,4 @@ TEST(Percentile, RefusesAShareThatIsNone) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 const TensorStatistics& observed() {
@@ -64,4 +64,4 @@ TEST(LeastCostRange, IsTheObservedOneWhereNothingIsACandidate) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -2,16 +2,16 @@
 
 #include "tare/quantize.h"
 
-#include "execute/random_graph.h"
+#include "support/graphs.h"
+#include "support/random.h"
+#include "support/simulated.h"
 
 #include <algorithm>
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
-
-using test::Random;
 
 constexpr std::int64_t kColumns = 16;
 
@@ -24,10 +24,10 @@ struct Layer {
   Layer() {
     Random random(1);
     Graph graph;
-    const ValueId x = graph.add_input("x", test::f32({1, kColumns}));
+    const ValueId x = graph.add_input("x", f32({1, kColumns}));
     const ValueId w = graph.add_constant("w", random.tensor({kColumns, 8}));
-    graph.set_outputs({test::add(graph, "Gemm", {x, w}, {1, 8})});
-    simulated = simulate(graph, {}, read_target("ort-cpu"), Toolkit::builtin().patterns);
+    graph.set_outputs({add(graph, "Gemm", {x, w}, {1, 8})});
+    simulated = simulated_with(graph);
     for (const QuantPoint& point : simulated.points) {
       if (point.role == Role::kAccumulator) {
         accumulator = &point;
@@ -44,7 +44,7 @@ struct Layer {
                                     const std::function<float(Random&, float before)>& values) {
     LayerRows rows(simulated.source, simulated.source.node(*accumulator->reader), runs);
     Random random(2);
-    const TensorType type = test::f32({1, kColumns});
+    const TensorType type = f32({1, kColumns});
     for (std::size_t run = 0; run < runs; ++run) {
       std::vector<float> row{values(random, 0)};
       while (row.size() < kColumns) {
@@ -77,4 +77,4 @@ TEST(RoundWeights, SaysNothingWhereAllAreTheNearest) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -1,10 +1,10 @@
 #include "calibrate/statistics/sample_digests.h"
 
-#include "calibrate/samples_in_memory.h"
+#include "support/samples_in_memory.h"
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 Tensor rows(const std::vector<float>& values) {
@@ -41,4 +41,4 @@ TEST(SampleDigests, AreThoseOfTheSamplesThatWereRead) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -6,19 +6,18 @@
 #include "calibrate/rounding/accumulators.h"
 #include "calibrate/rounding/layer_rows.h"
 #include "calibrate/rounding/round_weights.h"
-#include "calibrate/samples_in_memory.h"
 #include "calibrate/selection/choose.h"
-#include "execute/random_graph.h"
+#include "support/graphs.h"
+#include "support/random_network.h"
+#include "support/samples_in_memory.h"
 
 #include <algorithm>
 #include <map>
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
-
-using test::Random;
 
 /// A simulated graph and samples for it.
 struct Case {
@@ -29,7 +28,7 @@ struct Case {
 Case random_case(std::uint32_t seed, const Config& config = {}) {
   Random random(seed);
   const Toolkit& toolkit = Toolkit::builtin();
-  const Graph graph = prepare(test::random_graph(random, 20), toolkit);
+  const Graph graph = prepare(random_network(random, 20), toolkit);
   std::map<std::string, Tensor> samples;
   for (const ValueId input : graph.inputs()) {
     Shape shape = graph.type(input).shape;
@@ -213,11 +212,11 @@ TEST(SequentialSchedule, SeesTheErrorOfTheLayersBefore) {
   Random random(1);
   Graph graph;
   const Shape shape{1, 4, 6, 6};
-  const ValueId x = graph.add_input("x", test::f32(shape));
+  const ValueId x = graph.add_input("x", f32(shape));
   const ValueId a = graph.add_constant("a", random.tensor({4, 4, 1, 1}));
   const ValueId b = graph.add_constant("b", random.tensor({4, 4, 1, 1}));
-  const ValueId y = test::add(graph, "Conv", {x, a}, shape);
-  graph.set_outputs({test::add(graph, "Conv", {y, b}, shape)});
+  const ValueId y = add(graph, "Conv", {x, a}, shape);
+  graph.set_outputs({add(graph, "Conv", {y, b}, shape)});
   Config config = configured("percent_of_max");
   config.activations.calibrator.options["percent"] = 50;
   const Toolkit& toolkit = Toolkit::builtin();
@@ -259,4 +258,4 @@ TEST(SequentialSchedule, ReportsProgressOfEveryLevelToTheEnd) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

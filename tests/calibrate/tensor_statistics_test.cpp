@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 /// Six decades of magnitudes, both signs, exact zeros among them.
@@ -156,4 +156,4 @@ TEST(TensorStatistics, OfZerosHasNoBins) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -1,23 +1,15 @@
 #include "calibrate/rounding/weights.h"
 
+#include "support/params.h"
+#include "support/random.h"
+
 #include <algorithm>
 #include <cmath>
-#include <random>
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
-
-Tensor random_weights(Shape shape, unsigned seed) {
-  Tensor result(DType::kFloat32, std::move(shape));
-  std::mt19937 random(seed);
-  std::normal_distribution<float> normal;
-  for (float& w : result.mutable_view<float>()) {
-    w = normal(random);
-  }
-  return result;
-}
 
 QuantPoint conv_weight(int axis = 0) {
   QuantPoint point;
@@ -37,7 +29,7 @@ QuantParams full_range_params(const Tensor& weights, const QuantPoint& point) {
 }
 
 TEST(LimitPairs, BoundsNeighboursAlongTheInputChannelsOfEachKernelPosition) {
-  const Tensor weights = random_weights({5, 7, 3, 2}, 1);
+  const Tensor weights = Random(1).tensor({5, 7, 3, 2});
   const QuantPoint point = conv_weight();
   QuantParams params = full_range_params(weights, point);
   const QuantParams before = params;
@@ -62,7 +54,7 @@ TEST(LimitPairs, BoundsNeighboursAlongTheInputChannelsOfEachKernelPosition) {
 }
 
 TEST(LimitPairs, BoundsNeighboursAlongTheReducedAxisOfAMatrix) {
-  const Tensor weights = random_weights({9, 4}, 2);
+  const Tensor weights = Random(2).tensor({9, 4});
   const QuantPoint point = conv_weight(1);
   QuantParams params = full_range_params(weights, point);
   limit_pairs(weights, {false, 1}, 128, point.spec, params);
@@ -75,15 +67,8 @@ TEST(LimitPairs, BoundsNeighboursAlongTheReducedAxisOfAMatrix) {
   }
 }
 
-bool are_powers_of_two(const std::vector<float>& scales) {
-  return std::all_of(scales.begin(), scales.end(), [](float scale) {
-    int exponent = 0;
-    return std::frexp(scale, &exponent) == 0.5F;
-  });
-}
-
 TEST(LimitPairs, StaysWithPowersOfTwoWhereTheSpecAsksForThem) {
-  const Tensor weights = random_weights({5, 7, 3, 2}, 1);
+  const Tensor weights = Random(1).tensor({5, 7, 3, 2});
   QuantPoint point = conv_weight();
   point.spec.power_of_two = true;
   // The largest values saturate, so there are pairs to limit.
@@ -97,7 +82,7 @@ TEST(KernelOrder, LeavesOutDepthwiseAndTransposedKernelsOnly) {
   const auto conv = [](Shape weights, std::int64_t groups, const char* op = "Conv") {
     Graph graph;
     const ValueId x = graph.add_input("x", {.shape = {1, groups * weights[1], 8, 8}});
-    const ValueId w = graph.add_constant("w", random_weights(weights, 1));
+    const ValueId w = graph.add_constant("w", Random(1).tensor(weights));
     const NodeId id = graph.add_node("conv", op, {x, w}, {{"y", {}}}, {{"group", groups}});
     return kernel_order(graph, graph.node(id)).has_value();
   };
@@ -139,4 +124,4 @@ TEST(FitBias, StaysWithPowersOfTwoWhereTheSpecAsksForThem) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -2,6 +2,7 @@
 #include "cli/inputs.h"
 #include "cli/program.h"
 #include "cli/text_match.h"
+#include "support/files.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -11,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -37,11 +38,11 @@ TEST_P(Case, PrintsAndExitsAsItsFilesSay) {
   make_inputs(folder);
   const std::vector<std::string> before = names_in(folder);
 
-  const Outcome outcome = run_in(folder, text_of(expected / "command"));
-  const std::string status = text_of(expected / "exit");
+  const Outcome outcome = run_in(folder, bytes_of(expected / "command"));
+  const std::string status = bytes_of(expected / "exit");
   EXPECT_EQ(outcome.status, status.empty() ? 0 : std::stoi(status));
-  EXPECT_TRUE(text_matches(text_of(expected / "stdout"), outcome.out)) << outcome.out;
-  EXPECT_TRUE(text_matches(text_of(expected / "stderr"), outcome.err)) << outcome.err;
+  EXPECT_TRUE(text_matches(bytes_of(expected / "stdout"), outcome.out)) << outcome.out;
+  EXPECT_TRUE(text_matches(bytes_of(expected / "stderr"), outcome.err)) << outcome.err;
   // 1 is a job that was done, with a result that does not meet a requirement.
   if (outcome.status > 1) {
     EXPECT_EQ(names_in(folder), before) << "a failed command left something behind";
@@ -53,4 +54,4 @@ INSTANTIATE_TEST_SUITE_P(CommandLine, Case, testing::ValuesIn(names_in(kCases)),
                          [](const auto& info) { return info.param; });
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

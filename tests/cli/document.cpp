@@ -3,7 +3,7 @@
 #include <fstream>
 #include <regex>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 /// What stands for a number that the page shows, by what follows it.
@@ -116,4 +116,4 @@ std::vector<DocumentedCommand> commands_of(const std::filesystem::path& page) {
   return std::move(reader).commands();
 }
 
-}  // namespace tare
+}  // namespace tare::test

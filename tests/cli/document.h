@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace tare {
+namespace tare::test {
 
 struct DocumentedCommand {
   std::string line;
@@ -27,4 +27,4 @@ struct DocumentedCommand {
 /// A fenced block of another kind whose first line is `# NAME.SUFFIX` is the file of that name.
 std::vector<DocumentedCommand> commands_of(const std::filesystem::path& page);
 
-}  // namespace tare
+}  // namespace tare::test

@@ -4,7 +4,8 @@
 #include "cli/inputs.h"
 #include "cli/program.h"
 #include "cli/text_match.h"
-#include "models.h"
+#include "support/files.h"
+#include "support/models.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -14,7 +15,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -90,7 +91,7 @@ std::string missing_for(const std::string& command, const fs::path& folder) {
   if (program != "python3") {
     return "";
   }
-  std::istringstream text(text_of(folder / script));
+  std::istringstream text(bytes_of(folder / script));
   for (std::string line; std::getline(text, line);) {
     if (line.starts_with("import ") &&
         run_in(folder, "python3 -c '" + line + "'").status != 0) {
@@ -154,7 +155,7 @@ TEST(Quickstart, EndsAsItsPageShows) {
     std::ofstream(folder / done_already) << "#!/bin/sh\n";
     fs::permissions(folder / done_already, fs::perms::owner_all);
   }
-  const std::string shown = text_of(fs::path(TARE_SOURCE_DIR) / "docs/install.md");
+  const std::string shown = bytes_of(fs::path(TARE_SOURCE_DIR) / "docs/install.md");
   const std::string before = "ends with the accuracy and size of both versions:\n\n```\n";
   const std::size_t begin = shown.find(before) + before.size();
   ASSERT_GT(begin, before.size());
@@ -173,4 +174,4 @@ INSTANTIATE_TEST_SUITE_P(Documentation, Page, testing::ValuesIn(kPages),
                          [](const auto& each) { return fs::path(each.param).stem().string(); });
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -2,6 +2,8 @@
 
 #include "cli/inputs.h"
 #include "cli/program.h"
+#include "support/files.h"
+#include "support/folder.h"
 
 #include <filesystem>
 #include <map>
@@ -9,20 +11,12 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 
 /// A test with a folder of its own that holds the files of make_inputs().
-class InProgramFolder : public testing::Test {
+class InProgramFolder : public InFolder {
  protected:
-  InProgramFolder() {
-    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = std::filesystem::path(testing::TempDir()) /
-              (std::string("tare_") + info->test_suite_name() + "_" + info->name());
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
-    make_inputs(folder_);
-  }
-  ~InProgramFolder() override { std::filesystem::remove_all(folder_); }
+  InProgramFolder() { make_inputs(folder_); }
 
   Outcome run(const std::string& command) const { return run_in(folder_, command); }
   Outcome succeed(const std::string& command) const {
@@ -30,7 +24,7 @@ class InProgramFolder : public testing::Test {
     EXPECT_EQ(outcome.status, 0) << command << "\n" << outcome.err;
     return outcome;
   }
-  std::string bytes(const std::string& name) const { return text_of(folder_ / name); }
+  std::string bytes(const std::string& name) const { return bytes_of(folder_ / name); }
 
   /// What every file holds, and where links lead, by path.
   std::map<std::string, std::string> contents() const {
@@ -39,12 +33,10 @@ class InProgramFolder : public testing::Test {
       result[entry.path().string()] =
           entry.is_symlink()     ? "-> " + std::filesystem::read_symlink(entry.path()).string()
           : entry.is_directory() ? ""
-                                 : text_of(entry.path());
+                                 : bytes_of(entry.path());
     }
     return result;
   }
-
-  std::filesystem::path folder_;
 };
 
-}  // namespace tare
+}  // namespace tare::test

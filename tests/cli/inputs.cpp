@@ -3,7 +3,8 @@
 #include "tare/model_files.h"
 
 #include "cli/program.h"
-#include "io/hdf5_builder.h"
+#include "support/files.h"
+#include "support/hdf5_builder.h"
 #include "tflite/tflite_builder.h"
 
 #include <fstream>
@@ -13,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -132,7 +133,7 @@ void make_samples(const fs::path& folder) {
 }
 
 void make_tflite(const fs::path& folder) {
-  const auto bytes = test::small_quantized_network();
+  const auto bytes = small_quantized_network();
   const std::string model(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   write(folder / "small.tflite", model);
   write(folder / "truncated.tflite", model.substr(0, model.size() / 2));
@@ -180,8 +181,8 @@ void make_inputs(const fs::path& folder) {
   fs::copy_file(data / "digits.onnx", folder / "digits.onnx");
   fs::copy_file(data / "digits_calibration.h5", folder / "calibration.h5");
   fs::copy_file(data / "digits_evaluation.h5", folder / "evaluation.h5");
-  const std::string model = text_of(data / "digits.onnx");
-  const std::string samples = text_of(data / "digits_calibration.h5");
+  const std::string model = bytes_of(data / "digits.onnx");
+  const std::string samples = bytes_of(data / "digits_calibration.h5");
   write(folder / "truncated.onnx", model.substr(0, model.size() / 2));
   write(folder / "truncated.h5", samples.substr(0, samples.size() / 2));
   write(folder / "random.onnx", random_bytes(1));
@@ -202,4 +203,4 @@ void make_inputs(const fs::path& folder) {
   make_refused(folder);
 }
 
-}  // namespace tare
+}  // namespace tare::test

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-namespace tare {
+namespace tare::test {
 
 /// Makes the files that the commands of the cases use:
 ///   digits.onnx calibration.h5 evaluation.h5   the network and samples of data/
@@ -15,4 +15,4 @@ namespace tare {
 ///   not fit it faults.yaml calibrator.yaml float.yaml   configurations
 void make_inputs(const std::filesystem::path& folder);
 
-}  // namespace tare
+}  // namespace tare::test

@@ -1,13 +1,13 @@
 // Whatever a command is told, it loses nothing that was there, and leaves nothing unfinished.
 #include "cli/in_program_folder.h"
-#include "sanitized.h"
+#include "support/sanitized.h"
 
 #include <string>
 #include <vector>
 
 #include <unistd.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 class Losses : public InProgramFolder {
@@ -275,4 +275,4 @@ TEST_F(Losses, OfTwoSearchesForOneOutputOneIsRefused) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

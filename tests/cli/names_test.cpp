@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 /// The first thing in a text that a terminal or an editor would obey, or nothing. Line feeds
@@ -165,4 +165,4 @@ TEST_F(Names, SurviveTheTextualForm) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -2,13 +2,13 @@
 #include "tare/model_files.h"
 
 #include "cli/in_program_folder.h"
-#include "io/hdf5_builder.h"
+#include "support/hdf5_builder.h"
 
 #include <algorithm>
 #include <string>
 #include <vector>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 using Program = InProgramFolder;
@@ -96,4 +96,4 @@ TEST_F(Program, ReplacesAnOlderOutput) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

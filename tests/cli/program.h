@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string>
 
-namespace tare {
+namespace tare::test {
 
 struct Outcome {
   int status = 0;
@@ -15,6 +15,4 @@ struct Outcome {
 /// goes to files outside of the folder.
 Outcome run_in(const std::filesystem::path& folder, const std::string& command);
 
-std::string text_of(const std::filesystem::path&);
-
-}  // namespace tare
+}  // namespace tare::test

@@ -5,8 +5,9 @@
 #include "cli/inputs.h"
 #include "cli/program.h"
 #include "equalize/equalize.h"
-#include "io/hdf5_builder.h"
-#include "models.h"
+#include "support/files.h"
+#include "support/hdf5_builder.h"
+#include "support/models.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -17,7 +18,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -59,7 +60,7 @@ TEST_F(Quality, IsWhatCompareSaysOnTheSameSamples) {
   const Json quality =
       quantized("--data calibration.h5 --eval evaluation.h5 --report q.json").at("quality");
   run("tare compare digits.onnx q.onnx --data evaluation.h5 --json c.json > c.txt");
-  const Json compared = Json::parse(text_of(folder_ / "c.json"));
+  const Json compared = Json::parse(bytes_of(folder_ / "c.json"));
   EXPECT_EQ(quality.at("evaluated_on"), "given");
   EXPECT_EQ(quality.at("file"), "evaluation.h5");
   EXPECT_EQ(quality.at("samples"), 597);
@@ -128,12 +129,12 @@ TEST_F(Quality, WithoutSamplesSaysHowToMeasureIt) {
 TEST_F(Quality, OfAReportSaysThatItsSamplesWereCalibratedOn) {
   run("tare quantize digits.onnx --data calibration.h5 -o q.onnx --report r.json --report "
       "r.html");
-  const Json report = Json::parse(text_of(folder_ / "r.json"));
+  const Json report = Json::parse(bytes_of(folder_ / "r.json"));
   EXPECT_EQ(report.at("data").at("evaluated_on"), "calibration");
   EXPECT_EQ(
       report.at("verdict").at("text").get<std::string>().find("On 200 calibration samples "),
       0U);
-  EXPECT_NE(text_of(folder_ / "r.html").find("\"evaluated_on\""), std::string::npos);
+  EXPECT_NE(bytes_of(folder_ / "r.html").find("\"evaluated_on\""), std::string::npos);
 }
 
 TEST_F(Quality, QuietPrintsNothing) {
@@ -238,4 +239,4 @@ TEST_F(Quality, FitsAScreenOf24Rows) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -8,7 +8,7 @@
 #include <system_error>
 #include <utility>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 constexpr std::string_view kAny = "{any}";
@@ -103,4 +103,4 @@ bool text_matches(std::string_view expected, std::string_view text) {
   }
 }
 
-}  // namespace tare
+}  // namespace tare::test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 TEST(TextMatch, TakesNumbersThatAreNear) {
@@ -26,4 +26,4 @@ TEST(TextMatch, TakesAnyTextWithinALineAndAnyLines) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -8,6 +8,8 @@
 #include "cli/in_program_folder.h"
 #include "io/damaged_name.h"
 #include "pipeline/store/search_checkpoint.h"
+#include "support/config.h"
+#include "support/text.h"
 
 #include <fstream>
 #include <set>
@@ -17,17 +19,8 @@
 
 #include <sys/stat.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
-
-std::size_t count_of(const std::string& text, const std::string& part) {
-  std::size_t count = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos;
-       at = text.find(part, at + 1)) {
-    ++count;
-  }
-  return count;
-}
 
 class TrustInCheckpoints : public InProgramFolder {
  protected:
@@ -35,7 +28,7 @@ class TrustInCheckpoints : public InProgramFolder {
   /// right, since both are easily computed.
   SearchCheckpoint foreign() const {
     const auto data = open_dataset(folder_ / "calibration.h5");
-    Config config = read_config({}, {}, Toolkit::builtin().calibrator_names());
+    Config config = config_with({});
     config.samples = 12;
     SearchCheckpoint result;
     result.identity =
@@ -200,4 +193,4 @@ TEST_F(TrustInReports, DiffReadsOnesOfOthersAndLeavesAllAsItWas) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -163,4 +163,4 @@ TEST(ManPage, IsWithoutFault) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -2,33 +2,17 @@
 
 #include "compare/compared.h"
 #include "compare/real_interface.h"
+#include "support/difference.h"
 
 #include <cmath>
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
-/// Largest difference of all outputs over the samples, as a part of the largest magnitude.
 double distance(const Graph& a, const Graph& b, const Dataset& data, std::size_t samples) {
-  std::vector<std::vector<Tensor>> results;
-  run_dataset(a, data, 1, samples, [&](std::size_t, std::vector<Tensor> of_a) {
-    results.push_back(std::move(of_a));
-  });
-  double largest = 0;
-  double apart = 0;
-  run_dataset(b, data, 1, samples, [&](std::size_t run, const std::vector<Tensor>& of_b) {
-    for (std::size_t output = 0; output < of_b.size(); ++output) {
-      const auto x = results[run][output].to_double();
-      const auto y = of_b[output].to_double();
-      for (std::size_t i = 0; i < x.size(); ++i) {
-        largest = std::max(largest, std::abs(x[i]));
-        apart = std::max(apart, std::abs(x[i] - y[i]));
-      }
-    }
-  });
-  return apart / largest;
+  return test::distance(results_of(a, data, samples), results_of(b, data, samples));
 }
 
 constexpr std::size_t kSamples = 4;
@@ -97,4 +81,4 @@ TEST(ChangeableNetwork, HasNoLayersAndPointsThatThereAreNot) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

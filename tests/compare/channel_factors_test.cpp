@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 TEST(ChannelFactors, SurviveTheirTextToTheLastBit) {
@@ -36,4 +36,4 @@ TEST(ChannelFactors, AreRefusedWhenTheirTextIsDamaged) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

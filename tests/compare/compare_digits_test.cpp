@@ -1,9 +1,9 @@
 #include "tare/error.h"
 
-#include "calibrate/samples_in_memory.h"
 #include "compare/compare.h"
 #include "compare/compared.h"
 #include "compare/real_interface.h"
+#include "support/samples_in_memory.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 TEST(CompareDigits, IsTheSameToTheByteForAnyNumberOfThreads) {
@@ -115,4 +115,4 @@ TEST(CompareDigits, RefusesModelsThatDoNotBelongTogether) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

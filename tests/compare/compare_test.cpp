@@ -5,10 +5,10 @@
 #include "tare/lint.h"
 #include "tare/model_files.h"
 
-#include "calibrate/samples_in_memory.h"
 #include "compare/compared.h"
 #include "compare/real_interface.h"
 #include "lower/forms/forms.h"
+#include "support/run.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,7 +16,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 /// How far results of one float network may be apart, as a part of them: executables that keep
@@ -75,31 +75,6 @@ Tensor expressed(const Graph& graph, ValueId value, const Tensor& tensor) {
   return params ? dequantize(tensor, *params) : tensor;
 }
 
-/// All values of a graph for one sample, by name.
-std::map<std::string, Tensor> values_of(const Graph& graph, const Dataset& data,
-                                        std::size_t sample) {
-  std::vector<ValueId> observed;
-  for (const NodeId id : graph.topological_order()) {
-    const std::vector<ValueId>& outputs = graph.node(id).outputs;
-    observed.insert(observed.end(), outputs.begin(), outputs.end());
-  }
-  std::vector<Tensor> inputs;
-  for (const ValueId input : graph.inputs()) {
-    observed.push_back(input);
-    const Tensor read = data.read(graph.name(input), sample, 1);
-    inputs.push_back(graph.type(input).dtype == DType::kFloat32
-                         ? Tensor::of<float>(read.shape(), read.to_float())
-                         : Tensor::of<std::int64_t>(read.shape(), read.to_int64()));
-  }
-  const Executable executable(graph, {.observe = observed, .precise = true});
-  Executable::Workspace workspace(executable);
-  std::map<std::string, Tensor> result;
-  (void)executable.run(workspace, inputs, [&](std::size_t index, const TensorView& view) {
-    result.emplace(graph.name(observed[index]), view.tensor());
-  });
-  return result;
-}
-
 class Compare : public ::testing::TestWithParam<TestModel> {};
 
 /// A convolutional network, one with residuals, and a transformer, of those that are there.
@@ -141,8 +116,8 @@ TEST_P(Compare, CumulativeErrorsAreThoseOfTheValuesOfBothGraphs) {
   std::map<std::string, Definition> rounding;
   std::map<std::string, Definition> outputs;
   for (std::size_t sample = 0; sample < kCompared; ++sample) {
-    const auto real = values_of(prepared, *compared.data, sample);
-    const auto quantized = values_of(integer, *compared.data, sample);
+    const auto real = values_of(prepared, inputs_of(prepared, *compared.data, sample), true);
+    const auto quantized = values_of(integer, inputs_of(integer, *compared.data, sample), true);
     for (const auto& [point, value] : storage) {
       wanted[point].add(real.at(point),
                         expressed(integer, value, quantized.at(integer.name(value))));
@@ -207,7 +182,7 @@ TEST_P(Compare, LocalErrorsAreThoseOfEachProductAloneFromExactInputs) {
   const Graph& integer = compared.result.integer;
   std::map<std::string, Definition> wanted;  // by layer
   for (std::size_t sample = 0; sample < kCompared; ++sample) {
-    const auto real = values_of(prepared, *compared.data, sample);
+    const auto real = values_of(prepared, inputs_of(prepared, *compared.data, sample), true);
     for (const NodeId id : integer.topological_order()) {
       const Node& requantize = integer.node(id);
       const auto before =
@@ -365,4 +340,4 @@ TEST(CompareDigits, RunsTheQuantizedModelWithTheArithmeticThatIsAskedFor) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

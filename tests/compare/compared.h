@@ -6,11 +6,11 @@
 #include "tare/quantize.h"
 #include "tare/report.h"
 
-#include "models.h"
+#include "support/models.h"
 
 #include <memory>
 
-namespace tare {
+namespace tare::test {
 
 /// A network that was quantized with few samples, beside its evaluation data.
 struct Compared {
@@ -35,4 +35,4 @@ struct Compared {
   QuantizeResult result;
 };
 
-}  // namespace tare
+}  // namespace tare::test

@@ -1,6 +1,8 @@
 #include "compare/deviation.h"
 
-#include "execute/support.h"
+#include "support/graphs.h"
+#include "support/params.h"
+#include "support/random.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,16 +13,10 @@
 namespace tare::test {
 namespace {
 
-QuantParams params() {
-  return {.storage = DType::kUint8,
-          .scale = {0.01F},
-          .zero_point = {110},
-          .axis = {},
-          .narrow_range = false};
-}
+const QuantParams kParams = u8(0.01F, 110);
 
 /// The definitions, in long double, one element after the other.
-struct Definition {
+struct DefinedSums {
   long double xx = 0, yy = 0, xy = 0, dd = 0, largest = 0;
   std::size_t count = 0;
 
@@ -38,7 +34,7 @@ struct Definition {
   }
 };
 
-void expect_defined(const Deviation& found, const Definition& wanted) {
+void expect_defined(const Deviation& found, const DefinedSums& wanted) {
   // Sums of doubles in blocks: a millionth of what is asked for.
   constexpr double kRelative = 1e-12;
   const auto expect = [&](std::optional<double> value, long double exact) {
@@ -58,20 +54,20 @@ TEST(DeviationSums, AreTheirDefinitionsForRealAndForStorageValues) {
   const Shape shape{1, 5, 37, 23};
   DeviationSums real_sums;
   DeviationSums storage_sums;
-  Definition real;
-  Definition storage;
+  DefinedSums real;
+  DefinedSums storage;
   for (unsigned sample = 0; sample < 7; ++sample) {
     const Tensor x = Random(sample).tensor(shape);
     const Tensor y = Random(sample + 100).tensor(shape);
-    const Tensor q = quantize(x, params());
+    const Tensor q = quantize(x, kParams);
     const TensorType type = f32(shape);
     TensorType stored = type;
     stored.dtype = DType::kUint8;
-    stored.quant = params();
+    stored.quant = kParams;
     real_sums.observe({&type, x.data()}, {&type, y.data()}, sample, 1);
     real.add(x.view<float>(), y.view<float>());
     storage_sums.observe({&type, x.data()}, {&stored, q.data()}, sample, 1);
-    storage.add(x.view<float>(), dequantize(q, params()).view<float>());
+    storage.add(x.view<float>(), dequantize(q, kParams).view<float>());
   }
   expect_defined(real_sums.deviation(), real);
   expect_defined(storage_sums.deviation(), storage);

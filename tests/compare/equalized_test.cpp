@@ -1,26 +1,16 @@
 
 #include "tare/execute.h"
 
-#include "equalize/unlike_channels.h"
+#include "support/difference.h"
+#include "support/unlike_channels.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
-
-double sqnr(const std::vector<float>& exact, const std::vector<float>& other) {
-  double signal = 0;
-  double noise = 0;
-  for (std::size_t i = 0; i < exact.size(); ++i) {
-    const auto x = static_cast<double>(exact[i]);
-    signal += x * x;
-    noise += std::pow(static_cast<double>(other[i]) - x, 2);
-  }
-  return 10 * std::log10(signal / noise);
-}
 
 /// All that a graph makes of one of its values on all samples, as real values.
 std::vector<float> values_of(const Graph& graph, ValueId value, const Dataset& data) {
@@ -114,4 +104,4 @@ TEST(EqualizedReports, HoldLayersAgainstThoseOfTheFloatModel) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 TEST(OriginalNames, TakeOffWhatQuantizersAppend) {
@@ -109,4 +109,4 @@ TEST_F(Match, NamesPointsAsTheTableDoes) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

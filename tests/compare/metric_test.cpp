@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 /// One row of scores of each network.
@@ -202,4 +202,4 @@ TEST(Metrics, OfAReportAreThoseOfBothNetworksOnAllSamplesForAnyThreads) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -1,7 +1,7 @@
 // data/onnxruntime_*.onnx: data/digits.onnx, quantized by ONNX Runtime's own quantizer on
 // data/digits_calibration.h5 with scripts/quantize_with_onnxruntime.py.
-#include "calibrate/samples_in_memory.h"
 #include "compare/compared.h"
+#include "support/samples_in_memory.h"
 
 #include <cmath>
 #include <set>
@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 Report report_on(const std::string& file) {
@@ -118,4 +118,4 @@ TEST(QuantizedBefore, IsReportedOnAsTheSameNetwork) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

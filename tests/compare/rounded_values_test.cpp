@@ -1,6 +1,7 @@
 #include "compare/rounded_values.h"
 
-#include "execute/support.h"
+#include "support/graphs.h"
+#include "support/random.h"
 
 #include <gtest/gtest.h>
 

@@ -7,6 +7,7 @@
 #include "tare/simulate.h"
 
 #include "execute/kernel.h"
+#include "support/graphs.h"
 
 #include <algorithm>
 #include <array>
@@ -24,7 +25,7 @@ TARE_PATTERN(maximum);
 TARE_RULE(remove_identity);
 TARE_KERNEL(negate);
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -100,7 +101,7 @@ TEST(Adding, TheRuleOfThePageRemovesIdentities) {
 }
 
 TEST(Adding, TheKernelOfThePageNegatesFloatsAndTakesNothingElse) {
-  const TensorType floats{.dtype = DType::kFloat32, .shape = {3}, .quant = {}, .point = {}};
+  const TensorType floats = f32({3});
   const KernelInfo info = tare_kernel_negate();
   KernelRequest request;
   request.inputs = {Operand{.type = &floats}};
@@ -114,7 +115,7 @@ TEST(Adding, TheKernelOfThePageNegatesFloatsAndTakesNothingElse) {
   kernel->run({.inputs = inputs, .outputs = outputs});
   EXPECT_EQ(y, (std::array<float, 3>{-1, 2.5F, 0}));
 
-  const TensorType integers{.dtype = DType::kInt32, .shape = {3}, .quant = {}, .point = {}};
+  const TensorType integers = typed(DType::kInt32, {3});
   request.inputs = {Operand{.type = &integers}};
   EXPECT_EQ(info.make(request), nullptr);
 }
@@ -158,4 +159,4 @@ TEST(Adding, RowsAndTargetsOfThePageAreInTheFilesThatItNames) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -17,11 +17,8 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
-
-using test::Row;
-using test::table;
 
 std::string code(std::string_view text) {
   return "`" + std::string(text) + "`";
@@ -36,7 +33,7 @@ std::string joined(const std::vector<std::string>& words) {
 }
 
 std::string page(const std::string& title, const std::string& introduction) {
-  return test::reference_page("tests/docs/reference_test.cpp", title, introduction);
+  return reference_page("tests/docs/reference_test.cpp", title, introduction);
 }
 
 std::string configuration() {
@@ -228,11 +225,11 @@ constexpr Page kPages[] = {{"calibrators", calibrators}, {"configuration", confi
 class Reference : public ::testing::TestWithParam<Page> {};
 
 TEST_P(Reference, IsWhatTheProgramKnows) {
-  test::expect_reference_page(GetParam().name, GetParam().text());
+  expect_reference_page(GetParam().name, GetParam().text());
 }
 
 INSTANTIATE_TEST_SUITE_P(Pages, Reference, ::testing::ValuesIn(kPages),
                          [](const auto& each) { return std::string(each.param.name); });
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

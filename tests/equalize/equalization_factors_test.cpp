@@ -1,13 +1,13 @@
 #include "tare/execute.h"
 
-#include "equalize/unlike_channels.h"
+#include "support/unlike_channels.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 /// Squared error of the results on all samples.
@@ -138,12 +138,12 @@ TEST(EqualizationFactors, AreNoneWhereOtherSamplesGoFurther) {
 
 TEST(EqualizationFactors, AreNoneForLikeChannels) {
   Graph graph;
-  const ValueId x = graph.add_input("x", test::f32({1, 2}));
+  const ValueId x = graph.add_input("x", f32({1, 2}));
   const auto identity = [&] {
     return graph.add_constant(graph.unique_name("w"), Tensor::of<float>({2, 2}, {1, 0, 0, 1}));
   };
-  const ValueId first = test::add(graph, "MatMul", {x, identity()}, {1, 2});
-  graph.set_outputs({test::add(graph, "MatMul", {first, identity()}, {1, 2})});
+  const ValueId first = add(graph, "MatMul", {x, identity()}, {1, 2});
+  graph.set_outputs({add(graph, "MatMul", {first, identity()}, {1, 2})});
   const SamplesInMemory data({{"x", Tensor::of<float>({2, 2}, {1, -1, -1, 1})}});
   EXPECT_TRUE(equalization_factors(graph, data, UnlikeChannels::config(),
                                    read_target("ort-cpu"), Toolkit::builtin().patterns,
@@ -161,11 +161,11 @@ TEST(EqualizationFactors, AreEvaluatedOnTheScoresBelowProbabilitiesWhateverMoves
     const ValueId extents = graph.add_constant(
         graph.unique_name("shape"),
         Tensor::of<std::int64_t>({static_cast<std::int64_t>(shape.size())}, shape));
-    return test::add(graph, "Reshape", {value, extents}, shape);
+    return add(graph, "Reshape", {value, extents}, shape);
   };
   const ValueId scores = shaped(graph.outputs()[0], {144, 1});
   const ValueId probabilities =
-      test::add(graph, "Softmax", {scores}, {144, 1}, {{"axis", std::int64_t{1}}});
+      add(graph, "Softmax", {scores}, {144, 1}, {{"axis", std::int64_t{1}}});
   graph.set_outputs({shaped(probabilities, {1, 144})});
   EXPECT_EQ(network.factors(), expected);
 }
@@ -239,4 +239,4 @@ TEST(EqualizationFactors, AreNoneInTheIndependentSchedule) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -6,6 +6,7 @@
 #include "equalize/channel_classes.h"
 #include "equalize/random_factors.h"
 #include "equalize/random_layers.h"
+#include "support/run.h"
 
 #include <algorithm>
 #include <map>
@@ -13,12 +14,8 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
-
-using test::add;
-using test::f32;
-using test::Random;
 
 std::vector<float> constant_of(const Graph& graph, const char* name) {
   return graph.constant(graph.find_value(name).value())->to_float();
@@ -54,7 +51,7 @@ TEST(Equalize, DividesTheWeightsOfOneLayerAndMultipliesThoseOfTheNext) {
 
 TEST(Equalize, WithoutFactorsIsTheGraph) {
   for (std::uint32_t seed = 0; seed < 50; ++seed) {
-    const Graph graph = test::RandomLayers(seed).network(12);
+    const Graph graph = RandomLayers(seed).network(12);
     EXPECT_EQ(equalize(graph, {}), graph) << seed;
   }
 }
@@ -87,8 +84,8 @@ TEST(Equalize, KeepsTheResultsOfRandomNetworksBitForBit) {
   std::set<std::string> ops;
   for (std::uint32_t seed = 0; seed < 600; ++seed) {
     Random random(seed);
-    const Graph graph = test::RandomLayers(seed).network(12);
-    const ChannelFactors factors = test::random_factors(graph, random);
+    const Graph graph = RandomLayers(seed).network(12);
+    const ChannelFactors factors = random_factors(graph, random);
     const Graph equal = equalize(graph, factors);
     verify(equal);
     const std::vector<Tensor> inputs{random.tensor(graph.type(graph.inputs()[0]).shape)};
@@ -104,23 +101,6 @@ TEST(Equalize, KeepsTheResultsOfRandomNetworksBitForBit) {
                                         "Split",     "Sub"}));
 }
 
-/// All computed values of a graph on one sample, by name.
-std::map<std::string, Tensor> values_of(const Graph& graph, const Tensor& sample) {
-  ExecuteOptions options;
-  for (const NodeId id : graph.nodes()) {
-    options.observe.insert(options.observe.end(), graph.node(id).outputs.begin(),
-                           graph.node(id).outputs.end());
-  }
-  const Executable executable(graph, options);
-  Executable::Workspace workspace(executable);
-  std::map<std::string, Tensor> result;
-  const std::vector<Tensor> inputs{sample};
-  executable.run(workspace, inputs, [&](std::size_t index, const TensorView& view) {
-    result.emplace(graph.name(options.observe[index]), view.tensor());
-  });
-  return result;
-}
-
 Tensor product(const Tensor& a, const Tensor& b) {
   Graph graph;
   const ValueId x = graph.add_input("x", f32(a.shape()));
@@ -132,8 +112,8 @@ Tensor product(const Tensor& a, const Tensor& b) {
 /// Whether each value times its divisor is what it was, to the last bit.
 void expect_divided(const Graph& graph, const ChannelFactors& factors, const Tensor& sample) {
   const std::map<std::string, Tensor> divided_by = divisors(graph, factors);
-  const auto before = values_of(graph, sample);
-  const auto after = values_of(equalize(graph, factors), sample);
+  const auto before = values_of(graph, {sample});
+  const auto after = values_of(equalize(graph, factors), {sample});
   ASSERT_EQ(before.size(), after.size());
   for (const auto& [name, value] : after) {
     const auto divisor = divided_by.find(name);
@@ -148,8 +128,8 @@ TEST(Divisors, AreWhatEachValueOfRandomNetworksIsDividedBy) {
   for (std::uint32_t seed = 0; seed < 200; ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
-    const Graph graph = test::RandomLayers(seed).network(12);
-    const ChannelFactors factors = test::random_factors(graph, random);
+    const Graph graph = RandomLayers(seed).network(12);
+    const ChannelFactors factors = random_factors(graph, random);
     expect_divided(graph, factors, random.tensor(graph.type(graph.inputs()[0]).shape));
     divided += divisors(graph, factors).size();
   }
@@ -179,4 +159,4 @@ TEST(Divisors, AreThoseOfRowsThatMatricesMultiplyToo) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

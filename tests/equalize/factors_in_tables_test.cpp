@@ -1,15 +1,14 @@
 
 #include "equalize/random_factors.h"
 #include "equalize/random_layers.h"
-#include "equalize/unlike_channels.h"
-#include "io/folder.h"
+#include "support/files.h"
+#include "support/folder.h"
+#include "support/unlike_channels.h"
 
 #include <limits>
 
-namespace tare {
+namespace tare::test {
 namespace {
-
-using test::Random;
 
 class FactorsInTables : public InFolder {
  protected:
@@ -43,8 +42,8 @@ TEST_F(FactorsInTables, GiveTheSameIntegerGraph) {
 TEST_F(FactorsInTables, AreReadBackBitForBit) {
   for (std::uint32_t seed = 0; seed < 20; ++seed) {
     Random random(seed);
-    const Graph graph = test::RandomLayers(seed).network(12);
-    ChannelFactors factors = test::random_factors(graph, random);
+    const Graph graph = RandomLayers(seed).network(12);
+    ChannelFactors factors = random_factors(graph, random);
     for (auto& [name, values] : factors) {
       for (float& value : values) {
         value = std::nextafter(value / 3, std::numeric_limits<float>::max());
@@ -89,4 +88,4 @@ TEST_F(FactorsInTables, AreMissedWhereTheyWereTakenOut) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

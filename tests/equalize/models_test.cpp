@@ -1,4 +1,4 @@
-#include "models.h"
+#include "support/models.h"
 
 #include "tare/dataset.h"
 #include "tare/error.h"
@@ -8,19 +8,15 @@
 
 #include "equalize/equalize.h"
 #include "equalize/random_factors.h"
+#include "support/difference.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
-
-using test::Random;
-
-/// By run, then by output.
-using Results = std::vector<std::vector<Tensor>>;
 
 constexpr std::size_t kRuns = 2;
 
@@ -31,7 +27,7 @@ TEST_P(EqualizedModel, ComputesTheSameBitForBit) {
   const auto data = open_dataset(GetParam().calibration);
   const Graph graph = prepare(load_model(GetParam().model, {}, data.get()), Toolkit::builtin());
   Random random(1);
-  const Graph equal = equalize(graph, test::random_factors(graph, random));
+  const Graph equal = equalize(graph, random_factors(graph, random));
   const auto results = [&](const Graph& of) {
     Results all;
     run_dataset(of, *data, 0, kRuns,
@@ -74,25 +70,6 @@ Results results_of(const Graph& graph, const std::vector<std::vector<Tensor>>& i
     results.push_back(executable.run(run));
   }
   return results;
-}
-
-/// The largest difference of an output as a share of the largest magnitude of that output.
-double distance(const Results& a, const Results& b) {
-  double most = 0;
-  for (std::size_t output = 0; output < a[0].size(); ++output) {
-    double largest = 0;
-    double apart = 0;
-    for (std::size_t run = 0; run < a.size(); ++run) {
-      const std::vector<double> x = a[run][output].to_double();
-      const std::vector<double> y = b[run][output].to_double();
-      for (std::size_t i = 0; i < x.size(); ++i) {
-        largest = std::max(largest, std::abs(x[i]));
-        apart = std::max(apart, std::abs(x[i] - y[i]));
-      }
-    }
-    most = std::max(most, largest > 0 ? apart / largest : apart);
-  }
-  return most;
 }
 
 /// Shapes that the graph computes are constants to the executor.
@@ -147,4 +124,4 @@ INSTANTIATE_TEST_SUITE_P(Field, ModelAsItWasRead, ::testing::ValuesIn(field_mode
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ModelAsItWasRead);
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

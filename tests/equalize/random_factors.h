@@ -2,8 +2,8 @@
 
 #include "tare/quant_table.h"
 
-#include "execute/support.h"
 #include "graph/operators/product.h"
+#include "support/random.h"
 
 #include <cmath>
 

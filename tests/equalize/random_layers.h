@@ -1,6 +1,7 @@
 #pragma once
 
-#include "execute/support.h"
+#include "support/graphs.h"
+#include "support/random.h"
 
 #include <array>
 #include <cmath>

@@ -3,17 +3,15 @@
 
 #include "equalize/smoothquant_factors.h"
 #include "equalize/smoothquant_sites.h"
-#include "equalize/unlike_channels.h"
+#include "support/unlike_channels.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
-
-using test::Random;
 
 constexpr std::int64_t kWide = 16;
 constexpr std::int64_t kPositions = 6;
@@ -40,15 +38,15 @@ struct Normalized {
         }
       }
     }
-    x = graph.add_input("x", test::f32(kInside));
-    value = test::add(graph, "LayerNormalization",
-                      {x, graph.add_constant("gamma", gamma), graph.add_constant("beta", beta)},
-                      kInside);
+    x = graph.add_input("x", f32(kInside));
+    value =
+        add(graph, "LayerNormalization",
+            {x, graph.add_constant("gamma", gamma), graph.add_constant("beta", beta)}, kInside);
     std::vector<ValueId> products;
     for (const Tensor& matrix : rows) {
-      products.push_back(test::add(graph, "MatMul",
-                                   {value, graph.add_constant(graph.unique_name("w"), matrix)},
-                                   kOutside));
+      products.push_back(add(graph, "MatMul",
+                             {value, graph.add_constant(graph.unique_name("w"), matrix)},
+                             kOutside));
     }
     graph.set_outputs(products);
     data = SamplesInMemory({{"x", random.tensor({64, kPositions, kWide})}});
@@ -336,12 +334,12 @@ TEST(SmoothQuantFactors, AreNoneWhereTheNetworkDoesNotErrClearlyLess) {
     weight *= 1000;
   }
   const ValueId coarse =
-      test::add(graph, "MatMul", {network.x, graph.add_constant("coarse", weights)}, kOutside);
+      add(graph, "MatMul", {network.x, graph.add_constant("coarse", weights)}, kOutside);
   std::vector<ValueId> outputs(graph.outputs().begin(), graph.outputs().end());
   const ChannelFactors possible = network.factors();
   ASSERT_FALSE(possible.empty());
   for (ValueId& output : outputs) {
-    output = test::add(graph, "Add", {output, coarse}, kOutside);
+    output = add(graph, "Add", {output, coarse}, kOutside);
   }
   graph.set_outputs(outputs);
   Config config = UnlikeChannels::config();
@@ -389,4 +387,4 @@ TEST(SmoothQuantFactors, DoNotDependOnTheNumberOfThreads) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

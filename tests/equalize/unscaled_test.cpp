@@ -3,18 +3,16 @@
 #include "tare/quant_table.h"
 
 #include "equalize/equalize.h"
-#include "execute/support.h"
+#include "support/graphs.h"
+#include "support/random.h"
 
 #include <functional>
 #include <string>
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
-
-using test::add;
-using test::f32;
 
 /// [1,4,4,4] -> Conv -> something -> Conv -> [1,4,4,4]
 struct Between {
@@ -134,7 +132,7 @@ class Unscaled : public ::testing::TestWithParam<Between> {};
 TEST_P(Unscaled, ChannelsKeepTheLayersBesideThemAsTheyAre) {
   Graph graph;
   const ValueId x = graph.add_input("x", f32(kShape));
-  test::Random random(1);
+  Random random(1);
   const auto weights = [&](const char* name) {
     return graph.add_constant(name, random.tensor({4, 4, 1, 1}));
   };
@@ -199,7 +197,7 @@ Graph equalized_gemm(const Shape& bias) {
   const ValueId first =
       add(graph, "Gemm", {x, constant(graph, {3, 2}, 3), constant(graph, bias, 7)}, {2, 2});
   graph.set_outputs({add(graph, "MatMul", {first, constant(graph, {2, 2}, 5)}, {2, 2})});
-  test::Random random(2);
+  Random random(2);
   const std::vector<Tensor> inputs{random.tensor({2, 3})};
   const Graph equal = equalize(graph, {{graph.name(first), {0.5F, 0.25F}}});
   EXPECT_EQ(Executable(equal).run(inputs), Executable(graph).run(inputs)) << to_string(bias);
@@ -242,4 +240,4 @@ TEST(UnscaledLayers, WithWeightsOfOtherChannelsAreAnError) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -3,7 +3,8 @@
 #include "tare/execute.h"
 #include "tare/integer_graph.h"
 
-#include "execute/random_product.h"
+#include "support/message.h"
+#include "support/random_product.h"
 
 #include <algorithm>
 
@@ -254,13 +255,9 @@ TEST(AccumulatorAttributes, AreAbsentForThirtyTwoBitsThatSaturate) {
 }
 
 TEST(AccumulatorAttributes, OtherNumbersAndWordsAreNoModel) {
-  const auto fault = [](const char* attributes) -> std::string {
-    try {
-      verify(dense("[1]", 1, 0, attributes));
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "none";
+  const auto fault = [](const char* attributes) {
+    return message_of([&] { verify(dense("[1]", 1, 0, attributes)); },
+                      ErrorCode::kInvalidModel);
   };
   EXPECT_NE(fault("accumulator_bits=7, ").find("accumulator_bits is 7, expected 8 to 32"),
             std::string::npos)

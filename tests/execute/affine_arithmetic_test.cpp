@@ -1,22 +1,15 @@
 #include "tare/execute.h"
 
 #include "graph/arithmetic/node_arithmetic.h"
+#include "support/params.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
-
-QuantParams params(float scale, std::int32_t zero) {
-  QuantParams result;
-  result.storage = DType::kUint8;
-  result.scale = {scale};
-  result.zero_point = {zero};
-  return result;
-}
 
 struct Operands {
   QuantParams a;
@@ -76,15 +69,15 @@ TEST_P(AffineArithmetic, IsTheExactResultRoundedOnce) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Parameters, AffineArithmetic,
-    ::testing::Values(Operands{params(0.1F, 0), params(0.1F, 0), params(0.2F, 0)},
-                      Operands{params(0.037F, 128), params(0.011F, 7), params(0.05F, 130)},
-                      Operands{params(1, 255), params(0.003F, 0), params(1.7F, 200)}));
+INSTANTIATE_TEST_SUITE_P(Parameters, AffineArithmetic,
+                         ::testing::Values(Operands{u8(0.1F, 0), u8(0.1F, 0), u8(0.2F, 0)},
+                                           Operands{u8(0.037F, 128), u8(0.011F, 7),
+                                                    u8(0.05F, 130)},
+                                           Operands{u8(1, 255), u8(0.003F, 0), u8(1.7F, 200)}));
 
 // 1 + 0 and 3 + 0, and 1 * 1 and 1 * 3, in steps of 2: a half and three of them, and with the
 // zero point 1.5 and 2.5.
-const Operands kHalves{params(1, 0), params(1, 0), params(2, 1)};
+const Operands kHalves{u8(1, 0), u8(1, 0), u8(2, 1)};
 
 TEST(AffineArithmetic, OfOnnxRuntimeRoundsHalvesToTheEvenStorageValue) {
   const auto sums = all_results("Add", kHalves);
@@ -105,4 +98,4 @@ TEST(AffineArithmetic, OfOnnxRoundsHalvesToTheEvenNumberOfSteps) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

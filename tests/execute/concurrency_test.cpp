@@ -1,7 +1,7 @@
 #include "tare/execute.h"
 
 #include "base/parallel.h"
-#include "execute/random_graph.h"
+#include "support/random_network.h"
 
 #include <gtest/gtest.h>
 
@@ -10,14 +10,12 @@ namespace {
 
 TEST(Executable, GivesTheSameBytesOnAnyNumberOfThreads) {
   Random random(1);
-  const Graph graph = random_graph(random, 40);
+  const Graph graph = random_network(random, 40);
   const Executable executable(graph);
   std::vector<std::vector<Tensor>> inputs(64);
   std::vector<std::vector<Tensor>> expected;
   for (auto& sample : inputs) {
-    for (const ValueId id : graph.inputs()) {
-      sample.push_back(random.tensor(graph.type(id).shape));
-    }
+    sample = random_inputs(graph, random);
     expected.push_back(executable.run(sample));
   }
   for (const int threads : {1, 2, 5}) {

@@ -1,7 +1,10 @@
 #include "tare/error.h"
 #include "tare/execute.h"
 
-#include "execute/support.h"
+#include "support/float_sum.h"
+#include "support/graphs.h"
+#include "support/index.h"
+#include "support/random.h"
 
 #include <algorithm>
 

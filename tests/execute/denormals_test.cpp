@@ -1,7 +1,7 @@
 #include "tare/error.h"
 #include "tare/execute.h"
 
-#include "execute/support.h"
+#include "support/graphs.h"
 
 #include <thread>
 
@@ -65,8 +65,7 @@ TEST(Denormals, AreTheCallersOwnInObserversAndAfterwards) {
 
 TEST(Denormals, AreTheCallersOwnAfterAKernelThatFailed) {
   Graph graph;
-  const ValueId index = graph.add_input(
-      "index", {.dtype = DType::kInt64, .shape = {1}, .quant = {}, .point = {}});
+  const ValueId index = graph.add_input("index", typed(DType::kInt64, {1}));
   const ValueId x = graph.add_constant("x", Tensor(DType::kFloat32, {3}));
   graph.set_outputs({add(graph, "Gather", {x, index}, {1})});
   const Tensor far = Tensor::of<std::int64_t>({1}, {7});

@@ -1,7 +1,11 @@
 #include "tare/error.h"
 
-#include "execute/node_run.h"
+#include "support/graphs.h"
+#include "support/index.h"
+#include "support/node_run.h"
+#include "support/random.h"
 
+#include <cstring>
 #include <limits>
 
 #include <gtest/gtest.h>

@@ -1,24 +1,16 @@
 #include "tare/error.h"
 #include "tare/execute.h"
 
-#include "execute/support.h"
+#include "support/graphs.h"
+#include "support/random.h"
+#include "support/tensors.h"
 
 #include <cstring>
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
-
-using test::f32;
-
-Tensor ones(Shape shape) {
-  Tensor tensor(DType::kFloat32, std::move(shape));
-  for (float& x : tensor.mutable_view<float>()) {
-    x = 1;
-  }
-  return tensor;
-}
 
 TEST(Executable, RunsAConvolutionFollowedByAProduct) {
   Graph graph;
@@ -54,14 +46,14 @@ TEST(Executable, ChangesNoLayoutOfWhatHasNoElementsHoweverLargeItsOtherExtents) 
 
 TEST(Executable, TakesInputsInTheOrderInWhichItShowsValues) {
   // One half of a network shows what the other half takes.
-  test::Random random(3);
+  Random random(3);
   const Shape shape{1, 8, 5, 5};
   const auto half = [&](const ExecuteOptions& options) {
     Graph graph;
-    const ValueId x = graph.add_input("x", test::f32(shape));
-    const ValueId w = graph.add_constant("w", test::Random(4).tensor({8, 8, 3, 3}));
-    const ValueId y = test::add(graph, "Conv", {x, w}, shape,
-                                {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}});
+    const ValueId x = graph.add_input("x", f32(shape));
+    const ValueId w = graph.add_constant("w", Random(4).tensor({8, 8, 3, 3}));
+    const ValueId y =
+        add(graph, "Conv", {x, w}, shape, {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}});
     graph.set_outputs({y});
     ExecuteOptions with = options;
     with.observe = {y};
@@ -83,8 +75,7 @@ TEST(Executable, TakesInputsInTheOrderInWhichItShowsValues) {
 
 TEST(Executable, NamesEveryNodeWithoutAKernel) {
   Graph graph;
-  const ValueId x =
-      graph.add_input("x", {.dtype = DType::kInt8, .shape = {2, 3}, .quant = {}, .point = {}});
+  const ValueId x = graph.add_input("x", typed(DType::kInt8, {2, 3}));
   const NodeId a = graph.add_node("a", "NoSuchOperator", {x}, {{"y", f32({2, 3})}});
   const NodeId b =
       graph.add_node("b", "MatMul", {graph.node(a).outputs[0], x}, {{"z", f32({2, 3})}});
@@ -103,4 +94,4 @@ TEST(Executable, NamesEveryNodeWithoutAKernel) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

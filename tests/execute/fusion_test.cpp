@@ -1,18 +1,11 @@
 #include "execute/compile/program.h"
-#include "execute/random_graph.h"
+#include "support/graphs.h"
+#include "support/random_network.h"
 
 #include <gtest/gtest.h>
 
 namespace tare::test {
 namespace {
-
-std::vector<Tensor> random_inputs(const Graph& graph, Random& random) {
-  std::vector<Tensor> inputs;
-  for (const ValueId id : graph.inputs()) {
-    inputs.push_back(random.tensor(graph.type(id).shape));
-  }
-  return inputs;
-}
 
 /// What each value of the graph is, one node after another.
 std::map<ValueId, Tensor> evaluate_all(const Graph& graph, const std::vector<Tensor>& inputs) {
@@ -46,7 +39,7 @@ float largest_magnitude(const Tensor& tensor) {
 TEST(ValueCallback, SeesWhatEachNodeComputesAlone) {
   Random random(1);
   for (int round = 0; round < 20; ++round) {
-    const Graph graph = random_graph(random, 15);
+    const Graph graph = random_network(random, 15);
     const std::vector<Tensor> inputs = random_inputs(graph, random);
     const std::map<ValueId, Tensor> expected = evaluate_all(graph, inputs);
     ExecuteOptions options;
@@ -70,7 +63,7 @@ TEST(ValueCallback, SeesWhatEachNodeComputesAlone) {
 TEST(Fusion, ChangesNothingButRounding) {
   Random random(2);
   for (int round = 0; round < 20; ++round) {
-    const Graph graph = random_graph(random, 15);
+    const Graph graph = random_network(random, 15);
     const std::vector<Tensor> inputs = random_inputs(graph, random);
     const std::map<ValueId, Tensor> expected = evaluate_all(graph, inputs);
     for (const bool precise : {false, true}) {

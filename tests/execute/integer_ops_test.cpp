@@ -1,7 +1,9 @@
 #include "tare/execute.h"
 
-#include "execute/node_run.h"
-#include "execute/random_convolution.h"
+#include "support/graphs.h"
+#include "support/index.h"
+#include "support/node_run.h"
+#include "support/random_convolution.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +14,7 @@ TEST(Reduce, LogarithmsAndRootsOfIntegersSaturate) {
   // log(0) is -infinity; the sum of squares wraps to a negative number, which has no root.
   const auto reduced = [](const char* op, std::int64_t x) {
     const NodeInput input{Tensor::of<std::int64_t>({1}, {x})};
-    const TensorType result{.dtype = DType::kInt64, .shape = {1}, .quant = {}, .point = {}};
+    const TensorType result = typed(DType::kInt64, {1});
     return run_node(make_node(op), {input}, {result})[0].view<std::int64_t>()[0];
   };
   EXPECT_EQ(reduced("ReduceLogSum", 0), std::numeric_limits<std::int64_t>::min());

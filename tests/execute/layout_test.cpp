@@ -1,4 +1,6 @@
-#include "execute/node_run.h"
+#include "support/graphs.h"
+#include "support/node_run.h"
+#include "support/random.h"
 
 #include <gtest/gtest.h>
 

@@ -3,12 +3,12 @@
 #include "tare/process.h"
 
 #include "execute/run/workers.h"
-#include "execute/support.h"
+#include "support/message.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 /// Each test has a limit of its own and leaves none behind.
@@ -17,13 +17,7 @@ class MemoryLimit : public ::testing::Test {
   ~MemoryLimit() override { set_memory_limit(0); }
 
   static std::string refusal(const Graph& graph) {
-    try {
-      const Executable executable(graph);
-      return "none";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
-      return error.what();
-    }
+    return message_of([&] { return Executable(graph); }, ErrorCode::kUnsupported);
   }
 };
 
@@ -89,7 +83,7 @@ TEST_F(MemoryLimit, HoldsForWhatIsThereAtOnceAndNotForWhatFollowsEachOther) {
   }
   // 1000 bytes each, placed at multiples of 64: input, result, and one or two on the way.
   set_memory_limit(4048);
-  EXPECT_EQ(refusal(parse(chain + "%y = Neg(%a20) : f32[1,250]\n}")), "none");
+  EXPECT_EQ(refusal(parse(chain + "%y = Neg(%a20) : f32[1,250]\n}")), "no error");
   std::string all = "%a0";
   for (int i = 1; i <= 20; ++i) {
     all += ", %a" + std::to_string(i);
@@ -123,4 +117,4 @@ TEST(MemoryText, IsReadableAtAnySize) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

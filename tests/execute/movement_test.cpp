@@ -1,8 +1,12 @@
 #include "tare/error.h"
 
-#include "execute/node_run.h"
+#include "support/graphs.h"
+#include "support/index.h"
+#include "support/node_run.h"
+#include "support/random.h"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
 #include <gtest/gtest.h>

@@ -1,6 +1,9 @@
 #include "tare/execute.h"
 
-#include "execute/support.h"
+#include "support/float_sum.h"
+#include "support/graphs.h"
+#include "support/index.h"
+#include "support/random.h"
 
 #include <algorithm>
 

@@ -1,6 +1,7 @@
 #include "execute/compile/program.h"
 
-#include "execute/random_graph.h"
+#include "support/graphs.h"
+#include "support/random_network.h"
 
 #include <map>
 
@@ -63,7 +64,7 @@ void expect_operands_survive(const Program& program) {
 TEST(Program, NeverOverwritesWhatIsStillRead) {
   Random random(1);
   for (int round = 0; round < 40; ++round) {
-    const Graph graph = random_graph(random, 25);
+    const Graph graph = random_network(random, 25);
     ExecuteOptions options;
     if (random.coin()) {
       options.observe = graph.values();
@@ -115,7 +116,7 @@ TEST(Program, SkipsNodesThatNobodyNeeds) {
 TEST(Exchanged, ComputesWhatTheGraphWithOtherConstantsDoes) {
   for (std::uint32_t seed = 0; seed < 40; ++seed) {
     Random random(seed);
-    Graph graph = random_graph(random, 30);
+    Graph graph = random_network(random, 30);
     const Executable before(graph);
     const std::vector<Tensor> inputs{random.tensor({1, 5, 8, 8}), random.tensor({1, 5, 8, 8})};
     const std::vector<Tensor> results = before.run(inputs);

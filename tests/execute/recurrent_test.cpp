@@ -3,11 +3,11 @@
 #include "tare/error.h"
 #include "tare/execute.h"
 
-#include "execute/support.h"
+#include "support/random.h"
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 /// What is wrong with a layer of two sequences and three steps, or with running it.
@@ -19,7 +19,7 @@ std::string fault(const std::string& operands, const std::string& attributes) {
         "const %one : f32[1,3,2] = [1, 2, 3, 4, 5, 6]\nconst %long : i32[2] = [3, 4]\n"
         "%y = GRU(%x, " +
         operands + ") {hidden_size=1, " + attributes + "} : f32[3,1,2,1]\n}");
-    (void)Executable(graph).run(std::vector{test::Random(1).tensor({3, 2, 1})});
+    (void)Executable(graph).run(std::vector{Random(1).tensor({3, 2, 1})});
     return "";
   } catch (const Error& error) {
     return error.what();
@@ -45,4 +45,4 @@ TEST(Recurrent, SaysWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

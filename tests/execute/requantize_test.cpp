@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 struct Mode {
@@ -249,4 +249,4 @@ TEST(Requantize, ByShiftNeedsAPowerOfTwo) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -1,6 +1,7 @@
 #include "execute/elements/vector_math.h"
 
-#include "execute/node_run.h"
+#include "support/graphs.h"
+#include "support/node_run.h"
 
 #include <bit>
 #include <cmath>

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 // A convolution and its Relu as TensorRT wants them.
@@ -245,4 +245,4 @@ TEST(Verdicts, TellWeightsFromActivationsInQuantizedGraphs) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -4,16 +4,17 @@
 #include "tare/quantize.h"
 #include "tare/report.h"
 
-#include "calibrate/samples_in_memory.h"
-#include "io/folder.h"
-#include "models.h"
+#include "support/config.h"
+#include "support/folder.h"
+#include "support/models.h"
+#include "support/samples_in_memory.h"
 
 #include <algorithm>
 #include <set>
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 const Toolkit& toolkit() {
@@ -48,8 +49,7 @@ class OperatorCounts : public InFolder, public ::testing::WithParamInterface<Cas
  protected:
   OperatorCounts() {
     // Nothing is left in float for what samples show, which a float graph cannot know.
-    config_ = read_config({}, {"accuracy.slowdown=0", "accuracy.effort=fast"},
-                          toolkit().calibrator_names());
+    config_ = config_with({"accuracy.slowdown=0", "accuracy.effort=fast"});
     config_.target = GetParam().target;
     config_.objective =
         GetParam().objective == "coverage" ? Objective::kCoverage : Objective::kLatency;
@@ -163,4 +163,4 @@ TEST(Operators, InFloatAreGroupedByReason) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

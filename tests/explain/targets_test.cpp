@@ -3,14 +3,15 @@
 #include "tare/lint.h"
 #include "tare/quantize.h"
 
-#include "models.h"
+#include "support/config.h"
+#include "support/models.h"
 
 #include <algorithm>
 #include <map>
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 /// Every model with every target.
@@ -21,7 +22,7 @@ class Targets : public ::testing::TestWithParam<std::tuple<TestModel, std::strin
     const auto data = open_dataset(model.calibration);
     std::vector<std::string> all{"target=" + target, "accuracy.effort=fast"};
     all.insert(all.end(), settings.begin(), settings.end());
-    const Config config = read_config({}, all, Toolkit::builtin().calibrator_names());
+    const Config config = config_with(all);
     return quantize(load_model(model.model, {}, data.get()), *data, config, Toolkit::builtin(),
                     {.samples = 2});
   }
@@ -89,4 +90,4 @@ INSTANTIATE_TEST_SUITE_P(All, Targets,
                          });
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 TEST(Verdicts, OfWhatActsOnStorageWithoutConversionsAreThoseOfIntegers) {
@@ -20,4 +20,4 @@ TEST(Verdicts, OfWhatActsOnStorageWithoutConversionsAreThoseOfIntegers) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

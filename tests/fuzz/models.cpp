@@ -2,8 +2,8 @@
 
 #include "tare/execute.h"
 
-#include "calibrate/samples_in_memory.h"
-#include "execute/support.h"
+#include "support/random.h"
+#include "support/samples_in_memory.h"
 
 namespace tare::fuzz {
 
@@ -49,7 +49,7 @@ const Graph& small_network() {
 }
 
 const Dataset& small_samples() {
-  static const SamplesInMemory samples({{"x", test::Random(1).tensor({6, 2, 3, 3})}});
+  static const test::SamplesInMemory samples({{"x", test::Random(1).tensor({6, 2, 3, 3})}});
   return samples;
 }
 

@@ -8,12 +8,12 @@
 #include "tare/process.h"
 #include "tare/quantize.h"
 
-#include "calibrate/samples_in_memory.h"
-#include "execute/support.h"
 #include "fuzz/models.h"
 #include "fuzz/mutate_model.h"
 #include "fuzz/scratch.h"
 #include "fuzz/target.h"
+#include "support/random.h"
+#include "support/samples_in_memory.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -114,7 +114,7 @@ std::vector<File> seeds() {
 }
 
 /// Samples of the shapes that the graph wants. Those of other types than f32 are zeros.
-SamplesInMemory samples_for(const Graph& graph) {
+test::SamplesInMemory samples_for(const Graph& graph) {
   std::map<std::string, Tensor> values;
   for (const ValueId input : graph.inputs()) {
     Shape shape = graph.type(input).shape;
@@ -125,7 +125,7 @@ SamplesInMemory samples_for(const Graph& graph) {
     values.emplace(graph.name(input), is_real ? test::Random(7).tensor(shape)
                                               : Tensor(graph.type(input).dtype, shape));
   }
-  return SamplesInMemory(std::move(values));
+  return test::SamplesInMemory(std::move(values));
 }
 
 bool is_small(const Graph& graph) {
@@ -144,7 +144,7 @@ void run(Bytes bytes) {
   if (graph.inputs().empty() || !is_small(graph)) {
     return;
   }
-  const SamplesInMemory samples = samples_for(graph);
+  const test::SamplesInMemory samples = samples_for(graph);
   const QuantizeResult result = tare::quantize(graph, samples, {}, toolkit, {.threads = 2});
   must("verifying integers", [&] { verify(result.integer); });
   const auto file = Scratch::path("mutant.int8.onnx");

@@ -1,6 +1,7 @@
 #include "fuzz/network.h"
 
-#include "execute/support.h"
+#include "support/graphs.h"
+#include "support/random.h"
 
 #include <algorithm>
 #include <array>

@@ -8,7 +8,7 @@
 #include "fuzz/models.h"
 #include "fuzz/scratch.h"
 #include "fuzz/target.h"
-#include "lower/same_structure.h"
+#include "support/same_structure.h"
 
 #include <algorithm>
 
@@ -110,7 +110,7 @@ void run(Bytes bytes) {
   must("writing", [&] { write_onnx(graph, copy); });
   const Graph again = must("reading what was written",
                            [&] { return load_model(copy, dimensions(graph), nullptr); });
-  const std::string difference = test::SameStructure(graph, again).difference();
+  const std::string difference = test::structural_difference(graph, again);
   if (!difference.empty()) {
     throw Finding("not read back as written: " + difference + "\n" + print(graph, 8) + "\n" +
                   print(again, 8));

@@ -7,12 +7,13 @@
 #include "tare/integer_graph.h"
 #include "tare/model_files.h"
 
-#include "calibrate/samples_in_memory.h"
 #include "fuzz/envelope.h"
 #include "fuzz/network.h"
 #include "fuzz/scratch.h"
 #include "fuzz/settings.h"
-#include "lower/same_structure.h"
+#include "support/run.h"
+#include "support/same_structure.h"
+#include "support/samples_in_memory.h"
 
 #include <algorithm>
 #include <random>
@@ -34,20 +35,12 @@ std::vector<File> seeds() {
 struct Case {
   Network network;
   Config config;
-  SamplesInMemory data;
+  test::SamplesInMemory data;
 };
 
 QuantizeResult quantized(const Case& c, int threads) {
   return tare::quantize(c.network.graph, c.data, c.config, Toolkit::builtin(),
                         {.threads = threads});
-}
-
-std::vector<Tensor> sample(const Case& c, const Graph& graph, std::size_t which) {
-  std::vector<Tensor> inputs;
-  for (const ValueId input : graph.inputs()) {
-    inputs.push_back(c.data.read(graph.name(input), which, 1));
-  }
-  return inputs;
 }
 
 File table_of(const QuantizeResult& result) {
@@ -93,7 +86,7 @@ void require_close(const Case& c, const QuantizeResult& result) {
   const RequantizeMode& mode = result.simulated.requantize;
   const std::size_t count = std::min<std::size_t>(c.data.size(), 2);
   for (std::size_t i = 0; i < count; ++i) {
-    const std::vector<Tensor> inputs = sample(c, bound, i);
+    const std::vector<Tensor> inputs = test::inputs_of(bound, c.data, i);
     const auto ties = envelopes(bound, result.table, mode, Difference::kTies, inputs);
     require_held(ties, simulated.run(inputs), "the simulated graph");
     require_held(ties, integer.run(inputs), "the integer graph");
@@ -126,7 +119,7 @@ void require_read_back(const Case& c, const QuantizeResult& result) {
     const Graph read = must("reading " + name, [&] { return load_model(file, {}, nullptr); });
     const Graph again =
         must("lowering " + name, [&] { return lower_quantized(read, c.config, Toolkit{}); });
-    const std::string difference = test::SameStructure(result.integer, again).difference();
+    const std::string difference = test::structural_difference(result.integer, again);
     require(difference.empty() || has_float_product_of_integers(result.integer),
             name + " reads back as another graph: " + difference + "\n" +
                 (difference.empty() ? "" : print(again)));
@@ -135,7 +128,7 @@ void require_read_back(const Case& c, const QuantizeResult& result) {
          [&] { write_onnx(export_form(result.integer, form, target), file); });
     const Graph own = must("reading what was written for the target",
                            [&] { return load_model(file, {}, nullptr); });
-    must("running it", [&] { return Executable(own).run(sample(c, own, 0)); });
+    must("running it", [&] { return Executable(own).run(test::inputs_of(own, c.data, 0)); });
   }
 }
 
@@ -144,7 +137,7 @@ void run(Bytes bytes) {
   const std::vector<std::string> settings = any_settings(choices);
   const Config config = read_config({}, settings, Toolkit::builtin().calibrator_names());
   Network network = any_network(choices);
-  SamplesInMemory data(network.samples);
+  test::SamplesInMemory data(network.samples);
   const Case c{std::move(network), config, std::move(data)};
   must("verifying the network", [&] { verify(c.network.graph); });
   const QuantizeResult result = quantized(c, 1);

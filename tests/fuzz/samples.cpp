@@ -3,7 +3,7 @@
 
 #include "fuzz/scratch.h"
 #include "fuzz/target.h"
-#include "io/hdf5_builder.h"
+#include "support/hdf5_builder.h"
 
 #include <algorithm>
 #include <functional>
@@ -12,10 +12,10 @@
 namespace tare::fuzz {
 namespace {
 
-File written(bool latest, const std::function<void(Hdf5Builder&)>& fill) {
+File written(bool latest, const std::function<void(test::Hdf5Builder&)>& fill) {
   const std::filesystem::path path = Scratch::path("seed.h5");
   {
-    Hdf5Builder builder(path, latest);
+    test::Hdf5Builder builder(path, latest);
     fill(builder);
   }
   return Scratch::read(path);
@@ -27,7 +27,7 @@ File small_file(bool latest) {
   const std::vector<float> reals(bytes.begin(), bytes.end());
   const std::vector<std::int64_t> labels{3, 1};
   const std::vector<float> statistics{1, 2, 3};
-  return written(latest, [&](Hdf5Builder& file) {
+  return written(latest, [&](test::Hdf5Builder& file) {
     file.dataset("x", H5T_NATIVE_UINT8, {2, 3, 2, 2}, bytes.data(), {1, 3, 2, 2})
         .attribute("x", "mean", H5T_NATIVE_FLOAT, {3}, statistics.data())
         .attribute("x", "std", H5T_NATIVE_FLOAT, {}, statistics.data())

@@ -8,6 +8,7 @@
 #include "fuzz/models.h"
 #include "fuzz/scratch.h"
 #include "fuzz/target.h"
+#include "support/graphs.h"
 
 namespace tare::fuzz {
 namespace {
@@ -33,7 +34,7 @@ const Statistics& some() {
     result.data = 7;
     result.samples = 3;
     result.inputs = {{"x", {2}}};
-    const TensorType type{.dtype = DType::kFloat32, .shape = {1, 2}, .quant = {}, .point = {}};
+    const TensorType type = test::f32({1, 2});
     for (const auto& sample :
          std::vector<std::vector<float>>{{-1, 0}, {0.25F, 3}, {1e-20F, 100}}) {
       result.values["x"].observe(sample);

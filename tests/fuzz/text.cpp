@@ -2,7 +2,7 @@
 #include "tare/graph.h"
 
 #include "fuzz/target.h"
-#include "graph/random_graph.h"
+#include "support/random_graph.h"
 
 namespace tare::fuzz {
 namespace {
@@ -10,7 +10,7 @@ namespace {
 std::vector<File> seeds() {
   std::vector<File> result;
   for (unsigned seed = 0; seed < 40; ++seed) {
-    result.push_back(file_of(print(RandomGraph(seed).draw())));
+    result.push_back(file_of(print(test::RandomGraph(seed).draw())));
   }
   result.push_back(file_of(
       "graph \"g\" opset 17 (%x : f32[batch=1,3]) -> (%y, %z) { # two kinds of values\n"

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 ValueId add(Graph& graph, const std::string& name, std::vector<ValueId> inputs) {
@@ -263,4 +263,4 @@ TEST(ConstantIntegers, ReadsConstantsOnly) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

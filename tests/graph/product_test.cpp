@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 SumRange sums_of(const std::string& x, const std::string& w, const std::string& product) {
@@ -63,4 +63,4 @@ TEST(WorstCaseAccumulators, RefuseWeightsThatDoNotFallIntoGroups) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 QuantSpec u8() {
@@ -270,4 +270,4 @@ TEST(Dequantize, IsWithinHalfAStepOfWhatWasQuantized) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -13,7 +13,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 using enum RequantizeRounding;
@@ -148,4 +148,4 @@ TEST(RequantizeMode, RefusesWhatDoesNotGoTogether) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

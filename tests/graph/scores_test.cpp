@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 std::string result_of(const std::string& nodes) {
@@ -27,4 +27,4 @@ TEST(Scores, AreOtherResultsThemselves) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 Graph whole() {
@@ -60,4 +60,4 @@ TEST(Subgraph, StartsAtItsSourcesAfterTheInputsOfTheGraph) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

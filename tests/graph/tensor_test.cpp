@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 TEST(Tensor, CopiesShareBytesUntilOneIsWrittenTo) {
@@ -179,4 +179,4 @@ TEST(Half, TensorsConvertIt) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

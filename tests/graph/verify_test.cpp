@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 /// The places that verify complains about.
@@ -81,4 +81,4 @@ TEST(Verify, FindsACycle) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

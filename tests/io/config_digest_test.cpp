@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 std::uint64_t digest(const std::vector<std::string>& overrides) {
@@ -83,4 +83,4 @@ TEST(ConfigDigest, IsOfValuesAndNotOfHowTheyWereSet) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -1,10 +1,11 @@
 #include "tare/config.h"
 
-#include "io/folder.h"
+#include "support/files.h"
+#include "support/folder.h"
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 class ConfigFaults : public InFolder {
@@ -145,4 +146,4 @@ TEST(Targets, ThatAreUnknownAreErrorsWithTheKnownOnes) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

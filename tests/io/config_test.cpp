@@ -1,13 +1,14 @@
 #include "tare/config.h"
 
-#include "io/folder.h"
+#include "support/files.h"
+#include "support/folder.h"
 
 #include <algorithm>
 #include <array>
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 const std::vector<std::string> kCalibrators{"max", "mse", "percentile"};
@@ -232,4 +233,4 @@ TEST(Globs, MatchRunsAndSingleCharacters) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -3,9 +3,10 @@
 #include "tare/config.h"
 #include "tare/dataset.h"
 
-#include "io/folder.h"
-#include "io/hdf5_builder.h"
 #include "io/tensor_file.h"
+#include "support/files.h"
+#include "support/folder.h"
+#include "support/hdf5_builder.h"
 
 #include <random>
 
@@ -23,7 +24,7 @@ extern "C" const char* __asan_default_options() {
   return "allocator_may_return_null=1";
 }
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 class Damaged : public InFolder {
@@ -163,4 +164,4 @@ TEST_F(Damaged, ConfigurationsThatNestWithoutEndAreErrors) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

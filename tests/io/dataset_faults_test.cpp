@@ -1,12 +1,13 @@
 #include "tare/dataset.h"
 
 #include "graph/operators/usable_labels.h"
-#include "io/folder.h"
-#include "io/hdf5_builder.h"
+#include "support/files.h"
+#include "support/folder.h"
+#include "support/hdf5_builder.h"
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 class DatasetFaults : public InFolder {
@@ -202,4 +203,4 @@ TEST_F(DatasetFaults, AreSaidOfANameThatIsNotThere) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -1,14 +1,14 @@
 #include "tare/dataset.h"
 
-#include "io/folder.h"
-#include "io/hdf5_builder.h"
+#include "support/folder.h"
+#include "support/hdf5_builder.h"
 
 #include <numeric>
 #include <thread>
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 using OpenDataset = InFolder;
@@ -196,4 +196,4 @@ TEST_F(OpenDataset, DecompressesAChunkOnceForAllItsSamples) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -1,14 +1,15 @@
 #include "tare/dataset.h"
 
-#include "io/folder.h"
-#include "io/hdf5_builder.h"
+#include "support/files.h"
+#include "support/folder.h"
+#include "support/hdf5_builder.h"
 
 #include <numeric>
 #include <thread>
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 using Writer = InFolder;
@@ -100,4 +101,4 @@ TEST_F(Writer, SaysThatTheFolderIsMissing) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

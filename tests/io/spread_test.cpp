@@ -1,13 +1,13 @@
 #include "tare/dataset.h"
 
-#include "calibrate/samples_in_memory.h"
+#include "support/samples_in_memory.h"
 
 #include <algorithm>
 #include <numeric>
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 /// Sample i is the number i.
@@ -58,4 +58,4 @@ TEST(EvenlySpacedSamples, CanBeReadInParts) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

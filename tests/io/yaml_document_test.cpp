@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 TEST(YamlScalar, IsReadBack) {
@@ -36,4 +36,4 @@ TEST(YamlScalar, OfAnyBytesIsReadBackAsCharacters) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

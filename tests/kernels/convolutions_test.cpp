@@ -2,6 +2,7 @@
 #include "graph/operators/product.h"
 #include "kernels/endings.h"
 #include "kernels/layer.h"
+#include "support/graphs.h"
 
 #include <gtest/gtest.h>
 
@@ -152,12 +153,8 @@ std::string wrong_conv_integer(Random& random) {
   const Tensor x_zero = random_storage(x_type, {}, random);
   const Tensor w_zero =
       random_storage(w_type, {random.coin() ? layer.weights()[0] : 1}, random);
-  const auto plain = [](const Tensor& tensor) {
-    return TensorType{
-        .dtype = tensor.dtype(), .shape = tensor.shape(), .quant = {}, .point = {}};
-  };
   const auto operand = [&](const Tensor& values, bool constant) {
-    return trial.operand(values, plain(values), constant).id;
+    return trial.operand(values, typed(values.dtype(), values.shape()), constant).id;
   };
   const Tensor x = random_storage(x_type, layer.x(), random);
   const Tensor weights = random_storage(w_type, layer.weights(), random);
@@ -169,9 +166,7 @@ std::string wrong_conv_integer(Random& random) {
                                       operand(x_zero, random.coin()),
                                       operand(w_zero, random.coin())};
   const ValueId y =
-      trial.add("ConvInteger", operands,
-                {.dtype = DType::kInt32, .shape = layer.y(), .quant = {}, .point = {}},
-                layer.attributes());
+      trial.add("ConvInteger", operands, typed(DType::kInt32, layer.y()), layer.attributes());
   return trial.wrong(y, exact_sums(layer, x, x_zero.to_int64()[0], weights, w_zeros));
 }
 

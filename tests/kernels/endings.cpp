@@ -1,5 +1,7 @@
 #include "kernels/endings.h"
 
+#include "support/graphs.h"
+
 #include <algorithm>
 
 namespace tare::test {

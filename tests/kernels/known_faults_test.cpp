@@ -1,6 +1,7 @@
 // Layers of real networks that oneDNN 2.6 gets wrong when left to its choice.
 #include "kernels/layer.h"
 #include "kernels/trial.h"
+#include "support/graphs.h"
 
 #include <algorithm>
 

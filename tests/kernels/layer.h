@@ -1,6 +1,8 @@
 #pragma once
 
-#include "execute/support.h"
+#include "tare/graph.h"
+
+#include "support/random.h"
 
 #include <vector>
 

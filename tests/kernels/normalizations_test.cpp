@@ -1,4 +1,5 @@
 #include "kernels/trial.h"
+#include "support/graphs.h"
 
 #include <algorithm>
 #include <functional>

@@ -2,6 +2,8 @@
 #include "graph/arithmetic/node_arithmetic.h"
 #include "kernels/layer.h"
 #include "kernels/trial.h"
+#include "support/graphs.h"
+#include "support/index.h"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,8 @@
 
 #include "graph/operators/product.h"
 #include "kernels/endings.h"
+#include "support/graphs.h"
+#include "support/index.h"
 
 #include <algorithm>
 #include <numeric>
@@ -265,11 +267,8 @@ std::string wrong_matmul_integer(Random& random) {
       random_storage_of(random.coin() ? static_cast<std::size_t>(m.rows) : 1, true, random);
   const Storage w =
       random_storage_of(random.coin() ? static_cast<std::size_t>(m.columns) : 1, true, random);
-  const auto plain = [](DType type, Shape shape) {
-    return TensorType{.dtype = type, .shape = std::move(shape), .quant = {}, .point = {}};
-  };
   const auto operand = [&](const Tensor& values) {
-    return trial.operand(values, plain(values.dtype(), values.shape()), random.coin()).id;
+    return trial.operand(values, typed(values.dtype(), values.shape()), random.coin()).id;
   };
   const auto zeros = [&](const Storage& storage) {
     const auto count = static_cast<std::int64_t>(storage.zeros.size());
@@ -282,7 +281,7 @@ std::string wrong_matmul_integer(Random& random) {
   const Tensor left = random_storage(x.type, m.left(), random);
   const Tensor right = random_storage(w.type, {m.depth, m.columns}, random);
   const std::vector<ValueId> operands{operand(left), operand(right), zeros(x), zeros(w)};
-  const ValueId y = trial.add("MatMulInteger", operands, plain(DType::kInt32, m.result()));
+  const ValueId y = trial.add("MatMulInteger", operands, typed(DType::kInt32, m.result()));
   return trial.wrong(y, exact_sums(m, left, x.zeros, right, w.zeros));
 }
 

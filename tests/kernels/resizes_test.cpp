@@ -1,4 +1,6 @@
 #include "kernels/trial.h"
+#include "support/graphs.h"
+#include "support/index.h"
 
 #include <algorithm>
 #include <array>

@@ -3,7 +3,8 @@
 #include "tare/execute.h"
 
 #include "execute/libraries.h"
-#include "execute/node_run.h"
+#include "support/graphs.h"
+#include "support/node_run.h"
 
 #include <algorithm>
 #include <array>
@@ -121,9 +122,7 @@ Trial::Operand Trial::operand(const Tensor& values, const TensorType& type, bool
 }
 
 Trial::Operand Trial::constant(const Tensor& values) {
-  return operand(values,
-                 {.dtype = values.dtype(), .shape = values.shape(), .quant = {}, .point = {}},
-                 true);
+  return operand(values, typed(values.dtype(), values.shape()), true);
 }
 
 ValueId Trial::add(const std::string& op, std::vector<ValueId> operands, TensorType result,

@@ -1,6 +1,9 @@
 #pragma once
 
-#include "execute/support.h"
+#include "tare/graph.h"
+
+#include "support/float_sum.h"
+#include "support/random.h"
 
 #include <functional>
 #include <string>

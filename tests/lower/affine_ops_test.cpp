@@ -5,7 +5,7 @@
 #include "tare/graph.h"
 
 #include "lower/affine_rewrites.h"
-#include "lower/fake_quantized.h"
+#include "support/fake_quantized.h"
 
 #include <array>
 #include <cmath>
@@ -13,7 +13,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 /// One way to write the operator: constants it needs, and the line that applies it to %x (and,
@@ -190,7 +190,7 @@ class AffineRow : public ::testing::TestWithParam<AffineOp> {
     expand_affine_regions(after);
     ASSERT_TRUE(runs_on_storage(after, GetParam())) << print(after);
     for (unsigned seed = 0; seed < 5; ++seed) {
-      const std::vector<Tensor> inputs = test::random_storage(before, seed);
+      const std::vector<Tensor> inputs = random_storage(before, seed);
       const Tensor expected = Executable(before).run(inputs)[0];
       const Tensor actual = Executable(after).run(inputs)[0];
       if (most == 0) {
@@ -270,7 +270,7 @@ TEST_P(AffineRow, MovesDownOnlyWhereItKeepsItsParameters) {
   expand_affine_regions(after);
   const bool moves = !has_own_parameters() && GetParam().rule != AffineRule::kClamps;
   EXPECT_EQ(runs_on_storage(after, GetParam()), moves) << print(after);
-  const std::vector<Tensor> inputs = test::random_storage(before, 9);
+  const std::vector<Tensor> inputs = random_storage(before, 9);
   EXPECT_EQ(Executable(after).run(inputs), Executable(before).run(inputs));
 }
 
@@ -288,4 +288,4 @@ TEST(AffineOps, AreSortedAndExecutable) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -4,14 +4,15 @@
 
 #include "lower/forms/engine_wishes.h"
 #include "lower/lower.h"
-#include "lower/same_structure.h"
+#include "support/graphs.h"
+#include "support/same_structure.h"
 
 #include <algorithm>
 #include <numeric>
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 /// A convolution in float, one on integers that reads it, and the sum of both.
@@ -34,12 +35,6 @@ Graph block(const std::string& real =
       "%y = DequantizeLinear(%b, %s, %z) : f32[1,2,3,2]\n}");
 }
 
-std::ptrdiff_t count(const Graph& graph, const std::string& op) {
-  const std::vector<NodeId> nodes = graph.nodes();
-  return std::count_if(nodes.begin(), nodes.end(),
-                       [&](NodeId id) { return graph.node(id).op == op; });
-}
-
 Tensor image() {
   std::vector<float> elements(12);
   std::iota(elements.begin(), elements.end(), -3.0F);
@@ -49,8 +44,8 @@ Tensor image() {
 TEST(QuantizeChannelsLast, MovesElementsAndChangesNone) {
   const Graph plain = block();
   const Graph spelled = quantize_channels_last(plain);
-  EXPECT_EQ(count(spelled, "Transpose"), 2);
-  EXPECT_EQ(count(spelled, "Flatten"), 1);
+  EXPECT_EQ(count_of(spelled, "Transpose"), 2U);
+  EXPECT_EQ(count_of(spelled, "Flatten"), 1U);
   const Tensor x = image();
   EXPECT_EQ(Executable(spelled).run(std::span(&x, 1)), Executable(plain).run(std::span(&x, 1)));
 }
@@ -58,9 +53,8 @@ TEST(QuantizeChannelsLast, MovesElementsAndChangesNone) {
 TEST(QuantizeChannelsLast, IsReadAsTheConversionThatItIs) {
   const Graph plain = block();
   const Graph spelled = quantize_channels_last(plain);
-  EXPECT_EQ(test::SameStructure(plain, read_channels_last(spelled)).difference(), "");
-  EXPECT_EQ(test::SameStructure(lower(from_qdq(plain)), lower(from_qdq(spelled))).difference(),
-            "");
+  EXPECT_EQ(structural_difference(plain, read_channels_last(spelled)), "");
+  EXPECT_EQ(structural_difference(lower(from_qdq(plain)), lower(from_qdq(spelled))), "");
 }
 
 TEST(QuantizeChannelsLast, LeavesTheBatchOpen) {
@@ -75,13 +69,13 @@ TEST(QuantizeChannelsLast, LeavesTheBatchOpen) {
 
 TEST(QuantizeChannelsLast, IsForWhatConvolutionsInFloatComputed) {
   const Graph of_input = block("%h = Relu(%x) : f32[1,2,3,2]\n");
-  EXPECT_EQ(count(quantize_channels_last(of_input), "Transpose"), 0);
+  EXPECT_EQ(count_of(quantize_channels_last(of_input), "Transpose"), 0U);
 }
 
 TEST(QuantizeChannelsLast, IsForImagesWhoseExtentsAreKnown) {
   Graph open = block();
   open.dimension_names["x"] = {"N", "", "height", ""};
-  EXPECT_EQ(count(quantize_channels_last(open), "Transpose"), 0);
+  EXPECT_EQ(count_of(quantize_channels_last(open), "Transpose"), 0U);
 }
 
 /// Layouts that a file had itself.
@@ -115,18 +109,17 @@ TEST(PadStorage, PutsTheSameIntegersAround) {
   for (const char* value : {"", ", %v"}) {
     const Graph plain = padded(13, "%z", value);
     const Graph direct = pad_storage(plain);
-    EXPECT_EQ(count(direct, "DequantizeLinear"), 0);
+    EXPECT_EQ(count_of(direct, "DequantizeLinear"), 0U);
     const auto results = Executable(direct).run(std::span(&x, 1));
     EXPECT_EQ(results, Executable(plain).run(std::span(&x, 1)));
-    EXPECT_EQ(test::SameStructure(lower(from_qdq(plain)), lower(from_qdq(direct))).difference(),
-              "");
+    EXPECT_EQ(structural_difference(lower(from_qdq(plain)), lower(from_qdq(direct))), "");
   }
 }
 
 TEST(PadStorage, KeepsConversionsThatRescaleAndFormsThatPadFloatsOnly) {
-  EXPECT_EQ(count(pad_storage(padded(13, "%o")), "DequantizeLinear"), 1);
-  EXPECT_EQ(count(pad_storage(padded(12, "%z")), "DequantizeLinear"), 1);
+  EXPECT_EQ(count_of(pad_storage(padded(13, "%o")), "DequantizeLinear"), 1U);
+  EXPECT_EQ(count_of(pad_storage(padded(12, "%z")), "DequantizeLinear"), 1U);
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

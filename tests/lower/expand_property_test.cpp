@@ -1,16 +1,16 @@
 #include "tare/execute.h"
 
 #include "graph/operators/affine_ops.h"
-#include "lower/any_graph.h"
 #include "lower/conversions.h"
 #include "lower/lower.h"
+#include "support/any_graph.h"
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
-using Builder = test::FakeQuantizedBuilder;
+using Builder = FakeQuantizedBuilder;
 
 bool is_quantized_by_all(const Graph& graph, ValueId value) {
   const auto& users = graph.users(value);
@@ -50,7 +50,7 @@ class AnyGraph : public ::testing::TestWithParam<std::uint32_t> {};
 
 TEST_P(AnyGraph, KeepsItsResultsAndLeavesOnlyUnlistedOperatorsBetweenConversions) {
   Builder b(GetParam());
-  const Graph before = test::any_graph(b);
+  const Graph before = any_graph(b);
   const Graph after = lower(before);
   EXPECT_EQ(left_behind(after), std::vector<std::string>{}) << print(after);
   EXPECT_EQ(Executable(after).run(b.samples), Executable(before).run(b.samples))
@@ -60,4 +60,4 @@ TEST_P(AnyGraph, KeepsItsResultsAndLeavesOnlyUnlistedOperatorsBetweenConversions
 INSTANTIATE_TEST_SUITE_P(Random, AnyGraph, ::testing::Range(0U, 300U));
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -2,11 +2,11 @@
 #include "tare/graph.h"
 
 #include "lower/affine_rewrites.h"
-#include "lower/fake_quantized.h"
+#include "support/fake_quantized.h"
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 /// Expands the body of a graph over %q, checks that it gives the same bytes, and returns it.
@@ -16,7 +16,7 @@ Graph expanded(const std::string& input, const std::string& body) {
   Graph after = before;
   expand_affine_regions(after);
   for (unsigned seed = 0; seed < 5; ++seed) {
-    const std::vector<Tensor> inputs = test::random_storage(before, seed);
+    const std::vector<Tensor> inputs = random_storage(before, seed);
     EXPECT_EQ(Executable(after).run(inputs), Executable(before).run(inputs)) << print(after);
   }
   return after;
@@ -186,4 +186,4 @@ TEST(Expand, PadsWithTheRoundedNumber) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

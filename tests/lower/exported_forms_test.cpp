@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 constexpr Form kForms[] = {Form::kQdq, Form::kQoperator, Form::kInteger};
@@ -154,4 +154,4 @@ TEST(Lower, LeavesBoundsThatAreNoNumbersToTheirOperator) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -1,26 +1,24 @@
 // The cases of TVM's test_pass_fake_quantization_to_integer.py, with their shapes and
 // parameters: a float graph between Dequantize and Quantize against the integer graph that
 // lower() makes of it.
-#include "lower/fake_quantized.h"
+#include "support/fake_quantized.h"
 
 #include "tare/config.h"
 #include "tare/execute.h"
 
 #include "lower/lower.h"
+#include "support/graphs.h"
+#include "support/params.h"
 
 #include <functional>
 #include <map>
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
-using test::i8;
-using test::params;
-using test::per_axis;
-using test::u8;
-using Builder = test::FakeQuantizedBuilder;
+using Builder = FakeQuantizedBuilder;
 
 struct Case {
   std::string name;
@@ -180,8 +178,7 @@ std::vector<Case> movements() {
                        : std::vector<std::int64_t>{56, 56, 56, 56};
            std::vector<Graph::Result> parts;
            for (const std::int64_t size : sizes) {
-             parts.push_back(
-                 {"part" + std::to_string(parts.size()), test::f32({1, 3, size, 224})});
+             parts.push_back({"part" + std::to_string(parts.size()), f32({1, 3, size, 224})});
            }
            const ValueId x = b.input(kImage, i8(2, 0));
            const NodeId id = b.graph.add_node("split", "Split", {x, b.indices(sizes)}, parts,
@@ -207,11 +204,11 @@ std::vector<Case> movements() {
                          0, [=](Builder& b, DType z) {
                            const ValueId x = b.input({20, 100}, params(z, 2, 0), {{0, 126}});
                            const Shape shape = axis == 0 ? Shape{k, 100} : Shape{20, k};
-                           TensorType positions = test::f32(shape);
+                           TensorType positions = f32(shape);
                            positions.dtype = DType::kInt64;
                            const NodeId id = b.graph.add_node(
                                "topk", "TopK", {x, b.indices({k})},
-                               {{"values", test::f32(shape)}, {"positions", positions}},
+                               {{"values", f32(shape)}, {"positions", positions}},
                                {{"axis", axis}, {"largest", largest}});
                            b.result(b.graph.node(id).outputs[0], params(z, 2, 0));
                          }});
@@ -420,4 +417,4 @@ INSTANTIATE_TEST_SUITE_P(Rounding, FakeQuantized, ::testing::ValuesIn(roundings(
 INSTANTIATE_TEST_SUITE_P(Binary, FakeQuantized, ::testing::ValuesIn(binaries()), case_name);
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -3,14 +3,14 @@
 #include "tare/execute.h"
 #include "tare/integer_graph.h"
 
-#include "lower/any_graph.h"
 #include "lower/lower.h"
+#include "support/any_graph.h"
 
 #include <set>
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 /// Storage types of values that are neither constants nor inputs nor outputs.
@@ -30,8 +30,8 @@ std::set<DType> types_inside(const Graph& integer) {
 class AnyTarget : public ::testing::TestWithParam<std::uint32_t> {};
 
 TEST_P(AnyTarget, GetsTheSameResults) {
-  test::FakeQuantizedBuilder b(GetParam());
-  const Graph integer = lower(test::any_graph(b));
+  FakeQuantizedBuilder b(GetParam());
+  const Graph integer = lower(any_graph(b));
   for (const char* name : {"ort-cpu", "tensorrt"}) {
     const Target target = read_target(name);
     const Graph moved = for_target(integer, target);
@@ -60,4 +60,4 @@ TEST(ForTarget, LeavesWhatIsTakenForIntegers) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

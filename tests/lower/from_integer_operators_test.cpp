@@ -1,11 +1,11 @@
 
 #include "lower/forms/forms.h"
 #include "lower/lower.h"
-#include "lower/same_structure.h"
+#include "support/same_structure.h"
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 std::string model(const std::string& body) {
@@ -76,8 +76,8 @@ TEST(FromIntegerOperators, ReadASumWithTwoReadersAsOneProduct) {
       %z = Requantize(%s) {rounding="half_even"} : u8[1,2] q(0.25, 0)
     })");
   const Graph again = lower(from_qdq(from_integer_operators(to_integer_operators(integer))));
-  EXPECT_EQ(test::SameStructure(integer, again).difference(), "") << print(again);
+  EXPECT_EQ(structural_difference(integer, again), "") << print(again);
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 std::vector<std::string> operators(const Graph& graph) {
@@ -152,4 +152,4 @@ TEST(AccumulateProducts, LeavesBiasesThatDoNotFit) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -2,18 +2,21 @@
 // (test_op_qnn_conv2d.py, _conv2_transpose.py, _batch_matmul.py): what accumulators hold.
 #include "tare/execute.h"
 
-#include "lower/fake_quantized.h"
 #include "lower/lower.h"
+#include "support/fake_quantized.h"
+#include "support/graphs.h"
+#include "support/index.h"
+#include "support/params.h"
 
 #include <array>
 #include <numeric>
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
-using Builder = test::FakeQuantizedBuilder;
+using Builder = FakeQuantizedBuilder;
 using Values = std::vector<std::int64_t>;
 
 struct Convolution {
@@ -60,8 +63,8 @@ Values direct_sums(const Convolution& c, const Values& x, const Values& w) {
   const std::int64_t inner = c.w[1];
   const std::int64_t outer = c.w[0] / c.group;
   Values y(static_cast<std::size_t>(element_count(y_shape)));
-  test::for_each_index(windows, [&](const Shape& window) {
-    test::for_each_index({inner, c.w[2], c.w[3]}, [&](const Shape& tap) {
+  for_each_index(windows, [&](const Shape& window) {
+    for_each_index({inner, c.w[2], c.w[3]}, [&](const Shape& tap) {
       const std::int64_t row = window[2] * c.strides[0] - c.pads[0] + tap[1] * c.dilations[0];
       const std::int64_t column =
           window[3] * c.strides[1] - c.pads[1] + tap[2] * c.dilations[1];
@@ -105,15 +108,15 @@ Values accumulated(Graph fake_quantized, const std::string& op,
   return Executable(graph).run(samples)[0].to_int64();
 }
 
-const QuantParams kSums = test::params(DType::kInt32, 1, 0);
+const QuantParams kSums = params(DType::kInt32, 1, 0);
 
 class GoldenSums : public ::testing::TestWithParam<std::tuple<Convolution, DType>> {};
 
 TEST_P(GoldenSums, AreThoseOfShiftedFactors) {
   const auto& [c, storage] = GetParam();
   Builder b(7);
-  const ValueId x = b.input(c.x, test::params(storage, 1, c.x_zero));
-  const ValueId w = b.weight(c.w, test::params(storage, 1, c.w_zero));
+  const ValueId x = b.input(c.x, params(storage, 1, c.x_zero));
+  const ValueId w = b.weight(c.w, params(storage, 1, c.w_zero));
   const Values weight =
       b.graph.constant(b.graph.node(*b.graph.producer(w)).inputs[0])->to_int64();
   b.result(b.op(name_of_op(c), {x, w}, result_shape(c), attributes(c)), kSums);
@@ -164,23 +167,23 @@ INSTANTIATE_TEST_SUITE_P(OfEach, GoldenSums,
                                   std::string(name_of(std::get<1>(info.param)));
                          });
 
-Tensor u8(const Shape& shape, const Values& values) {
+Tensor bytes(const Shape& shape, const Values& values) {
   const std::vector<std::uint8_t> bytes(values.begin(), values.end());
   return Tensor::of<std::uint8_t>(shape, bytes);
 }
 
 Values convolved(const Convolution& c, const Values& x, const Values& w) {
   Builder b(0);
-  const ValueId data = b.input(c.x, test::u8(1, c.x_zero));
+  const ValueId data = b.input(c.x, u8(1, c.x_zero));
   const ValueId storage = b.graph.add_constant(
-      "w", u8(c.w, w),
-      {.dtype = DType::kUint8, .shape = c.w, .quant = test::u8(1, c.w_zero), .point = {}});
+      "w", bytes(c.w, w),
+      {.dtype = DType::kUint8, .shape = c.w, .quant = u8(1, c.w_zero), .point = {}});
   const NodeId weight =
-      b.graph.add_node("real_w", "Dequantize", {storage}, {{"real_w", test::f32(c.w)}});
+      b.graph.add_node("real_w", "Dequantize", {storage}, {{"real_w", f32(c.w)}});
   b.result(
       b.op("Conv", {data, b.graph.node(weight).outputs[0]}, result_shape(c), attributes(c)),
       kSums);
-  return accumulated(b.graph, "Conv", {u8(c.x, x)});
+  return accumulated(b.graph, "Conv", {bytes(c.x, x)});
 }
 
 TEST(GoldenSums, OfAConvolutionWithStrides) {
@@ -225,8 +228,8 @@ TEST_P(GoldenBatches, AreSumsOfShiftedFactors) {
   constexpr std::int64_t kColumns = 4;
   constexpr std::int64_t kInner = 5;
   Builder b(3);
-  const ValueId x = b.input({kBatches, kRows, kInner}, test::params(storage, 1, x_zero));
-  const ValueId y = b.input({kBatches, kColumns, kInner}, test::params(storage, 1, y_zero));
+  const ValueId x = b.input({kBatches, kRows, kInner}, params(storage, 1, x_zero));
+  const ValueId y = b.input({kBatches, kColumns, kInner}, params(storage, 1, y_zero));
   const ValueId transposed = b.op("Transpose", {y}, {kBatches, kInner, kColumns},
                                   {{"perm", std::vector<std::int64_t>{0, 2, 1}}});
   b.result(b.op("MatMul", {x, transposed}, {kBatches, kRows, kColumns}), kSums);
@@ -234,7 +237,7 @@ TEST_P(GoldenBatches, AreSumsOfShiftedFactors) {
   const Values left = b.samples[0].to_int64();
   const Values right = b.samples[1].to_int64();
   Values expected;
-  test::for_each_index({kBatches, kRows, kColumns}, [&](const Shape& at) {
+  for_each_index({kBatches, kRows, kColumns}, [&](const Shape& at) {
     std::int64_t sum = 0;
     for (std::int64_t k = 0; k < kInner; ++k) {
       const auto l = static_cast<std::size_t>((at[0] * kRows + at[1]) * kInner + k);
@@ -251,4 +254,4 @@ INSTANTIATE_TEST_SUITE_P(OfEach, GoldenBatches,
                                             ::testing::Values(DType::kUint8, DType::kInt8)));
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -13,7 +13,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 using Values = std::vector<std::int64_t>;
@@ -231,4 +231,4 @@ TEST(GoldenVectors, OfTopKIncludingNone) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -7,11 +7,10 @@
 #include "graph/arithmetic/node_arithmetic.h"
 #include "lower/forms/forms.h"
 #include "lower/lower.h"
-#include "lower/same_structure.h"
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 /// One average for each image of that many taps.
@@ -169,4 +168,4 @@ TEST(IntegerAverages, StayThoseOfOnnxWhereNothingElseHasTheirParameters) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

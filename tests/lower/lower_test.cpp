@@ -9,48 +9,37 @@
 #include "tare/quantize.h"
 #include "tare/simulate.h"
 
-#include "calibrate/samples_in_memory.h"
 #include "lower/forms/forms.h"
+#include "support/difference.h"
+#include "support/graphs.h"
+#include "support/random.h"
+#include "support/samples_in_memory.h"
+#include "support/tensors.h"
 
 #include <algorithm>
 #include <cmath>
-#include <random>
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
-
-Tensor random_tensor(Shape shape, unsigned seed) {
-  Tensor result(DType::kFloat32, std::move(shape));
-  std::mt19937 random(seed);
-  std::normal_distribution<float> normal;
-  for (float& x : result.mutable_view<float>()) {
-    x = normal(random);
-  }
-  return result;
-}
 
 /// Two convolutions with a residual around the second one, pooling and a dense head.
 Graph small_network() {
   Graph graph;
-  const auto type = [](Shape shape) {
-    return TensorType{
-        .dtype = DType::kFloat32, .shape = std::move(shape), .quant = {}, .point = {}};
-  };
   const auto add = [&](const std::string& name, const std::string& op,
                        std::vector<ValueId> inputs, Shape shape, Attributes attributes = {}) {
     const NodeId id = graph.add_node(name + "_node", op, std::move(inputs),
-                                     {{name, type(std::move(shape))}}, std::move(attributes));
+                                     {{name, f32(std::move(shape))}}, std::move(attributes));
     return graph.node(id).outputs[0];
   };
   const Attributes padded{{"kernel_shape", std::vector<std::int64_t>{3, 3}},
                           {"pads", std::vector<std::int64_t>{1, 1, 1, 1}}};
-  const ValueId x = graph.add_input("x", type({1, 3, 8, 8}));
-  const ValueId w1 = graph.add_constant("w1", random_tensor({8, 3, 3, 3}, 1));
-  const ValueId b1 = graph.add_constant("b1", random_tensor({8}, 2));
-  const ValueId w2 = graph.add_constant("w2", random_tensor({8, 8, 3, 3}, 3));
-  const ValueId w3 = graph.add_constant("w3", random_tensor({5, 128}, 4));
+  const ValueId x = graph.add_input("x", f32({1, 3, 8, 8}));
+  const ValueId w1 = graph.add_constant("w1", Random(1).tensor({8, 3, 3, 3}));
+  const ValueId b1 = graph.add_constant("b1", Random(2).tensor({8}));
+  const ValueId w2 = graph.add_constant("w2", Random(3).tensor({8, 8, 3, 3}));
+  const ValueId w3 = graph.add_constant("w3", Random(4).tensor({5, 128}));
   const ValueId c1 = add("c1", "Conv", {x, w1, b1}, {1, 8, 8, 8}, padded);
   const ValueId r1 = add("r1", "Relu", {c1}, {1, 8, 8, 8});
   const ValueId c2 = add("c2", "Conv", {r1, w2}, {1, 8, 8, 8}, padded);
@@ -66,7 +55,7 @@ Graph small_network() {
 }
 
 struct Quantized {
-  SamplesInMemory data{{{"x", random_tensor({16, 3, 8, 8}, 9)}}};
+  SamplesInMemory data{{{"x", Random(9).tensor({16, 3, 8, 8})}}};
   QuantizeResult result;
 
   explicit Quantized(const Config& config = {}) {
@@ -74,36 +63,10 @@ struct Quantized {
   }
 };
 
-/// Signal to quantization noise of candidate against reference over some samples, in dB.
-double sqnr(const Graph& reference, const Graph& candidate, const Dataset& data) {
-  double signal = 0;
-  double noise = 0;
-  for (std::size_t i = 0; i < data.size(); ++i) {
-    const std::vector<Tensor> inputs{data.read("x", i, 1)};
-    const Tensor a = Executable(reference).run(inputs)[0];
-    const Tensor b = Executable(candidate).run(inputs)[0];
-    for (std::size_t k = 0; k < a.view<float>().size(); ++k) {
-      const double x = a.view<float>()[k];
-      const double error = x - static_cast<double>(b.view<float>()[k]);
-      signal += x * x;
-      noise += error * error;
-    }
-  }
-  return 10 * std::log10(signal / noise);
-}
-
-std::map<std::string, int> histogram(const Graph& graph) {
-  std::map<std::string, int> counts;
-  for (const NodeId id : graph.nodes()) {
-    ++counts[graph.node(id).op];
-  }
-  return counts;
-}
-
 TEST(Bind, WithEveryPointDisabledComputesTheSource) {
   const Quantized q;
   const Graph bound = tare::bind(q.result.simulated, {});
-  EXPECT_FALSE(histogram(bound).contains("SimulatedQuantize"));
+  EXPECT_FALSE(operator_counts(bound).contains("SimulatedQuantize"));
   for (std::size_t i = 0; i < 4; ++i) {
     const std::vector<Tensor> inputs{q.data.read("x", i, 1)};
     const Tensor a = Executable(bound).run(inputs)[0];
@@ -151,12 +114,6 @@ TEST(Bind, AWeightThatIsDisabledTakesItsAccumulatorAlong) {
             sqnr(q.result.prepared, tare::bind(q.result.simulated, q.result.table), q.data));
 }
 
-Tensor ones(Shape shape) {
-  Tensor result(DType::kFloat32, std::move(shape));
-  std::ranges::fill(result.mutable_view<float>(), 1.0F);
-  return result;
-}
-
 /// One sum of so many products of 127 with 127.
 struct SumOfLargest {
   int bits;  ///< that hold any sum of storage values there can be
@@ -165,13 +122,9 @@ struct SumOfLargest {
 
   explicit SumOfLargest(std::int64_t count) {
     Graph graph;
-    const auto type = [](Shape shape) {
-      return TensorType{
-          .dtype = DType::kFloat32, .shape = std::move(shape), .quant = {}, .point = {}};
-    };
-    const ValueId x = graph.add_input("x", type({1, count}));
+    const ValueId x = graph.add_input("x", f32({1, count}));
     const ValueId w = graph.add_constant("w", ones({count, 1}));
-    const NodeId product = graph.add_node("product", "MatMul", {x, w}, {{"y", type({1, 1})}});
+    const NodeId product = graph.add_node("product", "MatMul", {x, w}, {{"y", f32({1, 1})}});
     graph.set_outputs({graph.node(product).outputs[0]});
     Config config;
     config.target = "tensorrt";
@@ -249,7 +202,7 @@ TEST(Lower, LeavesNoFloatOperatorBetweenTheFirstQuantizeAndTheLastDequantize) {
   const std::map<std::string, int> expected{
       {"Quantize", 1}, {"Conv", 2},    {"Requantize", 2}, {"Add", 1},
       {"MaxPool", 1},  {"Flatten", 1}, {"Gemm", 1},       {"Dequantize", 1}};
-  EXPECT_EQ(histogram(q.result.integer), expected) << print(q.result.integer, 8);
+  EXPECT_EQ(operator_counts(q.result.integer), expected) << print(q.result.integer, 8);
   for (const NodeId id : q.result.integer.nodes()) {
     const Node& node = q.result.integer.node(id);
     EXPECT_EQ(q.result.integer.type(node.outputs[0]).quant.has_value(),
@@ -284,7 +237,7 @@ TEST(Lower, ADisabledPointReturnsItsRegionToFloat) {
   QuantTable table = q.result.table;
   table.at("w2").enabled = false;
   const Graph mixed = lower(q.result.simulated, table);
-  EXPECT_EQ(histogram(mixed)["Conv"], 2);
+  EXPECT_EQ(operator_counts(mixed)["Conv"], 2);
   EXPECT_GT(sqnr(q.result.prepared, mixed, q.data),
             sqnr(q.result.prepared, q.result.integer, q.data));
   const auto c2 = mixed.find_node("c2_node");
@@ -297,7 +250,7 @@ TEST(ToQdq, ComputesWhatTheIntegerGraphComputesUpToOneRounding) {
   // The two round the same sums once each, from factors that differ by one float rounding.
   EXPECT_GT(sqnr(q.result.integer, to_qdq(q.result.integer), q.data),
             sqnr(q.result.prepared, q.result.integer, q.data) + 10);
-  const auto counts = histogram(to_qdq(q.result.integer));
+  const auto counts = operator_counts(to_qdq(q.result.integer));
   EXPECT_EQ(counts.at("Conv"), 2);
   EXPECT_FALSE(counts.contains("Relu")) << "storage saturates at real 0 already";
 }
@@ -318,7 +271,7 @@ TEST(Quantize, RefusesAnOptionThatTheCalibratorDoesNotHave) {
 }
 
 TEST(Quantize, GivesTheSameGraphForAnyNumberOfThreads) {
-  const SamplesInMemory data{{{"x", random_tensor({40, 3, 8, 8}, 11)}}};
+  const SamplesInMemory data{{{"x", Random(11).tensor({40, 3, 8, 8})}}};
   std::string first;
   for (const int threads : {1, 2, 3, 7}) {
     const QuantizeResult result =
@@ -332,4 +285,4 @@ TEST(Quantize, GivesTheSameGraphForAnyNumberOfThreads) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

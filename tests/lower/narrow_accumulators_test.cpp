@@ -6,41 +6,39 @@
 #include "tare/integer_graph.h"
 #include "tare/quantize.h"
 
-#include "calibrate/samples_in_memory.h"
-#include "execute/support.h"
 #include "graph/arithmetic/node_arithmetic.h"
 #include "lower/forms/forms.h"
+#include "support/graphs.h"
+#include "support/random.h"
+#include "support/samples_in_memory.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
-
-using test::Random;
 
 /// Two convolutions, the second one grouped, strided and dilated, and a dense head.
 Graph network() {
   Random random(5);
   Graph graph;
-  const ValueId x = graph.add_input("x", test::f32({1, 4, 9, 9}));
+  const ValueId x = graph.add_input("x", f32({1, 4, 9, 9}));
   const ValueId w1 = graph.add_constant("w1", random.tensor({8, 4, 3, 3}));
   const ValueId b1 = graph.add_constant("b1", random.tensor({8}));
   const ValueId w2 = graph.add_constant("w2", random.tensor({8, 2, 3, 3}));
   const ValueId w3 = graph.add_constant("w3", random.tensor({5, 128}));
-  const ValueId c1 = test::add(graph, "Conv", {x, w1, b1}, {1, 8, 9, 9},
-                               {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}});
-  const ValueId r1 = test::add(graph, "Relu", {c1}, {1, 8, 9, 9});
-  const ValueId c2 = test::add(graph, "Conv", {r1, w2}, {1, 8, 4, 4},
-                               {{"group", std::int64_t{4}},
-                                {"strides", std::vector<std::int64_t>{2, 2}},
-                                {"dilations", std::vector<std::int64_t>{2, 2}},
-                                {"pads", std::vector<std::int64_t>{1, 1, 1, 1}}});
-  const ValueId flat = test::add(graph, "Flatten", {c2}, {1, 128});
-  graph.set_outputs(
-      {test::add(graph, "Gemm", {flat, w3}, {1, 5}, {{"transB", std::int64_t{1}}})});
+  const ValueId c1 = add(graph, "Conv", {x, w1, b1}, {1, 8, 9, 9},
+                         {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}});
+  const ValueId r1 = add(graph, "Relu", {c1}, {1, 8, 9, 9});
+  const ValueId c2 = add(graph, "Conv", {r1, w2}, {1, 8, 4, 4},
+                         {{"group", std::int64_t{4}},
+                          {"strides", std::vector<std::int64_t>{2, 2}},
+                          {"dilations", std::vector<std::int64_t>{2, 2}},
+                          {"pads", std::vector<std::int64_t>{1, 1, 1, 1}}});
+  const ValueId flat = add(graph, "Flatten", {c2}, {1, 128});
+  graph.set_outputs({add(graph, "Gemm", {flat, w3}, {1, 5}, {{"transB", std::int64_t{1}}})});
   return graph;
 }
 
@@ -166,4 +164,4 @@ TEST(AvoidOverflow, LeavesWhatFitsAsItIs) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -6,17 +6,17 @@
 #include "tare/pattern.h"
 #include "tare/quantize.h"
 
-#include "execute/random_graph.h"
-#include "lower/any_graph.h"
 #include "lower/lower.h"
-#include "models.h"
+#include "support/any_graph.h"
+#include "support/models.h"
+#include "support/random_network.h"
 
 #include <algorithm>
 #include <set>
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 using Nodes = std::set<NodeId>;
@@ -127,8 +127,8 @@ void expect_covered(const Graph& graph, const std::vector<OffloadPattern>& patte
 class AnyPartition : public ::testing::TestWithParam<std::uint32_t> {};
 
 TEST_P(AnyPartition, IsOfClosedConvexDisjointRegionsAndLeavesNoMatchOver) {
-  test::Random random(GetParam());
-  const Graph graph = test::random_graph(random, 30);
+  Random random(GetParam());
+  const Graph graph = random_network(random, 30);
   const Pattern conv = op("Conv");
   const Pattern relu = op("Relu").with(any());
   const std::vector<OffloadPattern> patterns{
@@ -146,8 +146,8 @@ TEST_P(AnyPartition, IsOfClosedConvexDisjointRegionsAndLeavesNoMatchOver) {
 }
 
 TEST_P(AnyPartition, OfAnIntegerGraphTakesAllThatIsAmongStorageValues) {
-  test::FakeQuantizedBuilder builder(GetParam());
-  const Graph graph = lower(test::any_graph(builder));
+  FakeQuantizedBuilder builder(GetParam());
+  const Graph graph = lower(any_graph(builder));
   const std::vector<OffloadRegion> regions = partition(graph, integer_patterns());
   expect_legal(graph, regions);
   const Nodes taken = taken_by(regions);
@@ -320,4 +320,4 @@ TEST(Partition, OfTheCalibratedSimulatedGraphFindsTheProductsOfTheIntegerOne) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -2,16 +2,17 @@
 // graphs of quantization-aware training: what stands between conversions does, the rest stays.
 #include "tare/execute.h"
 
-#include "lower/fake_quantized.h"
 #include "lower/lower.h"
+#include "support/fake_quantized.h"
+#include "support/graphs.h"
+#include "support/params.h"
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
-using test::i8;
-using Builder = test::FakeQuantizedBuilder;
+using Builder = FakeQuantizedBuilder;
 
 const Shape kLeft{1, 4, 2};
 const Shape kRight{1, 2, 4};
@@ -63,7 +64,7 @@ TEST(PartlyQuantized, AProductBecomesIntegerAndTheSumAfterItDoesNot) {
 TEST(PartlyQuantized, AConstantOnTheGridOfTheSumsIsAddedToThem) {
   Builder b(7);
   const ValueId sum =
-      b.op("Add", {product(b), b.weight({4, 1}, test::params(DType::kInt32, 12, 0))}, kProduct);
+      b.op("Add", {product(b), b.weight({4, 1}, params(DType::kInt32, 12, 0))}, kProduct);
   b.result(sum, i8(40, 3));
   const Graph integer = lowered(b);
   EXPECT_EQ(float_operators_of(integer), Ops{});
@@ -76,18 +77,18 @@ TEST(PartlyQuantized, AConstantOnTheGridOfTheSumsIsAddedToThem) {
 TEST(PartlyQuantized, AConstantOnAnotherGridIsNot) {
   Builder b(8);
   const ValueId sum =
-      b.op("Add", {product(b), b.weight({4}, test::params(DType::kInt32, 11, 0))}, kProduct);
+      b.op("Add", {product(b), b.weight({4}, params(DType::kInt32, 11, 0))}, kProduct);
   b.graph.set_outputs({sum});
   EXPECT_EQ(float_operators_of(lowered(b)), Ops{"Add"});
 }
 
 TEST(PartlyQuantized, AnAverageBeforeAProductIsRoundedOnDemand) {
   Builder b(9);
-  const ValueId x = b.input({1, 4, 24, 24}, test::u8(0.64F, 2));
+  const ValueId x = b.input({1, 4, 24, 24}, u8(0.64F, 2));
   const ValueId average = b.op("AveragePool", {x}, {1, 4, 22, 22},
                                {{"kernel_shape", std::vector<std::int64_t>{3, 3}}});
-  const ValueId w = b.weight({8, 4, 1, 1}, test::u8(0.5F, 10));
-  b.result(b.op("Conv", {average, w}, {1, 8, 22, 22}), test::u8(1, 0));
+  const ValueId w = b.weight({8, 4, 1, 1}, u8(0.5F, 10));
+  b.result(b.op("Conv", {average, w}, {1, 8, 22, 22}), u8(1, 0));
   EXPECT_EQ(float_operators_of(lowered(b)), (Ops{"AveragePool", "Conv"}));
 
   const Graph integer = lower(with_rounded_averages(b.graph));
@@ -125,11 +126,11 @@ TEST(PartlyQuantized, WhatMovesElementsBeforeAProductBecomesIntegerWithIt) {
 
 TEST(PartlyQuantized, NothingChangesWhereNothingIsQuantized) {
   Builder b(6);
-  const ValueId x = b.graph.add_input("x", test::f32(kLeft));
+  const ValueId x = b.graph.add_input("x", f32(kLeft));
   b.samples.push_back(b.random.tensor(kLeft));
   b.graph.set_outputs({b.op("MatMul", {x, b.real(b.random.tensor(kRight))}, kProduct)});
   EXPECT_EQ(print(lowered(b)), print(b.graph));
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

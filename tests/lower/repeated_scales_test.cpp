@@ -4,11 +4,11 @@
 
 #include "lower/forms/engine_wishes.h"
 #include "lower/lower.h"
-#include "lower/same_structure.h"
+#include "support/same_structure.h"
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 /// An integer convolution and one in float read the same value.
@@ -47,7 +47,7 @@ TEST(RepeatedScales, AreReadAsTheOneTheyAre) {
   EXPECT_EQ(scales_before(export_form(integer, Form::kQoperator, target), "b"), 2);
   const Graph exported = export_form(integer, Form::kQdq, target);
   EXPECT_EQ(scales_before(exported, "b"), 2);
-  EXPECT_EQ(test::SameStructure(integer, lower(from_qdq(exported))).difference(), "");
+  EXPECT_EQ(structural_difference(integer, lower(from_qdq(exported))), "");
 }
 
 TEST(RepeatedScales, AreMissingWhereThereIsNoAxisForThem) {
@@ -61,4 +61,4 @@ TEST(RepeatedScales, AreMissingWhereThereIsNoAxisForThem) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -2,16 +2,15 @@
 #include "tare/execute.h"
 #include "tare/integer_graph.h"
 
-#include "lower/fake_quantized.h"
 #include "lower/lower.h"
+#include "support/fake_quantized.h"
+#include "support/graphs.h"
+#include "support/params.h"
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
-
-using test::FakeQuantizedBuilder;
-using test::u8;
 
 /// op(a, b) on storage values, as TVM's tests of its qnn operators have it.
 std::vector<std::int64_t> computed(const std::string& op, Numerics numerics,
@@ -67,18 +66,18 @@ TEST(WithNumerics, SeparatesTheRoundingsOfTensorFlowLite) {
   // One sum of 585 steps, times three scales: exactly 6.5 in float32.
   const auto rounded = [](Numerics numerics) {
     FakeQuantizedBuilder builder(1);
-    const ValueId x = builder.input({1, 1}, test::i8(0.05296124517917633F, 0));
-    const QuantParams weights = test::i8(0.024093778803944588F, 0);
+    const ValueId x = builder.input({1, 1}, i8(0.05296124517917633F, 0));
+    const QuantParams weights = i8(0.024093778803944588F, 0);
     const NodeId w = builder.graph.add_node(
         "dw", "Dequantize",
         {builder.graph.add_constant(
             "w", Tensor::of<std::int8_t>({1, 1, 1, 1}, std::vector<std::int8_t>{117}),
             {.dtype = DType::kInt8, .shape = {1, 1, 1, 1}, .quant = weights, .point = {}})},
-        {{"dw", {.dtype = DType::kFloat32, .shape = {1, 1, 1, 1}, .quant = {}, .point = {}}}});
+        {{"dw", f32({1, 1, 1, 1})}});
     const ValueId image =
         builder.op("Reshape", {x, builder.indices({1, 1, 1, 1})}, {1, 1, 1, 1});
     builder.result(builder.op("Conv", {image, builder.graph.node(w).outputs[0]}, {1, 1, 1, 1}),
-                   test::i8(0.11484327912330627F, 0));
+                   i8(0.11484327912330627F, 0));
     const Graph integer = with_numerics(lower(builder.graph), numerics);
     const Tensor five = Tensor::of<std::int8_t>({1, 1}, std::vector<std::int8_t>{5});
     return Executable(integer).run(std::span(&five, 1)).at(0).to_int64()[0];
@@ -122,4 +121,4 @@ TEST(NumericsNames, ReadBack) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -11,11 +11,10 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 using onnx::TensorProto;
-using test::ModelBuilder;
 
 TensorProto proto_of(TensorProto::DataType type, std::initializer_list<std::int64_t> dims) {
   TensorProto proto;
@@ -150,7 +149,7 @@ class ExternalData : public testing::Test {
       entry.set_key(key);
       entry.set_value(value);
     }
-    test::save(model_.proto(), folder_ / "model.onnx");
+    save(model_.proto(), folder_ / "model.onnx");
     const Graph graph = read_onnx(folder_ / "model.onnx");
     return *graph.constant(*graph.find_value("w"));
   }
@@ -164,7 +163,7 @@ class ExternalData : public testing::Test {
     }
   }
 
-  test::TemporaryFolder folder_;
+  TemporaryFolder folder_;
   ModelBuilder model_{13};
 };
 
@@ -240,4 +239,4 @@ TEST_F(ExternalData, IsARegularFileAndNobodyWaitsForAPipe) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

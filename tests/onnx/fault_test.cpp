@@ -5,11 +5,8 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
-
-using test::complaint;
-using test::ModelBuilder;
 
 TEST(Files, ThatAreNotModelsAreRefused) {
   const auto code = [](const std::string& path) {
@@ -25,7 +22,7 @@ TEST(Files, ThatAreNotModelsAreRefused) {
   EXPECT_EQ(code(source + "/data/no_such_file.onnx"), ErrorCode::kIo);
   EXPECT_EQ(code(source + "/data"), ErrorCode::kIo);
   EXPECT_EQ(code(source + "/CMakeLists.txt"), ErrorCode::kInvalidModel);
-  EXPECT_THROW(test::read(""), Error);
+  EXPECT_THROW(read(""), Error);
 }
 
 TEST(Opsets, From7To21AreReadAndOthersNamed) {
@@ -168,7 +165,7 @@ TEST(BrokenStructure, CyclesAndMissingOutputsAreFaults) {
   EXPECT_EQ(complaint(none), "the graph has no outputs");
 }
 
-std::string conv_fault(const test::Dims& weight, const Attributes& attributes,
+std::string conv_fault(const Dims& weight, const Attributes& attributes,
                        DType dtype = DType::kFloat32) {
   ModelBuilder model(13);
   model.input("x", {1, 3, 8, 8})
@@ -208,8 +205,7 @@ TEST(BrokenRules, WindowsThatLeadFurtherThan64BitsCountAreNamed) {
 }
 
 TEST(BrokenRules, ABiasHasANumberForEachChannel) {
-  const auto fault = [](const std::string& op, const test::Dims& weight,
-                        const test::Dims& bias) {
+  const auto fault = [](const std::string& op, const Dims& weight, const Dims& bias) {
     ModelBuilder model(13);
     model.input("x", {1, 4, 8, 8})
         .input("w", weight)
@@ -242,4 +238,4 @@ TEST(BrokenRules, ABrokenConstantIsNamedWithItsReader) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -14,10 +14,8 @@
 #include <gtest/gtest.h>
 #include <onnx/shape_inference/implementation.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
-
-using test::Dims;
 
 const std::filesystem::path kNodeTests = "/usr/share/libonnx-testdata/data/node";
 
@@ -122,7 +120,7 @@ void compare(const Graph& graph, const onnx::ModelProto& model, const Types& lib
 TEST(InferredTypes, EqualThoseOfTheLibraryAndOfStoredSamples) {
   Tally tally;
   for (const auto& test : node_tests()) {
-    onnx::ModelProto model = test::load(test / "model.onnx");
+    onnx::ModelProto model = load(test / "model.onnx");
     const bool ours = model.opset_import_size() == 1 &&
                       model.opset_import(0).domain().empty() &&
                       model.opset_import(0).version() >= 7 && all_tensors(model);
@@ -133,7 +131,7 @@ TEST(InferredTypes, EqualThoseOfTheLibraryAndOfStoredSamples) {
     fix_operands(model, test);
     const Types library = inferred_by_library(model);
     try {
-      compare(test::read(model.SerializeAsString()), model, library, test, tally);
+      compare(read(model.SerializeAsString()), model, library, test, tally);
     } catch (const Error& error) {
       const std::string what = error.faults().front().what;
       EXPECT_EQ(error.code(), ErrorCode::kUnsupported) << test << ": " << error.what();
@@ -172,7 +170,7 @@ class OddModels : public testing::Test {
   OddModels() {
     std::set<std::pair<std::string, int>> visited;
     for (const auto& test : node_tests()) {
-      onnx::ModelProto model = test::load(test / "model.onnx");
+      onnx::ModelProto model = load(test / "model.onnx");
       const onnx::NodeProto& node = model.graph().node(0);
       // One test of an operator with as many attributes as another would do the same.
       if (all_tensors(model) && visited.emplace(node.op_type(), node.attribute_size()).second) {
@@ -189,7 +187,7 @@ class OddModels : public testing::Test {
 
   static void read_or_refuse(const onnx::ModelProto& model) {
     try {
-      (void)test::read(model.SerializeAsString());
+      (void)read(model.SerializeAsString());
     } catch (const Error& error) {
       EXPECT_NE(error.code(), ErrorCode::kInternal) << error.what();
     }
@@ -242,7 +240,7 @@ TEST_F(OddModels, RanksOfEveryOperand) {
       input.set_name(constant.name());
       input.mutable_type()->mutable_tensor_type()->set_elem_type(constant.data_type());
       Dims dims(constant.dims().begin(), constant.dims().end());
-      test::fill_shape(dims, input);
+      fill_shape(dims, input);
     }
     model.mutable_graph()->clear_initializer();
     for (const Dims& dims : {Dims{}, Dims{0}, Dims{2}, Dims{2, 3}, Dims{0, 0, 0}, Dims{1, 2, 3},
@@ -250,9 +248,9 @@ TEST_F(OddModels, RanksOfEveryOperand) {
       onnx::ModelProto all = model;
       for (int i = 0; i < model.graph().input_size(); ++i) {
         onnx::ModelProto one = model;
-        test::fill_shape(dims, *one.mutable_graph()->mutable_input(i));
+        fill_shape(dims, *one.mutable_graph()->mutable_input(i));
         read_or_refuse(one);
-        test::fill_shape(dims, *all.mutable_graph()->mutable_input(i));
+        fill_shape(dims, *all.mutable_graph()->mutable_input(i));
       }
       read_or_refuse(all);
     }
@@ -262,10 +260,10 @@ TEST_F(OddModels, RanksOfEveryOperand) {
 TEST(OddGroups, ThatDoNotShareOutTheChannelsAreRefused) {
   const auto refusal = [](const char* op, int channels, const Dims& weight,
                           std::int64_t group) {
-    test::ModelBuilder model(13);
+    ModelBuilder model(13);
     model.input("x", {1, channels, 8, 8}).input("w", weight);
     model.node(op, {"x", "w"}, {"y"}, {{"group", group}}).output("y");
-    return test::complaint(model);
+    return complaint(model);
   };
   EXPECT_EQ(refusal("Conv", 16, {16, 16, 3, 3}, 17),
             "node 'Conv_y' (Conv): attribute 'group' is 17 for a weight of shape [16,16,3,3], "
@@ -285,10 +283,10 @@ TEST(OddGroups, ThatDoNotShareOutTheChannelsAreRefused) {
 
 TEST(OddBlocks, ThatDoNotFillTheDataAreRefused) {
   const auto refusal = [](const char* op, std::int64_t size) {
-    test::ModelBuilder model(13);
+    ModelBuilder model(13);
     model.input("x", {1, 8, 4, 6});
     model.node(op, {"x"}, {"y"}, {{"blocksize", size}}).output("y");
-    return test::complaint(model);
+    return complaint(model);
   };
   // The square of the first is 2^64, of which 64 bits are 0.
   for (const std::int64_t size : {std::int64_t{1} << 32U, std::int64_t{3}, std::int64_t{4}}) {
@@ -327,4 +325,4 @@ TEST_F(OddModels, MissingOperandsAndAttributesOfEveryOperator) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

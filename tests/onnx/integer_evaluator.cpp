@@ -2,6 +2,8 @@
 
 #include "tare/error.h"
 
+#include "support/index.h"
+
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -11,29 +13,6 @@ namespace tare::test {
 namespace {
 
 using Values = std::vector<std::int64_t>;
-
-/// Calls `at` with every index of `shape` in row-major order.
-template <class At>
-void for_each_index(const Shape& shape, At at) {
-  std::vector<std::int64_t> index(shape.size(), 0);
-  for (std::int64_t i = 0; i < element_count(shape); ++i) {
-    at(index);
-    for (std::size_t axis = shape.size(); axis-- > 0;) {
-      if (++index[axis] < shape[axis]) {
-        break;
-      }
-      index[axis] = 0;
-    }
-  }
-}
-
-std::int64_t offset_of(const std::vector<std::int64_t>& index, const Shape& shape) {
-  std::int64_t offset = 0;
-  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-    offset = offset * shape[axis] + index[axis];
-  }
-  return offset;
-}
 
 Values slice(std::span<const Tensor* const> in, const Shape& shape) {
   const Values data = in[0]->to_int64();
@@ -54,7 +33,7 @@ Values slice(std::span<const Tensor* const> in, const Shape& shape) {
     for (std::size_t axis = 0; axis < index.size(); ++axis) {
       index[axis] = start[axis] + step[axis] * index[axis];
     }
-    result.push_back(data[static_cast<std::size_t>(offset_of(index, source))]);
+    result.push_back(data[offset(source, index)]);
   });
   return result;
 }
@@ -68,7 +47,7 @@ Values transpose(const Node& node, const Tensor& data, const Shape& shape) {
     for (std::size_t axis = 0; axis < index.size(); ++axis) {
       from[static_cast<std::size_t>(order[axis])] = index[axis];
     }
-    result.push_back(values[static_cast<std::size_t>(offset_of(from, data.shape()))]);
+    result.push_back(values[offset(data.shape(), from)]);
   });
   return result;
 }

@@ -4,16 +4,12 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
-using test::complaint;
-using test::ModelBuilder;
-using test::operators;
-using test::shape_of;
 using Names = std::vector<std::string>;
 
-ModelBuilder identity(const test::Dims& dims) {
+ModelBuilder identity(const Dims& dims) {
   ModelBuilder model(13);
   model.input("x", dims).node("Relu", {"x"}, {"y"}).output("y");
   return model;
@@ -94,7 +90,7 @@ ModelBuilder computed_shape() {
 
 TEST(ComputedShapes, AreFollowedAndTheirNodesStay) {
   const Graph graph =
-      computed_shape().read({.dims = {{"N", 2}}, .evaluate = test::evaluate_integers});
+      computed_shape().read({.dims = {{"N", 2}}, .evaluate = evaluate_integers});
   EXPECT_EQ(shape_of(graph, "y"), (Shape{2, 12}));
   EXPECT_EQ(operators(graph), (Names{"Shape", "Gather", "Unsqueeze", "Concat", "Reshape"}));
 }
@@ -125,9 +121,9 @@ TEST(Structure, NodesAreSortedAndNamesKeptOrMadeUnique) {
   }
   const Graph graph = model.read();
   EXPECT_EQ(operators(graph), (Names{"Abs", "Neg", "Relu"}));
-  EXPECT_EQ(test::only(graph, "Relu").name, "same");
-  EXPECT_EQ(test::only(graph, "Neg").name, "b");
-  EXPECT_EQ(test::only(graph, "Abs").name, "a");
+  EXPECT_EQ(only(graph, "Relu").name, "same");
+  EXPECT_EQ(only(graph, "Neg").name, "b");
+  EXPECT_EQ(only(graph, "Abs").name, "a");
 }
 
 TEST(Structure, AGraphInputWithAnInitializerIsAConstant) {
@@ -156,4 +152,4 @@ TEST(Structure, AbsentOperandsStayAndTrailingOnesGo) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

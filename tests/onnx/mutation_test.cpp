@@ -1,21 +1,15 @@
 #include "tare/error.h"
 
 #include "onnx/model_builder.h"
+#include "support/files.h"
 
-#include <fstream>
-#include <iterator>
 #include <random>
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
-
-std::string digits() {
-  std::ifstream file(std::string(TARE_SOURCE_DIR) + "/data/digits.onnx", std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 long peak_kilobytes() {
   rusage usage{};
@@ -26,7 +20,7 @@ long peak_kilobytes() {
 /// Whether the bytes were read as a model; anything but success or Error fails the test.
 bool is_read(const std::string& bytes) {
   try {
-    (void)test::read(bytes);
+    (void)read(bytes);
     return true;
   } catch (const Error& error) {
     EXPECT_NE(error.code(), ErrorCode::kInternal) << error.what();
@@ -35,7 +29,7 @@ bool is_read(const std::string& bytes) {
 }
 
 TEST(DamagedModels, AreReadOrRefusedWithinLittleMemory) {
-  const std::string model = digits();
+  const std::string model = bytes_of(TARE_SOURCE_DIR "/data/digits.onnx");
   ASSERT_FALSE(model.empty());
   std::mt19937 random(1);  // the same bytes in every run
   const auto below = [&](std::size_t end) { return random() % end; };
@@ -68,4 +62,4 @@ TEST(DamagedModels, OfRandomBytesAreRefused) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -3,15 +3,9 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
-using test::call;
-using test::ModelBuilder;
-using test::only;
-using test::operand;
-using test::operators;
-using test::shape_of;
 using Integers = std::vector<std::int64_t>;
 using Names = std::vector<std::string>;
 
@@ -188,4 +182,4 @@ TEST(NewerForms, GridSampleGetsTheOldNamesOfItsModes) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -2,15 +2,9 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
-using test::call;
-using test::ModelBuilder;
-using test::only;
-using test::operand;
-using test::operators;
-using test::shape_of;
 using Integers = std::vector<std::int64_t>;
 
 /// One node from x [2,3,4,4] to y.
@@ -179,4 +173,4 @@ TEST(OlderForms, ScatterIsScatterElements) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

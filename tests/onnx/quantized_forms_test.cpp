@@ -1,27 +1,22 @@
 #include "tare/execute.h"
 
 #include "lower/lower.h"
-#include "lower/same_structure.h"
 #include "onnx/model_builder.h"
+#include "support/same_structure.h"
 
 #include <cmath>
 #include <random>
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
-using test::call;
-using test::complaint;
-using test::ModelBuilder;
-using test::only;
-using test::operators;
 using Names = std::vector<std::string>;
 
 /// A model with an input x of bytes and the constants "s", "z" and "t", "u": two pairs of
 /// parameters.
-ModelBuilder with_bytes(const test::Dims& dims) {
+ModelBuilder with_bytes(const Dims& dims) {
   ModelBuilder model(13);
   model.input("x", dims, DType::kUint8)
       .constant("s", Tensor::scalar(0.5F))
@@ -92,13 +87,13 @@ TEST(QuantizedForms, Of16BitsAreTheSameOfOnnxAndOfTheRuntime) {
 }
 
 /// Adds INT4 integers, two in each byte.
-void add_packed(ModelBuilder& model, const char* name, const test::Dims& dims,
+void add_packed(ModelBuilder& model, const char* name, const Dims& dims,
                 const std::string& bytes) {
   auto& proto = *model.graph().add_initializer();
   proto.set_name(name);
   constexpr std::int32_t kInt4 = 22;
   proto.set_data_type(kInt4);
-  for (const test::Dim& dim : dims) {
+  for (const Dim& dim : dims) {
     proto.add_dims(dim.extent);
   }
   proto.set_raw_data(bytes);
@@ -124,9 +119,8 @@ TEST(QuantizedForms, WeightsOfFourBitsAreThoseOfEight) {
     return model.output("y").read();
   };
   const Graph halves = with_weights(true);
-  EXPECT_EQ(test::SameStructure(lower(from_qdq(halves)), lower(from_qdq(with_weights(false))))
-                .difference(),
-            "");
+  EXPECT_EQ(
+      structural_difference(lower(from_qdq(halves)), lower(from_qdq(with_weights(false)))), "");
   EXPECT_EQ(halves.type(*halves.find_value("q")).quant->bits, 4);
   const std::vector<Tensor> x{Tensor::of<std::uint8_t>({3, 3}, {0, 1, 2, 3, 4, 5, 6, 7, 255})};
   EXPECT_EQ(Executable(halves).run(x), Executable(with_weights(false)).run(x));
@@ -336,4 +330,4 @@ TEST(QuantizedForms, ThatAreBrokenAreRefused) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

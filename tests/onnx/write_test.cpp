@@ -4,6 +4,7 @@
 #include "onnx/integer_evaluator.h"
 #include "onnx/model_builder.h"
 #include "onnx/model_file.h"
+#include "support/files.h"
 
 #include <cmath>
 #include <cstdlib>
@@ -14,24 +15,17 @@
 #include <gtest/gtest.h>
 #include <onnx/checker.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
-using test::ModelBuilder;
-using test::operators;
 using Integers = std::vector<std::int64_t>;
 using Names = std::vector<std::string>;
 
-std::string bytes_of(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 /// Writes the graph and reads it again.
 Graph again(const Graph& graph) {
-  const test::TemporaryFolder folder;
+  const TemporaryFolder folder;
   write_onnx(graph, folder / "again.onnx");
-  return read_onnx(folder / "again.onnx", {.evaluate = test::evaluate_integers});
+  return read_onnx(folder / "again.onnx", {.evaluate = evaluate_integers});
 }
 
 int opset_written(const Graph& graph) {
@@ -61,7 +55,7 @@ std::vector<std::filesystem::path> models() {
 TEST(RoundTrip, OfModelsChangesNothingButTheOpset) {
   for (const auto& path : models()) {
     SCOPED_TRACE(path);
-    const Graph graph = read_onnx(path, {.evaluate = test::evaluate_integers});
+    const Graph graph = read_onnx(path, {.evaluate = evaluate_integers});
     Graph copy = again(graph);
     EXPECT_EQ(copy.opset, std::max(graph.opset, 13));
     copy.opset = graph.opset;
@@ -70,12 +64,12 @@ TEST(RoundTrip, OfModelsChangesNothingButTheOpset) {
 }
 
 TEST(RoundTrip, WrittenModelsPassTheChecker) {
-  const test::TemporaryFolder folder;
+  const TemporaryFolder folder;
   for (const auto& path : models()) {
     SCOPED_TRACE(path);
-    write_onnx(read_onnx(path, {.evaluate = test::evaluate_integers}), folder / "m.onnx",
+    write_onnx(read_onnx(path, {.evaluate = evaluate_integers}), folder / "m.onnx",
                {{"key", "value"}});
-    const onnx::ModelProto written = test::load(folder / "m.onnx");
+    const onnx::ModelProto written = load(folder / "m.onnx");
     EXPECT_NO_THROW(onnx::checker::check_model(written));
     EXPECT_EQ(written.producer_name(), "tare");
     EXPECT_EQ(written.metadata_props(0).value(), "value");
@@ -83,7 +77,7 @@ TEST(RoundTrip, WrittenModelsPassTheChecker) {
 }
 
 TEST(RoundTrip, OfTheSameGraphGivesTheSameBytes) {
-  const test::TemporaryFolder folder;
+  const TemporaryFolder folder;
   const Graph graph = read_onnx(models().front());
   write_onnx(graph, folder / "a.onnx");
   write_onnx(graph, folder / "b.onnx");
@@ -223,7 +217,7 @@ TEST(Writing, RefusesOperatorsThatAreNotOfOnnx) {
   const ValueId x = graph.add_input("x", type);
   const NodeId node = graph.add_node("r", "Requantize", {x}, {{"y", type}});
   graph.set_outputs({graph.node(node).outputs[0]});
-  const test::TemporaryFolder folder;
+  const TemporaryFolder folder;
   try {
     write_onnx(graph, folder / "m.onnx");
     FAIL() << "nothing was thrown";
@@ -235,7 +229,7 @@ TEST(Writing, RefusesOperatorsThatAreNotOfOnnx) {
 }
 
 TEST(Writing, PutsLargeConstantsBesideALargeModel) {
-  const test::TemporaryFolder folder;
+  const TemporaryFolder folder;
   const Graph graph = read_onnx(models().front());
   save_model(export_model(graph, {}), folder / "m.onnx", 100'000);
   EXPECT_LT(std::filesystem::file_size(folder / "m.onnx"), 100'000U);
@@ -247,7 +241,7 @@ TEST(Writing, PutsLargeConstantsBesideALargeModel) {
 }
 
 TEST(Writing, LeavesNothingWhenItFails) {
-  const test::TemporaryFolder folder;
+  const TemporaryFolder folder;
   const Graph graph = read_onnx(models().front());
   EXPECT_THROW(write_onnx(graph, folder / "no_folder/m.onnx"), Error);
   std::filesystem::create_directory(folder / "m.onnx.data");
@@ -259,4 +253,4 @@ TEST(Writing, LeavesNothingWhenItFails) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -5,19 +5,16 @@
 #include "tare/model_files.h"
 #include "tare/quantize.h"
 
-#include "calibrate/samples_in_memory.h"
-#include "execute/support.h"
 #include "raw_samples.h"
+#include "support/graphs.h"
+#include "support/random.h"
+#include "support/samples_in_memory.h"
 #include "with_onnxruntime.h"
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
-
-using test::add;
-using test::f32;
-using test::Random;
 
 using DynamicProducts = WithOnnxRuntime;
 
@@ -57,4 +54,4 @@ TEST_F(DynamicProducts, AreOneKernelThatComputesTheSame) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -4,15 +4,15 @@
 #include "tare/integer_graph.h"
 #include "tare/model_files.h"
 
-#include "calibrate/samples_in_memory.h"
-#include "execute/support.h"
 #include "lower/lower.h"
 #include "raw_samples.h"
+#include "support/random.h"
+#include "support/samples_in_memory.h"
 #include "with_onnxruntime.h"
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 class FloatWeights : public WithOnnxRuntime {
@@ -67,7 +67,7 @@ class FloatWeights : public WithOnnxRuntime {
   }
 
   static constexpr float kStep = 0.001F;
-  test::Random random_{1};
+  Random random_{1};
 };
 
 TEST_F(FloatWeights, AreThoseOfTheFile) {
@@ -84,4 +84,4 @@ TEST_F(FloatWeights, AreThoseOfTheFile) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -6,12 +6,13 @@
 #include "tare/quantize.h"
 #include "tare/simulate.h"
 
-#include "calibrate/samples_in_memory.h"
 #include "graph/ir/subgraph.h"
 #include "lower/forms/forms.h"
-#include "lower/same_structure.h"
-#include "models.h"
 #include "raw_samples.h"
+#include "support/config.h"
+#include "support/models.h"
+#include "support/same_structure.h"
+#include "support/samples_in_memory.h"
 #include "with_onnxruntime.h"
 
 #include <algorithm>
@@ -20,7 +21,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -182,8 +183,7 @@ TEST_P(InOnnxRuntime, RunsActivationsOf16BitsAsOurExecutorDoes) {
   const auto calibration = open_dataset(GetParam().calibration);
   for (const char* storage : {"int16", "uint16"}) {
     const Config config =
-        read_config({}, {std::string("activations.storage=") + storage, "accuracy.effort=fast"},
-                    Toolkit::builtin().calibrator_names());
+        config_with({std::string("activations.storage=") + storage, "accuracy.effort=fast"});
     const QuantizeResult q =
         quantize(model_, *calibration, config, Toolkit::builtin(), {.samples = 16});
     const auto a = ours(q.integer);
@@ -202,8 +202,7 @@ TEST_P(InOnnxRuntime, RunsActivationsOf16BitsAsOurExecutorDoes) {
 TEST_P(InOnnxRuntime, RunsWeightsOfFourBitsAsThoseOfEight) {
   const auto calibration = open_dataset(GetParam().calibration);
   const Config config =
-      read_config({}, {"weights.bits=4", "weights.packed=true", "accuracy.effort=fast"},
-                  Toolkit::builtin().calibrator_names());
+      config_with({"weights.bits=4", "weights.packed=true", "accuracy.effort=fast"});
   const QuantizeResult q =
       quantize(model_, *calibration, config, Toolkit::builtin(), {.samples = 16});
   const fs::path halves = folder_ / "halves.onnx";
@@ -222,8 +221,7 @@ TEST_P(InOnnxRuntime, RunsWeightsInBlocksAsOurExecutorDoes) {
   const auto calibration = open_dataset(GetParam().calibration);
   for (const char* packed : {"weights.packed=true", "weights.packed=false"}) {
     const Config config =
-        read_config({}, {"weights.bits=4", "weights.block=32", "accuracy.effort=fast", packed},
-                    Toolkit::builtin().calibrator_names());
+        config_with({"weights.bits=4", "weights.block=32", "accuracy.effort=fast", packed});
     const QuantizeResult q =
         quantize(model_, *calibration, config, Toolkit::builtin(), {.samples = 16});
     const fs::path file = folder_ / "blocks.onnx";
@@ -244,7 +242,7 @@ TEST_P(InOnnxRuntime, EveryFormReadsBackToTheIntegerGraph) {
     const fs::path file = folder_ / "model.int8.onnx";
     write_onnx(export_form(q.integer, form, q.simulated.target), file);
     const Graph again = lower_quantized(load_model(file, {}, nullptr), {}, Toolkit::builtin());
-    EXPECT_EQ(test::SameStructure(q.integer, again).difference(), "")
+    EXPECT_EQ(structural_difference(q.integer, again), "")
         << "in form " << static_cast<int>(form);
   }
 }
@@ -284,4 +282,4 @@ INSTANTIATE_TEST_SUITE_P(Models, InOnnxRuntime, ::testing::ValuesIn(test_models(
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -11,7 +11,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 std::string in_quotes(const std::filesystem::path& path) {
@@ -94,4 +94,4 @@ std::map<std::string, int> OnnxRuntimeProcess::kernels(
       .get<std::map<std::string, int>>();
 }
 
-}  // namespace tare
+}  // namespace tare::test

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace tare {
+namespace tare::test {
 
 /// A real ONNX Runtime, run as a process of its own.
 class OnnxRuntimeProcess {
@@ -22,4 +22,4 @@ class OnnxRuntimeProcess {
   std::map<std::string, int> kernels(const std::filesystem::path& model) const;
 };
 
-}  // namespace tare
+}  // namespace tare::test

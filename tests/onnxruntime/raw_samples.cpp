@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 const std::map<DType, std::string>& onnxruntime_types() {
@@ -47,4 +47,4 @@ std::filesystem::path write_raw_samples(const Graph& graph, const Dataset& data,
   return folder / "SPEC.json";
 }
 
-}  // namespace tare
+}  // namespace tare::test

@@ -5,21 +5,18 @@
 #include "tare/model_files.h"
 #include "tare/quantize.h"
 
-#include "calibrate/samples_in_memory.h"
-#include "execute/support.h"
 #include "raw_samples.h"
+#include "support/graphs.h"
+#include "support/random.h"
+#include "support/samples_in_memory.h"
 #include "with_onnxruntime.h"
 
 #include <array>
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
-
-using test::add;
-using test::f32;
-using test::Random;
 
 struct Variety {
   std::string op;
@@ -217,4 +214,4 @@ TEST_F(RecurrentNetwork, IsQuantizedAroundItsRecurrentLayers) {
 INSTANTIATE_TEST_SUITE_P(OfRandomVariety, RecurrentLayer, ::testing::Range(0U, 60U));
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -16,7 +16,7 @@ int main(int argc, char** argv) try {
   const auto data = tare::open_dataset(argv[2]);
   const tare::Graph graph = tare::load_model(argv[1], {}, data.get());
   std::filesystem::create_directories(argv[3]);
-  std::cout << tare::write_raw_samples(graph, *data, 0, argv[3]).string() << "\n";
+  std::cout << tare::test::write_raw_samples(graph, *data, 0, argv[3]).string() << "\n";
   return 0;
 } catch (const std::exception& error) {
   std::cerr << "samples_to_raw: " << error.what() << "\n";

@@ -14,10 +14,8 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
-
-using test::Golden;
 
 class TfliteInOnnxRuntime : public WithOnnxRuntime,
                             public ::testing::WithParamInterface<Golden> {
@@ -27,7 +25,7 @@ class TfliteInOnnxRuntime : public WithOnnxRuntime,
     const tflite::ModelFile file(GetParam().model);
     const Graph model = tflite::import_model(file);
     const Graph written =
-        is_quantized(model) ? to_qdq(test::integer_graph(file, read_target("ort-cpu"))) : model;
+        is_quantized(model) ? to_qdq(integer_graph(file, read_target("ort-cpu"))) : model;
     write_onnx(written, file_);
     return written;
   }
@@ -46,12 +44,11 @@ std::ptrdiff_t top(std::span<const float> scores) {
 
 TEST_P(TfliteInOnnxRuntime, GivesWhatTensorFlowLiteGives) {
   const tflite::ModelFile file(GetParam().model);
-  const auto runs = test::golden_runs(GetParam(), file, "default");
+  const auto runs = golden_runs(GetParam(), file, "default");
   ASSERT_FALSE(runs.empty());
   const Graph model = write();
-  const auto results =
-      runtime_->run(file_, write_raw_samples(model, test::samples_of(file, runs), 0, folder_),
-                    path("outputs"));
+  const auto results = runtime_->run(
+      file_, write_raw_samples(model, samples_of(file, runs), 0, folder_), path("outputs"));
   ASSERT_EQ(results.size(), 1U);
 
   const auto& output = file.tensors[static_cast<std::size_t>(file.outputs[0])];
@@ -95,7 +92,7 @@ TEST_P(TfliteInOnnxRuntime, RunsOnIntegerKernelsWhereTheFileIsQuantized) {
 }
 
 std::vector<Golden> runnable_models() {
-  std::vector<Golden> all = test::golden_networks();
+  std::vector<Golden> all = golden_networks();
   std::erase_if(all, [](const Golden& golden) { return golden.name == "kws_svdf_8bit"; });
   return all;
 }
@@ -105,4 +102,4 @@ INSTANTIATE_TEST_SUITE_P(Files, TfliteInOnnxRuntime, ::testing::ValuesIn(runnabl
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

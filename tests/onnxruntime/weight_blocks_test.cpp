@@ -5,9 +5,10 @@
 #include "tare/model_files.h"
 #include "tare/quantize.h"
 
-#include "calibrate/samples_in_memory.h"
-#include "execute/support.h"
 #include "raw_samples.h"
+#include "support/graphs.h"
+#include "support/random.h"
+#include "support/samples_in_memory.h"
 #include "with_onnxruntime.h"
 
 #include <algorithm>
@@ -15,12 +16,8 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
-
-using test::add;
-using test::f32;
-using test::Random;
 
 class WeightBlocksThere : public WithOnnxRuntime {
  protected:
@@ -132,4 +129,4 @@ TEST_F(WeightBlocksThere, AreOneKernelWhereTheyLieInHalvesOfBytes) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

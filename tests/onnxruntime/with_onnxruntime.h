@@ -1,7 +1,7 @@
 #pragma once
 
-#include "io/folder.h"
 #include "onnxruntime_process.h"
+#include "support/folder.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 
 /// Squares of differences, as a share of those of `ours`.
 inline double relative_error(std::span<const float> ours, std::span<const float> theirs) {
@@ -40,4 +40,4 @@ class WithOnnxRuntime : public InFolder {
   std::optional<OnnxRuntimeProcess> runtime_;
 };
 
-}  // namespace tare
+}  // namespace tare::test

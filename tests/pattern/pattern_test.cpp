@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 Graph residual() {
@@ -155,4 +155,4 @@ TEST(Pattern, MeansTheFirstResultOfANode) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

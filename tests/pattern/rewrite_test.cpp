@@ -1,15 +1,17 @@
 #include "tare/error.h"
 #include "tare/pattern.h"
 
+#include "support/graphs.h"
+
 #include <ctime>
 #include <set>
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
-const TensorType kPair{.dtype = DType::kFloat32, .shape = {2}, .quant = {}, .point = {}};
+const TensorType kPair = f32({2});
 
 /// A chain of `length` Neg nodes.
 Graph chain(int length) {
@@ -227,4 +229,4 @@ TEST(Patch, ErasesAChainThatLostItsReaderAndSparesSharedConstants) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -1,6 +1,7 @@
-#include "calibrate/samples_in_memory.h"
-#include "io/folder.h"
-#include "pipeline/digits.h"
+#include "support/digits.h"
+#include "support/files.h"
+#include "support/folder.h"
+#include "support/samples_in_memory.h"
 
 #include <array>
 #include <atomic>
@@ -11,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 class CollectResumably : public InFolder {
@@ -171,4 +172,4 @@ TEST_F(CollectResumably, StartsAnewFromADamagedCheckpoint) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

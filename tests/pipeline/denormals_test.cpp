@@ -4,31 +4,30 @@
 #include "tare/quant_table.h"
 #include "tare/quantize.h"
 
-#include "calibrate/samples_in_memory.h"
-#include "execute/support.h"
+#include "support/graphs.h"
+#include "support/random.h"
+#include "support/samples_in_memory.h"
 
 #include <algorithm>
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
-
-using test::Random;
 
 /// Two convolutions, some of whose weights are; operands large enough that their products
 /// count.
 Graph decayed_network() {
   Random random(3);
   Graph graph;
-  ValueId value = graph.add_input("x", test::f32({1, 4, 6, 6}));
+  ValueId value = graph.add_input("x", f32({1, 4, 6, 6}));
   for (const char* name : {"w0", "w1"}) {
     Tensor weights = random.tensor({4, 4, 3, 3});
     for (std::size_t i = 0; i < 40; ++i) {
       weights.mutable_view<float>()[i] = 1e-40F;
     }
-    value = test::add(graph, "Conv", {value, graph.add_constant(name, weights)}, {1, 4, 6, 6},
-                      {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}});
+    value = add(graph, "Conv", {value, graph.add_constant(name, weights)}, {1, 4, 6, 6},
+                {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}});
   }
   graph.set_outputs({value});
   return graph;
@@ -67,4 +66,4 @@ TEST(DenormalWeights, GiveTheSameFileForAnyNumberOfThreads) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

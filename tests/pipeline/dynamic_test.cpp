@@ -3,32 +3,23 @@
 #include "tare/execute.h"
 #include "tare/model_files.h"
 
-#include "execute/support.h"
-#include "pipeline/digits.h"
+#include "support/digits.h"
+#include "support/graphs.h"
+#include "support/random.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
-
-using test::add;
-using test::f32;
-using test::Random;
 
 Config dynamic_config() {
   Config config;
   config.activations.dynamic = true;
   config.objective = Objective::kCoverage;
   return config;
-}
-
-std::size_t count(const Graph& graph, std::string_view op) {
-  const std::vector<NodeId> nodes = graph.nodes();
-  return static_cast<std::size_t>(std::count_if(
-      nodes.begin(), nodes.end(), [&](NodeId id) { return graph.node(id).op == op; }));
 }
 
 /// What DynamicQuantizeLinear of ONNX says of a row of numbers.
@@ -118,8 +109,8 @@ TEST_F(Dynamic, StaysWithinHalfAStepOfEachFactor) {
                            {1, 6, 3, 3}, {{"group", std::int64_t{2}}});
   graph.set_outputs({dense, conv});
   const QuantizeResult result = quantize(graph, config_, Toolkit::builtin());
-  EXPECT_EQ(count(result.integer, "MatMulInteger"), 1U);
-  EXPECT_EQ(count(result.integer, "ConvInteger"), 1U);
+  EXPECT_EQ(count_of(result.integer, "MatMulInteger"), 1U);
+  EXPECT_EQ(count_of(result.integer, "ConvInteger"), 1U);
   const std::vector<Tensor> inputs{random_.tensor({4, 6}), random_.tensor({1, 4, 5, 5})};
   const auto exact = Executable(graph).run(inputs);
   const auto rounded = Executable(result.integer).run(inputs);
@@ -145,8 +136,8 @@ TEST_F(Dynamic, QuantizesAnOperandOfSeveralProductsOnce) {
   }
   graph.set_outputs(products);
   const Graph integer = quantize(graph, config_, Toolkit::builtin()).integer;
-  EXPECT_EQ(count(integer, "DynamicQuantizeLinear"), 1U);
-  EXPECT_EQ(count(integer, "MatMulInteger"), 3U);
+  EXPECT_EQ(count_of(integer, "DynamicQuantizeLinear"), 1U);
+  EXPECT_EQ(count_of(integer, "MatMulInteger"), 3U);
 }
 
 TEST_F(Dynamic, LeavesAllElseInFloat) {
@@ -175,16 +166,16 @@ TEST_F(Dynamic, FollowsRulesOfLayers) {
   rule.activations.dynamic = true;
   config.layers = {rule};
   const QuantizeResult some = quantize(digits.model, *digits.data, config, Toolkit::builtin());
-  EXPECT_EQ(count(some.integer, "DynamicQuantizeLinear"), 1U);
-  EXPECT_GT(count(some.integer, "Requantize"), 10U);
+  EXPECT_EQ(count_of(some.integer, "DynamicQuantizeLinear"), 1U);
+  EXPECT_GT(count_of(some.integer, "Requantize"), 10U);
 
   config = dynamic_config();
   rule.activations.dynamic.reset();
   rule.keep_float = true;
   config.layers = {rule};
   const QuantizeResult others = quantize(digits.model, config, Toolkit::builtin());
-  EXPECT_EQ(count(others.integer, "Gemm"), 1U);
-  EXPECT_GT(count(others.integer, "ConvInteger"), 10U);
+  EXPECT_EQ(count_of(others.integer, "Gemm"), 1U);
+  EXPECT_GT(count_of(others.integer, "ConvInteger"), 10U);
 }
 
 TEST_F(Dynamic, LeavesInFloatWhatTheTargetHasNoKernelFor) {
@@ -192,9 +183,9 @@ TEST_F(Dynamic, LeavesInFloatWhatTheTargetHasNoKernelFor) {
   Config config = dynamic_config();
   config.objective = Objective::kLatency;  // ort-cpu, where a ConvInteger takes longer
   const QuantizeResult result = quantize(digits.model, config, Toolkit::builtin());
-  EXPECT_EQ(count(result.integer, "MatMulInteger"), 1U);
-  EXPECT_EQ(count(result.integer, "ConvInteger"), 0U);
-  EXPECT_EQ(count(result.integer, "Conv"), count(result.prepared, "Conv"));
+  EXPECT_EQ(count_of(result.integer, "MatMulInteger"), 1U);
+  EXPECT_EQ(count_of(result.integer, "ConvInteger"), 0U);
+  EXPECT_EQ(count_of(result.integer, "Conv"), count_of(result.prepared, "Conv"));
 }
 
 TEST_F(Dynamic, IsExplainedAndCompared) {
@@ -231,7 +222,8 @@ TEST_F(Dynamic, ReadsBackAsItWasWritten) {
     const std::string file = ::testing::TempDir() + "/dynamic.onnx";
     write_onnx(export_form(integer, form), file);
     const Graph read = load_model(file, {}, digits.data.get());
-    EXPECT_EQ(count(read, "DynamicQuantizeLinear"), count(integer, "DynamicQuantizeLinear"));
+    EXPECT_EQ(count_of(read, "DynamicQuantizeLinear"),
+              count_of(integer, "DynamicQuantizeLinear"));
     const std::vector<Tensor> x{digits.data->read("image", 0, 1)};
     EXPECT_EQ(Executable(ready_to_run(read, {}, Toolkit::builtin())).run(x),
               Executable(integer).run(x));
@@ -239,4 +231,4 @@ TEST_F(Dynamic, ReadsBackAsItWasWritten) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -6,15 +6,17 @@
 #include "tare/statistics.h"
 
 #include "base/hash.h"
-#include "execute/support.h"
-#include "io/folder.h"
 #include "lower/forms/forms.h"
 #include "lower/lower.h"
+#include "support/files.h"
+#include "support/folder.h"
+#include "support/graphs.h"
+#include "support/simulated.h"
 
 #include <random>
 #include <regex>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 /// y = Conv(x, w, b) on two channels, with round numbers for parameters.
@@ -25,12 +27,12 @@ struct OneConvolution {
   OneConvolution() {
     Graph graph;
     const Shape shape{1, 2, 4, 4};
-    const ValueId x = graph.add_input("x", test::f32(shape));
+    const ValueId x = graph.add_input("x", f32(shape));
     const ValueId w =
         graph.add_constant("w", Tensor::of<float>({2, 2, 1, 1}, {1, -1, 0.5F, 2}));
     const ValueId b = graph.add_constant("b", Tensor::of<float>({2}, {3, -4}));
-    graph.set_outputs({test::add(graph, "Conv", {x, w, b}, shape)});
-    simulated = simulate(graph, {}, read_target("ort-cpu"), Toolkit::builtin().patterns);
+    graph.set_outputs({add(graph, "Conv", {x, w, b}, shape)});
+    simulated = simulated_with(graph);
     for (const QuantPoint& point : simulated.points) {
       PointResult& result = table[point.name];
       if (point.role == Role::kAccumulator) {
@@ -354,4 +356,4 @@ TEST_F(EditedTable, WithChangedCharactersIsReadOrAnError) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

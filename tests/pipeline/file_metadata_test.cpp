@@ -3,9 +3,11 @@
 #include "tare/model_files.h"
 
 #include "graph/arithmetic/node_arithmetic.h"
-#include "io/folder.h"
 #include "lower/forms/forms.h"
-#include "pipeline/digits.h"
+#include "support/config.h"
+#include "support/digits.h"
+#include "support/files.h"
+#include "support/folder.h"
 
 #include <algorithm>
 #include <fstream>
@@ -16,15 +18,10 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 constexpr Form kForms[] = {Form::kQdq, Form::kQoperator, Form::kInteger};
-
-std::string bytes_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 /// How each Requantize rescales.
 std::vector<RequantizeMode> modes(const Graph& integer) {
@@ -52,8 +49,7 @@ class FileOfDigits : public InFolder {
  protected:
   QuantizeResult quantized(const std::vector<std::string>& settings) const {
     const Toolkit& toolkit = Toolkit::builtin();
-    return quantize(digits_.model, *digits_.data,
-                    read_config({}, settings, toolkit.calibrator_names()), toolkit,
+    return quantize(digits_.model, *digits_.data, config_with(settings), toolkit,
                     {.samples = 10});
   }
 
@@ -260,4 +256,4 @@ TEST_F(FileOfDigits, WithMetadataThatIsNoneIsRefused) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -4,24 +4,26 @@
 #include "tare/model_files.h"
 #include "tare/quantize.h"
 
-#include "io/folder.h"
-#include "lower/any_graph.h"
 #include "lower/lower.h"
-#include "lower/same_structure.h"
+#include "support/any_graph.h"
+#include "support/folder.h"
+#include "support/graphs.h"
+#include "support/params.h"
+#include "support/same_structure.h"
 
 #include <cmath>
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 class AnyForm : public InFolder, public ::testing::WithParamInterface<std::uint32_t> {};
 
 /// Scales are powers of two, so that all forms round the same numbers.
 TEST_P(AnyForm, RunsAsTheIntegerGraphAndReadsBackToIt) {
-  test::FakeQuantizedBuilder b(GetParam());
-  const Graph integer = lower(test::any_graph(b));
+  FakeQuantizedBuilder b(GetParam());
+  const Graph integer = lower(any_graph(b));
   const auto results = Executable(integer).run(b.samples);
   for (const Form form : {Form::kQdq, Form::kQoperator, Form::kInteger}) {
     write_onnx(export_form(integer, form), path("q.onnx"));
@@ -29,21 +31,21 @@ TEST_P(AnyForm, RunsAsTheIntegerGraphAndReadsBackToIt) {
     EXPECT_EQ(Executable(read).run(b.samples), results) << print(integer) << print(read);
     // No rules: preparing would go on to merge what lowering brought together.
     const Graph again = lower_quantized(read, {}, Toolkit{});
-    EXPECT_EQ(test::SameStructure(integer, again).difference(), "")
+    EXPECT_EQ(structural_difference(integer, again), "")
         << static_cast<int>(form) << print(integer) << print(again);
   }
 }
 
 /// Of 16 bits, whose float sums are not exact, only the structure is compared.
 TEST_P(AnyForm, ReadsBackToTheIntegerGraphOfUnlikeTypes) {
-  test::FakeQuantizedBuilder b(GetParam());
+  FakeQuantizedBuilder b(GetParam());
   b.wide = true;
-  const Graph integer = lower(test::any_graph(b));
+  const Graph integer = lower(any_graph(b));
   EXPECT_NO_THROW((void)Executable(integer).run(b.samples));
   for (const Form form : {Form::kQdq, Form::kQoperator, Form::kInteger}) {
     write_onnx(export_form(integer, form), path("q.onnx"));
     const Graph again = lower_quantized(load_model(path("q.onnx"), {}, nullptr), {}, Toolkit{});
-    EXPECT_EQ(test::SameStructure(integer, again).difference(), "")
+    EXPECT_EQ(structural_difference(integer, again), "")
         << static_cast<int>(form) << print(integer) << print(again);
   }
 }
@@ -51,7 +53,7 @@ TEST_P(AnyForm, ReadsBackToTheIntegerGraphOfUnlikeTypes) {
 /// A product of any shape with weights in blocks of any size along any axis, of which only the
 /// one that is summed over is usual.
 TEST_P(AnyForm, ReadsBackBlocksOfWeights) {
-  test::FakeQuantizedBuilder b(GetParam());
+  FakeQuantizedBuilder b(GetParam());
   const auto any = [&](std::int64_t low, std::int64_t high) {
     return b.random.integer(low, high);
   };
@@ -75,12 +77,12 @@ TEST_P(AnyForm, ReadsBackBlocksOfWeights) {
     params.zero_point.push_back(
         any(0, 1) == 0 ? 0 : static_cast<std::int32_t>(any(range.low, range.high)));
   }
-  const ValueId x = b.graph.add_input("x", test::f32({2, inner}));
-  const ValueId operand = any(0, 1) == 0 ? x : b.quantized_and_back(x, test::u8(0.25F, 100));
+  const ValueId x = b.graph.add_input("x", f32({2, inner}));
+  const ValueId operand = any(0, 1) == 0 ? x : b.quantized_and_back(x, u8(0.25F, 100));
   ValueId y = b.op(turned ? "Gemm" : "MatMul", {operand, b.weight(shape, params)}, {2, columns},
                    turned ? Attributes{{"transB", std::int64_t{1}}} : Attributes{});
   if (any(0, 1) == 0) {
-    y = b.quantized_and_back(y, test::u8(0.5F, 7));
+    y = b.quantized_and_back(y, u8(0.5F, 7));
   }
   b.graph.set_outputs({y});
   const Graph integer = lower(b.graph);
@@ -97,7 +99,7 @@ TEST_P(AnyForm, ReadsBackBlocksOfWeights) {
     EXPECT_EQ(Executable(read).run(samples)[0].to_float(), results)
         << print(integer) << print(read);
     const Graph again = lower_quantized(read, {}, Toolkit{});
-    EXPECT_EQ(test::SameStructure(integer, again).difference(), "")
+    EXPECT_EQ(structural_difference(integer, again), "")
         << static_cast<int>(form) << print(integer) << print(again);
   }
   EXPECT_THROW((void)export_form(integer, Form::kInteger), Error);
@@ -106,4 +108,4 @@ TEST_P(AnyForm, ReadsBackBlocksOfWeights) {
 INSTANTIATE_TEST_SUITE_P(Random, AnyForm, ::testing::Range(0U, 200U));
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -1,12 +1,14 @@
 
-#include "pipeline/digits.h"
+#include "support/config.h"
+#include "support/digits.h"
+#include "support/graphs.h"
 
 #include <algorithm>
 #include <set>
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 using Names = std::set<std::string>;
@@ -19,16 +21,10 @@ Names operators_of(const Graph& graph) {
   return names;
 }
 
-std::size_t count_of(const Graph& graph, const std::string& op) {
-  const std::vector<NodeId> nodes = graph.nodes();
-  return static_cast<std::size_t>(std::count_if(
-      nodes.begin(), nodes.end(), [&](NodeId id) { return graph.node(id).op == op; }));
-}
-
 class Forms : public ::testing::Test {
  protected:
   Graph exported(Form form, const std::vector<std::string>& settings = {}) const {
-    const Config config = read_config({}, settings, Toolkit::builtin().calibrator_names());
+    const Config config = config_with(settings);
     const Digits digits;
     return export_form(
         quantize(digits.model, *digits.data, config, Toolkit::builtin(), {.samples = 4})
@@ -90,4 +86,4 @@ TEST_F(Forms, IntegerMultipliesTheTypesThatOnnxRuntimeMultiplies) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

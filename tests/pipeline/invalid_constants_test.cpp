@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 std::vector<std::string> broken(const std::string& constants, const std::string& call,
@@ -66,4 +66,4 @@ TEST(InvalidConstants, AreNotTheInfinitiesOfMasksNorWhatIsLookedFor) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -6,22 +6,19 @@
 #include "tare/model_files.h"
 #include "tare/quantize.h"
 
-#include "calibrate/samples_in_memory.h"
-#include "execute/support.h"
-#include "io/folder.h"
-#include "lower/same_structure.h"
+#include "support/folder.h"
+#include "support/graphs.h"
+#include "support/random.h"
+#include "support/same_structure.h"
+#include "support/samples_in_memory.h"
 
 #include <algorithm>
 #include <cstdlib>
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
-
-using test::add;
-using test::f32;
-using test::Random;
 
 class LargeModels : public InFolder {
  protected:
@@ -61,7 +58,7 @@ TEST_F(LargeModels, AreWrittenAndReadWithTheirDataBesideThemAndQuantized) {
   {
     const Graph graph = dense_layers(kLayers);
     write_onnx(graph, path("large.onnx"));
-    EXPECT_EQ(test::SameStructure(graph, read_onnx(path("large.onnx"))).difference(), "");
+    EXPECT_EQ(structural_difference(graph, read_onnx(path("large.onnx"))), "");
   }
   EXPECT_EQ(external_files(path("large.onnx")).size(), 1U);
   EXPECT_GE(stored_bytes(path("large.onnx")), kBytes);
@@ -77,4 +74,4 @@ TEST_F(LargeModels, AreWrittenAndReadWithTheirDataBesideThemAndQuantized) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -1,16 +1,17 @@
 #include "tare/error.h"
 #include "tare/search.h"
 
-#include "calibrate/samples_in_memory.h"
-#include "io/folder.h"
-#include "pipeline/digits.h"
 #include "pipeline/mixed_precision_plans.h"
+#include "support/digits.h"
+#include "support/files.h"
+#include "support/folder.h"
+#include "support/samples_in_memory.h"
 
 #include <algorithm>
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 class RulesOfLayers : public InFolder {
@@ -145,4 +146,4 @@ TEST(CalibratorOptions, AreCheckedWhereNothingIsQuantized) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

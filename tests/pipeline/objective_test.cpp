@@ -7,9 +7,11 @@
 #include "tare/quantize.h"
 #include "tare/simulate.h"
 
-#include "calibrate/samples_in_memory.h"
 #include "lower/lower.h"
-#include "models.h"
+#include "support/config.h"
+#include "support/models.h"
+#include "support/samples_in_memory.h"
+#include "support/simulated.h"
 
 #include <algorithm>
 #include <cmath>
@@ -19,7 +21,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 class Objectives : public ::testing::TestWithParam<TestModel> {
@@ -27,8 +29,7 @@ class Objectives : public ::testing::TestWithParam<TestModel> {
   QuantizeResult quantized(const std::string& objective) const {
     const auto data = open_dataset(GetParam().calibration);
     const Toolkit& toolkit = Toolkit::builtin();
-    const Config config = read_config({}, {"objective=" + objective, "accuracy.effort=fast"},
-                                      toolkit.calibrator_names());
+    const Config config = config_with({"objective=" + objective, "accuracy.effort=fast"});
     return quantize(load_model(GetParam().model, {}, data.get()), *data, config, toolkit,
                     {.samples = 2});
   }
@@ -152,8 +153,7 @@ TEST_F(SmallTables, StayInFloatWhereARuleSaysSo) {
   Config config;
   config.objective = Objective::kSize;
   config.layers = {{.name = "rows", .keep_float = true}};
-  const SimulatedGraph simulated =
-      simulate(network(), config, read_target("ort-cpu"), Toolkit::builtin().patterns);
+  const SimulatedGraph simulated = simulated_with(network(), config);
   EXPECT_EQ(simulated.find("rows"), nullptr);
   ASSERT_FALSE(simulated.kept_float.empty());
   EXPECT_EQ(simulated.kept_float[0].node, "rows");
@@ -172,8 +172,7 @@ Graph with_cosh() {
 TEST(Fallback, ForbiddenNamesEveryOperatorThatStaysInFloat) {
   const Toolkit& toolkit = Toolkit::builtin();
   const auto result = [&](const char* fallback) {
-    Config config = read_config({}, {"objective=coverage", std::string("fallback=") + fallback},
-                                toolkit.calibrator_names());
+    Config config = config_with({"objective=coverage", std::string("fallback=") + fallback});
     config.layers.resize(1);
     config.layers[0].name = "z";
     config.layers[0].keep_float = true;
@@ -227,4 +226,4 @@ INSTANTIATE_TEST_SUITE_P(Models, Objectives, ::testing::ValuesIn(test_models()),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -1,8 +1,8 @@
 
 #include "tare/integer_graph.h"
 
-#include "calibrate/samples_in_memory.h"
-#include "execute/random_product.h"
+#include "support/random_product.h"
+#include "support/samples_in_memory.h"
 
 #include <algorithm>
 

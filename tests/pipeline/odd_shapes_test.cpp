@@ -4,12 +4,12 @@
 #include "tare/execute.h"
 #include "tare/quantize.h"
 
-#include "calibrate/samples_in_memory.h"
-#include "execute/support.h"
+#include "support/random.h"
+#include "support/samples_in_memory.h"
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 struct OddNetwork {
@@ -30,7 +30,7 @@ class NoElements : public ::testing::TestWithParam<OddNetwork> {
         GetParam().body + "\n}");
   }
   static const Dataset& samples() {
-    static const SamplesInMemory data({{"x", test::Random(1).tensor({5, 4, 6, 6})}});
+    static const SamplesInMemory data({{"x", Random(1).tensor({5, 4, 6, 6})}});
     return data;
   }
   /// The integer graph has the result that the float network has, which depends on no integer.
@@ -114,7 +114,7 @@ TEST(ScalarInputs, AreCalibratedAndCompared) {
       "const %k : f32[4,4,1,1] = [1, 0, 2, 0, 0, 1, 0, 0, 3, 0, 1, 0, 0, -1, 0, 1]\n"
       "%c = Conv(%x, %k) : f32[1,4,6,6]\n%y = Mul(%c, %s) : f32[1,4,6,6]\n}");
   const SamplesInMemory data(
-      {{"x", test::Random(1).tensor({8, 4, 6, 6})}, {"s", test::Random(2).tensor({8})}});
+      {{"x", Random(1).tensor({8, 4, 6, 6})}, {"s", Random(2).tensor({8})}});
   for (const Effort effort : {Effort::kFast, Effort::kBest}) {
     Config config;
     config.effort = effort;
@@ -143,4 +143,4 @@ TEST(ScalarInputs, DoNotGoWithSeveralSamplesARun) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

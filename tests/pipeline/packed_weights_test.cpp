@@ -2,22 +2,23 @@
 #include "tare/lint.h"
 #include "tare/model_files.h"
 
-#include "io/folder.h"
-#include "lower/same_structure.h"
-#include "pipeline/digits.h"
+#include "support/config.h"
+#include "support/digits.h"
+#include "support/folder.h"
+#include "support/same_structure.h"
 
 #include <algorithm>
 #include <filesystem>
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 class PackedWeights : public InFolder {
  protected:
   QuantizeResult quantized(const std::vector<std::string>& settings) const {
-    const Config config = read_config({}, settings, Toolkit::builtin().calibrator_names());
+    const Config config = config_with(settings);
     return quantize(digits_.model, *digits_.data, config, Toolkit::builtin(), {.samples = 20});
   }
   std::filesystem::path written(const QuantizeResult& result, const char* name,
@@ -61,7 +62,7 @@ TEST_F(PackedWeights, TakeHalfAByteEach) {
 }
 
 TEST_F(PackedWeights, AreThoseOfTheLayersThatHaveFourBits) {
-  Config config = read_config({}, {"target=qnn"}, Toolkit::builtin().calibrator_names());
+  Config config = config_with({"target=qnn"});
   LayerRule rule;
   rule.op = "Gemm";
   rule.weights.bits = 3;
@@ -90,7 +91,7 @@ TEST_F(PackedWeights, ReadBackToTheIntegerGraphWithAnyZeroPoint) {
     const Graph file = load_model(written(result, "q.onnx"), {}, nullptr);
     EXPECT_GE(packed_constants(file), 15U) << settings[0];
     const Graph again = lower_quantized(file, {}, Toolkit::builtin());
-    EXPECT_EQ(test::SameStructure(result.integer, again).difference(), "") << settings[0];
+    EXPECT_EQ(structural_difference(result.integer, again), "") << settings[0];
   }
 }
 
@@ -100,7 +101,7 @@ TEST_F(PackedWeights, AreBytesInFormsWhoseOperatorsTakeBytes) {
     const Graph file = load_model(written(result, "q.onnx", form), {}, nullptr);
     EXPECT_EQ(packed_constants(file), 0U);
     const Graph again = lower_quantized(file, {}, Toolkit::builtin());
-    EXPECT_EQ(test::SameStructure(result.integer, again).difference(), "");
+    EXPECT_EQ(structural_difference(result.integer, again), "");
   }
 }
 
@@ -127,4 +128,4 @@ TEST_F(PackedWeights, AreSaidToRunInFloatWhereTheyDo) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -1,9 +1,10 @@
 
 
-#include "io/folder.h"
-#include "pipeline/digits.h"
+#include "support/digits.h"
+#include "support/files.h"
+#include "support/folder.h"
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 using Plugins = InFolder;
@@ -156,4 +157,4 @@ TEST_F(Plugins, OfAConfigurationAreRefusedUnlessItIsTrusted) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

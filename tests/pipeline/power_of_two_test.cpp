@@ -1,8 +1,10 @@
 #include "tare/error.h"
 
-#include "calibrate/samples_in_memory.h"
 #include "lower/lower.h"
-#include "pipeline/digits.h"
+#include "support/config.h"
+#include "support/digits.h"
+#include "support/params.h"
+#include "support/samples_in_memory.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,19 +12,8 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
-
-bool are_powers_of_two(const QuantParams& params) {
-  return std::all_of(params.scale.begin(), params.scale.end(), [](float scale) {
-    int exponent = 0;
-    return std::frexp(scale, &exponent) == 0.5F;
-  });
-}
-
-Config config_with(const std::vector<std::string>& settings) {
-  return read_config({}, settings, Toolkit::builtin().calibrator_names());
-}
 
 class PowerOfTwo : public testing::Test {
  protected:
@@ -40,14 +31,14 @@ TEST_F(PowerOfTwo, IsEveryScaleOfTheIntegerGraphWhereBothKeysAskForIt) {
         quantized({"activations.power_of_two=true", "weights.power_of_two=true", schedule});
     bool widened = false;
     for (const auto& [name, point] : result.table) {
-      EXPECT_TRUE(are_powers_of_two(point.params)) << name;
+      EXPECT_TRUE(are_powers_of_two(point.params.scale)) << name;
       widened = widened || !point.widened_channels.empty();
     }
     EXPECT_TRUE(widened) << "nothing shows that widened weights stay powers of two";
     std::size_t quantized = 0;
     for (const ValueId value : result.integer.values()) {
       if (const auto& params = result.integer.type(value).quant) {
-        EXPECT_TRUE(are_powers_of_two(*params)) << result.integer.name(value);
+        EXPECT_TRUE(are_powers_of_two(params->scale)) << result.integer.name(value);
         ++quantized;
       }
     }
@@ -118,7 +109,8 @@ TEST_F(PowerOfTwo, IsAskedForOfActivationsAndWeightsApart) {
     const QuantizeResult result = quantized({section + ".power_of_two=true"});
     for (const QuantPoint& point : result.simulated.points) {
       if (point.role != Role::kAccumulator) {
-        EXPECT_EQ(are_powers_of_two(result.table.at(point.name).params), point.role == role)
+        EXPECT_EQ(are_powers_of_two(result.table.at(point.name).params.scale),
+                  point.role == role)
             << point.name;
       }
     }
@@ -135,10 +127,11 @@ TEST_F(PowerOfTwo, IsAskedForOfSingleLayers) {
   for (const QuantPoint& point : result.simulated.points) {
     if (point.role == Role::kWeight) {
       const bool asked = result.simulated.source.node(*point.reader).op == "Gemm";
-      EXPECT_EQ(are_powers_of_two(result.table.at(point.name).params), asked) << point.name;
+      EXPECT_EQ(are_powers_of_two(result.table.at(point.name).params.scale), asked)
+          << point.name;
     }
   }
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

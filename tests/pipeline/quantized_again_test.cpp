@@ -1,14 +1,15 @@
 #include "tare/execute.h"
 #include "tare/model_files.h"
 
-#include "io/folder.h"
 #include "lower/forms/forms.h"
-#include "lower/same_structure.h"
-#include "pipeline/digits.h"
+#include "support/config.h"
+#include "support/digits.h"
+#include "support/folder.h"
+#include "support/same_structure.h"
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 class QuantizedAgain : public InFolder {
@@ -24,12 +25,12 @@ TEST_F(QuantizedAgain, OurFilesGiveTheIntegerGraphTheyCameFrom) {
   const Digits digits;
   for (const char* setting : {"weights.granularity=per_axis", "weights.granularity=per_tensor",
                               "activations.storage=int8"}) {
-    const Config config = read_config({}, {setting}, Toolkit::builtin().calibrator_names());
+    const Config config = config_with({setting});
     const QuantizeResult result =
         quantize(digits.model, *digits.data, config, Toolkit::builtin(), {.samples = 20});
     for (const Form form : {Form::kQdq, Form::kQoperator, Form::kInteger}) {
       const Graph again = integer_of(export_form(result.integer, form));
-      EXPECT_EQ(test::SameStructure(result.integer, again).difference(), "")
+      EXPECT_EQ(structural_difference(result.integer, again), "")
           << setting << print(result.integer, 8) << print(again, 8);
     }
   }
@@ -39,9 +40,7 @@ TEST_F(QuantizedAgain, OurFilesGiveTheIntegerGraphTheyCameFrom) {
 TEST_F(QuantizedAgain, IsWrittenAsTheTargetWantsIt) {
   const Digits digits;
   const Toolkit& toolkit = Toolkit::builtin();
-  const auto config = [&](const char* setting) {
-    return read_config({}, {setting}, toolkit.calibrator_names());
-  };
+  const auto config = [&](const char* setting) { return config_with({setting}); };
   const Graph first = quantize(digits.model, *digits.data, config("activations.storage=int8"),
                                toolkit, {.samples = 20})
                           .integer;
@@ -64,4 +63,4 @@ TEST_F(QuantizedAgain, IsWrittenAsTheTargetWantsIt) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

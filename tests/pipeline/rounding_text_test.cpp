@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 using Steps = std::vector<std::int8_t>;
@@ -32,4 +32,4 @@ TEST(RoundingText, IsRefusedWhereItDoesNotFitTheWeights) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

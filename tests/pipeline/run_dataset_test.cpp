@@ -2,7 +2,7 @@
 #include "tare/graph.h"
 #include "tare/quantize.h"
 
-#include "calibrate/samples_in_memory.h"
+#include "support/samples_in_memory.h"
 
 #include <atomic>
 #include <chrono>
@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 constexpr std::size_t kSamples = 64;
@@ -98,4 +98,4 @@ TEST(RunDataset, EndsWithTheErrorOfASampleThatOthersWaitFor) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

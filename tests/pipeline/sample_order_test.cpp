@@ -1,4 +1,4 @@
-#include "pipeline/digits.h"
+#include "support/digits.h"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 /// The samples of another data set in random order.
@@ -69,4 +69,4 @@ TEST(SampleOrder, DoesNotShowInTheResultOfTheIndependentSchedule) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

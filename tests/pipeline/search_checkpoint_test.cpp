@@ -1,14 +1,15 @@
 #include "pipeline/store/search_checkpoint.h"
 
 #include "base/hash.h"
-#include "calibrate/samples_in_memory.h"
-#include "io/folder.h"
-#include "pipeline/digits.h"
+#include "support/digits.h"
+#include "support/files.h"
+#include "support/folder.h"
+#include "support/samples_in_memory.h"
 
 #include <limits>
 #include <random>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 const std::string kReport =
@@ -195,4 +196,4 @@ TEST_F(SearchIdentities, DependOnTheBytesOfPlugins) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -5,19 +5,16 @@
 #include "tare/execute.h"
 #include "tare/quantize.h"
 
-#include "calibrate/samples_in_memory.h"
-#include "execute/support.h"
+#include "support/graphs.h"
+#include "support/random.h"
+#include "support/samples_in_memory.h"
 
 #include <set>
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
-
-using test::add;
-using test::f32;
-using test::Random;
 
 const Shape kImage{1, 4, 6, 6};
 
@@ -79,4 +76,4 @@ TEST_P(SharedWeights, ComputeOnIntegersWhatTheSimulationComputes) {
 INSTANTIATE_TEST_SUITE_P(AndSeveralResults, SharedWeights, ::testing::Range(0U, 5U));
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

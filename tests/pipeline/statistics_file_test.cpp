@@ -1,14 +1,15 @@
 #include "tare/statistics.h"
 
-#include "calibrate/any_samples.h"
 #include "io/child_count.h"
 #include "io/damaged_name.h"
-#include "io/folder.h"
-#include "pipeline/digits.h"
+#include "support/any_samples.h"
+#include "support/digits.h"
+#include "support/files.h"
+#include "support/folder.h"
 
 #include <random>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 class StatisticsFile : public InFolder {
@@ -175,4 +176,4 @@ TEST(Statistics, AreTheSameForAnyNumberOfThreads) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -3,24 +3,21 @@
 #include "tare/model_files.h"
 
 #include "calibrate/rounding/accumulators.h"
-#include "execute/random_graph.h"
-#include "io/folder.h"
 #include "lower/forms/forms.h"
 #include "lower/lower.h"
-#include "pipeline/digits.h"
+#include "support/difference.h"
+#include "support/digits.h"
+#include "support/files.h"
+#include "support/folder.h"
+#include "support/random_network.h"
+#include "support/simulated.h"
 
 #include <algorithm>
 #include <cmath>
 #include <random>
 
-namespace tare {
+namespace tare::test {
 namespace {
-
-using test::Random;
-
-SimulatedGraph simulated_by_default(const Graph& graph) {
-  return simulate(graph, {}, read_target("ort-cpu"), Toolkit::builtin().patterns);
-}
 
 /// Any parameters that a table may hold, with what follows from them.
 QuantTable random_table(const SimulatedGraph& simulated, std::uint32_t seed) {
@@ -106,7 +103,7 @@ TEST_F(Table, IsReadBackAsItWasWritten) {
   for (std::uint32_t seed = 0; seed < 40; ++seed) {
     Random random(seed);
     const SimulatedGraph simulated =
-        simulated_by_default(prepare(test::random_graph(random, 20), Toolkit::builtin()));
+        simulated_with(prepare(random_network(random, 20), Toolkit::builtin()));
     const QuantTable table = random_table(simulated, seed);
     write(simulated, table, {.samples = seed, .data = seed * 77777, .warnings = {}});
     const std::string first = bytes_of(path("t.yaml"));
@@ -146,7 +143,7 @@ TEST_F(Table, OfAnyParametersMakesAModel) {
   for (std::uint32_t seed = 0; seed < 40; ++seed) {
     Random random(seed);
     const SimulatedGraph simulated =
-        simulated_by_default(prepare(test::random_graph(random, 20), Toolkit::builtin()));
+        simulated_with(prepare(random_network(random, 20), Toolkit::builtin()));
     write(simulated, random_table(simulated, seed), {});
     const QuantTable table = read(simulated);
     EXPECT_NO_THROW((void)to_qdq(lower(simulated, table))) << seed;
@@ -173,23 +170,6 @@ class DigitsTable : public InFolder {
     return quantize(digits_.model, TableFile(path("t.yaml")), {}, Toolkit::builtin());
   }
 
-  /// Signal to noise ratio of the results on some samples, in dB.
-  double sqnr(const Graph& reference, const Graph& candidate) const {
-    double signal = 0;
-    double noise = 0;
-    for (std::size_t sample = 0; sample < 20; ++sample) {
-      const std::vector<Tensor> inputs{digits_.data->read("image", sample, 1)};
-      const Tensor a = Executable(reference).run(inputs)[0];
-      const Tensor b = Executable(candidate).run(inputs)[0];
-      for (std::size_t i = 0; i < a.view<float>().size(); ++i) {
-        const double x = static_cast<double>(a.view<float>()[i]);
-        signal += x * x;
-        noise += std::pow(x - static_cast<double>(b.view<float>()[i]), 2);
-      }
-    }
-    return 10 * std::log10(signal / noise);
-  }
-
   static int float_convolutions(const Graph& graph) {
     const std::vector<NodeId> nodes = graph.nodes();
     return static_cast<int>(std::count_if(nodes.begin(), nodes.end(), [&](NodeId id) {
@@ -208,17 +188,18 @@ TEST_F(DigitsTable, ThatDisablesAPointLeavesItsRegionInFloat) {
   const QuantizeResult one =
       result_with("residual1.conv1.conv.weight", "enabled: true", "enabled: false");
   EXPECT_EQ(float_convolutions(one.integer), 1);
-  EXPECT_GT(sqnr(one.prepared, one.integer), sqnr(all.prepared, all.integer) - 3);
+  EXPECT_GT(sqnr(one.prepared, one.integer, *digits_.data, 20),
+            sqnr(all.prepared, all.integer, *digits_.data, 20) - 3);
 }
 
 TEST_F(DigitsTable, WithAnotherScaleMeansTheSameToSimulationAndIntegers) {
   // More than twice the step: the network gets worse but stays itself.
   const QuantizeResult result =
       result_with("/stem/act/Relu_output_0", "scale: 0.0", "scale: 0.04");
-  EXPECT_GT(sqnr(result.prepared, result.integer), 10);
-  EXPECT_GT(sqnr(tare::bind(result.simulated, result.table), result.integer),
-            sqnr(result.prepared, result.integer) + 10);
+  EXPECT_GT(sqnr(result.prepared, result.integer, *digits_.data, 20), 10);
+  EXPECT_GT(sqnr(tare::bind(result.simulated, result.table), result.integer, *digits_.data, 20),
+            sqnr(result.prepared, result.integer, *digits_.data, 20) + 10);
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

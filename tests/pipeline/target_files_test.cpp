@@ -1,20 +1,22 @@
 #include "tare/execute.h"
 #include "tare/lint.h"
 
-#include "calibrate/samples_in_memory.h"
-#include "execute/support.h"
 #include "lower/forms/forms.h"
-#include "pipeline/digits.h"
+#include "support/config.h"
+#include "support/digits.h"
+#include "support/graphs.h"
+#include "support/random.h"
+#include "support/samples_in_memory.h"
 
 #include <cmath>
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 Config config_for(const std::string& target) {
-  return read_config({}, {"target=" + target}, Toolkit::builtin().calibrator_names());
+  return config_with({"target=" + target});
 }
 
 TEST(TargetFiles, ComputeWhatThePlainFormDoes) {
@@ -67,14 +69,14 @@ TEST(TargetFiles, HaveOneSetOfParametersForAllThatAConcatJoins) {
 }
 
 TEST(TargetFiles, RunTransposedConvolutionsOnIntegers) {
-  test::Random random(1);
+  Random random(1);
   Graph graph;
-  const ValueId x = graph.add_input("x", test::f32({1, 3, 5, 5}));
+  const ValueId x = graph.add_input("x", f32({1, 3, 5, 5}));
   const ValueId w = graph.add_constant("w", random.tensor({3, 4, 3, 3}));
   const ValueId b = graph.add_constant("b", random.tensor({4}));
-  const ValueId y = test::add(graph, "ConvTranspose", {x, w, b}, {1, 4, 11, 11},
-                              {{"strides", std::vector<std::int64_t>{2, 2}}});
-  graph.set_outputs({test::add(graph, "Relu", {y}, {1, 4, 11, 11})});
+  const ValueId y = add(graph, "ConvTranspose", {x, w, b}, {1, 4, 11, 11},
+                        {{"strides", std::vector<std::int64_t>{2, 2}}});
+  graph.set_outputs({add(graph, "Relu", {y}, {1, 4, 11, 11})});
   const SamplesInMemory data({{"x", random.tensor({20, 3, 5, 5})}});
   for (const char* target : {"openvino", "qnn"}) {
     const QuantizeResult result = quantize(graph, data, config_for(target), Toolkit::builtin());
@@ -96,4 +98,4 @@ TEST(TargetFiles, RunTransposedConvolutionsOnIntegers) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

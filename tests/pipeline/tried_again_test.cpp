@@ -1,10 +1,10 @@
 
 #include "calibrate/calibrate.h"
-#include "pipeline/digits.h"
+#include "support/digits.h"
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 /// What is decided holds for the network that is written: values that lose much in integers
@@ -37,4 +37,4 @@ TEST(LayersThatStayInFloat, AreKnownBeforeCalibratorsAreTried) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -1,18 +1,19 @@
-#include "pipeline/digits.h"
 #include "simulate/quantized_constants.h"
+#include "support/config.h"
+#include "support/digits.h"
 
 #include <algorithm>
 #include <cstdlib>
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 class WeightBits : public testing::Test {
  protected:
   QuantizeResult quantized(const std::vector<std::string>& settings) const {
-    const Config config = read_config({}, settings, Toolkit::builtin().calibrator_names());
+    const Config config = config_with(settings);
     return quantize(digits_.model, *digits_.data, config, Toolkit::builtin());
   }
   double output_error(const QuantizeResult& result) const {
@@ -78,4 +79,4 @@ TEST_F(WeightBits, AreKeptByATable) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -5,13 +5,16 @@
 #include "tare/model_files.h"
 #include "tare/report.h"
 
-#include "calibrate/samples_in_memory.h"
-#include "execute/support.h"
-#include "io/folder.h"
-#include "lower/same_structure.h"
-#include "pipeline/digits.h"
 #include "search/mixed_precision.h"
 #include "simulate/quantized_constants.h"
+#include "support/difference.h"
+#include "support/digits.h"
+#include "support/float_sum.h"
+#include "support/folder.h"
+#include "support/graphs.h"
+#include "support/random.h"
+#include "support/same_structure.h"
+#include "support/samples_in_memory.h"
 
 #include <algorithm>
 #include <cmath>
@@ -19,13 +22,8 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
-
-using test::add;
-using test::f32;
-using test::Random;
-using test::Sum;
 
 Config blocks_of(int size, int bits = 4) {
   Config config;
@@ -40,12 +38,6 @@ Graph product(const Tensor& weights, std::int64_t rows = 3) {
   const ValueId w = graph.add_constant("w", weights);
   graph.set_outputs({add(graph, "MatMul", {x, w}, {rows, weights.shape()[1]})});
   return graph;
-}
-
-std::size_t count(const Graph& graph, std::string_view op) {
-  const std::vector<NodeId> nodes = graph.nodes();
-  return static_cast<std::size_t>(std::count_if(
-      nodes.begin(), nodes.end(), [&](NodeId id) { return graph.node(id).op == op; }));
 }
 
 class WeightBlocks : public InFolder {
@@ -95,27 +87,22 @@ TEST_F(WeightBlocks, LoseLessThanChannelsWhereRowsAreUnlike) {
   for (std::size_t i = 0; i < w.size(); ++i) {
     w[i] *= std::pow(100.0F, static_cast<float>(i / (32 * 16)));
   }
-  const auto sqnr = [&](const Config& config) {
+  const auto worst_sqnr = [&](const Config& config) {
     const QuantizeResult result = quantize(product(weights), config, Toolkit::builtin());
     const PointResult& point = result.table.at("w");
     const auto back = dequantize(quantized_weight(weights, point), point.params).to_float();
     // What the small rows are multiplied by may be large, so that each row counts alike.
     double worst = 1e9;
     for (std::size_t first = 0; first < w.size(); first += w.size() / 3) {
-      double power = 0;
-      double error = 0;
-      for (std::size_t i = first; i < first + w.size() / 3; ++i) {
-        power += static_cast<double>(w[i]) * static_cast<double>(w[i]);
-        error += std::pow(static_cast<double>(w[i] - back[i]), 2);
-      }
-      worst = std::min(worst, 10 * std::log10(power / error));
+      worst = std::min(worst, sqnr(std::span(w).subspan(first, w.size() / 3),
+                                   std::span(back).subspan(first, w.size() / 3)));
     }
     return worst;
   };
   Config channels = blocks_of(96);  // all of a column
   // Steps are a seventh of the largest of 32 evenly spread numbers: at most half of that off.
-  EXPECT_GT(sqnr(blocks_of(32)), 18);
-  EXPECT_LT(sqnr(channels), 1);  // the small rows are all 0
+  EXPECT_GT(worst_sqnr(blocks_of(32)), 18);
+  EXPECT_LT(worst_sqnr(channels), 1);  // the small rows are all 0
 }
 
 TEST_F(WeightBlocks, AreRoundedForTheErrorOfTheirProduct) {
@@ -189,7 +176,7 @@ TEST_F(WeightBlocks, StandBetweenOperatorsOnIntegers) {
     Config config = blocks_of(8, 8);
     config.objective = objective;
     const QuantizeResult result = quantize(graph, data, config, Toolkit::builtin());
-    EXPECT_EQ(count(result.integer, "MatMul"), 2U);
+    EXPECT_EQ(count_of(result.integer, "MatMul"), 2U);
     for (const NodeId id : result.integer.nodes()) {
       const Node& node = result.integer.node(id);
       const DType dtype = result.integer.type(node.outputs[0]).dtype;
@@ -230,7 +217,7 @@ TEST_F(WeightBlocks, ReadBackFromFilesWithEveryStorage) {
         });
         EXPECT_EQ(packed, bits == 4 && form == Form::kQdq ? 2 : 0);
         const Graph again = lower_quantized(file, {}, Toolkit::builtin());
-        EXPECT_EQ(test::SameStructure(result.integer, again).difference(), "")
+        EXPECT_EQ(structural_difference(result.integer, again), "")
             << print(result.integer) << print(again);
         EXPECT_EQ(parse(print(again)), again);
         EXPECT_EQ(Executable(file).run(x).size(), 1U);
@@ -295,7 +282,7 @@ TEST_F(WeightBlocks, AreThoseOfTheLayersThatAskForThem) {
     EXPECT_TRUE(point.spec.block == 0 || point.role == Role::kWeight);
   }
   EXPECT_EQ(blocks, 1U);
-  EXPECT_GT(count(result.integer, "Requantize"), 10U);
+  EXPECT_GT(count_of(result.integer, "Requantize"), 10U);
 
   config.weights.block = 8;
   config.layers[0].weights.block = 0;
@@ -384,4 +371,4 @@ TEST_F(WeightBlocks, AreExplainedAndReported) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -4,12 +4,15 @@
 #include "tare/lint.h"
 #include "tare/model_files.h"
 
-#include "calibrate/samples_in_memory.h"
-#include "execute/support.h"
-#include "io/folder.h"
-#include "lower/same_structure.h"
-#include "pipeline/digits.h"
 #include "report/diagnose.h"
+#include "support/config.h"
+#include "support/difference.h"
+#include "support/digits.h"
+#include "support/folder.h"
+#include "support/graphs.h"
+#include "support/random.h"
+#include "support/same_structure.h"
+#include "support/samples_in_memory.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,27 +20,14 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
-
-Config config_with(const std::vector<std::string>& settings) {
-  return read_config({}, settings, Toolkit::builtin().calibrator_names());
-}
 
 LayerRule rule_for(const std::string& name, DType storage) {
   LayerRule rule;
   rule.name = name;
   rule.activations.storage = storage;
   return rule;
-}
-
-std::string message(const std::function<void()>& f) {
-  try {
-    f();
-    return "";
-  } catch (const Error& error) {
-    return error.what();
-  }
 }
 
 class WideActivations : public InFolder {
@@ -133,7 +123,7 @@ struct ExactWeights {
   double gain = 0;  ///< the largest sum of magnitudes of the weights of a channel
 
   ExactWeights() {
-    test::Random random(5);
+    Random random(5);
     for (float& x : samples.mutable_view<float>()) {
       x = static_cast<float>(random.integer(-1000, 1000)) / 1024;
     }
@@ -145,13 +135,13 @@ struct ExactWeights {
       sums[i / 27] += std::abs(static_cast<double>(weights[i]));
     }
     gain = *std::max_element(sums.begin(), sums.end());
-    const ValueId x = graph.add_input("x", test::f32({1, 3, 8, 8}));
+    const ValueId x = graph.add_input("x", f32({1, 3, 8, 8}));
     const ValueId w = graph.add_constant("w", Tensor::of<float>({kChannels, 3, 3, 3}, weights));
     const ValueId b =
         graph.add_constant("b", Tensor::of<float>({kChannels}, {0.3F, -1.7F, 0.01F, 5}));
-    const ValueId y = test::add(graph, "Conv", {x, w, b}, {1, kChannels, 8, 8},
-                                {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}});
-    graph.set_outputs({test::add(graph, "Relu", {y}, {1, kChannels, 8, 8})});
+    const ValueId y = add(graph, "Conv", {x, w, b}, {1, kChannels, 8, 8},
+                          {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}});
+    graph.set_outputs({add(graph, "Relu", {y}, {1, kChannels, 8, 8})});
   }
 };
 
@@ -241,29 +231,14 @@ TEST_F(WideActivations, AreChosenByEveryCalibrator) {
   }
 }
 
-/// Results of all samples, one after the other.
-std::vector<double> results_of(const Graph& graph, const Dataset& data) {
-  std::vector<double> all;
-  run_dataset(graph, data, 1, 40, [&](std::size_t, std::vector<Tensor> outputs) {
-    const auto values = outputs[0].to_double();
-    all.insert(all.end(), values.begin(), values.end());
-  });
-  return all;
-}
-
 TEST_F(WideActivations, AreSimulatedAsTheIntegerGraphComputes) {
   const QuantizeResult result = quantized({"target=qnn", "activations.storage=uint16"});
-  const auto integer = results_of(result.integer, *digits_.data);
-  const auto simulated = results_of(bind(result.simulated, result.table), *digits_.data);
-  double largest = 0;
-  double apart = 0;
-  for (std::size_t i = 0; i < integer.size(); ++i) {
-    largest = std::max(largest, std::abs(integer[i]));
-    apart = std::max(apart, std::abs(integer[i] - simulated[i]));
-  }
+  const Results integer = results_of(result.integer, *digits_.data, 40);
+  const Results simulated =
+      results_of(tare::bind(result.simulated, result.table), *digits_.data, 40);
   // Simulated sums are float32, off by less than a step of 16 bits each, 2^-16 of a range, in
   // 20 layers one after the other.
-  EXPECT_LE(apart, 20 * 0x1p-16 * largest);
+  EXPECT_LE(distance(integer, simulated), 20 * 0x1p-16);
 }
 
 TEST_F(WideActivations, ReadBackFromEveryForm) {
@@ -279,8 +254,7 @@ TEST_F(WideActivations, ReadBackFromEveryForm) {
       const Graph read = load_model(path("q.onnx"), {}, nullptr);
       EXPECT_GE(read.opset, form == Form::kInteger ? 13 : 21);
       const Graph again = lower_quantized(read, {}, Toolkit::builtin());
-      EXPECT_EQ(test::SameStructure(q.integer, again).difference(), "")
-          << static_cast<int>(form);
+      EXPECT_EQ(structural_difference(q.integer, again), "") << static_cast<int>(form);
     }
   }
 }
@@ -330,19 +304,21 @@ TEST_F(WideActivations, AreSaidToRunInFloatWhereTheyDo) {
 TEST_F(WideActivations, AreRefusedWhereTheTargetOrTheOperandHasNone) {
   Config config = config_with({"target=tensorrt", "activations.storage=int16"});
   config.layers = {rule_for("*", DType::kUint16)};
-  EXPECT_EQ(message([&] { (void)quantized(config); }),
+  EXPECT_EQ(message_of([&] { (void)quantized(config); }, ErrorCode::kInvalidConfig),
             "activations.storage: the target 'tensorrt' has no activations of this type, "
             "expected int8 or uint8\n"
             "layers[0].activations.storage: the target 'tensorrt' has no activations of this "
             "type, expected int8 or uint8\n  while simulating");
-  EXPECT_EQ(message([&] {
-              (void)quantized({"target=qnn", "activations.storage=int16"});
-            }),
+  EXPECT_EQ(message_of(
+                [&] {
+                  (void)quantized({"target=qnn", "activations.storage=int16"});
+                },
+                ErrorCode::kInvalidConfig),
             "activations.storage: the target 'qnn' has no activations of this type, expected "
             "int8, uint8 or uint16\n  while simulating");
-  EXPECT_NE(message([] {
-              (void)config_with({"weights.storage=int16"});
-            }).find("'storage' is 'int16', expected auto, int8 or uint8"),
+  EXPECT_NE(message_of([] { (void)config_with({"weights.storage=int16"}); },
+                       ErrorCode::kInvalidConfig)
+                .find("'storage' is 'int16', expected auto, int8 or uint8"),
             std::string::npos);
 }
 
@@ -376,8 +352,8 @@ TEST_F(WideActivations, LeaveWeightsTheirScalesForSumsThatNeedMoreThan32Bits) {
   constexpr std::int64_t kTerms = 4096;  // of 2^16 * 127 each: 35 bits
   const Tensor ones = Tensor::of<float>({kTerms, 1}, std::vector<float>(kTerms, 1.0F));
   Graph graph;
-  const ValueId x = graph.add_input("x", test::f32({1, kTerms}));
-  graph.set_outputs({test::add(graph, "MatMul", {x, graph.add_constant("w", ones)}, {1, 1})});
+  const ValueId x = graph.add_input("x", f32({1, kTerms}));
+  graph.set_outputs({add(graph, "MatMul", {x, graph.add_constant("w", ones)}, {1, 1})});
   const SamplesInMemory data(
       {{"x", Tensor::of<float>({2, kTerms}, std::vector<float>(2 * kTerms, 1.0F))}});
   const QuantizeResult result = quantize(
@@ -391,4 +367,4 @@ TEST_F(WideActivations, LeaveWeightsTheirScalesForSumsThatNeedMoreThan32Bits) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -235,4 +235,4 @@ TEST(Rules, RemoveADropoutWhoseMaskNobodyReads) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -3,6 +3,8 @@
 #include "tare/pattern.h"
 
 #include "prepare/rule_registry.h"
+#include "support/difference.h"
+#include "support/graphs.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,7 +15,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -29,19 +31,10 @@ Graph imported(const fs::path& path) {
                     }});
 }
 
-std::map<std::string, int> histogram(const Graph& graph) {
-  std::map<std::string, int> counts;
-  for (const NodeId id : graph.nodes()) {
-    ++counts[graph.node(id).op];
-  }
-  return counts;
+std::map<std::string, int> prepared_counts(const fs::path& path) {
+  return operator_counts(rewrite(imported(path), prepare_rules()));
 }
 
-std::map<std::string, int> prepared_histogram(const fs::path& path) {
-  return histogram(rewrite(imported(path), prepare_rules()));
-}
-
-/// Largest difference between the outputs of two graphs, as a share of the largest output.
 double difference(const Graph& a, const Graph& b) {
   std::mt19937 random(3);
   std::vector<Tensor> inputs;
@@ -58,19 +51,7 @@ double difference(const Graph& a, const Graph& b) {
     }
     inputs.push_back(std::move(tensor));
   }
-  const std::vector<Tensor> first = Executable(a).run(inputs);
-  const std::vector<Tensor> second = Executable(b).run(inputs);
-  double largest = 0;
-  double apart = 0;
-  for (std::size_t i = 0; i < first.size(); ++i) {
-    const std::vector<float> x = first[i].to_float();
-    const std::vector<float> y = second[i].to_float();
-    for (std::size_t k = 0; k < x.size(); ++k) {
-      largest = std::max(largest, static_cast<double>(std::abs(x[k])));
-      apart = std::max(apart, static_cast<double>(std::abs(x[k] - y[k])));
-    }
-  }
-  return apart / largest;
+  return distance({Executable(a).run(inputs)}, {Executable(b).run(inputs)});
 }
 
 /// Names of the operators of `before` that no node of `after` is called by or took over.
@@ -101,7 +82,7 @@ TEST(DigitsModel, LosesItsBatchNormsAndIdentities) {
   const fs::path path = fs::path(TARE_SOURCE_DIR) / "data/digits.onnx";
   const Graph before = imported(path);
   const Graph after = rewrite(before, prepare_rules());
-  const auto counts = histogram(after);
+  const auto counts = operator_counts(after);
   EXPECT_EQ(counts.count("BatchNormalization"), 0U);
   EXPECT_EQ(counts.count("Identity"), 0U);
   EXPECT_EQ(counts.at("Conv"), 17);
@@ -127,8 +108,8 @@ class SharedModels : public testing::Test {
 };
 
 TEST_F(SharedModels, AgreeOnResnetWhicheverWayItWasExported) {
-  const auto folded = prepared_histogram(models_ / "resnet20_cifar10_op13.onnx");
-  EXPECT_EQ(folded, prepared_histogram(models_ / "resnet20_cifar10_op17_bn.onnx"));
+  const auto folded = prepared_counts(models_ / "resnet20_cifar10_op13.onnx");
+  EXPECT_EQ(folded, prepared_counts(models_ / "resnet20_cifar10_op17_bn.onnx"));
   EXPECT_EQ(folded.count("BatchNormalization"), 0U);
   EXPECT_EQ(folded.at("Conv"), 19);
   for (const char* op : {"Shape", "ConstantOfShape", "Cast", "Gather", "Transpose"}) {
@@ -137,8 +118,8 @@ TEST_F(SharedModels, AgreeOnResnetWhicheverWayItWasExported) {
 }
 
 TEST_F(SharedModels, AgreeOnTheTransformerWhicheverOpsetItHas) {
-  const auto split = prepared_histogram(models_ / "sst2_encoder2L_d96_op13.onnx");
-  EXPECT_EQ(split, prepared_histogram(models_ / "sst2_encoder2L_d96_op17.onnx"));
+  const auto split = prepared_counts(models_ / "sst2_encoder2L_d96_op13.onnx");
+  EXPECT_EQ(split, prepared_counts(models_ / "sst2_encoder2L_d96_op17.onnx"));
   EXPECT_EQ(split.at("LayerNormalization"), 5);
   EXPECT_EQ(split.at("Gelu"), 2);
   for (const char* op : {"Erf", "Pow", "ReduceMean", "Sqrt"}) {
@@ -160,11 +141,11 @@ TEST_F(SharedModels, KeepTheirResults) {
     // Shapes that the graph computes are constants to the executor, so those are folded first.
     const Graph before = rewrite(imported(entry.path()), constants_only());
     const Graph after = rewrite(before, prepare_rules());
-    EXPECT_EQ(histogram(after).count("BatchNormalization"), 0U);
+    EXPECT_EQ(operator_counts(after).count("BatchNormalization"), 0U);
     EXPECT_EQ(lost(before, after), std::vector<std::string>{});
     EXPECT_LT(difference(before, after), kRounding);
   }
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

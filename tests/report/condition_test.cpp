@@ -1,9 +1,11 @@
 #include "tare/error.h"
 #include "tare/report.h"
 
+#include "support/message.h"
+
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 constexpr const char* kReport = R"({
@@ -82,13 +84,8 @@ TEST(ReportCondition, IsMetByWhatWasNotMeasured) {
 }
 
 std::string error_of(const std::string& condition) {
-  try {
-    (void)ReportCondition(condition).met_by(kReport);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kInvalidConfig);
-    return error.what();
-  }
-  return "no error";
+  return message_of([&] { return ReportCondition(condition).met_by(kReport); },
+                    ErrorCode::kInvalidConfig);
 }
 
 TEST(ReportCondition, NamesTheNearestFieldOfAWrongOne) {
@@ -103,13 +100,8 @@ TEST(ReportCondition, NamesTheNearestFieldOfAWrongOne) {
 
 /// Found without a report, or with the names of one that is still to be measured.
 std::string check_error_of(const std::string& condition, const Report& known = {}) {
-  try {
-    ReportCondition(condition).check(known);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kInvalidConfig);
-    return error.what();
-  }
-  return "no error";
+  return message_of([&] { ReportCondition(condition).check(known); },
+                    ErrorCode::kInvalidConfig);
 }
 
 TEST(ReportCondition, KnowsEveryFieldBeforeThereIsAReport) {
@@ -208,4 +200,4 @@ TEST(ReportCondition, RefusesWhatDoesNotReadAsOne) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

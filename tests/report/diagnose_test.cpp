@@ -4,8 +4,9 @@
 #include "tare/quantize.h"
 #include "tare/report.h"
 
-#include "calibrate/samples_in_memory.h"
-#include "execute/support.h"
+#include "support/graphs.h"
+#include "support/random.h"
+#include "support/samples_in_memory.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,7 +1,7 @@
 #include "tare/error.h"
 #include "tare/report.h"
 
-#include "io/folder.h"
+#include "support/folder.h"
 
 #include <cmath>
 #include <fstream>
@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -152,4 +152,4 @@ TEST_F(ReportFiles, WithFieldsOfOtherTypesGiveNoCrash) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 Deviation error_of(double sqnr) {
@@ -117,4 +117,4 @@ TEST(WrongInputs, ComeBeforeAllElseAndAreNeverGood) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -3,12 +3,14 @@
 
 #include "tare/error.h"
 
+#include "support/text.h"
+
 #include <string>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 const std::string kDataBegin = "<script type=\"application/json\" id=\"report-data\">";
@@ -22,15 +24,6 @@ std::string report_with(const std::string& name) {
 std::string data_of(const std::string& page) {
   const std::size_t begin = page.find(kDataBegin) + kDataBegin.size();
   return page.substr(begin, page.find(kDataEnd, begin) - begin);
-}
-
-std::size_t count_of(const std::string& page, const std::string& part) {
-  std::size_t count = 0;
-  for (std::size_t at = page.find(part); at != std::string::npos;
-       at = page.find(part, at + 1)) {
-    ++count;
-  }
-  return count;
 }
 
 TEST(ReportPage, HoldsTheReportWhateverItsNamesAre) {
@@ -66,4 +59,4 @@ TEST(ReportPage, IsTheSameForTheSameReport) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -5,7 +5,7 @@
 #include "tare/quantize.h"
 #include "tare/report.h"
 
-#include "models.h"
+#include "support/models.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 /// Where in_browser.sh has no browser to drive.
@@ -47,4 +47,4 @@ TEST_P(RealReports, AreReadInABrowserWithoutAFault) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -2,16 +2,14 @@
 
 #include "tare/quantize.h"
 
-#include "execute/support.h"
 #include "simulate/assigner.h"
 #include "simulate/assignment.h"
+#include "support/random.h"
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
-
-using test::Random;
 
 /// Products take a nanosecond per multiplication in float and half of that on integers, and a
 /// conversion takes one per element.
@@ -239,4 +237,4 @@ TEST(MixedPrecisionPlans, AreOneWhereNoTimeMayBeLostOrTheObjectiveIsAnother) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -1,13 +1,14 @@
 #include "search/sensitivities.h"
 
-#include "calibrate/samples_in_memory.h"
-#include "pipeline/digits.h"
+#include "support/digits.h"
+#include "support/graphs.h"
+#include "support/samples_in_memory.h"
 
 #include <cmath>
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 constexpr std::size_t kSamples = 8;
@@ -133,8 +134,7 @@ TEST_F(Sensitivities, AreMeasuredWhereAskedForOnly) {
 
 /// Convolutions that hardly change what they read.
 Graph long_chain(int length) {
-  const TensorType type{
-      .dtype = DType::kFloat32, .shape = {1, 2, 2, 2}, .quant = {}, .point = {}};
+  const TensorType type = f32({1, 2, 2, 2});
   Graph graph;
   ValueId value = graph.add_input("x", type);
   for (int i = 0; i < length; ++i) {
@@ -192,4 +192,4 @@ TEST(SensitivitiesOfManyPoints, FindTheWorstOneAndShareOutTheOthers) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -3,11 +3,13 @@
 #include "tare/execute.h"
 #include "tare/simulate.h"
 
+#include "support/params.h"
+
 #include <random>
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 const Shape kShape{2, 5};
@@ -28,14 +30,6 @@ std::vector<Tensor> simulated(const std::optional<QuantParams>& params, const Te
   result.enabled = params.has_value();
   result.params = params.value_or(QuantParams{});
   return Executable(bind(conversions(), {{"p", result}})).run(std::vector<Tensor>{x});
-}
-
-QuantParams per_tensor(DType storage, float scale, std::int32_t zero) {
-  return {.storage = storage,
-          .scale = {scale},
-          .zero_point = {zero},
-          .axis = {},
-          .narrow_range = false};
 }
 
 QuantParams per_row(DType storage) {
@@ -66,9 +60,9 @@ TEST_P(GoldenSimulation, IsQuantizationInFloat) {
 }
 
 INSTANTIATE_TEST_SUITE_P(OfEach, GoldenSimulation,
-                         ::testing::Values(per_tensor(DType::kUint8, 0.5F, 127),
-                                           per_tensor(DType::kInt8, 0.5F, 127),
-                                           per_tensor(DType::kInt32, 0.5F, 127),
+                         ::testing::Values(params(DType::kUint8, 0.5F, 127),
+                                           params(DType::kInt8, 0.5F, 127),
+                                           params(DType::kInt32, 0.5F, 127),
                                            per_row(DType::kUint8), per_row(DType::kInt8)));
 
 TEST(GoldenSimulation, PassesValuesThroughWhileDisabled) {
@@ -79,9 +73,9 @@ TEST(GoldenSimulation, PassesValuesThroughWhileDisabled) {
 TEST(GoldenSimulation, OfBothEndsOfAStorageType) {
   const Tensor x =
       Tensor::of<float>(kShape, {-63.5F, -63, -62.5F, -62, -61.5F, 62, 62.5F, 63, 63.5F, 64});
-  EXPECT_EQ(simulated(per_tensor(DType::kUint8, 0.5F, 127), x)[0].to_int64(),
+  EXPECT_EQ(simulated(params(DType::kUint8, 0.5F, 127), x)[0].to_int64(),
             (std::vector<std::int64_t>{0, 1, 2, 3, 4, 251, 252, 253, 254, 255}));
-  EXPECT_EQ(simulated(per_tensor(DType::kInt8, 0.5F, -1), x)[0].to_int64(),
+  EXPECT_EQ(simulated(params(DType::kInt8, 0.5F, -1), x)[0].to_int64(),
             (std::vector<std::int64_t>{-128, -127, -126, -125, -124, 123, 124, 125, 126, 127}));
 }
 
@@ -93,4 +87,4 @@ TEST(GoldenSimulation, PerChannel) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

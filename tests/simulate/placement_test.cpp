@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 /// A target where a product takes `integers` ns per multiplication on integers and 1 in float,
@@ -168,4 +168,4 @@ TEST(Placement, LeavesInFloatWhatTheTargetsRulesDescribe) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

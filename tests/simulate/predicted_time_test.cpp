@@ -6,17 +6,18 @@
 #include "tare/quantize.h"
 #include "tare/simulate.h"
 
-#include "models.h"
+#include "support/config.h"
+#include "support/models.h"
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 std::optional<PredictedTime> predicted(const Graph& model, const std::string& target,
                                        const std::vector<std::string>& settings = {}) {
   const Toolkit& toolkit = Toolkit::builtin();
-  Config config = read_config({}, settings, toolkit.calibrator_names());
+  Config config = config_with(settings);
   config.target = target;
   const SimulatedGraph simulated =
       simulate(prepare(model, toolkit), config, read_target(target), toolkit.patterns);
@@ -66,4 +67,4 @@ TEST(PredictedTime, IsNotToldOfTargetsWithoutCosts) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 Graph parsed(const std::string& body, const std::string& outputs = "%y") {
@@ -243,4 +243,4 @@ TEST(Simulate, TellsAnAccumulatorFromAValueOfTheNameThatItWouldHave) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 /// Whether a graph came of it. Anything but that or an Error of the user's fails the test.
@@ -36,14 +36,12 @@ bool is_read(const std::vector<std::byte>& bytes) {
   }
 }
 
-using Random = std::mt19937;
-
-std::size_t below(std::size_t end, Random& random) {
+std::size_t below(std::size_t end, std::mt19937& random) {
   return random() % end;
 }
 
 /// Some bytes are other ones; small numbers are offsets, extents and indices.
-std::vector<std::byte> damaged(std::vector<std::byte> bytes, Random& random) {
+std::vector<std::byte> damaged(std::vector<std::byte> bytes, std::mt19937& random) {
   for (std::size_t change = 0; change <= below(4, random); ++change) {
     const auto value = below(2, random) == 0 ? below(16, random) : below(256, random);
     bytes[below(bytes.size(), random)] = static_cast<std::byte>(value);
@@ -57,7 +55,7 @@ TEST_P(DamagedTflite, IsReadOrRefused) {
   constexpr int kFiles = 3400;  // ten thousand of the three networks
   const std::vector<std::byte> model = GetParam()();
   ASSERT_TRUE(is_read(model));
-  Random random(1);  // the same bytes in every run
+  std::mt19937 random(1);  // the same bytes in every run
   int refused = 0;
   for (int i = 0; i < kFiles; ++i) {
     std::vector<std::byte> bytes = damaged(model, random);
@@ -71,14 +69,13 @@ TEST_P(DamagedTflite, IsReadOrRefused) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Networks, DamagedTflite,
-                         ::testing::Values(test::small_quantized_network,
-                                           test::small_moving_network,
-                                           test::small_float_network));
+                         ::testing::Values(small_quantized_network, small_moving_network,
+                                           small_float_network));
 
 TEST(DamagedTflite, OfEachOperatorIsReadOrRefused) {
-  Random random(3);
-  for (const test::RowCase& row : test::row_cases()) {
-    const std::vector<std::byte> model = test::file_of(row);
+  std::mt19937 random(3);
+  for (const RowCase& row : row_cases()) {
+    const std::vector<std::byte> model = file_of(row);
     ASSERT_TRUE(is_read(model));
     int refused = 0;
     for (int i = 0; i < 100; ++i) {
@@ -89,7 +86,7 @@ TEST(DamagedTflite, OfEachOperatorIsReadOrRefused) {
 }
 
 TEST(DamagedTflite, OfRandomBytesIsRefused) {
-  Random random(2);
+  std::mt19937 random(2);
   for (std::size_t size = 0; size < 200; ++size) {
     std::vector<std::byte> bytes(size);
     std::generate(bytes.begin(), bytes.end(), [&] { return static_cast<std::byte>(random()); });
@@ -98,4 +95,4 @@ TEST(DamagedTflite, OfRandomBytesIsRefused) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -7,8 +7,9 @@
 #include "tare/quantize.h"
 #include "tare/report.h"
 
-#include "io/folder.h"
 #include "lower/lower.h"
+#include "support/files.h"
+#include "support/folder.h"
 #include "tflite/golden.h"
 #include "tflite/tflite_builder.h"
 
@@ -17,24 +18,15 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 using namespace tflite::schema;
 using tare::Tensor;  // and not those of files
 using tare::TensorType;
-using test::FileQuantization;
-using test::per_tensor;
-using test::TfliteBuilder;
 
-std::string message_of(const std::vector<std::byte>& bytes, ErrorCode code) {
-  try {
-    (void)tflite::import_model(tflite::ModelFile(bytes));
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code) << error.what();
-    return error.what();
-  }
-  return "no error";
+std::string import_error(const std::vector<std::byte>& bytes, ErrorCode code) {
+  return message_of([&] { return tflite::import_model(tflite::ModelFile(bytes)); }, code);
 }
 
 TfliteBuilder::Options convolution(Activation activation = Activation_NONE) {
@@ -63,14 +55,14 @@ std::vector<std::byte> one_product(const FileQuantization& x, const FileQuantiza
 std::vector<std::int64_t> run(const std::vector<std::byte>& bytes, Numerics numerics,
                               std::vector<std::uint8_t> x) {
   const tflite::ModelFile file(bytes);
-  const Graph integer = test::integer_graph(file, numerics);
+  const Graph integer = integer_graph(file, numerics);
   const Tensor input = Tensor::of<std::uint8_t>(integer.type(integer.inputs()[0]).shape,
                                                 std::span<const std::uint8_t>(x));
   return Executable(integer).run(std::span(&input, 1)).at(0).to_int64();
 }
 
 TEST(TfliteImport, ComputesTheFloatNetworkOfTheFile) {
-  const Graph graph = tflite::import_model(tflite::ModelFile(test::small_float_network()));
+  const Graph graph = tflite::import_model(tflite::ModelFile(small_float_network()));
   std::vector<float> x(25);
   std::iota(x.begin(), x.end(), -12.0F);
   const Tensor input = Tensor::of<float>({1, 5, 5, 1}, x);
@@ -97,8 +89,8 @@ TEST(TfliteImport, ComputesTheFloatNetworkOfTheFile) {
 }
 
 TEST(TfliteImport, MovesTheAxisOfScalesWithTheWeights) {
-  const tflite::ModelFile file(test::small_quantized_network());
-  const Graph integer = test::integer_graph(file, Numerics::kOnnxRuntime);
+  const tflite::ModelFile file(small_quantized_network());
+  const Graph integer = integer_graph(file, Numerics::kOnnxRuntime);
   const auto axis_of = [&](const std::string& name) {
     for (const ValueId value : integer.values()) {
       const TensorType& type = integer.type(value);
@@ -113,8 +105,8 @@ TEST(TfliteImport, MovesTheAxisOfScalesWithTheWeights) {
 }
 
 TEST(TfliteImport, GivesTheFormsOfOurOwnIntegerGraphs) {
-  const Graph integer = test::integer_graph(tflite::ModelFile(test::small_quantized_network()),
-                                            Numerics::kOnnxRuntime);
+  const Graph integer =
+      integer_graph(tflite::ModelFile(small_quantized_network()), Numerics::kOnnxRuntime);
   std::vector<std::string> ops;
   for (const NodeId id : integer.topological_order()) {
     ops.push_back(integer.node(id).op);
@@ -238,7 +230,7 @@ TEST(TfliteImport, NamesAllUnsupportedOperatorsAndTensorsAtOnce) {
   const int y = file.value("y", {2});
   file.op(Builtin_SVDF, {x, state}, {a});
   file.op(Builtin_LSTM, {a}, {y});
-  const std::string message = message_of(file.finish({x}, {y}), ErrorCode::kUnsupported);
+  const std::string message = import_error(file.finish({x}, {y}), ErrorCode::kUnsupported);
   EXPECT_NE(message.find("operator 'SVDF' is not supported"), std::string::npos) << message;
   EXPECT_NE(message.find("operator 'LSTM' is not supported"), std::string::npos);
   EXPECT_NE(message.find("tensor 'state': is a variable"), std::string::npos);
@@ -255,7 +247,7 @@ TEST(TfliteImport, SaysWhatIsWrongWithATensor) {
   const int small =
       file.tensor({.name = "small", .shape = {3}, .data = std::vector<std::byte>(8)});
   static_cast<void>(negative + beyond + axis + zeros + small);
-  const std::string message = message_of(file.finish({x}, {x}), ErrorCode::kInvalidModel);
+  const std::string message = import_error(file.finish({x}, {x}), ErrorCode::kInvalidModel);
   for (const char* part :
        {"'negative': has scale -1", "'beyond': has zero point 256",
         "'axis': quantization axis 1 is outside", "'zeros': has 1 scales and 0 zero points",
@@ -270,7 +262,7 @@ TEST(TfliteImport, RefusesResultsOfOtherShapesThanOperatorsCompute) {
   const int w = file.constant("w", Tensor(DType::kFloat32, {2, 3, 3, 1}));
   const int y = file.value("y", {1, 5, 5, 2});
   file.op(Builtin_CONV_2D, {x, w}, {y}, BuiltinOptions_Conv2DOptions, convolution());
-  EXPECT_NE(message_of(file.finish({x}, {y}), ErrorCode::kInvalidModel)
+  EXPECT_NE(import_error(file.finish({x}, {y}), ErrorCode::kInvalidModel)
                 .find("expected what its operator computes, f32[1,2,3,3]"),
             std::string::npos);
 }
@@ -298,7 +290,7 @@ TEST(TfliteImport, RefusesResultsThatAnOperatorDoesNotHave) {
   const int y = file.value("y", {2});
   file.op(Builtin_ABS, {x}, {a, b});
   file.op(Builtin_NEG, {b}, {y});
-  EXPECT_EQ(message_of(file.finish({x}, {y}), ErrorCode::kInvalidModel),
+  EXPECT_EQ(import_error(file.finish({x}, {y}), ErrorCode::kInvalidModel),
             "ABS 'a': does not compute 'b', expected no such result");
 }
 
@@ -308,7 +300,7 @@ TEST(TfliteImport, RefusesCirclesAndTensorsThatAreWrittenTwice) {
   const int b = circle.value("b", {2});
   circle.op(Builtin_ABS, {a}, {b});
   circle.op(Builtin_NEG, {b}, {a});
-  EXPECT_NE(message_of(circle.finish({}, {a}), ErrorCode::kInvalidModel)
+  EXPECT_NE(import_error(circle.finish({}, {a}), ErrorCode::kInvalidModel)
                 .find("'a': is read by ABS before anything writes it"),
             std::string::npos);
   TfliteBuilder twice;
@@ -316,7 +308,7 @@ TEST(TfliteImport, RefusesCirclesAndTensorsThatAreWrittenTwice) {
   const int y = twice.value("y", {2});
   twice.op(Builtin_ABS, {x}, {y});
   twice.op(Builtin_NEG, {x}, {y});
-  EXPECT_NE(message_of(twice.finish({x}, {y}), ErrorCode::kInvalidModel)
+  EXPECT_NE(import_error(twice.finish({x}, {y}), ErrorCode::kInvalidModel)
                 .find("'y': is written by NEG"),
             std::string::npos);
 }
@@ -330,10 +322,10 @@ TEST_F(TfliteFile, ThatIsNoneSaysSo) {
 }
 
 TEST_F(TfliteFile, IsLoadedAsTheIntegerGraphThatItIs) {
-  const auto bytes = test::small_moving_network();
+  const auto bytes = small_moving_network();
   write_bytes(path("m.tflite"), {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   const Graph loaded = load_model(path("m.tflite"), {}, nullptr);
-  const Graph direct = test::integer_graph(tflite::ModelFile(bytes), Numerics::kOnnxRuntime);
+  const Graph direct = integer_graph(tflite::ModelFile(bytes), Numerics::kOnnxRuntime);
   EXPECT_TRUE(is_quantized(loaded));
   Tensor x(DType::kUint8, {1, 4, 4, 4});
   std::iota(x.mutable_view<std::uint8_t>().begin(), x.mutable_view<std::uint8_t>().end(),
@@ -386,4 +378,4 @@ TEST_F(TfliteFile, IsComparedByWhatTheIntegersAtItsEndsStandFor) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

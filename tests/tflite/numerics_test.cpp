@@ -10,11 +10,8 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
-
-using test::Apart;
-using test::Golden;
 
 /// Operators that the importer has no rule for, or no integer form.
 bool is_unsupported(const Golden& golden) {
@@ -43,24 +40,24 @@ class TfliteNumerics : public ::testing::TestWithParam<Golden> {
   /// Of all results that were kept, every activation among them.
   static void expect_equal(Numerics numerics, const std::string& runtime) {
     const tflite::ModelFile file(GetParam().model);
-    const auto runs = test::golden_runs(GetParam(), file, runtime);
+    const auto runs = golden_runs(GetParam(), file, runtime);
     if (runs.empty()) {
       GTEST_SKIP() << "no results of " << runtime;
     }
-    const Graph integer = test::integer_graph(file, numerics);
+    const Graph integer = integer_graph(file, numerics);
     if (is_refused(GetParam(), numerics)) {
       EXPECT_THROW(Executable{integer}, Error);
       return;
     }
     for (std::size_t k = 0; k < runs.size(); ++k) {
-      const auto tensors = test::tensors_of(integer, file, runs[k].inputs);
+      const auto tensors = tensors_of(integer, file, runs[k].inputs);
       std::map<int, Tensor> wanted = runs[k].results;
       if (k == 0) {
-        wanted.merge(test::golden_layers(GetParam(), runtime));
+        wanted.merge(golden_layers(GetParam(), runtime));
       }
       for (const auto& [tensor, result] : wanted) {
         ASSERT_TRUE(tensors.contains(tensor)) << tensor;
-        const Apart difference = test::apart(tensors.at(tensor), result);
+        const Apart difference = apart(tensors.at(tensor), result);
         EXPECT_EQ(difference.different, 0U)
             << "of " << difference.elements << ", by up to " << difference.most << " in '"
             << file.tensors[static_cast<std::size_t>(tensor)].name << "'";
@@ -85,7 +82,7 @@ TEST_P(TfliteOperator, EqualsXnnpack) {
 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(TfliteOperator);
 INSTANTIATE_TEST_SUITE_P(Files, TfliteOperator,
-                         ::testing::ValuesIn(without_unsupported(test::golden_operators())),
+                         ::testing::ValuesIn(without_unsupported(golden_operators())),
                          [](const auto& info) { return info.param.name; });
 
 class TfliteNetwork : public TfliteNumerics {};
@@ -116,8 +113,8 @@ std::vector<Golden> quantized(std::vector<Golden> all) {
 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(TfliteNetwork);
 INSTANTIATE_TEST_SUITE_P(Files, TfliteNetwork,
-                         ::testing::ValuesIn(quantized(test::golden_networks())),
+                         ::testing::ValuesIn(quantized(golden_networks())),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

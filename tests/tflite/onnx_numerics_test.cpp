@@ -9,11 +9,8 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
-
-using test::Apart;
-using test::Golden;
 
 using Totals = std::map<std::string, Apart>;
 
@@ -36,35 +33,35 @@ void compare(const Golden& golden, std::size_t i, const std::map<int, Tensor>& a
   if (!is_quantized(file, file.operators[i])) {
     return;
   }
-  test::keep_operator(file, i);
+  keep_operator(file, i);
   const auto known = [&](int tensor) { return activations.contains(tensor); };
   if (!std::all_of(file.inputs.begin(), file.inputs.end(), known) ||
       !std::all_of(file.outputs.begin(), file.outputs.end(), known)) {
     return;
   }
-  const Graph integer = test::integer_graph(file, Numerics::kOnnx);
-  const auto tensors = test::tensors_of(integer, file, activations);
+  const Graph integer = integer_graph(file, Numerics::kOnnx);
+  const auto tensors = tensors_of(integer, file, activations);
   for (const int output : file.outputs) {
-    totals[op] += test::apart(tensors.at(output), activations.at(output));
+    totals[op] += apart(tensors.at(output), activations.at(output));
   }
 }
 
 Totals totals() {
   Totals result;
-  for (const Golden& golden : test::golden_networks()) {
-    std::map<int, Tensor> activations = test::golden_layers(golden, "default");
+  for (const Golden& golden : golden_networks()) {
+    std::map<int, Tensor> activations = golden_layers(golden, "default");
     if (activations.empty() || golden.name == "kws_svdf_8bit") {
       continue;
     }
     const tflite::ModelFile file(golden.model);
-    activations.merge(test::golden_runs(golden, file, "default").at(0).inputs);
+    activations.merge(golden_runs(golden, file, "default").at(0).inputs);
     for (std::size_t i = 0; i < file.operators.size(); ++i) {
       compare(golden, i, activations, result);
     }
   }
-  for (const Golden& golden : test::golden_operators()) {
+  for (const Golden& golden : golden_operators()) {
     const tflite::ModelFile file(golden.model);
-    for (auto& run : test::golden_runs(golden, file, "default")) {
+    for (auto& run : golden_runs(golden, file, "default")) {
       run.inputs.merge(run.results);
       if (golden.name != "sqdiff_i8") {
         compare(golden, 0, run.inputs, result);
@@ -99,4 +96,4 @@ TEST(OnnxNumerics, IsThatOfXnnpackUpToOneInTenThousandSumsByOneStep) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -12,18 +12,16 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
-
-using test::RowCase;
 
 class TfliteRow : public ::testing::TestWithParam<RowCase> {};
 
 TEST_P(TfliteRow, ComputesWhatTensorFlowLiteDefines) {
   const RowCase& one = GetParam();
-  const Graph graph = tflite::import_model(tflite::ModelFile(test::file_of(one)));
+  const Graph graph = tflite::import_model(tflite::ModelFile(file_of(one)));
   std::vector<Tensor> given;
-  for (const test::RowOperand& operand : one.operands) {
+  for (const RowOperand& operand : one.operands) {
     if (!operand.constant) {
       given.push_back(operand.values);
     }
@@ -43,14 +41,14 @@ TEST_P(TfliteRow, ComputesWhatTensorFlowLiteDefines) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, TfliteRow, ::testing::ValuesIn(test::row_cases()),
+INSTANTIATE_TEST_SUITE_P(Table, TfliteRow, ::testing::ValuesIn(row_cases()),
                          [](const auto& info) {
                            return std::string(tflite::schema::EnumNameBuiltin(info.param.code));
                          });
 
 TEST(TfliteRows, AllHaveACase) {
   std::set<tflite::schema::Builtin> covered;
-  for (const RowCase& one : test::row_cases()) {
+  for (const RowCase& one : row_cases()) {
     covered.insert(one.code);
   }
   std::string missing;
@@ -64,4 +62,4 @@ TEST(TfliteRows, AllHaveACase) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

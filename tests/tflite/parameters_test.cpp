@@ -6,8 +6,8 @@
 #include "tare/quantize.h"
 
 #include "graph/operators/permute.h"
-#include "io/folder.h"
-#include "lower/same_structure.h"
+#include "support/folder.h"
+#include "support/same_structure.h"
 #include "tflite/golden.h"
 
 #include <algorithm>
@@ -15,10 +15,8 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
-
-using test::Golden;
 
 /// Parameters without the axis: scales and zero points, one or for each channel.
 using Numbers = std::pair<std::vector<float>, std::vector<std::int32_t>>;
@@ -71,7 +69,7 @@ class TfliteParameters : public ::testing::TestWithParam<Golden> {};
 
 TEST_P(TfliteParameters, AreInTheCanonicalGraph) {
   const tflite::ModelFile file(GetParam().model);
-  const auto values = stored_values(test::integer_graph(file, Numerics::kOnnxRuntime));
+  const auto values = stored_values(integer_graph(file, Numerics::kOnnxRuntime));
   for (const tflite::FileTensor* tensor : quantized_tensors(file)) {
     const auto found = values.find(tensor->name);
     ASSERT_NE(found, values.end()) << tensor->name;
@@ -87,7 +85,7 @@ TEST_P(TfliteParameters, AreInTheCanonicalGraph) {
 
 TEST_P(TfliteParameters, OfSumsAreTheProductsThatTheFileSays) {
   const tflite::ModelFile file(GetParam().model);
-  const Graph integer = test::integer_graph(file, Numerics::kOnnxRuntime);
+  const Graph integer = integer_graph(file, Numerics::kOnnxRuntime);
   for (const NodeId id : integer.nodes()) {
     const Node& node = integer.node(id);
     const auto& sum = integer.type(node.outputs[0]).quant;
@@ -109,13 +107,13 @@ class TfliteParametersInFiles : public InFolder,
 TEST_P(TfliteParametersInFiles, AreThoseOfTheCanonicalGraph) {
   const tflite::ModelFile file(GetParam().model);
   const Toolkit& toolkit = Toolkit::builtin();
-  for (const Graph& integer : {test::integer_graph(file, Numerics::kOnnxRuntime),
-                               test::integer_graph(file, read_target("ort-cpu"))}) {
+  for (const Graph& integer : {integer_graph(file, Numerics::kOnnxRuntime),
+                               integer_graph(file, read_target("ort-cpu"))}) {
     for (const Form form : {Form::kQdq, Form::kQoperator}) {
       write_onnx(export_form(integer, form), path("model.onnx"));
       const Graph again =
           lower_quantized(load_model(path("model.onnx"), {}, nullptr), {}, toolkit);
-      EXPECT_EQ(test::SameStructure(integer, again).difference(), "")
+      EXPECT_EQ(structural_difference(integer, again), "")
           << "in form " << static_cast<int>(form);
     }
   }
@@ -124,7 +122,7 @@ TEST_P(TfliteParametersInFiles, AreThoseOfTheCanonicalGraph) {
 /// Scales of the file are those of each value, zero points too or 128 higher.
 TEST_P(TfliteParameters, MoveWithTheStorageOfTheTarget) {
   const tflite::ModelFile file(GetParam().model);
-  const auto values = stored_values(test::integer_graph(file, read_target("ort-cpu")));
+  const auto values = stored_values(integer_graph(file, read_target("ort-cpu")));
   for (const tflite::FileTensor* tensor : quantized_tensors(file)) {
     const auto found = values.find(tensor->name);
     ASSERT_NE(found, values.end()) << tensor->name;
@@ -143,7 +141,7 @@ TEST_P(TfliteParameters, MoveWithTheStorageOfTheTarget) {
 }
 
 std::vector<Golden> quantized_models() {
-  std::vector<Golden> all = test::golden_networks();
+  std::vector<Golden> all = golden_networks();
   std::erase_if(all, [](const Golden& golden) { return golden.name == "kws_svdf_8bit"; });
   return all;
 }
@@ -157,4 +155,4 @@ INSTANTIATE_TEST_SUITE_P(Files, TfliteParametersInFiles,
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -3,9 +3,9 @@
 
 #include "tare/model_files.h"
 
-#include "execute/support.h"
-#include "io/folder.h"
 #include "lower/forms/forms.h"
+#include "support/folder.h"
+#include "support/random.h"
 #include "tflite/golden.h"
 #include "tflite/import.h"
 #include "tflite/tflite_builder.h"
@@ -17,14 +17,11 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
-using test::Golden;
-using test::regions;
-
 std::optional<Golden> network(const std::string& name) {
-  for (const Golden& golden : test::golden_networks()) {
+  for (const Golden& golden : golden_networks()) {
     if (golden.name == name) {
       return golden;
     }
@@ -40,10 +37,9 @@ void expect_equal_forms(const std::string& name_of_float, const std::string& nam
   }
   const tflite::ModelFile real(of_float->model);
   const tflite::ModelFile integers(of_integers->model);
-  const auto runs = test::golden_runs(*of_float, real, "default");
-  EXPECT_EQ(
-      regions(test::quantized_here(tflite::import_model(real), test::samples_of(real, runs))),
-      regions(test::integer_graph(integers, Numerics::kOnnxRuntime)));
+  const auto runs = golden_runs(*of_float, real, "default");
+  EXPECT_EQ(regions(quantized_here(tflite::import_model(real), samples_of(real, runs))),
+            regions(integer_graph(integers, Numerics::kOnnxRuntime)));
 }
 
 TEST(Twins, OfAResidualNetworkHaveEqualForms) {
@@ -61,13 +57,13 @@ TEST(Twins, AreComparedLayerByLayer) {
     GTEST_SKIP() << "the networks are not there";
   }
   const tflite::ModelFile file(of_float->model);
-  const auto runs = test::golden_runs(*of_float, file, "default");
+  const auto runs = golden_runs(*of_float, file, "default");
   const Report report =
       compare_models({.real = load_model(of_float->model, {}, nullptr),
                       .quantized = load_model(of_integers->model, {}, nullptr),
                       .factors = read_factors(of_integers->model),
                       .numerics = Numerics::kTfliteRef},
-                     test::samples_of(file, runs), {}, Toolkit::builtin());
+                     samples_of(file, runs), {}, Toolkit::builtin());
   std::map<std::string, int> ops;
   for (const LayerReport& layer : report.layers) {
     ++ops[layer.op];
@@ -94,18 +90,18 @@ TEST(Twins, OfOneDenseLayerBehindAnotherHaveEqualForms) {
 class WrittenTwins : public InFolder {};
 
 TEST_F(WrittenTwins, HaveEqualForms) {
-  const tflite::ModelFile real(test::small_float_twin());
-  const tflite::ModelFile integers(test::small_quantized_network());
+  const tflite::ModelFile real(small_float_twin());
+  const tflite::ModelFile integers(small_quantized_network());
   const tflite::FileTensor& input = real.tensors[static_cast<std::size_t>(real.inputs[0])];
   Shape shape = input.type.shape;
   shape[0] = 16;
-  const SamplesInMemory data({{input.name, test::Random(1).tensor(shape)}});
+  const SamplesInMemory data({{input.name, Random(1).tensor(shape)}});
   const std::vector<std::string> imported =
-      regions(test::integer_graph(integers, Numerics::kOnnxRuntime));
-  EXPECT_EQ(regions(test::quantized_here(tflite::import_model(real), data)), imported);
+      regions(integer_graph(integers, Numerics::kOnnxRuntime));
+  EXPECT_EQ(regions(quantized_here(tflite::import_model(real), data)), imported);
   const Toolkit& toolkit = Toolkit::builtin();
   for (const char* target : {"ort-cpu", "tensorrt"}) {
-    const Graph written = test::integer_graph(integers, read_target(target));
+    const Graph written = integer_graph(integers, read_target(target));
     write_onnx(to_qdq(written), path("written.onnx"));
     const Graph again =
         lower_quantized(load_model(path("written.onnx"), {}, nullptr), {}, toolkit);
@@ -114,4 +110,4 @@ TEST_F(WrittenTwins, HaveEqualForms) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

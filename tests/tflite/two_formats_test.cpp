@@ -1,9 +1,9 @@
 // One network as ONNX and as TensorFlow Lite has one form once it is quantized.
 
-#include "execute/support.h"
 #include "graph/operators/permute.h"
-#include "models.h"
 #include "onnx/model_builder.h"
+#include "support/models.h"
+#include "support/random.h"
 #include "tflite/golden.h"
 #include "tflite/import.h"
 #include "tflite/tflite_builder.h"
@@ -14,15 +14,13 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 namespace {
-
-using test::quantized_here;
 
 /// Regions from the first product on: before it images may change their layout, as the inputs
 /// of TensorFlow Lite have channels last.
 std::vector<std::string> all_regions(const Graph& integer) {
-  std::vector<std::string> all = test::regions(integer);
+  std::vector<std::string> all = regions(integer);
   all.erase(all.begin(), std::find_if(all.begin(), all.end(), [](const std::string& region) {
               return region.starts_with("product:");
             }));
@@ -30,7 +28,7 @@ std::vector<std::string> all_regions(const Graph& integer) {
 }
 
 TEST(TwinsOfTwoFormats, OfAKeywordSpotterHaveEqualForms) {
-  const auto golden = test::golden_networks();
+  const auto golden = golden_networks();
   const auto of_integers = std::find_if(golden.begin(), golden.end(), [](const auto& each) {
     return each.name == "kws_dscnn_i8";
   });
@@ -43,8 +41,8 @@ TEST(TwinsOfTwoFormats, OfAKeywordSpotterHaveEqualForms) {
   const auto data = open_dataset(of_float->calibration);
   const auto few = part_of(*data, 0, 16);
   EXPECT_EQ(all_regions(quantized_here(load_model(of_float->model, {}, data.get()), *few)),
-            all_regions(test::integer_graph(tflite::ModelFile(of_integers->model),
-                                            Numerics::kOnnxRuntime)));
+            all_regions(
+                integer_graph(tflite::ModelFile(of_integers->model), Numerics::kOnnxRuntime)));
 }
 
 /// Two convolutions, an average and a dense layer. Weights are as TensorFlow Lite has them.
@@ -52,7 +50,7 @@ class SmallNetwork {
  public:
   Graph from_onnx() const {
     using Ints = std::vector<std::int64_t>;
-    test::ModelBuilder file(17);
+    ModelBuilder file(17);
     file.input("x", {1, 2, 6, 5}).constant("w", permuted(w_, Ints{0, 3, 1, 2}));
     file.constant("b", b_).node("Conv", {"x", "w", "b"}, {"conv"},
                                 {{"pads", Ints{0, 1, 1, 1}}, {"strides", Ints{2, 2}}});
@@ -70,7 +68,7 @@ class SmallNetwork {
   Graph from_tflite() const {
     using namespace tflite::schema;
     using flatbuffers::FlatBufferBuilder;
-    test::TfliteBuilder file;
+    TfliteBuilder file;
     const int x = file.value("x", {1, 6, 5, 2});
     const int conv = file.value("conv", {1, 3, 3, 4});
     file.op(Builtin_CONV_2D, {x, file.constant("w", w_), file.constant("b", b_)}, {conv},
@@ -103,7 +101,7 @@ class SmallNetwork {
   }
 
  private:
-  test::Random random_{1};
+  Random random_{1};
   Tensor w_ = random_.tensor({4, 3, 3, 2});
   Tensor b_ = random_.tensor({4});
   Tensor dw_w_ = random_.tensor({1, 3, 3, 4});
@@ -115,7 +113,7 @@ TEST(TwinsOfTwoFormats, WrittenByTwoBuildersHaveEqualForms) {
   const SmallNetwork network;
   const Graph onnx = network.from_onnx();
   const Graph tflite = network.from_tflite();
-  const Tensor images = test::Random(2).tensor({16, 2, 6, 5});
+  const Tensor images = Random(2).tensor({16, 2, 6, 5});
   const Tensor channels_last = permuted(images, std::vector<std::int64_t>{0, 2, 3, 1});
   const SamplesInMemory data({{"x", images}});
   const SamplesInMemory data_last({{"x", channels_last}});
@@ -142,4 +140,4 @@ TEST(TwinsOfTwoFormats, WrittenByTwoBuildersHaveEqualForms) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

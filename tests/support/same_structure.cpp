@@ -1,18 +1,14 @@
-#pragma once
-
-#include "tare/graph.h"
+#include "support/same_structure.h"
 
 #include <map>
-#include <string>
 
 namespace tare::test {
+namespace {
 
-/// Compares what two graphs compute, with which parameters, and not what things are called.
-class SameStructure {
+class Comparison {
  public:
-  SameStructure(const Graph& a, const Graph& b) : a_(a), b_(b) {}
+  Comparison(const Graph& a, const Graph& b) : a_(a), b_(b) {}
 
-  /// The first difference, seen from the outputs; empty when there is none.
   std::string difference() {
     if (a_.outputs().size() != b_.outputs().size()) {
       return "number of outputs";
@@ -84,5 +80,11 @@ class SameStructure {
   std::map<ValueId, ValueId> pairs_;
   std::string difference_;
 };
+
+}  // namespace
+
+std::string structural_difference(const Graph& a, const Graph& b) {
+  return Comparison(a, b).difference();
+}
 
 }  // namespace tare::test

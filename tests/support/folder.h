@@ -1,15 +1,15 @@
 #pragma once
 
-#include "tare/error.h"
+#include "support/message.h"
 
+#include <cstddef>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <string>
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 
 /// A test with an empty folder of its own.
 class InFolder : public ::testing::Test {
@@ -31,30 +31,15 @@ class InFolder : public ::testing::Test {
   /// The message of the Error that `call` throws, without the folder's name.
   template <class Call>
   std::string message_of(const Call& call, ErrorCode code) const {
-    try {
-      call();
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), code) << error.what();
-      std::string message = error.what();
-      const std::string prefix = folder_.string() + "/";
-      for (std::size_t at = 0; (at = message.find(prefix)) != std::string::npos;) {
-        message.erase(at, prefix.size());
-      }
-      return message;
+    std::string message = test::message_of(call, code);
+    const std::string prefix = folder_.string() + "/";
+    for (std::size_t at = 0; (at = message.find(prefix)) != std::string::npos;) {
+      message.erase(at, prefix.size());
     }
-    return "no error";
+    return message;
   }
 
   std::filesystem::path folder_;
 };
 
-inline std::string bytes_of(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-inline void write_bytes(const std::filesystem::path& path, const std::string& bytes) {
-  std::ofstream(path, std::ios::binary) << bytes;
-}
-
-}  // namespace tare
+}  // namespace tare::test

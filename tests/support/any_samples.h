@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-namespace tare {
+namespace tare::test {
 
 /// Any float: both zeros, subnormal, huge and infinite ones, NaN.
 inline rc::Gen<float> any_float() {
@@ -93,4 +93,4 @@ inline Statistics statistics_in_parts(const std::vector<std::vector<float>>& sam
       [](Statistics& part, const auto& sample) { merge(collected(sample), part); }, merge_into);
 }
 
-}  // namespace tare
+}  // namespace tare::test

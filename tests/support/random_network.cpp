@@ -1,14 +1,14 @@
-#pragma once
+#include "support/random_network.h"
 
-#include "execute/support.h"
+#include "support/graphs.h"
 
-#include <vector>
+#include <map>
+#include <string>
+#include <utility>
 
 namespace tare::test {
 
-/// A graph of convolutions, normalizations, pools, residuals and elementwise operators over
-/// [1,C,8,8] values with many branches; some results are unused.
-inline Graph random_graph(Random& random, int nodes) {
+Graph random_network(Random& random, int nodes) {
   constexpr std::int64_t kChannels = 5;
   const Shape shape{1, kChannels, 8, 8};
   Graph graph;
@@ -54,6 +54,24 @@ inline Graph random_graph(Random& random, int nodes) {
   }
   graph.set_outputs({values.back(), values[values.size() / 2]});
   return graph;
+}
+
+std::vector<Tensor> random_inputs(const Graph& graph, Random& random) {
+  std::vector<Tensor> inputs;
+  for (const ValueId id : graph.inputs()) {
+    inputs.push_back(random.tensor(graph.type(id).shape));
+  }
+  return inputs;
+}
+
+SamplesInMemory random_samples(const Graph& graph, std::int64_t count, Random& random) {
+  std::map<std::string, Tensor> samples;
+  for (const ValueId input : graph.inputs()) {
+    Shape shape = graph.type(input).shape;
+    shape.at(0) = count;
+    samples.emplace(graph.name(input), random.tensor(shape));
+  }
+  return SamplesInMemory(samples);
 }
 
 }  // namespace tare::test

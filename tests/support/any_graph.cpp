@@ -1,15 +1,17 @@
-#pragma once
+#include "support/any_graph.h"
 
-#include "lower/fake_quantized.h"
+#include "support/params.h"
 
 #include <cmath>
+#include <vector>
 
 namespace tare::test {
+namespace {
 
-inline const Shape kShape{2, 4, 4, 4};
+const Shape kShape{2, 4, 4, 4};
 
 /// Powers of two and even zero points, so that rounding in another order gives the same.
-inline QuantParams any_params(FakeQuantizedBuilder& b) {
+QuantParams any_params(FakeQuantizedBuilder& b) {
   const float scale = std::ldexp(1.0F, static_cast<int>(b.random.integer(-5, 0)));
   if (b.wide && b.random.integer(0, 2) > 0) {
     const DType storage = b.random.integer(0, 1) == 0 ? DType::kInt16 : DType::kUint16;
@@ -20,7 +22,7 @@ inline QuantParams any_params(FakeQuantizedBuilder& b) {
   return params(DType::kUint8, scale, static_cast<std::int32_t>(2 * b.random.integer(0, 127)));
 }
 
-inline ValueId any_step(FakeQuantizedBuilder& b, const std::vector<ValueId>& values) {
+ValueId any_step(FakeQuantizedBuilder& b, const std::vector<ValueId>& values) {
   const auto pick = [&] {
     return values[static_cast<std::size_t>(
         b.random.integer(0, static_cast<std::int64_t>(values.size()) - 1))];
@@ -76,9 +78,9 @@ inline ValueId any_step(FakeQuantizedBuilder& b, const std::vector<ValueId>& val
   }
 }
 
-/// Listed and unlisted operators on two quantized inputs, with conversions anywhere between
-/// them.
-inline Graph any_graph(FakeQuantizedBuilder& b) {
+}  // namespace
+
+Graph any_graph(FakeQuantizedBuilder& b) {
   std::vector<ValueId> values{b.input(kShape, any_params(b)), b.input(kShape, any_params(b))};
   for (int i = 0; i < 12; ++i) {
     values.push_back(any_step(b, values));

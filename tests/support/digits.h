@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <memory>
 
-namespace tare {
+namespace tare::test {
 
 /// The network and the samples of data/, ready for statistics.
 struct Digits {
@@ -21,4 +21,4 @@ struct Digits {
   SimulatedGraph simulated = simulate_all(model, {}, Toolkit::builtin());
 };
 
-}  // namespace tare
+}  // namespace tare::test

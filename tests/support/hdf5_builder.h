@@ -6,7 +6,7 @@
 
 #include <hdf5.h>
 
-namespace tare {
+namespace tare::test {
 
 using Extents = std::vector<hsize_t>;
 
@@ -94,4 +94,4 @@ inline StoredNumbers stored_numbers(const std::filesystem::path& path,
   return result;
 }
 
-}  // namespace tare
+}  // namespace tare::test

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace tare {
+namespace tare::test {
 
 /// Draws valid graphs that use everything a graph can hold. Bytes of constants and names are
 /// drawn too, so NaNs with payloads, negative zeros and names of control characters all occur.
@@ -207,4 +207,4 @@ class RandomGraph {
   std::set<std::string> names_;
 };
 
-}  // namespace tare
+}  // namespace tare::test

@@ -1,9 +1,17 @@
 #pragma once
 
-#include "execute/random_convolution.h"
+#include "tare/graph.h"
+
 #include "graph/arithmetic/node_arithmetic.h"
 #include "graph/operators/product.h"
+#include "support/graphs.h"
+#include "support/index.h"
+#include "support/random_convolution.h"
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>

@@ -1,7 +1,11 @@
 #pragma once
 
-#include "execute/support.h"
+#include "tare/graph.h"
 
+#include "support/random.h"
+
+#include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace tare::test {

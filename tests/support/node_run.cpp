@@ -1,21 +1,15 @@
-#pragma once
+#include "support/node_run.h"
 
-#include "execute/kernel.h"
-#include "execute/support.h"
+#include "support/graphs.h"
+#include "support/index.h"
 
+#include <algorithm>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 
 namespace tare::test {
-
-/// An operand of one node under test.
-struct NodeInput {
-  Tensor value;
-  bool constant = false;
-};
-
-/// The elements of a row-major tensor in the memory order of `operand`, or back.
-inline Tensor relaid(const Tensor& tensor, Layout layout, bool back) {
+Tensor relaid(const Tensor& tensor, Layout layout, bool back) {
   const Shape& shape = tensor.shape();
   if (layout == Layout::kPlain || shape.size() < 3) {
     return tensor;
@@ -39,16 +33,25 @@ inline Tensor relaid(const Tensor& tensor, Layout layout, bool back) {
   return result;
 }
 
-/// Runs one node on the first kernel that takes it, with computed operands of the result's rank
-/// and all results in `layout`.
-inline std::vector<Tensor> run_node(const Node& node, const std::vector<NodeInput>& inputs,
-                                    const std::vector<TensorType>& results,
-                                    Layout layout = Layout::kPlain) {
+NodeInput constant(std::vector<std::int64_t> values) {
+  const auto count = static_cast<std::int64_t>(values.size());
+  return {Tensor::of<std::int64_t>({count}, values), true};
+}
+
+Node make_node(std::string op, Attributes attributes) {
+  return {.name = "node",
+          .op = std::move(op),
+          .inputs = {},
+          .outputs = {},
+          .attributes = std::move(attributes)};
+}
+
+std::vector<Tensor> run_node(const Node& node, const std::vector<NodeInput>& inputs,
+                             const std::vector<TensorType>& results, Layout layout) {
   const std::size_t rank = results.at(0).shape.size();
   std::vector<TensorType> types;
   for (const NodeInput& input : inputs) {
-    types.push_back(
-        {.dtype = input.value.dtype(), .shape = input.value.shape(), .quant = {}, .point = {}});
+    types.push_back(typed(input.value.dtype(), input.value.shape()));
   }
   Node wired = node;  // which operands a node has is read off the node
   wired.inputs.assign(inputs.size(), ValueId{0});
@@ -91,23 +94,6 @@ inline std::vector<Tensor> run_node(const Node& node, const std::vector<NodeInpu
     return outputs;
   }
   throw std::runtime_error("no kernel takes " + node.op);
-}
-
-inline Node make_node(std::string op, Attributes attributes = {}) {
-  return {.name = "node",
-          .op = std::move(op),
-          .inputs = {},
-          .outputs = {},
-          .attributes = std::move(attributes)};
-}
-
-inline TensorType typed(DType dtype, Shape shape) {
-  return {.dtype = dtype, .shape = std::move(shape), .quant = {}, .point = {}};
-}
-
-inline NodeInput constant(std::vector<std::int64_t> values) {
-  const auto count = static_cast<std::int64_t>(values.size());
-  return {Tensor::of<std::int64_t>({count}, values), true};
 }
 
 }  // namespace tare::test

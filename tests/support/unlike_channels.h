@@ -5,14 +5,15 @@
 #include "tare/quantize.h"
 #include "tare/statistics.h"
 
-#include "calibrate/samples_in_memory.h"
 #include "equalize/equalize.h"
-#include "execute/support.h"
+#include "support/graphs.h"
+#include "support/random.h"
+#include "support/samples_in_memory.h"
 
 #include <optional>
 #include <vector>
 
-namespace tare {
+namespace tare::test {
 
 /// Two layers with a Relu between, or a Clip from 0 to a bound. Of the eight channels there
 /// every other one reaches only `reach` as far, and the second layer multiplies it by weights
@@ -24,7 +25,7 @@ struct UnlikeChannels {
 
   UnlikeChannels(float reach, float weight, std::int64_t batch = 1,
                  std::optional<float> bound = std::nullopt) {
-    test::Random random(7);
+    Random random(7);
     Tensor first_weights(DType::kFloat32, {kChannels, 4, 1, 1});
     Tensor second_weights = random.tensor({4, kChannels, 1, 1});
     for (std::size_t c = 0; c < kChannels; ++c) {
@@ -40,17 +41,16 @@ struct UnlikeChannels {
     }
     const Shape outside{batch, 4, 6, 6};
     const Shape inside{batch, kChannels, 6, 6};
-    const ValueId x = graph.add_input("x", test::f32(outside));
+    const ValueId x = graph.add_input("x", f32(outside));
     const ValueId w1 = graph.add_constant("w1", first_weights);
     const ValueId w2 = graph.add_constant("w2", second_weights);
-    const ValueId first = test::add(graph, "Conv", {x, w1}, inside);
+    const ValueId first = add(graph, "Conv", {x, w1}, inside);
     const auto number = [&](float value) {
       return graph.add_constant(graph.unique_name("c"), Tensor::of<float>({}, {value}));
     };
-    const ValueId cut =
-        bound ? test::add(graph, "Clip", {first, number(0), number(*bound)}, inside)
-              : test::add(graph, "Relu", {first}, inside);
-    graph.set_outputs({test::add(graph, "Conv", {cut, w2}, outside)});
+    const ValueId cut = bound ? add(graph, "Clip", {first, number(0), number(*bound)}, inside)
+                              : add(graph, "Relu", {first}, inside);
+    graph.set_outputs({add(graph, "Conv", {cut, w2}, outside)});
     data = SamplesInMemory({{"x", samples}});
   }
 
@@ -74,4 +74,4 @@ struct UnlikeChannels {
   SamplesInMemory data{{{"x", Tensor(DType::kFloat32, {1})}}};
 };
 
-}  // namespace tare
+}  // namespace tare::test

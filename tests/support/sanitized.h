@@ -1,6 +1,6 @@
 #pragma once
 
-namespace tare {
+namespace tare::test {
 
 /// Whether tests and program are built with a sanitizer, which takes terabytes of address space
 /// and faults of memory for itself.
@@ -16,4 +16,4 @@ constexpr bool kIsSanitized = false;
 constexpr bool kIsSanitized = false;
 #endif
 
-}  // namespace tare
+}  // namespace tare::test

@@ -1,32 +1,22 @@
-#pragma once
+#include "support/models.h"
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <ostream>
-#include <string>
-#include <vector>
 
-namespace tare {
+namespace tare::test {
 
-struct TestModel {
-  std::string name;
-  std::filesystem::path model;
-  std::filesystem::path calibration;
-  std::filesystem::path evaluation;
+void PrintTo(const TestModel& model, std::ostream* out) {
+  *out << model.name;
+}
 
-  friend void PrintTo(const TestModel& model, std::ostream* out) { *out << model.name; }
-};
-
-/// What lies beside the source and is no part of the project; may be missing.
-inline std::filesystem::path shared_files() {
+std::filesystem::path shared_files() {
   const char* given = std::getenv("TARE_SHARED");
   return given != nullptr ? std::filesystem::path(given)
                           : std::filesystem::path(TARE_SOURCE_DIR) / "../shared";
 }
 
-/// The project's own network, and the ones beside the source when they are there.
-inline std::vector<TestModel> test_models() {
+std::vector<TestModel> test_models() {
   const std::filesystem::path data = std::filesystem::path(TARE_SOURCE_DIR) / "data";
   std::vector<TestModel> result{{"digits", data / "digits.onnx", data / "digits_calibration.h5",
                                  data / "digits_evaluation.h5"}};
@@ -53,9 +43,7 @@ inline std::vector<TestModel> test_models() {
   return result;
 }
 
-/// Models of all kinds beside the source, which need not be supported, in the order of their
-/// names; those of TensorFlow Lite come without samples.
-inline std::vector<TestModel> field_models() {
+std::vector<TestModel> field_models() {
   std::vector<TestModel> result;
   const auto add = [&](const std::filesystem::path& models, const std::filesystem::path& data) {
     if (!std::filesystem::is_directory(models)) {
@@ -76,4 +64,4 @@ inline std::vector<TestModel> field_models() {
   return result;
 }
 
-}  // namespace tare
+}  // namespace tare::test
