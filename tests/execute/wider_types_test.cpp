@@ -1,5 +1,5 @@
 // Types that arithmetic has no loops of their own for, against C++'s arithmetic on them.
-#include "execute/node_run.h"
+#include "support/node_run.h"
 #include "graph/arithmetic/half.h"
 
 #include <cmath>

@@ -4,7 +4,7 @@
 
 #include "io/child_count.h"
 #include "io/damaged_name.h"
-#include "io/folder.h"
+#include "support/folder.h"
 #include "io/tensor_file.h"
 
 #include <csignal>

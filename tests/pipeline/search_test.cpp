@@ -1,7 +1,7 @@
 #include "tare/search.h"
 
-#include "io/folder.h"
-#include "pipeline/digits.h"
+#include "support/folder.h"
+#include "support/digits.h"
 
 #include <algorithm>
 #include <chrono>

@@ -1,1 +1,0 @@
-// Its headers are all that is wanted of it; see CMakeLists.txt.
