@@ -96,9 +96,9 @@ struct SearchResult {
 /// quantizes and evaluates some of these, by bisection. The configured slowdown has no effect.
 ///
 /// Throws Error(kInvalidConfig) before any sample is read where a condition is about what
-/// reports do not have; Error(kIo) and Error(kInvalidData) for a checkpoint that is damaged, in
-/// use, or of a search with another model, other samples or another configuration; and what
-/// quantize() and compare_result() throw.
+/// reports do not have, or all samples are held out; Error(kIo) and Error(kInvalidData) for a
+/// checkpoint that is damaged, in use, or of a search with another model, other samples or
+/// another configuration; and what quantize() and compare_result() throw.
 SearchResult search(const Graph& model, const Dataset&, const Config&, const Toolkit&,
                     const SearchOptions& = {});
 

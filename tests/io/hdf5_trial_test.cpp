@@ -59,7 +59,7 @@ TEST(Hdf5Trial, ComesBeforeTheReadingThatCounts) {
 
 constexpr Hdf5Options kTried{.trial_in_child = true};
 
-class OpenedHdf5 : public InFolder {
+class OpenedHdf5 : public test::InFolder {
  protected:
   OpenedHdf5() {
     DatasetWriter writer(path("samples.h5"));

@@ -1,13 +1,14 @@
 #include "tare/search.h"
 
-#include "support/folder.h"
 #include "support/digits.h"
+#include "support/files.h"
+#include "support/folder.h"
 
 #include <algorithm>
 #include <chrono>
 #include <set>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 class Searches : public InFolder {
@@ -232,4 +233,4 @@ TEST_F(Searches, EndWithWhatTheirProgressThrows) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

@@ -3,7 +3,6 @@
 #include "tare/search.h"
 
 #include "tare/dataset.h"
-#include "tare/statistics.h"
 
 #include "activity.h"
 #include "configuration.h"
@@ -20,6 +19,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 namespace tare::cli {
 namespace {
@@ -54,7 +54,8 @@ std::string front_text(const SearchResult& found) {
       fmt::format("  {:>7}  {:>7}  {:>9}  {:>9}\n", "time", "in int8", "expected", "measured");
   const double fastest = found.plans.front().plan.nanoseconds;
   for (std::size_t i = 0; i < found.plans.size(); ++i) {
-    const auto& [plan, has_enough_integers, report, sqnr, failures] = found.plans[i];
+    const MixedPrecisionPlan& plan = found.plans[i].plan;
+    const std::optional<double>& sqnr = found.plans[i].sqnr;
     text += fmt::format("{} {:>7}  {:>7}  {:>9}", i == found.chosen ? '>' : ' ',
                         fastest > 0 ? fmt::format("{:.2f}x", plan.nanoseconds / fastest) : "",
                         fmt::format("{:.1f} %", 100 * plan.integer_share),
