@@ -1,9 +1,11 @@
 #include "tare/error.h"
 #include "tare/process.h"
 
+#include "help/config_help.h"
 #include "help/help.h"
 #include "help/man_page.h"
 #include "interrupt.h"
+#include "printing/error_text.h"
 #include "processor.h"
 #include "text.h"
 #include "verb.h"
@@ -62,25 +64,25 @@ const NamedVerb& find_verb(const std::vector<NamedVerb>& all, const std::string&
   const bool is_option = name.starts_with("-");
   Error error(ErrorCode::kInvalidConfig, "",
               (is_option ? "unknown option '" : "unknown verb '") + name + "'");
-  const std::string near = nearest(name, also);
-  error.hint(near.empty() ? "'tare help' lists the verbs" : "did you mean '" + near + "'?");
-  throw error;
+  const std::string hint = suggestion(name, also);
+  throw error.hint(hint.empty() ? "'tare help' lists the verbs" : hint);
 }
 
-std::string help_on(const std::vector<NamedVerb>& all, const std::vector<std::string>& words) {
+std::string help_on(const std::vector<NamedVerb>& all, const std::vector<std::string>& words,
+                    const Terminal& terminal) {
   if (words.empty()) {
-    return general_help(all);
+    return general_help(all, terminal);
   }
   if (words[0] == "config") {
-    return config_help();
+    return config_help(terminal);
   }
   if (words[0] == "man") {
     return man_page(all);
   }
-  return verb_help(find_verb(all, words[0], {"config", "man"}));
+  return verb_help(find_verb(all, words[0], {"config", "man"}), terminal);
 }
 
-int dispatch(std::vector<std::string> words) {
+int dispatch(std::vector<std::string> words, const Console& console) {
   const std::vector<NamedVerb> all = verbs();
   const std::string first = words.empty() ? "help" : words[0];
   if (!words.empty()) {
@@ -89,67 +91,66 @@ int dispatch(std::vector<std::string> words) {
   if (first == "help" || first == "--help" || first == "-h") {
     std::erase_if(words,
                   [](const std::string& word) { return word == "--help" || word == "-h"; });
-    Console(false).print(help_on(all, words));
+    console.print(help_on(all, words, console.out()));
     return 0;
   }
   if (first == "--version") {
-    Console(false).print(version_text());
+    console.print(version_text());
     return 0;
   }
   const NamedVerb& named = find_verb(all, first, {"help", "--help", "--version"});
   const Options options = parse_options(named.syntax(), words);
-  const Console console(options.has("quiet"));
   if (options.has("help") || options.has("version")) {
-    console.print(options.has("help") ? verb_help(named) : version_text());
+    console.print(options.has("help") ? verb_help(named, console.out()) : version_text());
     return 0;
   }
   return named.verb.run(options, console);
 }
 
-/// Each fault's line gets the prefix; "  while" and "  hint" lines follow as they are.
-void report(const char* prefix, const std::string& message) {
-  std::string text;
-  std::size_t begin = 0;
-  while (begin <= message.size()) {
-    const std::size_t end = std::min(message.find('\n', begin), message.size());
-    const std::string line = message.substr(begin, end - begin);
-    text += (line.starts_with("  ") ? "" : prefix) + line + "\n";
-    begin = end + 1;
-  }
-  Console(false).say(text);
-}
-
-void report_shortage() {
-  report("tare: error: ", "not enough memory: this process may have " +
-                              memory_text(static_cast<double>(available_memory())) +
-                              "\n  hint: fewer threads need less, as do smaller inputs");
+/// Before the words are parsed, as errors are said to the same reader.
+Audience audience(const std::vector<std::string>& words) {
+  const auto given = [&](const std::string& option) {
+    return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+      return word == option || word.starts_with(option + "=");
+    });
+  };
+  return given("--quiet")  ? Audience::kNobody
+         : given("--json") ? Audience::kPrograms
+                           : Audience::kPeople;
 }
 
 int guarded(const std::vector<std::string>& words) {
+  const Console console(audience(words));
+  const auto fails = [&](const std::string& message) {
+    say_error(message, console);
+    return kUserError;
+  };
+  const auto is_bug = [&](const std::string& message) {
+    say_bug(message, console);
+    return kBug;
+  };
+  const auto lacks_memory = [&] {
+    return fails("not enough memory: this process may have " +
+                 memory_text(static_cast<double>(available_memory())) +
+                 "\n  hint: fewer threads need less, as do smaller inputs");
+  };
   try {
     require_processor();
-    return dispatch(words);
+    return dispatch(words, console);
   } catch (const BrokenPipe&) {
     return 0;
   } catch (const Error& error) {
-    const bool is_bug = error.code() == ErrorCode::kInternal;
-    report(is_bug ? "tare: bug: " : "tare: error: ", error.what());
-    return is_bug ? kBug : kUserError;
+    return error.code() == ErrorCode::kInternal ? is_bug(error.what()) : fails(error.what());
   } catch (const std::filesystem::filesystem_error& error) {
-    report("tare: error: ", printable(error.path1().string() + ": " + error.code().message()));
-    return kUserError;
+    return fails(printable(error.path1().string() + ": " + error.code().message()));
   } catch (const std::system_error& error) {
-    report("tare: error: ", printable(error.what()));
-    return kUserError;
+    return fails(printable(error.what()));
   } catch (const std::bad_alloc&) {
-    report_shortage();
-    return kUserError;
+    return lacks_memory();
   } catch (const std::length_error&) {  // of a vector with more elements than there are bytes
-    report_shortage();
-    return kUserError;
+    return lacks_memory();
   } catch (const std::exception& error) {
-    report("tare: bug: ", printable(error.what()));
-    return kBug;
+    return is_bug(printable(error.what()));
   }
 }
 

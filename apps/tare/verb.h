@@ -9,7 +9,17 @@
 
 namespace tare::cli {
 
+/// What users want to do, in the order in which they come to it; help groups verbs by it.
+enum class Task {
+  kQuantize,
+  kEvaluate,
+  kExplain,
+  kParts,  ///< files and pieces of work
+  kShell,
+};
+
 struct Verb {
+  Task task;
   std::string summary;
   std::vector<Argument> arguments;
   std::vector<Flag> flags;            ///< without the common ones

@@ -272,6 +272,9 @@ struct ConfigKey {
   std::string path;    ///< "activations.calibrator", "layers[].match.op"
   std::string values;  ///< what it takes
   std::string summary;
+  /// What holds without it, as a file would say it; of a key of `layers[]`, which are absent by
+  /// default, an example. Empty for maps.
+  std::string value;
 };
 /// Every key that read_config knows, in the order of configs/default.yaml.
 std::vector<ConfigKey> config_keys(const std::vector<std::string>& calibrators);

@@ -71,6 +71,17 @@ void check_together(const Config& config, const std::string& where, ConfigFaults
   }
 }
 
+/// Of every key but those of entries of `layers:`.
+std::vector<std::string> general_paths(const std::vector<std::string>& calibrators) {
+  std::vector<std::string> paths;
+  for (const ConfigKey& key : config_keys(calibrators)) {
+    if (!key.path.starts_with("layers[]")) {
+      paths.push_back(key.path);
+    }
+  }
+  return paths;
+}
+
 /// What the tree lists under `plugins`; null where it lists nothing, or what is no list.
 const YamlNode* listed_plugins(const YamlNode& root) {
   const auto found = std::find_if(root.entries.begin(), root.entries.end(), [](const auto& e) {
@@ -149,7 +160,7 @@ Config read_config(const std::filesystem::path& path, const std::vector<std::str
                    const std::vector<std::string>& calibrators) {
   const KnownNames known{.calibrators = calibrators, .targets = target_names()};
   Config config;
-  ConfigFaults faults;
+  ConfigFaults faults(general_paths(calibrators));
   if (!path.empty()) {
     apply(read_yaml(path), config, known, faults);
   }

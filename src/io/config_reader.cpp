@@ -1,6 +1,7 @@
 #include "io/config_reader.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace tare {
 
@@ -15,14 +16,24 @@ void ConfigFaults::add(const Error& error) {
   }
 }
 
+void ConfigFaults::add_unknown_key(const YamlNode& key, const std::vector<std::string>& known) {
+  std::string hint = suggestion(key.text, known);
+  if (hint.empty()) {
+    std::vector<std::string> meant;
+    std::copy_if(paths_.begin(), paths_.end(), std::back_inserter(meant),
+                 [&](const std::string& path) { return path.ends_with("." + key.text); });
+    hint = meant.empty() ? "" : "did you mean " + alternatives(meant) + "?";
+  }
+  faults_.add(key.where, "unknown key '" + key.text + "'", alternatives(known), hint);
+}
+
 ConfigReader::ConfigReader(const YamlNode& map, ConfigFaults& faults)
     : map_(map), faults_(faults) {}
 
 void ConfigReader::finish() {
   for (const auto& [key, value] : map_.entries) {
     if (std::find(known_.begin(), known_.end(), key.text) == known_.end()) {
-      faults_.add(key.where, "unknown key '" + key.text + "'", alternatives(known_),
-                  suggestion(key.text, known_));
+      faults_.add_unknown_key(key, known_);
     }
   }
 }

@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tare {
@@ -14,15 +15,21 @@ namespace tare {
 /// What was wrong in all that was read.
 class ConfigFaults {
  public:
+  /// `paths` are keys with those around them, "accuracy.effort": a key that stands elsewhere
+  /// may be meant for one of them.
+  explicit ConfigFaults(std::vector<std::string> paths = {}) : paths_(std::move(paths)) {}
+
   void add(const std::string& where, std::string what, std::string expected,
            std::string hint = {});
   void add(const Error& error);
+  void add_unknown_key(const YamlNode& key, const std::vector<std::string>& known);
   /// Throws Error(kInvalidConfig) unless nothing was wrong.
   void raise() const { faults_.raise(ErrorCode::kInvalidConfig); }
   std::size_t size() const { return faults_.size(); }
 
  private:
   Faults faults_;
+  std::vector<std::string> paths_;
 };
 
 /// Visitor of the schema that fills members from one map of a YAML tree; members whose keys are

@@ -41,27 +41,32 @@ Rule<bool> truth() {
           }};
 }
 
-Rule<std::string> any_text() {
-  return {.expected = "a text", .read = [](const YamlNode& node, std::string& value) {
-            value = node.text;
-            return node.kind == YamlNode::Kind::kScalar && !value.empty();
-          }};
+Rule<std::string> any_text(std::string example) {
+  return {.expected = "a text",
+          .read =
+              [](const YamlNode& node, std::string& value) {
+                value = node.text;
+                return node.kind == YamlNode::Kind::kScalar && !value.empty();
+              },
+          .example = std::move(example)};
 }
 
 Rule<std::string> pattern_text() {
   return {.expected = "a pattern such as MatMul(Softmax, any)",
-          .read = [](const YamlNode& node, std::string& value) {
-            value = node.text;
-            if (node.kind != YamlNode::Kind::kScalar) {
-              return false;
-            }
-            try {
-              static_cast<void>(parse_pattern(value));
-              return true;
-            } catch (const Error&) {
-              return false;
-            }
-          }};
+          .read =
+              [](const YamlNode& node, std::string& value) {
+                value = node.text;
+                if (node.kind != YamlNode::Kind::kScalar) {
+                  return false;
+                }
+                try {
+                  static_cast<void>(parse_pattern(value));
+                  return true;
+                } catch (const Error&) {
+                  return false;
+                }
+              },
+          .example = "MatMul(Softmax, any)"};
 }
 
 Rule<std::string> known_name(std::string noun, std::vector<std::string> names) {

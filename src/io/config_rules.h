@@ -19,13 +19,14 @@ struct Rule {
   std::function<bool(const YamlNode&, T&)> read{};
   std::vector<std::string> names{};  ///< what a misspelled text may have meant
   std::string noun{};                ///< what the names are: "calibrator"; may be empty
+  std::string example{};             ///< of a text that is free; may be empty
 };
 
 /// "int8", "int8 or uint8", "int8, uint8 or auto"
 std::string alternatives(const std::vector<std::string>& names);
 
 Rule<bool> truth();
-Rule<std::string> any_text();
+Rule<std::string> any_text(std::string example = {});
 Rule<std::string> pattern_text();
 Rule<std::string> known_name(std::string noun, std::vector<std::string> names);
 Rule<double> number();

@@ -114,7 +114,7 @@ void describe_exception(Visitor& visit, LayerRule& rule, const KnownNames& known
                 [&](auto& inner) { describe_values(inner, rule.inputs, known); });
   visit.section("weights", "as above, for these nodes",
                 [&](auto& inner) { describe_weights(inner, rule.weights, known); });
-  visit.section("accuracy", "as below, for these nodes",
+  visit.section("accuracy", "as above, for these nodes",
                 [&](auto& inner) { describe_methods(inner, rule); });
 }
 
@@ -126,8 +126,8 @@ void describe(Visitor& visit, LayerRule& rule, const KnownNames& known) {
       "which nodes; all conditions must hold. An operator that was fused into another, such as "
       "a BatchNormalization, stands for that one",
       [&](auto& match) {
-        match.key("op", rule.op, any_text(), "operator type, such as Conv");
-        match.key("name", rule.name, any_text(),
+        match.key("op", rule.op, any_text("MatMul"), "operator type, such as Conv");
+        match.key("name", rule.name, any_text("/encoder/*"),
                   "node name; * is any run of characters, ? any one");
         match.key(
             "pattern", rule.pattern, pattern_text(),

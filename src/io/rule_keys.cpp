@@ -1,48 +1,29 @@
 #include "io/config_schema.h"
+#include "io/config_text.h"
 
 #include <sstream>
-#include <type_traits>
 
 namespace tare {
-namespace {
 
-/// A number as a file would have it.
-std::string number_text(double value) {
+std::string config_text(double value) {
   std::ostringstream text;
   text.precision(std::numeric_limits<double>::digits10);
   text << value;
   return text.str();
 }
 
-std::string text_of(const CalibratorChoice& choice) {
+std::string config_text(const CalibratorChoice& choice) {
   if (choice.options.empty()) {
     return choice.name;
   }
   std::string text = "{name: " + choice.name;
   for (const auto& [option, value] : choice.options) {
-    text += ", " + option + ": " + number_text(value);
+    text += ", " + option + ": " + config_text(value);
   }
   return text + "}";
 }
 
-/// The word that a rule makes `value` of, or what else stands for it in a file.
-template <class Member, class T>
-std::string text_of(const Member& value, const Rule<T>& rule) {
-  for (const std::string& name : rule.names) {
-    T read{};
-    if (rule.read({.kind = YamlNode::Kind::kScalar, .text = name}, read) &&
-        static_cast<Member>(read) == value) {
-      return name;
-    }
-  }
-  if constexpr (std::is_same_v<T, bool>) {
-    return value == Member(true) ? "true" : "false";
-  } else if constexpr (std::is_same_v<T, std::int64_t>) {
-    return std::to_string(*value);
-  } else {
-    return {};
-  }
-}
+namespace {
 
 /// Visitor of the schema that writes down the members that have a value.
 class KeyWriter {
@@ -53,13 +34,13 @@ class KeyWriter {
   void key(const std::string& name, const std::optional<Member>& member, const Rule<T>& rule,
            const char*) {
     if (member) {
-      add(name, text_of(member, rule));
+      add(name, config_text(member, rule));
     }
   }
   void calibrator(const std::string& name, const std::optional<CalibratorChoice>& choice,
                   const std::vector<std::string>&, const char*) {
     if (choice) {
-      add(name, text_of(*choice));
+      add(name, config_text(*choice));
     }
   }
   template <class Describe>

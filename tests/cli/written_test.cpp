@@ -46,8 +46,8 @@ Words found(const std::string& text, const std::string& pattern) {
 
 Words verbs() {
   const std::string help = run("tare help").out;
-  const std::size_t begin = help.find("verbs:\n");
-  return found(help.substr(begin, help.find("\n\n", begin) - begin), "\n  ([a-z]+)");
+  const std::size_t begin = help.find("[options]\n");
+  return found(help.substr(begin, help.find("\nhelp:\n") - begin), "\n  ([a-z]+)");
 }
 
 Words options(const std::string& verb) {

@@ -39,16 +39,16 @@ std::string page(const std::string& title, const std::string& introduction) {
 std::string configuration() {
   std::vector<Row> rows;
   for (const ConfigKey& key : config_keys(Toolkit::builtin().calibrator_names())) {
-    rows.push_back({code(key.path), key.values, key.summary});
+    const bool has_default = !key.value.empty() && !key.path.starts_with("layers[]");
+    rows.push_back(
+        {code(key.path), key.values, has_default ? code(key.value) : "", key.summary});
   }
-  return page(
-             "Configuration",
-             "Everything that can be decided about quantizing a network: the keys of the YAML "
-             "file that `--config` reads.\n`--set KEY=VALUE` sets one from the command line, "
-             "except those of `layers[]`. `tare help config` prints the same.\nDefaults are in "
-             "[default.yaml](../../configs/default.yaml); the [cookbook](../cookbook.md) has "
-             "examples.") +
-         table({"key", "takes", "meaning"}, rows);
+  return page("Configuration",
+              "Everything that can be decided about quantizing a network: the keys of the YAML "
+              "file that `--config` reads.\n`--set KEY=VALUE` sets one from the command line, "
+              "except those of `layers[]`. `tare help config` prints all as such a file.\nThe "
+              "[cookbook](../cookbook.md) has examples.") +
+         table({"key", "takes", "default", "meaning"}, rows);
 }
 
 /// As in a configuration.

@@ -56,6 +56,16 @@ TEST_F(ConfigFaults, SayWhichAccumulatorsThereAre) {
             "false");
 }
 
+TEST_F(ConfigFaults, SayWhereAKeyBelongsThatStandsElsewhere) {
+  const auto hint = [&](const std::string& text) {
+    const std::string all = message(text);
+    return all.substr(all.rfind('\n') + 1);
+  };
+  EXPECT_EQ(hint("equalization: none\n"), "  hint: did you mean accuracy.equalization?");
+  EXPECT_EQ(hint("accuracy: {symmetric: true}\n"),
+            "  hint: did you mean activations.symmetric or weights.symmetric?");
+}
+
 TEST_F(ConfigFaults, AreReportedTogether) {
   EXPECT_EQ(
       message("version: 2\n"

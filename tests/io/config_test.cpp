@@ -204,6 +204,36 @@ TEST(ConfigKeys, AreThoseOfTheSchemaWithTheirValues) {
   EXPECT_EQ(find("dims.NAME"), "an integer of at least 1");
 }
 
+TEST(ConfigKeys, SayWhatHoldsWithoutThem) {
+  const auto value = [keys = config_keys(kCalibrators)](const std::string& path) {
+    const auto found = std::find_if(keys.begin(), keys.end(),
+                                    [&](const ConfigKey& key) { return key.path == path; });
+    return found == keys.end() ? std::string("no such key") : found->value;
+  };
+  EXPECT_EQ(value("target"), "ort-cpu");
+  EXPECT_EQ(value("objective"), "auto");
+  EXPECT_EQ(value("activations.calibrator"), "mse");
+  EXPECT_EQ(value("weights.symmetric"), "true");
+  EXPECT_EQ(value("weights.bits"), "8");
+  EXPECT_EQ(value("calibration.samples"), "all");
+  EXPECT_EQ(value("calibration.memory"), "0");
+  EXPECT_EQ(value("accuracy.slowdown"), "auto");
+  EXPECT_EQ(value("plugins"), "[]");
+}
+
+TEST(ConfigKeys, OfEntriesOfLayersHaveExamplesLikeTheGeneralKeys) {
+  const auto value = [keys = config_keys(kCalibrators)](const std::string& path) {
+    const auto found = std::find_if(keys.begin(), keys.end(),
+                                    [&](const ConfigKey& key) { return key.path == path; });
+    return found == keys.end() ? std::string("no such key") : found->value;
+  };
+  EXPECT_EQ(value("layers[].match.op"), "MatMul");
+  EXPECT_EQ(value("layers[].inputs.calibrator"), "mse");
+  EXPECT_EQ(value("layers[].weights.symmetric"), "true");
+  // The general one is auto, which an entry has no use for.
+  EXPECT_EQ(value("layers[].activations.storage"), "int8");
+}
+
 TEST(Targets, AreReadByNameWithoutFiles) {
   for (const std::string& name : target_names()) {
     const Target target = read_target(name);

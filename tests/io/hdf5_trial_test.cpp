@@ -4,8 +4,9 @@
 
 #include "io/child_count.h"
 #include "io/damaged_name.h"
-#include "support/folder.h"
 #include "io/tensor_file.h"
+#include "support/files.h"
+#include "support/folder.h"
 
 #include <csignal>
 #include <cstdlib>
@@ -84,7 +85,7 @@ TEST_F(OpenedHdf5, MakesNoChildUnlessOneIsAskedFor) {
 
 TEST_F(OpenedHdf5, ThatWouldEndTheProcessIsAnErrorAfterATrial) {
   for (const char* name : {"samples.h5", "arrays.h5"}) {
-    write_bytes(path(name), with_damaged_name(bytes_of(path(name))));
+    test::write_bytes(path(name), with_damaged_name(test::bytes_of(path(name))));
   }
   EXPECT_THROW((void)open_dataset(path("samples.h5"), kTried), Error);
   EXPECT_THROW((void)read_tensor_file(path("arrays.h5"), "arrays", kTried), Error);

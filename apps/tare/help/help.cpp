@@ -1,11 +1,9 @@
 #include "help/help.h"
 
-#include "tare/config.h"
-#include "tare/quantize.h"
-
 #include "printing/layout.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,22 +13,38 @@ namespace {
 
 using Row = std::pair<std::string, std::string>;
 
-/// Two columns, the left one as wide as it must be.
-std::string table(const std::vector<Row>& rows) {
-  std::size_t width = 0;
+/// Two columns, the left one as wide as it must be, or wider.
+std::string table(const std::vector<Row>& rows, const Terminal& terminal,
+                  std::size_t width = 0) {
   for (const auto& [left, right] : rows) {
     width = std::max(width, left.size());
   }
+  // Where the right column had no room for words, it goes below the left one.
+  constexpr std::size_t kRoom = 38;
+  constexpr std::size_t kBelow = 6;
+  const bool is_narrow = width + kRoom > terminal.help_columns;
   std::string text;
   for (const auto& [left, right] : rows) {
-    text += wrapped(fmt::format("  {:{}}  {}", left, width, right), width + 4, kHelpColumns);
+    const std::string name = fmt::format("  {}", terminal.styled(Style::kName, left));
+    if (is_narrow) {
+      text += name + "\n";
+      text += wrapped(fmt::format("{:{}}{}", "", kBelow, right), kBelow, terminal.help_columns);
+    } else {
+      text += wrapped(name + std::string(width - left.size() + 2, ' ') + right, width + 4,
+                      terminal.help_columns);
+    }
     text += "\n";
   }
   return text;
 }
 
-std::string examples(const std::vector<std::string>& commands) {
-  std::string text = "\nexamples:\n";
+std::string heading(const std::string& text, const Terminal& terminal) {
+  return terminal.styled(Style::kHeading, text + ":") + "\n";
+}
+
+/// Commands stay as they are typed, whatever their length.
+std::string examples(const std::vector<std::string>& commands, const Terminal& terminal) {
+  std::string text = fmt::format("\n{}", heading("examples", terminal));
   for (const std::string& command : commands) {
     text += "  " + command + "\n";
   }
@@ -80,23 +94,42 @@ std::string usage(const Syntax& syntax) {
   return text + " [options]";
 }
 
-std::string general_help(const std::vector<NamedVerb>& all) {
-  std::vector<Row> rows;
-  std::vector<std::string> commands;
+std::string general_help(const std::vector<NamedVerb>& all, const Terminal& terminal) {
+  constexpr std::array<std::pair<Task, const char*>, 5> kTasks{
+      {{Task::kQuantize, "quantize a model"},
+       {Task::kEvaluate, "run and evaluate it"},
+       {Task::kExplain, "look into it"},
+       {Task::kParts, "convert, and calibrate in parts"},
+       {Task::kShell, "set up a shell"}}};
+  std::size_t width = 0;
   for (const NamedVerb& named : all) {
-    rows.emplace_back(named.name, named.verb.summary);
-    commands.push_back(named.verb.examples.front());
+    width = std::max(width, named.name.size());
   }
-  return fmt::format("tare {}: {}\n\n", TARE_VERSION, kPurpose) +
-         "usage: tare VERB ARGUMENTS [options]\n\nverbs:\n" + table(rows) + "\nhelp:\n" +
-         table({{"tare help VERB", "arguments and options of a verb"},
-                {"tare help config", "keys of a configuration file"},
+  std::string verbs;
+  std::vector<std::string> commands;
+  for (const auto& [task, title] : kTasks) {
+    std::vector<Row> rows;
+    for (const NamedVerb& named : all) {
+      if (named.verb.task == task) {
+        rows.emplace_back(named.name, named.verb.summary);
+      }
+      if (named.verb.task == task && (task == Task::kQuantize || task == Task::kEvaluate)) {
+        commands.push_back(named.verb.examples.front());
+      }
+    }
+    verbs += heading(title, terminal) + table(rows, terminal, width) + "\n";
+  }
+  return wrapped(fmt::format("tare {}: {}", TARE_VERSION, kPurpose), 2, terminal.help_columns) +
+         "\n\nusage: tare VERB ARGUMENTS [options]\n\n" + verbs + heading("help", terminal) +
+         table({{"tare help VERB", "arguments, options and examples of a verb"},
+                {"tare help config", "a configuration file with all keys, explained"},
                 {"tare help man", "all help as the source of a manual page"},
-                {"tare --version", "the versions of tare and of its libraries"}}) +
-         examples(commands);
+                {"tare --version", "the versions of tare and of its libraries"}},
+               terminal) +
+         examples(commands, terminal);
 }
 
-std::string verb_help(const NamedVerb& named) {
+std::string verb_help(const NamedVerb& named, const Terminal& terminal) {
   const Syntax syntax = named.syntax();
   std::vector<Row> arguments;
   for (const Argument& argument : syntax.arguments) {
@@ -104,28 +137,11 @@ std::string verb_help(const NamedVerb& named) {
   }
   std::vector<Row> flags;
   std::transform(syntax.flags.begin(), syntax.flags.end(), std::back_inserter(flags), flag_row);
-  return named.name + ": " + named.verb.summary +
-         "\n\n"
-         "usage: " +
-         usage(syntax) + "\n\n" + table(arguments) + "\noptions:\n" + table(flags) +
-         examples(named.verb.examples);
-}
-
-std::string config_help() {
-  std::string text =
-      "Keys of a configuration file (YAML). --set KEY=VALUE sets one from the command\n"
-      "line, except those of layers.\n\n";
-  for (const ConfigKey& key : config_keys(Toolkit::builtin().calibrator_names())) {
-    text += wrapped(key.path + ": " + key.values, 4, kHelpColumns) + "\n" +
-            wrapped("    " + key.summary, 4, kHelpColumns) + "\n";
-  }
-  return text + "\ntargets:\n" + [] {
-    std::vector<Row> rows;
-    for (const std::string& name : target_names()) {
-      rows.emplace_back(name, read_target(name).summary);
-    }
-    return table(rows);
-  }();
+  return wrapped(terminal.styled(Style::kHeading, named.name) + ": " + named.verb.summary, 2,
+                 terminal.help_columns) +
+         "\n\n" + wrapped("usage: " + usage(syntax), 9, terminal.help_columns) + "\n\n" +
+         table(arguments, terminal) + "\n" + heading("options", terminal) +
+         table(flags, terminal) + examples(named.verb.examples, terminal);
 }
 
 }  // namespace tare::cli

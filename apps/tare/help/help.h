@@ -11,10 +11,8 @@ namespace tare::cli {
 inline constexpr const char* kPurpose =
     "quantizes float neural networks to int8, calibrated on real data";
 
-std::string general_help(const std::vector<NamedVerb>&);
-std::string verb_help(const NamedVerb&);
-/// Every key of a configuration file.
-std::string config_help();
+std::string general_help(const std::vector<NamedVerb>&, const Terminal&);
+std::string verb_help(const NamedVerb&, const Terminal&);
 
 /// The summary with choices and default.
 std::string full_summary(const Argument&);

@@ -11,8 +11,15 @@
 
 namespace tare::cli {
 
+Console::Console(Audience audience) : audience_(audience) {
+  if (audience == Audience::kPeople) {
+    out_ = terminal_of(STDOUT_FILENO);
+    err_ = terminal_of(STDERR_FILENO);
+  }
+}
+
 void Console::print(std::string_view result) const {
-  const std::string text = printable_lines(result);
+  const std::string text = out_.shown(result);
   if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
       std::fflush(stdout) == 0) {
     return;
@@ -25,19 +32,18 @@ void Console::print(std::string_view result) const {
 }
 
 void Console::say(std::string_view words) const {
-  if (!quiet_) {
-    const std::string text = printable_lines(words);
-    std::fwrite(text.data(), 1, text.size(), stderr);
+  if (!is_quiet()) {
+    warn(words);
   }
 }
 
 void Console::warn(std::string_view words) const {
-  const std::string text = printable_lines(words);
+  const std::string text = err_.shown(words);
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
 bool Console::shows_progress() const {
-  return !quiet_ && ::isatty(STDERR_FILENO) != 0;
+  return !is_quiet() && can_clear_lines(STDERR_FILENO);
 }
 
 }  // namespace tare::cli

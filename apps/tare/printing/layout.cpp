@@ -1,8 +1,10 @@
 #include "printing/layout.h"
 
+#include "printing/terminal.h"
 #include "text.h"
 
 #include <algorithm>
+#include <string_view>
 #include <vector>
 
 namespace tare::cli {
@@ -20,8 +22,14 @@ std::vector<std::size_t> boundaries(const std::string& text) {
   return result;
 }
 
+/// Styles take none.
 std::size_t columns(const std::string& text) {
-  return boundaries(text).size() - 1;
+  std::size_t count = boundaries(text).size() - 1;
+  for (std::size_t at = text.find('\x1b'); at != std::string::npos;
+       at = text.find('\x1b', at + 1)) {
+    count -= style_length(std::string_view(text).substr(at));
+  }
+  return count;
 }
 
 }  // namespace
@@ -40,7 +48,7 @@ std::string shortened(const std::string& name, std::size_t width) {
   return text.substr(0, ends[head]) + "..." + text.substr(ends[length - tail]);
 }
 
-std::string with_short_names(const std::string& message) {
+std::string with_short_names(const std::string& message, std::size_t width) {
   std::string result;
   std::size_t begin = 0;
   for (;;) {
@@ -50,7 +58,7 @@ std::string with_short_names(const std::string& message) {
       return result + printable(message.substr(begin));
     }
     result += printable(message.substr(begin, open + 1 - begin)) +
-              shortened(message.substr(open + 1, close - open - 1)) + "'";
+              shortened(message.substr(open + 1, close - open - 1), width) + "'";
     begin = close + 1;
   }
 }

@@ -2,6 +2,8 @@
 
 #include "tare/lint.h"
 
+#include "printing/terminal.h"
+
 #include <span>
 #include <string>
 
@@ -11,7 +13,7 @@ namespace tare::cli {
 std::string integer_operators_text(std::span<const Verdict>);
 
 /// A line for each reason why operators are in float: how many, and the first of them.
-std::string float_groups_text(std::span<const Verdict>);
+std::string float_groups_text(std::span<const Verdict>, const Terminal&);
 
 /// "float is faster: 14 us against 25 us and conversions"
 std::string reason_text(const Verdict&);

@@ -34,6 +34,7 @@ std::string progress_line(const std::string& activity, std::size_t done, std::si
 Progress::Progress(const Console& console, std::string activity)
     : shown_(console.shows_progress()),
       activity_(std::move(activity)),
+      columns_(console.err().columns),
       start_(Clock::now()),
       next_(start_) {}
 
@@ -55,7 +56,10 @@ void Progress::update(std::size_t done, std::size_t total) {
   }
   next_ = now + kInterval;
   const double seconds = std::chrono::duration<double>(now - start_).count();
-  std::fputs((kClearLine + progress_line(activity_, done, total, seconds)).c_str(), stderr);
+  // What does not fit the line would stay behind when it is cleared.
+  const std::string line =
+      progress_line(activity_, done, total, seconds).substr(0, columns_ - 1);
+  std::fputs((kClearLine + line).c_str(), stderr);
 }
 
 std::function<void(std::size_t, std::size_t)> Progress::callback() {

@@ -28,6 +28,7 @@ class Progress {
 
   bool shown_;
   std::string activity_;
+  std::size_t columns_;  ///< of the terminal
   Clock::time_point start_;
   Clock::time_point next_;  ///< not drawn before
 };

@@ -10,15 +10,25 @@
 namespace tare::cli {
 namespace {
 
-std::string row(const char* name, const std::string& value) {
+struct Row {
+  const char* name;
+  std::string value;
+};
+
+std::string as_text(const std::vector<Row>& rows, const Terminal& terminal) {
   constexpr std::size_t kIndent = 14;
-  return wrapped(fmt::format("  {:<11} {}", name, value), kIndent) + "\n";
+  std::string text;
+  for (const auto& [name, value] : rows) {
+    text += wrapped(fmt::format("  {:<11} {}", name, value), kIndent, terminal.columns) + "\n";
+  }
+  return text;
 }
 
 /// Where nothing or nearly nothing became integers: that, and what would change it.
-std::string headline(const QuantizeSummary& summary) {
+std::string headline(const QuantizeSummary& summary, const Terminal& terminal) {
   const OperatorCount count = count_operators(summary.verdicts);
-  std::string text = fmt::format("{} -> {}", summary.model, summary.output);
+  std::string text = terminal.styled(
+      Style::kHeading, printable(summary.model) + " -> " + printable(summary.output));
   constexpr std::size_t kFew = 10;  // one operator in so many
   if (kFew * count.on_integers >= count.all && count.on_integers > 0) {
     return text + "\n";
@@ -27,7 +37,7 @@ std::string headline(const QuantizeSummary& summary) {
                                  : fmt::format(": only {} of {} operators run on integers",
                                                count.on_integers, count.all);
   text += summary.covers_all ? ", as below" : "; --set objective=coverage quantizes all it can";
-  return wrapped(text, 2) + "\n";
+  return wrapped(text, 2, terminal.columns) + "\n";
 }
 
 std::string evaluated_on(const QuantizeSummary& summary) {
@@ -48,19 +58,19 @@ std::string evaluated_on(const QuantizeSummary& summary) {
                      some);
 }
 
-std::string quality_rows(const QuantizeSummary& summary) {
+std::vector<Row> quality_rows(const QuantizeSummary& summary, const Terminal& terminal) {
   if (!summary.quality) {
-    return row("verdict", "not measured; --eval FILE measures it on samples");
+    return {{"verdict", "not measured; --eval FILE measures it on samples"}};
   }
   const Report& quality = *summary.quality;
-  std::string text =
-      row("verdict", verdict_text(quality)) + row("evaluation", evaluated_on(summary));
+  std::vector<Row> rows{{"verdict", verdict_text(quality, terminal)},
+                        {"evaluation", evaluated_on(summary)}};
   if (const LayerReport* worst = worst_layer(quality)) {
-    text +=
-        row("worst layer", fmt::format("{} ({}), local SQNR {:.1f} dB", shortened(worst->name),
-                                       worst->op, *worst->local->sqnr));
+    rows.push_back({"worst layer", fmt::format("{} ({}), local SQNR {:.1f} dB",
+                                               shortened(worst->name, terminal.name_columns()),
+                                               worst->op, *worst->local->sqnr)});
   }
-  return text;
+  return rows;
 }
 
 std::string target_text(const QuantizeSummary& summary) {
@@ -82,15 +92,15 @@ std::string quantized_text(const QuantizeSummary& summary) {
                      operators.empty() ? "" : ": ", operators);
 }
 
-std::string widest_sums(const QuantizeSummary& summary) {
+std::string widest_sums(const QuantizeSummary& summary, std::size_t name_columns) {
   const auto widest =
       std::max_element(summary.sums.begin(), summary.sums.end(),
                        [](const QuantizeSummary::Sums& a, const QuantizeSummary::Sums& b) {
                          return a.bits < b.bits;
                        });
-  return widest == summary.sums.end()
-             ? "none"
-             : fmt::format("widest {} bits ({})", widest->bits, shortened(widest->node));
+  return widest == summary.sums.end() ? "none"
+                                      : fmt::format("widest {} bits ({})", widest->bits,
+                                                    shortened(widest->node, name_columns));
 }
 
 Json error_json(const Deviation& error) {
@@ -138,15 +148,19 @@ Json quality_json(const QuantizeSummary& summary) {
 
 }  // namespace
 
-std::string as_text(const QuantizeSummary& summary) {
-  return headline(summary) + quality_rows(summary) + row("target", target_text(summary)) +
-         row("samples", samples_text(summary)) + row("quantized", quantized_text(summary)) +
-         row("kept float", std::to_string(count_operators(summary.verdicts).all -
-                                          count_operators(summary.verdicts).on_integers)) +
-         float_groups_text(summary.verdicts) + row("accumulator", widest_sums(summary)) +
-         row("size", fmt::format("{} -> {}", bytes_text(summary.model_bytes),
-                                 bytes_text(summary.output_bytes))) +
-         row("time", fmt::format("{:.1f} s", summary.seconds));
+std::string as_text(const QuantizeSummary& summary, const Terminal& terminal) {
+  const OperatorCount count = count_operators(summary.verdicts);
+  std::vector<Row> above = quality_rows(summary, terminal);
+  above.insert(above.end(), {{"target", target_text(summary)},
+                             {"samples", samples_text(summary)},
+                             {"quantized", quantized_text(summary)},
+                             {"kept float", std::to_string(count.all - count.on_integers)}});
+  const std::vector<Row> below{{"accumulator", widest_sums(summary, terminal.name_columns())},
+                               {"size", fmt::format("{} -> {}", bytes_text(summary.model_bytes),
+                                                    bytes_text(summary.output_bytes))},
+                               {"time", fmt::format("{:.1f} s", summary.seconds)}};
+  return headline(summary, terminal) + as_text(above, terminal) +
+         float_groups_text(summary.verdicts, terminal) + as_text(below, terminal);
 }
 
 Json as_json(const QuantizeSummary& summary) {

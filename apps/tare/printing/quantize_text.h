@@ -5,6 +5,7 @@
 #include "tare/report.h"
 #include "tare/simulate.h"
 
+#include "printing/terminal.h"
 #include "text.h"
 
 #include <cstdint>
@@ -39,7 +40,7 @@ struct QuantizeSummary {
   double seconds = 0;
 };
 
-std::string as_text(const QuantizeSummary&);
+std::string as_text(const QuantizeSummary&, const Terminal&);
 Json as_json(const QuantizeSummary&);
 
 }  // namespace tare::cli

@@ -12,9 +12,9 @@ namespace {
 constexpr std::size_t kLayersShown = 10;
 constexpr std::size_t kAdviceShown = 5;
 
-std::string row(const char* name, const std::string& value) {
+std::string row(const char* name, const std::string& value, const Terminal& terminal) {
   constexpr std::size_t kIndent = 13;
-  return wrapped(fmt::format("  {:<11}{}", name, value), kIndent) + "\n";
+  return wrapped(fmt::format("  {:<11}{}", name, value), kIndent, terminal.columns) + "\n";
 }
 
 std::string decibels(const std::optional<Deviation>& error) {
@@ -30,9 +30,9 @@ std::string proportion(const Proportion& part) {
                      100 * interval.high);
 }
 
-std::string output_text(const OutputReport& output) {
+std::string output_text(const OutputReport& output, std::size_t name_columns) {
   const Deviation& error = output.error;
-  std::string text = shortened(output.name) + ": ";
+  std::string text = shortened(output.name, name_columns) + ": ";
   text += error.exact  ? "exact"
           : error.sqnr ? fmt::format("SQNR {:.1f} dB", *error.sqnr)
                        : "error not defined";
@@ -60,16 +60,23 @@ std::vector<const LayerReport*> worst_layers(const Report& report) {
   return layers;
 }
 
-std::string layers_text(const Report& report) {
+std::string layers_text(const Report& report, const Terminal& terminal) {
   const auto layers = worst_layers(report);
   if (layers.empty()) {
     return {};
   }
-  std::string text = "  worst layers, SQNR in dB\n";
-  text += fmt::format("    {:>6} {:>10}  {}\n", "local", "cumulative", "layer");
+  std::string text =
+      "  " + terminal.styled(Style::kHeading, "worst layers, SQNR in dB") + "\n" +
+      terminal.styled(Style::kQuiet,
+                      fmt::format("    {:>6} {:>10}  {}", "local", "cumulative", "layer")) +
+      "\n";
+  constexpr std::size_t kBeforeNames = 23;
   for (const LayerReport* layer : layers) {
-    text += fmt::format("    {:>6} {:>10}  {} ({})\n", decibels(layer->local),
-                        decibels(layer->cumulative), shortened(layer->name), layer->op);
+    text += wrapped(fmt::format("    {:>6} {:>10}  {} ({})", decibels(layer->local),
+                                decibels(layer->cumulative),
+                                shortened(layer->name, terminal.name_columns()), layer->op),
+                    kBeforeNames, terminal.columns) +
+            "\n";
   }
   return text;
 }
@@ -82,14 +89,16 @@ std::string trial_text(const Diagnosis& found) {
                      found.tried->samples, found.tried->alone, found.tried->with_others);
 }
 
-std::string advice_text(const Report& report) {
+std::string advice_text(const Report& report, const Terminal& terminal) {
   std::string text;
   for (std::size_t i = 0; i < std::min(report.diagnoses.size(), kAdviceShown); ++i) {
     const Diagnosis& found = report.diagnoses[i];
-    text += wrapped(fmt::format("  {} at {}: {}", found.kind, shortened(found.layer),
-                                printable(found.text)),
-                    6) +
-            "\n" + wrapped("    " + found.advice + trial_text(found), 6) + "\n";
+    text +=
+        wrapped(
+            fmt::format("  {} at {}: {}", terminal.styled(Style::kHeading, found.kind),
+                        shortened(found.layer, terminal.name_columns()), printable(found.text)),
+            6, terminal.columns) +
+        "\n" + wrapped("    " + found.advice + trial_text(found), 6, terminal.columns) + "\n";
     for (std::size_t begin = 0; begin < found.yaml.size();) {
       const std::size_t end = found.yaml.find('\n', begin);
       text += "      " + found.yaml.substr(begin, end - begin) + "\n";
@@ -104,8 +113,12 @@ std::string advice_text(const Report& report) {
 
 }  // namespace
 
-std::string verdict_text(const Report& report) {
-  return std::string(name_of(report.level)) + ". " + report.verdict;
+std::string verdict_text(const Report& report, const Terminal& terminal) {
+  const Style style = report.level == Level::kGood   ? Style::kGood
+                      : report.level == Level::kFair ? Style::kFair
+                                                     : Style::kPoor;
+  return terminal.styled(style, std::string(name_of(report.level)) + ".") + " " +
+         report.verdict;
 }
 
 const LayerReport* worst_layer(const Report& report) {
@@ -124,24 +137,30 @@ const OutputReport* worst_output(const Report& report) {
   return worst == report.outputs.end() ? nullptr : &*worst;
 }
 
-std::string report_text(const Report& report) {
-  std::string text = fmt::format("{} against {}\n", report.quantized.file, report.real.file);
-  text += row("verdict", verdict_text(report));
-  text +=
-      row("operators", fmt::format("{} of {} on integers", report.quantized.integer_operators,
-                                   report.quantized.operators));
+std::string report_text(const Report& report, const Terminal& terminal) {
+  std::string text =
+      terminal.styled(Style::kHeading, printable(report.quantized.file) + " against " +
+                                           printable(report.real.file)) +
+      "\n" + row("verdict", verdict_text(report, terminal), terminal) +
+      row("operators",
+          fmt::format("{} of {} on integers", report.quantized.integer_operators,
+                      report.quantized.operators),
+          terminal);
   for (const OutputReport& output : report.outputs) {
-    text += row("output", output_text(output));
+    text += row("output", output_text(output, terminal.name_columns()), terminal);
   }
   if (report.accuracy) {
-    text += row("top-1", proportion(report.accuracy->quantized) + ", float " +
-                             proportion(report.accuracy->real));
+    text += row(
+        "top-1",
+        proportion(report.accuracy->quantized) + ", float " + proportion(report.accuracy->real),
+        terminal);
   }
   if (!report.worst_samples.empty()) {
     const SampleReport& worst = report.worst_samples.front();
-    text += row("sample", fmt::format("{} is worst, SQNR {:.1f} dB", worst.index, worst.sqnr));
+    text += row("sample", fmt::format("{} is worst, SQNR {:.1f} dB", worst.index, worst.sqnr),
+                terminal);
   }
-  return text + layers_text(report) + advice_text(report);
+  return text + layers_text(report, terminal) + advice_text(report, terminal);
 }
 
 }  // namespace tare::cli

@@ -122,28 +122,26 @@ class Lister {
   std::set<ValueId> computed_;
 };
 
-constexpr std::size_t kWidth = 100;
-
 /// Who decided what; with `in_full` also as which operator, on a line of its own where it needs
 /// one.
-std::string line(const RuleSetting& setting, bool in_full) {
+std::string line(const RuleSetting& setting, bool in_full, std::size_t columns) {
   std::string text =
       fmt::format("    {}={} by {}", setting.key, setting.value, printable(setting.name));
   if (in_full && !setting.as.empty()) {
     const std::string as = printable(setting.as);
-    text += text.size() + 2 + as.size() > kWidth ? ",\n      " : ", ";
+    text += text.size() + 2 + as.size() > columns ? ",\n      " : ", ";
     text += as;
   }
   return text + "\n";
 }
 
 /// As many names as fit on a line, and how many more there are.
-std::string names_text(const std::vector<std::string>& names) {
+std::string names_text(const std::vector<std::string>& names, std::size_t columns) {
   constexpr std::size_t kRoom = std::string_view("  , and 10000 more").size();
   std::string text;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::string name = printable(names[i]);
-    if (i > 0 && text.size() + name.size() + kRoom > kWidth) {
+    if (i > 0 && text.size() + name.size() + kRoom > columns) {
       return text + fmt::format(" and {} more", names.size() - i);
     }
     text += (i > 0 ? ", " : "") + name;
@@ -157,13 +155,13 @@ AppliedRules applied_rules(const SimulatedGraph& simulated, const Config& config
   return Lister(simulated, config).run();
 }
 
-std::string rules_text(const AppliedRules& rules, bool one_by_one) {
+std::string rules_text(const AppliedRules& rules, bool one_by_one, const Terminal& terminal) {
   std::vector<std::pair<std::string, std::vector<std::string>>> groups;
   std::map<std::string, std::size_t> index;
   for (const RuledNode& node : rules.nodes) {
     std::string settings;
     for (const RuleSetting& setting : node.settings) {
-      settings += line(setting, one_by_one);
+      settings += line(setting, one_by_one, terminal.columns);
     }
     const std::string key = one_by_one ? node.node : settings;
     const auto [entry, is_new] = index.emplace(key, groups.size());
@@ -174,9 +172,12 @@ std::string rules_text(const AppliedRules& rules, bool one_by_one) {
   }
   const std::size_t idle = one_by_one ? 0 : rules.idle.size();
   std::string text =
-      groups.size() + idle == 0 ? "" : "what 'layers' of the configuration decides\n";
+      groups.size() + idle == 0
+          ? ""
+          : terminal.styled(Style::kHeading, "what 'layers' of the configuration decides") +
+                "\n";
   for (const auto& [settings, names] : groups) {
-    text += "  " + names_text(names) + "\n" + settings;
+    text += "  " + names_text(names, terminal.columns) + "\n" + settings;
   }
   for (std::size_t i = 0; i < idle; ++i) {
     text += "  " + printable(rules.idle[i]) + " matches nothing\n";

@@ -3,6 +3,7 @@
 #include "tare/config.h"
 #include "tare/simulate.h"
 
+#include "printing/terminal.h"
 #include "text.h"
 
 #include <cstddef>
@@ -39,7 +40,7 @@ AppliedRules applied_rules(const SimulatedGraph& simulated, const Config&);
 
 /// Nodes with the same settings are shown together, unless `one_by_one`, which says by which
 /// operators as well and nothing of idle entries.
-std::string rules_text(const AppliedRules&, bool one_by_one);
+std::string rules_text(const AppliedRules&, bool one_by_one, const Terminal&);
 Json rules_json(const std::vector<RuledNode>&);
 
 }  // namespace tare::cli

@@ -24,14 +24,16 @@ std::size_t rank(const Warning& warning) {
   return warning.kind == kLast ? kFirst.size() + 1 : place;
 }
 
-std::string line_of(const Warning& warning) {
-  return "tare: warning: " + with_short_names(warning.where) + ": " +
-         with_short_names(warning.what);
+std::string line_of(const Warning& warning, const Terminal& terminal) {
+  const std::size_t names = terminal.name_columns();
+  return terminal.styled(Style::kWarning, "tare: warning:") + " " +
+         with_short_names(warning.where, names) + ": " + with_short_names(warning.what, names);
 }
 
 }  // namespace
 
 void say_warnings(std::vector<Warning> warnings, const Console& console) {
+  const Terminal& terminal = console.err();
   std::stable_sort(warnings.begin(), warnings.end(), [](const Warning& a, const Warning& b) {
     return std::tuple(rank(a), std::string_view(a.kind)) <
            std::tuple(rank(b), std::string_view(b.kind));
@@ -39,19 +41,28 @@ void say_warnings(std::vector<Warning> warnings, const Console& console) {
   for (auto first = warnings.begin(); first != warnings.end();) {
     const auto last = std::find_if(first, warnings.end(),
                                    [&](const Warning& w) { return w.kind != first->kind; });
-    std::string line = line_of(*first);
+    std::string line = line_of(*first, terminal);
     if (last - first > 1) {
       line += fmt::format(" (and {} more like this, which --json lists)", last - first - 1);
     }
-    console.warn(wrapped(line, 2) + "\n");
+    console.warn(wrapped(line, 2, terminal.columns) + "\n");
     first = last;
   }
 }
 
 void say_each(const std::vector<Warning>& warnings, const Console& console) {
+  const Terminal& terminal = console.err();
   for (const Warning& warning : warnings) {
-    console.warn(wrapped(line_of(warning), 2) + "\n");
+    console.warn(wrapped(line_of(warning, terminal), 2, terminal.columns) + "\n");
   }
+}
+
+void say_failure(const std::string& reason, const Console& console) {
+  const Terminal& terminal = console.err();
+  console.say(wrapped(terminal.styled(Style::kError, "tare: failed:") + " " +
+                          with_short_names(reason, terminal.name_columns()),
+                      2, terminal.columns) +
+              "\n");
 }
 
 Json warnings_json(const std::vector<Warning>& warnings) {

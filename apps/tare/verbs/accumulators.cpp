@@ -54,12 +54,14 @@ std::vector<Need> needs(const Options& options, const Console& console) {
   return result;
 }
 
-std::string as_text(const std::vector<Need>& needs) {
-  std::string text = fmt::format("{:>10}  {:>8}  node\n", "worst case", "observed");
+std::string as_text(const std::vector<Need>& needs, const Terminal& terminal) {
+  std::string text = terminal.styled(Style::kHeading, fmt::format("{:>10}  {:>8}  node",
+                                                                  "worst case", "observed")) +
+                     "\n";
   for (const Need& need : needs) {
-    text +=
-        fmt::format("{:>10}  {:>8}  {}\n", need.worst_case,
-                    need.observed ? std::to_string(*need.observed) : "-", shortened(need.node));
+    text += fmt::format("{:>10}  {:>8}  {}\n", need.worst_case,
+                        need.observed ? std::to_string(*need.observed) : "-",
+                        shortened(need.node, terminal.name_columns()));
   }
   return text;
 }
@@ -80,7 +82,8 @@ int run(const Options& options, const Console& console) {
   const std::string model = options.text("MODEL");
   const std::vector<Need> all = during("measuring the accumulators of '" + model + "'",
                                        [&] { return needs(options, console); });
-  console.print(options.has("json") ? to_text(as_json(model, all)) : as_text(all));
+  console.print(options.has("json") ? to_text(as_json(model, all))
+                                    : as_text(all, console.out()));
   return 0;
 }
 
@@ -92,7 +95,8 @@ TARE_VERB(accumulators) {
   std::vector<Flag> flags{data_flag(false)};
   append(flags, config_flags());
   append(flags, {threads_flag(), samples_flag()});
-  return {.summary = "print how many accumulator bits each layer of a quantized model needs",
+  return {.task = Task::kExplain,
+          .summary = "print how many accumulator bits each layer of a quantized model needs",
           .arguments = {{"MODEL", "quantized model: ONNX or TensorFlow Lite"}},
           .flags = std::move(flags),
           .examples = {"tare accumulators model.int8.onnx",

@@ -101,7 +101,7 @@ int run(const Options& options, const Console& console) {
   return during("calibrating '" + job.model + "'", [&] {
     const Ranks ranks;
     check_files(options, job, ranks);
-    const Console spoken(options.has("quiet") || ranks.own() != 0);
+    const Console spoken = ranks.own() == 0 ? console : Console(Audience::kNobody);
     const std::string output = output_of(job, ranks);
     const Interrupt interrupt;
     Statistics statistics = collect_share(options, spoken, ranks, job, output);
@@ -151,7 +151,8 @@ TARE_VERB(calibrate) {
   std::vector<Flag> flags{data_flag(true), output_flag("statistics: HDF5")};
   append(flags, config_flags());
   append(flags, {threads_flag(), samples_flag()});
-  return {.summary =
+  return {.task = Task::kParts,
+          .summary =
               "collect calibration statistics for quantize --stats; resumes where it stopped",
           .arguments = {{"MODEL", "float model: ONNX or TensorFlow Lite"}},
           .flags = std::move(flags),

@@ -5,7 +5,6 @@
 #include "activity.h"
 #include "arithmetic.h"
 #include "configuration.h"
-#include "printing/layout.h"
 #include "printing/progress.h"
 #include "printing/report_text.h"
 #include "printing/warnings.h"
@@ -114,10 +113,10 @@ int run(const Options& options, const Console& console) {
     if (options.text("json") == "-") {
       console.print(report_json(report));
     } else {
-      console.print(report_text(report));
+      console.print(report_text(report, console.out()));
     }
     for (const std::string& reason : reasons) {
-      console.say(wrapped("tare: failed: " + with_short_names(reason), 2) + "\n");
+      say_failure(reason, console);
     }
     return reasons.empty() ? 0 : 1;
   });
@@ -141,6 +140,7 @@ TARE_VERB(compare) {
   append(flags, config_flags());
   append(flags, {threads_flag(), samples_flag(), numerics_flag()});
   return {
+      .task = Task::kEvaluate,
       .summary = "measure the error of a quantized model against the float one, layer by layer",
       .arguments = {{"FLOAT", "float model: ONNX or TensorFlow Lite"},
                     {"QUANTIZED",

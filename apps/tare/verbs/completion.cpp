@@ -20,7 +20,8 @@ int run(const Options& options, const Console& console) {
 
 TARE_VERB(completion) {
   using namespace tare::cli;
-  return {.summary = "print a shell's completion script",
+  return {.task = Task::kShell,
+          .summary = "print a shell's completion script",
           .arguments = {{.name = "SHELL",
                          .summary = "the shell to print it for",
                          .choices = completing_shells()}},

@@ -10,8 +10,6 @@
 namespace tare::cli {
 namespace {
 
-constexpr std::size_t kIndent = 4;  // of what does not fit a line
-
 /// "31.2 -> 28.4", "per tensor"
 std::string value_text(const Json& value) {
   if (value.is_null()) {
@@ -27,69 +25,92 @@ std::string change_text(const Json& change) {
   return value_text(change["from"]) + " -> " + value_text(change["to"]);
 }
 
-std::string name_text(const Json& name) {
-  return name.is_string() ? shortened(name.get<std::string>()) : value_text(name);
-}
+/// The text of a difference, line by line.
+class Listing {
+ public:
+  explicit Listing(const Terminal& terminal) : terminal_(terminal) {}
 
-void append_names(const char* what, const Json& names, std::string& text) {
-  if (!names.empty()) {
-    std::string line = fmt::format("  {}:", what);
-    for (const Json& name : names) {
-      line += ' ';
-      line += name_text(name);
-    }
-    text += wrapped(line, kIndent) + "\n";
-  }
-}
+  const std::string& text() const { return text_; }
 
-/// One line for each entry: its name and what is different.
-void append_changes(const Json& changed, std::string& text) {
-  for (const Json& entry : changed) {
-    std::string line = fmt::format("  {}:", name_text(entry["name"]));
-    const char* separator = " ";
-    for (const auto& [field, change] : entry.items()) {
-      if (change.is_object()) {
-        line += fmt::format("{}{} {}", separator, field, change_text(change));
-        separator = ", ";
+  void add(const Listing& other) { text_ += other.text_; }
+  void line(const std::string& words) { text_ += words + "\n"; }
+  void heading(const std::string& words) { line(terminal_.styled(Style::kHeading, words)); }
+
+  void names(const char* what, const Json& all) {
+    if (!all.empty()) {
+      std::string line = fmt::format("  {}:", what);
+      for (const Json& each : all) {
+        line += " " + name(each);
       }
+      broken(line);
     }
-    text += wrapped(line, kIndent) + "\n";
   }
-}
 
-std::string as_text(const Json& json) {
-  std::string text =
-      fmt::format("{} -> {}\n", value_text(json["from"]), value_text(json["to"]));
-  text += "verdict: " + change_text(json["verdict"]) + "\n";
-  if (!json["drop"]["from"].is_null() || !json["drop"]["to"].is_null()) {
-    text += "drop of top-1, points: " + change_text(json["drop"]) + "\n";
+  /// One line for each entry: its name and what is different.
+  void changes(const Json& changed) {
+    for (const Json& entry : changed) {
+      std::string line = fmt::format("  {}:", name(entry["name"]));
+      const char* separator = " ";
+      for (const auto& [field, change] : entry.items()) {
+        if (change.is_object()) {
+          line += fmt::format("{}{} {}", separator, field, change_text(change));
+          separator = ", ";
+        }
+      }
+      broken(line);
+    }
   }
-  text += "outputs\n";
-  append_names("new", json["outputs"]["appeared"], text);
-  append_names("gone", json["outputs"]["vanished"], text);
-  append_changes(json["outputs"]["both"], text);
+
+  std::string name(const Json& name) const {
+    return name.is_string() ? shortened(name.get<std::string>(), terminal_.name_columns())
+                            : value_text(name);
+  }
+
+ private:
+  void broken(const std::string& words) {
+    constexpr std::size_t kIndent = 4;
+    line(wrapped(words, kIndent, terminal_.columns));
+  }
+
+  const Terminal& terminal_;
+  std::string text_;
+};
+
+std::string as_text(const Json& json, const Terminal& terminal) {
+  Listing listing(terminal);
+  listing.heading(value_text(json["from"]) + " -> " + value_text(json["to"]));
+  listing.line("verdict: " + change_text(json["verdict"]));
+  if (!json["drop"]["from"].is_null() || !json["drop"]["to"].is_null()) {
+    listing.line("drop of top-1, points: " + change_text(json["drop"]));
+  }
+  listing.heading("outputs");
+  listing.names("new", json["outputs"]["appeared"]);
+  listing.names("gone", json["outputs"]["vanished"]);
+  listing.changes(json["outputs"]["both"]);
   for (const char* part : {"layers", "points"}) {
-    std::string changes;
-    append_names("new", json[part]["appeared"], changes);
-    append_names("gone", json[part]["vanished"], changes);
-    append_changes(json[part]["changed"], changes);
-    text += std::string(part) + (changes.empty() ? ": no change\n" : "\n" + changes);
+    Listing changes(terminal);
+    changes.names("new", json[part]["appeared"]);
+    changes.names("gone", json[part]["vanished"]);
+    changes.changes(json[part]["changed"]);
+    listing.heading(part + std::string(changes.text().empty() ? ": no change" : ""));
+    listing.add(changes);
   }
   for (const auto& [name, field] :
        {std::pair("new", "appeared"), std::pair("gone", "vanished")}) {
     for (const Json& found : json["diagnosis"][field]) {
-      text += fmt::format("{} diagnosis: {} at {}\n", name, value_text(found["kind"]),
-                          name_text(found["layer"]));
+      listing.line(fmt::format("{} diagnosis: {} at {}", name, value_text(found["kind"]),
+                               listing.name(found["layer"])));
     }
   }
-  return text;
+  return listing.text();
 }
 
 int run(const Options& options, const Console& console) {
   const std::string difference = during("comparing two reports", [&] {
     return compare_reports(options.text("BEFORE"), options.text("AFTER"));
   });
-  console.print(options.has("json") ? difference : as_text(Json::parse(difference)));
+  console.print(options.has("json") ? difference
+                                    : as_text(Json::parse(difference), console.out()));
   return 0;
 }
 
@@ -98,7 +119,8 @@ int run(const Options& options, const Console& console) {
 
 TARE_VERB(diff) {
   using namespace tare::cli;
-  return {.summary = "show what changed between two reports",
+  return {.task = Task::kEvaluate,
+          .summary = "show what changed between two reports",
           .arguments = {{"BEFORE", "report: JSON"}, {"AFTER", "report: JSON"}},
           .flags = {},
           .examples = {"tare diff before.json after.json"},

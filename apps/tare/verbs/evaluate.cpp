@@ -66,9 +66,10 @@ void report(const Options& options, const Console& console, std::size_t hits,
                            {"interval95", {low, high}}}));
     return;
   }
-  console.print(
-      fmt::format("top-1 accuracy {:.2f} %: {} of {}, 95 % interval {:.2f} to {:.2f} %\n",
-                  share * 100, hits, counted(total, "sample"), low * 100, high * 100));
+  console.print(console.out().styled(Style::kHeading,
+                                     fmt::format("top-1 accuracy {:.2f} %", share * 100)) +
+                fmt::format(": {} of {}, 95 % interval {:.2f} to {:.2f} %\n", hits,
+                            counted(total, "sample"), low * 100, high * 100));
 }
 
 int evaluate(const Options& options, const Console& console) {
@@ -97,7 +98,8 @@ int evaluate(const Options& options, const Console& console) {
 
 TARE_VERB(evaluate) {
   using namespace tare::cli;
-  return {.summary = "accuracy of a float or quantized model on labelled samples",
+  return {.task = Task::kEvaluate,
+          .summary = "accuracy of a float or quantized model on labelled samples",
           .arguments =
               {{"MODEL",
                 "model: ONNX or TensorFlow Lite; its first output holds one score per class"}},

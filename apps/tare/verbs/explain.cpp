@@ -62,12 +62,9 @@ void select(const std::string& glob, Explanation& explanation) {
     for (const Verdict& verdict : explanation.verdicts) {
       names.push_back(verdict.node);
     }
-    Error error(ErrorCode::kInvalidConfig, "argument NAME",
-                "no operator is called '" + glob + "'");
-    if (const std::string near = nearest(glob, names); !near.empty()) {
-      error.hint("did you mean '" + near + "'?");
-    }
-    throw error;
+    throw Error(ErrorCode::kInvalidConfig, "argument NAME",
+                "no operator is called '" + glob + "'")
+        .hint(suggestion(glob, names));
   }
   std::erase_if(explanation.verdicts, other);
   std::erase_if(explanation.findings, other);
@@ -77,7 +74,7 @@ void select(const std::string& glob, Explanation& explanation) {
 
 /// "11 of 14 operators run on integers on ort-cpu, 8 more are fused into their neighbours", and
 /// of a quantized model what was done.
-std::string headline(const Explanation& explanation) {
+std::string headline(const Explanation& explanation, const Terminal& terminal) {
   const OperatorCount count = count_operators(explanation.verdicts);
   std::string text = fmt::format("{} of {} operators run on integers on {}", count.on_integers,
                                  count.all, explanation.target);
@@ -85,56 +82,62 @@ std::string headline(const Explanation& explanation) {
     text += fmt::format(", {} more {} into {}", parts, parts == 1 ? "is fused" : "are fused",
                         parts == 1 ? "its neighbour" : "their neighbours");
   }
-  text += "\n";
+  text = wrapped(terminal.styled(Style::kHeading, text), 2, terminal.columns) + "\n";
   if (explanation.is_quantized) {
     const std::string operators = integer_operators_text(explanation.verdicts);
     text += wrapped("  the model is quantized already: " +
                         (operators.empty() ? "nothing that this target runs on integers"
                                            : operators),
-                    4) +
+                    4, terminal.columns) +
             "\n";
   }
   return text;
 }
 
-std::string with_short_detail(const Verdict& verdict) {
-  return verdict.detail.empty() ? verdict.because
-                                : verdict.because + ": " + shortened(verdict.detail);
+std::string float_text(const Verdict& verdict, const Terminal& terminal) {
+  const std::string text = terminal.styled(Style::kFair, "float:") + " " + verdict.because;
+  return verdict.detail.empty()
+             ? text
+             : text + ": " + shortened(verdict.detail, terminal.name_columns());
 }
 
 /// Without a name what preparing refused is left out: most of it is about nodes that need it
 /// not.
-std::string as_text(const Explanation& explanation, bool is_selected) {
+std::string as_text(const Explanation& explanation, bool is_selected,
+                    const Terminal& terminal) {
   const std::string& target = explanation.target;
   const auto& all = explanation.verdicts;
-  std::string text = headline(explanation);
+  std::string text = headline(explanation, terminal);
+  const std::size_t names = terminal.name_columns();
   std::size_t name_width = 0;
   std::size_t op_width = 0;
   for (const Verdict& verdict : all) {
-    name_width = std::max(name_width, shortened(verdict.node).size());
+    name_width = std::max(name_width, shortened(verdict.node, names).size());
     op_width = std::max(op_width, verdict.op.size());
   }
-  const std::size_t indent = name_width + op_width + 6;
+  // What goes on below a line has room for some words.
+  constexpr std::size_t kRoom = 30;
+  const std::size_t indent = std::min(name_width + op_width + 6, terminal.columns - kRoom);
   for (const Verdict& verdict : all) {
-    text += wrapped(fmt::format("  {:<{}}  {:<{}}  {}", shortened(verdict.node), name_width,
-                                verdict.op, op_width,
-                                verdict.in_float() ? "float: " + with_short_detail(verdict)
-                                                   : verdict.runs_as),
-                    indent) +
+    text += wrapped(fmt::format(
+                        "  {:<{}}  {:<{}}  {}", shortened(verdict.node, names), name_width,
+                        verdict.op, op_width,
+                        verdict.in_float() ? float_text(verdict, terminal) : verdict.runs_as),
+                    indent, terminal.columns) +
             "\n";
   }
   for (const LintFinding& finding : explanation.findings) {
     text += wrapped(fmt::format("{} wants: {}; {}: {}", target, finding.rule,
-                                shortened(finding.node), printable(finding.what)),
-                    2) +
+                                shortened(finding.node, names), printable(finding.what)),
+                    2, terminal.columns) +
             "\n";
   }
-  text += rules_text(explanation.rules, is_selected);
+  text += rules_text(explanation.rules, is_selected, terminal);
   for (const RewriteEvent& event : explanation.events) {
     if (event.reason.empty() || is_selected) {
-      text += wrapped(fmt::format("rule {} at {}: {}", event.rule, shortened(event.node),
+      text += wrapped(fmt::format("rule {} at {}: {}", event.rule, shortened(event.node, names),
                                   event.reason.empty() ? "applied" : event.reason),
-                      2) +
+                      2, terminal.columns) +
               "\n";
     }
   }
@@ -182,7 +185,7 @@ int run(const Options& options, const Console& console) {
     select(options.text("NAME"), explanation);
   }
   console.print(options.has("json") ? to_text(as_json(model, explanation))
-                                    : as_text(explanation, options.has("NAME")));
+                                    : as_text(explanation, options.has("NAME"), console.out()));
   return 0;
 }
 
@@ -194,6 +197,7 @@ TARE_VERB(explain) {
   std::vector<Flag> flags{data_flag(false)};
   append(flags, config_flags());
   return {
+      .task = Task::kExplain,
       .summary = "show which kernel of a target runs each operator, or why it stays in float",
       .arguments = {{"MODEL", "float or quantized model: ONNX or TensorFlow Lite"},
                     {"NAME", "operators of that name only; * is any run of characters", false,

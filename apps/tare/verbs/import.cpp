@@ -59,6 +59,7 @@ int import(const Options& options, const Console& console) {
 TARE_VERB(import) {
   using namespace tare::cli;
   return {
+      .task = Task::kParts,
       .summary = "convert a TensorFlow Lite model to ONNX, with its quantization",
       .arguments = {{"MODEL", "model: TensorFlow Lite"}},
       .flags = {output_flag("model: ONNX"),

@@ -108,7 +108,8 @@ TARE_VERB(inspect) {
       data_flag(false)};
   append(flags, config_flags());
   append(flags, {threads_flag(), samples_flag()});
-  return {.summary = "print a model as text, as it is after one of the stages",
+  return {.task = Task::kExplain,
+          .summary = "print a model as text, as it is after one of the stages",
           .arguments = {{"MODEL", "model: ONNX or TensorFlow Lite"}},
           .flags = std::move(flags),
           .examples = {"tare inspect model.onnx --stage prepared",

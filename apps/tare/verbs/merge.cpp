@@ -46,7 +46,8 @@ int run(const Options& options, const Console& console) {
 
 TARE_VERB(merge) {
   using namespace tare::cli;
-  return {.summary = "merge the statistics of several parts of the samples",
+  return {.task = Task::kParts,
+          .summary = "merge the statistics of several parts of the samples",
           .arguments = {{"STATISTICS", "statistics of one model, written by calibrate", true}},
           .flags = {output_flag("statistics: HDF5")},
           .examples = {"tare merge first.h5 second.h5 -o statistics.h5"},

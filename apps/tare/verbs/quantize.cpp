@@ -255,7 +255,7 @@ int run(const Options& options, const Console& console) {
   if (options.has("json")) {
     console.print(to_text(as_json(summary)));
   } else if (!console.is_quiet()) {
-    console.print(as_text(summary));
+    console.print(as_text(summary, console.out()));
   }
   return 0;
 }
@@ -279,6 +279,7 @@ TARE_VERB(quantize) {
   append(flags, evaluation_flags());
   append(flags, calibrating_flags());
   return {
+      .task = Task::kQuantize,
       .summary = "quantize a float model to int8, calibrated on samples",
       .arguments = {{"MODEL", "float model: ONNX or TensorFlow Lite"}},
       .flags = std::move(flags),

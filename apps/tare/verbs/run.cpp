@@ -61,7 +61,8 @@ int run(const Options& options, const Console& console) {
 
 TARE_VERB(run) {
   using namespace tare::cli;
-  return {.summary = "run a float or quantized model on samples",
+  return {.task = Task::kEvaluate,
+          .summary = "run a float or quantized model on samples",
           .arguments = {{"MODEL", "model: ONNX or TensorFlow Lite"}},
           .flags = {data_flag(true),
                     output_flag("HDF5: one dataset per model output, samples concatenated"),

@@ -8,7 +8,6 @@
 #include "configuration.h"
 #include "interrupt.h"
 #include "outputs.h"
-#include "printing/layout.h"
 #include "printing/progress.h"
 #include "printing/warnings.h"
 #include "report_files.h"
@@ -49,19 +48,23 @@ std::string decibels(double sqnr) {
   return std::isinf(sqnr) ? "exact" : fmt::format("{:.1f} dB", sqnr);
 }
 
-std::string front_text(const SearchResult& found) {
+std::string front_text(const SearchResult& found, const Terminal& terminal) {
   std::string text =
-      fmt::format("  {:>7}  {:>7}  {:>9}  {:>9}\n", "time", "in int8", "expected", "measured");
+      terminal.styled(Style::kHeading, fmt::format("  {:>7}  {:>7}  {:>9}  {:>9}", "time",
+                                                   "in int8", "expected", "measured")) +
+      "\n";
   const double fastest = found.plans.front().plan.nanoseconds;
   for (std::size_t i = 0; i < found.plans.size(); ++i) {
     const MixedPrecisionPlan& plan = found.plans[i].plan;
     const std::optional<double>& sqnr = found.plans[i].sqnr;
-    text += fmt::format("{} {:>7}  {:>7}  {:>9}", i == found.chosen ? '>' : ' ',
-                        fastest > 0 ? fmt::format("{:.2f}x", plan.nanoseconds / fastest) : "",
-                        fmt::format("{:.1f} %", 100 * plan.integer_share),
-                        decibels(plan.error > 0 ? -10 * std::log10(plan.error)
-                                                : std::numeric_limits<double>::infinity()));
-    text += sqnr ? fmt::format("  {:>9}\n", decibels(*sqnr)) : "\n";
+    const std::string row =
+        fmt::format("{} {:>7}  {:>7}  {:>9}", i == found.chosen ? '>' : ' ',
+                    fastest > 0 ? fmt::format("{:.2f}x", plan.nanoseconds / fastest) : "",
+                    fmt::format("{:.1f} %", 100 * plan.integer_share),
+                    decibels(plan.error > 0 ? -10 * std::log10(plan.error)
+                                            : std::numeric_limits<double>::infinity())) +
+        (sqnr ? fmt::format("  {:>9}", decibels(*sqnr)) : "");
+    text += (i == found.chosen ? terminal.styled(Style::kGood, row) : row) + "\n";
   }
   return text;
 }
@@ -123,10 +126,10 @@ void say_where_it_stands(const SearchResult& found, const Console& console) {
 void say_result(const SearchResult& found, const SearchOptions& wanted, bool is_json,
                 const Console& console) {
   console.print(is_json ? to_text(as_json(found, wanted))
-                        : front_text(found) + config_text(found));
+                        : front_text(found, console.out()) + config_text(found));
   for (const std::string& reason :
        failures_of(found.plans[found.chosen], wanted.least_integers)) {
-    console.say(wrapped("tare: failed: " + with_short_names(reason), 2) + "\n");
+    say_failure(reason, console);
   }
 }
 
@@ -187,7 +190,8 @@ TARE_VERB(search) {
        .is_count = true},
       report_flag()};
   append(flags, calibrating_flags());
-  return {.summary =
+  return {.task = Task::kQuantize,
+          .summary =
               "find the fastest mixed-precision model that meets requirements; resumes where "
               "it stopped",
           .arguments = {{"MODEL", "float model: ONNX or TensorFlow Lite"}},
