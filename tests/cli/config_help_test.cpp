@@ -1,5 +1,6 @@
 // `tare help config` prints a configuration.
 #include "cli/in_program_folder.h"
+#include "support/files.h"
 
 #include <fstream>
 #include <regex>
@@ -8,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 using Paths = std::set<std::string>;
@@ -53,7 +54,7 @@ class ConfigurationOfHelp : public InProgramFolder {
 
 TEST_F(ConfigurationOfHelp, HasEveryKeyOfTheReference) {
   const std::string reference =
-      text_of(std::filesystem::path(TARE_SOURCE_DIR) / "docs/reference/configuration.md");
+      bytes_of(std::filesystem::path(TARE_SOURCE_DIR) / "docs/reference/configuration.md");
   Paths expected;
   const std::regex row("\n\\| `([^`]+)` \\|");
   for (std::sregex_iterator match(reference.begin(), reference.end(), row), end; match != end;
@@ -80,4 +81,4 @@ TEST_F(ConfigurationOfHelp, HasAnExampleThatIsValid) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

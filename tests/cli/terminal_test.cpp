@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace tare {
+namespace tare::test {
 namespace {
 
 constexpr const char* kQuantize =
@@ -134,4 +134,4 @@ TEST_F(OnATerminal, TheTableOfASearchBeginsALineOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace tare
+}  // namespace tare::test

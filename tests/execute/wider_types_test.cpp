@@ -1,9 +1,10 @@
 // Types that arithmetic has no loops of their own for, against C++'s arithmetic on them.
-#include "support/node_run.h"
 #include "graph/arithmetic/half.h"
+#include "support/node_run.h"
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 
 #include <gtest/gtest.h>
 
