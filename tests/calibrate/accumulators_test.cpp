@@ -2,6 +2,7 @@
 
 #include "tare/quantize.h"
 
+#include "calibrate/plain_params.h"
 #include "support/simulated.h"
 
 #include <random>
@@ -44,12 +45,14 @@ struct Layer {
   /// weights - what they become, as real values.
   std::vector<double> lost_weights() const {
     const Tensor& exact = *simulated.source.constant(*simulated.source.find_value("w"));
-    const Tensor rounded =
-        dequantize(quantize(exact, table.at("w").params), table.at("w").params);
+    const auto values = exact.view<float>();
+    const std::vector<float>& scales = table.at("w").params.scale;
     std::vector<double> lost;
-    for (std::size_t i = 0; i < exact.view<float>().size(); ++i) {
-      lost.push_back(static_cast<double>(exact.view<float>()[i]) -
-                     static_cast<double>(rounded.view<float>()[i]));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const float scale = scales[i / (values.size() / scales.size())];
+      const double rounded = plain_storage_value(values[i], scale, 0, -127, 127);
+      lost.push_back(static_cast<double>(values[i]) -
+                     static_cast<double>(scale * static_cast<float>(rounded)));
     }
     return lost;
   }

@@ -1,5 +1,7 @@
 #include "calibrate/rounding/gptq.h"
 
+#include "calibrate/plain_gptq.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -119,6 +121,58 @@ TEST(Gptq, LeavesUncorrelatedColumnsAtTheNearestInteger) {
     }
   }
   EXPECT_EQ(rounded(layer, layer.task()), nearest(layer));
+}
+
+/// The tasks that the test below compares on.
+struct ComparedTask {
+  const char* name;
+  std::size_t columns;
+  bool centred;
+  bool in_pairs;
+  bool in_blocks;
+};
+
+class GptqTask : public ::testing::TestWithParam<ComparedTask> {};
+
+INSTANTIATE_TEST_SUITE_P(Kinds, GptqTask,
+                         ::testing::Values(ComparedTask{"Plain", 20, false, false, false},
+                                           ComparedTask{"Centred", 20, true, false, false},
+                                           ComparedTask{"InPairs", 21, false, true, false},
+                                           ComparedTask{"CentredPairs", 40, true, true, false},
+                                           ComparedTask{"InBlocks", 24, false, false, true}),
+                         [](const auto& given) { return given.param.name; });
+
+TEST_P(GptqTask, IsSolvedAsByTheDefinitionInPlainLoops) {
+  constexpr std::size_t kOutputs = 40;
+  const std::size_t columns = GetParam().columns;
+  std::size_t unlike = 0;
+  for (std::uint32_t seed = 0; seed < 5; ++seed) {
+    RoundedLayer layer = correlated_layer(columns, kOutputs, 400, 100 + seed);
+    RoundingTask task = layer.task();
+    task.centred = GetParam().centred;
+    if (GetParam().in_pairs) {
+      for (float& weight : layer.weights) {
+        weight = std::clamp(1.5F * weight, -64.0F, 64.0F);
+      }
+      task.pair_limit = 128;
+      for (std::size_t c = 0; c < columns; ++c) {
+        task.partner.push_back((c ^ 1U) < columns ? c ^ 1U : c);
+      }
+    }
+    std::vector<float> steps;
+    if (GetParam().in_blocks) {
+      for (std::size_t i = 0; i < layer.weights.size(); ++i) {
+        steps.push_back(1.0F / static_cast<float>(1 + i / 8 % 5));
+      }
+      task.steps = steps;
+    }
+    const std::vector<float> integers = rounded(layer, task);
+    EXPECT_NE(integers, nearest(layer));
+    unlike += outputs_unlike_plain(task, layer.weights, integers);
+  }
+  // One of some ten thousand choices may lie so near the edge between two integers that float32
+  // takes the other one, and then those after it may differ, too.
+  EXPECT_LE(unlike, 5 * kOutputs / 50);
 }
 
 TEST(Gptq, MovesNoWeightByMoreThanOneStepFromTheNearest) {
