@@ -2,9 +2,10 @@
 #include "tare/statistics.h"
 
 #include "support/graphs.h"
-#include "support/random.h"
+#include "support/tensors.h"
 
 #include <algorithm>
+#include <random>
 
 #include <gtest/gtest.h>
 
@@ -21,7 +22,7 @@ ChannelStatistics channels_of(const Tensor& tensor, bool channels_last = false) 
 TEST(ChannelStatistics, AreTheMeansOfEachIndexOfAxis1) {
   const std::vector<Shape> shapes{{2, 5, 7, 3}, {3, 4, 50}, {6, 9}, {1, 1, 100, 3}};
   for (const Shape& shape : shapes) {
-    const Tensor tensor = Random(1).tensor(shape);
+    const Tensor tensor = normal_tensor(shape, 1, 0.5F, 3);
     const auto channels = static_cast<std::size_t>(shape[1]);
     const std::size_t inner =
         tensor.view<float>().size() / channels / static_cast<std::size_t>(shape[0]);
@@ -52,7 +53,7 @@ TEST(ChannelStatistics, ReadChannelsThatVaryFastest) {
 TEST(ChannelStatistics, OfAnySplitInAnyOrderAreTheSame) {
   std::vector<Tensor> tensors;
   for (unsigned seed = 0; seed < 40; ++seed) {
-    tensors.push_back(Random(seed).tensor({1, 6, 5, 5}));
+    tensors.push_back(normal_tensor({1, 6, 5, 5}, seed, 0.5F, 3));
   }
   ChannelStatistics whole;
   for (const Tensor& tensor : tensors) {

@@ -1,7 +1,7 @@
 #include "calibrate/rounding/weights.h"
 
 #include "support/params.h"
-#include "support/random.h"
+#include "support/tensors.h"
 
 #include <algorithm>
 #include <cmath>
@@ -29,7 +29,7 @@ QuantParams full_range_params(const Tensor& weights, const QuantPoint& point) {
 }
 
 TEST(LimitPairs, BoundsNeighboursAlongTheInputChannelsOfEachKernelPosition) {
-  const Tensor weights = Random(1).tensor({5, 7, 3, 2});
+  const Tensor weights = normal_tensor({5, 7, 3, 2}, 1);
   const QuantPoint point = conv_weight();
   QuantParams params = full_range_params(weights, point);
   const QuantParams before = params;
@@ -54,7 +54,7 @@ TEST(LimitPairs, BoundsNeighboursAlongTheInputChannelsOfEachKernelPosition) {
 }
 
 TEST(LimitPairs, BoundsNeighboursAlongTheReducedAxisOfAMatrix) {
-  const Tensor weights = Random(2).tensor({9, 4});
+  const Tensor weights = normal_tensor({9, 4}, 2);
   const QuantPoint point = conv_weight(1);
   QuantParams params = full_range_params(weights, point);
   limit_pairs(weights, {false, 1}, 128, point.spec, params);
@@ -68,7 +68,7 @@ TEST(LimitPairs, BoundsNeighboursAlongTheReducedAxisOfAMatrix) {
 }
 
 TEST(LimitPairs, StaysWithPowersOfTwoWhereTheSpecAsksForThem) {
-  const Tensor weights = Random(1).tensor({5, 7, 3, 2});
+  const Tensor weights = normal_tensor({5, 7, 3, 2}, 1);
   QuantPoint point = conv_weight();
   point.spec.power_of_two = true;
   // The largest values saturate, so there are pairs to limit.
@@ -82,7 +82,7 @@ TEST(KernelOrder, LeavesOutDepthwiseAndTransposedKernelsOnly) {
   const auto conv = [](Shape weights, std::int64_t groups, const char* op = "Conv") {
     Graph graph;
     const ValueId x = graph.add_input("x", {.shape = {1, groups * weights[1], 8, 8}});
-    const ValueId w = graph.add_constant("w", Random(1).tensor(weights));
+    const ValueId w = graph.add_constant("w", normal_tensor(weights, 1));
     const NodeId id = graph.add_node("conv", op, {x, w}, {{"y", {}}}, {{"group", groups}});
     return kernel_order(graph, graph.node(id)).has_value();
   };

@@ -12,7 +12,6 @@
 #include "lower/forms/forms.h"
 #include "support/difference.h"
 #include "support/graphs.h"
-#include "support/random.h"
 #include "support/samples_in_memory.h"
 #include "support/tensors.h"
 
@@ -36,10 +35,10 @@ Graph small_network() {
   const Attributes padded{{"kernel_shape", std::vector<std::int64_t>{3, 3}},
                           {"pads", std::vector<std::int64_t>{1, 1, 1, 1}}};
   const ValueId x = graph.add_input("x", f32({1, 3, 8, 8}));
-  const ValueId w1 = graph.add_constant("w1", Random(1).tensor({8, 3, 3, 3}));
-  const ValueId b1 = graph.add_constant("b1", Random(2).tensor({8}));
-  const ValueId w2 = graph.add_constant("w2", Random(3).tensor({8, 8, 3, 3}));
-  const ValueId w3 = graph.add_constant("w3", Random(4).tensor({5, 128}));
+  const ValueId w1 = graph.add_constant("w1", normal_tensor({8, 3, 3, 3}, 1));
+  const ValueId b1 = graph.add_constant("b1", normal_tensor({8}, 2));
+  const ValueId w2 = graph.add_constant("w2", normal_tensor({8, 8, 3, 3}, 3));
+  const ValueId w3 = graph.add_constant("w3", normal_tensor({5, 128}, 4));
   const ValueId c1 = add("c1", "Conv", {x, w1, b1}, {1, 8, 8, 8}, padded);
   const ValueId r1 = add("r1", "Relu", {c1}, {1, 8, 8, 8});
   const ValueId c2 = add("c2", "Conv", {r1, w2}, {1, 8, 8, 8}, padded);
@@ -55,7 +54,7 @@ Graph small_network() {
 }
 
 struct Quantized {
-  SamplesInMemory data{{{"x", Random(9).tensor({16, 3, 8, 8})}}};
+  SamplesInMemory data{{{"x", normal_tensor({16, 3, 8, 8}, 9)}}};
   QuantizeResult result;
 
   explicit Quantized(const Config& config = {}) {
@@ -271,7 +270,7 @@ TEST(Quantize, RefusesAnOptionThatTheCalibratorDoesNotHave) {
 }
 
 TEST(Quantize, GivesTheSameGraphForAnyNumberOfThreads) {
-  const SamplesInMemory data{{{"x", Random(11).tensor({40, 3, 8, 8})}}};
+  const SamplesInMemory data{{{"x", normal_tensor({40, 3, 8, 8}, 11)}}};
   std::string first;
   for (const int threads : {1, 2, 3, 7}) {
     const QuantizeResult result =

@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "lower/forms/forms.h"
 #include "lower/lower.h"
+#include "support/damaged.h"
 #include "support/files.h"
 #include "support/folder.h"
 #include "support/graphs.h"
@@ -343,15 +344,13 @@ TEST_F(EditedTable, WithChangedCharactersIsReadOrAnError) {
     }
     write_bytes(path("t.yaml"),
                 seed % 10 == 0 ? bytes.substr(0, random() % bytes.size()) : bytes);
-    try {
+    (void)is_read([&] {
       const TableFile file(path("t.yaml"));
       (void)file.inputs();
       const QuantTable table = file.table(conv_.simulated);
       (void)to_qdq(lower(conv_.simulated, table));
       (void)tare::bind(conv_.simulated, table);
-    } catch (const Error& error) {
-      EXPECT_NE(error.code(), ErrorCode::kInternal) << error.what();
-    }
+    });
   }
 }
 

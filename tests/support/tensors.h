@@ -2,14 +2,11 @@
 
 #include "tare/tensor.h"
 
-#include <algorithm>
-
 namespace tare::test {
 
-inline Tensor ones(Shape shape) {
-  Tensor result(DType::kFloat32, std::move(shape));
-  std::ranges::fill(result.mutable_view<float>(), 1.0F);
-  return result;
-}
+Tensor ones(Shape);
+
+/// Values of a normal distribution; others with another standard library.
+Tensor normal_tensor(Shape, unsigned seed, float mean = 0, float deviation = 1);
 
 }  // namespace tare::test

@@ -1,5 +1,7 @@
 // Whatever bytes a file holds, the answer is a graph that can be lowered and compiled, or an
 // error.
+#include "support/damaged.h"
+
 #include "tare/error.h"
 #include "tare/execute.h"
 #include "tare/quantize.h"
@@ -15,9 +17,9 @@
 namespace tare::test {
 namespace {
 
-/// Whether a graph came of it. Anything but that or an Error of the user's fails the test.
-bool is_read(const std::vector<std::byte>& bytes) {
-  try {
+/// Whether a graph came of it.
+bool is_imported(const std::vector<std::byte>& bytes) {
+  return is_read([&] {
     Graph graph = tflite::import_model(tflite::ModelFile(bytes));
     if (is_quantized(graph)) {
       graph = lower_quantized(std::move(graph), {}, Toolkit::builtin());
@@ -29,11 +31,7 @@ bool is_read(const std::vector<std::byte>& bytes) {
     if (elements < 1'000'000) {
       (void)Executable(graph);
     }
-    return true;
-  } catch (const Error& error) {
-    EXPECT_NE(error.code(), ErrorCode::kInternal) << error.what();
-    return false;
-  }
+  });
 }
 
 std::size_t below(std::size_t end, std::mt19937& random) {
@@ -54,7 +52,7 @@ class DamagedTflite : public ::testing::TestWithParam<std::vector<std::byte> (*)
 TEST_P(DamagedTflite, IsReadOrRefused) {
   constexpr int kFiles = 3400;  // ten thousand of the three networks
   const std::vector<std::byte> model = GetParam()();
-  ASSERT_TRUE(is_read(model));
+  ASSERT_TRUE(is_imported(model));
   std::mt19937 random(1);  // the same bytes in every run
   int refused = 0;
   for (int i = 0; i < kFiles; ++i) {
@@ -62,7 +60,7 @@ TEST_P(DamagedTflite, IsReadOrRefused) {
     if (i % 10 == 0) {
       bytes.resize(below(bytes.size(), random));
     }
-    refused += is_read(bytes) ? 0 : 1;
+    refused += is_imported(bytes) ? 0 : 1;
   }
   EXPECT_GE(refused, kFiles / 10);  // those that are cut short
   EXPECT_LT(refused, kFiles);
@@ -76,10 +74,10 @@ TEST(DamagedTflite, OfEachOperatorIsReadOrRefused) {
   std::mt19937 random(3);
   for (const RowCase& row : row_cases()) {
     const std::vector<std::byte> model = file_of(row);
-    ASSERT_TRUE(is_read(model));
+    ASSERT_TRUE(is_imported(model));
     int refused = 0;
     for (int i = 0; i < 100; ++i) {
-      refused += is_read(damaged(model, random)) ? 0 : 1;
+      refused += is_imported(damaged(model, random)) ? 0 : 1;
     }
     EXPECT_GT(refused, 0) << EnumNameBuiltin(row.code);
   }
@@ -90,7 +88,7 @@ TEST(DamagedTflite, OfRandomBytesIsRefused) {
   for (std::size_t size = 0; size < 200; ++size) {
     std::vector<std::byte> bytes(size);
     std::generate(bytes.begin(), bytes.end(), [&] { return static_cast<std::byte>(random()); });
-    EXPECT_FALSE(is_read(bytes));
+    EXPECT_FALSE(is_imported(bytes));
   }
 }
 
