@@ -31,7 +31,8 @@ class StatisticsFile : public InFolder {
   /// Whether the bytes are statistics; anything but an Error from them fails the test.
   bool reads(const std::string& bytes) const {
     write_bytes(path("damaged.h5"), bytes);
-    return is_read([&] { (void)read_statistics(path("damaged.h5"), {.trial_in_child = true}); });
+    return is_read(
+        [&] { (void)read_statistics(path("damaged.h5"), {.trial_in_child = true}); });
   }
 };
 
