@@ -10,7 +10,7 @@ namespace tare {
 namespace {
 
 struct Gemm {
-  MatrixExtents extents;
+  MatrixExtents extents{};
   bool transposed_a = false;
   bool transposed_b = false;
   float alpha = 1;
