@@ -5,16 +5,13 @@
 // for each sample, which is three networks in one, and a pass over each pair that is compared.
 #include "compare/measure.h"
 
-#include "base/parallel.h"
 #include "compare/metric_sums.h"
 #include "compare/outputs.h"
-#include "execute/run/feed.h"
-#include "execute/run/workers.h"
+#include "execute/run/sample_driver.h"
 #include "graph/operators/usable_labels.h"
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 #include <utility>
 
 namespace tare {
@@ -90,20 +87,20 @@ struct Reference {
 /// What one thread has measured.
 class Worker {
  public:
-  Worker(const Executable& executable, const Tasks& tasks, std::size_t layers,
-         std::size_t points)
-      : workspace_(executable), tasks_(&tasks), references_(tasks.readers.size()) {
+  Worker(const Tasks& tasks, std::size_t layers, std::size_t points)
+      : tasks_(&tasks), references_(tasks.readers.size()) {
     measured.layers.resize(layers);
     measured.points.resize(points);
   }
 
-  std::vector<Tensor> run(const Executable& executable, std::span<const Tensor> inputs,
-                          std::size_t first_sample, std::size_t batch) {
+  std::vector<Tensor> run(const Executable& executable, Executable::Workspace& workspace,
+                          std::span<const Tensor> inputs, std::size_t first_sample,
+                          std::size_t batch) {
     first_sample_ = first_sample;
     batch_ = batch;
-    return executable.run(
-        workspace_, inputs,
-        [this](std::size_t index, const TensorView& view) { take(index, view); });
+    return executable.run(workspace, inputs, [this](std::size_t index, const TensorView& view) {
+      take(index, view);
+    });
   }
 
   Measured measured;
@@ -162,7 +159,6 @@ class Worker {
     }
   }
 
-  Executable::Workspace workspace_;
   const Tasks* tasks_;
   std::vector<Reference> references_;
   std::vector<std::vector<std::byte>> spare_;
@@ -197,31 +193,27 @@ Measured measure(const SideBySide& graphs, const Dataset& data,
     std::optional<OutputSums> outputs;
     std::optional<MetricSums> metrics;
   };
-  std::vector<Share> shares(
-      static_cast<std::size_t>(worker_count(executable, options.threads)));
-  std::mutex mutex;
-  std::size_t done = 0;
-  parallel_for(feed.chunks(), static_cast<int>(shares.size()),
-               [&](std::size_t w, std::size_t chunk) {
-                 Share& share = shares[w];
-                 if (!share.worker) {
-                   share.worker.emplace(executable, tasks, layers, points);
-                   share.outputs.emplace(scores, labels, feed.batch());
-                   share.metrics.emplace(metrics, labels, feed.batch());
-                 }
-                 feed.for_each_run(chunk, [&](std::size_t run, std::span<const Tensor> inputs) {
-                   const std::size_t first = run * feed.batch();
-                   const std::vector<Tensor> results =
-                       share.worker->run(executable, inputs, first, feed.batch());
-                   share.outputs->observe(results, first);
-                   share.metrics->observe(results, first);
-                 });
-                 if (options.progress) {
-                   const std::lock_guard lock(mutex);
-                   done += feed.samples_in(chunk);
-                   options.progress(done, feed.samples());
-                 }
-               });
+  SampleDriver driver(executable, options.threads);
+  std::vector<Share> shares(driver.workers());
+  const auto run_once = [&](std::size_t w, Executable::Workspace& workspace, std::size_t run,
+                            std::span<const Tensor> inputs) {
+    Share& share = shares[w];
+    if (!share.worker) {
+      share.worker.emplace(tasks, layers, points);
+      share.outputs.emplace(scores, labels, feed.batch());
+      share.metrics.emplace(metrics, labels, feed.batch());
+    }
+    const std::size_t first = run * feed.batch();
+    const std::vector<Tensor> results =
+        share.worker->run(executable, workspace, inputs, first, feed.batch());
+    share.outputs->observe(results, first);
+    share.metrics->observe(results, first);
+  };
+  PassOptions pass;
+  if (options.progress) {
+    pass.progress = [&](std::size_t done) { options.progress(done, feed.samples()); };
+  }
+  driver.run(feed, run_once, pass);
   Measured result;
   result.samples = feed.samples();
   result.layers.resize(layers);

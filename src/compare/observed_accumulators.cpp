@@ -6,9 +6,7 @@
 
 #include "tare/integer_graph.h"
 
-#include "base/parallel.h"
-#include "execute/run/feed.h"
-#include "execute/run/workers.h"
+#include "execute/run/sample_driver.h"
 #include "graph/arithmetic/node_arithmetic.h"
 #include "graph/arithmetic/storage_type.h"
 #include "graph/operators/product.h"
@@ -16,7 +14,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
-#include <mutex>
 #include <optional>
 
 namespace tare {
@@ -152,7 +149,6 @@ void include(const Watched& product, const Tensor& sums, const Tensor& magnitude
 
 /// The state of one worker.
 struct WorkerState {
-  std::optional<Executable::Workspace> workspace;
   std::vector<std::optional<Tensor>> first;  ///< S or A of a product, whichever came first
   std::vector<SumRange> ranges;
 
@@ -179,37 +175,31 @@ std::vector<AccumulatorRange> observed_accumulators(
   const std::vector<Watched>& products = watched.products;
   const Executable executable(watched.graph, {.observe = watched.observed()});
   const Feed feed(integer, data, samples);
-  std::vector<WorkerState> states(static_cast<std::size_t>(worker_count(executable, threads)));
-  std::mutex mutex;
-  std::size_t done = 0;
-  parallel_for(feed.chunks(), static_cast<int>(states.size()),
-               [&](std::size_t worker, std::size_t chunk) {
-                 WorkerState& state = states[worker];
-                 if (!state.workspace) {
-                   state.workspace.emplace(executable);
-                   state.first.resize(products.size());
-                   state.ranges.resize(products.size());
-                 }
-                 feed.for_each_run(chunk, [&](std::size_t, std::span<const Tensor> inputs) {
-                   (void)executable.run(*state.workspace, inputs,
-                                        [&](std::size_t index, const TensorView& view) {
-                                          state.take(products, index, view);
-                                        });
-                 });
-                 if (progress) {
-                   const std::lock_guard lock(mutex);
-                   done += feed.samples_in(chunk);
-                   progress(done, feed.samples());
-                 }
-               });
+  SampleDriver driver(executable, threads);
+  std::vector<WorkerState> states(driver.workers());
+  for (WorkerState& state : states) {
+    state.first.resize(products.size());
+    state.ranges.resize(products.size());
+  }
+  PassOptions pass;
+  if (progress) {
+    pass.progress = [&](std::size_t done) { progress(done, feed.samples()); };
+  }
+  driver.run(
+      feed,
+      [&](std::size_t worker, Executable::Workspace& workspace, std::size_t,
+          std::span<const Tensor> inputs) {
+        (void)executable.run(workspace, inputs, [&](std::size_t index, const TensorView& view) {
+          states[worker].take(products, index, view);
+        });
+      },
+      pass);
   std::vector<AccumulatorRange> result;
   for (std::size_t i = 0; i < products.size(); ++i) {
     AccumulatorRange& sums = result.emplace_back(AccumulatorRange{products[i].node, {}});
     for (const WorkerState& state : states) {
-      if (!state.ranges.empty()) {
-        sums.range = {std::min(sums.range.low, state.ranges[i].low),
-                      std::max(sums.range.high, state.ranges[i].high)};
-      }
+      sums.range = {std::min(sums.range.low, state.ranges[i].low),
+                    std::max(sums.range.high, state.ranges[i].high)};
     }
   }
   return result;

@@ -8,15 +8,12 @@
 // Cost: the samples once through the float network for magnitudes, and those of a trial.
 #include "equalize/smoothquant_factors.h"
 
-#include "base/parallel.h"
 #include "equalize/equalize.h"
-#include "execute/run/feed.h"
-#include "execute/run/workers.h"
+#include "execute/run/sample_driver.h"
 #include "simulate/settings.h"
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
 namespace tare {
 namespace {
@@ -76,31 +73,20 @@ Magnitudes magnitudes(Graph graph, const std::vector<SmoothQuantSite>& sites,
   graph.erase_unused();
   const Executable executable(graph);
   const Feed feed(graph, trial.data, trial.fitting.samples);
-  struct Worker {
-    std::optional<Executable::Workspace> workspace;
-    Magnitudes largest;
-  };
-  std::vector<Worker> workers(
-      static_cast<std::size_t>(worker_count(executable, trial.fitting.threads)));
-  parallel_for(feed.chunks(), static_cast<int>(workers.size()),
-               [&](std::size_t w, std::size_t chunk) {
-                 Worker& worker = workers[w];
-                 if (!worker.workspace) {
-                   worker.workspace.emplace(executable);
-                   worker.largest = nothing;
-                 }
-                 feed.for_each_run(chunk, [&](std::size_t, std::span<const Tensor> inputs) {
-                   const auto results = executable.run(*worker.workspace, inputs);
-                   for (std::size_t i = 0; i < results.size(); ++i) {
-                     observe(results[i], worker.largest[i]);
-                   }
-                 });
-               });
+  SampleDriver driver(executable, trial.fitting.threads);
+  std::vector<Magnitudes> largest(driver.workers(), nothing);
+  driver.run(feed, [&](std::size_t worker, Executable::Workspace& workspace, std::size_t,
+                       std::span<const Tensor> inputs) {
+    const auto results = executable.run(workspace, inputs);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      observe(results[i], largest[worker][i]);
+    }
+  });
   Magnitudes result = nothing;
-  for (const Worker& worker : workers) {
-    for (std::size_t i = 0; i < worker.largest.size(); ++i) {
-      std::transform(result[i].begin(), result[i].end(), worker.largest[i].begin(),
-                     result[i].begin(), [](float a, float b) { return std::max(a, b); });
+  for (const Magnitudes& own : largest) {
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      std::transform(result[i].begin(), result[i].end(), own[i].begin(), result[i].begin(),
+                     [](float a, float b) { return std::max(a, b); });
     }
   }
   return result;

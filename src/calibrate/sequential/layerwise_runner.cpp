@@ -9,11 +9,10 @@
 #include "calibrate/sequential/layerwise_runner.h"
 
 #include "base/parallel.h"
-#include "execute/run/workers.h"
+#include "execute/run/sample_driver.h"
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 #include <numeric>
 
 namespace tare {
@@ -72,11 +71,6 @@ Part make_part(Subgraph cut, const ActivationCache& cache) {
   return part;
 }
 
-struct Worker {
-  std::optional<Executable::Workspace> workspace;
-  std::vector<Tensor> inputs;
-};
-
 }  // namespace
 
 LayerwiseRunner::LayerwiseRunner(const Graph& source, const Dataset& data,
@@ -108,39 +102,32 @@ void LayerwiseRunner::step(Subgraph cut, std::span<const ValueId> kept, const Ta
   ActivationCache next(std::move(cached), feed_.runs(), memory_ / 2, std::move(spare_));
 
   const Feed feed = feed_.only(part.data_inputs);
-  std::vector<Worker> workers(static_cast<std::size_t>(threads_));
-  std::mutex mutex;
-  std::size_t done = 0;
-  parallel_for(feed.chunks(), worker_count(executable, threads_),
-               [&](std::size_t w, std::size_t chunk) {
-                 Worker& worker = workers[w];
-                 if (!worker.workspace) {
-                   worker.workspace.emplace(executable);
-                   for (const ValueId input : part.graph.inputs()) {
-                     const TensorType& type = part.graph.type(input);
-                     worker.inputs.emplace_back(type.dtype, type.shape);
-                   }
-                 }
-                 feed.for_each_run(chunk, [&](std::size_t run, std::span<const Tensor> inputs) {
-                   std::copy(inputs.begin(), inputs.end(), worker.inputs.begin());
-                   for (std::size_t i = 0; i < part.cached_inputs.size(); ++i) {
-                     cache_.read(run, part.cached_inputs[i], worker.inputs[inputs.size() + i]);
-                   }
-                   (void)executable.run(*worker.workspace, worker.inputs,
-                                        [&](std::size_t index, const TensorView& view) {
-                                          if (index < results) {
-                                            take(w, run, index, view);
-                                          } else {
-                                            next.write(run, index - results, view);
-                                          }
-                                        });
-                 });
-                 if (progress) {
-                   const std::lock_guard lock(mutex);
-                   done += feed.samples_in(chunk);
-                   progress(done);
-                 }
-               });
+  SampleDriver driver(executable, threads_);
+  std::vector<std::vector<Tensor>> inputs_of(driver.workers());
+  for (const ValueId input : part.graph.inputs()) {
+    const TensorType& type = part.graph.type(input);
+    for (std::vector<Tensor>& own : inputs_of) {
+      own.emplace_back(type.dtype, type.shape);
+    }
+  }
+  driver.run(feed,
+             [&](std::size_t worker, Executable::Workspace& workspace, std::size_t run,
+                 std::span<const Tensor> inputs) {
+               std::vector<Tensor>& own = inputs_of[worker];
+               std::copy(inputs.begin(), inputs.end(), own.begin());
+               for (std::size_t i = 0; i < part.cached_inputs.size(); ++i) {
+                 cache_.read(run, part.cached_inputs[i], own[inputs.size() + i]);
+               }
+               (void)executable.run(workspace, own,
+                                    [&](std::size_t index, const TensorView& view) {
+                                      if (index < results) {
+                                        take(worker, run, index, view);
+                                      } else {
+                                        next.write(run, index - results, view);
+                                      }
+                                    });
+             },
+             {.progress = progress, .stop = {}});
   spare_ = cache_.take_file();
   cache_ = std::move(next);
 }

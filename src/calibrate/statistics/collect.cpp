@@ -9,17 +9,13 @@
 #include "tare/error.h"
 #include "tare/statistics.h"
 
-#include "base/parallel.h"
 #include "calibrate/audit/audit.h"
 #include "calibrate/statistics/model_digest.h"
 #include "calibrate/statistics/observed.h"
 #include "calibrate/statistics/sample_digests.h"
 #include "execute/run/feed.h"
-#include "execute/run/workers.h"
 
 #include <algorithm>
-#include <mutex>
-#include <optional>
 #include <set>
 
 namespace tare {
@@ -101,7 +97,7 @@ Collector::Collector(const SimulatedGraph& simulated, int threads)
       model_(model_digest(graph_)),
       watched_(watched_values(simulated)),
       executable_(graph_, {.observe = watched_}),
-      workspaces_(static_cast<std::size_t>(worker_count(executable_, threads))) {
+      driver_(executable_, threads) {
   // Names are looked up once.
   for (const ValueId value : watched_) {
     names_.push_back(graph_.name(value));
@@ -120,42 +116,32 @@ Collected Collector::run(const Dataset& data, const CalibrateOptions& options,
   require_model(model_, so_far);
   const SampleDigests samples(data);
   const Feed feed(graph_, samples, options.samples, options.first + so_far.samples);
-  auto workers = workers_after(workspaces_.size(), names_, so_far);
+  auto workers = workers_after(driver_.workers(), names_, so_far);
   for (std::vector<Observed>& values : workers) {
     for (std::size_t i = 0; i < watched_.size(); ++i) {
       values[i].observer = make_observer(watched_[i]);
     }
   }
-  std::mutex progress;
-  std::size_t done = 0;
-  const auto run_chunk = [&](std::size_t worker, std::size_t chunk) {
-    auto& workspace = workspaces_[worker];
-    if (!workspace) {
-      workspace.emplace(executable_);
-    }
-    const auto take = [&](std::size_t index, const TensorView& view) {
+  const auto run_once = [&](std::size_t worker, Executable::Workspace& workspace, std::size_t,
+                            std::span<const Tensor> inputs) {
+    (void)executable_.run(workspace, inputs, [&](std::size_t index, const TensorView& view) {
       workers[worker][index].observe(view, feed.batch());
-    };
-    feed.for_each_run(chunk, [&](std::size_t, std::span<const Tensor> inputs) {
-      (void)executable_.run(*workspace, inputs, take);
     });
-    if (options.progress) {
-      const std::lock_guard lock(progress);
-      done += feed.samples_in(chunk);
-      options.progress(so_far.samples + done, so_far.samples + feed.samples());
-    }
   };
-  const std::size_t chunks =
-      parallel_for(feed.chunks(), static_cast<int>(workers.size()), run_chunk, options.stop);
+  PassOptions pass{.progress = {}, .stop = options.stop};
+  if (options.progress) {
+    pass.progress = [&](std::size_t done) {
+      options.progress(so_far.samples + done, so_far.samples + feed.samples());
+    };
+  }
+  const std::size_t observed = driver_.run(feed, run_once, pass);
   // Statistics are the same however samples were grouped, so which worker saw which sample does
   // not matter.
   Collected result{.statistics = std::move(so_far), .observers = {}};
   for (std::vector<Observed>& values : workers) {
     add(std::move(values), names_, result);
   }
-  for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
-    result.statistics.samples += feed.samples_in(chunk);
-  }
+  result.statistics.samples += observed;
   result.statistics.data += samples.sum();
   audit_samples(samples, audit);
   return result;

@@ -4,11 +4,12 @@
 #include "tare/simulate.h"
 #include "tare/statistics.h"
 
+#include "execute/run/sample_driver.h"
+
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,7 +41,7 @@ class Collector {
   std::vector<ValueId> watched_;
   std::vector<std::string> names_;  ///< of what is watched
   Executable executable_;
-  std::vector<std::optional<Executable::Workspace>> workspaces_;  ///< of each thread
+  SampleDriver driver_;
 };
 
 }  // namespace tare
