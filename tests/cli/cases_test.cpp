@@ -3,6 +3,7 @@
 #include "cli/program.h"
 #include "cli/text_match.h"
 #include "support/files.h"
+#include "support/temporary_folder.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -32,9 +33,8 @@ class Case : public testing::TestWithParam<std::string> {};
 
 TEST_P(Case, PrintsAndExitsAsItsFilesSay) {
   const fs::path expected = kCases / GetParam();
-  const fs::path folder = fs::path(testing::TempDir()) / ("tare_case_" + GetParam());
-  fs::remove_all(folder);
-  fs::create_directories(folder);
+  const TemporaryFolder temporary;
+  const fs::path& folder = temporary.path();
   make_inputs(folder);
   const std::vector<std::string> before = names_in(folder);
 
@@ -47,7 +47,6 @@ TEST_P(Case, PrintsAndExitsAsItsFilesSay) {
   if (outcome.status > 1) {
     EXPECT_EQ(names_in(folder), before) << "a failed command left something behind";
   }
-  fs::remove_all(folder);
 }
 
 INSTANTIATE_TEST_SUITE_P(CommandLine, Case, testing::ValuesIn(names_in(kCases)),

@@ -6,6 +6,7 @@
 #include "cli/text_match.h"
 #include "support/files.h"
 #include "support/models.h"
+#include "support/temporary_folder.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -26,21 +27,16 @@ constexpr const char* kPages[] = {"README.md",        "docs/guide.md",     "docs
 /// What a reader has at hand: the samples of the repository, and but for the guide, which makes
 /// them, a model and samples under the names that the documentation gives them.
 void make_readers_folder(const fs::path& folder, const std::string& page) {
-  fs::remove_all(folder);
-  fs::create_directories(folder);
   fs::copy(fs::path(TARE_SOURCE_DIR) / "data", folder / "data");
   if (page == "docs/guide.md") {
     return;
   }
-  const fs::path inputs = folder.string() + ".inputs";
-  fs::remove_all(inputs);
-  fs::create_directories(inputs);
-  make_inputs(inputs);
+  const TemporaryFolder inputs;
+  make_inputs(inputs.path());
   fs::rename(inputs / "digits.onnx", folder / "model.onnx");
   fs::rename(inputs / "calibration.h5", folder / "samples.h5");
   fs::rename(inputs / "evaluation.h5", folder / "labelled.h5");
   fs::rename(inputs / "small.tflite", folder / "model.tflite");
-  fs::remove_all(inputs);
   run_in(folder, "tare calibrate model.onnx --data labelled.h5 -o more.h5");
 }
 
@@ -105,8 +101,8 @@ class Page : public testing::TestWithParam<const char*> {};
 
 TEST_P(Page, CommandsRunAndPrintWhatItShows) {
   const std::string page = GetParam();
-  const fs::path folder =
-      fs::path(testing::TempDir()) / ("tare_" + fs::path(page).stem().string());
+  const TemporaryFolder temporary;
+  const fs::path& folder = temporary.path();
   make_readers_folder(folder, page);
   if (page == "docs/tour.md") {
     link_networks(folder);
@@ -135,7 +131,6 @@ TEST_P(Page, CommandsRunAndPrintWhatItShows) {
                                                              << outcome.out;
     }
   }
-  fs::remove_all(folder);
   if (!skipped.empty()) {
     GTEST_SKIP() << "all commands were run but these:" << skipped;
   }
@@ -143,8 +138,8 @@ TEST_P(Page, CommandsRunAndPrintWhatItShows) {
 
 /// What the script does after it has built the program.
 TEST(Quickstart, EndsAsItsPageShows) {
-  const fs::path folder = fs::path(testing::TempDir()) / "tare_quickstart";
-  fs::remove_all(folder);
+  const TemporaryFolder temporary;
+  const fs::path& folder = temporary.path();
   fs::create_directories(folder / "bin");
   fs::create_directories(folder / "scripts");
   fs::create_directories(folder / "build/release/bin");
@@ -167,7 +162,6 @@ TEST(Quickstart, EndsAsItsPageShows) {
   const Outcome outcome = run_in(folder, commands[0].line);
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_TRUE(text_matches(commands[0].prints, outcome.out)) << outcome.out;
-  fs::remove_all(folder);
 }
 
 INSTANTIATE_TEST_SUITE_P(Documentation, Page, testing::ValuesIn(kPages),

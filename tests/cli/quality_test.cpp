@@ -2,6 +2,7 @@
 
 #include "tare/model_files.h"
 
+#include "cli/in_program_folder.h"
 #include "cli/inputs.h"
 #include "cli/program.h"
 #include "equalize/equalize.h"
@@ -24,27 +25,11 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-class Quality : public testing::Test {
+class Quality : public InProgramFolder {
  protected:
-  Quality() {
-    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = fs::path(testing::TempDir()) / (std::string("tare_quality_") + info->name());
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-    make_inputs(folder_);
-  }
-  ~Quality() override { fs::remove_all(folder_); }
-
-  Outcome run(const std::string& command) const {
-    Outcome outcome = run_in(folder_, command);
-    EXPECT_EQ(outcome.status, 0) << command << "\n" << outcome.err;
-    return outcome;
-  }
   Json quantized(const std::string& options) const {
-    return Json::parse(run("tare quantize digits.onnx -o q.onnx --json " + options).out);
+    return Json::parse(succeed("tare quantize digits.onnx -o q.onnx --json " + options).out);
   }
-
-  fs::path folder_;
 };
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -59,7 +44,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 TEST_F(Quality, IsWhatCompareSaysOnTheSameSamples) {
   const Json quality =
       quantized("--data calibration.h5 --eval evaluation.h5 --report q.json").at("quality");
-  run("tare compare digits.onnx q.onnx --data evaluation.h5 --json c.json > c.txt");
+  succeed("tare compare digits.onnx q.onnx --data evaluation.h5 --json c.json > c.txt");
   const Json compared = Json::parse(bytes_of(folder_ / "c.json"));
   EXPECT_EQ(quality.at("evaluated_on"), "given");
   EXPECT_EQ(quality.at("file"), "evaluation.h5");
@@ -115,11 +100,12 @@ TEST_F(Quality, OfOneNetworkIsTheSameForAnyNumberOfThreads) {
 }
 
 TEST_F(Quality, WithoutSamplesSaysHowToMeasureIt) {
-  run("tare calibrate digits.onnx --data calibration.h5 -o s.h5");
-  const std::string without = run("tare quantize digits.onnx --stats s.h5 -o q.onnx").out;
+  succeed("tare calibrate digits.onnx --data calibration.h5 -o s.h5");
+  const std::string without = succeed("tare quantize digits.onnx --stats s.h5 -o q.onnx").out;
   EXPECT_NE(without.find("verdict     not measured; --eval FILE"), std::string::npos)
       << without;
-  const std::string with = run("tare quantize digits.onnx --stats s.h5 -o q.onnx --eval "
+  const std::string with = succeed(
+                               "tare quantize digits.onnx --stats s.h5 -o q.onnx --eval "
                                "evaluation.h5 --report r.csv")
                                .out;
   EXPECT_NE(with.find("verdict     good. On 597 samples"), std::string::npos) << with;
@@ -127,7 +113,8 @@ TEST_F(Quality, WithoutSamplesSaysHowToMeasureIt) {
 }
 
 TEST_F(Quality, OfAReportSaysThatItsSamplesWereCalibratedOn) {
-  run("tare quantize digits.onnx --data calibration.h5 -o q.onnx --report r.json --report "
+  succeed(
+      "tare quantize digits.onnx --data calibration.h5 -o q.onnx --report r.json --report "
       "r.html");
   const Json report = Json::parse(bytes_of(folder_ / "r.json"));
   EXPECT_EQ(report.at("data").at("evaluated_on"), "calibration");
@@ -139,24 +126,24 @@ TEST_F(Quality, OfAReportSaysThatItsSamplesWereCalibratedOn) {
 
 TEST_F(Quality, QuietPrintsNothing) {
   const Outcome outcome =
-      run("tare quantize digits.onnx --data calibration.h5 -o q.onnx --quiet");
+      succeed("tare quantize digits.onnx --data calibration.h5 -o q.onnx --quiet");
   EXPECT_EQ(outcome.out, "");
   EXPECT_EQ(outcome.err, "");
 }
 
 TEST_F(Quality, QuietKeepsWarnings) {
   const Outcome outcome =
-      run("tare quantize digits.onnx --data calibration.h5 -o q.onnx --quiet --samples 10");
+      succeed("tare quantize digits.onnx --data calibration.h5 -o q.onnx --quiet --samples 10");
   EXPECT_EQ(outcome.out, "");
   EXPECT_NE(outcome.err.find("there are only 10"), std::string::npos) << outcome.err;
 }
 
 TEST_F(Quality, SaysThatAModelIsQuantizedAlready) {
-  run("tare quantize digits.onnx --data calibration.h5 -o q.onnx");
-  const Outcome again = run("tare quantize q.onnx --data calibration.h5 -o again.onnx");
+  succeed("tare quantize digits.onnx --data calibration.h5 -o q.onnx");
+  const Outcome again = succeed("tare quantize q.onnx --data calibration.h5 -o again.onnx");
   EXPECT_NE(again.err.find("is quantized already"), std::string::npos) << again.err;
   EXPECT_EQ(again.err.find("there are only"), std::string::npos) << again.err;
-  EXPECT_NE(run("tare explain q.onnx").out.find("the model is quantized already: Add 4, "),
+  EXPECT_NE(succeed("tare explain q.onnx").out.find("the model is quantized already: Add 4, "),
             std::string::npos);
 }
 
@@ -168,7 +155,7 @@ TEST_F(Quality, SaysFirstWhereNothingWasQuantized) {
              folder_ / "floats.onnx");
   const std::vector<float> zeros(40 * 4, 0.5F);
   Hdf5Builder(folder_ / "floats.h5").dataset("x", H5T_NATIVE_FLOAT, {40, 4}, zeros.data());
-  const std::string out = run("tare quantize floats.onnx --data floats.h5 -o q.onnx").out;
+  const std::string out = succeed("tare quantize floats.onnx --data floats.h5 -o q.onnx").out;
   EXPECT_EQ(out.find("floats.onnx -> q.onnx: nothing runs on integers; --set "
                      "objective=coverage"),
             0U)
@@ -213,7 +200,7 @@ TEST_F(Quality, IsReadableWithNamesOfAnyLength) {
         "tare accumulators q.onnx",
         "tare quantize long.onnx --data long.h5 -o r.onnx --set weights.bits=2 --set "
         "objective=coverage --report b.json > r.txt; tare diff a.json b.json"}) {
-    const Outcome outcome = run(command);
+    const Outcome outcome = succeed(command);
     for (const std::string& line : lines_of(outcome.out + outcome.err)) {
       // Lines of configuration have to have names as they are.
       if (line.find("{match:") == std::string::npos) {
@@ -227,8 +214,8 @@ TEST_F(Quality, IsReadableWithNamesOfAnyLength) {
 TEST_F(Quality, FitsAScreenOf24Rows) {
   for (const TestModel& model : test_models()) {
     const Outcome outcome =
-        run("tare quantize " + model.model.string() + " --data " + model.calibration.string() +
-            " -o q.onnx --effort fast --samples 16");
+        succeed("tare quantize " + model.model.string() + " --data " +
+                model.calibration.string() + " -o q.onnx --effort fast --samples 16");
     const std::vector<std::string> lines = lines_of(outcome.err + outcome.out);
     EXPECT_LE(lines.size(), 24U) << outcome.err << outcome.out;
     for (const std::string& line : lines) {

@@ -1,5 +1,6 @@
 // What the program writes about itself for shells and for man, against what its help says.
 #include "cli/program.h"
+#include "support/temporary_folder.h"
 
 #include <filesystem>
 #include <regex>
@@ -16,12 +17,7 @@ namespace fs = std::filesystem;
 using Words = std::set<std::string>;
 
 Outcome run(const std::string& command) {
-  const fs::path folder = fs::path(testing::TempDir()) /
-                          testing::UnitTest::GetInstance()->current_test_info()->name();
-  fs::create_directories(folder);
-  Outcome outcome = run_in(folder, command);
-  fs::remove_all(folder);
-  return outcome;
+  return run_in(TemporaryFolder().path(), command);
 }
 
 Words lines(const std::string& text) {

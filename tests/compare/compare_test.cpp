@@ -9,6 +9,7 @@
 #include "compare/real_interface.h"
 #include "lower/forms/forms.h"
 #include "support/run.h"
+#include "support/temporary_folder.h"
 
 #include <algorithm>
 #include <cmath>
@@ -221,8 +222,8 @@ TEST_P(Compare, ReadsTheExportedFileAsTheGraphThatItWasMadeOf) {
   const Compared compared(GetParam());
   const Report made = compared.report({.samples = kCompared});
   for (const Form form : {Form::kQdq, Form::kQoperator}) {
-    const auto path =
-        std::filesystem::path(::testing::TempDir()) / ("compared_" + GetParam().name + ".onnx");
+    const TemporaryFolder folder;
+    const std::filesystem::path path = folder / "compared.onnx";
     write_onnx(export_form(compared.result.integer, form, compared.result.simulated.target),
                path, file_metadata(compared.result));
     const Report read = compare_models({.real = compared.model,
@@ -231,7 +232,6 @@ TEST_P(Compare, ReadsTheExportedFileAsTheGraphThatItWasMadeOf) {
                                         .numerics = {}},
                                        *compared.data, compared.config, Toolkit::builtin(),
                                        {.samples = kCompared});
-    std::filesystem::remove(path);
     ASSERT_EQ(read.layers.size(), made.layers.size());
     for (std::size_t i = 0; i < read.layers.size(); ++i) {
       EXPECT_EQ(read.layers[i].name, made.layers[i].name);

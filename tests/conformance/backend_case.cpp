@@ -5,6 +5,7 @@
 #include "tare/model_files.h"
 
 #include "onnx/tensor_proto.h"
+#include "support/temporary_folder.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -127,38 +128,17 @@ Tensor read_tensor(const std::filesystem::path& path, const onnx::ValueInfoProto
   throw NotInScope(error.faults().front().what);
 }
 
-/// A file for one call, in a folder of its own process.
-class TemporaryFile {
- public:
-  TemporaryFile() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "tare_XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) {
-      throw std::runtime_error("cannot create a temporary folder");
-    }
-    folder_ = pattern;
-  }
-  ~TemporaryFile() {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  std::filesystem::path path() const { return folder_ / "model.onnx"; }
-
- private:
-  std::filesystem::path folder_;
-};
-
 Graph import(const onnx::ModelProto& model) {
-  const TemporaryFile file;
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder / "model.onnx";
   {
-    std::ofstream stream(file.path(), std::ios::binary);
+    std::ofstream stream(file, std::ios::binary);
     model.SerializeToOstream(&stream);
   }
   ReadOptions options;
   options.supported_ops = executable_ops();
   options.evaluate = evaluate;
-  return read_onnx(file.path(), options);
+  return read_onnx(file, options);
 }
 
 }  // namespace

@@ -8,22 +8,8 @@
 #include <fstream>
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 namespace tare::test {
-
-TemporaryFolder::TemporaryFolder() {
-  const auto* info = testing::UnitTest::GetInstance()->current_test_info();
-  path_ = std::filesystem::temp_directory_path() /
-          ("tare_" + std::string(info->test_suite_name()) + "_" + info->name() + "_" +
-           std::to_string(::getpid()));
-  std::filesystem::create_directories(path_);
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
 
 void fill_shape(const Dims& dims, onnx::ValueInfoProto& info) {
   auto& shape = *info.mutable_type()->mutable_tensor_type()->mutable_shape();

@@ -3,6 +3,8 @@
 #include "tare/graph.h"
 #include "tare/model_files.h"
 
+#include "support/temporary_folder.h"
+
 #include <filesystem>
 #include <initializer_list>
 #include <string>
@@ -12,21 +14,6 @@
 #include <onnx/onnx_pb.h>
 
 namespace tare::test {
-
-/// A folder of its own for one test, removed with everything in it.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-
- private:
-  std::filesystem::path path_;
-};
 
 /// "N" or a number.
 struct Dim {

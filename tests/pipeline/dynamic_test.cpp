@@ -6,6 +6,7 @@
 #include "support/digits.h"
 #include "support/graphs.h"
 #include "support/random.h"
+#include "support/temporary_folder.h"
 
 #include <algorithm>
 #include <cmath>
@@ -216,10 +217,11 @@ TEST_F(Dynamic, NeedsNoSamplesUnlessSomeValuesAreNotDynamic) {
 }
 
 TEST_F(Dynamic, ReadsBackAsItWasWritten) {
+  const TemporaryFolder folder;
   const Digits digits;
   const Graph integer = quantize(digits.model, dynamic_config(), Toolkit::builtin()).integer;
   for (const Form form : {Form::kQdq, Form::kQoperator, Form::kInteger}) {
-    const std::string file = ::testing::TempDir() + "/dynamic.onnx";
+    const std::filesystem::path file = folder / "dynamic.onnx";
     write_onnx(export_form(integer, form), file);
     const Graph read = load_model(file, {}, digits.data.get());
     EXPECT_EQ(count_of(read, "DynamicQuantizeLinear"),

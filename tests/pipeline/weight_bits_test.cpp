@@ -1,6 +1,7 @@
 #include "simulate/quantized_constants.h"
 #include "support/config.h"
 #include "support/digits.h"
+#include "support/temporary_folder.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -72,7 +73,8 @@ TEST_F(WeightBits, CostLessWhenRoundedForTheErrorOfTheirLayer) {
 
 TEST_F(WeightBits, AreKeptByATable) {
   const QuantizeResult result = quantized({"weights.bits=4"});
-  const std::string file = testing::TempDir() + "/weight_bits.yaml";
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder / "t.yaml";
   write_table(file, result);
   const QuantizeResult again = quantize(digits_.model, TableFile(file), {}, Toolkit::builtin());
   EXPECT_EQ(again.integer, result.integer);

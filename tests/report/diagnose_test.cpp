@@ -4,9 +4,11 @@
 #include "tare/quantize.h"
 #include "tare/report.h"
 
+#include "support/files.h"
 #include "support/graphs.h"
 #include "support/random.h"
 #include "support/samples_in_memory.h"
+#include "support/temporary_folder.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -94,12 +96,10 @@ constexpr const char* kSettings =
 class Diagnose : public ::testing::Test {
  protected:
   Report report(const std::string& settings) const {
-    // Tests run side by side.
-    const std::string test = ::testing::UnitTest::GetInstance()->current_test_info()->name();
-    const auto path = std::filesystem::path(::testing::TempDir()) / (test + ".yaml");
-    std::ofstream(path) << settings;
+    const TemporaryFolder folder;
+    const std::filesystem::path path = folder / "c.yaml";
+    write_bytes(path, settings);
     const Config config = read_config(path, {}, Toolkit::builtin().calibrator_names());
-    std::filesystem::remove(path);
     const QuantizeResult result = quantize(faulty_.graph(), data_, config, Toolkit::builtin());
     return compare_result(result, data_, Toolkit::builtin());
   }

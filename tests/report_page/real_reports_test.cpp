@@ -6,6 +6,7 @@
 #include "tare/report.h"
 
 #include "support/models.h"
+#include "support/temporary_folder.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -32,13 +33,12 @@ TEST_P(RealReports, AreReadInABrowserWithoutAFault) {
   const Toolkit& toolkit = Toolkit::builtin();
   const QuantizeResult result = quantize(load_model(GetParam().model, {}, data.get()), *data,
                                          config, toolkit, {.samples = kSamples});
-  const auto page =
-      std::filesystem::path(::testing::TempDir()) / ("report_" + GetParam().name + ".html");
+  const TemporaryFolder folder;
+  const std::filesystem::path page = folder / "report.html";
   write_report(page, compare_result(result, *data, toolkit, {.samples = kSamples}),
                ReportFormat::kHtml);
   const std::string command = std::string(TARE_IN_BROWSER) + " '" + page.string() + "'";
   const int status = std::system(command.c_str());  // NOLINT(concurrency-mt-unsafe)
-  std::filesystem::remove(page);
   ASSERT_TRUE(WIFEXITED(status));
   if (WEXITSTATUS(status) == kSkipped) {
     GTEST_SKIP() << "there is no browser to drive";

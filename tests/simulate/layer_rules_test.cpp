@@ -4,8 +4,10 @@
 #include "tare/simulate.h"
 
 #include "simulate/check_demands.h"
+#include "support/files.h"
 #include "support/message.h"
 #include "support/simulated.h"
+#include "support/temporary_folder.h"
 
 #include <algorithm>
 #include <fstream>
@@ -200,8 +202,9 @@ TEST(LayerRules, EveryKeyOfARuleIsMergedAndWrittenDown) {
         dot == std::string::npos
             ? path + ": " + value_for(key)
             : path.substr(0, dot) + ": {" + path.substr(dot + 1) + ": " + value_for(key) + "}";
-    const std::string file = ::testing::TempDir() + "/every_key.yaml";
-    std::ofstream(file) << "layers:\n  - {match: {name: b}, " << entry << "}\n";
+    const TemporaryFolder folder;
+    const std::string file = folder / "every_key.yaml";
+    write_bytes(file, "layers:\n  - {match: {name: b}, " + entry + "}\n");
     const Config config = read_config(file, {}, known);
     EXPECT_EQ(rule_keys(config.layers[0]),
               (std::vector<std::pair<std::string, std::string>>{{path, value_for(key)}}));

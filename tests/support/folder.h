@@ -1,6 +1,7 @@
 #pragma once
 
 #include "support/message.h"
+#include "support/temporary_folder.h"
 
 #include <cstddef>
 #include <filesystem>
@@ -14,15 +15,6 @@ namespace tare::test {
 /// A test with an empty folder of its own.
 class InFolder : public ::testing::Test {
  protected:
-  InFolder() {
-    const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = std::filesystem::path(::testing::TempDir()) /
-              (std::string("tare_") + info->test_suite_name() + "_" + info->name());
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
-  }
-  ~InFolder() override { std::filesystem::remove_all(folder_); }
-
   std::filesystem::path path(const std::string& name) const { return folder_ / name; }
   std::size_t file_count() const {
     return static_cast<std::size_t>(
@@ -39,7 +31,11 @@ class InFolder : public ::testing::Test {
     return message;
   }
 
-  std::filesystem::path folder_;
+ private:
+  const TemporaryFolder temporary_;
+
+ protected:
+  const std::filesystem::path& folder_ = temporary_.path();
 };
 
 }  // namespace tare::test
