@@ -6,9 +6,9 @@
 #include "tare/quantize.h"
 
 #include "cli/in_program_folder.h"
-#include "io/damaged_name.h"
 #include "pipeline/store/search_checkpoint.h"
 #include "support/config.h"
+#include "support/damaged_name.h"
 #include "support/text.h"
 
 #include <fstream>

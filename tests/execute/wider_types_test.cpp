@@ -1,5 +1,6 @@
 // Types that arithmetic has no loops of their own for, against C++'s arithmetic on them.
 #include "graph/arithmetic/half.h"
+#include "support/graphs.h"
 #include "support/node_run.h"
 
 #include <cmath>

@@ -2,9 +2,9 @@
 
 #include "tare/error.h"
 
-#include "io/child_count.h"
-#include "io/damaged_name.h"
 #include "io/tensor_file.h"
+#include "support/child_count.h"
+#include "support/damaged_name.h"
 #include "support/files.h"
 #include "support/folder.h"
 
@@ -73,19 +73,19 @@ class OpenedHdf5 : public test::InFolder {
 };
 
 TEST_F(OpenedHdf5, MakesNoChildUnlessOneIsAskedFor) {
-  const int before = child_count();
+  const int before = test::child_count();
   (void)open_dataset(path("samples.h5"))->read("x", 0, 3);
   (void)read_tensor_file(path("arrays.h5"), "arrays");
-  EXPECT_EQ(child_count(), before);
+  EXPECT_EQ(test::child_count(), before);
   (void)open_dataset(path("samples.h5"), kTried)->read("x", 0, 3);
-  EXPECT_EQ(child_count(), before + 1);
+  EXPECT_EQ(test::child_count(), before + 1);
   (void)read_tensor_file(path("arrays.h5"), "arrays", kTried);
-  EXPECT_EQ(child_count(), before + 2);
+  EXPECT_EQ(test::child_count(), before + 2);
 }
 
 TEST_F(OpenedHdf5, ThatWouldEndTheProcessIsAnErrorAfterATrial) {
   for (const char* name : {"samples.h5", "arrays.h5"}) {
-    test::write_bytes(path(name), with_damaged_name(test::bytes_of(path(name))));
+    test::write_bytes(path(name), test::with_damaged_name(test::bytes_of(path(name))));
   }
   EXPECT_THROW((void)open_dataset(path("samples.h5"), kTried), Error);
   EXPECT_THROW((void)read_tensor_file(path("arrays.h5"), "arrays", kTried), Error);

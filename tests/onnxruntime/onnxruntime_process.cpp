@@ -2,10 +2,11 @@
 
 #include "tare/tensor.h"
 
+#include "support/files.h"
+
 #include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <memory>
 #include <stdexcept>
 
@@ -44,8 +45,7 @@ nlohmann::json output_of_process(const std::string& arguments) {
 
 template <class T>
 std::vector<float> read_as_float(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::vector<char> bytes((std::istreambuf_iterator<char>(in)), {});
+  const std::string bytes = bytes_of(file);
   const auto* values = reinterpret_cast<const T*>(bytes.data());
   return {values, values + bytes.size() / sizeof(T)};
 }

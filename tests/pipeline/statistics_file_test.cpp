@@ -1,9 +1,9 @@
 #include "tare/statistics.h"
 
-#include "io/child_count.h"
-#include "io/damaged_name.h"
 #include "support/any_samples.h"
+#include "support/child_count.h"
 #include "support/damaged.h"
+#include "support/damaged_name.h"
 #include "support/digits.h"
 #include "support/files.h"
 #include "support/folder.h"

@@ -2,12 +2,11 @@
 #include "tare/pattern.h"
 
 #include "prepare/rule_registry.h"
+#include "support/files.h"
 
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <random>
 
 #include <gtest/gtest.h>
@@ -27,8 +26,7 @@ struct Case {
 
 /// Reads "before:", then "after:" or "unchanged: reason", all separated by lines of "---".
 std::vector<Case> read_cases(const fs::path& path) {
-  std::ifstream file(path);
-  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  const std::string text = bytes_of(path);
   std::vector<Case> cases;
   constexpr std::string_view kLine = "\n---\n";
   for (std::size_t start = 0; start < text.size();) {

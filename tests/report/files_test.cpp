@@ -1,3 +1,5 @@
+#include "support/files.h"
+
 #include "tare/error.h"
 #include "tare/report.h"
 
@@ -94,8 +96,7 @@ TEST_F(ReportFiles, AreOfTheKindThatTheirNameSays) {
   EXPECT_THROW((void)report_format("a.txt"), Error);
   EXPECT_THROW((void)report_format("json"), Error);
   write_report(path("r.json"), some_report(), ReportFormat::kJson);
-  std::ifstream file(path("r.json"));
-  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), report_json(some_report()));
+  EXPECT_EQ(bytes_of(path("r.json")), report_json(some_report()));
 }
 
 TEST_F(ReportFiles, DifferInWhatChanged) {

@@ -1,8 +1,8 @@
 #include "tflite/npz.h"
 
+#include "support/files.h"
+
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <regex>
 #include <stdexcept>
 #include <vector>
@@ -72,8 +72,7 @@ Tensor array(const std::string& npy) {
 }  // namespace
 
 std::map<std::string, Tensor> read_npz(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string zip{std::istreambuf_iterator<char>(file), {}};
+  const std::string zip = bytes_of(path);
   const std::size_t end = zip.rfind("PK\5\6");
   if (end == std::string::npos) {
     throw std::runtime_error(path.string() + " is no archive");

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 
-namespace tare {
+namespace tare::test {
 
 /// How many children this process has made since the first call.
 inline int child_count() {
@@ -15,4 +15,4 @@ inline int child_count() {
   return count;
 }
 
-}  // namespace tare
+}  // namespace tare::test

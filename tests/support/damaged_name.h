@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tare {
+namespace tare::test {
 
 /// An HDF5 file whose first tree of names has one beyond all addresses, which HDF5 1.10 follows
 /// until it crashes.
@@ -16,4 +16,4 @@ inline std::string with_damaged_name(std::string bytes) {
   return bytes;
 }
 
-}  // namespace tare
+}  // namespace tare::test
