@@ -38,12 +38,13 @@ TEST(ObservedAccumulators, AreTheSumsOfPositiveAndOfNegativeTermsForEveryProduct
       const RandomProduct product(op, random);
       SumRange expected;
       for_each_index(product.y_shape, [&](const Shape& at) {
-        SumRange own;
-        own.add(product.bias_of(at), product.bias_of(at));
+        std::int64_t negative = std::min<std::int64_t>(product.bias_of(at), 0);
+        std::int64_t positive = std::max<std::int64_t>(product.bias_of(at), 0);
         for (const auto& [x, w] : product.products(at)) {
-          own.add(x * w, x * w);
+          negative += std::min<std::int64_t>(x * w, 0);
+          positive += std::max<std::int64_t>(x * w, 0);
         }
-        expected = {std::min(expected.low, own.low), std::max(expected.high, own.high)};
+        expected = {std::min(expected.low, negative), std::max(expected.high, positive)};
       });
       const SamplesInMemory data({{"real", product.simulated_x()}});
       for (const Accumulator held : {Accumulator{}, Accumulator{10, Overflow::kWrap}}) {

@@ -1,4 +1,3 @@
-#include "simulate/quantized_constants.h"
 #include "support/config.h"
 #include "support/digits.h"
 #include "support/temporary_folder.h"
@@ -26,17 +25,16 @@ class WeightBits : public testing::Test {
   const Digits digits_;
 };
 
-/// The largest magnitude of the integers of each weight.
+/// The largest magnitude of the integers that each layer of the integer graph multiplies by.
 std::map<std::string, std::int64_t> largest_weights(const QuantizeResult& result) {
   std::map<std::string, std::int64_t> largest;
-  for (const QuantPoint& point : result.simulated.points) {
-    if (point.role == Role::kWeight) {
-      const Tensor& exact = *result.simulated.source.constant(point.value);
-      std::int64_t& most = largest[point.name];
-      for (const std::int64_t w :
-           quantized_weight(exact, result.table.at(point.name)).to_int64()) {
-        most = std::max(most, std::abs(w));
-      }
+  for (const NodeId id : result.integer.nodes()) {
+    const Node& node = result.integer.node(id);
+    if (node.op != "Conv" && node.op != "Gemm") {
+      continue;
+    }
+    for (const std::int64_t w : result.integer.constant(node.inputs[1])->to_int64()) {
+      largest[node.name] = std::max(largest[node.name], std::abs(w));
     }
   }
   return largest;
