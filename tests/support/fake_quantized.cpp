@@ -54,8 +54,9 @@ ValueId FakeQuantizedBuilder::input(const Shape& shape, const QuantParams& q,
   const std::int64_t low = limits ? limits->first : range.low;
   const std::int64_t high = limits ? limits->second : range.high - 1;
   samples.push_back(integers(q.storage, shape, low, high, random));
-  return dequantized(
-      graph.add_input("x" + std::to_string(samples.size()), storage_type(shape, q)));
+  std::string name = "x";
+  name += std::to_string(samples.size());
+  return dequantized(graph.add_input(name, storage_type(shape, q)));
 }
 
 ValueId FakeQuantizedBuilder::weight(const Shape& shape, const QuantParams& q) {
