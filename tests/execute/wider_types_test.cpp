@@ -3,9 +3,12 @@
 #include "support/graphs.h"
 #include "support/node_run.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -76,6 +79,48 @@ TYPED_TEST(RareInteger, IsSummedUpModuloItsWidth) {
   const Tensor result = run_node(make_node("ReduceSum", {{"keepdims", std::int64_t{0}}}),
                                  {{vector_of(values)}}, {typed(DTypeOf<T>::kValue, {})})[0];
   EXPECT_EQ(result.view<T>()[0], static_cast<T>(sum));
+}
+
+/// What a float becomes as an integer: cut off, and the end of the range that it lies beyond.
+template <class T>
+T nearest(double value) {
+  const auto low = static_cast<double>(std::numeric_limits<T>::lowest());
+  const auto high = static_cast<double>(std::numeric_limits<T>::max());
+  return static_cast<T>(std::trunc(std::clamp(value, low, high)));
+}
+
+TYPED_TEST(RareInteger, SaturatesAtNormsThatItDoesNotHold) {
+  using T = TypeParam;
+  constexpr T kHigh = std::numeric_limits<T>::max();
+  // The norm of four equal numbers is twice that number.
+  for (const T each : {T(3), kHigh}) {
+    const std::vector<T> values(4, each);
+    const Tensor norm = run_node(make_node("ReduceL2", {{"keepdims", std::int64_t{0}}}),
+                                 {{vector_of(values)}}, {typed(DTypeOf<T>::kValue, {})})[0];
+    EXPECT_EQ(norm.view<T>()[0], nearest<T>(2 * static_cast<double>(each)));
+  }
+}
+
+TYPED_TEST(RareInteger, SaturatesAtLogarithmsOfZero) {
+  using T = TypeParam;
+  const Tensor result =
+      run_node(make_node("ReduceLogSum", {{"keepdims", std::int64_t{0}}}),
+               {{vector_of(std::vector<T>{0, 0})}}, {typed(DTypeOf<T>::kValue, {})})[0];
+  EXPECT_EQ(result.view<T>()[0], std::numeric_limits<T>::lowest());
+}
+
+TEST(Power, OfIntegersSaturatesForFloatExponentsAndWrapsForIntegers) {
+  const Tensor base = Tensor::of<std::int32_t>({2}, {100000, -3});
+  const TensorType type = typed(DType::kInt32, {2});
+  const auto run = [&](const Tensor& exponent) {
+    return run_node(make_node("Pow"), {{base}, {exponent}}, {type})[0];
+  };
+  const Tensor saturated = run(Tensor::of<float>({2}, {3, 3}));
+  EXPECT_EQ(saturated.view<std::int32_t>()[0], std::numeric_limits<std::int32_t>::max());
+  EXPECT_EQ(saturated.view<std::int32_t>()[1], -27);
+  const Tensor wrapped = run(Tensor::of<std::int32_t>({2}, {3, 3}));
+  EXPECT_EQ(wrapped.view<std::int32_t>()[0], static_cast<std::int32_t>(1'000'000'000'000'000));
+  EXPECT_EQ(wrapped.view<std::int32_t>()[1], -27);
 }
 
 TYPED_TEST(RareInteger, MultipliesMatricesModuloItsWidth) {

@@ -2,7 +2,10 @@
 
 #include "execute/operands.h"
 
+#include <algorithm>
+#include <limits>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -58,6 +61,23 @@ void convert_all(const std::byte* from, std::byte* to, std::size_t count) {
   }
 }
 
+template <class Wide, class Narrow>
+void narrow_all(const std::byte* from, std::byte* to, std::size_t count, Narrowing narrowing) {
+  if constexpr (std::is_integral_v<Wide>) {
+    if (narrowing == Narrowing::kSaturate) {
+      using Limits = std::numeric_limits<Narrow>;
+      const auto* x = reinterpret_cast<const Wide*>(from);
+      auto* y = reinterpret_cast<Narrow*>(to);
+      for (std::size_t i = 0; i < count; ++i) {
+        y[i] = static_cast<Narrow>(std::clamp(x[i], static_cast<Wide>(Limits::min()),
+                                              static_cast<Wide>(Limits::max())));
+      }
+      return;
+    }
+  }
+  convert_all<Wide, Narrow>(from, to, count);
+}
+
 /// A value that is converted, and where its wider form lies in scratch memory.
 struct Converted {
   std::size_t index = 0;
@@ -109,12 +129,13 @@ class WiderRequest {
 
 }  // namespace
 
-std::unique_ptr<Kernel> make_wide(const KernelRequest& request, const KernelMaker& make) {
+std::unique_ptr<Kernel> make_wide(const KernelRequest& request, const KernelMaker& make,
+                                  Narrowing narrowing) {
   if (auto kernel = make(request)) {
     return kernel;
   }
   const WiderRequest wide(request);
-  if (wide.bytes() == 0 && wide.inputs().empty() && wide.outputs().empty()) {
+  if (wide.inputs().empty() && wide.outputs().empty()) {
     return nullptr;
   }
   std::shared_ptr<const Kernel> kernel = make(wide.request());
@@ -124,7 +145,7 @@ std::unique_ptr<Kernel> make_wide(const KernelRequest& request, const KernelMake
   const std::size_t scratch = wide.bytes() + kernel->scratch_bytes();
   return make_kernel(
       [kernel = std::move(kernel), inputs = wide.inputs(), outputs = wide.outputs(),
-       own = wide.bytes()](const Buffers& buffers) {
+       own = wide.bytes(), narrowing](const Buffers& buffers) {
         std::vector<const std::byte*> from(buffers.inputs.begin(), buffers.inputs.end());
         std::vector<std::byte*> to(buffers.outputs.begin(), buffers.outputs.end());
         for (const Converted& each : inputs) {
@@ -139,7 +160,8 @@ std::unique_ptr<Kernel> make_wide(const KernelRequest& request, const KernelMake
         kernel->run({.inputs = from, .outputs = to, .scratch = buffers.scratch + own});
         for (const Converted& each : outputs) {
           with_types(each.narrow, [&]<class N, class W>(Tag<N>, Tag<W>) {
-            convert_all<W, N>(to[each.index], buffers.outputs[each.index], each.count);
+            narrow_all<W, N>(to[each.index], buffers.outputs[each.index], each.count,
+                             narrowing);
           });
         }
       },

@@ -63,13 +63,17 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
   });
 }
 
+/// Integers to the power of integers wrap around; to the power of floats they are computed as
+/// floats, which saturate.
+std::unique_ptr<Kernel> make_any(const KernelRequest& request) {
+  const bool saturates = is_float(required(request, 1).dtype());
+  return make_wide(request, make, saturates ? Narrowing::kSaturate : Narrowing::kWrap);
+}
+
 }  // namespace
 }  // namespace tare
 
 TARE_KERNEL(power) {
   using namespace tare;
-  return {.ops = {"Pow"},
-          .layout = follow,
-          .make = [](const KernelRequest& request) { return make_wide(request, make); },
-          .in_place = true};
+  return {.ops = {"Pow"}, .layout = follow, .make = make_any, .in_place = true};
 }

@@ -157,21 +157,27 @@ std::unique_ptr<Kernel> make_with(const KernelRequest& request) {
 struct Entry {
   const char* op;
   std::unique_ptr<Kernel> (*make)(const KernelRequest&);
+  Narrowing narrowing = Narrowing::kWrap;  ///< saturates results that are computed in double
 };
 
 constexpr std::array kTable{
-    Entry{"ReduceSum", make_with<Sum>},       Entry{"ReduceMean", make_with<Mean>},
-    Entry{"ReduceMax", make_with<Max>},       Entry{"ReduceMin", make_with<Min>},
-    Entry{"ReduceProd", make_with<Prod>},     Entry{"ReduceL1", make_with<L1>},
-    Entry{"ReduceL2", make_with<L2>},         Entry{"ReduceSumSquare", make_with<SumSquare>},
-    Entry{"ReduceLogSum", make_with<LogSum>}, Entry{"ReduceLogSumExp", make_with<LogSumExp>},
+    Entry{"ReduceSum", make_with<Sum>},
+    Entry{"ReduceMean", make_with<Mean>},
+    Entry{"ReduceMax", make_with<Max>},
+    Entry{"ReduceMin", make_with<Min>},
+    Entry{"ReduceProd", make_with<Prod>},
+    Entry{"ReduceL1", make_with<L1>},
+    Entry{"ReduceSumSquare", make_with<SumSquare>},
+    Entry{"ReduceL2", make_with<L2>, Narrowing::kSaturate},
+    Entry{"ReduceLogSum", make_with<LogSum>, Narrowing::kSaturate},
+    Entry{"ReduceLogSumExp", make_with<LogSumExp>, Narrowing::kSaturate},
 };
 
 std::unique_ptr<Kernel> make(const KernelRequest& request) {
   const auto* entry = std::find_if(kTable.begin(), kTable.end(), [&](const Entry& each) {
     return each.op == request.node->op;
   });
-  return make_wide(request, entry->make);
+  return make_wide(request, entry->make, entry->narrowing);
 }
 
 }  // namespace
