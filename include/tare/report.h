@@ -333,7 +333,7 @@ class ReportCondition {
   std::optional<std::string> met_by(const std::string& report) const;
 
  private:
-  friend class ConditionJudge;
+  friend class ConditionEvaluator;
   enum class Over { kOne, kMin, kMax };
 
   std::string text_;

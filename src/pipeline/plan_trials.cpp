@@ -1,6 +1,9 @@
+// Bisection of a Pareto front. Its plans are ordered from fast to accurate, so where the
+// conditions are about errors, a plan that meets them is followed by plans that do, and
+// log2(plans) trials find the first. A trial quantizes the whole network and evaluates it on
+// the samples that were held out.
 #include "pipeline/plan_trials.h"
 
-#include "tare/integer_graph.h"
 #include "tare/model_files.h"
 
 #include "report/condition.h"
@@ -22,10 +25,6 @@ double least_sqnr(const Json& report) {
     }
   }
   return result;
-}
-
-Graph written_model(const QuantizeResult& result) {
-  return export_form(result.integer, Form::kQdq, result.simulated.target);
 }
 
 }  // namespace
@@ -90,7 +89,7 @@ const std::string& PlanTrials::known_report(std::size_t at) const {
 
 bool PlanTrials::meets(std::size_t at) {
   if (const std::string& report = known_report(at); !report.empty()) {
-    judge(report, at);
+    note_report(report, at);
   } else {
     ++news_;
     make(at);
@@ -102,7 +101,7 @@ void PlanTrials::make(std::size_t at) {
   QuantizeResult result = work_.quantize(plans_[at].plan);
   const Report report = report_of(result);
   std::string json = report_json(report);
-  judge(json, at);
+  note_report(json, at);
   if (chosen_ == at) {
     keep(std::move(result), report);
     memory_.note_written(places_[at], files_);
@@ -110,13 +109,13 @@ void PlanTrials::make(std::size_t at) {
   memory_.learn(places_[at], std::move(json));
 }
 
-void PlanTrials::judge(const std::string& report, std::size_t at) {
+void PlanTrials::note_report(const std::string& report, std::size_t at) {
   const bool had_best = plans_[chosen_].meets();
   const Json json = Json::parse(report);
   SearchedPlan& tried = plans_[at];
   tried.report = report;
   tried.sqnr = least_sqnr(json);
-  tried.failures = ConditionJudge::reasons(forbidden_, json);
+  tried.failures = ConditionEvaluator::reasons(forbidden_, json);
   if (tried.meets() || !had_best) {
     chosen_ = at;
   }
@@ -128,15 +127,14 @@ Report PlanTrials::report_of(const QuantizeResult& result) const {
   report.real.file = options_.model_file.string();
   report.real.bytes = options_.model_file.empty() ? 0 : stored_bytes(options_.model_file);
   report.quantized.file = options_.output.string();
-  report.quantized.bytes =
-      written_bytes(written_model(result), options_.output, file_metadata(result));
+  report.quantized.bytes = written_bytes(result.qdq, options_.output, file_metadata(result));
   report.data = options_.data_file.string();
   return report;
 }
 
 void PlanTrials::keep(QuantizeResult result, const Report& report) {
   if (!options_.output.empty()) {
-    write_onnx(written_model(result), options_.output, file_metadata(result));
+    write_model(result, options_.output);
   }
   for (const std::filesystem::path& file : options_.reports) {
     write_report(file, report, report_format(file));

@@ -45,7 +45,7 @@ class PlanTrials {
   const std::string& known_report(std::size_t at) const;
   bool meets(std::size_t at);
   void make(std::size_t at);
-  void judge(const std::string& report, std::size_t at);
+  void note_report(const std::string& report, std::size_t at);
   Report report_of(const QuantizeResult&) const;
   void keep(QuantizeResult, const Report&);
 

@@ -1,3 +1,6 @@
+// The search for a mixed-precision plan: sensitivities of the layers give a Pareto front of
+// plans (search/), of which trials (plan_trials.h) find the fastest that meets the conditions.
+// What is known so far is in a memory that a later search can resume (store/search_memory.h).
 #include "tare/search.h"
 
 #include "tare/error.h"

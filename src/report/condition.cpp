@@ -308,11 +308,11 @@ std::vector<Warning> ReportCondition::check(const Report& known) const {
 }
 
 std::optional<std::string> ReportCondition::met_by(const std::string& report) const {
-  return ConditionJudge::reason(*this, Json::parse(report));
+  return ConditionEvaluator::reason(*this, Json::parse(report));
 }
 
-std::optional<std::string> ConditionJudge::reason(const ReportCondition& condition,
-                                                  const Json& report) {
+std::optional<std::string> ConditionEvaluator::reason(const ReportCondition& condition,
+                                                      const Json& report) {
   using Over = ReportCondition::Over;
   const std::string& text = condition.text_;
   const Over over = condition.over_;
@@ -339,8 +339,8 @@ std::optional<std::string> ConditionJudge::reason(const ReportCondition& conditi
          (chosen->where.empty() ? "" : " at '" + chosen->where + "'");
 }
 
-std::vector<std::string> ConditionJudge::reasons(const std::vector<ReportCondition>& conditions,
-                                                 const Json& report) {
+std::vector<std::string> ConditionEvaluator::reasons(
+    const std::vector<ReportCondition>& conditions, const Json& report) {
   std::vector<std::string> result;
   for (const ReportCondition& condition : conditions) {
     if (auto why = reason(condition, report)) {
@@ -353,7 +353,7 @@ std::vector<std::string> ConditionJudge::reasons(const std::vector<ReportConditi
 std::vector<std::string> conditions_met(const std::vector<ReportCondition>& conditions,
                                         const std::string& report) {
   return conditions.empty() ? std::vector<std::string>{}
-                            : ConditionJudge::reasons(conditions, Json::parse(report));
+                            : ConditionEvaluator::reasons(conditions, Json::parse(report));
 }
 
 }  // namespace tare

@@ -12,7 +12,7 @@ namespace tare {
 
 /// What conditions say of reports that were parsed already. Throws as ReportCondition::met_by()
 /// does.
-class ConditionJudge {
+class ConditionEvaluator {
  public:
   static std::optional<std::string> reason(const ReportCondition&, const Json& report);
   /// Of those that hold.

@@ -3,9 +3,9 @@
 usage: evidence.py ROOT
 """
 import fnmatch
-import pathlib
 import re
-import sys
+
+import checks
 
 TEST = re.compile(r"\b(?:TEST|TEST_F|TEST_P|TYPED_TEST|RC_GTEST_PROP|RC_GTEST_FIXTURE_PROP)\(\s*(\w+)\s*,\s*(\w+)")
 INSTANCE = re.compile(r"\bINSTANTIATE_TEST_SUITE_P\(\s*(\w+)\s*,\s*(\w+)")
@@ -66,11 +66,5 @@ def faults(root):
                     yield f"{path.relative_to(root)}:{number}: there is no test {name}"
 
 
-def main(root):
-    found = list(faults(root))
-    print("\n".join(found) or "no fault")
-    return bool(found)
-
-
 if __name__ == "__main__":
-    sys.exit(main(pathlib.Path(sys.argv[1])))
+    checks.run(faults)

@@ -4,9 +4,9 @@ A type is named where a row has it in backticks, alone or with a member: `PointR
 
 usage: glossary.py ROOT
 """
-import pathlib
 import re
-import sys
+
+import checks
 
 TYPE = re.compile(r"^(?:struct|class|enum class)\s+(\w+)(?!\w|\s*<)[^;{]*\{|^using\s+(\w+)\s+=", re.MULTILINE)
 CODE = re.compile(r"`([^`]+)`")
@@ -30,11 +30,5 @@ def faults(root):
                 yield f"docs/glossary.md: does not name '{name}' of {header.name}"
 
 
-def main(root):
-    found = list(faults(root))
-    print("\n".join(found) or "no fault")
-    return bool(found)
-
-
 if __name__ == "__main__":
-    sys.exit(main(pathlib.Path(sys.argv[1])))
+    checks.run(faults)

@@ -8,8 +8,8 @@ usage: links.py ROOT
 """
 import pathlib
 import re
-import sys
 
+import checks
 import repository
 
 LINK = re.compile(r"\]\(([^()\s]+(?:\([^()\s]*\)[^()\s]*)*)\)")
@@ -81,11 +81,5 @@ def faults(root):
             yield f"{INDEX}: does not list {page.relative_to(root)}"
 
 
-def main(root):
-    found = list(faults(root.resolve()))
-    print("\n".join(found) or "no fault")
-    return bool(found)
-
-
 if __name__ == "__main__":
-    sys.exit(main(pathlib.Path(sys.argv[1])))
+    checks.run(faults)

@@ -5,11 +5,11 @@ members of either for both.
 
 usage: repository.py ROOT
 """
-import pathlib
 import re
 import shutil
 import subprocess
-import sys
+
+import checks
 
 LONGEST = 450  # lines
 SOURCES = (".h", ".cpp", ".py", ".mjs", ".cmake", ".sh")
@@ -54,11 +54,5 @@ def faults(root):
                     yield f"{name}:{number}: {what}"
 
 
-def main(root):
-    found = list(faults(root))
-    print("\n".join(found) or "no fault")
-    return bool(found)
-
-
 if __name__ == "__main__":
-    sys.exit(main(pathlib.Path(sys.argv[1])))
+    checks.run(faults)

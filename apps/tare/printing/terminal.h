@@ -27,7 +27,7 @@ struct Terminal {
   std::size_t columns = 100;      ///< of tables and messages
   std::size_t help_columns = 80;  ///< of help, which is read in any terminal
 
-  /// Names of files' makers, in tables and messages, are not longer.
+  /// The longest name of a layer or tensor that tables and messages show whole.
   std::size_t name_columns() const { return columns * 44 / 100; }
   /// The text, with what shows that style where there are colours.
   std::string styled(Style, const std::string& text) const;

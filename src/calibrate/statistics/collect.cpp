@@ -2,11 +2,12 @@
 // and each thread keeps statistics of its own of all values with a point. These are merged in
 // the end. Merging is exact, so neither the number of threads nor their timing shows in the
 // result, and statistics of other samples can be added later. Cost: one run for each sample,
-// and counting each value in a histogram. Memory: a workspace and statistics (32 KiB and more
-// for each value) for each thread, whatever the number of samples.
+// and counting each value in a histogram. Each thread has a workspace and statistics of each
+// value, which take the room that tensor_statistics.cpp says.
 #include "calibrate/statistics/collect.h"
 
 #include "tare/error.h"
+#include "tare/graph.h"
 #include "tare/statistics.h"
 
 #include "calibrate/audit/audit.h"
