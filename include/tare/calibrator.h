@@ -2,7 +2,6 @@
 
 #include "tare/arithmetic.h"
 #include "tare/config.h"
-#include "tare/exact_sum.h"
 
 #include <cstddef>
 #include <cstdint>

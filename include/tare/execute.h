@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tare/graph.h"
+#include "tare/node.h"
 #include "tare/tensor.h"
 
 #include <cstddef>
@@ -12,6 +12,8 @@
 #include <vector>
 
 namespace tare {
+
+class Graph;
 
 /// Elements of one value while a graph runs. Memory order may differ from the logical order of
 /// `type.shape`: channels_last means that axis 1 varies fastest.

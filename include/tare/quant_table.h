@@ -1,7 +1,6 @@
 #pragma once
 
 #include "tare/arithmetic.h"
-#include "tare/graph.h"
 #include "tare/tensor.h"
 
 #include <cstdint>
@@ -15,6 +14,7 @@
 
 namespace tare {
 
+class Graph;
 struct QuantizeResult;
 struct SimulatedGraph;
 struct YamlNode;

@@ -1,9 +1,8 @@
 #pragma once
 
+#include "tare/arithmetic.h"
 #include "tare/calibrator.h"
 #include "tare/dataset.h"
-#include "tare/exact_sum.h"
-#include "tare/graph.h"
 #include "tare/quant_table.h"
 #include "tare/tensor.h"
 
@@ -19,6 +18,7 @@
 
 namespace tare {
 
+class Graph;
 struct SimulatedGraph;
 struct TensorView;
 

@@ -1,7 +1,7 @@
 // Errors of a stream of tensors from the sums of x^2, x d and d^2, with d = y - x, and the
 // largest |d|. SQNR, cosine, mean squared error and relative error all follow from these. Sums
 // of d rather than of y keep small errors of large values, which a difference of sums would
-// lose. Within a tensor sums are in a fixed order, across tensors exact (exact_sum.h), so the
+// lose. Within a tensor sums are in a fixed order, across tensors exact (ExactSum), so the
 // result depends neither on threads nor on how samples were grouped.
 //
 // Cost: one pass over both tensors, in blocks that stay in cache, and another one over a tensor

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tare/exact_sum.h"
+#include "tare/arithmetic.h"
 #include "tare/execute.h"
 #include "tare/report.h"
 

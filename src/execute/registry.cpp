@@ -3,6 +3,8 @@
 #include "graph/arithmetic/node_arithmetic.h"
 
 #include <algorithm>
+#include <string>
+#include <unordered_map>
 
 #define TARE_X(stem) TARE_KERNEL(stem);
 #include "kernel_list.inc"
@@ -18,6 +20,26 @@ const std::vector<KernelInfo>& kernel_registry() {
   };
   return kernels;
 }
+
+namespace {
+
+/// In file order.
+const std::vector<const KernelInfo*>& kernels_of(const std::string& op) {
+  static const auto by_op = [] {
+    std::unordered_map<std::string, std::vector<const KernelInfo*>> result;
+    for (const KernelInfo& info : kernel_registry()) {
+      for (const std::string& each : info.ops) {
+        result[each].push_back(&info);
+      }
+    }
+    return result;
+  }();
+  static const std::vector<const KernelInfo*> none;
+  const auto found = by_op.find(op);
+  return found == by_op.end() ? none : found->second;
+}
+
+}  // namespace
 
 std::vector<const KernelInfo*> kernels_for(const KernelRequest& request) {
   const auto holds_storage = [](const Operand& operand) {
@@ -35,11 +57,10 @@ std::vector<const KernelInfo*> kernels_for(const KernelRequest& request) {
         std::none_of(request.outputs.begin(), request.outputs.end(), holds_storage)) {
       continue;
     }
-    for (const KernelInfo& info : kernel_registry()) {
-      if (info.for_storage == for_storage && (info.takes_accumulators || !states) &&
-          follows(info) &&
-          std::find(info.ops.begin(), info.ops.end(), request.node->op) != info.ops.end()) {
-        result.push_back(&info);
+    for (const KernelInfo* info : kernels_of(request.node->op)) {
+      if (info->for_storage == for_storage && (info->takes_accumulators || !states) &&
+          follows(*info)) {
+        result.push_back(info);
       }
     }
   }

@@ -2,7 +2,8 @@
 
 #include "tare/config.h"
 #include "tare/error.h"
-#include "tare/pattern.h"
+
+#include "pattern/pattern_text.h"
 
 #include <algorithm>
 #include <charconv>
@@ -56,15 +57,7 @@ Rule<std::string> pattern_text() {
           .read =
               [](const YamlNode& node, std::string& value) {
                 value = node.text;
-                if (node.kind != YamlNode::Kind::kScalar) {
-                  return false;
-                }
-                try {
-                  static_cast<void>(parse_pattern(value));
-                  return true;
-                } catch (const Error&) {
-                  return false;
-                }
+                return node.kind == YamlNode::Kind::kScalar && is_pattern(value);
               },
           .example = "MatMul(Softmax, any)"};
 }

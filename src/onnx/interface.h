@@ -1,8 +1,8 @@
 #pragma once
 
 #include "tare/error.h"
-#include "tare/graph.h"
 #include "tare/model_files.h"
+#include "tare/node.h"
 
 #include <map>
 #include <set>

@@ -3,6 +3,8 @@
 #include "tare/error.h"
 #include "tare/pattern.h"
 
+#include "pattern/pattern_text.h"
+
 #include <cctype>
 #include <string>
 #include <utility>
@@ -138,6 +140,13 @@ class PatternParser {
 
 Pattern parse_pattern(std::string_view text) {
   return PatternParser(text).parse();
+}
+
+bool is_pattern(std::string_view text) try {
+  static_cast<void>(parse_pattern(text));
+  return true;
+} catch (const Error&) {
+  return false;
 }
 
 }  // namespace tare

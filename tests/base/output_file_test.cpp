@@ -2,8 +2,8 @@
 
 #include "tare/process.h"
 
-#include "support/files.h"
-#include "support/folder.h"
+#include "support/files/files.h"
+#include "support/files/folder.h"
 
 #include <csignal>
 #include <memory>

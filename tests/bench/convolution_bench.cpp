@@ -1,5 +1,6 @@
 // Products per second of the convolutions that most of the time of image networks goes into.
 #include "tare/execute.h"
+#include "tare/graph.h"
 
 #include "random_values.h"
 

@@ -3,8 +3,8 @@
 #include "tare/execute.h"
 
 #include "calibrate/calibrator_support.h"
+#include "support/files/samples_in_memory.h"
 #include "support/graphs.h"
-#include "support/samples_in_memory.h"
 
 #include <algorithm>
 #include <cmath>

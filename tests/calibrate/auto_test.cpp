@@ -9,9 +9,9 @@
 
 #include "calibrate/calibrate.h"
 #include "simulate/fake_quantized.h"
-#include "support/random_network.h"
+#include "support/files/samples_in_memory.h"
+#include "support/random/random_network.h"
 #include "support/run.h"
-#include "support/samples_in_memory.h"
 #include "support/simulated.h"
 
 #include <cmath>

@@ -7,8 +7,8 @@
 #include "tare/quantize.h"
 #include "tare/statistics.h"
 
-#include "support/models.h"
-#include "support/samples_in_memory.h"
+#include "support/files/models.h"
+#include "support/files/samples_in_memory.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 #include "calibrate/rounding/layer_rows.h"
 
 #include "support/graphs.h"
-#include "support/random.h"
+#include "support/random/random.h"
 
 #include <set>
 

@@ -1,5 +1,5 @@
 // Whatever is observed, in whatever order and parts, merges to the same statistics.
-#include "support/any_samples.h"
+#include "support/random/any_samples.h"
 
 #include <cmath>
 

@@ -3,7 +3,7 @@
 #include "tare/quantize.h"
 
 #include "support/graphs.h"
-#include "support/random.h"
+#include "support/random/random.h"
 #include "support/simulated.h"
 
 #include <algorithm>

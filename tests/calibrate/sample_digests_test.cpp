@@ -1,6 +1,6 @@
 #include "calibrate/statistics/sample_digests.h"
 
-#include "support/samples_in_memory.h"
+#include "support/files/samples_in_memory.h"
 
 #include <gtest/gtest.h>
 

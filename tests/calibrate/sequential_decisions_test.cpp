@@ -8,9 +8,9 @@
 #include "calibrate/decided_layer.h"
 #include "calibrate/plain_gptq.h"
 #include "calibrate/plain_params.h"
-#include "support/random_network.h"
+#include "support/files/samples_in_memory.h"
+#include "support/random/random_network.h"
 #include "support/run.h"
-#include "support/samples_in_memory.h"
 #include "support/simulated.h"
 
 #include <algorithm>

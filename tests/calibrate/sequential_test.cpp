@@ -3,9 +3,9 @@
 #include "tare/statistics.h"
 
 #include "calibrate/calibrate.h"
+#include "support/files/samples_in_memory.h"
 #include "support/graphs.h"
-#include "support/random_network.h"
-#include "support/samples_in_memory.h"
+#include "support/random/random_network.h"
 #include "support/simulated.h"
 
 #include <gtest/gtest.h>

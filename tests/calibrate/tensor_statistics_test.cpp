@@ -60,6 +60,41 @@ TEST_P(SummaryOf, CountsEveryValueInTheBinThatHoldsIt) {
   EXPECT_EQ(observed.high(), *std::max_element(values.begin(), values.end()));
 }
 
+// Counts are kept in 16 bits until there are more values than these hold, then in 32, then 64.
+
+TEST(TensorStatistics, CountsMoreEqualValuesThanSixteenBitsHold) {
+  const std::vector<float> values(70000, 0.75F);
+  const TensorStatistics whole = statistics_of(values);
+  EXPECT_EQ(std::ranges::max(whole.bins()), 70000U);
+  TensorStatistics in_turns;
+  for (std::size_t first = 0; first < values.size(); first += 7000) {
+    in_turns.observe(std::span(values).subspan(first, 7000));
+  }
+  EXPECT_EQ(in_turns.bins(), whole.bins());
+}
+
+TEST(TensorStatistics, MergesCountsWhoseSumSixteenBitsDoNotHold) {
+  TensorStatistics merged = statistics_of(std::vector<float>(40000, 0.75F));
+  merged.merge(statistics_of(std::vector<float>(40000, 0.75F)));
+  EXPECT_EQ(std::ranges::max(merged.bins()), 80000U);
+  // A value far away folds all of them into the two bins beside zero.
+  merged.observe(std::vector<float>{1e30F});
+  EXPECT_EQ(std::ranges::max(merged.bins()), 80000U);
+}
+
+TEST(TensorStatistics, GoesOnFromCountsThatThirtyTwoBitsDoNotHold) {
+  constexpr std::uint64_t kMany = 5'000'000'000;
+  TensorStatistics::Fields fields = statistics_of(std::vector<float>(2000, 0.75F)).fields();
+  *std::ranges::max_element(fields.bins) = kMany;
+  fields.count = kMany;
+  TensorStatistics observed = TensorStatistics::of(fields);
+  EXPECT_EQ(std::ranges::max(observed.fields().bins), kMany);
+  observed.merge(TensorStatistics::of(fields));
+  observed.observe(std::vector<float>{0.75F});
+  EXPECT_EQ(std::ranges::max(observed.bins()), 2 * kMany + 1);
+  EXPECT_EQ(observed.count(), 2 * kMany + 1);
+}
+
 TEST(TensorStatistics, UsesAtLeastAQuarterOfTheBinsOnTheWiderSide) {
   const std::vector<float> values = wild_values(1000, 2);
   const TensorStatistics observed = statistics_of(values);

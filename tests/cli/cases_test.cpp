@@ -2,8 +2,8 @@
 #include "cli/inputs.h"
 #include "cli/program.h"
 #include "cli/text_match.h"
-#include "support/files.h"
-#include "support/temporary_folder.h"
+#include "support/files/files.h"
+#include "support/files/temporary_folder.h"
 
 #include <algorithm>
 #include <filesystem>

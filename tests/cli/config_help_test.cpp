@@ -1,6 +1,6 @@
 // `tare help config` prints a configuration.
 #include "cli/in_program_folder.h"
-#include "support/files.h"
+#include "support/files/files.h"
 
 #include <fstream>
 #include <regex>

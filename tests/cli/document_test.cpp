@@ -4,9 +4,9 @@
 #include "cli/inputs.h"
 #include "cli/program.h"
 #include "cli/text_match.h"
-#include "support/files.h"
-#include "support/models.h"
-#include "support/temporary_folder.h"
+#include "support/files/files.h"
+#include "support/files/models.h"
+#include "support/files/temporary_folder.h"
 
 #include <cstdlib>
 #include <filesystem>

@@ -2,8 +2,8 @@
 
 #include "cli/inputs.h"
 #include "cli/program.h"
-#include "support/files.h"
-#include "support/folder.h"
+#include "support/files/files.h"
+#include "support/files/folder.h"
 
 #include <filesystem>
 #include <map>

@@ -3,8 +3,8 @@
 #include "tare/model_files.h"
 
 #include "cli/program.h"
-#include "support/files.h"
-#include "support/hdf5_builder.h"
+#include "support/files/files.h"
+#include "support/files/hdf5_builder.h"
 #include "tflite/tflite_builder.h"
 
 #include <fstream>

@@ -2,7 +2,7 @@
 #include "tare/model_files.h"
 
 #include "cli/in_program_folder.h"
-#include "support/hdf5_builder.h"
+#include "support/files/hdf5_builder.h"
 
 #include <algorithm>
 #include <string>

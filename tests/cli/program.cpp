@@ -1,6 +1,6 @@
 #include "cli/program.h"
 
-#include "support/files.h"
+#include "support/files/files.h"
 
 #include <cstdlib>
 

@@ -6,9 +6,9 @@
 #include "cli/inputs.h"
 #include "cli/program.h"
 #include "equalize/equalize.h"
-#include "support/files.h"
-#include "support/hdf5_builder.h"
-#include "support/models.h"
+#include "support/files/files.h"
+#include "support/files/hdf5_builder.h"
+#include "support/files/models.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -8,7 +8,7 @@
 #include "cli/in_program_folder.h"
 #include "pipeline/store/search_checkpoint.h"
 #include "support/config.h"
-#include "support/damaged_name.h"
+#include "support/files/damaged_name.h"
 #include "support/text.h"
 
 #include <fstream>

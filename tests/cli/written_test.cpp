@@ -1,6 +1,6 @@
 // What the program writes about itself for shells and for man, against what its help says.
 #include "cli/program.h"
-#include "support/temporary_folder.h"
+#include "support/files/temporary_folder.h"
 
 #include <filesystem>
 #include <regex>

@@ -3,7 +3,7 @@
 #include "compare/compare.h"
 #include "compare/compared.h"
 #include "compare/real_interface.h"
-#include "support/samples_in_memory.h"
+#include "support/files/samples_in_memory.h"
 
 #include <algorithm>
 #include <cmath>

@@ -8,8 +8,8 @@
 #include "compare/compared.h"
 #include "compare/real_interface.h"
 #include "lower/forms/forms.h"
+#include "support/files/temporary_folder.h"
 #include "support/run.h"
-#include "support/temporary_folder.h"
 
 #include <algorithm>
 #include <cmath>

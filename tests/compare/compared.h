@@ -6,7 +6,7 @@
 #include "tare/quantize.h"
 #include "tare/report.h"
 
-#include "support/models.h"
+#include "support/files/models.h"
 
 #include <memory>
 

@@ -2,7 +2,7 @@
 
 #include "support/graphs.h"
 #include "support/params.h"
-#include "support/random.h"
+#include "support/random/random.h"
 
 #include <algorithm>
 #include <cmath>

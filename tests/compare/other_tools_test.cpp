@@ -1,7 +1,7 @@
 // data/onnxruntime_*.onnx: data/digits.onnx, quantized by ONNX Runtime's own quantizer on
 // data/digits_calibration.h5 with scripts/quantize_with_onnxruntime.py.
 #include "compare/compared.h"
-#include "support/samples_in_memory.h"
+#include "support/files/samples_in_memory.h"
 
 #include <cmath>
 #include <set>

@@ -1,7 +1,7 @@
 #include "compare/rounded_values.h"
 
 #include "support/graphs.h"
-#include "support/random.h"
+#include "support/random/random.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include "tare/model_files.h"
 
 #include "onnx/tensor_proto.h"
-#include "support/temporary_folder.h"
+#include "support/files/temporary_folder.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,8 +1,8 @@
 
 #include "equalize/random_factors.h"
 #include "equalize/random_layers.h"
-#include "support/files.h"
-#include "support/folder.h"
+#include "support/files/files.h"
+#include "support/files/folder.h"
 #include "support/unlike_channels.h"
 
 #include <limits>

@@ -1,4 +1,4 @@
-#include "support/models.h"
+#include "support/files/models.h"
 
 #include "tare/dataset.h"
 #include "tare/error.h"

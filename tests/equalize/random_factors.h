@@ -3,7 +3,7 @@
 #include "tare/quant_table.h"
 
 #include "graph/operators/product.h"
-#include "support/random.h"
+#include "support/random/random.h"
 
 #include <cmath>
 

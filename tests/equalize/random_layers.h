@@ -1,7 +1,7 @@
 #pragma once
 
 #include "support/graphs.h"
-#include "support/random.h"
+#include "support/random/random.h"
 
 #include <array>
 #include <cmath>

@@ -4,7 +4,7 @@
 
 #include "equalize/equalize.h"
 #include "support/graphs.h"
-#include "support/random.h"
+#include "support/random/random.h"
 
 #include <functional>
 #include <string>

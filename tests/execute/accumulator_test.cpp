@@ -4,7 +4,7 @@
 #include "tare/integer_graph.h"
 
 #include "support/message.h"
-#include "support/random_product.h"
+#include "support/random/random_product.h"
 
 #include <algorithm>
 

@@ -1,4 +1,5 @@
 #include "tare/execute.h"
+#include "tare/graph.h"
 
 #include "graph/arithmetic/node_arithmetic.h"
 #include "support/params.h"

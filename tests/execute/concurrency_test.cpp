@@ -1,7 +1,7 @@
 #include "tare/execute.h"
 
 #include "base/parallel.h"
-#include "support/random_network.h"
+#include "support/random/random_network.h"
 
 #include <gtest/gtest.h>
 

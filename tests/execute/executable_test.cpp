@@ -2,7 +2,7 @@
 #include "tare/execute.h"
 
 #include "support/graphs.h"
-#include "support/random.h"
+#include "support/random/random.h"
 #include "support/tensors.h"
 
 #include <cstring>

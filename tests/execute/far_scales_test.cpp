@@ -3,6 +3,7 @@
 // refused.
 #include "tare/error.h"
 #include "tare/execute.h"
+#include "tare/graph.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #include "execute/compile/program.h"
 #include "support/graphs.h"
-#include "support/random_network.h"
+#include "support/random/random_network.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #include "support/graphs.h"
 #include "support/node_run.h"
-#include "support/random.h"
+#include "support/random/random.h"
 
 #include <gtest/gtest.h>
 

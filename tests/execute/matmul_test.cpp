@@ -3,7 +3,7 @@
 #include "support/float_sum.h"
 #include "support/graphs.h"
 #include "support/index.h"
-#include "support/random.h"
+#include "support/random/random.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
 #include "tare/error.h"
 #include "tare/execute.h"
+#include "tare/graph.h"
 #include "tare/process.h"
 
 #include "execute/run/workers.h"

@@ -1,6 +1,6 @@
 #include "execute/compile/memory_plan.h"
 
-#include "support/random.h"
+#include "support/random/random.h"
 
 #include <algorithm>
 #include <limits>

@@ -3,7 +3,7 @@
 #include "support/graphs.h"
 #include "support/index.h"
 #include "support/node_run.h"
-#include "support/random.h"
+#include "support/random/random.h"
 
 #include <algorithm>
 #include <cstring>

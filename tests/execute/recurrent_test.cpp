@@ -2,8 +2,9 @@
 // ONNX backend's tests.
 #include "tare/error.h"
 #include "tare/execute.h"
+#include "tare/graph.h"
 
-#include "support/random.h"
+#include "support/random/random.h"
 
 #include <gtest/gtest.h>
 

@@ -2,6 +2,7 @@
 // roundings make of them.
 #include "tare/error.h"
 #include "tare/execute.h"
+#include "tare/graph.h"
 
 #include <numeric>
 

@@ -5,9 +5,9 @@
 #include "tare/report.h"
 
 #include "support/config.h"
-#include "support/folder.h"
-#include "support/models.h"
-#include "support/samples_in_memory.h"
+#include "support/files/folder.h"
+#include "support/files/models.h"
+#include "support/files/samples_in_memory.h"
 
 #include <algorithm>
 #include <set>

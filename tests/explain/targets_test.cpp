@@ -4,7 +4,7 @@
 #include "tare/quantize.h"
 
 #include "support/config.h"
-#include "support/models.h"
+#include "support/files/models.h"
 
 #include <algorithm>
 #include <map>

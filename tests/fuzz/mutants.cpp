@@ -12,8 +12,8 @@
 #include "fuzz/mutate_model.h"
 #include "fuzz/scratch.h"
 #include "fuzz/target.h"
-#include "support/random.h"
-#include "support/samples_in_memory.h"
+#include "support/files/samples_in_memory.h"
+#include "support/random/random.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,7 +1,7 @@
 #include "fuzz/network.h"
 
 #include "support/graphs.h"
-#include "support/random.h"
+#include "support/random/random.h"
 
 #include <algorithm>
 #include <array>

@@ -11,9 +11,9 @@
 #include "fuzz/network.h"
 #include "fuzz/scratch.h"
 #include "fuzz/settings.h"
+#include "support/files/samples_in_memory.h"
 #include "support/run.h"
 #include "support/same_structure.h"
-#include "support/samples_in_memory.h"
 
 #include <algorithm>
 #include <random>

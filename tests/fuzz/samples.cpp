@@ -3,7 +3,7 @@
 
 #include "fuzz/scratch.h"
 #include "fuzz/target.h"
-#include "support/hdf5_builder.h"
+#include "support/files/hdf5_builder.h"
 
 #include <algorithm>
 #include <functional>

@@ -2,7 +2,7 @@
 #include "tare/graph.h"
 
 #include "fuzz/target.h"
-#include "support/random_graph.h"
+#include "support/random/random_graph.h"
 
 namespace tare::fuzz {
 namespace {

@@ -2,7 +2,7 @@
 #include "tare/graph.h"
 
 #include "support/message.h"
-#include "support/random_graph.h"
+#include "support/random/random_graph.h"
 
 #include <bit>
 #include <cmath>

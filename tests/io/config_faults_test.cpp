@@ -1,7 +1,7 @@
 #include "tare/config.h"
 
-#include "support/files.h"
-#include "support/folder.h"
+#include "support/files/files.h"
+#include "support/files/folder.h"
 
 #include <gtest/gtest.h>
 

@@ -4,10 +4,10 @@
 #include "tare/dataset.h"
 
 #include "io/tensor_file.h"
-#include "support/damaged.h"
-#include "support/files.h"
-#include "support/folder.h"
-#include "support/hdf5_builder.h"
+#include "support/files/damaged.h"
+#include "support/files/files.h"
+#include "support/files/folder.h"
+#include "support/files/hdf5_builder.h"
 
 #include <random>
 

@@ -1,9 +1,9 @@
 #include "tare/dataset.h"
 
 #include "graph/operators/usable_labels.h"
-#include "support/files.h"
-#include "support/folder.h"
-#include "support/hdf5_builder.h"
+#include "support/files/files.h"
+#include "support/files/folder.h"
+#include "support/files/hdf5_builder.h"
 
 #include <gtest/gtest.h>
 

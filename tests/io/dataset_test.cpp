@@ -1,7 +1,7 @@
 #include "tare/dataset.h"
 
-#include "support/folder.h"
-#include "support/hdf5_builder.h"
+#include "support/files/folder.h"
+#include "support/files/hdf5_builder.h"
 
 #include <numeric>
 #include <thread>

@@ -1,8 +1,8 @@
 #include "tare/dataset.h"
 
-#include "support/files.h"
-#include "support/folder.h"
-#include "support/hdf5_builder.h"
+#include "support/files/files.h"
+#include "support/files/folder.h"
+#include "support/files/hdf5_builder.h"
 
 #include <numeric>
 #include <thread>

@@ -4,9 +4,9 @@
 
 #include "io/tensor_file.h"
 #include "support/child_count.h"
-#include "support/damaged_name.h"
-#include "support/files.h"
-#include "support/folder.h"
+#include "support/files/damaged_name.h"
+#include "support/files/files.h"
+#include "support/files/folder.h"
 
 #include <csignal>
 #include <cstdlib>

@@ -1,6 +1,6 @@
 #include "tare/dataset.h"
 
-#include "support/samples_in_memory.h"
+#include "support/files/samples_in_memory.h"
 
 #include <algorithm>
 #include <numeric>

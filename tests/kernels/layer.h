@@ -2,7 +2,7 @@
 
 #include "tare/graph.h"
 
-#include "support/random.h"
+#include "support/random/random.h"
 
 #include <vector>
 

@@ -3,7 +3,7 @@
 #include "tare/graph.h"
 
 #include "support/float_sum.h"
-#include "support/random.h"
+#include "support/random/random.h"
 
 #include <functional>
 #include <string>

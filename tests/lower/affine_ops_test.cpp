@@ -5,7 +5,7 @@
 #include "tare/graph.h"
 
 #include "lower/affine_rewrites.h"
-#include "support/fake_quantized.h"
+#include "support/random/fake_quantized.h"
 
 #include <array>
 #include <cmath>

@@ -3,7 +3,7 @@
 #include "graph/operators/affine_ops.h"
 #include "lower/conversions.h"
 #include "lower/lower.h"
-#include "support/any_graph.h"
+#include "support/random/any_graph.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // The cases of TVM's test_pass_fake_quantization_to_integer.py, with their shapes and
 // parameters: a float graph between Dequantize and Quantize against the integer graph that
 // lower() makes of it.
-#include "support/fake_quantized.h"
+#include "support/random/fake_quantized.h"
 
 #include "tare/config.h"
 #include "tare/execute.h"

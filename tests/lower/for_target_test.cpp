@@ -4,7 +4,7 @@
 #include "tare/integer_graph.h"
 
 #include "lower/lower.h"
-#include "support/any_graph.h"
+#include "support/random/any_graph.h"
 
 #include <set>
 

@@ -3,10 +3,10 @@
 #include "tare/execute.h"
 
 #include "lower/lower.h"
-#include "support/fake_quantized.h"
 #include "support/graphs.h"
 #include "support/index.h"
 #include "support/params.h"
+#include "support/random/fake_quantized.h"
 
 #include <array>
 #include <numeric>

@@ -11,8 +11,8 @@
 
 #include "lower/forms/forms.h"
 #include "support/difference.h"
+#include "support/files/samples_in_memory.h"
 #include "support/graphs.h"
-#include "support/samples_in_memory.h"
 #include "support/tensors.h"
 
 #include <algorithm>

@@ -8,9 +8,9 @@
 
 #include "graph/arithmetic/node_arithmetic.h"
 #include "lower/forms/forms.h"
+#include "support/files/samples_in_memory.h"
 #include "support/graphs.h"
-#include "support/random.h"
-#include "support/samples_in_memory.h"
+#include "support/random/random.h"
 
 #include <algorithm>
 #include <cmath>

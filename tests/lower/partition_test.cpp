@@ -7,9 +7,9 @@
 #include "tare/quantize.h"
 
 #include "lower/lower.h"
-#include "support/any_graph.h"
-#include "support/models.h"
-#include "support/random_network.h"
+#include "support/files/models.h"
+#include "support/random/any_graph.h"
+#include "support/random/random_network.h"
 
 #include <algorithm>
 #include <set>

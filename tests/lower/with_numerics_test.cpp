@@ -3,9 +3,9 @@
 #include "tare/integer_graph.h"
 
 #include "lower/lower.h"
-#include "support/fake_quantized.h"
 #include "support/graphs.h"
 #include "support/params.h"
+#include "support/random/fake_quantized.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include "tare/graph.h"
 #include "tare/model_files.h"
 
-#include "support/temporary_folder.h"
+#include "support/files/temporary_folder.h"
 
 #include <filesystem>
 #include <initializer_list>

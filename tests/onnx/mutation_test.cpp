@@ -1,8 +1,8 @@
 #include "tare/error.h"
 
 #include "onnx/model_builder.h"
-#include "support/damaged.h"
-#include "support/files.h"
+#include "support/files/damaged.h"
+#include "support/files/files.h"
 
 #include <random>
 

@@ -4,7 +4,7 @@
 #include "onnx/integer_evaluator.h"
 #include "onnx/model_builder.h"
 #include "onnx/model_file.h"
-#include "support/files.h"
+#include "support/files/files.h"
 
 #include <cmath>
 #include <cstdlib>

@@ -6,8 +6,8 @@
 
 #include "lower/lower.h"
 #include "raw_samples.h"
-#include "support/random.h"
-#include "support/samples_in_memory.h"
+#include "support/files/samples_in_memory.h"
+#include "support/random/random.h"
 #include "with_onnxruntime.h"
 
 #include <gtest/gtest.h>

@@ -10,9 +10,9 @@
 #include "lower/forms/forms.h"
 #include "raw_samples.h"
 #include "support/config.h"
-#include "support/models.h"
+#include "support/files/models.h"
+#include "support/files/samples_in_memory.h"
 #include "support/same_structure.h"
-#include "support/samples_in_memory.h"
 #include "with_onnxruntime.h"
 
 #include <algorithm>

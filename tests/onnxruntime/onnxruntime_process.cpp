@@ -2,7 +2,7 @@
 
 #include "tare/tensor.h"
 
-#include "support/files.h"
+#include "support/files/files.h"
 
 #include <array>
 #include <cstdio>

@@ -6,9 +6,9 @@
 #include "tare/quantize.h"
 
 #include "raw_samples.h"
+#include "support/files/samples_in_memory.h"
 #include "support/graphs.h"
-#include "support/random.h"
-#include "support/samples_in_memory.h"
+#include "support/random/random.h"
 #include "with_onnxruntime.h"
 
 #include <algorithm>

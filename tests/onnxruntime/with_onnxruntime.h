@@ -1,7 +1,7 @@
 #pragma once
 
 #include "onnxruntime_process.h"
-#include "support/folder.h"
+#include "support/files/folder.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
-#include "support/digits.h"
-#include "support/files.h"
-#include "support/folder.h"
-#include "support/samples_in_memory.h"
+#include "support/files/digits.h"
+#include "support/files/files.h"
+#include "support/files/folder.h"
+#include "support/files/samples_in_memory.h"
 
 #include <array>
 #include <atomic>

@@ -4,9 +4,9 @@
 #include "tare/quant_table.h"
 #include "tare/quantize.h"
 
+#include "support/files/samples_in_memory.h"
 #include "support/graphs.h"
-#include "support/random.h"
-#include "support/samples_in_memory.h"
+#include "support/random/random.h"
 
 #include <algorithm>
 

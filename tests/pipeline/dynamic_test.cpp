@@ -3,10 +3,10 @@
 #include "tare/execute.h"
 #include "tare/model_files.h"
 
-#include "support/digits.h"
+#include "support/files/digits.h"
+#include "support/files/temporary_folder.h"
 #include "support/graphs.h"
-#include "support/random.h"
-#include "support/temporary_folder.h"
+#include "support/random/random.h"
 
 #include <algorithm>
 #include <cmath>

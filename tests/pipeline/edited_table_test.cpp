@@ -8,9 +8,9 @@
 #include "base/hash.h"
 #include "lower/forms/forms.h"
 #include "lower/lower.h"
-#include "support/damaged.h"
-#include "support/files.h"
-#include "support/folder.h"
+#include "support/files/damaged.h"
+#include "support/files/files.h"
+#include "support/files/folder.h"
 #include "support/graphs.h"
 #include "support/simulated.h"
 

@@ -5,9 +5,9 @@
 #include "graph/arithmetic/node_arithmetic.h"
 #include "lower/forms/forms.h"
 #include "support/config.h"
-#include "support/digits.h"
-#include "support/files.h"
-#include "support/folder.h"
+#include "support/files/digits.h"
+#include "support/files/files.h"
+#include "support/files/folder.h"
 
 #include <algorithm>
 #include <fstream>

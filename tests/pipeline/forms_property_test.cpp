@@ -5,10 +5,10 @@
 #include "tare/quantize.h"
 
 #include "lower/lower.h"
-#include "support/any_graph.h"
-#include "support/folder.h"
+#include "support/files/folder.h"
 #include "support/graphs.h"
 #include "support/params.h"
+#include "support/random/any_graph.h"
 #include "support/same_structure.h"
 
 #include <cmath>

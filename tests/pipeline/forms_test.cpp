@@ -1,6 +1,6 @@
 
 #include "support/config.h"
-#include "support/digits.h"
+#include "support/files/digits.h"
 #include "support/graphs.h"
 
 #include <algorithm>

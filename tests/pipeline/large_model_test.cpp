@@ -6,11 +6,11 @@
 #include "tare/model_files.h"
 #include "tare/quantize.h"
 
-#include "support/folder.h"
+#include "support/files/folder.h"
+#include "support/files/samples_in_memory.h"
 #include "support/graphs.h"
-#include "support/random.h"
+#include "support/random/random.h"
 #include "support/same_structure.h"
-#include "support/samples_in_memory.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -9,8 +9,8 @@
 
 #include "lower/lower.h"
 #include "support/config.h"
-#include "support/models.h"
-#include "support/samples_in_memory.h"
+#include "support/files/models.h"
+#include "support/files/samples_in_memory.h"
 #include "support/simulated.h"
 
 #include <algorithm>

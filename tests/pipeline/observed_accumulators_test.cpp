@@ -1,8 +1,8 @@
 
 #include "tare/integer_graph.h"
 
-#include "support/random_product.h"
-#include "support/samples_in_memory.h"
+#include "support/files/samples_in_memory.h"
+#include "support/random/random_product.h"
 
 #include <algorithm>
 

@@ -4,8 +4,8 @@
 #include "tare/execute.h"
 #include "tare/quantize.h"
 
-#include "support/random.h"
-#include "support/samples_in_memory.h"
+#include "support/files/samples_in_memory.h"
+#include "support/random/random.h"
 
 #include <gtest/gtest.h>
 

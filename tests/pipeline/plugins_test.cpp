@@ -1,8 +1,8 @@
 
 
-#include "support/digits.h"
-#include "support/files.h"
-#include "support/folder.h"
+#include "support/files/digits.h"
+#include "support/files/files.h"
+#include "support/files/folder.h"
 
 namespace tare::test {
 namespace {

@@ -2,9 +2,9 @@
 
 #include "lower/lower.h"
 #include "support/config.h"
-#include "support/digits.h"
+#include "support/files/digits.h"
+#include "support/files/samples_in_memory.h"
 #include "support/params.h"
-#include "support/samples_in_memory.h"
 
 #include <algorithm>
 #include <cmath>

@@ -3,8 +3,8 @@
 
 #include "lower/forms/forms.h"
 #include "support/config.h"
-#include "support/digits.h"
-#include "support/folder.h"
+#include "support/files/digits.h"
+#include "support/files/folder.h"
 #include "support/same_structure.h"
 
 #include <gtest/gtest.h>

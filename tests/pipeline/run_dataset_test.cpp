@@ -2,7 +2,7 @@
 #include "tare/graph.h"
 #include "tare/quantize.h"
 
-#include "support/samples_in_memory.h"
+#include "support/files/samples_in_memory.h"
 
 #include <atomic>
 #include <chrono>

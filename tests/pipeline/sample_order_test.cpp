@@ -1,4 +1,4 @@
-#include "support/digits.h"
+#include "support/files/digits.h"
 
 #include <algorithm>
 #include <array>

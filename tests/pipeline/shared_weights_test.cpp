@@ -5,9 +5,9 @@
 #include "tare/execute.h"
 #include "tare/quantize.h"
 
+#include "support/files/samples_in_memory.h"
 #include "support/graphs.h"
-#include "support/random.h"
-#include "support/samples_in_memory.h"
+#include "support/random/random.h"
 
 #include <set>
 

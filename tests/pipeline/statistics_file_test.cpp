@@ -1,12 +1,12 @@
 #include "tare/statistics.h"
 
-#include "support/any_samples.h"
 #include "support/child_count.h"
-#include "support/damaged.h"
-#include "support/damaged_name.h"
-#include "support/digits.h"
-#include "support/files.h"
-#include "support/folder.h"
+#include "support/files/damaged.h"
+#include "support/files/damaged_name.h"
+#include "support/files/digits.h"
+#include "support/files/files.h"
+#include "support/files/folder.h"
+#include "support/random/any_samples.h"
 
 #include <random>
 

@@ -6,10 +6,10 @@
 #include "lower/forms/forms.h"
 #include "lower/lower.h"
 #include "support/difference.h"
-#include "support/digits.h"
-#include "support/files.h"
-#include "support/folder.h"
-#include "support/random_network.h"
+#include "support/files/digits.h"
+#include "support/files/files.h"
+#include "support/files/folder.h"
+#include "support/random/random_network.h"
 #include "support/simulated.h"
 
 #include <algorithm>

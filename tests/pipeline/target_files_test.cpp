@@ -3,10 +3,10 @@
 
 #include "lower/forms/forms.h"
 #include "support/config.h"
-#include "support/digits.h"
+#include "support/files/digits.h"
+#include "support/files/samples_in_memory.h"
 #include "support/graphs.h"
-#include "support/random.h"
-#include "support/samples_in_memory.h"
+#include "support/random/random.h"
 
 #include <cmath>
 

@@ -1,6 +1,6 @@
 
 #include "calibrate/calibrate.h"
-#include "support/digits.h"
+#include "support/files/digits.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #include "support/config.h"
-#include "support/digits.h"
-#include "support/temporary_folder.h"
+#include "support/files/digits.h"
+#include "support/files/temporary_folder.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -8,13 +8,13 @@
 #include "search/mixed_precision.h"
 #include "simulate/quantized_constants.h"
 #include "support/difference.h"
-#include "support/digits.h"
+#include "support/files/digits.h"
+#include "support/files/folder.h"
+#include "support/files/samples_in_memory.h"
 #include "support/float_sum.h"
-#include "support/folder.h"
 #include "support/graphs.h"
-#include "support/random.h"
+#include "support/random/random.h"
 #include "support/same_structure.h"
-#include "support/samples_in_memory.h"
 
 #include <algorithm>
 #include <cmath>

@@ -7,12 +7,12 @@
 #include "report/diagnose.h"
 #include "support/config.h"
 #include "support/difference.h"
-#include "support/digits.h"
-#include "support/folder.h"
+#include "support/files/digits.h"
+#include "support/files/folder.h"
+#include "support/files/samples_in_memory.h"
 #include "support/graphs.h"
-#include "support/random.h"
+#include "support/random/random.h"
 #include "support/same_structure.h"
-#include "support/samples_in_memory.h"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 #include "tare/pattern.h"
 
 #include "prepare/rule_registry.h"
-#include "support/files.h"
+#include "support/files/files.h"
 
 #include <algorithm>
 #include <cmath>

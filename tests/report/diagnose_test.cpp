@@ -4,11 +4,11 @@
 #include "tare/quantize.h"
 #include "tare/report.h"
 
-#include "support/files.h"
+#include "support/files/files.h"
+#include "support/files/samples_in_memory.h"
+#include "support/files/temporary_folder.h"
 #include "support/graphs.h"
-#include "support/random.h"
-#include "support/samples_in_memory.h"
-#include "support/temporary_folder.h"
+#include "support/random/random.h"
 
 #include <algorithm>
 #include <filesystem>

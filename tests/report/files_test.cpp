@@ -1,9 +1,9 @@
-#include "support/files.h"
+#include "support/files/files.h"
 
 #include "tare/error.h"
 #include "tare/report.h"
 
-#include "support/folder.h"
+#include "support/files/folder.h"
 
 #include <cmath>
 #include <fstream>

@@ -5,8 +5,8 @@
 #include "tare/quantize.h"
 #include "tare/report.h"
 
-#include "support/models.h"
-#include "support/temporary_folder.h"
+#include "support/files/models.h"
+#include "support/files/temporary_folder.h"
 
 #include <cstdlib>
 #include <filesystem>

@@ -4,7 +4,7 @@
 
 #include "simulate/assigner.h"
 #include "simulate/assignment.h"
-#include "support/random.h"
+#include "support/random/random.h"
 
 #include <algorithm>
 #include <map>

@@ -1,8 +1,8 @@
 #include "search/sensitivities.h"
 
-#include "support/digits.h"
+#include "support/files/digits.h"
+#include "support/files/samples_in_memory.h"
 #include "support/graphs.h"
-#include "support/samples_in_memory.h"
 
 #include <cmath>
 

@@ -4,10 +4,10 @@
 #include "tare/simulate.h"
 
 #include "simulate/check_demands.h"
-#include "support/files.h"
+#include "support/files/files.h"
+#include "support/files/temporary_folder.h"
 #include "support/message.h"
 #include "support/simulated.h"
-#include "support/temporary_folder.h"
 
 #include <algorithm>
 #include <fstream>

@@ -7,7 +7,7 @@
 #include "tare/simulate.h"
 
 #include "support/config.h"
-#include "support/models.h"
+#include "support/files/models.h"
 
 #include <gtest/gtest.h>
 

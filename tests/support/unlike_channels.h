@@ -6,9 +6,9 @@
 #include "tare/statistics.h"
 
 #include "equalize/equalize.h"
+#include "support/files/samples_in_memory.h"
 #include "support/graphs.h"
-#include "support/random.h"
-#include "support/samples_in_memory.h"
+#include "support/random/random.h"
 
 #include <optional>
 #include <vector>

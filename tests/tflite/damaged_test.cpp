@@ -1,6 +1,6 @@
 // Whatever bytes a file holds, the answer is a graph that can be lowered and compiled, or an
 // error.
-#include "support/damaged.h"
+#include "support/files/damaged.h"
 
 #include "tare/error.h"
 #include "tare/execute.h"

@@ -3,7 +3,7 @@
 #include "tare/config.h"
 #include "tare/graph.h"
 
-#include "support/samples_in_memory.h"
+#include "support/files/samples_in_memory.h"
 #include "tflite/model_file.h"
 
 #include <filesystem>

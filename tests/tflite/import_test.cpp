@@ -8,8 +8,8 @@
 #include "tare/report.h"
 
 #include "lower/lower.h"
-#include "support/files.h"
-#include "support/folder.h"
+#include "support/files/files.h"
+#include "support/files/folder.h"
 #include "tflite/golden.h"
 #include "tflite/tflite_builder.h"
 

@@ -1,6 +1,6 @@
 #include "tflite/npz.h"
 
-#include "support/files.h"
+#include "support/files/files.h"
 
 #include <cstring>
 #include <regex>

@@ -6,7 +6,7 @@
 #include "tare/quantize.h"
 
 #include "graph/operators/permute.h"
-#include "support/folder.h"
+#include "support/files/folder.h"
 #include "support/same_structure.h"
 #include "tflite/golden.h"
 

@@ -4,8 +4,8 @@
 #include "tare/model_files.h"
 
 #include "lower/forms/forms.h"
-#include "support/folder.h"
-#include "support/random.h"
+#include "support/files/folder.h"
+#include "support/random/random.h"
 #include "tflite/golden.h"
 #include "tflite/import.h"
 #include "tflite/tflite_builder.h"

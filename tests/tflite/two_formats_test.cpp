@@ -2,8 +2,8 @@
 
 #include "graph/operators/permute.h"
 #include "onnx/model_builder.h"
-#include "support/models.h"
-#include "support/random.h"
+#include "support/files/models.h"
+#include "support/random/random.h"
 #include "tflite/golden.h"
 #include "tflite/import.h"
 #include "tflite/tflite_builder.h"

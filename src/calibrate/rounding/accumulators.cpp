@@ -15,6 +15,7 @@
 #include "calibrate/rounding/accumulators.h"
 
 #include "tare/execute.h"
+#include "tare/graph.h"
 
 #include "calibrate/rounding/widen_scales.h"
 #include "graph/arithmetic/per_axis.h"

@@ -12,6 +12,8 @@
 // Time: sweeps over the graph, and for each cached value one step for each level it is kept.
 #include "calibrate/sequential/levels.h"
 
+#include "tare/graph.h"
+
 #include "graph/operators/affine_ops.h"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 #include "calibrate/statistics/model_digest.h"
 
 #include "tare/error.h"
+#include "tare/graph.h"
 
 #include "base/hash.h"
 

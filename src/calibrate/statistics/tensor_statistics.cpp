@@ -3,7 +3,7 @@
 // all bins twice as wide, as often as it takes; since edges of wide bins are edges of narrow
 // ones too, that merges pairs and moves no count across an edge. So the histogram depends on
 // the values alone, and not on their order or on how samples were split among threads and
-// files. Sums behind means are exact for the same reason (exact_sum.h).
+// files. Sums behind means are exact for the same reason (ExactSum).
 //
 // Cost: each value is read twice from cache, for extremes and for its bin. Memory for each
 // tensor and thread: 4 KiB while there are no more than 1024 values other than 0, 8 KiB up to

@@ -5,6 +5,7 @@
 // more of their operands lie already. A value may lie in both. Time: linear in the graph, and
 // packing.
 #include "tare/error.h"
+#include "tare/graph.h"
 #include "tare/process.h"
 
 #include "base/check.h"

@@ -3,6 +3,7 @@
 // resolved once. A run then only calls kernels in order.
 #include "tare/error.h"
 #include "tare/execute.h"
+#include "tare/graph.h"
 
 #include "base/check.h"
 #include "execute/compile/program.h"

@@ -3,7 +3,7 @@
 
 #include "tare/arithmetic.h"
 #include "tare/error.h"
-#include "tare/graph.h"
+#include "tare/node.h"
 
 #include "graph/arithmetic/node_arithmetic.h"
 

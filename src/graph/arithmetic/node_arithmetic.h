@@ -1,7 +1,7 @@
 #pragma once
 
 #include "tare/arithmetic.h"
-#include "tare/graph.h"
+#include "tare/node.h"
 
 #include <cstdint>
 #include <optional>

@@ -5,7 +5,7 @@
 // roundings of gemmlowp, TensorFlow Lite and TVM.
 
 #include "tare/error.h"
-#include "tare/graph.h"
+#include "tare/node.h"
 
 #include "base/check.h"
 #include "graph/arithmetic/node_arithmetic.h"

@@ -1,5 +1,5 @@
 #include "tare/error.h"
-#include "tare/graph.h"
+#include "tare/node.h"
 
 namespace tare {
 namespace {

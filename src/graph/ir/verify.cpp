@@ -1,5 +1,7 @@
 #include "graph/ir/verify.h"
 
+#include "tare/graph.h"
+
 #include "graph/arithmetic/node_arithmetic.h"
 #include "graph/arithmetic/per_axis.h"
 #include "graph/arithmetic/storage_type.h"

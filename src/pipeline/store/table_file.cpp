@@ -1,4 +1,5 @@
 
+#include "tare/graph.h"
 #include "tare/statistics.h"
 
 #include "base/hash.h"

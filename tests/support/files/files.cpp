@@ -1,4 +1,4 @@
-#include "support/files.h"
+#include "support/files/files.h"
 
 #include <fstream>
 #include <iterator>

@@ -1,4 +1,4 @@
-#include "support/any_graph.h"
+#include "support/random/any_graph.h"
 
 #include "support/params.h"
 

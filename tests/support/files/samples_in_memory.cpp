@@ -1,4 +1,4 @@
-#include "support/samples_in_memory.h"
+#include "support/files/samples_in_memory.h"
 
 #include <utility>
 

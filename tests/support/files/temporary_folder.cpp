@@ -1,4 +1,4 @@
-#include "support/temporary_folder.h"
+#include "support/files/temporary_folder.h"
 
 #include <stdexcept>
 #include <system_error>

@@ -2,7 +2,7 @@
 // of 512 bits, so nothing above its last bit is rounded and the order of terms makes no
 // difference (the header has the source). Cost: two words for each term as a rule; carries
 // rarely go further, but a sum that changes its sign carries through all eight words. 64 bytes.
-#include "tare/exact_sum.h"
+#include "tare/arithmetic.h"
 
 #include <bit>
 #include <cmath>

@@ -2,8 +2,8 @@
 
 #include "tare/graph.h"
 
-#include "support/random.h"
-#include "support/samples_in_memory.h"
+#include "support/files/samples_in_memory.h"
+#include "support/random/random.h"
 
 #include <cstdint>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "support/fake_quantized.h"
+#include "support/random/fake_quantized.h"
 
 #include "support/graphs.h"
 

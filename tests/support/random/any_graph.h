@@ -1,6 +1,6 @@
 #pragma once
 
-#include "support/fake_quantized.h"
+#include "support/random/fake_quantized.h"
 
 namespace tare::test {
 

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "support/files/temporary_folder.h"
 #include "support/message.h"
-#include "support/temporary_folder.h"
 
 #include <cstddef>
 #include <filesystem>

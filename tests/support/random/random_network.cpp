@@ -1,4 +1,4 @@
-#include "support/random_network.h"
+#include "support/random/random_network.h"
 
 #include "support/graphs.h"
 

@@ -1,4 +1,4 @@
-#include "support/models.h"
+#include "support/files/models.h"
 
 #include <algorithm>
 #include <cstdlib>

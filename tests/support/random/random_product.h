@@ -6,7 +6,7 @@
 #include "graph/operators/product.h"
 #include "support/graphs.h"
 #include "support/index.h"
-#include "support/random_convolution.h"
+#include "support/random/random_convolution.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "tare/exact_sum.h"
+#include "tare/arithmetic.h"
 
 #include <algorithm>
 #include <cmath>

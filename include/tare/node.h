@@ -1,0 +1,108 @@
+#pragma once
+
+#include "tare/arithmetic.h"
+#include "tare/tensor.h"
+
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace tare {
+
+// What graphs are made of. Kernels and reports need no more than this of them.
+
+struct NodeId {
+  std::uint32_t index = std::numeric_limits<std::uint32_t>::max();
+  auto operator<=>(const NodeId&) const = default;
+};
+
+/// A default-constructed handle stands for an optional operand that is absent.
+struct ValueId {
+  std::uint32_t index = std::numeric_limits<std::uint32_t>::max();
+  auto operator<=>(const ValueId&) const = default;
+  explicit operator bool() const { return index != std::numeric_limits<std::uint32_t>::max(); }
+};
+
+/// What is known of a value without running the graph. Shapes are fully static.
+struct TensorType {
+  DType dtype = DType::kFloat32;
+  Shape shape;
+  /// Present when the value holds storage values (integers of `quant->storage`).
+  std::optional<QuantParams> quant;
+  /// Name of the quantization point whose parameters describe this value; empty when none does.
+  /// In a simulated graph the value then holds storage values in float32.
+  std::string point;
+
+  friend bool operator==(const TensorType&, const TensorType&) = default;
+};
+
+using Attribute = std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>,
+                               std::vector<float>, std::vector<std::string>, Tensor>;
+
+/// Named settings of a node. The typed reads throw Error(kInvalidModel) when an attribute of
+/// that name has another type, or is missing and no fallback was given.
+class Attributes {
+ public:
+  Attributes() = default;
+  Attributes(std::initializer_list<std::pair<const std::string, Attribute>> items)
+      : items_(items) {}
+
+  bool has(std::string_view name) const { return items_.find(name) != items_.end(); }
+  void set(std::string name, Attribute value) {
+    items_.insert_or_assign(std::move(name), std::move(value));
+  }
+  void erase(std::string_view name);
+
+  std::int64_t integer(std::string_view name) const;
+  std::int64_t integer(std::string_view name, std::int64_t fallback) const;
+  float real(std::string_view name) const;
+  float real(std::string_view name, float fallback) const;
+  std::string text(std::string_view name) const;
+  std::string text(std::string_view name, std::string_view fallback) const;
+  std::vector<std::int64_t> integers(std::string_view name) const;
+  std::vector<std::int64_t> integers(std::string_view name,
+                                     std::vector<std::int64_t> fallback) const;
+  std::vector<float> reals(std::string_view name, std::vector<float> fallback) const;
+  const Tensor& tensor(std::string_view name) const;
+
+  const std::map<std::string, Attribute, std::less<>>& items() const { return items_; }
+  friend bool operator==(const Attributes&, const Attributes&) = default;
+
+ private:
+  std::map<std::string, Attribute, std::less<>> items_;
+};
+
+/// An operator as it was before a graph was rewritten.
+struct Origin {
+  std::string name;
+  std::string op;
+
+  friend bool operator==(const Origin&, const Origin&) = default;
+};
+
+/// One operator application. Operators are those of ONNX opset 17 in that opset's form
+/// (importers normalize older and newer ones), plus the toolkit's own, listed in
+/// docs/textual_ir.md: Quantize Dequantize Requantize SimulatedQuantize SimulatedDequantize
+/// FakeQuantize Gelu Rsqrt.
+struct Node {
+  std::string name;  ///< unique in the graph, stable from import to report
+  std::string op;    ///< "Conv"
+  std::vector<ValueId> inputs;
+  std::vector<ValueId> outputs;
+  Attributes attributes;
+  /// Operators that rewriting made part of this one, in the order in which it did. They say
+  /// where the node came from, not what it computes, so they are no part of equality and of the
+  /// textual form.
+  std::vector<Origin> origins{};
+};
+
+}  // namespace tare
