@@ -7,6 +7,7 @@
 
 #include "onnx/check_request.h"
 #include "onnx/node_proto.h"
+#include "onnx/shape_by_values.h"
 #include "onnx/tensor_proto.h"
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string_view>
 
 #include <onnx/defs/schema.h>
@@ -136,7 +138,8 @@ void check_operand_types(const onnx::OpSchema& schema,
   }
 }
 
-TensorType static_type(const onnx::TypeProto& proto) {
+/// The shape is `fallback` where the library leaves it open.
+TensorType static_type(const onnx::TypeProto& proto, const std::optional<Shape>& fallback) {
   if (!proto.has_tensor_type()) {
     throw Error(ErrorCode::kUnsupported, "", "its result is not a tensor of a known type");
   }
@@ -147,7 +150,9 @@ TensorType static_type(const onnx::TypeProto& proto) {
     known = known && dim.has_dim_value();
     type.shape.push_back(dim.dim_value());
   }
-  if (!known) {
+  if (!known && fallback) {
+    type.shape = *fallback;
+  } else if (!known) {
     throw Error(ErrorCode::kUnsupported, "", "output shape depends on data");
   }
   if (!is_addressable(type.shape)) {
@@ -176,7 +181,8 @@ std::vector<TensorType> infer_with_schema(const InferenceRequest& request,
   }
   std::vector<TensorType> result;
   for (std::size_t i = 0; i < request.results; ++i) {
-    result.push_back(static_type(*context.getOutputType(i)));
+    result.push_back(static_type(*context.getOutputType(i),
+                                 i == 0 ? shape_by_values(request) : std::nullopt));
   }
   return result;
 }

@@ -3,6 +3,7 @@
 #include "onnx/tensor_proto.h"
 
 #include <algorithm>
+#include <cctype>
 #include <optional>
 #include <utility>
 
@@ -26,22 +27,26 @@ struct Input {
   Dimensions dimensions;
 };
 
+/// Exporters write "?" or "None" for whatever they do not know, which makes no two extents
+/// equal.
+bool is_name(const std::string& symbol) {
+  return symbol != "None" && std::any_of(symbol.begin(), symbol.end(),
+                                         [](unsigned char c) { return std::isalpha(c) != 0; });
+}
+
+/// Extents below 0 are unknown ones to some exporters.
 Dimensions dimensions_of(const onnx::ValueInfoProto& info) {
   if (!info.type().tensor_type().has_shape()) {
     return std::nullopt;
   }
   std::vector<Dimension> result;
   for (const auto& dim : info.type().tensor_type().shape().dim()) {
-    if (!dim.has_dim_value()) {
-      const bool named = !dim.dim_param().empty();
-      result.push_back({std::nullopt, named ? dim.dim_param()
-                                            : dimension_symbol(info.name(), result.size())});
-    } else if (dim.dim_value() >= 0) {
+    if (dim.has_dim_value() && dim.dim_value() >= 0) {
       result.push_back({dim.dim_value(), {}});
     } else {
-      throw Error(ErrorCode::kInvalidModel, "'" + info.name() + "'",
-                  "dimension " + std::to_string(result.size()) + " is " +
-                      std::to_string(dim.dim_value()));
+      result.push_back({std::nullopt, is_name(dim.dim_param())
+                                          ? dim.dim_param()
+                                          : dimension_symbol(info.name(), result.size())});
     }
   }
   return result;

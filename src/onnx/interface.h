@@ -23,7 +23,8 @@ std::string dimension_symbol(const std::string& value, std::size_t axis);
 
 /// Fixes the types of all inputs that are not initializers, binding symbolic dimensions as
 /// ReadOptions say, and notes the names of symbolic dimensions of inputs and outputs. A dynamic
-/// dimension without a name is named after its value and axis. Faults are added to `faults`.
+/// dimension without a name ("?", "None", -1) is named after its value and axis. Faults are
+/// added to `faults`.
 Interface read_interface(const onnx::GraphProto&, const std::set<std::string>& initializers,
                          const ReadOptions&, Faults& faults);
 

@@ -34,23 +34,33 @@ Proto read_proto(const std::filesystem::path& path) {
 /// Operands on whose values, not only shapes, the shape of a result depends, or that ONNX once
 /// had as attributes.
 const std::map<std::string, std::set<int>> kShapeOperands{
-    {"ConstantOfShape", {0}}, {"CumSum", {1}},         {"Dropout", {1, 2}},
-    {"Expand", {1}},          {"OneHot", {1}},         {"Pad", {1}},
-    {"Range", {0, 1, 2}},     {"ReduceSum", {1}},      {"Reshape", {1}},
-    {"Resize", {1, 2, 3}},    {"Slice", {1, 2, 3, 4}}, {"Split", {1}},
-    {"Squeeze", {1}},         {"Tile", {1}},           {"TopK", {1}},
-    {"Trilu", {1}},           {"Unsqueeze", {1}},      {"Upsample", {1}},
+    {"BlackmanWindow", {0}}, {"ConstantOfShape", {0}},
+    {"CumSum", {1}},         {"Dropout", {1, 2}},
+    {"Expand", {1}},         {"HammingWindow", {0}},
+    {"HannWindow", {0}},     {"MaxUnpool", {2}},
+    {"OneHot", {1}},         {"Pad", {1}},
+    {"Range", {0, 1, 2}},    {"ReduceSum", {1}},
+    {"Reshape", {1}},        {"Resize", {1, 2, 3}},
+    {"Slice", {1, 2, 3, 4}}, {"Split", {1}},
+    {"Squeeze", {1}},        {"Tile", {1}},
+    {"TopK", {1}},           {"Trilu", {1}},
+    {"Unsqueeze", {1}},      {"Upsample", {1}},
 };
 
+/// With all that they are computed from.
 std::set<std::string> shape_operands(const onnx::GraphProto& graph) {
   std::set<std::string> names;
-  for (const onnx::NodeProto& node : graph.node()) {
+  for (int i = graph.node_size(); i-- > 0;) {
+    const onnx::NodeProto& node = graph.node(i);
     const auto found = kShapeOperands.find(node.op_type());
-    if (found != kShapeOperands.end()) {
-      for (const int i : found->second) {
-        if (i < node.input_size()) {
-          names.insert(node.input(i));
-        }
+    const bool is_wanted = std::any_of(node.output().begin(), node.output().end(),
+                                       [&](const auto& name) { return names.contains(name); });
+    for (int k = 0; k < node.input_size(); ++k) {
+      const bool is_shape = found != kShapeOperands.end() && found->second.contains(k);
+      // These look at the type alone.
+      const bool is_read = node.op_type() != "Shape" && node.op_type() != "Size";
+      if (is_shape || (is_wanted && is_read)) {
+        names.insert(node.input(k));
       }
     }
   }

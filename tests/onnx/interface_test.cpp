@@ -50,6 +50,26 @@ TEST(Dimensions, AllThatStayDynamicAreNamed) {
             "input 'b': dimension 1 ('width') is dynamic, expected an extent given for it");
 }
 
+TEST(Dimensions, ThatExportersDoNotKnowAreNotBoundAsOne) {
+  const ReadOptions samples{.input_shapes = {{"x", {3, 320, 480}}}};
+  for (const char* unknown : {"?", "None", "-1", ""}) {
+    const Graph graph = identity({unknown, 3, unknown, unknown}).read(samples);
+    EXPECT_EQ(shape_of(graph, "x"), (Shape{1, 3, 320, 480})) << unknown;
+    EXPECT_EQ(graph.dimension_names.at("x"), (Names{"x_dim0", "", "x_dim2", "x_dim3"}));
+  }
+}
+
+TEST(Dimensions, BelowZeroAreDynamic) {
+  auto model = identity({1, 3, 4, 4});
+  auto& shape =
+      *model.graph().mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
+  for (const int axis : {0, 2, 3}) {
+    shape.mutable_dim(axis)->set_dim_value(-1);
+  }
+  const Graph graph = model.read({.input_shapes = {{"x", {3, 320, 480}}}});
+  EXPECT_EQ(shape_of(graph, "y"), (Shape{1, 3, 320, 480}));
+}
+
 TEST(Dimensions, SamplesOfAnotherRankAreAFault) {
   EXPECT_EQ(complaint(identity({"N", "length"}), {.input_shapes = {{"x", {3, 4}}}}),
             "input 'x': its samples have shape [3,4], expected rank 1\n"

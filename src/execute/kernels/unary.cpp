@@ -48,6 +48,13 @@ auto hard_sigmoid(const Attributes& attributes) {
       };
 }
 
+auto shrink(const Attributes& attributes) {
+  return [bias = attributes.real("bias", 0), bound = attributes.real("lambd", 0.5F)](auto x) {
+    using T = decltype(x);
+    return x < T(-bound) ? x + T(bias) : x > T(bound) ? x - T(bias) : T(0);
+  };
+}
+
 auto selu(const Attributes& attributes) {
   return [alpha = attributes.real("alpha", 1.67326319217681884765625F),
           gamma = attributes.real("gamma", 1.05070102214813232421875F)](auto x) {
@@ -95,6 +102,7 @@ std::vector<NamedMaker> activations() {
                          return x > 0 ? x : below;
                        })),
       unary("Selu", WideFloats{}, selu),
+      unary("Shrink", WideFloats{}, shrink),
       unary("Sigmoid", WideFloats{}, fixed([](auto x) { return vmath::sigmoid(x); })),
       unary("HardSigmoid", WideFloats{}, hard_sigmoid),
       unary("HardSwish", WideFloats{}, fixed([](auto x) {

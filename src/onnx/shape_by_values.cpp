@@ -1,0 +1,70 @@
+#include "onnx/shape_by_values.h"
+
+#include "tare/error.h"
+
+#include "graph/operators/einsum_equation.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace tare {
+namespace {
+
+const Tensor* known(const InferenceRequest& request, std::size_t operand) {
+  return operand < request.operands.size() ? request.operands[operand].data : nullptr;
+}
+
+std::optional<Shape> shape_of_one_hot(const InferenceRequest& request) {
+  constexpr std::size_t kDepth = 1;
+  const Tensor* depth = known(request, kDepth);
+  if (depth == nullptr) {
+    return std::nullopt;
+  }
+  const std::vector<std::int64_t> extents = depth->to_int64();
+  if (extents.size() != 1 || extents[0] < 1) {
+    throw Error(ErrorCode::kInvalidModel, "", "the depth is not one positive number");
+  }
+  Shape shape = request.operands[0].type->shape;
+  const auto rank = static_cast<std::int64_t>(shape.size()) + 1;
+  const std::int64_t axis = request.attributes.integer("axis", -1);
+  if (axis < -rank || axis >= rank) {
+    throw Error(
+        ErrorCode::kInvalidModel, "",
+        "axis " + std::to_string(axis) + " of a result of rank " + std::to_string(rank));
+  }
+  shape.insert(shape.begin() + (axis < 0 ? axis + rank : axis), extents[0]);
+  return shape;
+}
+
+std::optional<Shape> shape_of_einsum(const InferenceRequest& request) {
+  std::vector<Shape> shapes;
+  for (const KnownOperand& operand : request.operands) {
+    shapes.push_back(operand.type->shape);
+  }
+  const EinsumEquation equation = parse_einsum(request.attributes.text("equation"), shapes);
+  return equation.extents(equation.result, shapes);
+}
+
+std::optional<Shape> shape_of_max_unpool(const InferenceRequest& request) {
+  constexpr std::size_t kOutputShape = 2;
+  const Tensor* shape = known(request, kOutputShape);
+  return shape == nullptr ? std::nullopt : std::optional<Shape>(shape->to_int64());
+}
+
+}  // namespace
+
+std::optional<Shape> shape_by_values(const InferenceRequest& request) {
+  const bool has_operands =
+      !request.operands.empty() &&
+      std::all_of(request.operands.begin(), request.operands.end(),
+                  [](const KnownOperand& operand) { return operand.type != nullptr; });
+  if (!has_operands) {
+    return std::nullopt;
+  }
+  return request.op == "OneHot"      ? shape_of_one_hot(request)
+         : request.op == "Einsum"    ? shape_of_einsum(request)
+         : request.op == "MaxUnpool" ? shape_of_max_unpool(request)
+                                     : std::nullopt;
+}
+
+}  // namespace tare

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "tare/tensor.h"
+
+#include "onnx/infer.h"
+
+#include <optional>
+
+namespace tare {
+
+/// Shape of the first result where the onnx library leaves it open although the operands that
+/// decide it are known: OneHot, Einsum with an ellipsis, MaxUnpool with an output shape. Throws
+/// Error(kInvalidModel) where these make none.
+std::optional<Shape> shape_by_values(const InferenceRequest&);
+
+}  // namespace tare
