@@ -150,6 +150,11 @@ Report compare_result(const QuantizeResult&, const Dataset&, const Toolkit&,
 /// nothing is kept in float.
 SimulatedGraph simulate_all(const Graph& model, Config, const Toolkit&);
 
+/// Whether each sample is all that the graph takes in one run, as samples of networks with
+/// state or with time first are, and not one row of a batch: one at least has the rank of its
+/// input.
+bool are_whole_inputs(const Graph&, const Dataset&);
+
 /// Runs `graph` on every sample, in parallel; `take` gets the outputs sample by sample, in
 /// order, from one thread at a time. `samples` 0 means all. A model whose first input dimension
 /// is B > 1 consumes B samples per run.

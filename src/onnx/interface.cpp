@@ -89,21 +89,25 @@ class Binder {
       }
       return;
     }
-    if (input.dimensions->size() != sample.size() + 1) {
+    // Samples are rows of the input, whose first axis is the batch, or each a whole input.
+    const std::size_t rank = input.dimensions->size();
+    const std::size_t first = sample.size() == rank ? 0 : 1;
+    if (sample.size() + first != rank) {
       faults_.add(where(input), "its samples have shape " + to_string(sample),
-                  "rank " + std::to_string(input.dimensions->size() - 1));
+                  "rank " + std::to_string(rank - 1) + ", or " + std::to_string(rank) +
+                      " for whole inputs");
       return;
     }
-    for (std::size_t axis = 1; axis <= sample.size(); ++axis) {
+    for (std::size_t axis = first; axis < rank; ++axis) {
       const Dimension& dimension = (*input.dimensions)[axis];
       if (dimension.extent) {
         continue;
       }
-      const auto [bound, fresh] = extents_.emplace(dimension.symbol, sample[axis - 1]);
-      if (!fresh && bound->second != sample[axis - 1]) {
+      const auto [bound, fresh] = extents_.emplace(dimension.symbol, sample[axis - first]);
+      if (!fresh && bound->second != sample[axis - first]) {
         faults_.add(where(input),
                     "dimension '" + dimension.symbol + "' is " +
-                        std::to_string(sample[axis - 1]) + " in its samples",
+                        std::to_string(sample[axis - first]) + " in its samples",
                     std::to_string(bound->second) + " as elsewhere");
       }
     }

@@ -5,6 +5,7 @@
 #include "execute/run/feed.h"
 #include "execute/run/workers.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -60,6 +61,17 @@ class ChunkWindow {
 };
 
 }  // namespace
+
+bool are_whole_inputs(const Graph& graph, const Dataset& data) {
+  const auto inputs = graph.inputs();
+  return std::any_of(data.inputs().begin(), data.inputs().end(), [&](const auto& given) {
+    return std::any_of(inputs.begin(), inputs.end(), [&](ValueId id) {
+      const Shape& shape = graph.type(id).shape;
+      return graph.name(id) == given.name && !shape.empty() &&
+             is_whole_input(given.shape, shape);
+    });
+  });
+}
 
 void run_dataset(const Graph& graph, const Dataset& data, int threads, std::size_t samples,
                  const std::function<void(std::size_t, std::vector<Tensor>)>& take,

@@ -71,9 +71,21 @@ TEST(Dimensions, BelowZeroAreDynamic) {
 }
 
 TEST(Dimensions, SamplesOfAnotherRankAreAFault) {
-  EXPECT_EQ(complaint(identity({"N", "length"}), {.input_shapes = {{"x", {3, 4}}}}),
-            "input 'x': its samples have shape [3,4], expected rank 1\n"
-            "input 'x': dimension 1 ('length') is dynamic, expected an extent given for it");
+  EXPECT_EQ(
+      complaint(identity({"N", "length"}), {.input_shapes = {{"x", {3, 4, 5}}}}),
+      "input 'x': its samples have shape [3,4,5], expected rank 1, or 2 for whole inputs\n"
+      "input 'x': dimension 1 ('length') is dynamic, expected an extent given for it");
+}
+
+TEST(Dimensions, OfWholeInputsAreAllThoseOfTheSamples) {
+  ModelBuilder model(13);
+  model.input("x", {"frames", 1, "bins"})
+      .input("state", {2, "N", 8})
+      .node("Relu", {"x"}, {"y"})
+      .output("y");
+  const Graph graph = model.read({.input_shapes = {{"x", {7, 1, 16}}, {"state", {2, 3, 8}}}});
+  EXPECT_EQ(shape_of(graph, "x"), (Shape{7, 1, 16}));
+  EXPECT_EQ(shape_of(graph, "state"), (Shape{2, 3, 8}));
 }
 
 TEST(Dimensions, OfAScalarInputAreThoseOfSamplesThatAreSingleNumbers) {

@@ -95,6 +95,58 @@ INSTANTIATE_TEST_SUITE_P(
             "%y = Sigmoid(%d) : f32[1,4,0,6]"}),
     ::testing::PrintToStringParamName());
 
+/// A step of a network whose state has the batch on its second axis.
+Graph step() {
+  return parse(
+      "graph \"g\" opset 17 (%x : f32[1,4], %h : f32[2,1,4]) -> (%y, %state) {\n"
+      "const %k : f32[4,4] = [1, 0, 2, 0, 0, 1, 0, 0, 3, 0, 1, 0, 0, -1, 0, 1]\n"
+      "%p = MatMul(%x, %k) : f32[1,4]\n%state = Add(%h, %p) : f32[2,1,4]\n"
+      "%y = Tanh(%state) : f32[2,1,4]\n}");
+}
+
+TEST(WholeInputs, AreFedAsTheyAre) {
+  const Tensor x = Random(1).tensor({5, 1, 4});
+  const Tensor h = Random(2).tensor({5, 2, 1, 4});
+  const SamplesInMemory data({{"x", x}, {"h", h}});
+  EXPECT_TRUE(are_whole_inputs(step(), data));
+  std::size_t sample = 0;
+  run_dataset(step(), data, 1, 0, [&](std::size_t, std::vector<Tensor> outputs) {
+    EXPECT_EQ(outputs.at(1).shape(), (Shape{2, 1, 4}));
+    const auto* before = h.view<float>().data() + sample * 8;
+    const auto* in = x.view<float>().data() + sample * 4;
+    // The first column of the weights is 1, 0, 3, 0.
+    EXPECT_FLOAT_EQ(outputs[1].view<float>()[0], before[0] + in[0] + 3 * in[2]);
+    EXPECT_FLOAT_EQ(outputs[1].view<float>()[4], before[4] + in[0] + 3 * in[2]);
+    ++sample;
+  });
+  EXPECT_EQ(sample, 5U);
+}
+
+TEST(WholeInputs, MayComeWithRowsOfInputsThatTakeOneARun) {
+  const SamplesInMemory data(
+      {{"x", Random(1).tensor({5, 4})}, {"h", Random(2).tensor({5, 2, 1, 4})}});
+  std::size_t runs = 0;
+  run_dataset(step(), data, 1, 0, [&](std::size_t, const std::vector<Tensor>&) { ++runs; });
+  EXPECT_EQ(runs, 5U);
+  const SamplesInMemory rows({{"x", Random(1).tensor({5, 4})}});
+  EXPECT_FALSE(are_whole_inputs(step(), rows));
+}
+
+TEST(WholeInputs, AreCalibratedAndCompared) {
+  const SamplesInMemory data(
+      {{"x", Random(1).tensor({16, 1, 4})}, {"h", Random(2).tensor({16, 2, 1, 4})}});
+  for (const Effort effort : {Effort::kFast, Effort::kBest}) {
+    Config config;
+    config.effort = effort;
+    config.objective = Objective::kCoverage;
+    const QuantizeResult result = quantize(step(), data, config, Toolkit::builtin());
+    EXPECT_TRUE(result.table.contains("h"));
+    EXPECT_GT(
+        compare_result(result, data, Toolkit::builtin()).outputs.at(0).error.sqnr.value_or(0),
+        20);
+  }
+}
+
 TEST(ScalarInputs, TakeOneNumberOfTheSamplesInEachRun) {
   const Graph graph = parse(
       "graph \"g\" opset 17 (%x : f32[1,2], %s : f32[]) -> (%y) {\n"

@@ -30,13 +30,18 @@ int run(const Options& options, const Console& console) {
     say_warnings(invalid_constants(graph), console);
     DatasetWriter writer(output);
     std::size_t runs = 0;
+    const bool is_whole = are_whole_inputs(graph, *data);
     {
       Progress progress(console, "running");
       run_dataset(
           graph, *data, static_cast<int>(options.count("threads")), options.count("samples"),
           [&](std::size_t, std::vector<Tensor> results) {
             for (std::size_t i = 0; i < results.size(); ++i) {
-              writer.append(graph.name(graph.outputs()[i]), results[i]);
+              Shape shape = results[i].shape();
+              if (is_whole) {  // results are no rows either
+                shape.insert(shape.begin(), 1);
+              }
+              writer.append(graph.name(graph.outputs()[i]), results[i].reshaped(shape));
             }
             ++runs;
           },
@@ -65,7 +70,7 @@ TARE_VERB(run) {
           .summary = "run a float or quantized model on samples",
           .arguments = {{"MODEL", "model: ONNX or TensorFlow Lite"}},
           .flags = {data_flag(true),
-                    output_flag("HDF5: one dataset per model output, samples concatenated"),
+                    output_flag("HDF5: one dataset per model output, one result after another"),
                     threads_flag(), samples_flag(), numerics_flag()},
           .examples = {"tare run model.onnx --data samples.h5 -o outputs.h5",
                        "tare run model.tflite --data samples.h5 -o outputs.h5 --numerics "

@@ -26,6 +26,11 @@ std::string names_of(const Dataset& data) {
   return result;
 }
 
+/// Extents of a sample that fits.
+Shape sample_shape(const TensorType& type, bool is_whole) {
+  return {type.shape.begin() + (is_whole ? 0 : 1), type.shape.end()};
+}
+
 /// Integers may become wider integers or floats; nothing may lose its fraction.
 bool converts(DType from, DType to) {
   return from == to || (is_integer(from) && (to == DType::kFloat32 || to == DType::kInt64));
@@ -47,8 +52,8 @@ void check_input(const std::string& name, const TensorType& type, const Dataset&
     faults.add(where, "no dataset of that name (found: " + names_of(data) + ")");
     return;
   }
-  const bool is_scalar = type.shape.empty();
-  const Shape wanted(type.shape.begin() + (is_scalar ? 0 : 1), type.shape.end());
+  const Shape wanted =
+      sample_shape(type, type.shape.empty() || is_whole_input(given->shape, type.shape));
   if (element_count(given->shape) != element_count(wanted) || given->shape != wanted) {
     faults.add(where, "samples have shape " + to_string(given->shape), to_string(wanted));
   }
@@ -60,21 +65,27 @@ void check_input(const std::string& name, const TensorType& type, const Dataset&
 
 }  // namespace
 
+bool is_whole_input(const Shape& sample, const Shape& input) {
+  return sample.size() == input.size();
+}
+
 Feed::Feed(const Graph& graph, const Dataset& data, std::size_t samples, std::size_t first)
     : data_(data), first_sample_(first) {
   Faults faults;
   for (const ValueId id : graph.inputs()) {
     const TensorType& type = graph.type(id);
     check_input(graph.name(id), type, data, faults);
-    // A scalar has no place for more than one sample.
-    const auto batch = static_cast<std::size_t>(type.shape.empty() ? 1 : type.shape[0]);
+    const DatasetInput* given = find(data, graph.name(id));
+    const bool is_whole =
+        type.shape.empty() || (given != nullptr && is_whole_input(given->shape, type.shape));
+    const auto batch = static_cast<std::size_t>(is_whole ? 1 : type.shape[0]);
     if (!inputs_.empty() && batch != batch_) {
       faults.add("input '" + graph.name(id) + "'",
                  "takes " + std::to_string(batch) + " samples",
                  std::to_string(batch_) + " like the inputs before it");
     }
     batch_ = batch;
-    inputs_.push_back({graph.name(id), type});
+    inputs_.push_back({graph.name(id), type, is_whole});
   }
   faults.raise(ErrorCode::kInvalidData);
   const std::size_t available = samples == 0 ? data.size() : std::min(samples, data.size());
@@ -120,8 +131,8 @@ std::vector<Tensor> Feed::inputs_of(std::span<const Tensor> rows, std::size_t ru
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     inputs[i] = rows[i].rows(static_cast<std::int64_t>(run * batch_),
                              static_cast<std::int64_t>(batch_));
-    if (inputs_[i].type.shape.empty()) {
-      inputs[i] = inputs[i].reshaped({});
+    if (inputs_[i].is_whole) {
+      inputs[i] = inputs[i].reshaped(inputs_[i].type.shape);
     }
   }
   return inputs;

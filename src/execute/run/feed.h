@@ -11,8 +11,13 @@
 
 namespace tare {
 
+/// Whether a sample is all that an input takes in one run, and not one row of it: it has the
+/// input's rank. So have samples of scalars, of caches, and of sequences whose first axis is
+/// time.
+bool is_whole_input(const Shape& sample, const Shape& input);
+
 /// Cuts a data set into runs of a graph. A graph whose inputs have first extent B takes B
-/// samples per run, one with scalar inputs one; samples that do not fill a run are left out.
+/// samples per run, one with whole inputs one; samples that do not fill a run are left out.
 /// Consecutive runs form chunks, the unit in which files are read and threads share the work.
 class Feed {
  public:
@@ -40,6 +45,7 @@ class Feed {
   struct Input {
     std::string name;
     TensorType type;
+    bool is_whole;  ///< is_whole_input()
   };
   std::vector<Tensor> read_rows(std::size_t first_run, std::size_t runs) const;
   std::vector<Tensor> inputs_of(std::span<const Tensor> rows, std::size_t run) const;
