@@ -2,6 +2,7 @@
 
 #include "base/input_file.h"
 #include "graph/arithmetic/packed.h"
+#include "onnx/branches.h"
 #include "onnx/builder.h"
 #include "onnx/constants.h"
 #include "onnx/infer.h"
@@ -14,6 +15,7 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <set>
@@ -164,6 +166,12 @@ class Importer {
         throw unsupported_operator(node);
       }
       std::optional<std::vector<ValueId>> inputs = operands_of(node);
+      if (is_onnx && node.op_type() == "If") {
+        if (inputs) {
+          add_branch(node, *inputs);
+        }
+        return;
+      }
       if (!inputs) {
         // An operand has no type. Say what else is wrong with this node, then leave it out.
         if (!is_quantized && !replaces_operator(node.op_type(), opset_) &&
@@ -195,6 +203,36 @@ class Importer {
       const bool names_operator =
           what.starts_with("operator '") || what.starts_with("function '");
       unsupported_.add(names_operator ? what : operator_name(node) + ": " + what, name);
+    }
+  }
+
+  /// The branch that the condition picks, in place of an If.
+  void add_branch(const onnx::NodeProto& node, const std::vector<ValueId>& inputs) {
+    const Tensor* condition =
+        inputs.size() == 1 && inputs[0] ? builder_.known(inputs[0]) : nullptr;
+    if (condition == nullptr || condition->size() != 1) {
+      throw Error(ErrorCode::kUnsupported, "", "its condition depends on data");
+    }
+    const char* wanted = condition->to_int64()[0] != 0 ? "then_branch" : "else_branch";
+    const auto branch =
+        std::find_if(node.attribute().begin(), node.attribute().end(),
+                     [&](const auto& each) { return each.name() == wanted && each.has_g(); });
+    if (branch == node.attribute().end()) {
+      throw Error(ErrorCode::kInvalidModel, "", "has no " + std::string(wanted));
+    }
+    branches_.push_back(
+        as_part(branch->g(), {node.output().begin(), node.output().end()},
+                [this](const std::string& name) { return builder_.fresh_name(name); }));
+    if (branches_.back().sparse_initializer_size() > 0) {
+      throw Error(ErrorCode::kUnsupported, "", "sparse initializers are not supported");
+    }
+    Source part(branches_.back(), source_.names);
+    source_.constants.merge(part.constants);
+    source_.names.merge(part.names);
+    source_.read.merge(part.read);
+    source_.node_names.merge(part.node_names);
+    for (const onnx::NodeProto* each : part.nodes) {
+      add_node(*each);
     }
   }
 
@@ -328,6 +366,7 @@ class Importer {
   int opset_;
   Source source_;
   GraphBuilder builder_;
+  std::deque<onnx::GraphProto> branches_;  ///< that have become part of the graph
   std::set<std::pair<std::string, std::string>> functions_;  ///< of the model: domain, name
   std::set<std::string> broken_constants_;
   Unsupported unsupported_;
@@ -373,14 +412,16 @@ std::set<std::filesystem::path> external_files(const std::filesystem::path& path
         files.insert(*std::move(data));
       }
     };
-    for (const onnx::TensorProto& tensor : model.graph().initializer()) {
-      add(tensor);
-    }
-    for (const onnx::NodeProto& node : model.graph().node()) {
-      for (const onnx::AttributeProto& attribute : node.attribute()) {
-        add(attribute.t());
+    for_each_graph(model.graph(), [&](const onnx::GraphProto& graph) {
+      for (const onnx::TensorProto& tensor : graph.initializer()) {
+        add(tensor);
       }
-    }
+      for (const onnx::NodeProto& node : graph.node()) {
+        for (const onnx::AttributeProto& attribute : node.attribute()) {
+          add(attribute.t());
+        }
+      }
+    });
     return files;
   } catch (Error& error) {
     error.at(path.string());

@@ -2,6 +2,7 @@
 
 #include "tare/error.h"
 
+#include "onnx/branches.h"
 #include "onnx/names.h"
 
 #include <functional>
@@ -26,7 +27,8 @@ std::string first_result(const onnx::NodeProto& node) {
 
 class Structure {
  public:
-  Structure(const onnx::GraphProto& graph, Source& source) : graph_(graph), source_(source) {}
+  Structure(const onnx::GraphProto& graph, const std::set<std::string>& outside, Source& source)
+      : graph_(graph), outside_(outside), source_(source) {}
 
   void check() {
     for (const auto& tensor : graph_.initializer()) {
@@ -43,7 +45,7 @@ class Structure {
       define_results(node);
     }
     for (const auto& node : graph_.node()) {
-      for (const std::string& input : node.input()) {
+      for (const std::string& input : reads_of(node)) {
         require_defined(input, place_of(node));
       }
     }
@@ -96,12 +98,13 @@ class Structure {
 
   void require_defined(const std::string& name, const std::string& where) {
     source_.read.insert(name);
-    if (!name.empty() && !source_.names.contains(name)) {
+    if (!name.empty() && !source_.names.contains(name) && !outside_.contains(name)) {
       faults_.add(where, "nothing produces '" + name + "'");
     }
   }
 
   const onnx::GraphProto& graph_;
+  const std::set<std::string>& outside_;
   Source& source_;
   Faults faults_;
 };
@@ -119,7 +122,7 @@ std::vector<const onnx::NodeProto*> sorted_nodes(const onnx::GraphProto& graph) 
   std::vector<int> missing(count, 0);
   std::priority_queue<int, std::vector<int>, std::greater<>> ready;
   for (int i = 0; i < graph.node_size(); ++i) {
-    for (const std::string& input : graph.node(i).input()) {
+    for (const std::string& input : reads_of(graph.node(i))) {
       if (const auto found = producers.find(input);
           !input.empty() && found != producers.end()) {
         readers[static_cast<std::size_t>(found->second)].push_back(i);
@@ -170,8 +173,10 @@ std::map<const onnx::NodeProto*, std::string> unique_names(const onnx::GraphProt
 
 }  // namespace
 
-Source::Source(const onnx::GraphProto& graph) {
-  Structure(graph, *this).check();
+Source::Source(const onnx::GraphProto& graph) : Source(graph, {}) {}
+
+Source::Source(const onnx::GraphProto& graph, const std::set<std::string>& outside) {
+  Structure(graph, outside, *this).check();
   for (const onnx::NodeProto* node : sorted_nodes(graph)) {
     if (!is_constant(*node)) {
       nodes.push_back(node);

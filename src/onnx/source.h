@@ -16,7 +16,8 @@ struct ConstantSource {
 };
 
 /// A model's graph by name, its structure checked: every name defined once, every operand
-/// defined, no cycle. Points into the model.
+/// defined, no cycle. Points into the model. What graphs inside of nodes read counts as
+/// operands of these nodes.
 struct Source {
   std::map<std::string, ConstantSource> constants;
   std::set<std::string> initializers;
@@ -27,6 +28,8 @@ struct Source {
 
   /// Throws Error(kInvalidModel) with all faults.
   explicit Source(const onnx::GraphProto&);
+  /// The same of a part of a graph, which may read what `outside` names.
+  Source(const onnx::GraphProto& part, const std::set<std::string>& outside);
 };
 
 /// "node 'stem' (Conv)"; nodes without a name go by their first result.

@@ -74,7 +74,8 @@ Values combine(const std::string& op, const Tensor& a, const Tensor& b, std::int
       combiners{{"Mul", std::multiplies<>()},
                 {"Sub", std::minus<>()},
                 {"Add", std::plus<>()},
-                {"Div", std::divides<>()}};
+                {"Div", std::divides<>()},
+                {"Equal", std::equal_to<>()}};
   Values result;
   for (std::int64_t i = 0; i < count; ++i) {
     const auto at = [&](const Tensor& t) {
@@ -118,6 +119,13 @@ std::vector<Tensor> evaluate_integers(const Node& node, std::span<const Tensor* 
     if (node.op == "Mul" || node.op == "Sub" || node.op == "Add" || node.op == "Div") {
       return result(combine(node.op, *in[0], *in[1], element_count(shape)));
     }
+  }
+  if (node.op == "Equal" && types[0].dtype == DType::kBool) {
+    const Values values = combine(node.op, *in[0], *in[1], element_count(shape));
+    Tensor flags(DType::kBool, shape);
+    std::transform(values.begin(), values.end(), flags.mutable_data(),
+                   [](std::int64_t value) { return static_cast<std::byte>(value); });
+    return {flags};
   }
   throw Error(ErrorCode::kUnsupported, "node '" + node.name + "'",
               "not an integer computation");

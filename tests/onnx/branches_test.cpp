@@ -1,0 +1,159 @@
+// If whose condition is known once shapes are: a branch becomes part of the graph.
+#include "onnx/integer_evaluator.h"
+#include "onnx/model_builder.h"
+
+#include <gtest/gtest.h>
+
+namespace tare::test {
+namespace {
+
+onnx::NodeProto node_proto(const std::string& op, const std::vector<std::string>& inputs,
+                           const std::string& output) {
+  onnx::NodeProto node;
+  node.set_op_type(op);
+  node.set_name(op + "_inside");
+  node.mutable_input()->Add(inputs.begin(), inputs.end());
+  node.add_output(output);
+  return node;
+}
+
+/// A branch of these nodes whose result is the last one's.
+onnx::GraphProto branch(const std::vector<onnx::NodeProto>& nodes) {
+  onnx::GraphProto graph;
+  for (const onnx::NodeProto& node : nodes) {
+    *graph.add_node() = node;
+  }
+  graph.add_output()->set_name(nodes.back().output(0));
+  return graph;
+}
+
+onnx::NodeProto choice(const std::string& condition, const onnx::GraphProto& if_true,
+                       const onnx::GraphProto& if_false, const std::string& output) {
+  onnx::NodeProto node = node_proto("If", {condition}, output);
+  const auto add = [&](const char* name, const onnx::GraphProto& graph) {
+    auto& attribute = *node.add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(onnx::AttributeProto::GRAPH);
+    *attribute.mutable_g() = graph;
+  };
+  add("else_branch", if_false);
+  add("then_branch", if_true);
+  return node;
+}
+
+/// y = x of [N,3]: its Sigmoid where N is 4, otherwise its Tanh and Neg.
+ModelBuilder by_batch() {
+  ModelBuilder model(13);
+  model.input("x", {"N", 3}).integers("first", {0}).integers("four", {4});
+  model.node("Relu", {"x"}, {"r"})
+      .node("Shape", {"x"}, {"shape"})
+      .node("Gather", {"shape", "first"}, {"batch"})
+      .node("Equal", {"batch", "four"}, {"is_four"});
+  *model.graph().add_node() =
+      choice("is_four", branch({node_proto("Sigmoid", {"r"}, "inner")}),
+             branch({node_proto("Tanh", {"r"}, "inner"), node_proto("Neg", {"inner"}, "end")}),
+             "chosen");
+  model.node("Abs", {"chosen"}, {"y"}).output("y");
+  return model;
+}
+
+std::vector<std::string> operators_for(const ModelBuilder& model, std::int64_t batch) {
+  std::vector<std::string> result =
+      operators(model.read({.dims = {{"N", batch}}, .evaluate = evaluate_integers}));
+  std::erase_if(result, [](const std::string& op) {
+    return op == "Shape" || op == "Gather" || op == "Equal";
+  });
+  return result;
+}
+
+using Operators = std::vector<std::string>;
+
+TEST(Branches, AreThoseThatKnownConditionsPick) {
+  EXPECT_EQ(operators_for(by_batch(), 4), (Operators{"Relu", "Sigmoid", "Identity", "Abs"}));
+  EXPECT_EQ(operators_for(by_batch(), 5),
+            (Operators{"Relu", "Tanh", "Neg", "Identity", "Abs"}));
+}
+
+TEST(Branches, KeepNamesApartThatSeveralOfThemUse) {
+  ModelBuilder model = by_batch();
+  *model.graph().add_node() = choice(
+      "is_four", branch({node_proto("Sqrt", {"y"}, "inner")}),
+      branch({node_proto("Exp", {"y"}, "inner"), node_proto("Neg", {"inner"}, "r_2")}), "z");
+  model.graph().clear_output();
+  model.output("z");
+  EXPECT_EQ(operators_for(model, 4),
+            (Operators{"Relu", "Sigmoid", "Identity", "Abs", "Sqrt", "Identity"}));
+  EXPECT_EQ(operators_for(model, 5),
+            (Operators{"Relu", "Tanh", "Neg", "Identity", "Abs", "Exp", "Neg", "Identity"}));
+}
+
+TEST(Branches, MayHoldOthersThatReadWhatTheseDefine) {
+  ModelBuilder model = by_batch();
+  auto& outer = *model.graph().mutable_node(4);
+  ASSERT_EQ(outer.op_type(), "If");
+  const auto inner = choice("is_four", branch({node_proto("Cos", {"here"}, "deep")}),
+                            branch({node_proto("Sin", {"here"}, "deep")}), "inner");
+  for (auto& attribute : *outer.mutable_attribute()) {
+    *attribute.mutable_g() = branch({node_proto("Exp", {"r"}, "here"), inner});
+  }
+  EXPECT_EQ(operators_for(model, 4),
+            (Operators{"Relu", "Exp", "Cos", "Identity", "Identity", "Abs"}));
+  EXPECT_EQ(operators_for(model, 1),
+            (Operators{"Relu", "Exp", "Sin", "Identity", "Identity", "Abs"}));
+}
+
+TEST(Branches, MayReturnAConstantOrAValueFromOutside) {
+  ModelBuilder model = by_batch();
+  auto& choice_node = *model.graph().mutable_node(4);
+  for (auto& attribute : *choice_node.mutable_attribute()) {
+    onnx::GraphProto graph;
+    if (attribute.name() == "then_branch") {
+      graph.add_output()->set_name("r");
+    } else {
+      onnx::TensorProto& constant = *graph.add_initializer();
+      constant.set_name("one");
+      constant.set_data_type(onnx::TensorProto::FLOAT);
+      constant.add_float_data(1);
+      graph.add_output()->set_name("one");
+    }
+    *attribute.mutable_g() = graph;
+  }
+  EXPECT_EQ(operators_for(model, 4), (Operators{"Relu", "Identity", "Abs"}));
+  const Graph graph = model.read({.dims = {{"N", 2}}, .evaluate = evaluate_integers});
+  EXPECT_EQ(shape_of(graph, "y"), Shape{});
+}
+
+TEST(Branches, AreSortedAfterWhatTheyRead) {
+  ModelBuilder model = by_batch();
+  // The node that makes what both branches read comes last in the file.
+  auto& nodes = *model.graph().mutable_node();
+  nodes.SwapElements(0, nodes.size() - 1);
+  EXPECT_EQ(operators_for(model, 4), (Operators{"Relu", "Sigmoid", "Identity", "Abs"}));
+}
+
+TEST(Branches, AreRefusedWhereTheConditionOrTheirFormIsWrong) {
+  ModelBuilder of_data(13);
+  of_data.input("x", {2}).input("c", {1}, DType::kBool);
+  *of_data.graph().add_node() = choice("c", branch({node_proto("Exp", {"x"}, "e")}),
+                                       branch({node_proto("Neg", {"x"}, "n")}), "y");
+  of_data.output("y");
+  EXPECT_EQ(complaint(of_data), "If: its condition depends on data (node 'If_inside')");
+
+  const ReadOptions options{.dims = {{"N", 4}}, .evaluate = evaluate_integers};
+  ModelBuilder unknown = by_batch();
+  *unknown.graph().mutable_node(4)->mutable_attribute(1)->mutable_g() =
+      branch({node_proto("Sigmoid", {"nowhere"}, "inner")});
+  EXPECT_EQ(complaint(unknown, options), "node 'If_inside' (If): nothing produces 'nowhere'");
+
+  ModelBuilder two = by_batch();
+  two.graph().mutable_node(4)->mutable_attribute(1)->mutable_g()->add_output()->set_name("r");
+  EXPECT_EQ(complaint(two, options),
+            "node 'If_inside' (If): a branch has 0 inputs and 2 results, expected none and 1");
+
+  ModelBuilder missing = by_batch();
+  missing.graph().mutable_node(4)->mutable_attribute()->RemoveLast();
+  EXPECT_EQ(complaint(missing, options), "node 'If_inside' (If): has no then_branch");
+}
+
+}  // namespace
+}  // namespace tare::test
