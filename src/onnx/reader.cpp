@@ -2,14 +2,15 @@
 
 #include "base/input_file.h"
 #include "graph/arithmetic/packed.h"
-#include "onnx/branches.h"
 #include "onnx/builder.h"
 #include "onnx/constants.h"
 #include "onnx/infer.h"
+#include "onnx/inlining.h"
 #include "onnx/interface.h"
 #include "onnx/node_proto.h"
 #include "onnx/normalize.h"
 #include "onnx/normalize_quantized.h"
+#include "onnx/parse_model.h"
 #include "onnx/source.h"
 #include "onnx/tensor_proto.h"
 
@@ -21,8 +22,6 @@
 #include <set>
 #include <utility>
 
-#include <google/protobuf/stubs/logging.h>
-
 namespace tare {
 namespace {
 
@@ -31,16 +30,13 @@ constexpr int kNewestOpset = 22;
 /// The one after it added nothing but bfloat16, and engines fuse more of this one.
 constexpr int kNewestForm = 21;
 
-onnx::ModelProto parse_model(const InputFile& file) {
-  onnx::ModelProto model;
-  const google::protobuf::LogSilencer silent;
-  if (!model.ParseFromFileDescriptor(file.descriptor())) {
-    throw Error(ErrorCode::kInvalidModel, "", "is not an ONNX model, or is cut short");
+int checked_opset(std::int64_t opset) {
+  if (opset < kOldestOpset || opset > kNewestOpset) {
+    throw Error(ErrorCode::kUnsupported, "", "the model is of opset " + std::to_string(opset))
+        .expected("opset " + std::to_string(kOldestOpset) + " to " +
+                  std::to_string(kNewestOpset));
   }
-  if (!model.has_graph()) {
-    throw Error(ErrorCode::kInvalidModel, "", "is not an ONNX model: it has no graph");
-  }
-  return model;
+  return static_cast<int>(std::min<std::int64_t>(opset, kNewestForm));
 }
 
 int checked_opset(const onnx::ModelProto& model) {
@@ -56,12 +52,7 @@ int checked_opset(const onnx::ModelProto& model) {
   if (!opset) {
     throw Error(ErrorCode::kInvalidModel, "", "the model does not name its opset");
   }
-  if (*opset < kOldestOpset || *opset > kNewestOpset) {
-    throw Error(ErrorCode::kUnsupported, "", "the model is of opset " + std::to_string(*opset))
-        .expected("opset " + std::to_string(kOldestOpset) + " to " +
-                  std::to_string(kNewestOpset));
-  }
-  return static_cast<int>(*opset);
+  return checked_opset(*opset);
 }
 
 /// Learned models of other kinds are stored in this format too.
@@ -114,12 +105,11 @@ class Importer {
       : model_(model),
         folder_(std::move(folder)),
         options_(options),
-        opset_(std::min(checked_opset(model), kNewestForm)),
+        opset_(checked_opset(model)),
         source_(model.graph()),
         builder_(options, source_.names) {
     for (const onnx::FunctionProto& function : model.functions()) {
-      const bool is_onnx = in_default_domain(function.domain());
-      functions_.emplace(is_onnx ? std::string() : function.domain(), function.name());
+      functions_.emplace(key_of(function.domain(), function.name()), &function);
     }
   }
 
@@ -154,10 +144,10 @@ class Importer {
   void add_node(const onnx::NodeProto& node) {
     const std::string& name = source_.node_names.at(&node);
     try {
-      if (is_function(node)) {
-        throw Error(
-            ErrorCode::kUnsupported, "",
-            "function '" + operator_name(node) + "' of the model itself is not supported");
+      if (const auto function = functions_.find(key_of(node.domain(), node.op_type()));
+          function != functions_.end()) {
+        add_call(node, *function->second);
+        return;
       }
       const bool is_onnx = in_default_domain(node.domain());
       const bool is_quantized =
@@ -200,9 +190,8 @@ class Importer {
         throw;
       }
       const std::string what = error.faults().front().what;
-      const bool names_operator =
-          what.starts_with("operator '") || what.starts_with("function '");
-      unsupported_.add(names_operator ? what : operator_name(node) + ": " + what, name);
+      unsupported_.add(
+          what.starts_with("operator '") ? what : operator_name(node) + ": " + what, name);
     }
   }
 
@@ -220,13 +209,45 @@ class Importer {
     if (branch == node.attribute().end()) {
       throw Error(ErrorCode::kInvalidModel, "", "has no " + std::string(wanted));
     }
-    branches_.push_back(
-        as_part(branch->g(), {node.output().begin(), node.output().end()},
-                [this](const std::string& name) { return builder_.fresh_name(name); }));
-    if (branches_.back().sparse_initializer_size() > 0) {
+    add_part(inlined_branch(branch->g(), {node.output().begin(), node.output().end()},
+                            fresh_names(node)));
+  }
+
+  /// What a function of the model computes, in place of its call.
+  void add_call(const onnx::NodeProto& node, const onnx::FunctionProto& function) {
+    if (!open_functions_.insert(&function).second) {
+      throw Error(ErrorCode::kInvalidModel, "", "its function calls itself");
+    }
+    const int opset = opset_;
+    for (const auto& entry : function.opset_import()) {
+      opset_ = in_default_domain(entry.domain()) ? checked_opset(entry.version()) : opset_;
+    }
+    add_part(inlined_call(function, node, fresh_names(node)));
+    opset_ = opset;
+    open_functions_.erase(&function);
+  }
+
+  /// Names inside of a node are unique after the node's, nearly always at once.
+  FreshName fresh_names(const onnx::NodeProto& node) {
+    return [this, prefix = source_.node_names.at(&node) + "/"](const std::string& name) {
+      return builder_.fresh_name(prefix + name);
+    };
+  }
+
+  void add_part(onnx::GraphProto proto) {
+    // Functions of functions may stand for more nodes than any memory holds.
+    constexpr std::size_t kMostNodes = 200'000;
+    inlined_nodes_ += static_cast<std::size_t>(proto.node_size());
+    if (inlined_nodes_ > kMostNodes) {
+      throw Error(
+          ErrorCode::kInvalidModel, "",
+          "functions and branches come to more than " + std::to_string(kMostNodes) + " nodes");
+    }
+    if (proto.sparse_initializer_size() > 0) {
       throw Error(ErrorCode::kUnsupported, "", "sparse initializers are not supported");
     }
-    Source part(branches_.back(), source_.names);
+    parts_.push_back(std::move(proto));
+    Source part(parts_.back(), source_.names);
     source_.constants.merge(part.constants);
     source_.names.merge(part.names);
     source_.read.merge(part.read);
@@ -236,10 +257,9 @@ class Importer {
     }
   }
 
-  /// Whether the model says itself what this operator computes, even one of ONNX.
-  bool is_function(const onnx::NodeProto& node) const {
-    const bool is_onnx = in_default_domain(node.domain());
-    return functions_.contains({is_onnx ? std::string() : node.domain(), node.op_type()});
+  using FunctionKey = std::pair<std::string, std::string>;
+  static FunctionKey key_of(const std::string& domain, const std::string& name) {
+    return {in_default_domain(domain) ? std::string() : domain, name};
   }
 
   static Error unsupported_operator(const onnx::NodeProto& node) {
@@ -366,8 +386,10 @@ class Importer {
   int opset_;
   Source source_;
   GraphBuilder builder_;
-  std::deque<onnx::GraphProto> branches_;  ///< that have become part of the graph
-  std::set<std::pair<std::string, std::string>> functions_;  ///< of the model: domain, name
+  std::deque<onnx::GraphProto> parts_;  ///< that were inlined
+  std::size_t inlined_nodes_ = 0;
+  std::map<FunctionKey, const onnx::FunctionProto*> functions_;  ///< of the model
+  std::set<const onnx::FunctionProto*> open_functions_;          ///< those being inlined
   std::set<std::string> broken_constants_;
   Unsupported unsupported_;
   Faults faults_;
@@ -381,48 +403,6 @@ Graph read_onnx(const std::filesystem::path& path, const ReadOptions& options) {
     const onnx::ModelProto model = parse_model(file);
     require_network(model);
     return Importer(model, path.parent_path(), options).run();
-  } catch (Error& error) {
-    error.at(path.string());
-    throw;
-  }
-}
-
-std::map<std::string, std::string> read_metadata(const std::filesystem::path& path) {
-  const InputFile file(path);
-  try {
-    const onnx::ModelProto model = parse_model(file);
-    std::map<std::string, std::string> metadata;
-    for (const auto& entry : model.metadata_props()) {
-      metadata[entry.key()] = entry.value();
-    }
-    return metadata;
-  } catch (Error& error) {
-    error.at(path.string());
-    throw;
-  }
-}
-
-std::set<std::filesystem::path> external_files(const std::filesystem::path& path) {
-  const InputFile file(path);
-  try {
-    const onnx::ModelProto model = parse_model(file);
-    std::set<std::filesystem::path> files;
-    const auto add = [&](const onnx::TensorProto& tensor) {
-      if (auto data = external_file(tensor, path.parent_path())) {
-        files.insert(*std::move(data));
-      }
-    };
-    for_each_graph(model.graph(), [&](const onnx::GraphProto& graph) {
-      for (const onnx::TensorProto& tensor : graph.initializer()) {
-        add(tensor);
-      }
-      for (const onnx::NodeProto& node : graph.node()) {
-        for (const onnx::AttributeProto& attribute : node.attribute()) {
-          add(attribute.t());
-        }
-      }
-    });
-    return files;
   } catch (Error& error) {
     error.at(path.string());
     throw;

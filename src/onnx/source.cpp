@@ -2,7 +2,7 @@
 
 #include "tare/error.h"
 
-#include "onnx/branches.h"
+#include "onnx/inlining.h"
 #include "onnx/names.h"
 
 #include <functional>

@@ -69,26 +69,6 @@ TEST(UnsupportedOperators, AreFoundInTheirNormalizedForm) {
             "operator 'Resize' is not supported (node 'Upsample_y')");
 }
 
-TEST(UnsupportedOperators, FunctionsOfTheModelAreNamedEvenWhereTheyReplaceAnOperator) {
-  ModelBuilder model(13);
-  model.input("x", {1, 4}).node("Relu", {"x"}, {"a"}).node("Mine", {"a"}, {"b"}).output("b");
-  model.last().set_domain("here");
-  for (const auto& [domain, name] : {std::pair("", "Relu"), std::pair("here", "Mine")}) {
-    onnx::FunctionProto& function = *model.proto().add_functions();
-    function.set_domain(domain);
-    function.set_name(name);
-    function.add_input("x");
-    function.add_output("y");
-    onnx::NodeProto& node = *function.add_node();
-    node.set_op_type("Neg");
-    node.add_input("x");
-    node.add_output("y");
-  }
-  EXPECT_EQ(complaint(model),
-            "function 'Relu' of the model itself is not supported (node 'Relu_a')\n"
-            "function 'here.Mine' of the model itself is not supported (node 'Mine_b')");
-}
-
 TEST(UnsupportedModels, OfOtherKindsAreSaidToBeNoNetworks) {
   const auto refusal = [](const char* op) {
     ModelBuilder model(13);
@@ -122,7 +102,7 @@ TEST(UnsupportedFeatures, AreReportedTogetherWithOperatorsAndDimensions) {
             "NonZero: output shape depends on data (node 'NonZero_where')\n"
             "operator 'Foo' is not supported (node 'Foo_y')\n"
             "Cast: element type STRING is not supported (node 'Cast_t')\n"
-            "If: sub-graphs are not supported (attribute 'then_branch') (node 'If_u')");
+            "If: its condition depends on data (node 'If_u')");
 }
 
 TEST(UnsupportedTypes, OfInputsAndConstantsAreNamed) {

@@ -1,4 +1,5 @@
-// If whose condition is known once shapes are: a branch becomes part of the graph.
+// Graphs inside of graphs that become part of these: the branch of an If whose condition is
+// known once shapes are, and functions of the model.
 #include "onnx/integer_evaluator.h"
 #include "onnx/model_builder.h"
 
@@ -153,6 +154,124 @@ TEST(Branches, AreRefusedWhereTheConditionOrTheirFormIsWrong) {
   ModelBuilder missing = by_batch();
   missing.graph().mutable_node(4)->mutable_attribute()->RemoveLast();
   EXPECT_EQ(complaint(missing, options), "node 'If_inside' (If): has no then_branch");
+}
+
+/// here.Scaled(x) = LeakyRelu(x, alpha = slope), then `times` of it where the call gives any.
+onnx::FunctionProto& add_scaled(ModelBuilder& model) {
+  onnx::FunctionProto& function = *model.proto().add_functions();
+  function.set_domain("here");
+  function.set_name("Scaled");
+  function.add_input("x");
+  function.add_input("low");
+  function.add_output("y");
+  function.add_attribute("slope");
+  onnx::NodeProto relu = node_proto("LeakyRelu", {"x"}, "inner");
+  onnx::AttributeProto& alpha = *relu.add_attribute();
+  alpha.set_name("alpha");
+  alpha.set_ref_attr_name("slope");
+  alpha.set_type(onnx::AttributeProto::FLOAT);
+  *function.add_node() = relu;
+  *function.add_node() = node_proto("Clip", {"inner", "low"}, "y");
+  return function;
+}
+
+ModelBuilder two_calls() {
+  ModelBuilder model(13);
+  model.input("x", {1, 4}).constant("zero", Tensor::scalar<float>(0));
+  add_scaled(model);
+  model.node("Scaled", {"x", "zero"}, {"a"}, {{"slope", 0.25F}});
+  model.last().set_domain("here");
+  model.node("Scaled", {"a"}, {"b"});
+  model.last().set_domain("here");
+  model.output("b");
+  return model;
+}
+
+TEST(Functions, OfTheModelStandForTheirBodies) {
+  const Graph graph = two_calls().read();
+  EXPECT_EQ(operators(graph),
+            (Operators{"LeakyRelu", "Clip", "Identity", "LeakyRelu", "Clip", "Identity"}));
+  const std::vector<NodeId> order = graph.topological_order();
+  // What the call does not give is absent.
+  EXPECT_EQ(graph.node(order[0]).attributes.real("alpha"), 0.25F);
+  EXPECT_FALSE(graph.node(order[3]).attributes.has("alpha"));
+  EXPECT_EQ(graph.node(order[1]).inputs.size(), 2U);
+  EXPECT_EQ(graph.node(order[4]).inputs.size(), 1U);
+}
+
+TEST(Functions, MayReplaceAnOperatorAndCallOthers) {
+  ModelBuilder model = two_calls();
+  onnx::FunctionProto& softplus = *model.proto().add_functions();
+  softplus.set_name("Softplus");
+  softplus.add_input("v");
+  softplus.add_output("w");
+  onnx::NodeProto call = node_proto("Scaled", {"v"}, "w");
+  call.set_domain("here");
+  *softplus.add_node() = call;
+  model.node("Softplus", {"b"}, {"c"}).output("c");
+  const Graph graph = model.read();
+  EXPECT_EQ(operators(graph).size(), 10U);
+  EXPECT_EQ(operators(graph)[6], "LeakyRelu");
+}
+
+TEST(Functions, OfAnotherOpsetAreReadInItsForm) {
+  ModelBuilder model(17);
+  model.input("x", {1, 4});
+  onnx::FunctionProto& function = *model.proto().add_functions();
+  function.set_domain("here");
+  function.set_name("Rows");
+  function.add_input("x");
+  function.add_output("y");
+  onnx::OperatorSetIdProto& opset = *function.add_opset_import();
+  opset.set_version(11);
+  onnx::NodeProto squeeze = node_proto("Squeeze", {"x"}, "y");
+  onnx::AttributeProto& axes = *squeeze.add_attribute();
+  axes.set_name("axes");
+  axes.set_type(onnx::AttributeProto::INTS);
+  axes.add_ints(0);
+  *function.add_node() = squeeze;
+  model.node("Rows", {"x"}, {"a"});
+  model.last().set_domain("here");
+  model.integers("first", {0}).node("Unsqueeze", {"a", "first"}, {"b"}).output("b");
+  EXPECT_EQ(shape_of(model.read(), "a"), (Shape{4}));
+  EXPECT_EQ(shape_of(model.read(), "b"), (Shape{1, 4}));
+}
+
+TEST(Functions, ThatCallThemselvesOrGrowBeyondMeasureAreRefused) {
+  ModelBuilder again = two_calls();
+  onnx::NodeProto call = node_proto("Scaled", {"y"}, "z");
+  call.set_domain("here");
+  *again.proto().mutable_functions(0)->add_node() = call;
+  EXPECT_NE(complaint(again).find("its function calls itself"), std::string::npos);
+
+  // Each calls the one before it four times.
+  ModelBuilder laughs = two_calls();
+  std::string before = "Scaled";
+  for (int i = 0; i < 20; ++i) {
+    onnx::FunctionProto& function = *laughs.proto().add_functions();
+    function.set_domain("here");
+    function.set_name("more" + std::to_string(i));
+    function.add_input("x");
+    function.add_output("y3");
+    for (int k = 0; k < 4; ++k) {
+      onnx::NodeProto inner = node_proto(before, {"x"}, "y" + std::to_string(k));
+      inner.set_domain("here");
+      *function.add_node() = inner;
+    }
+    before = function.name();
+  }
+  laughs.node(before, {"b"}, {"c"});
+  laughs.last().set_domain("here");
+  laughs.output("c");
+  EXPECT_NE(complaint(laughs).find("come to more than"), std::string::npos);
+
+  ModelBuilder many = two_calls();
+  many.last().add_input("x");
+  many.last().add_input("x");
+  EXPECT_EQ(
+      complaint(many),
+      "node 'Scaled_b' (here.Scaled): has 3 operands and 1 results, expected at most 2 and "
+      "1 as its function");
 }
 
 }  // namespace

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <onnx/onnx_pb.h>
+
+namespace tare {
+
+/// Values from outside that a node reads: its operands, then what the graphs in its attributes
+/// read and do not define. May name one twice.
+std::vector<std::string> reads_of(const onnx::NodeProto&);
+
+/// Makes a name that nothing has out of one that something may have.
+using FreshName = std::function<std::string(const std::string&)>;
+
+/// A branch as a part of the graph around it: everything in it has a fresh name, and its
+/// results are copied by Identity to values called `results`. Throws Error(kInvalidModel) where
+/// it has another number of results, or inputs.
+onnx::GraphProto inlined_branch(const onnx::GraphProto& branch,
+                                const std::vector<std::string>& results,
+                                const FreshName& fresh);
+
+/// The body of a function in the same way, with the operands and attributes of the node that
+/// calls it. Throws Error(kInvalidModel) where the node has more operands or results.
+onnx::GraphProto inlined_call(const onnx::FunctionProto&, const onnx::NodeProto& call,
+                              const FreshName& fresh);
+
+/// Calls f for a graph and for all graphs in attributes of its nodes.
+void for_each_graph(const onnx::GraphProto&,
+                    const std::function<void(const onnx::GraphProto&)>& f);
+
+}  // namespace tare
