@@ -26,8 +26,7 @@ namespace {
 
 constexpr int kOpset = 17;
 
-/// Null when there is no such operator. The library counts the bins of STFT wrong, and reads
-/// ranks it has not checked there, so that it does not count as known.
+/// Null when there is no such operator, or rules of our own are to be asked.
 const onnx::OpSchema* schema_of(const std::string& op) {
   if (op == "STFT") {
     return nullptr;
@@ -205,6 +204,49 @@ std::vector<TensorType> infer_gelu(const InferenceRequest& request) {
   return {type};
 }
 
+/// The library counts the bins of STFT wrong, and reads ranks that it has not checked.
+std::vector<TensorType> infer_stft(const InferenceRequest& request) {
+  const auto known_number = [&](std::size_t operand) -> std::optional<std::int64_t> {
+    if (operand >= request.operands.size() || request.operands[operand].type == nullptr) {
+      return std::nullopt;
+    }
+    const Tensor* data = request.operands[operand].data;
+    if (data == nullptr || data->size() != 1) {
+      throw Error(ErrorCode::kUnsupported, "", "output shape depends on data");
+    }
+    return data->to_int64()[0];
+  };
+  const std::size_t operands = request.operands.size();
+  const bool has_window = operands > 2 && request.operands[2].type != nullptr;
+  if (operands < 2 || operands > 4 || request.operands[0].type == nullptr ||
+      request.results != 1) {
+    throw Error(ErrorCode::kInvalidModel, "",
+                "has " + std::to_string(operands) + " operands and " +
+                    std::to_string(request.results) + " results")
+        .expected("2 to 4, and 1");
+  }
+  const TensorType& signal = *request.operands[0].type;
+  const auto step = known_number(1);
+  auto length = known_number(3);
+  if (!length && has_window && request.operands[2].type->shape.size() == 1) {
+    length = request.operands[2].type->shape[0];
+  }
+  if (!is_float(signal.dtype) || signal.shape.size() != 3 || !step || *step < 1 || !length ||
+      *length < 1 || *length > signal.shape[1]) {
+    throw Error(ErrorCode::kInvalidModel, "",
+                "signal " + to_string(signal.shape) + " has no such frames");
+  }
+  const bool onesided = request.attributes.integer("onesided", 1) != 0;
+  TensorType result;
+  result.dtype = signal.dtype;
+  result.shape = {signal.shape[0], (signal.shape[1] - *length) / *step + 1,
+                  onesided ? *length / 2 + 1 : *length, 2};
+  if (!is_addressable(result.shape)) {
+    throw Error(ErrorCode::kInvalidModel, "", "output has shape " + to_string(result.shape));
+  }
+  return {result};
+}
+
 /// Windows of AveragePool may be dilated since opset 19. The library knows that of MaxPool
 /// only, whose result has the same shape.
 bool is_dilated_average(const InferenceRequest& request) {
@@ -242,7 +284,7 @@ std::vector<TensorType> infer_in_blocks(const InferenceRequest& request) {
 }  // namespace
 
 bool is_onnx_op(const std::string& op) {
-  return op == "Gelu" || schema_of(op) != nullptr;
+  return op == "Gelu" || op == "STFT" || schema_of(op) != nullptr;
 }
 
 std::size_t required_results(const std::string& op) {
@@ -254,6 +296,9 @@ std::vector<TensorType> infer_types(const InferenceRequest& request) {
   check_request(request);
   if (request.op == "Gelu") {
     return infer_gelu(request);
+  }
+  if (request.op == "STFT") {
+    return infer_stft(request);
   }
   if (is_dilated_average(request)) {
     return infer_dilated_average(request);

@@ -76,7 +76,9 @@ void move_attributes(Draft& draft, const MovedAttributes& moved, GraphBuilder& b
 }
 
 void drop_saturate(Draft& draft, GraphBuilder&) {
-  draft.attributes.erase("saturate");  // about 8-bit floats, which are refused as types
+  // About 8-bit floats, which are refused as types.
+  draft.attributes.erase("saturate");
+  draft.attributes.erase("round_mode");
 }
 
 void scatter_elements(Draft& draft, GraphBuilder&) {
@@ -172,6 +174,8 @@ constexpr std::array kRules{
     Rule{"DFT", 20, kNewest, refuse},
     Rule{"GroupNormalization", 18, kNewest, group_to_instance_normalization, true},
     Rule{"Mish", 18, kNewest, expand_mish, true},
+    Rule{"Swish", kNewest, kNewest, expand_swish, true},
+    Rule{"RMSNormalization", kNewest, kNewest, expand_rms_normalization, true},
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Operators that opset 17 has no form for, by those that it has: GroupNormalization and Mish.
+// Operators that opset 17 has no form for, by those that it has: GroupNormalization, Mish,
+// Swish and RMSNormalization.
 #include "tare/error.h"
 
 #include "onnx/constants.h"
@@ -7,6 +8,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace tare {
@@ -100,6 +102,51 @@ void expand_mish(Draft& draft, GraphBuilder& builder) {
   draft.inputs = {data, gate};
 }
 
+void expand_swish(Draft& draft, GraphBuilder& builder) {
+  require_inputs(draft, 1);
+  const ValueId data = draft.inputs[0];
+  ValueId scaled = data;
+  if (const float alpha = draft.attributes.real("alpha", 1); alpha != 1) {
+    const ValueId factor =
+        builder.add_constant(draft.name + "_alpha",
+                             filled(builder.type(data).dtype, {}, static_cast<double>(alpha)));
+    scaled = builder.emit_helper(draft.name + "_scaled", "Mul", {data, factor});
+  }
+  const ValueId gate = builder.emit_helper(draft.name + "_sigmoid", "Sigmoid", {scaled});
+  draft.op = "Mul";
+  draft.inputs = {data, gate};
+  draft.attributes = {};
+}
+
+void expand_rms_normalization(Draft& draft, GraphBuilder& builder) {
+  require_inputs(draft, 2);
+  const ValueId data = draft.inputs[0];
+  const std::string name = draft.name;
+  const auto rank = static_cast<std::int64_t>(builder.shape(data).size());
+  const std::int64_t axis = draft.attributes.integer("axis", -1);
+  if (axis < -rank || axis >= rank) {
+    throw Error(
+        ErrorCode::kInvalidModel, "",
+        "axis " + std::to_string(axis) + " of an operand of rank " + std::to_string(rank));
+  }
+  std::vector<std::int64_t> axes;
+  for (std::int64_t i = axis < 0 ? axis + rank : axis; i < rank; ++i) {
+    axes.push_back(i);
+  }
+  const DType dtype = builder.type(data).dtype;
+  const ValueId square = builder.emit_helper(name + "_square", "Mul", {data, data});
+  const ValueId mean =
+      builder.emit_helper(name + "_mean", "ReduceMean", {square}, {{"axes", axes}});
+  const auto epsilon = static_cast<double>(draft.attributes.real("epsilon", 1e-5F));
+  const ValueId least = builder.add_constant(name + "_epsilon", filled(dtype, {}, epsilon));
+  const ValueId above = builder.emit_helper(name + "_above", "Add", {mean, least});
+  const ValueId root = builder.emit_helper(name + "_root", "Sqrt", {above});
+  const ValueId normal = builder.emit_helper(name + "_normal", "Div", {data, root});
+  draft.op = "Mul";
+  draft.inputs = {normal, draft.inputs[1]};
+  draft.attributes = {};
+}
+
 void drop_newer_quantization(Draft& draft, GraphBuilder& builder) {
   constexpr std::size_t kScale = 1;
   constexpr std::size_t kZeroPoint = 2;
@@ -107,6 +154,17 @@ void drop_newer_quantization(Draft& draft, GraphBuilder& builder) {
   if (draft.attributes.has("block_size") &&
       (draft.op == "QuantizeLinear" || draft.attributes.integer("block_size", 0) == 0)) {
     expect_and_drop(draft, "block_size", 0);
+  }
+  // What a dequantized value is computed in, which here is the type of the scale.
+  for (const char* attribute : {"precision", "output_dtype"}) {
+    const bool is_float =
+        draft.op == "DequantizeLinear" || std::string_view(attribute) == "precision";
+    if (is_float && draft.attributes.integer(attribute, 0) != 0 && draft.has_input(kScale)) {
+      expect_and_drop(draft, attribute,
+                      onnx_data_type(builder.type(draft.inputs[kScale]).dtype));
+    } else if (is_float) {
+      draft.attributes.erase(attribute);
+    }
   }
   const std::int64_t dtype = draft.attributes.integer("output_dtype", 0);
   draft.attributes.erase("output_dtype");

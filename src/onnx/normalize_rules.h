@@ -23,7 +23,11 @@ void split_evenly(Draft&, GraphBuilder&);
 void group_to_instance_normalization(Draft&, GraphBuilder&);
 /// Mish: x * tanh(softplus(x)).
 void expand_mish(Draft&, GraphBuilder&);
-/// What QuantizeLinear and DequantizeLinear gained in opset 19 and 21.
+/// Swish of opset 24: x * sigmoid(alpha * x).
+void expand_swish(Draft&, GraphBuilder&);
+/// RMSNormalization of opset 23: x / sqrt(mean(x^2) + epsilon) * scale, from an axis on.
+void expand_rms_normalization(Draft&, GraphBuilder&);
+/// What QuantizeLinear and DequantizeLinear gained in opset 19, 21 and 23.
 void drop_newer_quantization(Draft&, GraphBuilder&);
 
 /// Throws Error(kUnsupported) unless the integer attribute has this value; removes it.

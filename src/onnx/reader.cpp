@@ -26,8 +26,9 @@ namespace tare {
 namespace {
 
 constexpr int kOldestOpset = 7;
-constexpr int kNewestOpset = 22;
-/// The one after it added nothing but bfloat16, and engines fuse more of this one.
+constexpr int kNewestOpset = 25;
+/// Those after it added types that are refused as such, and operators and attributes for which
+/// there are rules; engines fuse more of this one.
 constexpr int kNewestForm = 21;
 
 int checked_opset(std::int64_t opset) {

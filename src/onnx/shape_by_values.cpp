@@ -51,6 +51,36 @@ std::optional<Shape> shape_of_max_unpool(const InferenceRequest& request) {
   return shape == nullptr ? std::nullopt : std::optional<Shape>(shape->to_int64());
 }
 
+std::int64_t count_non_zero(const Tensor& tensor, std::int64_t most) {
+  const std::vector<double> values = tensor.to_double();
+  const auto last = values.begin() + std::min(most, static_cast<std::int64_t>(values.size()));
+  return std::count_if(values.begin(), last, [](double value) { return value != 0; });
+}
+
+std::optional<Shape> shape_of_non_zero(const InferenceRequest& request) {
+  const Tensor* data = known(request, 0);
+  if (data == nullptr) {
+    return std::nullopt;
+  }
+  const auto rank = static_cast<std::int64_t>(std::max<std::size_t>(data->shape().size(), 1));
+  return Shape{rank, count_non_zero(*data, data->size())};
+}
+
+std::optional<Shape> shape_of_compress(const InferenceRequest& request) {
+  constexpr std::size_t kCondition = 1;
+  const Tensor* condition = known(request, kCondition);
+  if (condition == nullptr) {
+    return std::nullopt;
+  }
+  Shape shape = request.operands[0].type->shape;
+  if (!request.attributes.has("axis")) {
+    return Shape{count_non_zero(*condition, element_count(shape))};
+  }
+  const std::size_t axis = normalized_axis(request.attributes.integer("axis"), shape.size());
+  shape[axis] = count_non_zero(*condition, shape[axis]);
+  return shape;
+}
+
 }  // namespace
 
 std::optional<Shape> shape_by_values(const InferenceRequest& request) {
@@ -64,6 +94,8 @@ std::optional<Shape> shape_by_values(const InferenceRequest& request) {
   return request.op == "OneHot"      ? shape_of_one_hot(request)
          : request.op == "Einsum"    ? shape_of_einsum(request)
          : request.op == "MaxUnpool" ? shape_of_max_unpool(request)
+         : request.op == "NonZero"   ? shape_of_non_zero(request)
+         : request.op == "Compress"  ? shape_of_compress(request)
                                      : std::nullopt;
 }
 

@@ -9,8 +9,8 @@
 namespace tare {
 
 /// Shape of the first result where the onnx library leaves it open although the operands that
-/// decide it are known: OneHot, Einsum with an ellipsis, MaxUnpool with an output shape. Throws
-/// Error(kInvalidModel) where these make none.
+/// decide it are known: OneHot, Einsum with an ellipsis, MaxUnpool with an output shape,
+/// NonZero, Compress. Throws Error(kInvalidModel) where these make none.
 std::optional<Shape> shape_by_values(const InferenceRequest&);
 
 }  // namespace tare

@@ -45,10 +45,12 @@ std::vector<std::vector<Tensor>> inputs_of(const TestModel& model, const Graph& 
   std::vector<std::vector<Tensor>> result(kRuns);
   Random random(1);
   const auto data = model.calibration.empty() ? nullptr : open_dataset(model.calibration);
+  const bool is_whole = data != nullptr && are_whole_inputs(graph, *data);
   for (std::size_t run = 0; run < kRuns; ++run) {
     for (const ValueId input : graph.inputs()) {
       const TensorType& type = graph.type(input);
-      const auto batch = static_cast<std::size_t>(type.shape.empty() ? 1 : type.shape[0]);
+      const auto batch =
+          static_cast<std::size_t>(is_whole || type.shape.empty() ? 1 : type.shape[0]);
       const std::size_t runs = data == nullptr ? 0 : data->size() / batch;
       if (runs == 0) {
         result[run].push_back(random.tensor(type.shape));
@@ -70,6 +72,27 @@ Results results_of(const Graph& graph, const std::vector<std::vector<Tensor>>& i
     results.push_back(executable.run(run));
   }
   return results;
+}
+
+/// How far results move when every input moves by one rounding: what a layer that rounds
+/// otherwise does to those behind it. Some heads magnify it, such as the sigmoid of 50 x of
+/// differentiable binarization.
+double moved_by_rounding(const Graph& graph, std::vector<std::vector<Tensor>> inputs,
+                         const Results& wanted) {
+  Random random(2);
+  for (std::vector<Tensor>& run : inputs) {
+    for (Tensor& input : run) {
+      if (input.dtype() != DType::kFloat32) {
+        continue;
+      }
+      std::vector<float> values = input.to_float();
+      for (float& value : values) {
+        value = std::nextafter(value, random.integer(0, 1) == 0 ? -INFINITY : INFINITY);
+      }
+      input = Tensor::of<float>(input.shape(), values);
+    }
+  }
+  return distance(results_of(graph, inputs), wanted);
 }
 
 /// Shapes that the graph computes are constants to the executor.
@@ -112,9 +135,12 @@ TEST_P(ModelAsItWasRead, IsWhatThePreparedAndTheEqualizedGraphCompute) {
   const auto inputs = inputs_of(files, read);
   const Results wanted = results_of(read, inputs);
   const Graph prepared = prepare(read, Toolkit::builtin());
-  EXPECT_LT(distance(results_of(prepared, inputs), wanted), 1e-5);
+  // Each operator may round otherwise than its counterpart.
+  const double bound = std::max(1e-5, static_cast<double>(prepared.nodes().size()) *
+                                          moved_by_rounding(read, inputs, wanted));
+  EXPECT_LT(distance(results_of(prepared, inputs), wanted), bound);
   const Graph equal = equalize(prepared, any_factors(prepared));
-  EXPECT_LT(distance(results_of(equal, inputs), wanted), 1e-5);
+  EXPECT_LT(distance(results_of(equal, inputs), wanted), bound);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, ModelAsItWasRead, ::testing::ValuesIn(test_models()),

@@ -23,6 +23,51 @@ TEST(NewerForms, OfOpset22AreThoseOf21) {
   EXPECT_EQ(shape_of(graph, "y"), (Shape{2, 4, 4, 5}));
 }
 
+TEST(NewerForms, SwishIsAProductWithItsSigmoid) {
+  auto plain = with_data(24);
+  plain.node("Swish", {"x"}, {"y"}).output("y");
+  EXPECT_EQ(operators(plain.read()), (Names{"Sigmoid", "Mul"}));
+  auto steep = with_data(24);
+  steep.node("Swish", {"x"}, {"y"}, {{"alpha", 1.5F}}).output("y");
+  const Graph graph = steep.read();
+  EXPECT_EQ(operators(graph), (Names{"Mul", "Sigmoid", "Mul"}));
+  EXPECT_EQ(graph.constant(graph.node(graph.topological_order()[0]).inputs[1])->to_float(),
+            std::vector<float>{1.5F});
+  EXPECT_EQ(shape_of(graph, "y"), (Shape{2, 4, 5, 6}));
+}
+
+TEST(NewerForms, RmsNormalizationDividesByTheRootOfTheMeanSquareFromItsAxisOn) {
+  auto model = with_data(23);
+  model.constant("scale", Tensor::of<float>({6}, std::vector<float>(6, 2)))
+      .node("RMSNormalization", {"x", "scale"}, {"y"},
+            {{"axis", std::int64_t{-2}}, {"epsilon", 1e-3F}})
+      .output("y");
+  const Graph graph = model.read();
+  EXPECT_EQ(operators(graph), (Names{"Mul", "ReduceMean", "Add", "Sqrt", "Div", "Mul"}));
+  EXPECT_EQ(only(graph, "ReduceMean").attributes.integers("axes"), (Integers{2, 3}));
+  EXPECT_EQ(operand(graph, "Add", 1).to_float(), std::vector<float>{1e-3F});
+  auto beyond = with_data(23);
+  beyond.constant("scale", Tensor::scalar<float>(1))
+      .node("RMSNormalization", {"x", "scale"}, {"y"}, {{"axis", std::int64_t{4}}})
+      .output("y");
+  EXPECT_EQ(complaint(beyond),
+            "node 'RMSNormalization_y' (RMSNormalization): axis 4 of an operand of rank 4");
+}
+
+TEST(NewerForms, DequantizedTypesAreThoseOfTheScale) {
+  const auto model = [](std::int64_t dtype) {
+    ModelBuilder built(23);
+    return built.input("x", {2, 4}, DType::kInt8)
+        .constant("scale", Tensor::scalar<float>(0.5F))
+        .node("DequantizeLinear", {"x", "scale"}, {"y"}, {{"output_dtype", dtype}})
+        .output("y");
+  };
+  EXPECT_FALSE(only(model(1).read(), "DequantizeLinear").attributes.has("output_dtype"));
+  EXPECT_EQ(complaint(model(10)),
+            "DequantizeLinear: attribute 'output_dtype' is 10, which is not supported (node "
+            "'DequantizeLinear_y')");
+}
+
 TEST(NewerForms, AxesOfReductionsBecomeAnAttribute) {
   auto model = with_data(18);
   model.integers("axes", {-1, 1}).node("ReduceMean", {"x", "axes"}, {"y"}).output("y");
