@@ -86,6 +86,11 @@ double moved_by_rounding(const Graph& graph, std::vector<std::vector<Tensor>> in
         continue;
       }
       std::vector<float> values = input.to_float();
+      const bool is_whole = std::all_of(values.begin(), values.end(),
+                                        [](float value) { return value == std::floor(value); });
+      if (is_whole) {  // indices and counts have no roundings
+        continue;
+      }
       for (float& value : values) {
         value = std::nextafter(value, random.integer(0, 1) == 0 ? -INFINITY : INFINITY);
       }
@@ -135,9 +140,8 @@ TEST_P(ModelAsItWasRead, IsWhatThePreparedAndTheEqualizedGraphCompute) {
   const auto inputs = inputs_of(files, read);
   const Results wanted = results_of(read, inputs);
   const Graph prepared = prepare(read, Toolkit::builtin());
-  // Each operator may round otherwise than its counterpart.
-  const double bound = std::max(1e-5, static_cast<double>(prepared.nodes().size()) *
-                                          moved_by_rounding(read, inputs, wanted));
+  // Where one rounding of the inputs moves results by more, a few inside may, too.
+  const double bound = std::max(1e-5, 4 * moved_by_rounding(read, inputs, wanted));
   EXPECT_LT(distance(results_of(prepared, inputs), wanted), bound);
   const Graph equal = equalize(prepared, any_factors(prepared));
   EXPECT_LT(distance(results_of(equal, inputs), wanted), bound);

@@ -89,5 +89,62 @@ TEST(RoiAlign, RefusesRegionsWithoutBounds) {
   }
 }
 
+TEST(NonZero, RefusesOperandsWithAnotherNumberOfThemThanTheResultIsFor) {
+  const auto picked = [](const std::vector<float>& values) {
+    return run_node(make_node("NonZero"), {{Tensor::of<float>({2, 2}, values)}},
+                    {typed(DType::kInt64, {2, 3})})[0]
+        .to_int64();
+  };
+  EXPECT_EQ(picked({1, 0, kNoNumber, -2}), (std::vector<std::int64_t>{0, 1, 1, 0, 0, 1}));
+  EXPECT_EQ(
+      message_of(
+          [&] {
+            return picked({1, 0, 0, 1});
+          },
+          ErrorCode::kInvalidData),
+      "2 elements are not 0, which the shape of the result depends on, expected 3 as when "
+      "the model was read");
+}
+
+TEST(Compress, TakesConditionsForFewerElementsThanThereAre) {
+  Tensor condition(DType::kBool, {2});
+  condition.mutable_data()[1] = std::byte{1};
+  const Tensor x = Tensor::of<float>({2, 3}, {1, 2, 3, 4, 5, 6});
+  EXPECT_EQ(run_node(make_node("Compress", {{"axis", std::int64_t{-1}}}), {{x}, {condition}},
+                     {typed(DType::kFloat32, {2, 1})})[0]
+                .to_float(),
+            (std::vector<float>{2, 5}));
+  EXPECT_EQ(
+      run_node(make_node("Compress"), {{x}, {condition}}, {typed(DType::kFloat32, {1})})[0]
+          .to_float(),
+      (std::vector<float>{2}));
+}
+
+/// Sums of the definition, with which transforms of any length agree.
+TEST(Fourier, TransformsOfEveryLengthAreTheirDefinition) {
+  constexpr double kPi = 3.14159265358979323846;
+  for (const std::int64_t length : {1, 2, 3, 5, 7, 8, 12, 30, 31}) {
+    std::vector<float> signal;
+    for (std::int64_t i = 0; i < length; ++i) {
+      signal.push_back(static_cast<float>((i * 7) % 5) - 2);
+    }
+    const Tensor y = run_node(make_node("DFT"), {{Tensor::of<float>({1, length, 1}, signal)}},
+                              {typed(DType::kFloat32, {1, length, 2})})[0];
+    for (std::int64_t k = 0; k < length; ++k) {
+      double real = 0;
+      double imaginary = 0;
+      for (std::int64_t i = 0; i < length; ++i) {
+        const double angle =
+            -2 * kPi * static_cast<double>(i * k) / static_cast<double>(length);
+        real += static_cast<double>(signal[static_cast<std::size_t>(i)]) * std::cos(angle);
+        imaginary += static_cast<double>(signal[static_cast<std::size_t>(i)]) * std::sin(angle);
+      }
+      // Results are rounded to float once, and sums are below 64.
+      EXPECT_NEAR(y.view<float>()[2 * k], real, 64 * 1e-7);
+      EXPECT_NEAR(y.view<float>()[2 * k + 1], imaginary, 64 * 1e-7);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tare::test

@@ -92,6 +92,12 @@ Types inferred_by_library(onnx::ModelProto model) {
   return result;
 }
 
+bool has_stft(const onnx::ModelProto& model) {
+  const auto& nodes = model.graph().node();
+  return std::any_of(nodes.begin(), nodes.end(),
+                     [](const auto& node) { return node.op_type() == "STFT"; });
+}
+
 struct Tally {
   int models = 0;
   int against_library = 0;
@@ -129,7 +135,8 @@ TEST(InferredTypes, EqualThoseOfTheLibraryAndOfStoredSamples) {
     }
     ++tally.models;
     fix_operands(model, test);
-    const Types library = inferred_by_library(model);
+    // The library counts the bins of STFT wrong, so stored samples alone are asked.
+    const Types library = has_stft(model) ? Types() : inferred_by_library(model);
     try {
       compare(read(model.SerializeAsString()), model, library, test, tally);
     } catch (const Error& error) {

@@ -54,6 +54,23 @@ TEST(NewerForms, RmsNormalizationDividesByTheRootOfTheMeanSquareFromItsAxisOn) {
             "node 'RMSNormalization_y' (RMSNormalization): axis 4 of an operand of rank 4");
 }
 
+TEST(Stft, HasAsManyFramesAsFitAndHalfOfTheBins) {
+  const auto model = [](std::int64_t step, std::int64_t length) {
+    ModelBuilder built(17);
+    return built.input("x", {1, 400, 1})
+        .constant("step", Tensor::scalar(step))
+        .constant("length", Tensor::scalar(length))
+        .node("STFT", {"x", "step", "", "length"}, {"y"})
+        .output("y");
+  };
+  EXPECT_EQ(shape_of(model(160, 64).read(), "y"), (Shape{1, 3, 33, 2}));
+  EXPECT_EQ(shape_of(model(1, 400).read(), "y"), (Shape{1, 1, 201, 2}));
+  EXPECT_EQ(complaint(model(0, 64)),
+            "node 'STFT_y' (STFT): signal [1,400,1] has no such frames");
+  EXPECT_EQ(complaint(model(1, 401)),
+            "node 'STFT_y' (STFT): signal [1,400,1] has no such frames");
+}
+
 TEST(NewerForms, DequantizedTypesAreThoseOfTheScale) {
   const auto model = [](std::int64_t dtype) {
     ModelBuilder built(23);

@@ -25,7 +25,9 @@ class Transform {
   std::vector<Complex> numbers;
 
   const std::vector<Complex>& run() {
-    if (inverse_) {
+    if (numbers.size() == 1) {  // for which Eigen's reads beyond its memory
+      results_ = numbers;
+    } else if (inverse_) {
       fft_.inv(results_, numbers);
     } else {
       fft_.fwd(results_, numbers);
