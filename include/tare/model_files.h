@@ -32,7 +32,7 @@ struct ReadOptions {
   Evaluator evaluate;  ///< may be empty; then data-dependent shapes are errors
 };
 
-/// Reads an ONNX model of opset 7 to 22 (external data included) and normalizes its operators
+/// Reads an ONNX model of opset 6 to 25 (external data included) and normalizes its operators
 /// to the forms of opset 17. Every value gets a static type, inferred by the onnx library.
 /// Throws Error(kIo), Error(kInvalidModel) (not ONNX, or breaks its rules) or
 /// Error(kUnsupported) (all unsupported operators, types and dynamic shapes at once).

@@ -18,6 +18,7 @@
 namespace tare {
 namespace {
 
+constexpr int kOldest = 6;
 constexpr int kNewest = 21;
 
 /// The attributes become operands 1, 2, ...
@@ -79,6 +80,18 @@ void drop_saturate(Draft& draft, GraphBuilder&) {
   // About 8-bit floats, which are refused as types.
   draft.attributes.erase("saturate");
   draft.attributes.erase("round_mode");
+}
+
+void drop_broadcast(Draft& draft, GraphBuilder&) {
+  draft.attributes.erase("broadcast");
+}
+
+/// Training was what an operator did unless told otherwise.
+void require_test_mode(Draft& draft, GraphBuilder&) {
+  if (draft.attributes.integer("is_test", 0) == 0) {
+    throw Error(ErrorCode::kUnsupported, "", "training mode is not supported");
+  }
+  draft.attributes.erase("is_test");
 }
 
 void scatter_elements(Draft& draft, GraphBuilder&) {
@@ -143,13 +156,28 @@ struct Rule {
 
 /// Applied in order; an operator may have several.
 constexpr std::array kRules{
-    Rule{"Softmax", 7, 12, flatten_softmax},
-    Rule{"LogSoftmax", 7, 12, flatten_softmax},
-    Rule{"Hardmax", 7, 12, flatten_softmax},
-    Rule{"BatchNormalization", 7, kNewest, inference_batch_norm},
-    Rule{"Dropout", 7, kNewest, inference_dropout},
-    Rule{"Scatter", 7, 10, scatter_elements, true},
-    Rule{"Upsample", 7, 9, to_resize, true},
+    Rule{"Add", kOldest, 6, broadcast_as_numpy},
+    Rule{"Sub", kOldest, 6, broadcast_as_numpy},
+    Rule{"Mul", kOldest, 6, broadcast_as_numpy},
+    Rule{"Div", kOldest, 6, broadcast_as_numpy},
+    Rule{"Pow", kOldest, 6, broadcast_as_numpy},
+    Rule{"And", kOldest, 6, broadcast_as_numpy},
+    Rule{"Or", kOldest, 6, broadcast_as_numpy},
+    Rule{"Xor", kOldest, 6, broadcast_as_numpy},
+    Rule{"Equal", kOldest, 6, broadcast_as_numpy},
+    Rule{"Greater", kOldest, 6, broadcast_as_numpy},
+    Rule{"Less", kOldest, 6, broadcast_as_numpy},
+    Rule{"PRelu", kOldest, 6, slope_by_channel},
+    Rule{"Gemm", kOldest, 6, drop_broadcast},
+    Rule{"BatchNormalization", kOldest, 6, require_test_mode},
+    Rule{"Dropout", kOldest, 6, require_test_mode},
+    Rule{"Softmax", kOldest, 12, flatten_softmax},
+    Rule{"LogSoftmax", kOldest, 12, flatten_softmax},
+    Rule{"Hardmax", kOldest, 12, flatten_softmax},
+    Rule{"BatchNormalization", kOldest, kNewest, inference_batch_norm},
+    Rule{"Dropout", kOldest, kNewest, inference_dropout},
+    Rule{"Scatter", kOldest, 10, scatter_elements, true},
+    Rule{"Upsample", kOldest, 9, to_resize, true},
     Rule{"Resize", 10, 10, to_resize},
     Rule{"Resize", 18, kNewest, resize_all_axes},
     Rule{"Resize", 11, kNewest, drop_empty_resize_operands},
@@ -170,7 +198,7 @@ constexpr std::array kRules{
     Rule{"QuantizeLinear", 19, kNewest, drop_newer_quantization},
     Rule{"DequantizeLinear", 19, kNewest, drop_newer_quantization},
     Rule{"GridSample", 20, kNewest, rename_grid_sample_modes},
-    Rule{"Gelu", 7, 19, refuse_as_newer},
+    Rule{"Gelu", kOldest, 19, refuse_as_newer},
     Rule{"DFT", 20, kNewest, refuse},
     Rule{"GroupNormalization", 18, kNewest, group_to_instance_normalization, true},
     Rule{"Mish", 18, kNewest, expand_mish, true},

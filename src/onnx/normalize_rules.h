@@ -7,6 +7,11 @@ namespace tare {
 // Rules too long for the table in normalize.cpp. Each takes a node in the form of the opsets it
 // is listed for there.
 
+/// Up to opset 6 the second operand of two was broadcast where `broadcast` said so, along axes
+/// from `axis` on.
+void broadcast_as_numpy(Draft&, GraphBuilder&);
+/// Up to opset 6 slopes of PRelu were those of channels.
+void slope_by_channel(Draft&, GraphBuilder&);
 /// Softmax and its kin flattened everything from `axis` on up to opset 12.
 void flatten_softmax(Draft&, GraphBuilder&);
 /// Upsample, and Resize of opset 10.

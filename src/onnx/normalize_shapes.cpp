@@ -52,7 +52,53 @@ std::vector<T> spread(std::vector<T> all, const std::vector<T>& given,
   return all;
 }
 
+/// The operand with ones behind its axes, so that these are those from `axis` on of the other.
+void align(Draft& draft, GraphBuilder& builder, std::size_t operand, std::size_t axis,
+           std::size_t rank) {
+  Shape shape = builder.shape(draft.inputs[operand]);
+  if (axis + shape.size() > rank) {
+    throw Error(ErrorCode::kInvalidModel, "",
+                "operand " + std::to_string(operand) + " is " + to_string(shape) +
+                    ", which from axis " + std::to_string(axis) + " on does not fit rank " +
+                    std::to_string(rank));
+  }
+  if (axis + shape.size() == rank) {
+    return;
+  }
+  shape.resize(rank - axis, 1);
+  const std::string name = draft.name + "_aligned";
+  draft.inputs[operand] = builder.emit_helper(
+      name, "Reshape",
+      {draft.inputs[operand], builder.add_constant(name + "_shape", vector_of(shape))});
+}
+
 }  // namespace
+
+void broadcast_as_numpy(Draft& draft, GraphBuilder& builder) {
+  require_first_inputs(draft, 2);
+  const Shape& first = builder.shape(draft.inputs[0]);
+  const Shape& second = builder.shape(draft.inputs[1]);
+  const bool broadcasts = draft.attributes.integer("broadcast", 0) != 0;
+  if (!broadcasts && first != second) {
+    throw Error(ErrorCode::kInvalidModel, "",
+                "operands " + to_string(first) + " and " + to_string(second) + " differ")
+        .expected("one shape, as `broadcast` is not set");
+  }
+  if (broadcasts && draft.attributes.has("axis")) {
+    const std::size_t rank = first.size();
+    align(draft, builder, 1, normalized_axis(draft.attributes.integer("axis"), rank), rank);
+  }
+  draft.attributes.erase("broadcast");
+  draft.attributes.erase("axis");
+}
+
+void slope_by_channel(Draft& draft, GraphBuilder& builder) {
+  require_first_inputs(draft, 2);
+  const std::size_t rank = builder.shape(draft.inputs[0]).size();
+  if (element_count(builder.shape(draft.inputs[1])) > 1 && rank > 1) {
+    align(draft, builder, 1, 1, rank);
+  }
+}
 
 void flatten_softmax(Draft& draft, GraphBuilder& builder) {
   require_first_inputs(draft, 1);

@@ -25,7 +25,7 @@
 namespace tare {
 namespace {
 
-constexpr int kOldestOpset = 7;
+constexpr int kOldestOpset = 6;
 constexpr int kNewestOpset = 25;
 /// Those after it added types that are refused as such, and operators and attributes for which
 /// there are rules; engines fuse more of this one.

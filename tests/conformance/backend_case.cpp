@@ -19,7 +19,7 @@
 namespace tare::test {
 namespace {
 
-constexpr int kOldestOpset = 7;
+constexpr int kOldestOpset = 6;
 
 template <class Proto>
 Proto read_proto(const std::filesystem::path& path) {

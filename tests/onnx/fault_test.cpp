@@ -25,19 +25,19 @@ TEST(Files, ThatAreNotModelsAreRefused) {
   EXPECT_THROW(read(""), Error);
 }
 
-TEST(Opsets, From7To25AreReadAndOthersNamed) {
+TEST(Opsets, From6To25AreReadAndOthersNamed) {
   const auto relu = [](int opset) {
     ModelBuilder model(opset);
     return model.input("x", {1}).node("Relu", {"x"}, {"y"}).output("y");
   };
-  for (int opset = 7; opset <= 21; ++opset) {
+  for (int opset = 6; opset <= 21; ++opset) {
     EXPECT_EQ(relu(opset).read().opset, opset);
   }
   for (const int opset : {22, 23, 24, 25}) {
     EXPECT_EQ(relu(opset).read().opset, 21);
   }
-  EXPECT_EQ(complaint(relu(6)), "the model is of opset 6, expected opset 7 to 25");
-  EXPECT_EQ(complaint(relu(26)), "the model is of opset 26, expected opset 7 to 25");
+  EXPECT_EQ(complaint(relu(5)), "the model is of opset 5, expected opset 6 to 25");
+  EXPECT_EQ(complaint(relu(26)), "the model is of opset 26, expected opset 6 to 25");
   auto none = relu(13);
   none.proto().clear_opset_import();
   EXPECT_EQ(complaint(none), "the model does not name its opset");

@@ -28,6 +28,45 @@ TEST(OlderForms, ClipLimitsBecomeOperandsOfTheTypeOfTheData) {
   EXPECT_EQ(operand(wide.read(), "Clip", 1), Tensor::scalar(0.5));
 }
 
+ModelBuilder sum_of_opset6(const Dims& second, const Attributes& attributes) {
+  ModelBuilder model(6);
+  return model.input("x", {2, 3, 4, 4})
+      .input("b", second)
+      .node("Add", {"x", "b"}, {"y"}, attributes)
+      .output("y");
+}
+
+TEST(OlderForms, OperandsAreBroadcastAlongTheirAxisWhereTheNodeSaysSo) {
+  const std::int64_t one = 1;
+  const Graph channels = sum_of_opset6({3}, {{"broadcast", one}, {"axis", one}}).read();
+  EXPECT_EQ(operand(channels, "Reshape", 1).to_int64(), (Integers{3, 1, 1}));
+  EXPECT_TRUE(only(channels, "Add").attributes.items().empty());
+  EXPECT_EQ(shape_of(channels, "y"), (Shape{2, 3, 4, 4}));
+  const Graph last = sum_of_opset6({4, 4}, {{"broadcast", one}}).read();
+  EXPECT_EQ(operators(last), std::vector<std::string>{"Add"});
+  EXPECT_EQ(complaint(sum_of_opset6({4, 4}, {})),
+            "node 'Add_y' (Add): operands [2,3,4,4] and [4,4] differ, expected one shape, as "
+            "`broadcast` is not set");
+  EXPECT_EQ(complaint(sum_of_opset6({4, 4}, {{"broadcast", one}, {"axis", std::int64_t{3}}})),
+            "node 'Add_y' (Add): operand 1 is [4,4], which from axis 3 on does not fit rank 4");
+}
+
+TEST(OlderForms, SlopesAreThoseOfChannels) {
+  ModelBuilder model(6);
+  model.input("x", {2, 3, 4, 4})
+      .constant("slope", Tensor::of<float>({3}, {1, 2, 3}))
+      .node("PRelu", {"x", "slope"}, {"y"})
+      .output("y");
+  EXPECT_EQ(operand(model.read(), "Reshape", 1).to_int64(), (Integers{3, 1, 1}));
+}
+
+TEST(OlderForms, DropoutThatDoesNotSayThatItTestsTrains) {
+  EXPECT_EQ(complaint(one(6, "Dropout", {})),
+            "Dropout: training mode is not supported (node 'Dropout_y')");
+  EXPECT_EQ(operators(one(6, "Dropout", {{"is_test", std::int64_t{1}}}).read()),
+            std::vector<std::string>{"Dropout"});
+}
+
 TEST(OlderForms, AClipWithoutLowerLimitHasAnAbsentOperand) {
   const Graph graph = one(7, "Clip", {{"max", 6.0F}}).read();
   EXPECT_EQ(call(graph, "Clip"), "Clip(x,,Clip_y_max)");
