@@ -6,7 +6,7 @@
 
 namespace tare {
 
-/// Brings a node of the model's opset (7 to 21) into the form of opset 17; may put nodes and
+/// Brings a node of the model's opset (6 to 21) into the form of opset 17; may put nodes and
 /// constants before it. Throws Error with an empty `where`; kUnsupported when opset 17 has no
 /// such form.
 void normalize(Draft&, int opset, GraphBuilder&);
