@@ -1,5 +1,7 @@
 #pragma once
 
+#include "tare/graph.h"
+
 #include "execute/kernel.h"
 
 #include <optional>
