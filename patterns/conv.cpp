@@ -4,7 +4,7 @@
 namespace tare {
 namespace {
 
-ValueId affine(AffineBuilder& builder, const Match& match) {
+ValueId affine_conv(AffineBuilder& builder, const Match& match) {
   const Node& conv = builder.graph().node(match.root());
   const ValueId x = builder.activation(match.value("x"));
   const ValueId w = builder.weight(conv, match.value("w"), 0);
@@ -24,6 +24,6 @@ TARE_PATTERN(conv) {
                 return op("Conv").with(any().as("x"), constant().as("w"),
                                        optional(constant().as("b")));
               },
-          .simulate = affine,
-          .quantize = affine};
+          .simulate = affine_conv,
+          .quantize = affine_conv};
 }

@@ -5,7 +5,7 @@
 namespace tare {
 namespace {
 
-ValueId affine(AffineBuilder& builder, const Match& match) {
+ValueId affine_conv_add(AffineBuilder& builder, const Match& match) {
   const Node& conv = builder.graph().node(match.node("conv"));
   const ValueId x = builder.activation(match.value("x"));
   const ValueId w = builder.weight(conv, match.value("w"), 0);
@@ -32,6 +32,6 @@ TARE_PATTERN(conv_add) {
                         .as("conv"),
                     any().as("y"));
               },
-          .simulate = affine,
-          .quantize = affine};
+          .simulate = affine_conv_add,
+          .quantize = affine_conv_add};
 }

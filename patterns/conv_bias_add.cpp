@@ -21,7 +21,7 @@ bool per_channel(const Graph& graph, ValueId bias, const Shape& result) {
   return true;
 }
 
-ValueId affine(AffineBuilder& builder, const Match& match) {
+ValueId affine_conv_bias_add(AffineBuilder& builder, const Match& match) {
   const Node& conv = builder.graph().node(match.node("conv"));
   const ValueId x = builder.activation(match.value("x"));
   const ValueId w = builder.weight(conv, match.value("w"), 0);
@@ -50,6 +50,6 @@ TARE_PATTERN(conv_bias_add) {
                                      graph.type(add.outputs[0]).shape);
                 });
           },
-      .simulate = affine,
-      .quantize = affine};
+      .simulate = affine_conv_bias_add,
+      .quantize = affine_conv_bias_add};
 }

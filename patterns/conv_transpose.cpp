@@ -5,7 +5,7 @@
 namespace tare {
 namespace {
 
-ValueId affine(AffineBuilder& builder, const Match& match) {
+ValueId affine_conv_transpose(AffineBuilder& builder, const Match& match) {
   const Node& conv = builder.graph().node(match.root());
   const ValueId x = builder.activation(match.value("x"));
   const ValueId w = builder.weight(conv, match.value("w"), 1);
@@ -27,6 +27,6 @@ TARE_PATTERN(conv_transpose) {
                 .with(any().as("x"), constant().as("w"), optional(constant().as("b")))
                 .attribute("group", std::int64_t{1}, true);
           },
-      .simulate = affine,
-      .quantize = affine};
+      .simulate = affine_conv_transpose,
+      .quantize = affine_conv_transpose};
 }

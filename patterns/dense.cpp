@@ -5,7 +5,7 @@
 namespace tare {
 namespace {
 
-ValueId affine(AffineBuilder& builder, const Match& match) {
+ValueId affine_dense(AffineBuilder& builder, const Match& match) {
   const Node& gemm = builder.graph().node(match.root());
   const ValueId x = builder.activation(match.value("x"));
   const ValueId w =
@@ -38,6 +38,6 @@ TARE_PATTERN(dense) {
                     .with(any().as("x"), constant().as("w"), optional(constant().as("b")))
                     .where(is_plain);
               },
-          .simulate = affine,
-          .quantize = affine};
+          .simulate = affine_dense,
+          .quantize = affine_dense};
 }

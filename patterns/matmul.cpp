@@ -4,7 +4,7 @@
 namespace tare {
 namespace {
 
-ValueId affine(AffineBuilder& builder, const Match& match) {
+ValueId affine_matmul(AffineBuilder& builder, const Match& match) {
   const Graph& graph = builder.graph();
   const Node& product = graph.node(match.root());
   const ValueId b = match.value("b");
@@ -31,6 +31,6 @@ TARE_PATTERN(matmul) {
                 return op("MatMul").with(any().where_value(matrix).as("a"),
                                          any().where_value(matrix).as("b"));
               },
-          .simulate = affine,
-          .quantize = affine};
+          .simulate = affine_matmul,
+          .quantize = affine_matmul};
 }

@@ -20,7 +20,7 @@ std::string plain(const std::string& text) {
 }
 
 /// The argument of a request: one word, whatever it holds.
-std::string in_quotes(const std::string& text) {
+std::string roff_quoted(const std::string& text) {
   std::string result = "\"";
   for (const char c : plain(text)) {
     result += c == '"' ? "\"\"" : std::string(1, c);
@@ -55,8 +55,8 @@ std::string as_typed(const std::vector<std::string>& lines) {
 
 std::string verb_section(const NamedVerb& named) {
   const Syntax syntax = named.syntax();
-  std::string text = ".SS " + in_quotes(named.name) + "\n" + plain(named.verb.summary) + "\n" +
-                     as_typed({usage(syntax)});
+  std::string text = ".SS " + roff_quoted(named.name) + "\n" + plain(named.verb.summary) +
+                     "\n" + as_typed({usage(syntax)});
   for (const Argument& argument : syntax.arguments) {
     text += item("\\fI" + plain(argument.name) + "\\fR", full_summary(argument));
   }
@@ -70,7 +70,7 @@ std::string verb_section(const NamedVerb& named) {
 
 std::string man_page(const std::vector<NamedVerb>& all) {
   // Without a date, which the same program would print differently on another day.
-  std::string text = ".TH TARE 1 \"\" " + in_quotes("tare " TARE_VERSION) +
+  std::string text = ".TH TARE 1 \"\" " + roff_quoted("tare " TARE_VERSION) +
                      " \"User Commands\"\n.SH NAME\ntare \\- " + kPurpose +
                      "\n.SH SYNOPSIS\n.nf\n" + plain("tare VERB ARGUMENTS [options]") + "\n" +
                      plain("tare help VERB") + "\n.fi\n.SH VERBS\n";

@@ -78,7 +78,7 @@ Json as_json(const std::string& model, const std::vector<Need>& needs) {
   return json;
 }
 
-int run(const Options& options, const Console& console) {
+int run_accumulators(const Options& options, const Console& console) {
   const std::string model = options.text("MODEL");
   const std::vector<Need> all = during("measuring the accumulators of '" + model + "'",
                                        [&] { return needs(options, console); });
@@ -101,5 +101,5 @@ TARE_VERB(accumulators) {
           .flags = std::move(flags),
           .examples = {"tare accumulators model.int8.onnx",
                        "tare accumulators model.int8.onnx --data samples.h5"},
-          .run = run};
+          .run = run_accumulators};
 }

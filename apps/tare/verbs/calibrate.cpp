@@ -96,7 +96,7 @@ Statistics merge_parts(const std::string& output, int count) {
   return total;
 }
 
-int run(const Options& options, const Console& console) {
+int run_calibrate(const Options& options, const Console& console) {
   Job job{.model = options.text("MODEL"), .output = options.text("output")};
   return during("calibrating '" + job.model + "'", [&] {
     const Ranks ranks;
@@ -157,5 +157,5 @@ TARE_VERB(calibrate) {
           .arguments = {{"MODEL", "float model: ONNX or TensorFlow Lite"}},
           .flags = std::move(flags),
           .examples = {"tare calibrate model.onnx --data samples.h5 -o statistics.h5"},
-          .run = run};
+          .run = run_calibrate};
 }

@@ -90,7 +90,7 @@ Report compare(const Options& options, const Console& console,
   return report;
 }
 
-int run(const Options& options, const Console& console) {
+int run_compare(const Options& options, const Console& console) {
   return during("comparing '" + options.text("QUANTIZED") + "'", [&] {
     const std::vector<std::string>& wanted = options.all("fail-if");
     const std::vector<ReportCondition> conditions(wanted.begin(), wanted.end());
@@ -154,5 +154,5 @@ TARE_VERB(compare) {
                    "'output.sqnr<30'",
                    "tare compare model.tflite model_int8.tflite --data samples.h5 "
                    "--numerics tflite_ref"},
-      .run = run};
+      .run = run_compare};
 }

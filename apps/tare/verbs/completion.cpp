@@ -7,7 +7,7 @@
 namespace tare::cli {
 namespace {
 
-int run(const Options& options, const Console& console) {
+int run_completion(const Options& options, const Console& console) {
   const std::string shell = options.text("SHELL");
   const std::string script = completion_script(shell, verbs());
   console.print(options.has("json") ? to_text(Json{{"shell", shell}, {"script", script}})
@@ -28,5 +28,5 @@ TARE_VERB(completion) {
           .flags = {},
           .examples = {"tare completion bash > ~/.local/share/bash-completion/completions/tare",
                        "source <(tare completion bash)"},
-          .run = run};
+          .run = run_completion};
 }

@@ -105,7 +105,7 @@ std::string as_text(const Json& json, const Terminal& terminal) {
   return listing.text();
 }
 
-int run(const Options& options, const Console& console) {
+int run_diff(const Options& options, const Console& console) {
   const std::string difference = during("comparing two reports", [&] {
     return compare_reports(options.text("BEFORE"), options.text("AFTER"));
   });
@@ -124,5 +124,5 @@ TARE_VERB(diff) {
           .arguments = {{"BEFORE", "report: JSON"}, {"AFTER", "report: JSON"}},
           .flags = {},
           .examples = {"tare diff before.json after.json"},
-          .run = run};
+          .run = run_diff};
 }

@@ -177,7 +177,7 @@ Json as_json(const std::string& model, const Explanation& explanation) {
   return json;
 }
 
-int run(const Options& options, const Console& console) {
+int run_explain(const Options& options, const Console& console) {
   const std::string model = options.text("MODEL");
   Explanation explanation =
       during("explaining '" + model + "'", [&] { return explain(options); });
@@ -205,5 +205,5 @@ TARE_VERB(explain) {
       .flags = std::move(flags),
       .examples = {"tare explain model.onnx --target tensorrt",
                    "tare explain model.onnx 'layer1/*'", "tare explain model.int8.onnx"},
-      .run = run};
+      .run = run_explain};
 }

@@ -11,7 +11,7 @@
 namespace tare::cli {
 namespace {
 
-int run(const Options& options, const Console& console) {
+int run_merge(const Options& options, const Console& console) {
   const std::string output = options.text("output");
   const std::vector<std::string>& parts = options.all("STATISTICS");
   return during("merging statistics", [&] {
@@ -51,5 +51,5 @@ TARE_VERB(merge) {
           .arguments = {{"STATISTICS", "statistics of one model, written by calibrate", true}},
           .flags = {output_flag("statistics: HDF5")},
           .examples = {"tare merge first.h5 second.h5 -o statistics.h5"},
-          .run = run};
+          .run = run_merge};
 }

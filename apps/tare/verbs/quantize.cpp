@@ -217,7 +217,7 @@ void name_files(const QuantizeSummary& summary, Report& report) {
   report.quantized.bytes = summary.output_bytes;
 }
 
-int run(const Options& options, const Console& console) {
+int run_quantize(const Options& options, const Console& console) {
   const auto start = Clock::now();
   Job job;
   job.model = options.text("MODEL");
@@ -292,5 +292,5 @@ TARE_VERB(quantize) {
                    "64",
                    "tare quantize model.onnx --stats statistics.h5 -o model.int8.onnx",
                    "tare quantize model.onnx --table table.yaml -o model.int8.onnx"},
-      .run = run};
+      .run = run_quantize};
 }

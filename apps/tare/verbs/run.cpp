@@ -16,7 +16,7 @@
 namespace tare::cli {
 namespace {
 
-int run(const Options& options, const Console& console) {
+int run_model(const Options& options, const Console& console) {
   const std::string model = options.text("MODEL");
   const std::string output = options.text("output");
   return during("running '" + model + "'", [&] {
@@ -75,5 +75,5 @@ TARE_VERB(run) {
           .examples = {"tare run model.onnx --data samples.h5 -o outputs.h5",
                        "tare run model.tflite --data samples.h5 -o outputs.h5 --numerics "
                        "tflite_ref"},
-          .run = run};
+          .run = run_model};
 }

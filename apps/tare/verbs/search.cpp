@@ -133,7 +133,7 @@ void say_result(const SearchResult& found, const SearchOptions& wanted, bool is_
   }
 }
 
-int run(const Options& options, const Console& console) {
+int run_search(const Options& options, const Console& console) {
   return during("searching '" + options.text("MODEL") + "'", [&] {
     SearchOptions wanted = search_options(options);
     CommandFiles used;
@@ -200,5 +200,5 @@ TARE_VERB(search) {
                        "'output.sqnr>=30'",
                        "tare search model.onnx --data samples.h5 -o model.int8.onnx --require "
                        "'top1.drop<=0.5' --keep-int8 0.9"},
-          .run = run};
+          .run = run_search};
 }

@@ -9,7 +9,7 @@ bool holds_sums(const Operand& operand, const QuantParams& params) {
   return operand && operand.type->quant == params;
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_add_to_sums(const KernelRequest& request) {
   static const NamedMaker kSum =
       binary("Add", Types<std::int32_t>{}, fixed([](auto a, auto b) {
                return static_cast<std::uint32_t>(a) + static_cast<std::uint32_t>(b);
@@ -28,6 +28,6 @@ TARE_KERNEL(add_to_sums) {
   using namespace tare;
   return {.ops = {"Add"},
           .layout = [](const KernelRequest&) { return LayoutRule::kFollow; },
-          .make = make,
+          .make = make_add_to_sums,
           .for_storage = true};
 }

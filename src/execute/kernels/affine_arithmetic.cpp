@@ -82,7 +82,7 @@ std::unique_ptr<Kernel> make_for(const KernelRequest& request) {
   });
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_affine_arithmetic(const KernelRequest& request) {
   if (request.inputs.size() != 2 || !is_byte(request.inputs[0]) ||
       !is_byte(request.inputs[1]) || !is_byte(request.outputs[0])) {
     return nullptr;
@@ -111,7 +111,7 @@ TARE_KERNEL(affine_arithmetic) {
   using namespace tare;
   return {.ops = {"Add", "Mul"},
           .layout = [](const KernelRequest&) { return LayoutRule::kFollow; },
-          .make = make,
+          .make = make_affine_arithmetic,
           .for_storage = true,
           .numerics = {Numerics::kOnnxRuntime, Numerics::kOnnx}};
 }

@@ -71,7 +71,7 @@ std::unique_ptr<Kernel> make_position(const KernelRequest& request) {
   });
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_arg_reduce(const KernelRequest& request) {
   return request.node->op == "Hardmax" ? make_hardmax(request) : make_position(request);
 }
 
@@ -79,5 +79,5 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 }  // namespace tare
 
 TARE_KERNEL(arg_reduce) {
-  return {.ops = {"ArgMax", "ArgMin", "Hardmax"}, .make = tare::make};
+  return {.ops = {"ArgMax", "ArgMin", "Hardmax"}, .make = tare::make_arg_reduce};
 }

@@ -56,7 +56,7 @@ void run(const Extents& extents, float epsilon, const Buffers& buffers) {
   }
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_batch_norm(const KernelRequest& request) {
   const Operand& x = required(request, 0);
   if (request.attributes().integer("training_mode", 0) != 0 || request.inputs.size() != 5 ||
       x.shape().size() < 2 || !uniform(request)) {
@@ -80,5 +80,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 
 TARE_KERNEL(batch_norm) {
   using namespace tare;
-  return {.ops = {"BatchNormalization"}, .layout = follow, .make = make, .in_place = true};
+  return {.ops = {"BatchNormalization"},
+          .layout = follow,
+          .make = make_batch_norm,
+          .in_place = true};
 }

@@ -78,7 +78,7 @@ std::unique_ptr<Kernel> lookup(const Tensor& table, std::size_t count) {
   });
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_by_table(const KernelRequest& request) {
   const Operand& x = request.inputs[0];
   const Operand& y = request.outputs[0];
   if (!is_per_tensor(x) || !is_per_tensor(y) || x.shape() != y.shape()) {
@@ -107,7 +107,7 @@ TARE_KERNEL(by_table) {
   using namespace tare;
   return {.ops = affine_ops({AffineRule::kTabulates}),
           .layout = [](const KernelRequest&) { return LayoutRule::kFollow; },
-          .make = make,
+          .make = make_by_table,
           .in_place = true,
           .for_storage = true,
           .numerics = {Numerics::kOnnxRuntime, Numerics::kTfliteRef, Numerics::kTfliteBuiltin,

@@ -4,7 +4,7 @@ namespace tare {
 namespace {
 
 /// The type of the result says what to cast to.
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_cast(const KernelRequest& request) {
   const Operand& x = required(request, 0);
   const Operand& y = request.outputs[0];
   expect_shape(y, x.shape());
@@ -25,5 +25,5 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 
 TARE_KERNEL(cast) {
   using namespace tare;
-  return {.ops = {"Cast", "CastLike"}, .layout = follow, .make = make};
+  return {.ops = {"Cast", "CastLike"}, .layout = follow, .make = make_cast};
 }

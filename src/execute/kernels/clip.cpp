@@ -12,7 +12,7 @@ Compute<T> bound(const Buffers& buffers, std::size_t i, Compute<T> fallback) {
              : fallback;
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_clip(const KernelRequest& request) {
   const Operand& x = required(request, 0);
   expect_shape(request.outputs[0], x.shape());
   for (const std::size_t i : {std::size_t{1}, std::size_t{2}}) {
@@ -47,5 +47,5 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 
 TARE_KERNEL(clip) {
   using namespace tare;
-  return {.ops = {"Clip"}, .layout = follow, .make = make, .in_place = true};
+  return {.ops = {"Clip"}, .layout = follow, .make = make_clip, .in_place = true};
 }

@@ -4,7 +4,7 @@
 namespace tare {
 namespace {
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_concat(const KernelRequest& request) {
   const Operand& y = request.outputs[0];
   required(request, 0);
   if (!uniform(request)) {
@@ -37,5 +37,5 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 
 TARE_KERNEL(concat) {
   using namespace tare;
-  return {.ops = {"Concat"}, .layout = follow, .make = make};
+  return {.ops = {"Concat"}, .layout = follow, .make = make_concat};
 }

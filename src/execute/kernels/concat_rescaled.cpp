@@ -17,7 +17,7 @@ struct Part {
   float offset;
 };
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_concat_rescaled(const KernelRequest& request) {
   const Operand& y = request.outputs[0];
   const auto is_byte = [](const Operand& operand) {
     return operand && operand.type->quant && !operand.type->quant->per_axis() &&
@@ -62,7 +62,7 @@ TARE_KERNEL(concat_rescaled) {
   using namespace tare;
   return {.ops = {"Concat"},
           .layout = follow,
-          .make = make,
+          .make = make_concat_rescaled,
           .for_storage = true,
           .numerics = {Numerics::kTfliteRef, Numerics::kTfliteBuiltin, Numerics::kTfliteXnn}};
 }

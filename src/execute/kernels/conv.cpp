@@ -21,7 +21,7 @@ bool within_reach(const Window& window) {
          near(window.pads_end);
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_conv(const KernelRequest& request) {
   const Shape& input = required(request, 0).shape();
   const Shape& weights = required(request, 1).shape();
   const Shape& output = request.outputs[0].shape();
@@ -92,6 +92,6 @@ TARE_KERNEL(conv) {
   using namespace tare;
   return {.ops = {"Conv"},
           .layout = [](const KernelRequest&) { return LayoutRule::kChannelsLast; },
-          .make = make,
+          .make = make_conv,
           .fuses_post_ops = true};
 }

@@ -41,7 +41,7 @@ void convolve(const ConvolutionRuns& c, const Buffers& buffers) {
   }
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_conv_far(const KernelRequest& request) {
   if (!all_f32(request)) {
     return nullptr;
   }
@@ -61,5 +61,5 @@ TARE_KERNEL(conv_far) {
   using namespace tare;
   return {.ops = {"Conv"},
           .layout = [](const KernelRequest&) { return LayoutRule::kChannelsLast; },
-          .make = make};
+          .make = make_conv_far};
 }

@@ -8,7 +8,7 @@
 namespace tare {
 namespace {
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_conv_integer(const KernelRequest& request) {
   const Operand& w = required(request, 1);
   if (!Centered::takes(request, 0, 2) || !Centered::takes(request, 1, 3) ||
       request.outputs[0].dtype() != DType::kInt32) {
@@ -35,5 +35,5 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 }  // namespace tare
 
 TARE_KERNEL(conv_integer) {
-  return {.ops = {"ConvInteger"}, .make = tare::make};
+  return {.ops = {"ConvInteger"}, .make = tare::make_conv_integer};
 }

@@ -175,7 +175,7 @@ class ConvTransposeKernel final : public Kernel {
   std::vector<float> packed_;
 };
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_conv_transpose(const KernelRequest& request) {
   const std::size_t rank = required(request, 0).shape().size();
   if (!all_f32(request) || rank < 3 || rank > 5) {
     return nullptr;
@@ -191,5 +191,5 @@ TARE_KERNEL(conv_transpose) {
   using namespace tare;
   return {.ops = {"ConvTranspose"},
           .layout = [](const KernelRequest&) { return LayoutRule::kChannelsLast; },
-          .make = make};
+          .make = make_conv_transpose};
 }

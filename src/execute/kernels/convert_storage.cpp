@@ -101,7 +101,7 @@ std::unique_ptr<Kernel> dequantizer(Conversion c) {
   });
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_convert_storage(const KernelRequest& request) {
   const std::string& op = request.node->op;
   const Operand& input = request.inputs[0];
   const Operand& output = request.outputs[0];
@@ -136,7 +136,7 @@ TARE_KERNEL(convert_storage) {
   using namespace tare;
   return {.ops = {"Quantize", "Dequantize", "SimulatedQuantize", "SimulatedDequantize"},
           .layout = [](const KernelRequest&) { return LayoutRule::kFollow; },
-          .make = make,
+          .make = make_convert_storage,
           .for_storage = true,
           .numerics = {Numerics::kOnnxRuntime, Numerics::kTfliteRef, Numerics::kTfliteBuiltin,
                        Numerics::kTfliteXnn}};

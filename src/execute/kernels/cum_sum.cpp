@@ -5,7 +5,7 @@
 namespace tare {
 namespace {
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_cum_sum(const KernelRequest& request) {
   const Operand& x = required(request, 0);
   if (!uniform(request, 1)) {
     return nullptr;
@@ -41,5 +41,5 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 
 TARE_KERNEL(cum_sum) {
   using namespace tare;
-  return {.ops = {"CumSum"}, .layout = follow, .make = make};
+  return {.ops = {"CumSum"}, .layout = follow, .make = make_cum_sum};
 }

@@ -21,7 +21,7 @@ struct Dense {
   bool precise = false;
 };
 
-std::unique_ptr<Kernel> make_dense(const Dense& dense, const std::vector<PostOp>& post_ops) {
+std::unique_ptr<Kernel> dense_kernel(const Dense& dense, const std::vector<PostOp>& post_ops) {
   const dnnl::memory::dims extents{dense.columns, dense.depth, 1, 1};
   const dnnl::memory::dims strides = dense.transposed
                                          ? dnnl::memory::dims{dense.depth, 1, 1, 1}
@@ -77,14 +77,14 @@ std::unique_ptr<Kernel> make_matmul(const KernelRequest& request) {
   Shape result = input;
   result.back() = weights[1];
   expect_shape(request.outputs[0], result);
-  return make_dense({.rows = element_count(input) / weights[0],
-                     .depth = weights[0],
-                     .columns = weights[1],
-                     .transposed = false,
-                     .weights = *request.inputs[1].constant,
-                     .bias = {},
-                     .precise = request.precise},
-                    request.post_ops);
+  return dense_kernel({.rows = element_count(input) / weights[0],
+                       .depth = weights[0],
+                       .columns = weights[1],
+                       .transposed = false,
+                       .weights = *request.inputs[1].constant,
+                       .bias = {},
+                       .precise = request.precise},
+                      request.post_ops);
 }
 
 /// C as one known value per column, if it is that.
@@ -129,10 +129,10 @@ std::unique_ptr<Kernel> make_gemm(const KernelRequest& request) {
       return nullptr;
     }
   }
-  return make_dense(dense, request.post_ops);
+  return dense_kernel(dense, request.post_ops);
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_dense(const KernelRequest& request) {
   return request.node->op == "Gemm" ? make_gemm(request) : make_matmul(request);
 }
 
@@ -141,5 +141,5 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 
 TARE_KERNEL(dense) {
   using namespace tare;
-  return {.ops = {"Gemm", "MatMul"}, .make = make, .fuses_post_ops = true};
+  return {.ops = {"Gemm", "MatMul"}, .make = make_dense, .fuses_post_ops = true};
 }

@@ -8,7 +8,7 @@ namespace {
 
 /// Both operators pair the axes (n, c, h, w, bh, bw) of a wide image [n, c, h bh, w bw] with
 /// those of a deep one, whose channels hold the block (bh, bw) before or behind c.
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_depth_space(const KernelRequest& request) {
   const bool to_space = request.node->op == "DepthToSpace";
   const Operand& x = required(request, 0);
   const Operand& y = request.outputs[0];
@@ -46,5 +46,5 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 
 TARE_KERNEL(depth_space) {
   using namespace tare;
-  return {.ops = {"DepthToSpace", "SpaceToDepth"}, .layout = follow, .make = make};
+  return {.ops = {"DepthToSpace", "SpaceToDepth"}, .layout = follow, .make = make_depth_space};
 }

@@ -20,7 +20,7 @@ void run(std::size_t matrices, std::int64_t extent, const Buffers& buffers) {
   }
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_determinant(const KernelRequest& request) {
   const Operand& x = required(request, 0);
   const Shape& shape = x.shape();
   if (!uniform(request) || shape.size() < 2 || shape.back() != shape[shape.size() - 2]) {
@@ -40,6 +40,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 
 TARE_KERNEL(determinant) {
   using namespace tare;
-  return {.ops = {"Det"},
-          .make = [](const KernelRequest& request) { return make_wide(request, make); }};
+  return {.ops = {"Det"}, .make = [](const KernelRequest& request) {
+            return make_wide(request, make_determinant);
+          }};
 }

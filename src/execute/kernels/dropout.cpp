@@ -13,7 +13,7 @@ bool drops(const KernelRequest& request) {
 }
 
 /// The form with a mask of what was kept, which without training is everything.
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_dropout(const KernelRequest& request) {
   const Operand& x = required(request, 0);
   if (!uniform(request, 1) || drops(request)) {
     return nullptr;
@@ -38,5 +38,5 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 
 TARE_KERNEL(dropout) {
   using namespace tare;
-  return {.ops = {"Dropout"}, .layout = follow, .make = make};
+  return {.ops = {"Dropout"}, .layout = follow, .make = make_dropout};
 }

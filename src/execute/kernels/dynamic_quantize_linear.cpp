@@ -25,7 +25,7 @@ void run(std::size_t count, const Buffers& b) {
   *output<std::uint8_t>(b, 2) = zero;
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_dynamic_quantize_linear(const KernelRequest& request) {
   const Operand& x = required(request, 0);
   if (x.dtype() != DType::kFloat32 || request.outputs.at(0).dtype() != DType::kUint8 ||
       request.outputs.at(1).dtype() != DType::kFloat32 ||
@@ -42,5 +42,5 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 }  // namespace tare
 
 TARE_KERNEL(dynamic_quantize_linear) {
-  return {.ops = {"DynamicQuantizeLinear"}, .make = tare::make};
+  return {.ops = {"DynamicQuantizeLinear"}, .make = tare::make_dynamic_quantize_linear};
 }

@@ -89,7 +89,7 @@ void run(const Loops& loops, const Buffers& buffers) {
   } while (advance(loops, 0, loops.of_result, place, offsets));
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_einsum(const KernelRequest& request) {
   if (!uniform(request)) {
     return nullptr;
   }
@@ -114,5 +114,5 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 TARE_KERNEL(einsum) {
   using namespace tare;
   return {.ops = {"Einsum"},
-          .make = [](const KernelRequest& request) { return make_wide(request, make); }};
+          .make = [](const KernelRequest& request) { return make_wide(request, make_einsum); }};
 }

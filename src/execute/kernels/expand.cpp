@@ -6,7 +6,7 @@
 namespace tare {
 namespace {
 
-std::unique_ptr<Kernel> make_expand(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_broadcast(const KernelRequest& request) {
   const Operand& x = required(request, 0);
   const Operand& y = request.outputs[0];
   return copy_kernel({x.dtype(), y.shape(), {y.strides()}, {broadcast_strides(x, y)}});
@@ -35,11 +35,11 @@ std::unique_ptr<Kernel> make_tile(const KernelRequest& request) {
   return copy_kernel({x.dtype(), extents, to, from});
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_expand(const KernelRequest& request) {
   if (!uniform(request, 1)) {
     return nullptr;
   }
-  return request.node->op == "Tile" ? make_tile(request) : make_expand(request);
+  return request.node->op == "Tile" ? make_tile(request) : make_broadcast(request);
 }
 
 }  // namespace
@@ -47,5 +47,5 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 
 TARE_KERNEL(expand) {
   using namespace tare;
-  return {.ops = {"Expand", "Tile"}, .layout = follow, .make = make};
+  return {.ops = {"Expand", "Tile"}, .layout = follow, .make = make_expand};
 }

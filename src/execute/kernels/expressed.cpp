@@ -130,7 +130,7 @@ bool only_moves(const KernelRequest& request) {
          });
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_expressed(const KernelRequest& request) {
   const auto& params = request.outputs[0].type->quant;
   if (!params || is_sum_type(params->storage) || only_moves(request)) {
     return nullptr;
@@ -147,7 +147,7 @@ TARE_KERNEL(expressed) {
   return {.ops = affine_ops({AffineRule::kRectifies, AffineRule::kClamps, AffineRule::kRounds,
                              AffineRule::kTabulates}),
           .layout = [](const KernelRequest& request) { return FloatRequest(request).layout(); },
-          .make = make,
+          .make = make_expressed,
           .for_storage = true,
           .numerics = {Numerics::kOnnxRuntime, Numerics::kOnnx}};
 }

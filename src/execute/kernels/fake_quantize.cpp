@@ -6,7 +6,7 @@
 namespace tare {
 namespace {
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_fake_quantize(const KernelRequest& request) {
   const Operand& x = required(request, 0);
   expect_shape(request.outputs[0], x.shape());
   expect_count(required(request, 1), 4);
@@ -34,5 +34,6 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 
 TARE_KERNEL(fake_quantize) {
   using namespace tare;
-  return {.ops = {"FakeQuantize"}, .layout = follow, .make = make, .in_place = true};
+  return {
+      .ops = {"FakeQuantize"}, .layout = follow, .make = make_fake_quantize, .in_place = true};
 }

@@ -71,7 +71,7 @@ std::unique_ptr<Kernel> make_range(const KernelRequest& request) {
   });
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_fill(const KernelRequest& request) {
   const std::string& op = request.node->op;
   if (op == "Shape" || op == "Size") {
     if (request.outputs[0].dtype() != DType::kInt64) {
@@ -86,5 +86,5 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 }  // namespace tare
 
 TARE_KERNEL(fill) {
-  return {.ops = {"Shape", "Size", "ConstantOfShape", "Range"}, .make = tare::make};
+  return {.ops = {"Shape", "Size", "ConstantOfShape", "Range"}, .make = tare::make_fill};
 }

@@ -154,7 +154,7 @@ std::unique_ptr<Kernel> make_for(const BinaryRequest& r) {
   }
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_fixed_point_arithmetic(const KernelRequest& request) {
   const auto is_stored = [&](const Operand& operand) {
     return operand && operand.type->quant && !operand.type->quant->per_axis() &&
            operand.dtype() == request.outputs[0].dtype();
@@ -176,7 +176,7 @@ TARE_KERNEL(fixed_point_arithmetic) {
   using namespace tare;
   return {.ops = {"Add", "Mul", "Sub"},
           .layout = [](const KernelRequest&) { return LayoutRule::kFollow; },
-          .make = make,
+          .make = make_fixed_point_arithmetic,
           .for_storage = true,
           .numerics = {Numerics::kTvmUpward, Numerics::kTvmToNearest, Numerics::kTfliteRef,
                        Numerics::kTfliteBuiltin, Numerics::kTfliteXnn}};

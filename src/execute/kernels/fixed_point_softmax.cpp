@@ -140,7 +140,7 @@ std::unique_ptr<Kernel> for_rows(const AxisView& view, const Algorithm& softmax)
   });
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_fixed_point_softmax(const KernelRequest& request) {
   const Operand& x = required(request, 0);
   const auto& from = x.type->quant;
   const auto& to = request.outputs[0].type->quant;
@@ -167,7 +167,7 @@ TARE_KERNEL(fixed_point_softmax) {
   using namespace tare;
   return {.ops = {"Softmax"},
           .layout = follow,
-          .make = make,
+          .make = make_fixed_point_softmax,
           .for_storage = true,
           .numerics = {Numerics::kTfliteRef, Numerics::kTfliteBuiltin, Numerics::kTfliteXnn}};
 }

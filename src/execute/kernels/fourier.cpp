@@ -159,7 +159,7 @@ std::unique_ptr<Kernel> make_stft(const KernelRequest& request) {
   });
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_fourier(const KernelRequest& request) {
   return request.node->op == "DFT" ? make_dft(request) : make_stft(request);
 }
 
@@ -167,5 +167,5 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 }  // namespace tare
 
 TARE_KERNEL(fourier) {
-  return {.ops = {"DFT", "STFT"}, .make = tare::make};
+  return {.ops = {"DFT", "STFT"}, .make = tare::make_fourier};
 }

@@ -6,7 +6,7 @@
 namespace tare {
 namespace {
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_gather(const KernelRequest& request) {
   const Operand& x = required(request, 0);
   const Operand& indices = required(request, 1);
   if (!uniform(request, 1)) {
@@ -39,5 +39,5 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 }  // namespace tare
 
 TARE_KERNEL(gather) {
-  return {.ops = {"Gather"}, .make = tare::make};
+  return {.ops = {"Gather"}, .make = tare::make_gather};
 }

@@ -49,7 +49,7 @@ class ElementIndex {
   NestedLoops<2> loops_;
 };
 
-std::unique_ptr<Kernel> make_gather(const KernelRequest& request) {
+std::unique_ptr<Kernel> gather_elements(const KernelRequest& request) {
   const Operand& x = required(request, 0);
   const Operand& indices = required(request, 1);
   expect_shape(request.outputs[0], indices.shape());
@@ -65,7 +65,7 @@ std::unique_ptr<Kernel> make_gather(const KernelRequest& request) {
   });
 }
 
-std::unique_ptr<Kernel> make_scatter(const KernelRequest& request) {
+std::unique_ptr<Kernel> scatter_elements(const KernelRequest& request) {
   const Operand& x = required(request, 0);
   const Operand& indices = required(request, 1);
   const Operand& updates = required(request, 2);
@@ -89,16 +89,17 @@ std::unique_ptr<Kernel> make_scatter(const KernelRequest& request) {
   });
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_gather_elements(const KernelRequest& request) {
   if (!uniform(request, 1)) {
     return nullptr;
   }
-  return request.node->op == "GatherElements" ? make_gather(request) : make_scatter(request);
+  return request.node->op == "GatherElements" ? gather_elements(request)
+                                              : scatter_elements(request);
 }
 
 }  // namespace
 }  // namespace tare
 
 TARE_KERNEL(gather_elements) {
-  return {.ops = {"GatherElements", "ScatterElements"}, .make = tare::make};
+  return {.ops = {"GatherElements", "ScatterElements"}, .make = tare::make_gather_elements};
 }

@@ -42,7 +42,7 @@ std::size_t product(const Shape& shape, std::size_t first, std::size_t last) {
                           shape.begin() + static_cast<std::ptrdiff_t>(last))));
 }
 
-std::unique_ptr<Kernel> make_gather(const KernelRequest& request) {
+std::unique_ptr<Kernel> gather_slices(const KernelRequest& request) {
   const Operand& x = required(request, 0);
   const Operand& indices = required(request, 1);
   const std::int64_t batch_attribute = request.attributes().integer("batch_dims", 0);
@@ -80,7 +80,7 @@ std::unique_ptr<Kernel> make_gather(const KernelRequest& request) {
   });
 }
 
-std::unique_ptr<Kernel> make_scatter(const KernelRequest& request) {
+std::unique_ptr<Kernel> scatter_slices(const KernelRequest& request) {
   const Operand& x = required(request, 0);
   const Operand& indices = required(request, 1);
   const Operand& updates = required(request, 2);
@@ -120,16 +120,16 @@ std::unique_ptr<Kernel> make_scatter(const KernelRequest& request) {
   });
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_gather_nd(const KernelRequest& request) {
   if (!uniform(request, 1)) {
     return nullptr;
   }
-  return request.node->op == "GatherND" ? make_gather(request) : make_scatter(request);
+  return request.node->op == "GatherND" ? gather_slices(request) : scatter_slices(request);
 }
 
 }  // namespace
 }  // namespace tare
 
 TARE_KERNEL(gather_nd) {
-  return {.ops = {"GatherND", "ScatterND"}, .make = tare::make};
+  return {.ops = {"GatherND", "ScatterND"}, .make = tare::make_gather_nd};
 }

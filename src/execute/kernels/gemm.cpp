@@ -68,7 +68,7 @@ void check_fit(bool fits, const KernelRequest& request) {
   throw Error(ErrorCode::kInvalidModel, "", "matrices " + shapes + " do not fit");
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_gemm(const KernelRequest& request) {
   const Attributes& attributes = request.attributes();
   const Shape& a = required(request, 0).shape();
   const Shape& b = required(request, 1).shape();
@@ -106,5 +106,5 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 
 TARE_KERNEL(gemm) {
   using namespace tare;
-  return {.ops = {"Gemm"}, .make = make};
+  return {.ops = {"Gemm"}, .make = make_gemm};
 }

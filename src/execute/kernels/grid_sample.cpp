@@ -150,7 +150,7 @@ Value named(const Attributes& attributes, const char* attribute, const char* fal
   throw Error(ErrorCode::kInvalidModel, "", std::string(attribute) + " is '" + name + "'");
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_grid_sample(const KernelRequest& request) {
   const Shape& x = required(request, 0).shape();
   const Shape& grid = required(request, 1).shape();
   const Attributes& attributes = request.attributes();
@@ -187,5 +187,5 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 }  // namespace tare
 
 TARE_KERNEL(grid_sample) {
-  return {.ops = {"GridSample"}, .make = tare::make};
+  return {.ops = {"GridSample"}, .make = tare::make_grid_sample};
 }

@@ -52,7 +52,7 @@ void step(const CellWeights& weights, const CellOptions& options, CellStep& s) {
   }
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_gru(const KernelRequest& request) {
   return make_recurrent({.gates = 3, .activations = {"Sigmoid", "Tanh"}, .step = step},
                         request);
 }
@@ -61,5 +61,5 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 }  // namespace tare
 
 TARE_KERNEL(gru) {
-  return {.ops = {"GRU"}, .make = tare::make};
+  return {.ops = {"GRU"}, .make = tare::make_gru};
 }

@@ -10,7 +10,7 @@ bool trains(const KernelRequest& request) {
   return request.integers(2) != std::vector<std::int64_t>{0};
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_identity(const KernelRequest& request) {
   const Operand& x = required(request, 0);
   if (!uniform(request, 1) || request.outputs.size() != 1 || trains(request)) {
     return nullptr;
@@ -24,5 +24,6 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 
 TARE_KERNEL(identity) {
   using namespace tare;
-  return {.ops = {"Identity", "Dropout"}, .layout = follow, .make = make, .alias = true};
+  return {
+      .ops = {"Identity", "Dropout"}, .layout = follow, .make = make_identity, .alias = true};
 }

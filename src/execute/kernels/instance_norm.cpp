@@ -51,7 +51,7 @@ void run(const Extents& extents, double epsilon, const Buffers& buffers) {
   }
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_instance_norm(const KernelRequest& request) {
   const Shape& shape = required(request, 0).shape();
   if (!all_f32(request) || shape.size() < 3) {
     return nullptr;
@@ -74,6 +74,6 @@ TARE_KERNEL(instance_norm) {
   using namespace tare;
   return {.ops = {"InstanceNormalization"},
           .layout = [](const KernelRequest&) { return LayoutRule::kChannelsLast; },
-          .make = make,
+          .make = make_instance_norm,
           .in_place = true};
 }

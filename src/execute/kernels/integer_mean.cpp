@@ -112,7 +112,7 @@ std::unique_ptr<Kernel> make_for(const Reduction& plan, const Finish& finish,
   return make_kernel(run, plan.results * sizeof(std::int64_t));
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_integer_mean(const KernelRequest& request) {
   const auto& from = required(request, 0).type->quant;
   const auto& to = request.outputs[0].type->quant;
   if (!from || !to || from->per_axis() || to->per_axis() || from->storage != to->storage) {
@@ -134,7 +134,7 @@ TARE_KERNEL(integer_mean) {
   using namespace tare;
   return {.ops = {"ReduceMean"},
           .layout = reduction_layout,
-          .make = make,
+          .make = make_integer_mean,
           .for_storage = true,
           .numerics = {Numerics::kTfliteRef, Numerics::kTfliteBuiltin, Numerics::kTfliteXnn}};
 }

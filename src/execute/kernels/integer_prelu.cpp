@@ -8,7 +8,7 @@
 namespace tare {
 namespace {
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_integer_prelu(const KernelRequest& request) {
   const Operand& y = request.outputs[0];
   const auto is_stored = [&](const Operand& operand) {
     return operand && operand.type->quant && !operand.type->quant->per_axis() &&
@@ -54,7 +54,7 @@ TARE_KERNEL(integer_prelu) {
   using namespace tare;
   return {.ops = {"PRelu"},
           .layout = [](const KernelRequest&) { return LayoutRule::kFollow; },
-          .make = make,
+          .make = make_integer_prelu,
           .for_storage = true,
           .numerics = {Numerics::kTfliteRef, Numerics::kTfliteBuiltin, Numerics::kTfliteXnn}};
 }

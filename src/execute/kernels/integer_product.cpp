@@ -262,7 +262,7 @@ std::unique_ptr<Kernel> make_for(const KernelRequest& request,
   return kernel->valid() ? std::move(kernel) : nullptr;
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_integer_product(const KernelRequest& request) {
   if (!has_integer_operands(request)) {
     return nullptr;
   }
@@ -281,7 +281,7 @@ TARE_KERNEL(integer_product) {
   using namespace tare;
   return {.ops = {"Conv", "ConvTranspose", "Gemm", "MatMul"},
           .layout = [](const KernelRequest& request) { return FloatRequest(request).layout(); },
-          .make = make,
+          .make = make_integer_product,
           .for_storage = true,
           .takes_accumulators = true};
 }

@@ -119,7 +119,7 @@ std::unique_ptr<Kernel> make_for(const KernelRequest& request,
   });
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_integer_resize(const KernelRequest& request) {
   const Operand& x = required(request, 0);
   const Operand& y = request.outputs[0];
   const Attributes& attributes = request.attributes();
@@ -152,7 +152,7 @@ TARE_KERNEL(integer_resize) {
   using namespace tare;
   return {.ops = {"Resize"},
           .layout = [](const KernelRequest&) { return LayoutRule::kChannelsLast; },
-          .make = make,
+          .make = make_integer_resize,
           .for_storage = true,
           .numerics = {Numerics::kTfliteRef, Numerics::kTfliteBuiltin}};
 }

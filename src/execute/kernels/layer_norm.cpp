@@ -49,7 +49,7 @@ void run(const Extents& extents, float epsilon, const Buffers& buffers) {
   }
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_layer_norm(const KernelRequest& request) {
   const Shape& shape = required(request, 0).shape();
   const auto axis = static_cast<std::ptrdiff_t>(axis_of(request, -1, shape.size()));
   const Shape row(shape.begin() + axis, shape.end());
@@ -77,5 +77,5 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 
 TARE_KERNEL(layer_norm) {
   using namespace tare;
-  return {.ops = {"LayerNormalization"}, .make = make, .in_place = true};
+  return {.ops = {"LayerNormalization"}, .make = make_layer_norm, .in_place = true};
 }

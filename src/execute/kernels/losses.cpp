@@ -117,7 +117,7 @@ void run(const Loss& loss, const Buffers& buffers) {
   }
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_losses(const KernelRequest& request) {
   const Loss loss = loss_of(request);
   for (const Operand& operand : {request.inputs[0], request.outputs[0]}) {
     if (operand.dtype() != DType::kFloat32) {
@@ -135,5 +135,6 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 }  // namespace tare
 
 TARE_KERNEL(losses) {
-  return {.ops = {"NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"}, .make = tare::make};
+  return {.ops = {"NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"},
+          .make = tare::make_losses};
 }

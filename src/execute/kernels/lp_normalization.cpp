@@ -67,7 +67,7 @@ std::unique_ptr<Kernel> in_fixed_point(const AxisView& view, std::int32_t zero) 
   });
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_lp_normalization(const KernelRequest& request) {
   const Operand& x = required(request, 0);
   const Operand& y = request.outputs[0];
   expect_shape(y, x.shape());
@@ -101,7 +101,7 @@ TARE_KERNEL(lp_normalization) {
   using namespace tare;
   return {.ops = {"LpNormalization"},
           .layout = follow,
-          .make = make,
+          .make = make_lp_normalization,
           .numerics = {Numerics::kOnnxRuntime, Numerics::kTfliteRef, Numerics::kTfliteBuiltin,
                        Numerics::kTfliteXnn}};
 }

@@ -41,7 +41,7 @@ void run(const Lrn& lrn, const Buffers& buffers) {
   }
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_lrn(const KernelRequest& request) {
   const Shape& shape = required(request, 0).shape();
   if (!all_f32(request) || shape.size() < 3) {
     return nullptr;
@@ -68,5 +68,5 @@ TARE_KERNEL(lrn) {
   using namespace tare;
   return {.ops = {"LRN"},
           .layout = [](const KernelRequest&) { return LayoutRule::kChannelsLast; },
-          .make = make};
+          .make = make_lrn};
 }

@@ -35,7 +35,7 @@ void step(const CellWeights& weights, const CellOptions& options, CellStep& s) {
   }
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_lstm(const KernelRequest& request) {
   return make_recurrent({.gates = 4, .activations = {"Sigmoid", "Tanh", "Tanh"}, .step = step},
                         request);
 }
@@ -44,5 +44,5 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 }  // namespace tare
 
 TARE_KERNEL(lstm) {
-  return {.ops = {"LSTM"}, .make = tare::make};
+  return {.ops = {"LSTM"}, .make = tare::make_lstm};
 }

@@ -18,7 +18,7 @@ void multiply_all(const MatrixBatches& batches, const Buffers& buffers) {
   }
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_matmul(const KernelRequest& request) {
   const Shape& a = required(request, 0).shape();
   const Shape& b = required(request, 1).shape();
   if (!uniform(request)) {
@@ -40,5 +40,5 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 TARE_KERNEL(matmul) {
   using namespace tare;
   return {.ops = {"MatMul"},
-          .make = [](const KernelRequest& request) { return make_wide(request, make); }};
+          .make = [](const KernelRequest& request) { return make_wide(request, make_matmul); }};
 }

@@ -31,7 +31,7 @@ void multiply(const MatrixBatches& batches, const std::int32_t* a, const std::in
   }
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_matmul_integer(const KernelRequest& request) {
   if (!Centered::takes(request, 0, 2) || !Centered::takes(request, 1, 3) ||
       request.outputs[0].dtype() != DType::kInt32) {
     return nullptr;
@@ -59,5 +59,5 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 }  // namespace tare
 
 TARE_KERNEL(matmul_integer) {
-  return {.ops = {"MatMulInteger"}, .make = tare::make};
+  return {.ops = {"MatMulInteger"}, .make = tare::make_matmul_integer};
 }

@@ -40,7 +40,7 @@ Shape pooled_shape(const KernelRequest& request) {
   return shape;
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_max_unpool(const KernelRequest& request) {
   const Operand& x = required(request, 0);
   const Operand& positions = required(request, 1);
   const Operand& y = request.outputs[0];
@@ -72,5 +72,5 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 }  // namespace tare
 
 TARE_KERNEL(max_unpool) {
-  return {.ops = {"MaxUnpool"}, .make = tare::make};
+  return {.ops = {"MaxUnpool"}, .make = tare::make_max_unpool};
 }

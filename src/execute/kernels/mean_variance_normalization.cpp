@@ -44,7 +44,7 @@ void run(const NestedLoops<2>& loops, std::size_t groups, double each, const Buf
   });
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_mean_variance_normalization(const KernelRequest& request) {
   const Operand& x = required(request, 0);
   if (!all_f32(request)) {
     return nullptr;
@@ -74,5 +74,5 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 }  // namespace tare
 
 TARE_KERNEL(mean_variance_normalization) {
-  return {.ops = {"MeanVarianceNormalization"}, .make = tare::make};
+  return {.ops = {"MeanVarianceNormalization"}, .make = tare::make_mean_variance_normalization};
 }

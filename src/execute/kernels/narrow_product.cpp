@@ -203,7 +203,7 @@ bool is_integer(const KernelRequest& request) {
          request.outputs[0].dtype() == DType::kInt32;
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_narrow_product(const KernelRequest& request) {
   if (!states_accumulator(request.attributes()) ||
       !(is_simulated(request) || is_integer(request))) {
     return nullptr;
@@ -217,7 +217,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 TARE_KERNEL(narrow_product) {
   using namespace tare;
   return {.ops = {"Conv", "ConvTranspose", "Gemm", "MatMul"},
-          .make = make,
+          .make = make_narrow_product,
           .for_storage = true,
           .takes_accumulators = true};
 }

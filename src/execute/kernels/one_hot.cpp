@@ -7,7 +7,7 @@ namespace tare {
 namespace {
 
 /// The depth is what the shape of the result says.
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_one_hot(const KernelRequest& request) {
   const Operand& indices = required(request, 0);
   const Operand& values = required(request, 2);
   const Operand& y = request.outputs[0];
@@ -45,5 +45,5 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 }  // namespace tare
 
 TARE_KERNEL(one_hot) {
-  return {.ops = {"OneHot"}, .make = tare::make};
+  return {.ops = {"OneHot"}, .make = tare::make_one_hot};
 }

@@ -37,7 +37,7 @@ std::int64_t source(Mode mode, std::int64_t i, std::int64_t extent) {
   return phase < extent ? phase : period - phase;
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_pad(const KernelRequest& request) {
   const Operand& x = required(request, 0);
   const Operand& y = request.outputs[0];
   if (!uniform(request, 1) ||
@@ -76,5 +76,5 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 
 TARE_KERNEL(pad) {
   using namespace tare;
-  return {.ops = {"Pad"}, .layout = follow, .make = make};
+  return {.ops = {"Pad"}, .layout = follow, .make = make_pad};
 }

@@ -92,7 +92,7 @@ std::unique_ptr<Kernel> make_compress(const KernelRequest& request) {
   });
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_pick(const KernelRequest& request) {
   return request.node->op == "NonZero" ? make_non_zero(request) : make_compress(request);
 }
 
@@ -100,5 +100,5 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 }  // namespace tare
 
 TARE_KERNEL(pick) {
-  return {.ops = {"NonZero", "Compress"}, .make = tare::make};
+  return {.ops = {"NonZero", "Compress"}, .make = tare::make_pick};
 }

@@ -61,7 +61,7 @@ Axis make_axis(const Window& window, std::size_t i) {
   return axis;
 }
 
-Pool make_pool(const KernelRequest& request) {
+Pool pool_of(const KernelRequest& request) {
   const Shape& input = request.inputs[0].shape();
   const bool global = request.node->op.starts_with("Global");
   const Attributes& attributes = request.attributes();
@@ -257,12 +257,12 @@ std::unique_ptr<Kernel> make_max(const KernelRequest& request, const Pool& pool)
   });
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_pool(const KernelRequest& request) {
   const std::size_t rank = required(request, 0).shape().size();
   if (rank < 3 || rank > 5 || !uniform(request)) {
     return nullptr;
   }
-  const Pool pool = make_pool(request);
+  const Pool pool = pool_of(request);
   return request.node->op.ends_with("AveragePool") ? make_average(request, pool)
                                                    : make_max(request, pool);
 }
@@ -274,5 +274,5 @@ TARE_KERNEL(pool) {
   using namespace tare;
   return {.ops = {"AveragePool", "GlobalAveragePool", "GlobalMaxPool", "MaxPool"},
           .layout = [](const KernelRequest&) { return LayoutRule::kChannelsLast; },
-          .make = make};
+          .make = make_pool};
 }

@@ -39,7 +39,7 @@ bool is_two(const Operand& exponent) {
          exponent.constant->to_double()[0] == 2.0;
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_power(const KernelRequest& request) {
   const Operand& base = required(request, 0);
   const Operand& exponent = required(request, 1);
   const Operand& result = request.outputs[0];
@@ -67,7 +67,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 /// floats, which saturate.
 std::unique_ptr<Kernel> make_any(const KernelRequest& request) {
   const bool saturates = is_float(required(request, 1).dtype());
-  return make_wide(request, make, saturates ? Narrowing::kSaturate : Narrowing::kWrap);
+  return make_wide(request, make_power, saturates ? Narrowing::kSaturate : Narrowing::kWrap);
 }
 
 }  // namespace

@@ -136,7 +136,7 @@ std::unique_ptr<Kernel> make_dequantize(const KernelRequest& request) {
   });
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_quantize_linear(const KernelRequest& request) {
   const bool quantizes = request.node->op == "QuantizeLinear";
   const DType stored = quantizes ? request.outputs[0].dtype() : required(request, 0).dtype();
   const DType real = quantizes ? DType::kFloat32 : request.outputs[0].dtype();
@@ -153,5 +153,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 
 TARE_KERNEL(quantize_linear) {
   using namespace tare;
-  return {.ops = {"QuantizeLinear", "DequantizeLinear"}, .layout = follow, .make = make};
+  return {.ops = {"QuantizeLinear", "DequantizeLinear"},
+          .layout = follow,
+          .make = make_quantize_linear};
 }

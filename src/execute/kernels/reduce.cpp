@@ -173,7 +173,7 @@ constexpr std::array kTable{
     Entry{"ReduceLogSumExp", make_with<LogSumExp>, Narrowing::kSaturate},
 };
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_reduce(const KernelRequest& request) {
   const auto* entry = std::find_if(kTable.begin(), kTable.end(), [&](const Entry& each) {
     return each.op == request.node->op;
   });
@@ -185,7 +185,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 
 TARE_KERNEL(reduce) {
   using namespace tare;
-  KernelInfo info{.ops = {}, .layout = reduction_layout, .make = make};
+  KernelInfo info{.ops = {}, .layout = reduction_layout, .make = make_reduce};
   for (const Entry& entry : kTable) {
     info.ops.emplace_back(entry.op);
   }

@@ -190,7 +190,7 @@ std::unique_ptr<Kernel> in_fixed_point(const Rescaling& r, DType from,
   }
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_requantize(const KernelRequest& request) {
   const auto& from = request.inputs[0].type->quant;
   const auto& to = request.outputs[0].type->quant;
   if (!from || !to || to->per_axis()) {
@@ -231,6 +231,6 @@ TARE_KERNEL(requantize) {
   using namespace tare;
   return {.ops = {"Requantize"},
           .layout = [](const KernelRequest&) { return LayoutRule::kFollow; },
-          .make = make,
+          .make = make_requantize,
           .for_storage = true};
 }

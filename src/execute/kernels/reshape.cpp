@@ -6,7 +6,7 @@ namespace tare {
 namespace {
 
 /// Only whether it is one: alias kernels do not run.
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_reshape(const KernelRequest& request) {
   const Operand& x = required(request, 0);
   if (!uniform(request, 1)) {
     return nullptr;
@@ -24,5 +24,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 
 TARE_KERNEL(reshape) {
   using namespace tare;
-  return {.ops = {"Reshape", "Flatten", "Squeeze", "Unsqueeze"}, .make = make, .alias = true};
+  return {.ops = {"Reshape", "Flatten", "Squeeze", "Unsqueeze"},
+          .make = make_reshape,
+          .alias = true};
 }

@@ -172,7 +172,7 @@ class Extrapolation {
   float value_;
 };
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_resize(const KernelRequest& request) {
   const Operand& x = required(request, 0);
   const Operand& y = request.outputs[0];
   const ResampleRule rule = resample_rule(request);
@@ -210,5 +210,5 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 
 TARE_KERNEL(resize) {
   using namespace tare;
-  return {.ops = {"Resize"}, .layout = follow, .make = make};
+  return {.ops = {"Resize"}, .layout = follow, .make = make_resize};
 }

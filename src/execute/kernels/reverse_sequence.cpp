@@ -36,7 +36,7 @@ void run(const Sequences& all, const Buffers& buffers) {
   }
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_reverse_sequence(const KernelRequest& request) {
   const Operand& x = required(request, 0);
   const Operand& lengths = required(request, 1);
   const Shape& shape = x.shape();
@@ -62,5 +62,5 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 }  // namespace tare
 
 TARE_KERNEL(reverse_sequence) {
-  return {.ops = {"ReverseSequence"}, .make = tare::make};
+  return {.ops = {"ReverseSequence"}, .make = tare::make_reverse_sequence};
 }

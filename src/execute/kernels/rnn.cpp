@@ -15,7 +15,7 @@ void step(const CellWeights& weights, const CellOptions& options, CellStep& s) {
   }
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_rnn(const KernelRequest& request) {
   return make_recurrent({.gates = 1, .activations = {"Tanh"}, .step = step}, request);
 }
 
@@ -23,5 +23,5 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 }  // namespace tare
 
 TARE_KERNEL(rnn) {
-  return {.ops = {"RNN"}, .make = tare::make};
+  return {.ops = {"RNN"}, .make = tare::make_rnn};
 }

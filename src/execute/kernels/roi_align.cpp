@@ -127,7 +127,7 @@ void run(const RoiAlign& align, const Buffers& buffers) {
   }
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_roi_align(const KernelRequest& request) {
   const Shape& x = required(request, 0).shape();
   const Operand& regions = required(request, 1);
   const Operand& images = required(request, 2);
@@ -162,5 +162,5 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 }  // namespace tare
 
 TARE_KERNEL(roi_align) {
-  return {.ops = {"RoiAlign"}, .make = tare::make};
+  return {.ops = {"RoiAlign"}, .make = tare::make_roi_align};
 }

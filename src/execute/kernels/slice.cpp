@@ -37,7 +37,7 @@ std::vector<std::int64_t> optional_integers(const KernelRequest& request, std::s
   return request.has_input(operand) ? request.integers(operand) : std::move(fallback);
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_slice(const KernelRequest& request) {
   const Operand& x = required(request, 0);
   const Operand& y = request.outputs[0];
   if (!uniform(request, 1)) {
@@ -71,5 +71,5 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 
 TARE_KERNEL(slice) {
   using namespace tare;
-  return {.ops = {"Slice"}, .layout = follow, .make = make};
+  return {.ops = {"Slice"}, .layout = follow, .make = make_slice};
 }

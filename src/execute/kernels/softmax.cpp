@@ -97,7 +97,7 @@ void softmax(const AxisView& view, const T* x, T* y) {
   }
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_softmax(const KernelRequest& request) {
   const Operand& x = required(request, 0);
   if (!uniform(request)) {
     return nullptr;
@@ -117,5 +117,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 
 TARE_KERNEL(softmax) {
   using namespace tare;
-  return {.ops = {"Softmax", "LogSoftmax"}, .layout = follow, .make = make, .in_place = true};
+  return {.ops = {"Softmax", "LogSoftmax"},
+          .layout = follow,
+          .make = make_softmax,
+          .in_place = true};
 }

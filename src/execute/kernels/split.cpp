@@ -5,7 +5,7 @@ namespace tare {
 namespace {
 
 /// The shapes of the results tell where to cut.
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_split(const KernelRequest& request) {
   const Operand& x = required(request, 0);
   if (!uniform(request, 1)) {
     return nullptr;
@@ -35,5 +35,5 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 
 TARE_KERNEL(split) {
   using namespace tare;
-  return {.ops = {"Split"}, .layout = follow, .make = make};
+  return {.ops = {"Split"}, .layout = follow, .make = make_split};
 }

@@ -29,7 +29,7 @@ struct Better {
 };
 
 /// k is what the shape of the result says.
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_top_k(const KernelRequest& request) {
   const Operand& x = required(request, 0);
   const Operand& values = request.outputs.at(0);
   const Operand& positions = request.outputs.at(1);
@@ -70,5 +70,5 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 }  // namespace tare
 
 TARE_KERNEL(top_k) {
-  return {.ops = {"TopK"}, .make = tare::make};
+  return {.ops = {"TopK"}, .make = tare::make_top_k};
 }

@@ -21,7 +21,7 @@ std::vector<std::int64_t> permutation(const KernelRequest& request, std::size_t 
   return result;
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_transpose(const KernelRequest& request) {
   const Operand& x = required(request, 0);
   const Operand& y = request.outputs[0];
   if (!uniform(request)) {
@@ -42,5 +42,5 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 }  // namespace tare
 
 TARE_KERNEL(transpose) {
-  return {.ops = {"Transpose"}, .make = tare::make};
+  return {.ops = {"Transpose"}, .make = tare::make_transpose};
 }

@@ -71,7 +71,7 @@ std::unique_ptr<Kernel> make_eye(const KernelRequest& request) {
   });
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_triangle(const KernelRequest& request) {
   return request.node->op == "Trilu" ? make_trilu(request) : make_eye(request);
 }
 
@@ -79,5 +79,5 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 }  // namespace tare
 
 TARE_KERNEL(triangle) {
-  return {.ops = {"Trilu", "EyeLike"}, .make = tare::make};
+  return {.ops = {"Trilu", "EyeLike"}, .make = tare::make_triangle};
 }

@@ -42,7 +42,7 @@ void run(const NestedLoops<4>& loops, const Buffers& buffers) {
   });
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_where(const KernelRequest& request) {
   const Operand& condition = required(request, 0);
   const Operand& a = required(request, 1);
   const Operand& b = required(request, 2);
@@ -62,5 +62,5 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 
 TARE_KERNEL(where) {
   using namespace tare;
-  return {.ops = {"Where"}, .layout = follow, .make = make};
+  return {.ops = {"Where"}, .layout = follow, .make = make_where};
 }

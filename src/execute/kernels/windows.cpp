@@ -24,7 +24,7 @@ constexpr std::array kWindows{Window{"HannWindow", 0.5, 0.5, 0},
                               Window{"HammingWindow", 25.0 / 46, 21.0 / 46, 0},
                               Window{"BlackmanWindow", 0.42, 0.5, 0.08}};
 
-std::unique_ptr<Kernel> make(const KernelRequest& request) {
+std::unique_ptr<Kernel> make_windows(const KernelRequest& request) {
   const auto* const window =
       std::find_if(kWindows.begin(), kWindows.end(),
                    [&](const Window& each) { return each.op == request.node->op; });
@@ -52,8 +52,9 @@ std::unique_ptr<Kernel> make(const KernelRequest& request) {
 
 TARE_KERNEL(windows) {
   using namespace tare;
-  KernelInfo info{
-      .ops = {}, .make = [](const KernelRequest& request) { return make_wide(request, make); }};
+  KernelInfo info{.ops = {}, .make = [](const KernelRequest& request) {
+                    return make_wide(request, make_windows);
+                  }};
   for (const Window& window : kWindows) {
     info.ops.emplace_back(window.op);
   }

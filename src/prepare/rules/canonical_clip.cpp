@@ -13,7 +13,7 @@ bool has_other_spelling(const Graph& graph, const Node& node) {
   return interval && (interval->is_relu() || interval->is_everything());
 }
 
-std::variant<Patch, Refusal> convert(const Graph& graph, const Match& match) {
+std::variant<Patch, Refusal> make_clip_canonical(const Graph& graph, const Match& match) {
   const Node& node = graph.node(match.root());
   Patch patch(graph);
   clip_in_place(patch, node, node.inputs[0], *interval_of(graph, node));
@@ -33,5 +33,5 @@ TARE_RULE(canonical_clip) {
                 return op("Clip").where(has_other_spelling,
                                         "clips to [0, inf] or to [-inf, inf]");
               },
-          .rewrite = convert};
+          .rewrite = make_clip_canonical};
 }

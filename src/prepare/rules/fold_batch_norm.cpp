@@ -11,7 +11,7 @@
 namespace tare {
 namespace {
 
-std::variant<Patch, Refusal> fold(const Graph& graph, const Match& match) {
+std::variant<Patch, Refusal> fold_batch_norm(const Graph& graph, const Match& match) {
   const Node& norm = graph.node(match.root());
   const Node& layer = graph.node(match.node("layer"));
   if (channel_axis(graph, layer) != 1) {
@@ -62,5 +62,5 @@ TARE_RULE(fold_batch_norm) {
                           constant())
                     .where(is_inference, "uses stored statistics");
               },
-          .rewrite = fold};
+          .rewrite = fold_batch_norm};
 }

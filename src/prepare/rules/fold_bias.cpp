@@ -10,7 +10,7 @@
 namespace tare {
 namespace {
 
-std::variant<Patch, Refusal> fold(const Graph& graph, const Match& match) {
+std::variant<Patch, Refusal> fold_bias(const Graph& graph, const Match& match) {
   const Node& node = graph.node(match.root());
   const Node& layer = graph.node(match.node("layer"));
   const Shape& shape = graph.type(layer.outputs[0]).shape;
@@ -40,5 +40,5 @@ TARE_RULE(fold_bias) {
                 const Pattern bias = constant().as("bias");
                 return op("Add").with_any_order(layer, bias) | op("Sub").with(layer, bias);
               },
-          .rewrite = fold};
+          .rewrite = fold_bias};
 }

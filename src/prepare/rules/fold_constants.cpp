@@ -29,7 +29,7 @@ bool is_computable(const Graph& graph, const Node& node) {
          });
 }
 
-std::variant<Patch, Refusal> fold(const Graph& graph, const Match& match) {
+std::variant<Patch, Refusal> fold_constants(const Graph& graph, const Match& match) {
   const Node& node = graph.node(match.root());
   std::vector<const Tensor*> inputs;
   std::size_t read = 0;
@@ -72,5 +72,5 @@ TARE_RULE(fold_constants) {
           .summary = "computes nodes whose operands are all constants",
           .benefit = 100,
           .pattern = [] { return any_op().where(is_computable, "all operands are constants"); },
-          .rewrite = fold};
+          .rewrite = fold_constants};
 }

@@ -30,7 +30,7 @@ std::optional<std::vector<double>> elements_like(const Graph& graph, ValueId id,
   return tensor->to_double();
 }
 
-std::variant<Patch, Refusal> fold(const Graph& graph, const Match& match) {
+std::variant<Patch, Refusal> fold_layer_norm_affine(const Graph& graph, const Match& match) {
   const Node& node = graph.node(match.root());
   const Node& norm = graph.node(match.node("norm"));
   if (norm.outputs.size() != 1 || graph.type(norm.outputs[0]) != graph.type(node.outputs[0])) {
@@ -85,5 +85,5 @@ TARE_RULE(fold_layer_norm_affine) {
                     .with_any_order(op("LayerNormalization").single_use().as("norm"),
                                     constant().as("constant"));
               },
-          .rewrite = fold};
+          .rewrite = fold_layer_norm_affine};
 }

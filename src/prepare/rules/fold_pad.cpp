@@ -51,7 +51,7 @@ std::string pool_obstacle(const Node& pool, const std::vector<std::int64_t>& own
   return {};
 }
 
-std::variant<Patch, Refusal> fold(const Graph& graph, const Match& match) {
+std::variant<Patch, Refusal> fold_pad(const Graph& graph, const Match& match) {
   const Node& node = graph.node(match.root());
   const Node& pad = graph.node(match.node("pad"));
   if (std::string reason = obstacle(graph, pad, node); !reason.empty()) {
@@ -102,5 +102,5 @@ TARE_RULE(fold_pad) {
                 const Pattern pad = op("Pad").with(any(), constant()).with_more().as("pad");
                 return op_of({"AveragePool", "Conv", "MaxPool"}).with(pad).with_more();
               },
-          .rewrite = fold};
+          .rewrite = fold_pad};
 }

@@ -9,7 +9,7 @@
 namespace tare {
 namespace {
 
-std::variant<Patch, Refusal> fold(const Graph& graph, const Match& match) {
+std::variant<Patch, Refusal> fold_scale(const Graph& graph, const Match& match) {
   const Node& node = graph.node(match.root());
   const Node& layer = graph.node(match.node("layer"));
   const Shape& shape = graph.type(layer.outputs[0]).shape;
@@ -39,5 +39,5 @@ TARE_RULE(fold_scale) {
                 const Pattern factor = constant().as("factor");
                 return op("Mul").with_any_order(layer, factor) | op("Div").with(layer, factor);
               },
-          .rewrite = fold};
+          .rewrite = fold_scale};
 }

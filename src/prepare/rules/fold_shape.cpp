@@ -8,7 +8,7 @@
 namespace tare {
 namespace {
 
-std::variant<Patch, Refusal> fold(const Graph& graph, const Match& match) {
+std::variant<Patch, Refusal> fold_shape(const Graph& graph, const Match& match) {
   const Node& node = graph.node(match.root());
   const Shape& shape = graph.type(node.inputs[0]).shape;
   const auto rank = static_cast<std::int64_t>(shape.size());
@@ -43,5 +43,5 @@ TARE_RULE(fold_shape) {
               [] {
                 return op_of({"Shape", "Size"}).with(any());
               },
-          .rewrite = fold};
+          .rewrite = fold_shape};
 }

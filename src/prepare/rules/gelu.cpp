@@ -76,7 +76,7 @@ bool is_gelu(const Graph& graph, const Node& node) {
   return gelu_of(graph, node).has_value();
 }
 
-std::variant<Patch, Refusal> combine(const Graph& graph, const Match& match) {
+std::variant<Patch, Refusal> combine_gelu(const Graph& graph, const Match& match) {
   const Node& node = graph.node(match.root());
   const Gelu gelu = *gelu_of(graph, node);
   Attributes attributes;
@@ -101,5 +101,5 @@ TARE_RULE(gelu) {
                 return op_of({"Div", "Mul"})
                     .where(is_gelu, "is x * (1 + Erf or Tanh of x) / 2 in some order");
               },
-          .rewrite = combine};
+          .rewrite = combine_gelu};
 }

@@ -8,7 +8,7 @@
 namespace tare {
 namespace {
 
-std::optional<ValueId> operand_of(const Graph& graph, const Node& node) {
+std::optional<ValueId> hard_sigmoid_operand(const Graph& graph, const Node& node) {
   const Product product = product_of(graph, node.outputs[0]);
   if (product.factors.size() != 1 || !is_near(product.coefficient, 1.0 / 6)) {
     return std::nullopt;
@@ -18,13 +18,13 @@ std::optional<ValueId> operand_of(const Graph& graph, const Node& node) {
 }
 
 bool is_hard_sigmoid(const Graph& graph, const Node& node) {
-  return operand_of(graph, node).has_value();
+  return hard_sigmoid_operand(graph, node).has_value();
 }
 
-std::variant<Patch, Refusal> combine(const Graph& graph, const Match& match) {
+std::variant<Patch, Refusal> combine_hard_sigmoid(const Graph& graph, const Match& match) {
   const Node& node = graph.node(match.root());
   Patch patch(graph);
-  patch.replace_node(node, "HardSigmoid", {*operand_of(graph, node)},
+  patch.replace_node(node, "HardSigmoid", {*hard_sigmoid_operand(graph, node)},
                      {{"alpha", 1.0F / 6}, {"beta", 0.5F}});
   return patch;
 }
@@ -41,5 +41,5 @@ TARE_RULE(hard_sigmoid) {
               [] {
                 return op_of({"Div", "Mul"}).where(is_hard_sigmoid, "is Clip(x + 3, 0, 6) / 6");
               },
-          .rewrite = combine};
+          .rewrite = combine_hard_sigmoid};
 }

@@ -18,7 +18,7 @@ bool is_gate(const Graph& graph, ValueId gate, ValueId x, double coefficient) {
          sigmoid->attributes.real("beta", 0.5F) == 0.5F;
 }
 
-std::optional<ValueId> operand_of(const Graph& graph, const Node& node) {
+std::optional<ValueId> hard_swish_operand(const Graph& graph, const Node& node) {
   const Product product = product_of(graph, node.outputs[0]);
   for (const ValueId x : product.factors) {
     const auto gate = product.partner_of(x);
@@ -31,13 +31,13 @@ std::optional<ValueId> operand_of(const Graph& graph, const Node& node) {
 }
 
 bool is_hard_swish(const Graph& graph, const Node& node) {
-  return operand_of(graph, node).has_value();
+  return hard_swish_operand(graph, node).has_value();
 }
 
-std::variant<Patch, Refusal> combine(const Graph& graph, const Match& match) {
+std::variant<Patch, Refusal> combine_hard_swish(const Graph& graph, const Match& match) {
   const Node& node = graph.node(match.root());
   Patch patch(graph);
-  patch.replace_node(node, "HardSwish", {*operand_of(graph, node)});
+  patch.replace_node(node, "HardSwish", {*hard_swish_operand(graph, node)});
   return patch;
 }
 
@@ -54,5 +54,5 @@ TARE_RULE(hard_swish) {
                 return op_of({"Div", "Mul"})
                     .where(is_hard_swish, "is x * Clip(x + 3, 0, 6) / 6 in some order");
               },
-          .rewrite = combine};
+          .rewrite = combine_hard_swish};
 }

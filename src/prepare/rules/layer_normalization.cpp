@@ -50,7 +50,8 @@ Pattern normalization() {
          op("Mul").with_any_order(centered, op("Reciprocal").with(deviation));
 }
 
-std::variant<Patch, Refusal> combine(const Graph& graph, const Match& match) {
+std::variant<Patch, Refusal> combine_layer_normalization(const Graph& graph,
+                                                         const Match& match) {
   const Node& node = graph.node(match.root());
   const ValueId x = match.value("x");
   const auto axis = first_axis(graph, graph.node(match.node("mean")));
@@ -83,5 +84,5 @@ TARE_RULE(layer_normalization) {
           .summary = "writes the parts of a layer normalization as one node",
           .benefit = 80,
           .pattern = normalization,
-          .rewrite = combine};
+          .rewrite = combine_layer_normalization};
 }

@@ -10,7 +10,7 @@
 namespace tare {
 namespace {
 
-std::variant<Patch, Refusal> merge(const Graph& graph, const Match& match) {
+std::variant<Patch, Refusal> merge_clips(const Graph& graph, const Match& match) {
   const Node& outer = graph.node(match.root());
   const Node& inner = graph.node(match.node("inner"));
   const auto last = interval_of(graph, outer);
@@ -45,5 +45,5 @@ TARE_RULE(merge_clips) {
                 const Pattern clip = op_of({"Clip", "Relu"});
                 return clip.with(clip.as("inner")).with_more();
               },
-          .rewrite = merge};
+          .rewrite = merge_clips};
 }

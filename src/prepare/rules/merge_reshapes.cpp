@@ -29,7 +29,7 @@ std::vector<std::int64_t> target(const Graph& graph, const Node& outer, const No
   return shape;
 }
 
-std::variant<Patch, Refusal> merge(const Graph& graph, const Match& match) {
+std::variant<Patch, Refusal> merge_reshapes(const Graph& graph, const Match& match) {
   const Node& outer = graph.node(match.root());
   const Node& inner = graph.node(match.node("inner"));
   const ValueId x = inner.inputs[0];
@@ -62,5 +62,5 @@ TARE_RULE(merge_reshapes) {
                 const Pattern reshape = op_of({"Flatten", "Reshape", "Squeeze", "Unsqueeze"});
                 return reshape.with(reshape.as("inner")).with_more();
               },
-          .rewrite = merge};
+          .rewrite = merge_reshapes};
 }

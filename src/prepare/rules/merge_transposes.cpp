@@ -15,7 +15,7 @@ std::vector<std::int64_t> permutation(const Graph& graph, const Node& node) {
   return node.attributes.integers("perm", reversed);
 }
 
-std::variant<Patch, Refusal> merge(const Graph& graph, const Match& match) {
+std::variant<Patch, Refusal> merge_transposes(const Graph& graph, const Match& match) {
   const Node& outer = graph.node(match.root());
   const Node& inner = graph.node(match.node("inner"));
   const std::vector<std::int64_t> first = permutation(graph, inner);
@@ -41,5 +41,5 @@ TARE_RULE(merge_transposes) {
           .summary = "makes one Transpose of two in a row",
           .benefit = 70,
           .pattern = [] { return op("Transpose").with(op("Transpose").as("inner")); },
-          .rewrite = merge};
+          .rewrite = merge_transposes};
 }

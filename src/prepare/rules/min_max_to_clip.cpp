@@ -9,7 +9,7 @@
 namespace tare {
 namespace {
 
-std::variant<Patch, Refusal> convert(const Graph& graph, const Match& match) {
+std::variant<Patch, Refusal> min_max_to_clip(const Graph& graph, const Match& match) {
   const Node& node = graph.node(match.root());
   const ValueId x = match.value("x");
   const std::optional<double> bound = uniform_constant(graph, match.value("bound"));
@@ -36,5 +36,5 @@ TARE_RULE(min_max_to_clip) {
           [] {
             return op_of({"Max", "Min"}).with_any_order(any().as("x"), constant().as("bound"));
           },
-      .rewrite = convert};
+      .rewrite = min_max_to_clip};
 }

@@ -6,7 +6,7 @@
 namespace tare {
 namespace {
 
-std::variant<Patch, Refusal> combine(const Graph& graph, const Match& match) {
+std::variant<Patch, Refusal> combine_rsqrt(const Graph& graph, const Match& match) {
   const Node& node = graph.node(match.root());
   const ValueId x = match.value("x");
   if (graph.type(x) != graph.type(node.outputs[0])) {
@@ -30,5 +30,5 @@ TARE_RULE(rsqrt) {
                 const Pattern root = op("Sqrt").with(any().as("x")).single_use();
                 return op("Reciprocal").with(root) | op("Div").with(scalar(1), root);
               },
-          .rewrite = combine};
+          .rewrite = combine_rsqrt};
 }
