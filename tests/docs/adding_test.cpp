@@ -22,7 +22,7 @@
 TARE_CALIBRATOR(half);
 TARE_METRIC(right_in_two);
 TARE_PATTERN(maximum);
-TARE_RULE(remove_identity);
+TARE_RULE(negated_twice);
 TARE_KERNEL(negate);
 
 namespace tare::test {
@@ -89,11 +89,12 @@ TEST(Adding, ThePatternOfThePageQuantizesMaximaBetweenIntegers) {
   EXPECT_TRUE(with_maximum());
 }
 
-TEST(Adding, TheRuleOfThePageRemovesIdentities) {
-  const std::array rules{tare_rule_remove_identity()};
+TEST(Adding, TheRuleOfThePageRemovesTwoNegations) {
+  const std::array rules{tare_rule_negated_twice()};
   const Graph graph = rewrite(parse(R"(graph "g" opset 17 (%x : f32[2]) -> (%y) {
-    %i = Identity(%x) : f32[2]
-    %y = Relu(%i) : f32[2]
+    %n = Neg(%x) : f32[2]
+    %m = Neg(%n) : f32[2]
+    %y = Relu(%m) : f32[2]
   })"),
                               rules);
   ASSERT_EQ(graph.topological_order().size(), 1U);
