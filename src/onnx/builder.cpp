@@ -44,8 +44,8 @@ void Draft::drop_trailing_absent_inputs() {
   }
 }
 
-GraphBuilder::GraphBuilder(const ReadOptions& options, std::set<std::string> reserved)
-    : options_(options), reserved_(std::move(reserved)) {}
+GraphBuilder::GraphBuilder(const ReadOptions& options, std::set<std::string>& reserved)
+    : options_(options), reserved_(reserved) {}
 
 bool GraphBuilder::supports(const std::string& op) const {
   const auto& ops = options_.supported_ops;
@@ -63,6 +63,13 @@ std::vector<ValueId> GraphBuilder::emit(Draft draft) {
                                      : KnownOperand{});
   }
   std::vector<TensorType> types = infer_types(request);
+  return emit(std::move(draft), std::move(types));
+}
+
+std::vector<ValueId> GraphBuilder::emit(Draft draft, std::vector<TensorType> types) {
+  if (!supports(draft.op)) {
+    throw Error(ErrorCode::kUnsupported, "", "operator '" + draft.op + "' is not supported");
+  }
   std::vector<Graph::Result> results;
   for (std::size_t i = 0; i < types.size(); ++i) {
     std::string name =

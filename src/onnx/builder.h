@@ -30,8 +30,9 @@ struct Draft {
 /// can be known without running it (shapes computed inside the graph).
 class GraphBuilder {
  public:
-  /// `reserved`: the names of the model, which generated names keep clear of.
-  GraphBuilder(const ReadOptions&, std::set<std::string> reserved);
+  /// `reserved`: the names of the model and generated ones, which new ones keep clear of and
+  /// join. Both outlive the builder.
+  GraphBuilder(const ReadOptions&, std::set<std::string>& reserved);
 
   /// What is emitted from now on is, or is part of, that operator of the model.
   void begin(Origin origin) { origin_ = std::move(origin); }
@@ -42,6 +43,8 @@ class GraphBuilder {
   /// Appends the node and returns its results. Throws Error with an empty `where`;
   /// kUnsupported when the operator or a type is not supported.
   std::vector<ValueId> emit(Draft);
+  /// The same where the types of the results need not be inferred.
+  std::vector<ValueId> emit(Draft, std::vector<TensorType> results);
   /// The same for a helper node with one result; both are named after `wanted`.
   ValueId emit_helper(std::string_view wanted, std::string op, std::vector<ValueId> inputs,
                       Attributes = {});
@@ -56,12 +59,15 @@ class GraphBuilder {
 
   std::string fresh_name(std::string_view wanted);
   Graph& graph() { return graph_; }
+  const Graph& graph() const { return graph_; }
+  /// Says what a value is that this graph does not compute.
+  void assume(ValueId id, Tensor tensor) { computed_.emplace(id, std::move(tensor)); }
 
  private:
   void remember(const Node&);
 
   const ReadOptions& options_;
-  std::set<std::string> reserved_;
+  std::set<std::string>& reserved_;
   Origin origin_;
   Graph graph_;
   std::map<ValueId, Tensor> computed_;

@@ -3,6 +3,7 @@
 #include "tare/error.h"
 
 #include "graph/arithmetic/packed.h"
+#include "graph/operators/inner_graphs.h"
 #include "graph/text/spelled_in_parts.h"
 #include "onnx/constants.h"
 #include "onnx/domains.h"
@@ -83,6 +84,16 @@ int oldest_opset(const Graph& graph, const Node& node) {
   if (first_opset_of(node.op) > 0 || !domain_of(node.op).empty()) {
     return kOldest;  // spelled out where it does not exist; not one of ONNX
   }
+  if (const auto graphs = graph_attributes(node.op); !graphs.empty()) {
+    int opset = kOldest;
+    for (const std::string& attribute : graphs) {
+      const Graph inner = inner_graph(node, attribute);
+      for (const NodeId id : inner.nodes()) {
+        opset = std::max(opset, oldest_opset(inner, inner.node(id)));
+      }
+    }
+    return opset;
+  }
   if (has_newer_storage(graph, node)) {
     return 21;
   }
@@ -110,7 +121,9 @@ NodeExporter::NodeExporter(const Graph& graph, int opset, ExportedModel& model)
 }
 
 void NodeExporter::add(const Node& node) {
-  if (node.op == "Gelu" && opset_ < first_opset_of(node.op)) {
+  if (!graph_attributes(node.op).empty()) {
+    add_control(node);
+  } else if (node.op == "Gelu" && opset_ < first_opset_of(node.op)) {
     add_gelu(node);
   } else if (node.op == "Rsqrt") {
     add_rsqrt(node);

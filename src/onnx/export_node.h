@@ -34,6 +34,8 @@ class NodeExporter {
   void add_packed_initializer(const std::string& name, const Tensor& integers);
 
  private:
+  /// If, Loop and Scan with their graphs, in which names are other ones than around them.
+  void add_control(const Node&);
   void add_reduce(const Node&);
   void add_split(const Node&);
   void add_gelu(const Node&);

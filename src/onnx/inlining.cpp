@@ -1,6 +1,7 @@
 // Graphs inside of nodes become part of the graph around them: the branch that a known
-// condition picks, and the body of a function of the model. Everything inside gets a fresh
-// name, so that several calls of one function stay apart. Linear in the size of what is copied.
+// condition picks, and the body of a function of the model. Bodies of loops get ready for
+// graphs of their own. Everything inside gets a fresh name, so that several calls of one
+// function stay apart. Linear in the size of what is copied.
 #include "onnx/inlining.h"
 
 #include "tare/error.h"
@@ -71,9 +72,9 @@ void rename_reads(onnx::NodeProto& node, const NewNames& names) {
   }
 }
 
-/// `names` has what stands for names from outside. Results are copied to values called so.
-void give_fresh_names(onnx::GraphProto& part, NewNames names,
-                      const std::vector<std::string>& results, const FreshName& fresh) {
+/// Gives everything that the part defines a fresh name. `names` has what stands for names from
+/// outside, and in the end for all.
+void give_fresh_names(onnx::GraphProto& part, NewNames& names, const FreshName& fresh) {
   for (const std::string& name : defined_in(part)) {
     if (!name.empty()) {
       names[name] = fresh(name);
@@ -81,6 +82,9 @@ void give_fresh_names(onnx::GraphProto& part, NewNames names,
   }
   for (auto& tensor : *part.mutable_initializer()) {
     tensor.set_name(names[tensor.name()]);
+  }
+  for (auto& input : *part.mutable_input()) {
+    input.set_name(names[input.name()]);
   }
   for (auto& node : *part.mutable_node()) {
     rename_reads(node, names);
@@ -91,6 +95,11 @@ void give_fresh_names(onnx::GraphProto& part, NewNames names,
       node.set_name(fresh(node.name()));
     }
   }
+}
+
+/// The part has these results instead of its own, of which they are copies.
+void copy_results(onnx::GraphProto& part, const NewNames& names,
+                  const std::vector<std::string>& results, const FreshName& fresh) {
   google::protobuf::RepeatedPtrField<onnx::ValueInfoProto> outputs;
   outputs.Swap(part.mutable_output());
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -155,7 +164,30 @@ onnx::GraphProto inlined_branch(const onnx::GraphProto& branch,
         .expected("none and " + std::to_string(results.size()));
   }
   onnx::GraphProto part = branch;
-  give_fresh_names(part, {}, results, fresh);
+  NewNames names;
+  give_fresh_names(part, names, fresh);
+  copy_results(part, names, results, fresh);
+  return part;
+}
+
+void rename_graph(onnx::GraphProto& graph, NewNames outside, const FreshName& fresh) {
+  give_fresh_names(graph, outside, fresh);
+  for (auto& output : *graph.mutable_output()) {
+    if (const auto found = outside.find(output.name()); found != outside.end()) {
+      output.set_name(found->second);
+    }
+  }
+}
+
+onnx::GraphProto renamed_body(const onnx::GraphProto& body, const FreshName& fresh) {
+  onnx::GraphProto part = body;
+  NewNames names;
+  give_fresh_names(part, names, fresh);
+  std::vector<std::string> results;
+  for (const auto& output : body.output()) {
+    results.push_back(fresh(output.name()));
+  }
+  copy_results(part, names, results, fresh);
   return part;
 }
 
@@ -181,7 +213,8 @@ onnx::GraphProto inlined_call(const onnx::FunctionProto& function, const onnx::N
   for (int i = 0; i < call.output_size(); ++i) {
     part.add_output()->set_name(function.output(i));
   }
-  give_fresh_names(part, operands, {call.output().begin(), call.output().end()}, fresh);
+  give_fresh_names(part, operands, fresh);
+  copy_results(part, operands, {call.output().begin(), call.output().end()}, fresh);
   return part;
 }
 

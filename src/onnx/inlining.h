@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -23,8 +24,17 @@ onnx::GraphProto inlined_branch(const onnx::GraphProto& branch,
                                 const std::vector<std::string>& results,
                                 const FreshName& fresh);
 
-/// The body of a function in the same way, with the operands and attributes of the node that
-/// calls it. Throws Error(kInvalidModel) where the node has more operands or results.
+/// A graph that stays inside of its node, such as the body of a loop: everything in it has a
+/// fresh name, and its results are copies, so that none is an input or listed twice.
+onnx::GraphProto renamed_body(const onnx::GraphProto&, const FreshName& fresh);
+
+/// Gives everything that the graph defines a fresh name, in place. `outside` has other names
+/// for what it reads from outside.
+void rename_graph(onnx::GraphProto&, std::map<std::string, std::string> outside,
+                  const FreshName& fresh);
+
+/// The body of a function in the same way as a branch, with the operands and attributes of the
+/// node that calls it. Throws Error(kInvalidModel) where the node has more operands or results.
 onnx::GraphProto inlined_call(const onnx::FunctionProto&, const onnx::NodeProto& call,
                               const FreshName& fresh);
 

@@ -1,0 +1,109 @@
+#pragma once
+
+#include "tare/error.h"
+
+#include "onnx/builder.h"
+#include "onnx/inlining.h"
+#include "onnx/source.h"
+#include "onnx/unsupported.h"
+
+#include <deque>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <onnx/onnx_pb.h>
+
+namespace tare {
+
+/// The opset of a model, as far as forms of operators are concerned. Throws Error(kUnsupported)
+/// for one that is too old or too new, and Error(kInvalidModel) where the model names none or
+/// two.
+int checked_opset(const onnx::ModelProto&);
+int checked_opset(std::int64_t opset);
+
+/// Makes a graph of one model.
+class Importer {
+ public:
+  Importer(const onnx::ModelProto&, std::filesystem::path folder, const ReadOptions&);
+  Graph run();
+
+ private:
+  using FunctionKey = std::pair<std::string, std::string>;
+  static FunctionKey key_of(const std::string& domain, const std::string& name);
+
+  /// A graph that grows: that of the model, or one inside of a node.
+  struct Scope {
+    GraphBuilder builder;
+    std::vector<std::string> captured;  ///< inputs that stand for values around the graph
+  };
+  struct InnerGraph {
+    Graph graph;
+    std::vector<std::string> captured;  ///< as in Scope
+    std::vector<TensorType> results;
+  };
+
+  GraphBuilder& builder() { return scopes_.back().builder; }
+
+  void add_inputs();
+  void set_outputs();
+  /// The model leaves this shape open and its inputs are dynamic, so each extent may be.
+  void name_dimensions(const std::string& name, std::size_t rank);
+
+  void add_node(const onnx::NodeProto&);
+  /// What a function of the model computes, in place of its call.
+  void add_call(const onnx::NodeProto&, const onnx::FunctionProto&);
+  /// The nodes of a graph whose names are unique in the model, producers first.
+  std::vector<const onnx::NodeProto*> take_part(onnx::GraphProto);
+  /// The same, in the graph that grows.
+  void add_part(onnx::GraphProto);
+  FreshName fresh_names(const onnx::NodeProto&);
+
+  // import_inner_graphs.cpp
+  /// If, Loop or Scan.
+  void add_control(const onnx::NodeProto&, const std::vector<ValueId>& inputs);
+  void add_if(const onnx::NodeProto&, const std::vector<ValueId>& inputs);
+  void add_loop(const onnx::NodeProto&, const std::vector<ValueId>& inputs);
+  void add_scan(const onnx::NodeProto&, const std::vector<ValueId>& inputs);
+  /// `inputs` are the types of what the operator hands to the graph. Nothing where something in
+  /// it is not supported.
+  std::optional<InnerGraph> import_inner(const onnx::NodeProto&, const std::string& attribute,
+                                         const std::vector<TensorType>& inputs);
+  void emit_control(const onnx::NodeProto&, std::vector<ValueId> inputs,
+                    const std::vector<InnerGraph>&, std::vector<TensorType> results,
+                    Attributes);
+
+  /// Nothing when an operand stems from a node that was left out.
+  std::optional<std::vector<ValueId>> operands_of(const onnx::NodeProto&);
+  /// In the graph that grows. Constants enter the model's graph when they are first read, and
+  /// what is around a graph becomes an input of it.
+  std::optional<ValueId> value_of(const std::string& name) {
+    return value_in(scopes_.size() - 1, name);
+  }
+  std::optional<ValueId> value_in(std::size_t level, const std::string& name);
+  std::optional<ValueId> model_constant(const std::string& name);
+  Tensor to_constant(const ConstantSource&) const;
+  /// Optional results that nobody reads are left out at the end of the list.
+  std::vector<std::string> results_of(const onnx::NodeProto&) const;
+
+  const onnx::ModelProto& model_;
+  std::filesystem::path folder_;
+  const ReadOptions& options_;
+  int opset_;
+  Source source_;
+  std::set<std::string> reserved_;      ///< names that generated ones keep clear of
+  std::deque<Scope> scopes_;            ///< from the model's graph inwards
+  std::deque<onnx::GraphProto> parts_;  ///< that were inlined, or are graphs of nodes
+  std::size_t part_nodes_ = 0;
+  std::map<FunctionKey, const onnx::FunctionProto*> functions_;  ///< of the model
+  std::set<const onnx::FunctionProto*> open_functions_;          ///< those being inlined
+  std::set<std::string> broken_constants_;
+  Unsupported unsupported_;
+  Faults faults_;
+};
+
+}  // namespace tare
