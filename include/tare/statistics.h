@@ -131,4 +131,8 @@ std::vector<Warning> audit_inputs(const Graph& model, const Dataset&, int thread
 /// none were used, as nothing has a range.
 std::vector<Warning> audit_sample_count(std::size_t samples);
 
+/// Inputs of one number that no operator reads: what depended on them was decided for the value
+/// that they have in the first sample, see ReadOptions::input_values.
+std::vector<Warning> audit_unread_inputs(const Graph&, const Dataset&);
+
 }  // namespace tare

@@ -105,7 +105,12 @@ Graph Importer::run() {
 void Importer::add_inputs() {
   Interface interface = read_interface(model_.graph(), source_.initializers, options_, faults_);
   for (auto& [name, type] : interface.inputs) {
-    builder().graph().add_input(name, std::move(type));
+    const ValueId id = builder().graph().add_input(name, std::move(type));
+    const auto value = options_.input_values.find(name);
+    if (value != options_.input_values.end() && value->second.dtype() == builder().type(id).dtype &&
+        value->second.size() == element_count(builder().shape(id))) {
+      builder().assume(id, value->second.reshaped(builder().shape(id)));
+    }
   }
   builder().graph().dimension_names = std::move(interface.dimension_names);
 }

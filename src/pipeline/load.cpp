@@ -11,7 +11,46 @@
 
 #include "lower/forms/forms.h"
 
+#include <algorithm>
+#include <functional>
+#include <optional>
+
 namespace tare {
+namespace {
+
+/// What an input of one integer or truth value is in all samples, such as a sampling rate;
+/// nothing where it differs, or where there are more samples than are worth reading for it.
+std::optional<Tensor> value_in_all(const Dataset& data, const DatasetInput& input) {
+  constexpr std::size_t kMostSamples = 65'536;
+  const bool is_float = input.dtype == DType::kFloat32 || input.dtype == DType::kFloat64;
+  if (is_float || element_count(input.shape) != 1 || data.size() > kMostSamples) {
+    return std::nullopt;
+  }
+  const std::vector<std::int64_t> values =
+      data.read(input.name, 0, data.size()).to_int64();
+  if (std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>()) != values.end()) {
+    return std::nullopt;
+  }
+  return data.read(input.name, 0, 1);
+}
+
+Graph load(const std::filesystem::path& path, Numerics numerics, ReadOptions options) {
+  if (is_tflite(path)) {
+    // As if it had come as a file of ours: importing keeps to the tensors of the file, and
+    // leaves changes of layout between them that lowering knows how to run on integers.
+    Graph graph = read_tflite(path, numerics);
+    if (!is_quantized(graph)) {
+      return graph;
+    }
+    Graph integer = lower_quantized(std::move(graph), {}, Toolkit::builtin());
+    return to_qdq(with_tflite_averages(std::move(integer)));
+  }
+  options.supported_ops = executable_ops();
+  options.evaluate = evaluate;
+  return read_onnx(path, options);
+}
+
+}  // namespace
 
 bool is_tflite(const std::filesystem::path& path) {
   return path.extension() == ".tflite";
@@ -32,34 +71,26 @@ std::uintmax_t stored_bytes(const std::filesystem::path& model) {
 Graph load_model(const std::filesystem::path& path,
                  const std::map<std::string, std::int64_t>& dims, const Dataset* data,
                  Numerics numerics) {
-  std::map<std::string, Shape> samples;
+  ReadOptions options;
+  options.dims = dims;
   if (data != nullptr) {
     for (const DatasetInput& input : data->inputs()) {
-      samples.emplace(input.name, input.shape);
+      options.input_shapes.emplace(input.name, input.shape);
+      if (auto value = value_in_all(*data, input)) {
+        options.input_values.emplace(input.name, *std::move(value));
+      }
     }
   }
-  return load_model(path, dims, samples, numerics);
+  return load(path, numerics, std::move(options));
 }
 
 Graph load_model(const std::filesystem::path& path,
                  const std::map<std::string, std::int64_t>& dims,
                  const std::map<std::string, Shape>& samples, Numerics numerics) {
-  if (is_tflite(path)) {
-    // As if it had come as a file of ours: importing keeps to the tensors of the file, and
-    // leaves changes of layout between them that lowering knows how to run on integers.
-    Graph graph = read_tflite(path, numerics);
-    if (!is_quantized(graph)) {
-      return graph;
-    }
-    Graph integer = lower_quantized(std::move(graph), {}, Toolkit::builtin());
-    return to_qdq(with_tflite_averages(std::move(integer)));
-  }
   ReadOptions options;
   options.dims = dims;
-  options.supported_ops = executable_ops();
-  options.evaluate = evaluate;
   options.input_shapes.insert(samples.begin(), samples.end());
-  return read_onnx(path, options);
+  return load(path, numerics, std::move(options));
 }
 
 }  // namespace tare

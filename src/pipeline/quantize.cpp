@@ -45,6 +45,7 @@ QuantizeResult quantized(const Graph& model, const Dataset& data, const Config& 
 QuantizeResult quantize(const Graph& model, const Dataset& data, const Config& config,
                         const Toolkit& toolkit, const CalibrateOptions& options) {
   QuantizeResult result = quantized(model, data, config, toolkit, options);
+  warn_first(audit_unread_inputs(model, data), result);
   warn_first(audit_sample_count(result.audit.samples), result);
   if (!is_quantized(model)) {
     warn_first(audit_inputs(model, data, options.threads), result);

@@ -246,6 +246,28 @@ std::vector<Warning> audit_sample_count(std::size_t samples) {
                std::to_string(kFewestSamples) + " are often too narrow, 100 to 500 are usual"}};
 }
 
+std::vector<Warning> audit_unread_inputs(const Graph& graph, const Dataset& data) {
+  // A condition that was decided is still there, though nothing reads it.
+  Graph read = graph;
+  read.erase_unused();
+  std::vector<Warning> warnings;
+  for (const ValueId id : read.inputs()) {
+    const std::string& name = read.name(id);
+    const bool has_samples =
+        std::any_of(data.inputs().begin(), data.inputs().end(),
+                    [&](const DatasetInput& input) { return input.name == name; });
+    if (read.users(id).empty() && !read.is_output(id) && has_samples &&
+        element_count(read.type(id).shape) == 1) {
+      std::string value;
+      append_literal(value, static_cast<float>(data.read(name, 0, 1).to_double()[0]));
+      warnings.push_back({"unread_input", "input '" + name + "'",
+                          "no operator reads it; what depends on it was decided for " + value +
+                              ", its value in all samples"});
+    }
+  }
+  return warnings;
+}
+
 bool is_about_inputs(const Warning& warning) {
   return warning.kind == kKind || warning.kind == "unnormalized_input";
 }
