@@ -43,6 +43,8 @@ const std::map<std::string, std::set<int>> kShapeOperands{
     {"Expand", {1}},
     {"HammingWindow", {0}},
     {"HannWindow", {0}},
+    {"If", {0}},
+    {"Loop", {0, 1}},
     {"MaxUnpool", {2}},
     {"NonZero", {0}},
     {"OneHot", {1}},

@@ -95,17 +95,13 @@ TEST(UnsupportedFeatures, AreReportedTogetherWithOperatorsAndDimensions) {
       .node("Foo", {"s"}, {"y"})
       .output("y");
   model.node("Cast", {"s"}, {"t"}, {{"to", std::int64_t{onnx::TensorProto::STRING}}});
-  model.node("If", {"s"}, {"u"});
-  auto& branch = *model.last().add_attribute();
-  branch.set_name("then_branch");
-  branch.set_type(onnx::AttributeProto::GRAPH);
-  branch.mutable_g();
+  model.node("SequenceEmpty", {}, {"u"});
   EXPECT_EQ(complaint(model),
             "input 'x': dimension 1 ('length') is dynamic, expected an extent given for it\n"
             "NonZero: output shape depends on data (node 'NonZero_where')\n"
             "operator 'Foo' is not supported (node 'Foo_y')\n"
             "Cast: element type STRING is not supported (node 'Cast_t')\n"
-            "If: its condition depends on data (node 'If_u')");
+            "SequenceEmpty: its result is not a tensor of a known type (node 'SequenceEmpty_u')");
 }
 
 TEST(UnsupportedTypes, OfInputsAndConstantsAreNamed) {
