@@ -96,12 +96,13 @@ TEST(UnsupportedFeatures, AreReportedTogetherWithOperatorsAndDimensions) {
       .output("y");
   model.node("Cast", {"s"}, {"t"}, {{"to", std::int64_t{onnx::TensorProto::STRING}}});
   model.node("SequenceEmpty", {}, {"u"});
-  EXPECT_EQ(complaint(model),
-            "input 'x': dimension 1 ('length') is dynamic, expected an extent given for it\n"
-            "NonZero: output shape depends on data (node 'NonZero_where')\n"
-            "operator 'Foo' is not supported (node 'Foo_y')\n"
-            "Cast: element type STRING is not supported (node 'Cast_t')\n"
-            "SequenceEmpty: its result is not a tensor of a known type (node 'SequenceEmpty_u')");
+  EXPECT_EQ(
+      complaint(model),
+      "input 'x': dimension 1 ('length') is dynamic, expected an extent given for it\n"
+      "NonZero: output shape depends on data (node 'NonZero_where')\n"
+      "operator 'Foo' is not supported (node 'Foo_y')\n"
+      "Cast: element type STRING is not supported (node 'Cast_t')\n"
+      "SequenceEmpty: its result is not a tensor of a known type (node 'SequenceEmpty_u')");
 }
 
 TEST(UnsupportedTypes, OfInputsAndConstantsAreNamed) {
