@@ -42,8 +42,8 @@ run_verbs() {
   measured quantize_fast "$tare" quantize "$model" --data "$samples" -o "$int8" --effort fast --quiet
   measured quantize_fast_qnn "$tare" quantize "$model" --data "$samples" -o "$work/qnn.onnx" --effort fast \
     --target qnn --quiet
-  measured accumulators "$tare" accumulators "$int8" --data "$samples"
-  measured compare_report "$tare" compare "$model" "$int8" --data "$samples" --report "$work/report.html"
+  measured accumulators "$tare" accumulators "$work/qnn.onnx" --data "$samples"
+  measured compare_report "$tare" compare "$model" "$work/qnn.onnx" --data "$samples" --report "$work/report.html"
   measured quantize "$tare" quantize "$model" --data "$samples" -o "$int8" --quiet
 }
 

@@ -22,9 +22,11 @@ std::set<std::string> affordable_points(const SimulatedGraph& simulated, const C
       return true;
     }
     // Only few layers can be so long that this leaves it open.
-    std::map<std::string, double> prices;
+    std::vector<std::pair<PriceId, double>> prices;
     for (const std::string& weight : weights) {
-      prices.emplace(weight, price);
+      if (const auto id = fastest.find(weight)) {
+        prices.emplace_back(*id, price);
+      }
     }
     return fastest.with(prices).nanoseconds() <= limit;
   };

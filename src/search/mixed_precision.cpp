@@ -19,7 +19,11 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace tare {
 namespace {
@@ -29,10 +33,17 @@ namespace {
 constexpr std::size_t kAll = 480;
 constexpr std::size_t kLargest = 128;
 
-/// An assignment with what it quantizes, of the points whose sensitivities are known.
+/// A point whose sensitivity is known and that may be quantized.
+struct PricedPoint {
+  std::string name;
+  double error = 0;
+  PriceId price;
+};
+
+/// An assignment with which of the priced points it quantizes.
 struct Candidate {
   Assigner assigner;
-  std::set<std::string> quantized{};
+  std::vector<bool> quantized{};
   double error = 0;
 
   double nanoseconds() const { return assigner.nanoseconds(); }
@@ -52,6 +63,8 @@ class FrontSearch {
       : simulated_(simulated),
         errors_(errors),
         free_(simulated.source, config, simulated.target, patterns),
+        points_(priced_points()),
+        points_of_regions_(points_of_regions()),
         fastest_(candidate(free_)),
         slowest_((1 + slowdown) * fastest_.nanoseconds()) {}
 
@@ -87,20 +100,21 @@ class FrontSearch {
   std::optional<Candidate> with_one_more(const Candidate& candidate) const {
     const Candidate start = without(free_, exact_points(candidate));
     std::optional<Candidate> best;
-    const auto consider = [&](const std::set<std::string>& more) {
+    const auto consider = [&](const std::vector<std::size_t>& more) {
       Candidate other = without(start.assigner, more);
       if (other.nanoseconds() <= slowest_ && other.error < (best ? *best : candidate).error) {
         best = std::move(other);
       }
     };
-    const std::set<std::string> tried = largest(candidate.quantized);
-    for (const std::string& point : tried) {
-      consider({point});
+    const std::vector<bool> tried = largest(candidate.quantized);
+    for (std::size_t i = 0; i < points_.size(); ++i) {
+      if (tried[i]) {
+        consider({i});
+      }
     }
-    for (const Region& region : simulated_.regions) {
-      if (std::any_of(region.points.begin(), region.points.end(),
-                      [&](const std::string& point) { return tried.contains(point); })) {
-        consider({region.points.begin(), region.points.end()});
+    for (const std::vector<std::size_t>& region : points_of_regions_) {
+      if (std::any_of(region.begin(), region.end(), [&](std::size_t i) { return tried[i]; })) {
+        consider(region);
       }
     }
     return best;
@@ -119,12 +133,40 @@ class FrontSearch {
   }
 
  private:
+  std::vector<PricedPoint> priced_points() const {
+    std::vector<PricedPoint> result;
+    for (const auto& [point, error] : errors_) {
+      if (const auto price = free_.find(point)) {
+        result.push_back({point, error, *price});
+      }
+    }
+    return result;
+  }
+
+  std::vector<std::vector<std::size_t>> points_of_regions() const {
+    std::map<std::string_view, std::size_t> index;
+    for (std::size_t i = 0; i < points_.size(); ++i) {
+      index.emplace(points_[i].name, i);
+    }
+    std::vector<std::vector<std::size_t>> result;
+    for (const Region& region : simulated_.regions) {
+      std::vector<std::size_t>& points = result.emplace_back();
+      for (const std::string& point : region.points) {
+        if (const auto found = index.find(point); found != index.end()) {
+          points.push_back(found->second);
+        }
+      }
+    }
+    return result;
+  }
+
   Candidate candidate(Assigner assigner) const {
     Candidate result{.assigner = std::move(assigner)};
-    for (const auto& [point, error] : errors_) {
-      if (result.assigner.quantizes(point)) {
-        result.quantized.insert(point);
-        result.error += error;
+    result.quantized.resize(points_.size());
+    for (std::size_t i = 0; i < points_.size(); ++i) {
+      if (result.assigner.quantizes(points_[i].price)) {
+        result.quantized[i] = true;
+        result.error += points_[i].error;
       }
     }
     return result;
@@ -132,47 +174,47 @@ class FrontSearch {
 
   /// Where errors have that price.
   Candidate at(double price) const {
-    std::map<std::string, double> prices;
-    for (const auto& [point, error] : errors_) {
-      prices.emplace(point, price * error);
+    std::vector<std::pair<PriceId, double>> prices;
+    for (const PricedPoint& point : points_) {
+      prices.emplace_back(point.price, price * point.error);
     }
     return candidate(free_.with(prices));
   }
 
   /// The fastest without these points.
-  Candidate without(const Assigner& start, const std::set<std::string>& points) const {
-    std::map<std::string, double> prices;
-    for (const std::string& point : points) {
-      if (errors_.contains(point)) {
-        prices.emplace(point, 1e3 * slowest_);  // nobody pays that much
-      }
+  Candidate without(const Assigner& start, const std::vector<std::size_t>& points) const {
+    std::vector<std::pair<PriceId, double>> prices;
+    for (const std::size_t i : points) {
+      prices.emplace_back(points_[i].price, 1e3 * slowest_);  // nobody pays that much
     }
     return candidate(start.with(prices));
   }
 
-  std::set<std::string> exact_points(const Candidate& candidate) const {
-    std::set<std::string> result;
-    for (const auto& [point, error] : errors_) {
-      if (!candidate.quantized.contains(point)) {
-        result.insert(point);
+  std::vector<std::size_t> exact_points(const Candidate& candidate) const {
+    std::vector<std::size_t> result;
+    for (std::size_t i = 0; i < points_.size(); ++i) {
+      if (!candidate.quantized[i]) {
+        result.push_back(i);
       }
     }
     return result;
   }
 
   /// Of many points, those with the largest errors.
-  std::set<std::string> largest(const std::set<std::string>& points) const {
-    if (points.size() <= kAll) {
+  std::vector<bool> largest(const std::vector<bool>& points) const {
+    std::vector<std::pair<double, std::size_t>> by_error;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      if (points[i]) {
+        by_error.emplace_back(-points_[i].error, i);
+      }
+    }
+    if (by_error.size() <= kAll) {
       return points;
     }
-    std::vector<std::pair<double, std::string>> by_error;
-    for (const std::string& point : points) {
-      by_error.emplace_back(-errors_.at(point), point);
-    }
     std::sort(by_error.begin(), by_error.end());
-    std::set<std::string> result;
+    std::vector<bool> result(points.size());
     for (std::size_t i = 0; i < kLargest; ++i) {
-      result.insert(by_error[i].second);
+      result[by_error[i].second] = true;
     }
     return result;
   }
@@ -239,7 +281,9 @@ class FrontSearch {
 
   const SimulatedGraph& simulated_;
   const Sensitivities& errors_;
-  Assigner free_;  ///< where time alone counts
+  Assigner free_;                                            ///< where time alone counts
+  std::vector<PricedPoint> points_;                          ///< by name
+  std::vector<std::vector<std::size_t>> points_of_regions_;  ///< indices of points_
   Candidate fastest_;
   double slowest_;
 };

@@ -42,10 +42,14 @@ Assigner::Assigner(std::shared_ptr<const Problem> problem, MinCut::Flow flow)
   }
 }
 
-Assigner Assigner::with(const std::map<std::string, double>& prices) const {
+std::optional<PriceId> Assigner::find(const std::string& name) const {
+  return problem_->places_all() ? std::nullopt : problem_->placement.find(name);
+}
+
+Assigner Assigner::with(std::span<const std::pair<PriceId, double>> prices) const {
   MinCut::Flow flow = flow_;
-  for (const auto& [name, nanoseconds] : prices) {
-    problem_->placement.raise(name, nanoseconds, flow);
+  for (const auto& [id, nanoseconds] : prices) {
+    problem_->placement.raise(id, nanoseconds, flow);
   }
   return {problem_, std::move(flow)};
 }
@@ -60,8 +64,8 @@ std::set<std::string> Assigner::on_integers() const {
   return result;
 }
 
-bool Assigner::quantizes(const std::string& name) const {
-  return !problem_->places_all() && problem_->placement.quantizes(name, solution_);
+bool Assigner::quantizes(PriceId id) const {
+  return problem_->placement.quantizes(id, solution_);
 }
 
 double Assigner::nanoseconds_without(std::span<const std::string> names) const {
@@ -71,12 +75,19 @@ double Assigner::nanoseconds_without(std::span<const std::string> names) const {
 Assignment assign(const Graph& graph, const Config& config, const Target& target,
                   std::span<const QuantPattern> patterns,
                   const std::map<std::string, double>& prices) {
-  const Assigner assigner = Assigner(graph, config, target, patterns).with(prices);
+  const Assigner free(graph, config, target, patterns);
+  std::vector<std::pair<PriceId, double>> known;
+  for (const auto& [name, nanoseconds] : prices) {
+    if (const auto id = free.find(name)) {
+      known.emplace_back(*id, nanoseconds);
+    }
+  }
+  const Assigner assigner = free.with(known);
   Assignment result{.on_integers = assigner.on_integers(),
                     .nanoseconds = assigner.nanoseconds(),
                     .quantized = {}};
   for (const auto& [name, nanoseconds] : prices) {
-    if (assigner.quantizes(name)) {
+    if (const auto id = free.find(name); id && assigner.quantizes(*id)) {
       result.quantized.insert(name);
     }
   }

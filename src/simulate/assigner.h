@@ -4,11 +4,12 @@
 
 #include "simulate/placement.h"
 
-#include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tare {
@@ -20,14 +21,15 @@ class Assigner {
   /// Without prices.
   Assigner(const Graph&, const Config&, const Target&, std::span<const QuantPattern>);
 
-  /// With more to pay for these.
-  Assigner with(const std::map<std::string, double>& prices) const;
+  /// Nothing of what is never quantized.
+  std::optional<PriceId> find(const std::string& name) const;
+  /// With more to pay for these, in nanoseconds.
+  Assigner with(std::span<const std::pair<PriceId, double>> prices) const;
 
   /// As in Assignment.
   double nanoseconds() const { return nanoseconds_; }
   std::set<std::string> on_integers() const;
-  /// Of values and weights, those that have prices or could.
-  bool quantizes(const std::string& name) const;
+  bool quantizes(PriceId) const;
   /// No less than what assign() takes for prices that nobody pays: found by changing as little
   /// as possible, in the time that this takes. May be infinite.
   double nanoseconds_without(std::span<const std::string> names) const;

@@ -256,7 +256,12 @@ class PlacementStatement {
   }
 
   void add_price(std::size_t from, std::size_t to, ValueId value) {
-    problem_.priced_[graph_.name(value)].push_back({from, to, cut_.add_arc(from, to, 0)});
+    const auto [found, is_new] =
+        problem_.price_of_.emplace(graph_.name(value), PriceId{problem_.priced_.size()});
+    if (is_new) {
+      problem_.priced_.emplace_back();
+    }
+    problem_.priced_[found->second.index].push_back({from, to, cut_.add_arc(from, to, 0)});
   }
 
   void add_cost(std::size_t side, const Cost& cost) {
@@ -361,22 +366,22 @@ PlacementProblem::PlacementProblem(const Graph& graph, const Settings& settings,
   PlacementStatement(graph, settings, regions, *this, false).write_fixed(on_integers);
 }
 
-void PlacementProblem::raise(const std::string& name, double nanoseconds,
-                             MinCut::Flow& flow) const {
-  if (const auto found = priced_.find(name); found != priced_.end()) {
-    for (const Priced& priced : found->second) {
-      flow.raise(priced.arc, picoseconds(nanoseconds));
-    }
+std::optional<PriceId> PlacementProblem::find(const std::string& name) const {
+  const auto found = price_of_.find(name);
+  return found == price_of_.end() ? std::nullopt : std::optional(found->second);
+}
+
+void PlacementProblem::raise(PriceId id, double nanoseconds, MinCut::Flow& flow) const {
+  for (const PricedArc& priced : priced_[id.index]) {
+    flow.raise(priced.arc, picoseconds(nanoseconds));
   }
 }
 
-bool PlacementProblem::quantizes(const std::string& name,
-                                 const std::vector<bool>& solution) const {
-  const auto found = priced_.find(name);
-  return found != priced_.end() &&
-         std::any_of(found->second.begin(), found->second.end(), [&](const Priced& priced) {
-           return solution[priced.from] && !solution[priced.to];
-         });
+bool PlacementProblem::quantizes(PriceId id, const std::vector<bool>& solution) const {
+  const std::vector<PricedArc>& arcs = priced_[id.index];
+  return std::any_of(arcs.begin(), arcs.end(), [&](const PricedArc& priced) {
+    return solution[priced.from] && !solution[priced.to];
+  });
 }
 
 double PlacementProblem::nanoseconds(const std::vector<bool>& solution) const {
@@ -398,9 +403,8 @@ double PlacementProblem::nanoseconds_without(std::span<const std::string> names,
     }
   };
   for (const std::string& name : names) {
-    const auto found = priced_.find(name);
-    for (const Priced& priced :
-         found == priced_.end() ? std::vector<Priced>{} : found->second) {
+    const auto id = find(name);
+    for (const PricedArc& priced : id ? priced_[id->index] : std::vector<PricedArc>{}) {
       if (!solution[priced.to]) {
         move(priced.from);
       }

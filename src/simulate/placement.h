@@ -6,7 +6,9 @@
 #include "simulate/settings.h"
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,6 +24,11 @@ namespace tare {
 // with costs between these, is the same problem and has the same solution (Stone,
 // "Multiprocessor Scheduling with the Aid of Network Flow Algorithms", 1977). It is exact. The
 // cut has a few nodes and arcs for each value; base/min_cut.h says what solving it takes.
+
+/// A value or weight of a PlacementProblem that may have a price.
+struct PriceId {
+  std::size_t index = 0;
+};
 
 /// Where a region runs on integers, or why it does not.
 struct Placement {
@@ -53,13 +60,15 @@ class PlacementProblem {
                    const std::vector<bool>& on_integers);
 
   const MinCut& cut() const { return cut_; }
+  /// Nothing of a name that cannot have a price, as it is never quantized.
+  std::optional<PriceId> find(const std::string& name) const;
   /// Lets `flow` have one more price.
-  void raise(const std::string& name, double nanoseconds, MinCut::Flow& flow) const;
+  void raise(PriceId, double nanoseconds, MinCut::Flow& flow) const;
 
   bool on_integers(std::size_t region, const std::vector<bool>& solution) const {
     return solution[sides_[region]];
   }
-  bool quantizes(const std::string& name, const std::vector<bool>& solution) const;
+  bool quantizes(PriceId, const std::vector<bool>& solution) const;
   /// Of what has a choice, conversions included, as the target says.
   double nanoseconds(const std::vector<bool>& solution) const;
   /// The same with as little else changed as it takes to quantize none of these, which is not
@@ -78,7 +87,7 @@ class PlacementProblem {
       return solution[from] && !solution[to];
     }
   };
-  struct Priced {
+  struct PricedArc {
     std::size_t from;
     std::size_t to;
     std::size_t arc;
@@ -89,7 +98,8 @@ class PlacementProblem {
   std::vector<Time> times_;
   std::vector<std::vector<std::size_t>> times_of_;  ///< of each node, the times beside it
   std::vector<std::vector<std::size_t>> tied_to_;   ///< that are float where that one is
-  std::map<std::string, std::vector<Priced>> priced_;
+  std::vector<std::vector<PricedArc>> priced_;
+  std::map<std::string, PriceId, std::less<>> price_of_;
 };
 
 }  // namespace tare

@@ -30,12 +30,12 @@ TensorType image(std::int64_t channels = kChannels) {
   return real({1, channels, kExtent, kExtent});
 }
 
-/// Different for each node, and such that a Relu behind it leaves values about as large as they
-/// were.
-Tensor weights(std::size_t index, std::int64_t results = kChannels) {
+/// Different for each node, and such that a Relu behind it leaves values about `gain` times as
+/// large as they were.
+Tensor weights(std::size_t index, std::int64_t results, float gain) {
   const Shape shape{results, kChannels, 3, 3};
   auto values = random_values(static_cast<std::size_t>(element_count(shape)));
-  const float scale = std::sqrt(2 / static_cast<float>(kChannels * 9));
+  const float scale = gain * std::sqrt(2 / static_cast<float>(kChannels * 9));
   const auto count = static_cast<std::ptrdiff_t>(values.size());
   std::rotate(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(index) % count,
               values.end());
@@ -53,9 +53,9 @@ ValueId add(Graph& graph, const std::string& op, const std::string& name,
 }
 
 ValueId convolution(Graph& graph, std::size_t index, ValueId input,
-                    std::int64_t results = kChannels) {
+                    std::int64_t results = kChannels, float gain = 1) {
   const std::string name = "conv" + std::to_string(index);
-  const ValueId weight = graph.add_constant(name + ".weight", weights(index, results));
+  const ValueId weight = graph.add_constant(name + ".weight", weights(index, results, gain));
   return add(graph, "Conv", name, {input, weight}, image(results),
              {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}});
 }
@@ -100,13 +100,15 @@ void elementwise(Graph& graph, std::size_t nodes) {
   graph.set_outputs({value});
 }
 
-/// Pairs of convolutions around which values pass, as in a ResNet.
+/// Pairs of convolutions around which values pass, as in a ResNet. All pairs together let
+/// values grow by a factor of about e.
 void residual(Graph& graph, std::size_t nodes) {
+  const float gain = 2 / static_cast<float>(nodes);
   ValueId value = graph.add_input("x", image());
   for (std::size_t i = 0; i + 1 < nodes; i += 2) {
     const ValueId first =
         add(graph, "Relu", "relu" + std::to_string(i), {convolution(graph, i, value)}, image());
-    const ValueId second = convolution(graph, i + 1, first);
+    const ValueId second = convolution(graph, i + 1, first, kChannels, gain);
     const ValueId sum = add(graph, "Add", "add" + std::to_string(i), {value, second}, image());
     value = add(graph, "Relu", "relu" + std::to_string(i + 1), {sum}, image());
   }
