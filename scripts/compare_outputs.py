@@ -77,7 +77,7 @@ def main():
     parser.add_argument("--samples")
     parser.add_argument("--keep", type=pathlib.Path)
     parser.add_argument("places", nargs="*", type=pathlib.Path)
-    given = parser.parse_args()
+    given = parser.parse_intermixed_args()
     pairs = [pair for place in (DATA, *(path.resolve() for path in given.places))
              for pair in (pairs_of_folder if place.is_dir() else pairs_of_list)(place)]
     with tempfile.TemporaryDirectory() as temporary:

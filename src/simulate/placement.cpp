@@ -366,11 +366,6 @@ PlacementProblem::PlacementProblem(const Graph& graph, const Settings& settings,
   PlacementStatement(graph, settings, regions, *this, false).write_fixed(on_integers);
 }
 
-std::optional<PriceId> PlacementProblem::find(const std::string& name) const {
-  const auto found = price_of_.find(name);
-  return found == price_of_.end() ? std::nullopt : std::optional(found->second);
-}
-
 void PlacementProblem::raise(PriceId id, double nanoseconds, MinCut::Flow& flow) const {
   for (const PricedArc& priced : priced_[id.index]) {
     flow.raise(priced.arc, picoseconds(nanoseconds));

@@ -61,7 +61,10 @@ class PlacementProblem {
 
   const MinCut& cut() const { return cut_; }
   /// Nothing of a name that cannot have a price, as it is never quantized.
-  std::optional<PriceId> find(const std::string& name) const;
+  std::optional<PriceId> find(const std::string& name) const {
+    const auto found = price_of_.find(name);
+    return found == price_of_.end() ? std::nullopt : std::optional(found->second);
+  }
   /// Lets `flow` have one more price.
   void raise(PriceId, double nanoseconds, MinCut::Flow& flow) const;
 
