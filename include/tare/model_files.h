@@ -27,8 +27,8 @@ struct ReadOptions {
   std::map<std::string, std::int64_t> dims;
   /// Input name -> shape of one sample (without the first dimension); binds what is symbolic.
   std::map<std::string, Shape> input_shapes;
-  /// Input name -> its value in all samples, one element. Conditions and shapes that depend on it
-  /// are decided for that value; elsewhere it stays an input.
+  /// Input name -> its value in all samples, one element. Conditions and shapes that depend on
+  /// it are decided for that value; elsewhere it stays an input.
   std::map<std::string, Tensor> input_values{};
   /// Operators that can be run, sorted; others are reported all at once. Empty: not checked.
   std::vector<std::string> supported_ops;

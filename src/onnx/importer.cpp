@@ -107,7 +107,8 @@ void Importer::add_inputs() {
   for (auto& [name, type] : interface.inputs) {
     const ValueId id = builder().graph().add_input(name, std::move(type));
     const auto value = options_.input_values.find(name);
-    if (value != options_.input_values.end() && value->second.dtype() == builder().type(id).dtype &&
+    if (value != options_.input_values.end() &&
+        value->second.dtype() == builder().type(id).dtype &&
         value->second.size() == element_count(builder().shape(id))) {
       builder().assume(id, value->second.reshaped(builder().shape(id)));
     }

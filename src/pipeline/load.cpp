@@ -26,8 +26,7 @@ std::optional<Tensor> value_in_all(const Dataset& data, const DatasetInput& inpu
   if (is_float || element_count(input.shape) != 1 || data.size() > kMostSamples) {
     return std::nullopt;
   }
-  const std::vector<std::int64_t> values =
-      data.read(input.name, 0, data.size()).to_int64();
+  const std::vector<std::int64_t> values = data.read(input.name, 0, data.size()).to_int64();
   if (std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>()) != values.end()) {
     return std::nullopt;
   }

@@ -129,8 +129,9 @@ TEST(Loop, EndsWithAnErrorWhereNothingElseEndsIt) {
 }
 
 TEST(Loop, GivesTheSameOnAnyThread) {
-  const Graph graph = around(kStates, "const %w1 : f32[2] = [1, 1]",
-                             loop_of(recurrence("Or(%less, %c)", true), true, 7), "%last, %all");
+  const Graph graph =
+      around(kStates, "const %w1 : f32[2] = [1, 1]",
+             loop_of(recurrence("Or(%less, %c)", true), true, 7), "%last, %all");
   const Executable executable(graph);
   const std::vector<Tensor> alone = executable.run(states(7, true, 0));
   std::vector<std::vector<Tensor>> results(4);
