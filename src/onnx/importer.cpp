@@ -8,8 +8,8 @@
 #include "onnx/infer.h"
 #include "onnx/interface.h"
 #include "onnx/node_proto.h"
-#include "onnx/normalize.h"
-#include "onnx/normalize_quantized.h"
+#include "onnx/normalize/normalize.h"
+#include "onnx/normalize/quantized.h"
 #include "onnx/tensor_proto.h"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 #include "tare/error.h"
 
 #include "onnx/constants.h"
-#include "onnx/normalize_rules.h"
+#include "onnx/normalize/rules.h"
 #include "onnx/tensor_proto.h"
 
 #include <algorithm>

@@ -1,14 +1,14 @@
 // Operators on storage values, ONNX's and ONNX Runtime's, as DequantizeLinear, the operator on
 // real values, and QuantizeLinear. That is what they are defined by, up to rounding, and
 // lowering finds integers in it again. One table says where each has its parameters.
-#include "onnx/normalize_quantized.h"
+#include "onnx/normalize/quantized.h"
 
 #include "tare/error.h"
 
 #include "graph/ir/derived_names.h"
 #include "onnx/constants.h"
 #include "onnx/domains.h"
-#include "onnx/normalize_rules.h"
+#include "onnx/normalize/rules.h"
 
 #include <algorithm>
 #include <array>

@@ -2,12 +2,12 @@
 // everything behind knows one form. Where only attributes have become operands that is a table;
 // the rest has functions of its own. Nodes are looked at once, in topological order, while the
 // graph grows.
-#include "onnx/normalize.h"
+#include "onnx/normalize/normalize.h"
 
 #include "tare/error.h"
 
 #include "onnx/constants.h"
-#include "onnx/normalize_rules.h"
+#include "onnx/normalize/rules.h"
 
 #include <algorithm>
 #include <array>
