@@ -14,14 +14,15 @@ std::vector<Flag> config_flags() {
           {.name = "target",
            .value = "NAME",
            .summary = "target engine (overrides the configuration)",
-           .choices = target_names()},
+           .choices = target_names(),
+           .or_file = true},
           {.name = "set",
            .value = "KEY=VALUE",
            .summary = "one key of the configuration, such as activations.calibrator=percentile",
            .repeated = true},
           {.name = "plugin",
            .value = "FILE",
-           .summary = "shared object with a calibrator or metric of your own",
+           .summary = "shared object with calibrators, metrics, patterns or rules of your own",
            .repeated = true},
           {.name = "allow-plugins", .summary = "let the configuration file load plug-ins"}};
 }
@@ -69,8 +70,16 @@ Configuration read_configuration(const Options& options) {
   return {std::move(config), std::move(toolkit)};
 }
 
+std::string target_of(const Options& options) {
+  return options.has("target") ? options.text("target")
+                               : read_target_name(options.text("config"), options.all("set"));
+}
+
 void add_configuration(const Options& options, CommandFiles& files) {
   files.reads(options.text("config"));
+  for (const std::filesystem::path& file : target_files(target_of(options))) {
+    files.reads(file);
+  }
   for (const std::filesystem::path& plugin : plugins_of(options)) {
     files.reads(plugin);
   }

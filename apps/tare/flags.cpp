@@ -199,7 +199,10 @@ class Parser {
       fault("option '" + flag.spelled() + "' is '" + value + "'",
             "0, or a number of bytes such as 256MiB");
     }
-    require_choice("option '" + flag.spelled() + "'", value, flag.choices);
+    if (!flag.or_file || !is_target_file(value)) {
+      require_choice("option '" + flag.spelled() + "'", value, flag.choices,
+                     flag.or_file ? ", or a YAML file" : "");
+    }
     std::vector<std::string>& values = options_.values_[flag.name];
     if (!flag.repeated && !values.empty()) {
       fault("option '" + flag.spelled() + "' is given twice");
@@ -208,9 +211,10 @@ class Parser {
   }
 
   void require_choice(const std::string& what, const std::string& value,
-                      const std::vector<std::string>& choices) {
+                      const std::vector<std::string>& choices,
+                      const std::string& otherwise = {}) {
     if (!choices.empty() && std::find(choices.begin(), choices.end(), value) == choices.end()) {
-      fault(what + " is '" + value + "'", listed(choices));
+      fault(what + " is '" + value + "'", listed(choices) + otherwise);
     }
   }
 

@@ -14,6 +14,7 @@ struct Flag {
   std::string summary{};
   std::string fallback{};              ///< its value when absent
   std::vector<std::string> choices{};  ///< empty: anything
+  bool or_file = false;                ///< or the path of a YAML file, beside the choices
   bool is_count = false;               ///< an integer from 1 up
   bool is_bytes = false;               ///< see parse_bytes()
   bool is_share = false;               ///< a number from 0 to 1

@@ -2,6 +2,7 @@
 
 #include "tare/arithmetic.h"
 #include "tare/config.h"
+#include "tare/process.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -225,15 +226,5 @@ void check_calibrators(const Config&, std::span<const CalibratorInfo>);
 }  // namespace tare
 
 /// Entry point of a file in calibrators/; the file name is `stem`. A shared object of such a
-/// file, compiled with TARE_PLUGIN defined, is what `plugins:` of a configuration names; its
-/// entry point tells the version of this interface by its name.
-#ifdef TARE_PLUGIN
-#define TARE_CALIBRATOR(stem)                                         \
-  static ::tare::CalibratorInfo tare_calibrator_##stem();             \
-  extern "C" void tare_plugin_1(::tare::CalibratorInfo* calibrator) { \
-    *calibrator = tare_calibrator_##stem();                           \
-  }                                                                   \
-  static ::tare::CalibratorInfo tare_calibrator_##stem()
-#else
-#define TARE_CALIBRATOR(stem) ::tare::CalibratorInfo tare_calibrator_##stem()
-#endif
+/// file, compiled with TARE_PLUGIN defined, is a plug-in, see TARE_PART.
+#define TARE_CALIBRATOR(stem) TARE_PART(CalibratorInfo, tare_calibrator_##stem)

@@ -134,9 +134,11 @@ struct FixedRange {
   Range range(DType storage) const;
 };
 
-/// What an engine wants of a quantized graph; data in configs/targets/<name>.yaml.
+/// What an engine wants of a quantized graph; data in configs/targets/<name>.yaml, or in a file
+/// of the user's own.
 struct Target {
-  std::string name;
+  std::string name;     ///< of a file: its name without the suffix
+  std::string extends;  ///< the target that a file changes, as it says it; empty: none
   std::string summary;
   Objective objective = Objective::kLatency;  ///< unless the configuration says
   /// Quantization patterns to use, by name.
@@ -193,7 +195,7 @@ struct RequantizeConfig {
 
 struct Config {
   int version = 1;
-  std::string target = "ort-cpu";
+  std::string target = "ort-cpu";      ///< see read_target()
   std::optional<Objective> objective;  ///< absent: as the target says
   bool may_fall_back = true;           ///< operators may stay in float
   ValueConfig activations{.storage = {},
@@ -279,9 +281,25 @@ struct ConfigKey {
 /// Every key that read_config knows, in the order of configs/default.yaml.
 std::vector<ConfigKey> config_keys(const std::vector<std::string>& calibrators);
 
-/// The target of that name. Throws Error(kInvalidConfig) listing the known ones.
-Target read_target(const std::string& name);
+/// Names of the built-in targets.
 std::vector<std::string> target_names();
+/// True for what has a slash in it or ends in .yaml or .yml: the path of a target file, and no
+/// name.
+bool is_target_file(std::string_view name);
+/// The built-in target of that name, or that of a file. A file has the keys of target_keys(),
+/// on top of those of the target that it `extends`, where a path is relative to the file; a
+/// list stands in place of the one that it changes. Throws Error(kIo), and
+/// Error(kInvalidConfig) with every fault of the file at once, keys that are missing where it
+/// extends nothing included.
+Target read_target(const std::string& name);
+/// The files that read_target() reads for that name: none for a built-in target, else its own
+/// and those that it extends. A file that cannot be read is the last one.
+std::vector<std::filesystem::path> target_files(const std::string& name);
+/// The `target` of a configuration, see read_plugins().
+std::string read_target_name(const std::filesystem::path&,
+                             const std::vector<std::string>& overrides);
+/// Every key of a target file, in the order of Target. `value` is what holds without it.
+std::vector<ConfigKey> target_keys();
 
 /// A number of bytes with its unit: B, KiB, MiB, GiB, or KB, MB, GB in powers of 1000; 0 needs
 /// none. Nothing for any other text, and for more bytes than memory can have.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tare/arithmetic.h"
+#include "tare/process.h"
 #include "tare/tensor.h"
 
 #include <cstdint>
@@ -67,15 +68,5 @@ std::int64_t top_class(std::span<const float> scores);
 }  // namespace tare
 
 /// Entry point of a file in src/metrics/; the file name is `stem`. A shared object of such a
-/// file, compiled with TARE_PLUGIN defined, is what `plugins:` of a configuration names; its
-/// entry point tells the version of this interface by its name.
-#ifdef TARE_PLUGIN
-#define TARE_METRIC(stem)                                     \
-  static ::tare::MetricInfo tare_metric_##stem();             \
-  extern "C" void tare_metric_1(::tare::MetricInfo* metric) { \
-    *metric = tare_metric_##stem();                           \
-  }                                                           \
-  static ::tare::MetricInfo tare_metric_##stem()
-#else
-#define TARE_METRIC(stem) ::tare::MetricInfo tare_metric_##stem()
-#endif
+/// file, compiled with TARE_PLUGIN defined, is a plug-in, see TARE_PART.
+#define TARE_METRIC(stem) TARE_PART(MetricInfo, tare_metric_##stem)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tare/graph.h"
+#include "tare/process.h"
 #include "tare/tensor.h"
 
 #include <functional>
@@ -186,6 +187,7 @@ struct RewriteRule {
   int benefit = 0;  ///< larger first, then by name
   std::function<Pattern()> pattern;
   std::function<std::variant<Patch, Refusal>(const Graph&, const Match&)> rewrite;
+  std::string plugin{};  ///< the file that it comes from; empty: none
 };
 
 /// What rewrite() did at one node.
@@ -201,10 +203,12 @@ struct RewriteEvent {
 /// that compute its replacements, take over the matched ones and those that it makes unused,
 /// see Node::origins. `log` (when not null) gets every firing, and the refusals that remained
 /// at the end. Errors say which rule was at which node. Throws Error(kInternal) when 10,000
-/// rounds do not reach a fixed point.
+/// rounds do not reach a fixed point, Error(kInvalidConfig) where a rule of a plug-in still
+/// fires then.
 Graph rewrite(Graph, std::span<const RewriteRule>, std::vector<RewriteEvent>* log = nullptr);
 
 }  // namespace tare
 
-/// Entry point of a file in src/prepare/rules; the file name is `stem`.
-#define TARE_RULE(stem) ::tare::RewriteRule tare_rule_##stem()
+/// Entry point of a file in src/prepare/rules; the file name is `stem`. A shared object of such
+/// a file, compiled with TARE_PLUGIN defined, is a plug-in, see TARE_PART.
+#define TARE_RULE(stem) TARE_PART(RewriteRule, tare_rule_##stem)

@@ -7,7 +7,7 @@
 
 namespace tare {
 
-// The process that the library runs in: its memory, its files, its libraries.
+// The process that the library runs in: its memory, its files, its libraries and plug-ins.
 
 /// Bytes of memory that this process may have at most: of the machine, of its control group, or
 /// by its own limit (RLIMIT_AS), whichever is least.
@@ -43,4 +43,49 @@ struct Library {
 /// All of them, sorted by name without regard to case.
 std::vector<Library> libraries();
 
+struct CalibratorInfo;
+struct MetricInfo;
+struct QuantPattern;
+struct RewriteRule;
+
+/// What a plug-in adds its parts to, however many of each kind.
+class PluginParts {
+ public:
+  virtual ~PluginParts() = default;
+  virtual void add(const CalibratorInfo&) = 0;
+  virtual void add(const MetricInfo&) = 0;
+  virtual void add(const QuantPattern&) = 0;
+  virtual void add(const RewriteRule&) = 0;
+};
+
 }  // namespace tare
+
+/// Version of the binary interface between the library and plug-ins; another one with each
+/// change of a public type.
+#define TARE_PLUGIN_ABI 2
+
+/// Entry point of a plug-in: a shared object that load_plugins() takes. What follows is the
+/// body of a function of `tare::PluginParts& parts`, to which it adds what it has. The version
+/// is looked at before the function is called. A file with one part only needs none, see
+/// TARE_CALIBRATOR.
+#define TARE_PLUGIN_ENTRY(parts)                                                       \
+  extern "C" {                                                                         \
+  __attribute__((visibility("default"))) extern const int tare_plugin_abi;             \
+  const int tare_plugin_abi = TARE_PLUGIN_ABI;                                         \
+  __attribute__((visibility("default"))) void tare_plugin(::tare::PluginParts& parts); \
+  }                                                                                    \
+  void tare_plugin(::tare::PluginParts& parts)
+
+/// The entry point of a file that is a plug-in by itself: the function of that type and name,
+/// whose body follows, makes its part. Compiled without TARE_PLUGIN it is that function alone,
+/// for the build of Tare, or for another file of the plug-in to call.
+#ifdef TARE_PLUGIN
+#define TARE_PART(type, function) \
+  static ::tare::type function(); \
+  TARE_PLUGIN_ENTRY(parts) {      \
+    parts.add(function());        \
+  }                               \
+  static ::tare::type function()
+#else
+#define TARE_PART(type, function) ::tare::type function()
+#endif

@@ -40,11 +40,17 @@ struct Toolkit {
   std::vector<std::string> calibrator_names() const;
 };
 
-/// Adds the calibrators and metrics of shared objects (one each or one of them, made from files
-/// like those in calibrators/ and src/metrics/). They stay loaded. Throws Error(kIo) for one
-/// that cannot be loaded, Error(kInvalidConfig) for one that is no plug-in of this version or
-/// whose name is taken.
+/// Adds the parts of shared objects, see PluginParts. They stay loaded. Exceptions of theirs
+/// become Error(kInvalidConfig) with the name of the file. Throws Error(kIo) for one that
+/// cannot be loaded, Error(kInvalidConfig) for one that is no plug-in of this version, that
+/// throws or adds nothing, or of which a part has a name that is taken.
 void load_plugins(const std::vector<std::filesystem::path>&, Toolkit&);
+
+/// The configured target as this toolkit serves it: `patterns` has all that it uses, those that
+/// it does not list included (QuantPattern::targets), and weights are packed as configured.
+/// Throws as read_target(), and Error(kInvalidConfig) with every pattern that a target file
+/// lists and the toolkit does not have.
+Target target_of(const Config&, const Toolkit&);
 
 /// Reads a model with every operator the executor has; symbolic dimensions are bound by `dims`,
 /// then by the shapes in `data` (may be null). A name that ends in .tflite is that of a

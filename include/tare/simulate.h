@@ -4,6 +4,7 @@
 #include "tare/config.h"
 #include "tare/graph.h"
 #include "tare/pattern.h"
+#include "tare/process.h"
 #include "tare/quant_table.h"
 
 #include <compare>
@@ -119,6 +120,11 @@ struct QuantPattern {
   std::function<Pattern()> pattern;
   AffineForm simulate;
   AffineForm quantize;
+  /// Of a pattern that no built-in target lists: the targets that use it although they do not
+  /// list it, by name, or by that of what they extend; empty: every target, which runs it on
+  /// integers where its kernels and its objective allow.
+  std::vector<std::string> targets{};
+  std::string plugin{};  ///< the file that it comes from; empty: none
 };
 
 /// One place where a pattern matched and was accepted.
@@ -168,9 +174,9 @@ struct SimulatedGraph {
 };
 
 /// Matches the target's patterns on a clean float graph and rewrites each accepted match with
-/// its `simulate` callback. Where that throws an Error the nodes stay float, with its message
-/// as the reason.
-/// Nodes whose names are in `float_nodes` stay float as well.
+/// its `simulate` callback. Where that throws an Error(kUnsupported) or Error(kInvalidModel)
+/// the nodes stay float, with its message as the reason; others pass. Nodes whose names are in
+/// `float_nodes` stay float as well.
 SimulatedGraph simulate(const Graph&, const Config&, const Target&,
                         std::span<const QuantPattern> patterns,
                         const std::set<std::string>& float_nodes = {});
@@ -272,5 +278,6 @@ void check_rules(const Graph& model, const Graph& prepared, const Config&);
 
 }  // namespace tare
 
-/// Entry point of a file in patterns/; the file name is `stem`.
-#define TARE_PATTERN(stem) ::tare::QuantPattern tare_pattern_##stem()
+/// Entry point of a file in patterns/; the file name is `stem`. A shared object of such a file,
+/// compiled with TARE_PLUGIN defined, is a plug-in, see TARE_PART.
+#define TARE_PATTERN(stem) TARE_PART(QuantPattern, tare_pattern_##stem)

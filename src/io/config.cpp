@@ -4,6 +4,7 @@
 
 #include "io/config_reader.h"
 #include "io/config_schema.h"
+#include "io/target_path.h"
 
 #include <algorithm>
 #include <optional>
@@ -112,6 +113,14 @@ std::optional<std::vector<std::filesystem::path>> plugins_of(
   return given;
 }
 
+/// The text under `target` of the tree; empty where there is none.
+std::string target_of(const YamlNode& root) {
+  const auto found = std::find_if(root.entries.begin(), root.entries.end(), [](const auto& e) {
+    return e.first.text == "target" && e.second.kind == YamlNode::Kind::kScalar;
+  });
+  return found == root.entries.end() ? std::string() : found->second.text;
+}
+
 }  // namespace
 
 std::vector<std::filesystem::path> read_plugins(const std::filesystem::path& path,
@@ -142,6 +151,21 @@ void refuse_plugins_of_file(const std::filesystem::path& path,
   }
 }
 
+std::string read_target_name(const std::filesystem::path& path,
+                             const std::vector<std::string>& overrides) {
+  std::string name = Config().target;
+  if (!path.empty()) {
+    const std::string listed = target_of(read_yaml(path));
+    name = listed.empty() ? name : target_beside(path, listed);
+  }
+  for (const std::string& text : overrides) {
+    if (text.starts_with("target=")) {
+      name = target_of(parse_override(text));
+    }
+  }
+  return name;
+}
+
 Schedule schedule_of(const Config& config) {
   return config.schedule.value_or(config.effort == Effort::kFast ? Schedule::kIndependent
                                                                  : Schedule::kSequential);
@@ -163,6 +187,7 @@ Config read_config(const std::filesystem::path& path, const std::vector<std::str
   ConfigFaults faults(general_paths(calibrators));
   if (!path.empty()) {
     apply(read_yaml(path), config, known, faults);
+    config.target = target_beside(path, config.target);
   }
   for (const std::string& text : overrides) {
     try {

@@ -53,7 +53,7 @@ class ValueWriter {
       describe(*this, element);
     }
   }
-  void require(bool, const char*, const char*) {}
+  void require(bool, const std::string&, const std::string&) {}
   void place(const std::string&) {}
 
  private:
@@ -65,6 +65,12 @@ class ValueWriter {
   requires(std::is_integral_v<T> || std::is_enum_v<T>) void add(T value) {
     text_ += std::to_string(static_cast<std::int64_t>(value));
     text_ += ' ';
+  }
+  void add(const std::vector<DType>& values) {
+    add(values.size());
+    for (const DType value : values) {
+      add(value);
+    }
   }
   void add(double value) { add(std::bit_cast<std::int64_t>(value)); }
   template <class T>
@@ -94,6 +100,12 @@ class ValueWriter {
 
 std::uint64_t config_digest(Config config) {
   ValueWriter writer;
+  if (is_target_file(config.target)) {  // what it says counts, not where it is
+    Target target = read_target(config.target);
+    config.target = target.name;
+    target.extends.clear();
+    describe(writer, target, {});
+  }
   describe(writer, config, {});
   return hash(writer.text());
 }

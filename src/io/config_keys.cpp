@@ -52,7 +52,7 @@ class KeyLister {
     Element element;
     section(name + "[]", summary, [&](KeyLister& inner) { describe(inner, element); });
   }
-  void require(bool, const char*, const char*) {}
+  void require(bool, const std::string&, const std::string&) {}
   void place(const std::string&) {}
 
  private:
@@ -96,6 +96,13 @@ std::vector<ConfigKey> config_keys(const std::vector<std::string>& calibrators) 
   Config config;
   KeyLister lister;
   describe(lister, config, {.calibrators = calibrators, .targets = target_names()});
+  return lister.take();
+}
+
+std::vector<ConfigKey> target_keys() {
+  Target target;
+  KeyLister lister;
+  describe(lister, target, {.calibrators = {}, .targets = target_names()});
   return lister.take();
 }
 

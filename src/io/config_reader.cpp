@@ -39,6 +39,9 @@ void ConfigReader::finish() {
 }
 
 void ConfigReader::texts(const std::string& name, std::vector<std::string>& list, const char*) {
+  if (has(name)) {
+    list.clear();
+  }
   for (const YamlNode& node : items(name)) {
     if (require_kind(node, "an entry of '" + name + "'", YamlNode::Kind::kScalar)) {
       list.push_back(node.text);

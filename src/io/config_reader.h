@@ -33,7 +33,7 @@ class ConfigFaults {
 };
 
 /// Visitor of the schema that fills members from one map of a YAML tree; members whose keys are
-/// absent keep their values.
+/// absent keep their values, and a list stands in place of what was there.
 class ConfigReader {
  public:
   /// A kNull node is an empty map.
@@ -124,6 +124,9 @@ class ConfigReader {
   template <class Element, class Describe>
   void list(const std::string& name, std::vector<Element>& elements, const char*,
             const Describe& describe) {
+    if (has(name)) {
+      elements.clear();
+    }
     for (const YamlNode& node : items(name)) {
       if (require_kind(node, "an entry of '" + name + "'", YamlNode::Kind::kMap)) {
         ConfigReader inner(node, faults_);

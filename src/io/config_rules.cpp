@@ -73,6 +73,26 @@ Rule<std::string> known_name(std::string noun, std::vector<std::string> names) {
   return rule;
 }
 
+Rule<std::string> target_name(std::vector<std::string> names) {
+  Rule<std::string> rule{.expected = alternatives(names) + ", or the path of a target file",
+                         .names = names,
+                         .noun = "target"};
+  rule.read = [names = std::move(names)](const YamlNode& node, std::string& value) {
+    value = node.text;
+    return node.kind == YamlNode::Kind::kScalar &&
+           (is_target_file(value) ||
+            std::find(names.begin(), names.end(), value) != names.end());
+  };
+  return rule;
+}
+
+Rule<double> cost() {
+  return {.expected = "a number of at least 0",
+          .read = [](const YamlNode& node, double& value) {
+            return number().read(node, value) && value >= 0;
+          }};
+}
+
 Rule<double> number() {
   return {.expected = "a number", .read = [](const YamlNode& node, double& value) {
             return read_number(node, value) && std::isfinite(value);

@@ -29,7 +29,11 @@ Rule<bool> truth();
 Rule<std::string> any_text(std::string example = {});
 Rule<std::string> pattern_text();
 Rule<std::string> known_name(std::string noun, std::vector<std::string> names);
+/// One of these names, or the path of a target file.
+Rule<std::string> target_name(std::vector<std::string> names);
 Rule<double> number();
+/// The same, from 0 up.
+Rule<double> cost();
 /// Rounded to the nearest float; not one that would round to infinity or, unlike it, to 0.
 Rule<float> real();
 /// The same, above 0.

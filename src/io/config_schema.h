@@ -144,8 +144,8 @@ void describe(Visitor& visit, LayerRule& rule, const KnownNames& known) {
 template <class Visitor>
 void describe(Visitor& visit, Config& config, const KnownNames& known) {
   visit.key("version", config.version, integer(1, 1), "version of this format");
-  visit.key("target", config.target, known_name("target", known.targets),
-            "target engine, which is going to run the result");
+  visit.key("target", config.target, target_name(known.targets),
+            "target engine, which is going to run the result; a path is relative to this file");
   visit.key("objective", config.objective,
             one_of<std::optional<Objective>>({{"auto", {}},
                                               {"latency", Objective::kLatency},
@@ -219,9 +219,10 @@ void describe(Visitor& visit, Config& config, const KnownNames& known) {
   });
   visit.numbers("dims", config.dims, integer(1),
                 "extent of each symbolic dimension of the model");
-  visit.texts("plugins", config.plugins,
-              "shared objects with calibrators or metrics of your own; they run code, so that "
-              "those of a file need '--allow-plugins'");
+  visit.texts(
+      "plugins", config.plugins,
+      "shared objects with calibrators, metrics, patterns or rules of your own; they run "
+      "code, so that those of a file need '--allow-plugins'");
   visit.list("layers", config.layers,
              "rules for single layers; all that match a node are merged key by key, and later "
              "ones win",
@@ -241,15 +242,18 @@ void describe(Visitor& visit, TargetOperator& row) {
   visit.key("wide", row.wide, truth(), "which takes storage of 16 bits as well");
   visit.key("quantized_result", row.quantized_result, truth(),
             "it runs on integers only when its result is quantized too");
-  visit.key("float", row.float_cost, number(), "nanoseconds per multiplication or element");
-  visit.key("integer", row.integer_cost, number(), "the same on integers");
-  visit.key("window", row.window_cost, number(),
+  visit.key("float", row.float_cost, cost(), "nanoseconds per multiplication or element");
+  visit.key("integer", row.integer_cost, cost(), "the same on integers");
+  visit.key("window", row.window_cost, cost(),
             "on integers, more for each result position and position of the window");
+  visit.require(!row.op.empty(), "an entry of 'operators' names none", "'op'");
 }
 
 template <class Visitor>
-void describe(Visitor& visit, Target& target) {
+void describe(Visitor& visit, Target& target, const KnownNames& known) {
   const auto storage = one_of<DType>({{"int8", DType::kInt8}, {"uint8", DType::kUint8}});
+  visit.key("extends", target.extends, target_name(known.targets),
+            "the target that this file changes; a path is relative to this file");
   visit.key("summary", target.summary, any_text(), "one line for people");
   visit.texts("patterns", target.patterns, "quantization patterns to use");
   visit.key("activation_storage", target.activation_storage, storage, "integer type");
@@ -291,19 +295,26 @@ void describe(Visitor& visit, Target& target) {
                entry.key("op", fixed.op, any_text(), "operator type");
                entry.key("low", fixed.low, number(), "lowest value");
                entry.key("high", fixed.high, number(), "one step above the highest value");
+               entry.require(!fixed.op.empty(), "an entry of 'fixed_ranges' names none",
+                             "'op'");
+               entry.require(fixed.low <= 0 && fixed.high >= 0 && fixed.low < fixed.high,
+                             "a fixed range does not hold 0 or is empty",
+                             "'low' of at most 0 and 'high' of at least 0");
              });
   visit.list("keep_float", target.keep_float, "what stays in float",
              [](auto& entry, FloatRule& rule) {
                entry.key("pattern", rule.pattern, pattern_text(), "what it looks like");
                entry.key("because", rule.because, any_text(), "why");
+               entry.require(!rule.pattern.empty() && !rule.because.empty(),
+                             "an entry of 'keep_float' lacks a key", "'pattern' and 'because'");
              });
   visit.section("conversion", "of a Quantize or Dequantize", [&](auto& inner) {
-    inner.key("call", target.conversion.call, number(), "nanoseconds, however small");
-    inner.key("element", target.conversion.element, number(), "nanoseconds per element");
-    inner.key("layout", target.conversion.layout, number(),
+    inner.key("call", target.conversion.call, cost(), "nanoseconds, however small");
+    inner.key("element", target.conversion.element, cost(), "nanoseconds per element");
+    inner.key("layout", target.conversion.layout, cost(),
               "more per element and reader of values of rank 4, which change layout too");
   });
-  visit.key("least_gain", target.least_gain, number(),
+  visit.key("least_gain", target.least_gain, cost(),
             "nanoseconds that a layer must save to stay in float");
 }
 

@@ -31,7 +31,7 @@ std::string config_text(const Member& member, const Rule<T>& rule) {
     return member;
   } else if constexpr (std::is_arithmetic_v<Member>) {
     return config_text(static_cast<double>(member));
-  } else if constexpr (std::is_constructible_v<Member, std::int64_t>) {
+  } else if constexpr (requires { static_cast<double>(*member); }) {
     return member ? config_text(static_cast<double>(*member)) : "";
   } else {
     return {};

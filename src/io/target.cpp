@@ -1,9 +1,13 @@
+// Targets: the built-in ones, whose files are part of the program, and files of the user's own,
+// which change one of them or say all that there is to say.
 #include "tare/config.h"
 #include "tare/error.h"
 
 #include "io/config_reader.h"
 #include "io/config_schema.h"
+#include "io/target_path.h"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -21,6 +25,90 @@ constexpr std::array kTargets{
 #undef TARE_X
 };
 
+/// What a target has to say if it extends none: nothing can be assumed of an engine.
+constexpr std::array kRequired{"summary", "patterns", "activation_storage", "weight_storage"};
+
+/// Files that extend files come to an end sooner or later.
+constexpr std::size_t kLongestChain = 16;
+
+/// A target's own document, and what it is called where it is extended.
+struct TargetDocument {
+  std::string name;
+  YamlNode root;
+};
+
+TargetDocument built_in(const std::string& name) {
+  for (const EmbeddedFile& file : kTargets) {
+    if (file.name == name) {
+      return {name, parse_yaml(std::string(file.text), {"configs/targets/" + name + ".yaml"})};
+    }
+  }
+  const Rule<std::string> known = target_name(target_names());
+  throw Error(ErrorCode::kInvalidConfig, "", "unknown target '" + name + "'")
+      .expected(known.expected)
+      .hint(suggestion(name, target_names()));
+}
+
+TargetDocument of_file(const std::filesystem::path& path) {
+  YamlNode root = read_yaml(path);
+  if (root.kind != YamlNode::Kind::kMap && root.kind != YamlNode::Kind::kNull) {
+    throw Error(ErrorCode::kInvalidConfig, root.where, "the document is " + root.description())
+        .expected("a map of keys");
+  }
+  if (root.where.empty()) {
+    root.where = path.string();
+  }
+  return {path.stem().string(), std::move(root)};
+}
+
+/// What the document says under `extends`; empty where it does not, or where that is no text.
+std::string extended(const YamlNode& root) {
+  const auto found = std::find_if(root.entries.begin(), root.entries.end(), [](const auto& e) {
+    return e.first.text == "extends" && e.second.kind == YamlNode::Kind::kScalar;
+  });
+  return found == root.entries.end() ? std::string() : found->second.text;
+}
+
+/// The documents that the target consists of, from the one that was named to the last that is
+/// extended.
+std::vector<TargetDocument> documents(std::string name) {
+  std::vector<TargetDocument> chain;
+  std::string where;  // of the document that names it
+  while (!name.empty()) {
+    if (chain.size() == kLongestChain) {
+      throw Error(
+          ErrorCode::kInvalidConfig, where,
+          "more than " + std::to_string(kLongestChain) + " target files extend each other")
+          .hint("one of them extends itself, or one that extends it");
+    }
+    try {
+      chain.push_back(is_target_file(name) ? of_file(name) : built_in(name));
+    } catch (Error& error) {
+      if (!where.empty()) {
+        error.during("reading what '" + where + "' extends");
+      }
+      throw;
+    }
+    where = is_target_file(name) ? name : "";
+    name = target_beside(where, extended(chain.back().root));
+  }
+  return chain;
+}
+
+void read_into(Target& target, const TargetDocument& document, ConfigFaults& faults) {
+  ConfigReader reader(document.root, faults);
+  describe(reader, target, {.calibrators = {}, .targets = target_names()});
+  reader.finish();
+  target.name = document.name;
+  if (reader.has("extends")) {
+    return;
+  }
+  for (const char* key : kRequired) {
+    reader.require(reader.has(key), std::string("'") + key + "' is missing",
+                   "it, or 'extends' with a target that has it");
+  }
+}
+
 }  // namespace
 
 Range FixedRange::range(DType storage) const {
@@ -36,23 +124,39 @@ std::vector<std::string> target_names() {
   return names;
 }
 
-Target read_target(const std::string& name) {
-  for (const EmbeddedFile& file : kTargets) {
-    if (file.name == name) {
-      Target target;
-      target.name = name;
-      ConfigFaults faults;
-      const YamlNode root =
-          parse_yaml(std::string(file.text), {"configs/targets/" + name + ".yaml"});
-      ConfigReader reader(root, faults);
-      describe(reader, target);
-      reader.finish();
-      faults.raise();
-      return target;
+bool is_target_file(std::string_view name) {
+  return std::find(name.begin(), name.end(), '/') != name.end() || name.ends_with(".yaml") ||
+         name.ends_with(".yml");
+}
+
+std::string target_beside(const std::filesystem::path& file, const std::string& name) {
+  return is_target_file(name) ? (file.parent_path() / name).string() : name;
+}
+
+std::vector<std::filesystem::path> target_files(const std::string& name) {
+  std::vector<std::filesystem::path> files;
+  std::string next = name;
+  while (is_target_file(next) && files.size() < kLongestChain) {
+    files.emplace_back(next);
+    try {
+      next = target_beside(next, extended(of_file(next).root));
+    } catch (const Error&) {
+      break;
     }
   }
-  Error error(ErrorCode::kInvalidConfig, "", "unknown target '" + name + "'");
-  throw error.expected(alternatives(target_names())).hint(suggestion(name, target_names()));
+  return files;
+}
+
+Target read_target(const std::string& name) {
+  const std::vector<TargetDocument> chain = documents(name);
+  Target target;
+  ConfigFaults faults;
+  for (auto document = chain.rbegin(); document != chain.rend(); ++document) {
+    read_into(target, *document, faults);
+  }
+  faults.raise();
+  target.extends = extended(chain.front().root);
+  return target;
 }
 
 }  // namespace tare

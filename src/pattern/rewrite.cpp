@@ -193,6 +193,18 @@ class Rewriter {
   std::vector<RewriteEvent> refusals_;
 };
 
+[[noreturn]] void refuse_to_go_on(const Level& level) {
+  const auto own = std::find_if(level.begin(), level.end(), [](const PreparedRule& prepared) {
+    return !prepared.rule->plugin.empty();
+  });
+  const RewriteRule& rule = *(own == level.end() ? level.front() : *own).rule;
+  throw Error(own == level.end() ? ErrorCode::kInternal : ErrorCode::kInvalidConfig,
+              rule.plugin.empty() ? "" : "plug-in '" + rule.plugin + "'",
+              "rewriting reached no fixed point in " + std::to_string(kRoundLimit) +
+                  " rounds; rule '" + std::string(rule.name) +
+                  "' or another of its benefit still fires");
+}
+
 }  // namespace
 
 Graph rewrite(Graph graph, std::span<const RewriteRule> rules, std::vector<RewriteEvent>* log) {
@@ -206,10 +218,7 @@ Graph rewrite(Graph graph, std::span<const RewriteRule> rules, std::vector<Rewri
       while (rewriter.sweep(level)) {
         changed = true;
         if (++rounds == kRoundLimit) {
-          throw Error(ErrorCode::kInternal, "",
-                      "rewriting reached no fixed point in " + std::to_string(kRoundLimit) +
-                          " rounds; rule '" + std::string(level.front().rule->name) +
-                          "' or another of its benefit still fires");
+          refuse_to_go_on(level);
         }
       }
     }

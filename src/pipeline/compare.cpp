@@ -70,7 +70,7 @@ Report compare_models(ComparedModels models, const Dataset& data, const Config& 
     throw Error(ErrorCode::kInvalidModel, "float model", "is quantized already")
         .hint("the float model comes first, then the quantized one");
   }
-  const Target target = read_target(config.target);
+  const Target target = target_of(config, toolkit);
   const std::vector<Verdict> all = verdicts_of_file(models.quantized, target, toolkit);
   const std::vector<Warning> warnings = audit_inputs(models.real, data, options.threads);
   const Graph prepared = prepare(std::move(models.real), toolkit);

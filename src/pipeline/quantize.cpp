@@ -133,7 +133,7 @@ Graph lower_quantized(Graph model, const Config& config, const Toolkit& toolkit)
   });
   return during("lowering", [&] {
     Graph quantized = from_qdq(std::move(prepared));
-    const Objective objective = config.objective.value_or(read_target(config.target).objective);
+    const Objective objective = config.objective.value_or(target_of(config, toolkit).objective);
     if (objective == Objective::kCoverage) {
       quantized = with_rounded_averages(std::move(quantized));
     }
@@ -165,8 +165,7 @@ SimulatedGraph simulate_all(const Graph& model, Config config, const Toolkit& to
   }
   config.weights.block = 0;  // operands in float have no statistics
   config.objective = Objective::kCoverage;
-  const Target target = read_target(config.target);
-  return simulate(prepared, config, target, toolkit.patterns);
+  return simulate(prepared, config, target_of(config, toolkit), toolkit.patterns);
 }
 
 }  // namespace tare

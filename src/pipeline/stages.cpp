@@ -128,9 +128,7 @@ void require_numbers(const Graph& graph) {
 Stages::Stages(const Graph& model, const Config& config, const Toolkit& toolkit)
     : config_(with_effort(config, toolkit)),
       toolkit_(&toolkit),
-      target_(read_target(config.target)) {
-  target_.packs_weights = config.packs_weights.value_or(target_.packs_weights);
-  target_.packs_blocks = config.packs_weights.value_or(target_.packs_blocks);
+      target_(target_of(config, toolkit)) {
   during("reading the configuration", [&] { check_calibrators(config, toolkit.calibrators); });
   require_numbers(model);  // by the names of the file, and of what it computes from constants
   result_.prepared = during("preparing the graph", [&] { return prepare(model, toolkit); });

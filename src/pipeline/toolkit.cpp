@@ -1,10 +1,14 @@
 
 #include "tare/calibrator.h"
+#include "tare/error.h"
 #include "tare/metric.h"
 #include "tare/quantize.h"
 #include "tare/simulate.h"
 
 #include "prepare/rule_registry.h"
+
+#include <algorithm>
+#include <set>
 
 #define TARE_X(stem) TARE_PATTERN(stem);
 #include "pattern_list.inc"
@@ -41,6 +45,66 @@ const Toolkit& Toolkit::builtin() {
           },
   };
   return toolkit;
+}
+
+namespace {
+
+/// The patterns about which built-in targets have something to say. Others speak for
+/// themselves.
+const std::set<std::string>& listed_patterns() {
+  static const std::set<std::string> listed = [] {
+    std::set<std::string> names;
+    for (const std::string& target : target_names()) {
+      const std::vector<std::string> patterns = read_target(target).patterns;
+      names.insert(patterns.begin(), patterns.end());
+    }
+    return names;
+  }();
+  return listed;
+}
+
+bool names_target(const QuantPattern& pattern, const Target& target) {
+  const auto is_it = [&](const std::string& name) {
+    return name == target.name || name == target.extends;
+  };
+  return pattern.targets.empty() ||
+         std::any_of(pattern.targets.begin(), pattern.targets.end(), is_it);
+}
+
+/// A built-in target may list patterns that a toolkit leaves out; who writes a file has them.
+void check_patterns(const Config& config, const Target& target, const Toolkit& toolkit) {
+  std::vector<std::string> known;
+  for (const QuantPattern& pattern : toolkit.patterns) {
+    known.emplace_back(pattern.name);
+  }
+  Faults faults;
+  for (const std::string& name : target.patterns) {
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      faults.add(config.target, "unknown pattern '" + name + "'",
+                 "a built-in one, or one of a plug-in", suggestion(name, known));
+    }
+  }
+  faults.raise(ErrorCode::kInvalidConfig);
+}
+
+}  // namespace
+
+Target target_of(const Config& config, const Toolkit& toolkit) {
+  Target target = read_target(config.target);
+  if (is_target_file(config.target)) {
+    check_patterns(config, target, toolkit);
+  }
+  for (const QuantPattern& pattern : toolkit.patterns) {
+    std::string name(pattern.name);
+    if (!listed_patterns().contains(name) && names_target(pattern, target) &&
+        std::find(target.patterns.begin(), target.patterns.end(), name) ==
+            target.patterns.end()) {
+      target.patterns.push_back(std::move(name));
+    }
+  }
+  target.packs_weights = config.packs_weights.value_or(target.packs_weights);
+  target.packs_blocks = config.packs_weights.value_or(target.packs_blocks);
+  return target;
 }
 
 std::vector<std::string> Toolkit::calibrator_names() const {

@@ -39,7 +39,7 @@ class SimulatedBuilder final : public RegionBuilder {
   }
 
   /// Replaces the region, or leaves it and says why where its pattern throws an Error. What is
-  /// our fault is no reason.
+  /// our fault, or that of a plug-in, is no reason.
   std::optional<std::string> simulate(Region& region) {
     const std::size_t before = points_.size();
     try {
@@ -47,7 +47,7 @@ class SimulatedBuilder final : public RegionBuilder {
       region.points = take_names();
       return std::nullopt;
     } catch (const Error& error) {
-      if (error.code() == ErrorCode::kInternal) {
+      if (error.code() == ErrorCode::kInternal || error.code() == ErrorCode::kInvalidConfig) {
         throw;
       }
       undo(before);

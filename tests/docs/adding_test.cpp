@@ -76,17 +76,19 @@ TEST(Adding, ThePatternOfThePageQuantizesMaximaBetweenIntegers) {
     %m = Max(%a, %b) : f32[1,1,2,2]
     %y = Conv(%m, %w) : f32[1,1,2,2]
   })");
-  Target target = read_target("qnn");  // takes all that it has patterns for
-  std::vector<QuantPattern> patterns = Toolkit::builtin().patterns;
-  patterns.push_back(tare_pattern_maximum());
+  Toolkit toolkit = Toolkit::builtin();
+  toolkit.patterns.push_back(tare_pattern_maximum());
+  Config config;
+  config.target = "qnn";  // takes all that there are patterns for
   const auto with_maximum = [&] {
-    const std::vector<Region> regions = simulate(graph, {}, target, patterns).regions;
+    const std::vector<Region> regions =
+        simulate(graph, config, target_of(config, toolkit), toolkit.patterns).regions;
     return std::any_of(regions.begin(), regions.end(),
                        [](const Region& region) { return region.pattern->name == "maximum"; });
   };
-  EXPECT_FALSE(with_maximum()) << "the target does not name it";
-  target.patterns.emplace_back("maximum");
   EXPECT_TRUE(with_maximum());
+  toolkit.patterns.back().targets = {"tensorrt"};
+  EXPECT_FALSE(with_maximum()) << "it is for another target";
 }
 
 TEST(Adding, TheRuleOfThePageRemovesTwoNegations) {
@@ -154,9 +156,9 @@ TEST(Adding, RowsAndTargetsOfThePageAreInTheFilesThatItNames) {
       checked.insert(named);
     }
   }
-  EXPECT_EQ(checked, (std::set<std::string>{"configs/targets/qnn.yaml",
-                                            "src/graph/operators/affine_ops.cpp",
-                                            "src/tflite/operators.cpp"}));
+  EXPECT_EQ(checked, (std::set<std::string>{
+                         "configs/targets/qnn.yaml", "docs/examples/npu.yaml",
+                         "src/graph/operators/affine_ops.cpp", "src/tflite/operators.cpp"}));
 }
 
 }  // namespace

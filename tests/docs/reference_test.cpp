@@ -187,6 +187,15 @@ std::string only(NodeKind kind) {
   return "";
 }
 
+std::vector<Row> target_key_rows() {
+  std::vector<Row> rows;
+  for (const ConfigKey& key : target_keys()) {
+    rows.push_back(
+        {code(key.path), key.values, key.summary, key.value.empty() ? "" : code(key.value)});
+  }
+  return rows;
+}
+
 std::string targets() {
   std::vector<Row> rows;
   std::string details;
@@ -209,8 +218,12 @@ std::string targets() {
              "Targets",
              "Engines that a file can be made for, named by `target` and `--target`. Each is a "
              "file of\n[configs/targets](../../configs/targets), and [yours](../adding.md"
-             "#a-target-configstargetsnameyaml) can be one.") +
-         table({"name", "for", "activations", "weights", "biases", "patterns"}, rows) + details;
+             "#a-target-configstargetsnameyaml-or-a-file-of-your-own) can be one.") +
+         table({"name", "for", "activations", "weights", "biases", "patterns"}, rows) +
+         "\n## Keys of a target file\n\nWithout `extends`, a file has to have `summary`, "
+         "`patterns`, `activation_storage` and\n`weight_storage`.\n\n" +
+         table({"key", "what it takes", "what it says", "default"}, target_key_rows()) +
+         details;
 }
 
 struct Page {

@@ -81,7 +81,9 @@ TEST_F(ConfigFaults, AreReportedTogether) {
               "  - Conv\n"
               "plugin: []\n"),
       "c.yaml:1:10: 'version' is '2', expected 1\n"
-      "c.yaml:2:9: unknown target 'ortcpu', expected openvino, ort-cpu, qnn or tensorrt\n"
+      "c.yaml:2:9: unknown target 'ortcpu', expected openvino, ort-cpu, qnn or tensorrt, or "
+      "the "
+      "path of a target file\n"
       "  hint: did you mean 'ort-cpu'?\n"
       "c.yaml:3:24: 'storage' is 'int4', expected auto, int8, uint8, int16 or uint16\n"
       "  hint: did you mean 'int8'?\n"
@@ -149,9 +151,10 @@ TEST(Targets, ThatAreUnknownAreErrorsWithTheKnownOnes) {
     FAIL() << "nothing was thrown";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kInvalidConfig);
-    EXPECT_STREQ(error.what(),
-                 "unknown target 'ort_cpu', expected openvino, ort-cpu, qnn or tensorrt\n  "
-                 "hint: did you mean 'ort-cpu'?");
+    EXPECT_STREQ(
+        error.what(),
+        "unknown target 'ort_cpu', expected openvino, ort-cpu, qnn or tensorrt, or the "
+        "path of a target file\n  hint: did you mean 'ort-cpu'?");
   }
 }
 

@@ -97,14 +97,174 @@ TEST_F(Plugins, EvaluateResultsWithLabelsLikeBuiltInMetrics) {
   EXPECT_EQ(unlabelled.metrics.back().value.has_value(), digits.data->labels().has_value());
 }
 
-TEST_F(Plugins, ThatAreNoneOfThisVersionSayWhatIsMissing) {
+/// The larger of two sums of products, behind two negations.
+Graph largest_of_two() {
+  return parse(R"(graph "g" opset 17 (%x : f32[1,2]) -> (%y) {
+  const %v : f32[2,2] = [0.5, -1, 0.25, 2]
+  const %w : f32[2,2] = [1, 1.5, -0.75, 0.125]
+  %n = Neg(%x) : f32[1,2]
+  %p = Neg(%n) : f32[1,2]
+  %a = MatMul(%p, %v) : f32[1,2]
+  %b = MatMul(%p, %w) : f32[1,2]
+  %y = Max(%a, %b) : f32[1,2]
+}
+)");
+}
+
+SamplesInMemory some_samples() {
+  std::vector<float> values;
+  for (int i = 0; i < 8; ++i) {
+    const float x = static_cast<float>(i) / 4;
+    values.insert(values.end(), {x - 1, 1.5F - x});
+  }
+  return SamplesInMemory({{"x", Tensor::of<float>({8, 2}, values)}});
+}
+
+bool has_region(const QuantizeResult& result, std::string_view pattern) {
+  const auto& regions = result.simulated.regions;
+  return std::any_of(regions.begin(), regions.end(),
+                     [&](const Region& region) { return region.pattern->name == pattern; });
+}
+
+TEST_F(Plugins, MayAddSeveralPartsWhichAllTakePart) {
   Toolkit toolkit = Toolkit::builtin();
-  const std::string message = message_of([&] { load_plugins({TARE_TEST_NO_PLUGIN}, toolkit); },
-                                         ErrorCode::kInvalidConfig);
-  EXPECT_NE(message.find("is no calibrator or metric for this version, expected a function "
-                         "tare_plugin_1 or tare_metric_1"),
+  load_plugins({TARE_TEST_SEVERAL_PARTS}, toolkit);
+  const SamplesInMemory samples = some_samples();
+  for (const std::string& target : target_names()) {
+    Config config;
+    config.target = target;
+    config.objective = Objective::kCoverage;
+    config.activations.calibrator.name = "symmetric_max";
+    const QuantizeResult result = quantize(largest_of_two(), samples, config, toolkit);
+    EXPECT_TRUE(has_region(result, "maximum")) << target;
+    EXPECT_EQ(result.prepared.find_node("n"), std::nullopt);
+    const Range input = result.table.at("x").calibrated[0];
+    EXPECT_EQ(input.low, -input.high);
+    Config without_plugin = config;
+    without_plugin.activations.calibrator.name = "max";
+    EXPECT_FALSE(has_region(
+        quantize(largest_of_two(), samples, without_plugin, Toolkit::builtin()), "maximum"));
+  }
+}
+
+TEST_F(Plugins, PatternsSayOnWhichTargetsTheyAre) {
+  Toolkit toolkit = Toolkit::builtin();
+  load_plugins({TARE_TEST_SEVERAL_PARTS}, toolkit);
+  toolkit.patterns.back().targets = {"qnn"};
+  write_bytes(path("mine.yaml"), "extends: qnn\n");
+  write_bytes(path("listed.yaml"), "extends: tensorrt\npatterns: [matmul, maximum]\n");
+  const auto uses = [&](const std::string& target) {
+    Config config;
+    config.target = target;
+    config.objective = Objective::kCoverage;
+    return has_region(quantize(largest_of_two(), some_samples(), config, toolkit), "maximum");
+  };
+  EXPECT_TRUE(uses("qnn"));
+  EXPECT_TRUE(uses(path("mine.yaml").string()));
+  EXPECT_TRUE(uses(path("listed.yaml").string()));
+  EXPECT_FALSE(uses("ort-cpu"));
+  EXPECT_FALSE(uses("tensorrt"));
+}
+
+TEST_F(Plugins, GiveTheSameFilesAsThePatternsOfTheTree) {
+  const Digits digits;
+  Toolkit toolkit = Toolkit::builtin();
+  std::erase_if(toolkit.patterns,
+                [](const QuantPattern& pattern) { return pattern.name == "conv"; });
+  load_plugins({TARE_TEST_CONV}, toolkit);
+  for (const std::string& target : target_names()) {
+    Config config;
+    config.target = target;
+    write_model(quantize(digits.model, *digits.data, config, toolkit, {.samples = 10}),
+                path("outside.onnx"));
+    write_model(
+        quantize(digits.model, *digits.data, config, Toolkit::builtin(), {.samples = 10}),
+        path("inside.onnx"));
+    EXPECT_EQ(bytes_of(path("outside.onnx")), bytes_of(path("inside.onnx"))) << target;
+  }
+}
+
+TEST_F(Plugins, TargetFilesNamePatternsThatExist) {
+  write_bytes(path("mine.yaml"), "extends: qnn\npatterns: [conv, maximum, densse]\n");
+  Config config;
+  config.target = path("mine.yaml").string();
+  EXPECT_EQ(
+      message_of([&] { (void)target_of(config, Toolkit::builtin()); },
+                 ErrorCode::kInvalidConfig),
+      "mine.yaml: unknown pattern 'maximum', expected a built-in one, or one of a plug-in\n"
+      "  hint: did you mean 'matmul'?\n"
+      "mine.yaml: unknown pattern 'densse', expected a built-in one, or one of a plug-in\n"
+      "  hint: did you mean 'dense'?");
+}
+
+TEST_F(Plugins, ThatAreNoneSayWhatIsMissing) {
+  for (const char* file : {TARE_TEST_NO_PLUGIN, TARE_TEST_BAD_SYMBOL}) {
+    Toolkit toolkit = Toolkit::builtin();
+    const std::string message =
+        message_of([&] { load_plugins({file}, toolkit); }, ErrorCode::kInvalidConfig);
+    EXPECT_NE(message.find("is no plug-in, expected 'tare_plugin_abi' and 'tare_plugin', which "
+                           "TARE_PLUGIN_ENTRY makes"),
+              std::string::npos)
+        << message;
+  }
+}
+
+TEST_F(Plugins, OfAnotherVersionAreNotCalled) {
+  Toolkit toolkit = Toolkit::builtin();
+  const std::string message = message_of(
+      [&] { load_plugins({TARE_TEST_BAD_VERSION}, toolkit); }, ErrorCode::kInvalidConfig);
+  EXPECT_NE(message.find("is made for version " + std::to_string(TARE_PLUGIN_ABI + 1) +
+                         " of the interface to plug-ins, expected version " +
+                         std::to_string(TARE_PLUGIN_ABI)),
             std::string::npos)
       << message;
+}
+
+TEST_F(Plugins, ThatFailToStartSayWhy) {
+  Toolkit toolkit = Toolkit::builtin();
+  const auto message = [&](const char* file) {
+    return message_of([&] { load_plugins({file}, toolkit); }, ErrorCode::kInvalidConfig);
+  };
+  EXPECT_NE(
+      message(TARE_TEST_BAD_ENTRY).find("its entry point threw an exception: no licence found"),
+      std::string::npos);
+  EXPECT_NE(message(TARE_TEST_BAD_NOTHING).find("adds nothing"), std::string::npos);
+}
+
+/// What quantizing with that plug-in says.
+std::string message_with(const char* file, const Config& config) {
+  const Digits digits;
+  Toolkit toolkit = Toolkit::builtin();
+  load_plugins({file}, toolkit);
+  return message_of(
+      [&] { (void)quantize(digits.model, *digits.data, config, toolkit, {.samples = 4}); },
+      ErrorCode::kInvalidConfig);
+}
+
+TEST_F(Plugins, ThatThrowWhileTheyAreUsedAreNamed) {
+  EXPECT_NE(message_with(TARE_TEST_BAD_PATTERN, {})
+                .find("pattern 'thrower' threw an exception: no such kernel"),
+            std::string::npos);
+}
+
+TEST_F(Plugins, WithRulesThatNeverEndAreNamed) {
+  const std::string message = message_with(TARE_TEST_BAD_LOOP, {});
+  EXPECT_NE(message.find("bad_loop"), std::string::npos) << message;
+  EXPECT_NE(message.find("rule 'restless' or another of its benefit still fires"),
+            std::string::npos)
+      << message;
+}
+
+TEST_F(Plugins, WithCalibratorsThatAnswerNaNAreNamed) {
+  Config activations;
+  activations.activations.calibrator.name = "no_number";
+  Config weights;
+  weights.weights.calibrator.name = "no_number";
+  for (const Config& config : {activations, weights}) {
+    const std::string message = message_with(TARE_TEST_BAD_CALIBRATOR, config);
+    EXPECT_NE(message.find("calibrator 'no_number': gives '"), std::string::npos) << message;
+    EXPECT_NE(message.find("' the range [nan, "), std::string::npos) << message;
+  }
 }
 
 TEST_F(Plugins, CannotTakeANameThatExists) {

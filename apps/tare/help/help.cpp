@@ -72,6 +72,7 @@ std::string full_summary(const Argument& argument) {
 
 std::string full_summary(const Flag& flag) {
   std::string summary = with_choices(flag.summary, flag.choices);
+  summary += flag.or_file ? ", or a YAML file" : "";
   if (!flag.fallback.empty()) {
     summary += " (default " + flag.fallback + ")";
   }

@@ -29,14 +29,14 @@ struct Explanation {
 
 Explanation explain(const Options& options) {
   const auto [config, toolkit] = read_configuration(options);
-  const Target target = read_target(config.target);
+  const Target target = target_of(config, toolkit);
   std::unique_ptr<Dataset> data;
   if (options.has("data")) {
     data = open_samples(options.text("data"));
   }
   const Graph model = load_model(options.text("MODEL"), config.dims, data.get());
   Explanation result;
-  result.target = config.target;
+  result.target = target.name;
   if (is_quantized(model)) {
     result.is_quantized = true;
     result.findings = lint(model, target);

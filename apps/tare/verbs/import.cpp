@@ -34,6 +34,9 @@ int import(const Options& options, const Console& console) {
   return during("importing '" + model + "'", [&] {
     CommandFiles files;
     files.reads(model);
+    for (const std::filesystem::path& file : target_files(options.text("target"))) {
+      files.reads(file);
+    }
     files.writes(output, Content::kModel);
     files.check();
     const Graph graph = read_tflite(model);
@@ -67,7 +70,8 @@ TARE_VERB(import) {
                  .value = "NAME",
                  .summary = "target engine",
                  .fallback = tare::Config().target,
-                 .choices = tare::target_names()},
+                 .choices = tare::target_names(),
+                 .or_file = true},
                 {.name = "keep-storage",
                  .summary = "keep int8 and uint8 as in the file, whatever the target wants"},
                 form_flag()},

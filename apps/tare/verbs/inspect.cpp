@@ -43,7 +43,7 @@ Graph graph_at(const std::string& stage, const Options& options, const Console& 
     check_rules(graph, prepared, config);
     return stage == "prepared"
                ? std::move(prepared)
-               : simulate(prepared, config, read_target(config.target), toolkit.patterns).graph;
+               : simulate(prepared, config, target_of(config, toolkit), toolkit.patterns).graph;
   }
   Progress progress(console, "calibrating");
   QuantizeResult result =

@@ -44,7 +44,7 @@ QuantizeSummary summarize(const QuantizeResult& result, const Job& job,
   QuantizeSummary summary;
   summary.model = job.model;
   summary.output = job.output;
-  summary.target = configuration.config.target;
+  summary.target = read_target(configuration.config.target).name;
   summary.covers_all = configuration.config.objective.value_or(
                            result.simulated.target.objective) == Objective::kCoverage;
   summary.samples = job.samples;

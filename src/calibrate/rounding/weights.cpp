@@ -9,6 +9,8 @@
 // once for each half per cent that the scale grows.
 #include "calibrate/rounding/weights.h"
 
+#include "tare/error.h"
+
 #include "graph/arithmetic/per_axis.h"
 #include "graph/arithmetic/power_of_two.h"
 #include "graph/operators/product.h"
@@ -17,6 +19,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <sstream>
 
 namespace tare {
 namespace {
@@ -87,6 +90,17 @@ std::vector<Pair> pairs_above(float least, const std::vector<float>& values) {
 
 }  // namespace
 
+void require_range(const Range& range, const std::string& calibrator,
+                   const std::string& point) {
+  if (!std::isfinite(range.low) || !std::isfinite(range.high) || range.low > range.high) {
+    std::ostringstream text;
+    text << '[' << range.low << ", " << range.high << ']';
+    throw Error(ErrorCode::kInvalidConfig, "calibrator '" + calibrator + "'",
+                "gives '" + point + "' the range " + text.str())
+        .expected("two finite numbers, the lower one first");
+  }
+}
+
 PointResult choose_constant(const Tensor& values, const QuantPoint& point,
                             const Calibrator& calibrator) {
   const bool per_axis = point.spec.granularity == Granularity::kPerAxis;
@@ -113,6 +127,7 @@ PointResult choose_constant(const Tensor& values, const QuantPoint& point,
     } else {
       result.calibrated.push_back(calibrator.choose(statistics, point.spec));
     }
+    require_range(result.calibrated.back(), result.calibrator, point.name);
     result.elements += statistics.count();
   }
   result.params = to_quant_params(result.calibrated, point.spec);

@@ -7,9 +7,14 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace tare {
+
+/// What a calibrator answers may be anybody's. Throws Error(kInvalidConfig) unless both ends
+/// are finite and in their order.
+void require_range(const Range&, const std::string& calibrator, const std::string& point);
 
 /// Parameters of a constant, chosen from its own values (one histogram per channel where per
 /// axis, per block where in blocks).

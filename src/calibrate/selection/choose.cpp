@@ -130,6 +130,7 @@ std::vector<PointResult> choose_activation(const TensorStatistics& observed,
     }
     result.calibrated = {observer != nullptr ? observer->choose(observed, point.spec)
                                              : calibrator->choose(observed, point.spec)};
+    require_range(result.calibrated[0], choice.name, point.name);
     result.clipped = clipped_shares(observed, result.calibrated[0], point.spec);
     result.params = to_quant_params(result.calibrated, point.spec);
   }
