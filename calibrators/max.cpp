@@ -19,5 +19,6 @@ TARE_CALIBRATOR(max) {
   return {.name = "max",
           .summary = "the smallest and largest observed value",
           .options = {},
-          .make = [](const CalibratorOptions&) { return std::make_unique<Max>(); }};
+          .make = [](const CalibratorOptions&) { return std::make_unique<Max>(); },
+          .keeps_all = true};
 }

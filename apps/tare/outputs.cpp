@@ -85,7 +85,7 @@ void CommandFiles::reads(const std::vector<std::string>& paths) {
 
 void CommandFiles::reads_model(const fs::path& path) {
   reads(path);
-  if (path.extension() == ".tflite") {
+  if (path.extension() == ".tflite" || path.extension() == ".tir") {
     return;
   }
   try {

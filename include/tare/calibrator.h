@@ -215,7 +215,8 @@ struct CalibratorInfo {
   /// Instead of `make`: calibrators whose ranges are tried on data, see calibrate(). Where
   /// there are statistics only, it is the first of them.
   std::vector<CalibratorChoice> candidates{};
-  bool given = false;  ///< its ranges are the user's own, to be used to the last bit
+  bool given = false;      ///< its ranges are the user's own, to be used to the last bit
+  bool keeps_all = false;  ///< its ranges hold every value, that of a mask too
   bool clips = false;  ///< it is there to leave rare values outside: keeping all is unexpected
 };
 

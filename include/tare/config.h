@@ -157,6 +157,10 @@ struct Target {
   /// What it runs on integers; of several rows for a node the first counts. An engine of which
   /// nothing is listed is taken to run everything.
   std::vector<TargetOperator> operators;
+  /// Where no operators are listed: what they cost, relative to each other and to `conversion`,
+  /// as far as that is known without measuring. What has none here is on integers wherever it
+  /// can be.
+  std::vector<TargetOperator> costs;
   bool merges_activations = false;  ///< a Relu or Clip with what computes its operand
   bool float_bias = false;          ///< biases stay real, instead of int32
   bool channels_last = false;       ///< of images from float convolutions that become integers
@@ -171,6 +175,7 @@ struct Target {
   ConversionCost conversion;
   /// Nanoseconds that a layer must save to stay in float: its weights stay large.
   double least_gain = 0;
+  double slowdown = 0.01;  ///< see slowdown_of()
 };
 
 /// In which order activations are decided: see calibrate() and calibrate_sequentially().
@@ -250,9 +255,9 @@ std::vector<std::pair<std::string, std::string>> rule_keys(const LayerRule&);
 /// The configured schedule, or that of the effort.
 Schedule schedule_of(const Config&);
 
-/// The configured slowdown, or that of the effort: 0 if it is fast, 1 % by default, 10 % for
-/// the best.
-double slowdown_of(const Config&);
+/// The configured slowdown, or that of the effort: 0 if it is fast, that of the target by
+/// default, 10 % for the best.
+double slowdown_of(const Config&, const Target&);
 
 /// Reads a configuration file; `overrides` are "key.sub=value" texts applied on top, in order.
 /// An empty path means the defaults. `calibrators` are the known names. Throws

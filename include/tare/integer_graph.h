@@ -5,6 +5,7 @@
 #include "tare/dataset.h"
 #include "tare/graph.h"
 #include "tare/pattern.h"
+#include "tare/quant_table.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -14,8 +15,21 @@
 
 namespace tare {
 
+struct SimulatedGraph;
+
 // The canonical integer graph, which quantize() and lower_quantized() give: its arithmetic, its
 // forms in ONNX, what its sums need, and its regions for devices.
+
+/// What lowering does, step by step.
+enum class LoweringStage : std::uint8_t {
+  kAffine,    ///< each region has its integer form, between a Quantize for each operand and a
+              ///< Dequantize of its result
+  kExpanded,  ///< conversions have moved through the affine allow-list to where they meet
+  kInteger,   ///< and are folded: the canonical integer graph
+};
+
+/// The graph after that step.
+Graph lowered(const SimulatedGraph&, const QuantTable&, LoweringStage);
 
 /// The canonical integer graph with the arithmetic of another engine, bit for bit: Requantize
 /// rounds as that does and multiplies by its factors, and operators that round say whose

@@ -55,7 +55,8 @@ Target target_of(const Config&, const Toolkit&);
 /// Reads a model with every operator the executor has; symbolic dimensions are bound by `dims`,
 /// then by the shapes in `data` (may be null). A name that ends in .tflite is that of a
 /// TensorFlow Lite model: its shapes are as it says, and where it is quantized it comes in the
-/// form of to_qdq(), with_tflite_averages(), made for `numerics` (see read_tflite()).
+/// form of to_qdq(), with_tflite_averages(), made for `numerics` (see read_tflite()). One that
+/// ends in .tir is that of a graph of any stage in the textual form, which is taken as it is.
 Graph load_model(const std::filesystem::path&, const std::map<std::string, std::int64_t>& dims,
                  const Dataset* data, Numerics numerics = Numerics::kOnnxRuntime);
 /// The same with shapes of one sample, by input.
@@ -93,6 +94,9 @@ QuantizeResult quantize(const Graph& model, const TableFile&, const Config&, con
 /// Throws Error(kInvalidConfig) where the configuration leaves others.
 QuantizeResult quantize(const Graph& model, const Config&, const Toolkit&);
 
+/// True for a graph with operators of ours on integers: a canonical integer graph, or one on
+/// the way to it.
+bool is_lowered(const Graph&);
 /// True for a model that is quantized already, in whichever form.
 bool is_quantized(const Graph& model);
 /// The canonical integer graph of such a model, whoever quantized it. Of our own files it is

@@ -8,6 +8,7 @@
 #include "graph/arithmetic/storage_type.h"
 #include "graph/operators/affine_ops.h"
 #include "graph/operators/product.h"
+#include "graph/operators/scores.h"
 #include "lower/conversions.h"
 
 #include <algorithm>
@@ -108,7 +109,33 @@ class LayerFinder {
     const Node& node = real_.node(*real_.producer(value));
     const bool is_inside =
         is_activated(real_, value) && as_read(real_.node(real_.users(value)[0]).outputs[0]);
-    return real_.is_output(value) || !(moves_elements(real_, node) || is_inside);
+    return real_.is_output(value) ||
+           !(moves_elements(real_, node) || is_inside || saturates_mask(value));
+  }
+
+  /// Masked scores whose mask saturation tells from the others. How far below them it lies is
+  /// no error: the layer is the Softmax.
+  bool saturates_mask(ValueId value) const {
+    if (!is_masked_score(real_, value)) {
+      return false;
+    }
+    const std::optional<double> low = lowest(value);
+    const Node& node = real_.node(*real_.producer(value));
+    return low && std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId operand) {
+             const std::optional<double> of_operand = lowest(operand);
+             return of_operand && *of_operand < *low;
+           });
+  }
+
+  /// The lowest number that what stands for the value can hold; nothing where that is no
+  /// storage type.
+  std::optional<double> lowest(ValueId value) const {
+    const ValueId storage = as_read(value);
+    if (!storage || !is_rounded_activation(integer_.type(storage))) {
+      return std::nullopt;
+    }
+    const QuantParams& params = *integer_.type(storage).quant;
+    return (params.range().low - params.zero_point[0]) * static_cast<double>(params.scale[0]);
   }
 
   /// Whether all that reads it is a Relu or Clip, which then says what is left of it.

@@ -171,12 +171,11 @@ Schedule schedule_of(const Config& config) {
                                                                  : Schedule::kSequential);
 }
 
-double slowdown_of(const Config& config) {
-  constexpr double kDefault = 0.01;
+double slowdown_of(const Config& config, const Target& target) {
   constexpr double kBest = 0.1;
   const double usual = config.effort == Effort::kFast   ? 0
-                       : config.effort == Effort::kBest ? kBest
-                                                        : kDefault;
+                       : config.effort == Effort::kBest ? std::max(kBest, target.slowdown)
+                                                        : target.slowdown;
   return config.slowdown.value_or(usual);
 }
 

@@ -184,9 +184,10 @@ void describe(Visitor& visit, Config& config, const KnownNames& known) {
         one_of<Effort>(
             {{"fast", Effort::kFast}, {"default", Effort::kDefault}, {"best", Effort::kBest}}),
         "how much time to spend on accuracy");
-    inner.key("slowdown", config.slowdown, share_or_auto(),
-              "how much slower the network may be for keeping its most sensitive layers in "
-              "float: 0.01 is 1 %; auto: 0, 0.01 or 0.1 by effort");
+    inner.key(
+        "slowdown", config.slowdown, share_or_auto(),
+        "how much slower the network may be for keeping its most sensitive layers in "
+        "float: 0.01 is 1 %; auto: by effort 0, as the target says (0.01 or 0.03), or 0.1");
     describe_methods(inner, config);
   });
   visit.section("requantize", "how the integer graph rescales", [&](auto& inner) {
@@ -230,22 +231,32 @@ void describe(Visitor& visit, Config& config, const KnownNames& known) {
 }
 
 template <class Visitor>
-void describe(Visitor& visit, TargetOperator& row) {
-  visit.key("op", row.op, any_text(), "operator type");
+void describe_kind(Visitor& visit, TargetOperator& row) {
   visit.key("only", row.only,
             one_of<NodeKind>({{"any", NodeKind::kAny},
                               {"depthwise", NodeKind::kDepthwise},
                               {"few_channels", NodeKind::kFewChannels},
                               {"activations", NodeKind::kActivations}}),
             "which nodes of it");
-  visit.key("runs_as", row.runs_as, any_text(), "the engine's integer kernel");
-  visit.key("wide", row.wide, truth(), "which takes storage of 16 bits as well");
-  visit.key("quantized_result", row.quantized_result, truth(),
-            "it runs on integers only when its result is quantized too");
+}
+
+template <class Visitor>
+void describe_costs(Visitor& visit, TargetOperator& row) {
   visit.key("float", row.float_cost, cost(), "nanoseconds per multiplication or element");
   visit.key("integer", row.integer_cost, cost(), "the same on integers");
   visit.key("window", row.window_cost, cost(),
             "on integers, more for each result position and position of the window");
+}
+
+template <class Visitor>
+void describe(Visitor& visit, TargetOperator& row) {
+  visit.key("op", row.op, any_text(), "operator type");
+  describe_kind(visit, row);
+  visit.key("runs_as", row.runs_as, any_text(), "the engine's integer kernel");
+  visit.key("wide", row.wide, truth(), "which takes storage of 16 bits as well");
+  visit.key("quantized_result", row.quantized_result, truth(),
+            "it runs on integers only when its result is quantized too");
+  describe_costs(visit, row);
   visit.require(!row.op.empty(), "an entry of 'operators' names none", "'op'");
 }
 
@@ -277,6 +288,15 @@ void describe(Visitor& visit, Target& target, const KnownNames& known) {
             "what quantization is for");
   visit.list("operators", target.operators, "what runs on integers",
              [](auto& entry, TargetOperator& row) { describe(entry, row); });
+  visit.list("costs", target.costs,
+             "without `operators`: what operators cost, in any unit, if that is all that is "
+             "known of them",
+             [](auto& entry, TargetOperator& row) {
+               entry.key("op", row.op, any_text(), "operator type");
+               describe_kind(entry, row);
+               describe_costs(entry, row);
+               entry.require(!row.op.empty(), "an entry of 'costs' names none", "'op'");
+             });
   visit.key("merges_activations", target.merges_activations, truth(),
             "Relu and Clip are fused into what computes their operand");
   visit.key("float_bias", target.float_bias, truth(), "biases stay in float");
@@ -316,6 +336,10 @@ void describe(Visitor& visit, Target& target, const KnownNames& known) {
   });
   visit.key("least_gain", target.least_gain, cost(),
             "nanoseconds that a layer must save to stay in float");
+  visit.key(
+      "slowdown", target.slowdown, cost(),
+      "what `accuracy.slowdown: auto` is: how much slower a network may be for keeping its "
+      "most sensitive layers in float");
 }
 
 }  // namespace tare

@@ -140,11 +140,16 @@ void unify_parameters(Graph& graph) {
   }
 }
 
-Graph finish(Graph graph, const RequantizeMode& mode) {
+Graph finish(Graph graph, const RequantizeMode& mode,
+             LoweringStage stage = LoweringStage::kInteger) {
   unify_parameters(graph);
-  expand_affine_regions(graph);
-  spell_one_way(graph);
-  fold_conversions(graph, mode);
+  if (stage != LoweringStage::kAffine) {
+    expand_affine_regions(graph);
+    spell_one_way(graph);
+  }
+  if (stage == LoweringStage::kInteger) {
+    fold_conversions(graph, mode);
+  }
   name_conversions(graph);
   if (mode.rounding == RequantizeRounding::kShift) {
     require_powers_of_two(graph);
@@ -155,7 +160,7 @@ Graph finish(Graph graph, const RequantizeMode& mode) {
 
 }  // namespace
 
-Graph lower(const SimulatedGraph& simulated, const QuantTable& table) {
+Graph lowered(const SimulatedGraph& simulated, const QuantTable& table, LoweringStage stage) {
   IntegerBuilder builder(simulated, table);
   for (const Region& region : simulated.regions) {
     if (is_enabled(region, table)) {
@@ -169,7 +174,11 @@ Graph lower(const SimulatedGraph& simulated, const QuantTable& table) {
   }
   Graph graph = builder.take();
   expand_dynamic_products(graph, simulated, table);
-  return finish(std::move(graph), simulated.requantize);
+  return finish(std::move(graph), simulated.requantize, stage);
+}
+
+Graph lower(const SimulatedGraph& simulated, const QuantTable& table) {
+  return lowered(simulated, table, LoweringStage::kInteger);
 }
 
 std::vector<std::string> float_operators(const Graph& integer) {

@@ -2,6 +2,7 @@
 
 #include "tare/arithmetic.h"
 #include "tare/graph.h"
+#include "tare/integer_graph.h"
 #include "tare/quant_table.h"
 #include "tare/simulate.h"
 

@@ -2,6 +2,7 @@
 
 #include "tare/arithmetic.h"
 #include "tare/dataset.h"
+#include "tare/error.h"
 #include "tare/execute.h"
 #include "tare/graph.h"
 #include "tare/integer_graph.h"
@@ -9,6 +10,7 @@
 #include "tare/quantize.h"
 #include "tare/tensor.h"
 
+#include "base/input_file.h"
 #include "lower/forms/forms.h"
 
 #include <algorithm>
@@ -33,7 +35,21 @@ std::optional<Tensor> value_in_all(const Dataset& data, const DatasetInput& inpu
   return data.read(input.name, 0, 1);
 }
 
+/// A graph in the textual form, as it is.
+Graph read_text(const std::filesystem::path& path) {
+  const std::string text = InputFile(path).contents();
+  try {
+    return parse(text);
+  } catch (Error& error) {
+    error.at(path.string());
+    throw;
+  }
+}
+
 Graph load(const std::filesystem::path& path, Numerics numerics, ReadOptions options) {
+  if (is_text(path)) {
+    return read_text(path);
+  }
   if (is_tflite(path)) {
     // As if it had come as a file of ours: importing keeps to the tensors of the file, and
     // leaves changes of layout between them that lowering knows how to run on integers.
@@ -55,9 +71,13 @@ bool is_tflite(const std::filesystem::path& path) {
   return path.extension() == ".tflite";
 }
 
+bool is_text(const std::filesystem::path& path) {
+  return path.extension() == ".tir";
+}
+
 std::uintmax_t stored_bytes(const std::filesystem::path& model) {
   std::uintmax_t bytes = std::filesystem::file_size(model);
-  if (!is_tflite(model)) {
+  if (!is_tflite(model) && !is_text(model)) {
     for (const std::filesystem::path& file : external_files(model)) {
       std::error_code missing;
       const std::uintmax_t beside = std::filesystem::file_size(file, missing);

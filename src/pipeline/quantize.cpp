@@ -1,6 +1,7 @@
 #include "tare/error.h"
 
 #include "graph/arithmetic/storage_type.h"
+#include "lower/forms/forms.h"
 #include "lower/lower.h"
 #include "pipeline/stages.h"
 
@@ -32,7 +33,7 @@ QuantizeResult quantized(const Graph& model, const Dataset& data, const Config& 
   stages.simulate();
   // What stays in float changes what the others compute with, so it is known before they are
   // decided.
-  if (const double slowdown = slowdown_of(config); slowdown > 0) {
+  if (const double slowdown = stages.slowdown(); slowdown > 0) {
     stages.keep_float(stages.best_plan_within(data, options, slowdown).float_nodes);
     stages.simulate();
   }
@@ -118,8 +119,13 @@ bool casts_to_storage(const Graph& graph) {
 
 }  // namespace
 
+bool is_lowered(const Graph& graph) {
+  return has_operator(graph, "Quantize") || has_operator(graph, "Dequantize") ||
+         has_operator(graph, "Requantize");
+}
+
 bool is_quantized(const Graph& model) {
-  return has_operator(model, "DequantizeLinear") ||
+  return is_lowered(model) || has_operator(model, "DequantizeLinear") ||
          has_operator(model, "DynamicQuantizeLinear") ||
          // Only with such a cast is there anything to rewrite, and few graphs have one.
          (casts_to_storage(model) &&
@@ -127,6 +133,9 @@ bool is_quantized(const Graph& model) {
 }
 
 Graph lower_quantized(Graph model, const Config& config, const Toolkit& toolkit) {
+  if (is_lowered(model)) {
+    return model;
+  }
   // Preparing would compute with constants that say how weights are stored.
   Graph prepared = during("preparing the graph", [&] {
     return prepare(from_integer_operators(std::move(model)), toolkit);
@@ -145,11 +154,17 @@ Graph lower_quantized(Graph model, const Config& config, const Toolkit& toolkit)
 
 std::vector<Verdict> verdicts_of_file(Graph model, const Target& target,
                                       const Toolkit& toolkit) {
+  if (is_lowered(model)) {
+    model = to_qdq(model);
+  }
   // Files spell some operators with several; preparing puts them together again.
   return verdicts(prepare(from_integer_operators(std::move(model)), toolkit), target);
 }
 
 Graph ready_to_run(Graph model, const Config& config, const Toolkit& toolkit) {
+  if (has_operator(model, "SimulatedQuantize")) {
+    return model;
+  }
   return is_quantized(model) ? lower_quantized(std::move(model), config, toolkit)
                              : prepare(std::move(model), toolkit);
 }

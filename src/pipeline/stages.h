@@ -39,6 +39,7 @@ class Stages {
   Stages(const Graph& model, const Config&, const Toolkit&);
 
   const Graph& prepared() const { return result_.prepared; }
+  double slowdown() const { return slowdown_of(config_, target_); }
 
   void use(ChannelFactors factors) { result_.factors = std::move(factors); }
   void keep_float(std::set<std::string> nodes) { result_.float_nodes = std::move(nodes); }

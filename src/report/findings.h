@@ -39,6 +39,8 @@ class Findings {
 
   bool explained(const PointReport&) const;
   bool explained(const LayerReport&) const;
+  /// Its figures look like trouble, and are none.
+  void leave(const PointReport& point) { points_.insert(point.name); }
   /// `sqnr` is what the trouble leaves, in dB: the less, the more severe.
   void add(const PointReport&, Explanation, double sqnr);
   void add(const LayerReport&, Explanation, double sqnr);

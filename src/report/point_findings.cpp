@@ -105,6 +105,12 @@ void find_masks(Findings& findings) {
     if (!gap || gap->below < kCommon || -point.observed.low < kFar * gap->near) {
       continue;
     }
+    const LayerReport* layer = findings.layer(point.layer);
+    if (-point.calibrated.low < kFar * gap->near && layer != nullptr &&
+        layer->op == "Softmax") {
+      findings.leave(point);  // saturation does the masking
+      continue;
+    }
     findings.add(
         point,
         {.kind = "mask",

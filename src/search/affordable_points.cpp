@@ -5,7 +5,7 @@
 // it has.
 
 #include "search/mixed_precision.h"
-#include "simulate/assigner.h"
+#include "simulate/placement/assigner.h"
 #include "simulate/weight_blocks.h"
 
 namespace tare {

@@ -14,7 +14,7 @@
 #include "search/mixed_precision.h"
 
 #include "graph/operators/product.h"
-#include "simulate/assigner.h"
+#include "simulate/placement/assigner.h"
 
 #include <algorithm>
 #include <iterator>

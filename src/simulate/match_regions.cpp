@@ -7,7 +7,7 @@
 
 #include "simulate/affine_pattern.h"
 #include "simulate/lookup_pattern.h"
-#include "simulate/placement.h"
+#include "simulate/placement/placement.h"
 #include "simulate/region_builder.h"
 #include "simulate/weight_blocks.h"
 

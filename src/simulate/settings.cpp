@@ -63,6 +63,10 @@ const TargetOperator* Settings::target_operator(const Node& node) const {
   return find_operator(*target_, *graph_, node);
 }
 
+const TargetOperator* Settings::costs_of(const Node& node) const {
+  return find_costs(*target_, *graph_, node);
+}
+
 bool Settings::runs_on_integers(const Node& node) const {
   return target_->operators.empty() || target_operator(node) != nullptr;
 }

@@ -32,6 +32,7 @@ class Settings {
   Objective objective() const { return config_->objective.value_or(target_->objective); }
   /// What the target says of running that node on integers; null when it says nothing.
   const TargetOperator* target_operator(const Node&) const;
+  const TargetOperator* costs_of(const Node&) const;
   /// Whether the target has an integer kernel for an operator of the affine allow-list.
   bool runs_on_integers(const Node&) const;
   /// Whether a region runs on integers only when what it computes is quantized.

@@ -29,15 +29,23 @@ bool is_kind(const Graph& graph, const Node& node, NodeKind kind) {
   return false;
 }
 
+const TargetOperator* find(const std::vector<TargetOperator>& rows, const Graph& graph,
+                           const Node& node) {
+  const auto found = std::find_if(rows.begin(), rows.end(), [&](const TargetOperator& row) {
+    return row.op == node.op && is_kind(graph, node, row.only);
+  });
+  return found == rows.end() ? nullptr : &*found;
+}
+
 }  // namespace
 
 const TargetOperator* find_operator(const Target& target, const Graph& graph,
                                     const Node& node) {
-  const auto found = std::find_if(target.operators.begin(), target.operators.end(),
-                                  [&](const TargetOperator& row) {
-                                    return row.op == node.op && is_kind(graph, node, row.only);
-                                  });
-  return found == target.operators.end() ? nullptr : &*found;
+  return find(target.operators, graph, node);
+}
+
+const TargetOperator* find_costs(const Target& target, const Graph& graph, const Node& node) {
+  return find(target.operators.empty() ? target.costs : target.operators, graph, node);
 }
 
 }  // namespace tare

@@ -7,5 +7,7 @@ namespace tare {
 
 /// What a target says of running that node on integers; null when it says nothing.
 const TargetOperator* find_operator(const Target&, const Graph&, const Node&);
+/// What it says of that node's costs; null when it says nothing.
+const TargetOperator* find_costs(const Target&, const Graph&, const Node&);
 
 }  // namespace tare

@@ -128,7 +128,9 @@ INSTANTIATE_TEST_SUITE_P(
         "fixed_ranges: [{op: Tanh, low: 1, high: 2}]", "fixed_ranges: [{low: 0, high: 2}]",
         "keep_float: [{pattern: Conv}]", "keep_float: [{pattern: 'Conv(', because: x}]",
         "conversion: 3", "conversion: {call: -1}", "conversion: {element: x}",
-        "conversion: {layout: x}", "conversion: {lay: 1}", "least_gain: -1", "colour: red"));
+        "conversion: {layout: x}", "conversion: {lay: 1}", "least_gain: -1", "slowdown: -0.1",
+        "costs: [{op: Conv, runs_as: x}]", "costs: [{float: 1}]",
+        "costs: [{op: Conv, integer: x}]", "colour: red"));
 
 TEST(TargetKeys, AreThoseOfTheFiles) {
   std::vector<std::string> paths;

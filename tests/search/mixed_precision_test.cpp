@@ -2,8 +2,8 @@
 
 #include "tare/quantize.h"
 
-#include "simulate/assigner.h"
-#include "simulate/assignment.h"
+#include "simulate/placement/assigner.h"
+#include "simulate/placement/assignment.h"
 #include "support/random/random.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "tare/quantize.h"
 #include "tare/simulate.h"
 
-#include "simulate/assignment.h"
+#include "simulate/placement/assignment.h"
 
 #include <gtest/gtest.h>
 

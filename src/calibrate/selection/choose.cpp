@@ -13,6 +13,7 @@
 #include "calibrate/calibrate.h"
 #include "calibrate/rounding/accumulators.h"
 #include "calibrate/rounding/weights.h"
+#include "calibrate/selection/masked_scores.h"
 #include "calibrate/selection/select_calibrators.h"
 #include "calibrate/selection/unify.h"
 #include "calibrate/statistics/collect.h"
@@ -107,9 +108,19 @@ std::unique_ptr<Observer> make_observer(const QuantPoint& point,
   return make_calibrator(point.calibrator, calibrators)->observer();
 }
 
+namespace {
+
+/// Whether it leaves it to us where a mask is cut off.
+bool may_mask(const CalibratorInfo& calibrator) {
+  return !calibrator.given && !calibrator.keeps_all;
+}
+
+}  // namespace
+
 std::vector<PointResult> choose_activation(const TensorStatistics& observed,
                                            const Observer* observer, const QuantPoint& point,
-                                           std::span<const CalibratorInfo> calibrators) {
+                                           std::span<const CalibratorInfo> calibrators,
+                                           std::optional<double> lowest_score) {
   if (observed.nan() + observed.infinite() != 0) {
     throw Error(ErrorCode::kInvalidData, "value '" + point.name + "'",
                 "holds " + std::to_string(observed.nan()) + " NaN and " +
@@ -131,6 +142,10 @@ std::vector<PointResult> choose_activation(const TensorStatistics& observed,
     result.calibrated = {observer != nullptr ? observer->choose(observed, point.spec)
                                              : calibrator->choose(observed, point.spec)};
     require_range(result.calibrated[0], choice.name, point.name);
+    if (lowest_score && *lowest_score > observed.low() && *lowest_score < observed.high() &&
+        may_mask(find_calibrator(choice, calibrators))) {
+      result.calibrated[0] = {*lowest_score, observed.high()};
+    }
     result.clipped = clipped_shares(observed, result.calibrated[0], point.spec);
     result.params = to_quant_params(result.calibrated, point.spec);
   }
@@ -249,11 +264,12 @@ CandidateTable make_candidate_table(const SimulatedGraph& simulated, const Colle
       const TensorStatistics& observed = statistics.values.at(name);
       const auto observer = collected.observers.find(name);
       const auto channels = statistics.channels.find(name);
-      candidate_table.add(point.name, choose_activation(observed,
-                                                        observer == collected.observers.end()
-                                                            ? nullptr
-                                                            : observer->second.get(),
-                                                        point, calibrators));
+      candidate_table.add(
+          point.name,
+          choose_activation(
+              observed,
+              observer == collected.observers.end() ? nullptr : observer->second.get(), point,
+              calibrators, lowest_score(simulated, point, candidate_table.table)));
       audit_activation(point, candidate_table.table.at(point.name), calibrators,
                        channels == statistics.channels.end() ? nullptr : &channels->second,
                        audit);

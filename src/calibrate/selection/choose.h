@@ -5,6 +5,7 @@
 #include "tare/simulate.h"
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -22,10 +23,13 @@ std::unique_ptr<Observer> make_observer(const QuantPoint&, std::span<const Calib
 
 /// What the point's calibrator chooses; one result for each where it tries several. `observer`
 /// is what make_observer() made, after it saw the values. Throws Error(kInvalidData) when NaN
-/// or infinities were observed, Error(kInvalidConfig) when an observer is missing.
+/// or infinities were observed, Error(kInvalidConfig) when an observer is missing. Where there
+/// is a `lowest_score` above what was observed, see there, the range goes from it to the
+/// highest value, but for calibrators whose ranges are the user's own or hold every value.
 std::vector<PointResult> choose_activation(const TensorStatistics& observed,
                                            const Observer* observer, const QuantPoint&,
-                                           std::span<const CalibratorInfo>);
+                                           std::span<const CalibratorInfo>,
+                                           std::optional<double> lowest_score = {});
 /// Widens the range by 1/4096. Values of a simulated graph are multiples of earlier steps, and
 /// a range that ends at one of them makes a step that is a ratio of small numbers to those:
 /// whole classes of values would lie halfway between two steps, where the last bit of a float

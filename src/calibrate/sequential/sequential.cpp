@@ -17,6 +17,7 @@
 #include "calibrate/rounding/layer_rows.h"
 #include "calibrate/rounding/round_weights.h"
 #include "calibrate/selection/choose.h"
+#include "calibrate/selection/masked_scores.h"
 #include "calibrate/selection/select_calibrators.h"
 #include "calibrate/selection/unify.h"
 #include "calibrate/sequential/holdout.h"
@@ -143,7 +144,8 @@ void decide(const SimulatedGraph& simulated, const CalibrationLevel& level,
   for (const QuantPoint* point : level.points) {
     const Observed& own = observed.at(point->simulated);
     std::vector<PointResult> results =
-        choose_activation(own.values, own.observer.get(), *point, calibrators);
+        choose_activation(own.values, own.observer.get(), *point, calibrators,
+                          lowest_score(simulated, *point, candidate_table.table));
     const ChannelStatistics channels = own.all_channels();
     audit_activation(*point, results[std::min(candidate_table.primary, results.size() - 1)],
                      calibrators, &channels, audit);

@@ -4,6 +4,8 @@
 
 #include "graph/operators/affine_ops.h"
 
+#include <algorithm>
+
 namespace tare {
 namespace {
 
@@ -24,7 +26,28 @@ bool makes_probabilities(const Node& node) {
   return node.op == "Softmax" || node.op == "LogSoftmax" || node.op == "Sigmoid";
 }
 
+/// Whether nothing reads the value but Softmax, through operators that move it.
+bool only_softmax_reads(const Graph& graph, ValueId value) {
+  const auto users = graph.users(value);
+  return !users.empty() && !graph.is_output(value) &&
+         std::all_of(users.begin(), users.end(), [&](NodeId id) {
+           const Node& node = graph.node(id);
+           const AffineOp* row = find_affine_op(graph, node);
+           return node.op == "Softmax" || (row != nullptr && row->rule == AffineRule::kMoves &&
+                                           only_softmax_reads(graph, node.outputs[0]));
+         });
+}
+
 }  // namespace
+
+bool is_masked_score(const Graph& graph, ValueId value) {
+  const auto producer = graph.producer(value);
+  if (!producer) {
+    return false;
+  }
+  const std::string& op = graph.node(*producer).op;
+  return (op == "Add" || op == "Where") && only_softmax_reads(graph, value);
+}
 
 Graph up_to_scores(Graph graph) {
   std::vector<ValueId> outputs(graph.outputs().begin(), graph.outputs().end());

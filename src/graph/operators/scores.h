@@ -9,4 +9,8 @@ namespace tare {
 /// that the network is unsure of.
 Graph up_to_scores(Graph);
 
+/// Scores to which a mask may have been added: what an Add or a Where computes and, moved or
+/// not, nothing reads but Softmax.
+bool is_masked_score(const Graph&, ValueId);
+
 }  // namespace tare

@@ -137,7 +137,7 @@ std::map<std::string, std::string> file_metadata(const QuantizeResult& result) {
 
 FileMetadata read_file_metadata(const std::filesystem::path& path) {
   FileMetadata result;
-  if (is_tflite(path)) {
+  if (is_tflite(path) || is_text(path)) {
     return result;
   }
   for (const auto& [key, text] : read_metadata(path)) {

@@ -2,7 +2,7 @@
 
 #include "tare/simulate.h"
 
-#include "simulate/placement.h"
+#include "simulate/placement/placement.h"
 
 #include <memory>
 #include <optional>

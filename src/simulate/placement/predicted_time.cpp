@@ -5,7 +5,7 @@
 
 #include "graph/operators/product.h"
 #include "simulate/match_regions.h"
-#include "simulate/placement.h"
+#include "simulate/placement/placement.h"
 
 #include <algorithm>
 #include <array>

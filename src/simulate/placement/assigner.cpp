@@ -1,10 +1,10 @@
 // Placement for many prices. Patterns are matched and the cut is stated once; raising a price
 // only raises capacities, so each further cut starts from the flow of the one before and adds
 // what is missing. A search asks for hundreds of these.
-#include "simulate/assigner.h"
+#include "simulate/placement/assigner.h"
 
-#include "simulate/assignment.h"
 #include "simulate/match_regions.h"
+#include "simulate/placement/assignment.h"
 #include "simulate/settings.h"
 
 namespace tare {

@@ -1,15 +1,15 @@
 // Places regions on integers or floats as a minimum cut; placement.h says how.
-#include "simulate/placement.h"
+#include "simulate/placement/placement.h"
 
 #include "graph/operators/affine_ops.h"
 #include "graph/operators/product.h"
+#include "simulate/placement/region_costs.h"
 #include "simulate/region_builder.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <set>
-#include <sstream>
 
 namespace tare {
 namespace {
@@ -18,113 +18,10 @@ double elements(const Shape& shape) {
   return static_cast<double>(element_count(shape));
 }
 
-/// Positions of the window of a convolution's kernel [M, C/groups, ...].
-double window(const Shape& kernel) {
-  return elements(Shape(kernel.begin() + 2, kernel.end()));
-}
-
-/// Multiplications of a sum of products, elements of other results.
-double work(const Graph& graph, const Node& node) {
-  return is_product(node) ? multiplications(graph, node)
-                          : elements(graph.type(node.outputs[0]).shape);
-}
-
-/// Positions of the window that are read for all results of a convolution, of one channel.
-double window_reads(const Graph& graph, const Node& node) {
-  if (node.op != "Conv") {
-    return 0;
-  }
-  const double read = window(graph.type(node.inputs[1]).shape);
-  const Shape& result = graph.type(node.outputs[0]).shape;
-  return read == 1 ? 0 : read * elements(result) / static_cast<double>(result[1]);
-}
-
 std::int64_t picoseconds(double nanoseconds) {
   constexpr double kLongest = 1e15;  // 1000 s; thousands of these stay below MinCut::kNever
   return std::llround(std::clamp(nanoseconds * 1e3, 0.0, kLongest));
 }
-
-/// Nanoseconds on either side.
-struct Cost {
-  double integers = 0;
-  double floats = 0;
-  bool known = false;
-};
-
-/// What keeps an operator of a region in float, or makes it worth its while not to be.
-class RegionCosts {
- public:
-  /// Small weights are worth some time; where it is about time alone that gain does not count.
-  RegionCosts(const Graph& graph, const Settings& settings, bool counts_gain = true)
-      : graph_(graph), settings_(settings), counts_gain_(counts_gain) {}
-
-  Cost of(NodeId id) const {
-    const Node& node = graph_.node(id);
-    const TargetOperator* row = settings_.target_operator(node);
-    if (row == nullptr) {
-      return {};
-    }
-    const double amount = work(graph_, node);
-    return {
-        .integers = row->integer_cost * amount + row->window_cost * window_reads(graph_, node),
-        .floats = row->float_cost * amount,
-        .known = row->float_cost > 0 || row->integer_cost > 0};
-  }
-
-  /// Known where the objective is latency and the target gives costs for its products.
-  Cost of(const Region& region) const {
-    Cost sum;
-    sum.known = settings_.objective() == Objective::kLatency;
-    for (const NodeId id : region.match.nodes()) {
-      const Cost cost = of(id);
-      sum.integers += cost.integers;
-      sum.floats += cost.floats;
-      sum.known &= cost.known || !is_product(graph_.node(id));
-    }
-    if (counts_gain_ && !region.pattern->follows_neighbours) {
-      sum.floats += settings_.target().least_gain;
-    }
-    return sum;
-  }
-
-  /// Whether it reads or computes values of 16 bits that the target has no kernel for.
-  bool computes_wide_in_float(const Region& region) const {
-    const auto is_wide = [this](ValueId value) {
-      return value && graph_.constant(value) == nullptr &&
-             graph_.type(value).dtype == DType::kFloat32 &&
-             size_of(settings_.activation(point_root(graph_, value)).spec.storage) == 2;
-    };
-    return std::any_of(region.match.nodes().begin(), region.match.nodes().end(),
-                       [&](NodeId id) {
-                         const Node& node = graph_.node(id);
-                         const TargetOperator* row = settings_.target_operator(node);
-                         return row != nullptr && !row->wide &&
-                                (is_wide(fused_result(graph_, region)) ||
-                                 std::any_of(node.inputs.begin(), node.inputs.end(), is_wide));
-                       });
-  }
-
-  /// Why it stays in float.
-  Placement in_float(const Region& region) const {
-    if (computes_wide_in_float(region)) {
-      return {false, "the target computes on 16-bit values in float"};
-    }
-    if (region.pattern->follows_neighbours) {
-      return {false, "its neighbours are float, so conversions would cost more than it saves"};
-    }
-    const Cost cost = of(region);
-    std::ostringstream text;
-    text.precision(3);
-    text << (cost.floats - settings_.target().least_gain) / 1e3 << " us against "
-         << cost.integers / 1e3 << " us and conversions";
-    return {false, "float is faster", text.str()};
-  }
-
- private:
-  const Graph& graph_;
-  const Settings& settings_;
-  bool counts_gain_;
-};
 
 }  // namespace
 

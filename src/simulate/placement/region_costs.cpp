@@ -1,0 +1,117 @@
+// What regions cost on integers and in float, from the rows of the target: so much for each
+// multiplication of a sum of products, or for each element of another result.
+#include "simulate/placement/region_costs.h"
+
+#include "graph/operators/product.h"
+#include "simulate/region_builder.h"
+
+#include <algorithm>
+#include <sstream>
+
+namespace tare {
+namespace {
+
+double elements_of(const Shape& shape) {
+  return static_cast<double>(element_count(shape));
+}
+
+/// Positions of the window of a convolution's kernel [M, C/groups, ...].
+double window(const Shape& kernel) {
+  return elements_of(Shape(kernel.begin() + 2, kernel.end()));
+}
+
+/// Multiplications of a sum of products, elements of other results.
+double work(const Graph& graph, const Node& node) {
+  return is_product(node) ? multiplications(graph, node)
+                          : elements_of(graph.type(node.outputs[0]).shape);
+}
+
+/// Positions of the window that are read for all results of a convolution, of one channel.
+double window_reads(const Graph& graph, const Node& node) {
+  if (node.op != "Conv") {
+    return 0;
+  }
+  const double read = window(graph.type(node.inputs[1]).shape);
+  const Shape& result = graph.type(node.outputs[0]).shape;
+  return read == 1 ? 0 : read * elements_of(result) / static_cast<double>(result[1]);
+}
+
+}  // namespace
+
+Cost RegionCosts::of(NodeId id) const {
+  const Node& node = graph_.node(id);
+  const TargetOperator* row = settings_.costs_of(node);
+  if (row == nullptr) {
+    return {};
+  }
+  const double amount = work(graph_, node);
+  return {
+      .integers = row->integer_cost * amount + row->window_cost * window_reads(graph_, node),
+      .floats = row->float_cost * amount,
+      .known = row->float_cost > 0 || row->integer_cost > 0};
+}
+
+Cost RegionCosts::of(const Region& region) const {
+  Cost sum;
+  sum.known = settings_.objective() == Objective::kLatency;
+  for (const NodeId id : region.match.nodes()) {
+    const Cost cost = of(id);
+    sum.integers += cost.integers;
+    sum.floats += cost.floats;
+    sum.known &= cost.known || !is_product(graph_.node(id));
+  }
+  if (counts_gain_ && !region.pattern->follows_neighbours) {
+    sum.floats += settings_.target().least_gain;
+  }
+  if (settings_.target().operators.empty()) {
+    sum.floats += conversions_of(region);
+  }
+  return sum;
+}
+
+double RegionCosts::conversions_of(const Region& region) const {
+  const Node& root = graph_.node(region.match.root());
+  double converted = elements_of(graph_.type(root.outputs[0]).shape);
+  for (const ValueId input : root.inputs) {
+    if (input && graph_.constant(input) == nullptr) {
+      converted += elements_of(graph_.type(input).shape);
+    }
+  }
+  const ConversionCost& cost = settings_.target().conversion;
+  return 2 * cost.call + converted * cost.element;
+}
+
+bool RegionCosts::computes_wide_in_float(const Region& region) const {
+  const auto is_wide = [this](ValueId value) {
+    return value && graph_.constant(value) == nullptr &&
+           graph_.type(value).dtype == DType::kFloat32 &&
+           size_of(settings_.activation(point_root(graph_, value)).spec.storage) == 2;
+  };
+  return std::any_of(region.match.nodes().begin(), region.match.nodes().end(), [&](NodeId id) {
+    const Node& node = graph_.node(id);
+    const TargetOperator* row = settings_.target_operator(node);
+    return row != nullptr && !row->wide &&
+           (is_wide(fused_result(graph_, region)) ||
+            std::any_of(node.inputs.begin(), node.inputs.end(), is_wide));
+  });
+}
+
+Placement RegionCosts::in_float(const Region& region) const {
+  if (computes_wide_in_float(region)) {
+    return {false, "the target computes on 16-bit values in float"};
+  }
+  if (region.pattern->follows_neighbours) {
+    return {false, "its neighbours are float, so conversions would cost more than it saves"};
+  }
+  if (settings_.target().operators.empty()) {
+    return {false, "float is faster"};  // by costs without a unit
+  }
+  const Cost cost = of(region);
+  std::ostringstream text;
+  text.precision(3);
+  text << (cost.floats - settings_.target().least_gain) / 1e3 << " us against "
+       << cost.integers / 1e3 << " us and conversions";
+  return {false, "float is faster", text.str()};
+}
+
+}  // namespace tare
