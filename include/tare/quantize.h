@@ -64,7 +64,8 @@ Graph load_model(const std::filesystem::path&, const std::map<std::string, std::
                  const std::map<std::string, Shape>& samples,
                  Numerics numerics = Numerics::kOnnxRuntime);
 
-/// The clean float graph: constants folded, batch norms folded, canonical forms.
+/// The clean float graph: constants folded, batch norms folded, canonical forms. Throws
+/// Error(kInvalidModel) for a simulated graph.
 Graph prepare(Graph, const Toolkit&, std::vector<RewriteEvent>* log = nullptr);
 
 struct QuantizeResult {

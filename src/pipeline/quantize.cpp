@@ -13,7 +13,27 @@
 
 namespace tare {
 
+namespace {
+
+bool has_operator(const Graph& graph, std::string_view op) {
+  const std::vector<NodeId> nodes = graph.nodes();
+  return std::any_of(nodes.begin(), nodes.end(),
+                     [&](NodeId id) { return graph.node(id).op == op; });
+}
+
+/// Text of that stage can be run, and nothing else.
+void refuse_simulated(const Graph& graph) {
+  if (has_operator(graph, "SimulatedQuantize")) {
+    throw Error(ErrorCode::kInvalidModel, "model", "is a simulated graph")
+        .expected("a float model, or a quantized one")
+        .hint("'tare run' runs simulated graphs, nothing else takes them");
+  }
+}
+
+}  // namespace
+
 Graph prepare(Graph graph, const Toolkit& toolkit, std::vector<RewriteEvent>* log) {
+  refuse_simulated(graph);
   return rewrite(std::move(graph), toolkit.rules, log);
 }
 
@@ -100,12 +120,6 @@ QuantizeResult quantize(const Graph& model, const Config& config, const Toolkit&
 }
 
 namespace {
-
-bool has_operator(const Graph& graph, std::string_view op) {
-  const std::vector<NodeId> nodes = graph.nodes();
-  return std::any_of(nodes.begin(), nodes.end(),
-                     [&](NodeId id) { return graph.node(id).op == op; });
-}
 
 /// Whether real values may become storage values by core operators.
 bool casts_to_storage(const Graph& graph) {
