@@ -4,9 +4,11 @@
 
 #include "activity.h"
 #include "arithmetic.h"
+#include "configuration.h"
 #include "outputs.h"
 #include "printing/progress.h"
 #include "printing/warnings.h"
+#include "stage.h"
 #include "text.h"
 #include "user_files.h"
 #include "verb.h"
@@ -16,6 +18,19 @@
 namespace tare::cli {
 namespace {
 
+/// The model, or what it is after the stage that was asked for.
+Graph runnable(const std::string& model, const Dataset& data, const Options& options,
+               const Console& console) {
+  if (options.has("stage")) {
+    const Configuration configuration = read_configuration(options);
+    return ready_to_run(graph_at_stage(options, &data, console), configuration.config,
+                        configuration.toolkit);
+  }
+  Graph graph = load_runnable(model, &data, options);
+  say_warnings(invalid_constants(graph), console);
+  return graph;
+}
+
 int run_model(const Options& options, const Console& console) {
   const std::string model = options.text("MODEL");
   const std::string output = options.text("output");
@@ -23,11 +38,11 @@ int run_model(const Options& options, const Console& console) {
     CommandFiles files;
     files.reads_model(model);
     files.reads(options.text("data"));
+    add_configuration(options, files);
     files.writes(output, Content::kArrays);
     files.check();
     const auto data = open_samples(options.text("data"));
-    const Graph graph = load_runnable(model, data.get(), options);
-    say_warnings(invalid_constants(graph), console);
+    const Graph graph = runnable(model, *data, options, console);
     DatasetWriter writer(output);
     std::size_t runs = 0;
     const bool is_whole = are_whole_inputs(graph, *data);
@@ -66,13 +81,20 @@ int run_model(const Options& options, const Console& console) {
 
 TARE_VERB(run) {
   using namespace tare::cli;
+  std::vector<Flag> flags{
+      data_flag(true),
+      output_flag("HDF5: one dataset per model output, one result after another"),
+      threads_flag(),
+      samples_flag(),
+      numerics_flag(),
+      stage_flag("")};
+  append(flags, config_flags());
   return {.task = Task::kEvaluate,
           .summary = "run a float or quantized model on samples",
           .arguments = {{"MODEL", "model: ONNX or TensorFlow Lite"}},
-          .flags = {data_flag(true),
-                    output_flag("HDF5: one dataset per model output, one result after another"),
-                    threads_flag(), samples_flag(), numerics_flag()},
+          .flags = std::move(flags),
           .examples = {"tare run model.onnx --data samples.h5 -o outputs.h5",
+                       "tare run model.onnx --data samples.h5 -o outputs.h5 --stage simulated",
                        "tare run model.tflite --data samples.h5 -o outputs.h5 --numerics "
                        "tflite_ref"},
           .run = run_model};
