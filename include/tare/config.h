@@ -134,6 +134,12 @@ struct FixedRange {
   Range range(DType storage) const;
 };
 
+/// A shape of integer graphs that a device runs as one.
+struct FusedUnit {
+  std::string name;
+  std::string pattern;  ///< see parse_pattern()
+};
+
 /// What an engine wants of a quantized graph; data in configs/targets/<name>.yaml, or in a file
 /// of the user's own.
 struct Target {
@@ -172,6 +178,7 @@ struct Target {
   std::vector<std::string> unified;  ///< operators whose operands and result share parameters
   std::vector<FixedRange> fixed_ranges;
   std::vector<FloatRule> keep_float;  ///< but not where coverage is the objective
+  std::vector<FusedUnit> units;       ///< the larger ones first, see partition()
   ConversionCost conversion;
   /// Nanoseconds that a layer must save to stay in float: its weights stay large.
   double least_gain = 0;
@@ -297,6 +304,8 @@ bool is_target_file(std::string_view name);
 /// Error(kInvalidConfig) with every fault of the file at once, keys that are missing where it
 /// extends nothing included.
 Target read_target(const std::string& name);
+/// The `units` of a YAML file that has nothing else. Throws as read_target().
+std::vector<FusedUnit> read_units(const std::filesystem::path&);
 /// The files that read_target() reads for that name: none for a built-in target, else its own
 /// and those that it extends. A file that cannot be read is the last one.
 std::vector<std::filesystem::path> target_files(const std::string& name);

@@ -115,6 +115,21 @@ struct OffloadRegion {
 /// several say single_use() of what has to stay inside.
 std::vector<OffloadRegion> partition(const Graph&, const std::vector<OffloadPattern>&);
 
+/// The factors by which a Requantize of the graph rescales, one, or one for each channel: those
+/// of its attributes, or the ratios of scales.
+std::vector<FixedPointFactor> rescaling_factors(const Graph&, const Node& requantize);
+
+/// A region as a network of its own, by the names of the graph: its inputs are region.inputs,
+/// its outputs region.outputs. A Requantize in fixed-point arithmetic has its factors as
+/// attributes.
+Graph region_graph(const Graph&, const OffloadRegion&);
+
+/// The graph with one node `Region` in the place of each region of it. The attribute `unit` is
+/// the pattern's name, `body` the region in the textual form; constants of more than 64
+/// elements are operands, see `captured` in docs/textual_ir.md. Executable runs it as it ran
+/// the graph.
+Graph with_region_nodes(Graph, const std::vector<OffloadRegion>& regions);
+
 /// What the canonical integer graph consists of, for devices that run all of it:
 ///   product_activation  Conv, ConvTranspose, Gemm or MatMul, its Requantize, and Relu or Clip
 ///   product             the same without activation

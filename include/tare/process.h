@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tare {
@@ -28,6 +29,9 @@ std::string memory_text(double bytes);
 /// link to a file that a process has open (/dev/stdout), a folder that is missing or forbidden,
 /// and names that the file system does not take.
 std::filesystem::path output_target(const std::filesystem::path& path);
+
+/// Writes the file whole or not at all. Throws Error(kIo).
+void write_text(const std::filesystem::path&, std::string_view);
 
 /// Deletes the files that this process is writing and that do not have their final names yet.
 /// For signal handlers: the process has to end after it.

@@ -271,6 +271,12 @@ void OutputFile::commit() {
   std::exchange(registration_, nullptr)->remove();
 }
 
+void write_text(const std::filesystem::path& path, std::string_view text) {
+  OutputFile file(path);
+  file.append(text);
+  file.commit();
+}
+
 void OutputFile::remove_all() noexcept {
   Registration::unlink_all();
 }

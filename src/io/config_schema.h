@@ -261,6 +261,17 @@ void describe(Visitor& visit, TargetOperator& row) {
 }
 
 template <class Visitor>
+void describe_units(Visitor& visit, std::vector<FusedUnit>& units) {
+  visit.list("units", units, "what a device runs as one, for `tare partition`",
+             [](auto& entry, FusedUnit& unit) {
+               entry.key("name", unit.name, any_text(), "what it is called");
+               entry.key("pattern", unit.pattern, pattern_text(), "what it looks like");
+               entry.require(!unit.name.empty() && !unit.pattern.empty(),
+                             "an entry of 'units' lacks a key", "'name' and 'pattern'");
+             });
+}
+
+template <class Visitor>
 void describe(Visitor& visit, Target& target, const KnownNames& known) {
   const auto storage = one_of<DType>({{"int8", DType::kInt8}, {"uint8", DType::kUint8}});
   visit.key("extends", target.extends, target_name(known.targets),
@@ -328,6 +339,7 @@ void describe(Visitor& visit, Target& target, const KnownNames& known) {
                entry.require(!rule.pattern.empty() && !rule.because.empty(),
                              "an entry of 'keep_float' lacks a key", "'pattern' and 'because'");
              });
+  describe_units(visit, target.units);
   visit.section("conversion", "of a Quantize or Dequantize", [&](auto& inner) {
     inner.key("call", target.conversion.call, cost(), "nanoseconds, however small");
     inner.key("element", target.conversion.element, cost(), "nanoseconds per element");

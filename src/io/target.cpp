@@ -147,6 +147,18 @@ std::vector<std::filesystem::path> target_files(const std::string& name) {
   return files;
 }
 
+std::vector<FusedUnit> read_units(const std::filesystem::path& path) {
+  const TargetDocument document = of_file(path);
+  ConfigFaults faults;
+  ConfigReader reader(document.root, faults);
+  std::vector<FusedUnit> units;
+  describe_units(reader, units);
+  reader.finish();
+  reader.require(!units.empty(), "there are no units", "'units' with a list of them");
+  faults.raise();
+  return units;
+}
+
 Target read_target(const std::string& name) {
   const std::vector<TargetDocument> chain = documents(name);
   Target target;

@@ -130,7 +130,8 @@ INSTANTIATE_TEST_SUITE_P(
         "conversion: 3", "conversion: {call: -1}", "conversion: {element: x}",
         "conversion: {layout: x}", "conversion: {lay: 1}", "least_gain: -1", "slowdown: -0.1",
         "costs: [{op: Conv, runs_as: x}]", "costs: [{float: 1}]",
-        "costs: [{op: Conv, integer: x}]", "colour: red"));
+        "costs: [{op: Conv, integer: x}]", "units: [{name: x}]",
+        "units: [{name: x, pattern: 'Conv('}]", "colour: red"));
 
 TEST(TargetKeys, AreThoseOfTheFiles) {
   std::vector<std::string> paths;

@@ -8,7 +8,7 @@ std::vector<std::string> graph_attributes(std::string_view op) {
   if (op == "If") {
     return {"then_branch", "else_branch"};
   }
-  if (op == "Loop" || op == "Scan") {
+  if (op == "Loop" || op == "Scan" || op == "Region") {
     return {"body"};
   }
   return {};

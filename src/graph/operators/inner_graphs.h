@@ -9,7 +9,8 @@
 
 namespace tare {
 
-// If, Loop and Scan run graphs, which a node holds as text in attributes. A graph inside of a
+// If, Loop and Scan run graphs, and so does Region, which stands for a part of a graph that was
+// taken out of it; which a node holds as text in attributes. A graph inside of a
 // node cannot read values around it. Those that it needs are operands of the node after the
 // operator's own, and the attribute `captured` lists what the inner graphs call them: each
 // inner graph has an input of that name where it reads the value.
