@@ -168,6 +168,26 @@ using RangeCost = std::function<double(const Range&)>;
 Range least_cost_range(const TensorStatistics& observed, const QuantSpec& spec,
                        int steps_per_octave, const RangeCost& cost);
 
+/// What is calibrated: for calibrators that treat layers differently.
+struct CalibrationPoint {
+  std::string_view name;  ///< of the point
+  std::string_view node;  ///< that computes the value or multiplies by the weight; empty: input
+  std::string_view op;    ///< of that node
+  bool is_weight = false;  ///< a channel of a constant, and no activation
+  const Target& target;
+};
+
+/// Parameters per tensor. The scale is finite and above 0, the zero point within the storage
+/// range; both keep to the QuantSpec (symmetric: the middle, power_of_two).
+struct ScaleAndZeroPoint {
+  float scale = 1;
+  std::int32_t zero_point = 0;
+};
+
+/// A range, which to_quant_params() makes parameters of, or these themselves; of weights a
+/// range.
+using CalibratorAnswer = std::variant<Range, ScaleAndZeroPoint>;
+
 /// Observes the values of one tensor themselves, for a calibrator that needs more than
 /// statistics. Threads have one each, see samples in any order and are merged: the range must
 /// not depend on how.
@@ -179,8 +199,12 @@ class Observer {
   virtual void observe(std::span<const float> sample) = 0;
   /// Adds what another observer of the same calibrator saw.
   virtual void merge(const Observer&) = 0;
-  /// As Calibrator::choose().
+  /// As Calibrator::choose() and Calibrator::answer().
   virtual Range choose(const TensorStatistics&, const QuantSpec&) const = 0;
+  virtual CalibratorAnswer answer(const TensorStatistics& observed, const QuantSpec& spec,
+                                  const CalibrationPoint&) const {
+    return choose(observed, spec);
+  }
 };
 
 /// Chooses ranges from statistics. Settings belong to the instance; one choose() call does not
@@ -194,6 +218,12 @@ class Calibrator {
   /// The interval of real values that the storage type shall span; need not hold 0, must be
   /// finite, and within the observed range and 0 unless the user asked for more.
   virtual Range choose(const TensorStatistics&, const QuantSpec&) const = 0;
+  /// What is asked for each point; choose() unless the calibrator wants to know more, or to
+  /// choose the parameters itself. Reports still ask choose() what it would take elsewhere.
+  virtual CalibratorAnswer answer(const TensorStatistics& observed, const QuantSpec& spec,
+                                  const CalibrationPoint&) const {
+    return choose(observed, spec);
+  }
 };
 
 /// Typed reads of a calibrator's options.

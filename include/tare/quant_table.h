@@ -37,6 +37,7 @@ struct PointResult {
   /// one bin of the histogram at each end.
   std::optional<Clipped> clipped;
   std::string calibrator;
+  bool is_exact = false;  ///< the calibrator chose the parameters themselves; not in files
   std::uint64_t elements = 0;
   /// Weights: channels whose scale is wider than the range needs, for the kernel or the sums.
   std::vector<int> widened_channels;

@@ -71,6 +71,10 @@ class GuardedObserver final : public Observer {
   Range choose(const TensorStatistics& observed, const QuantSpec& spec) const override {
     return guarded(path_, part_, [&] { return observer_->choose(observed, spec); });
   }
+  CalibratorAnswer answer(const TensorStatistics& observed, const QuantSpec& spec,
+                          const CalibrationPoint& point) const override {
+    return guarded(path_, part_, [&] { return observer_->answer(observed, spec, point); });
+  }
 
  private:
   std::unique_ptr<Observer> observer_;
@@ -90,6 +94,10 @@ class GuardedCalibrator final : public Calibrator {
   }
   Range choose(const TensorStatistics& observed, const QuantSpec& spec) const override {
     return guarded(path_, part_, [&] { return calibrator_->choose(observed, spec); });
+  }
+  CalibratorAnswer answer(const TensorStatistics& observed, const QuantSpec& spec,
+                          const CalibrationPoint& point) const override {
+    return guarded(path_, part_, [&] { return calibrator_->answer(observed, spec, point); });
   }
 
  private:

@@ -101,8 +101,31 @@ void require_range(const Range& range, const std::string& calibrator,
   }
 }
 
-PointResult choose_constant(const Tensor& values, const QuantPoint& point,
-                            const Calibrator& calibrator) {
+CalibrationPoint calibration_point(const SimulatedGraph& simulated, const QuantPoint& point) {
+  const auto node =
+      point.role == Role::kWeight ? point.reader : simulated.source.producer(point.value);
+  return {.name = point.name,
+          .node = node ? std::string_view(simulated.source.node(*node).name) : "",
+          .op = node ? std::string_view(simulated.source.node(*node).op) : "",
+          .is_weight = point.role == Role::kWeight,
+          .target = simulated.target};
+}
+
+namespace {
+
+Range range_of_weights(const CalibratorAnswer& answer, const QuantPoint& point) {
+  if (const Range* range = std::get_if<Range>(&answer)) {
+    return *range;
+  }
+  throw Error(ErrorCode::kInvalidConfig, "calibrator '" + point.calibrator.name + "'",
+              "gives the weight '" + point.name + "' parameters")
+      .expected("a range");
+}
+
+}  // namespace
+
+PointResult choose_constant(const SimulatedGraph& simulated, const Tensor& values,
+                            const QuantPoint& point, const Calibrator& calibrator) {
   const bool per_axis = point.spec.granularity == Granularity::kPerAxis;
   const auto axis = per_axis ? std::optional(point.spec.axis) : std::nullopt;
   const int block = point.spec.block;
@@ -117,15 +140,18 @@ PointResult choose_constant(const Tensor& values, const QuantPoint& point,
                  });
   PointResult result;
   result.calibrator = point.calibrator.name;
+  const CalibrationPoint about = calibration_point(simulated, point);
   for (const std::vector<float>& channel : channels) {
     TensorStatistics statistics;
     statistics.observe(channel);
     result.observed.push_back({statistics.low(), statistics.high()});
     if (const auto observer = calibrator.observer()) {
       observer->observe(channel);
-      result.calibrated.push_back(observer->choose(statistics, point.spec));
+      result.calibrated.push_back(
+          range_of_weights(observer->answer(statistics, point.spec, about), point));
     } else {
-      result.calibrated.push_back(calibrator.choose(statistics, point.spec));
+      result.calibrated.push_back(
+          range_of_weights(calibrator.answer(statistics, point.spec, about), point));
     }
     require_range(result.calibrated.back(), result.calibrator, point.name);
     result.elements += statistics.count();

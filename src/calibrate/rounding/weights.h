@@ -18,7 +18,11 @@ void require_range(const Range&, const std::string& calibrator, const std::strin
 
 /// Parameters of a constant, chosen from its own values (one histogram per channel where per
 /// axis, per block where in blocks).
-PointResult choose_constant(const Tensor&, const QuantPoint&, const Calibrator&);
+PointResult choose_constant(const SimulatedGraph&, const Tensor&, const QuantPoint&,
+                            const Calibrator&);
+
+/// What calibrators are told of a point.
+CalibrationPoint calibration_point(const SimulatedGraph&, const QuantPoint&);
 
 /// Target::weight_pair_limit for the weights that `reader` multiplies activations of 8 bits by;
 /// 0 for others, which that kernel does not take.

@@ -18,8 +18,12 @@
 #include "calibrate/selection/unify.h"
 #include "calibrate/statistics/collect.h"
 #include "calibrate/statistics/model_digest.h"
+#include "graph/arithmetic/power_of_two.h"
 
 #include <algorithm>
+#include <cmath>
+#include <sstream>
+#include <variant>
 
 namespace tare {
 namespace {
@@ -110,6 +114,38 @@ std::unique_ptr<Observer> make_observer(const QuantPoint& point,
 
 namespace {
 
+/// Parameters that the calibrator chose itself.
+void take_parameters(const ScaleAndZeroPoint& chosen, const QuantPoint& point,
+                     PointResult& result) {
+  const QuantSpec& spec = point.spec;
+  QuantParams params = to_quant_params({Range{}}, spec);
+  const StorageRange range = params.range();
+  const std::string fault =
+      !std::isfinite(chosen.scale) || chosen.scale <= 0 ? "a scale that is finite and above 0"
+      : chosen.zero_point < range.low || chosen.zero_point > range.high
+          ? "a zero point within [" + std::to_string(range.low) + "," +
+                std::to_string(range.high) + "]"
+      : spec.symmetric && chosen.zero_point != params.zero_point[0]
+          ? "the zero point " + std::to_string(params.zero_point[0]) + ", as it is symmetric"
+      : spec.power_of_two && !is_power_of_two(static_cast<double>(chosen.scale))
+          ? "a scale that is a power of two"
+          : "";
+  if (!fault.empty()) {
+    std::ostringstream text;
+    text << "gives '" << point.name << "' the scale " << chosen.scale << " and the zero point "
+         << chosen.zero_point;
+    throw Error(ErrorCode::kInvalidConfig, "calibrator '" + result.calibrator + "'", text.str())
+        .expected(fault);
+  }
+  params.scale[0] = chosen.scale;
+  params.zero_point[0] = chosen.zero_point;
+  const auto scale = static_cast<double>(chosen.scale);
+  result.calibrated = {
+      {(range.low - chosen.zero_point) * scale, (range.high - chosen.zero_point) * scale}};
+  result.params = params;
+  result.is_exact = true;
+}
+
 /// Whether it leaves it to us where a mask is cut off.
 bool may_mask(const CalibratorInfo& calibrator) {
   return !calibrator.given && !calibrator.keeps_all;
@@ -117,7 +153,8 @@ bool may_mask(const CalibratorInfo& calibrator) {
 
 }  // namespace
 
-std::vector<PointResult> choose_activation(const TensorStatistics& observed,
+std::vector<PointResult> choose_activation(const SimulatedGraph& simulated,
+                                           const TensorStatistics& observed,
                                            const Observer* observer, const QuantPoint& point,
                                            std::span<const CalibratorInfo> calibrators,
                                            std::optional<double> lowest_score) {
@@ -127,6 +164,7 @@ std::vector<PointResult> choose_activation(const TensorStatistics& observed,
                     std::to_string(observed.infinite()) +
                     " infinite values while running the samples");
   }
+  const CalibrationPoint about = calibration_point(simulated, point);
   std::vector<PointResult> results;
   for (const CalibratorChoice& choice : candidates(point.calibrator, calibrators)) {
     PointResult& result = results.emplace_back();
@@ -139,8 +177,15 @@ std::vector<PointResult> choose_activation(const TensorStatistics& observed,
                   "looks at the values themselves")
           .expected("samples in place of statistics, and to be asked for by its own name");
     }
-    result.calibrated = {observer != nullptr ? observer->choose(observed, point.spec)
-                                             : calibrator->choose(observed, point.spec)};
+    const CalibratorAnswer answer = observer != nullptr
+                                        ? observer->answer(observed, point.spec, about)
+                                        : calibrator->answer(observed, point.spec, about);
+    if (const auto* params = std::get_if<ScaleAndZeroPoint>(&answer)) {
+      take_parameters(*params, point, result);
+      result.clipped = clipped_shares(observed, result.calibrated[0], point.spec);
+      continue;
+    }
+    result.calibrated = {std::get<Range>(answer)};
     require_range(result.calibrated[0], choice.name, point.name);
     if (lowest_score && *lowest_score > observed.low() && *lowest_score < observed.high() &&
         may_mask(find_calibrator(choice, calibrators))) {
@@ -158,7 +203,8 @@ void avoid_rounding_ties(const QuantSpec& spec, std::span<const CalibratorInfo> 
   // 18.8 dB without it and to 23.1 dB with it
   // (docs/decisions/0011-ranges-avoid-rounding-ties.md).
   constexpr double kWider = 1 + 0x1p-12;
-  if (spec.power_of_two || find_calibrator({result.calibrator, {}}, calibrators).given) {
+  if (result.is_exact || spec.power_of_two ||
+      find_calibrator({result.calibrator, {}}, calibrators).given) {
     return;
   }
   for (Range& range : result.calibrated) {
@@ -172,8 +218,8 @@ namespace {
 PointResult choose_weight(const SimulatedGraph& simulated, const QuantPoint& point,
                           std::span<const CalibratorInfo> calibrators) {
   const Tensor& values = *simulated.source.constant(point.value);
-  PointResult result =
-      choose_constant(values, point, *make_calibrator(point.calibrator, calibrators));
+  PointResult result = choose_constant(simulated, values, point,
+                                       *make_calibrator(point.calibrator, calibrators));
   const bool adds_integers = point.reader && point.spec.block == 0;
   const int limit = adds_integers ? pair_limit(simulated, *point.reader) : 0;
   if (limit > 0) {
@@ -267,7 +313,7 @@ CandidateTable make_candidate_table(const SimulatedGraph& simulated, const Colle
       candidate_table.add(
           point.name,
           choose_activation(
-              observed,
+              simulated, observed,
               observer == collected.observers.end() ? nullptr : observer->second.get(), point,
               calibrators, lowest_score(simulated, point, candidate_table.table)));
       audit_activation(point, candidate_table.table.at(point.name), calibrators,

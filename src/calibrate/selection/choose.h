@@ -26,7 +26,8 @@ std::unique_ptr<Observer> make_observer(const QuantPoint&, std::span<const Calib
 /// or infinities were observed, Error(kInvalidConfig) when an observer is missing. Where there
 /// is a `lowest_score` above what was observed, see there, the range goes from it to the
 /// highest value, but for calibrators whose ranges are the user's own or hold every value.
-std::vector<PointResult> choose_activation(const TensorStatistics& observed,
+std::vector<PointResult> choose_activation(const SimulatedGraph&,
+                                           const TensorStatistics& observed,
                                            const Observer* observer, const QuantPoint&,
                                            std::span<const CalibratorInfo>,
                                            std::optional<double> lowest_score = {});

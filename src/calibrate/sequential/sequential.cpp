@@ -144,7 +144,7 @@ void decide(const SimulatedGraph& simulated, const CalibrationLevel& level,
   for (const QuantPoint* point : level.points) {
     const Observed& own = observed.at(point->simulated);
     std::vector<PointResult> results =
-        choose_activation(own.values, own.observer.get(), *point, calibrators,
+        choose_activation(simulated, own.values, own.observer.get(), *point, calibrators,
                           lowest_score(simulated, *point, candidate_table.table));
     const ChannelStatistics channels = own.all_channels();
     audit_activation(*point, results[std::min(candidate_table.primary, results.size() - 1)],

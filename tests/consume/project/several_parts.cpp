@@ -41,6 +41,14 @@ class Symmetric final : public Calibrator {
     const double end = std::max(-observed.low(), observed.high());
     return {-end, end};
   }
+  CalibratorAnswer answer(const TensorStatistics& observed, const QuantSpec& spec,
+                          const CalibrationPoint& point) const override {
+    // What this device's table of sigmoids gives.
+    if (point.op == "Sigmoid" && spec.storage == DType::kUint8) {
+      return ScaleAndZeroPoint{1.0F / 256, 0};
+    }
+    return choose(observed, spec);
+  }
 };
 
 }  // namespace
@@ -50,7 +58,7 @@ TARE_PLUGIN_ENTRY(parts) {
   parts.add(negated_twice());
   parts.add(CalibratorInfo{
       .name = "symmetric_max",
-      .summary = "as far below zero as above",
+      .summary = "as far below zero as above, but for sigmoids",
       .options = {},
       .make = [](const CalibratorOptions&) { return std::make_unique<Symmetric>(); }});
 }
