@@ -60,11 +60,9 @@ Cost RegionCosts::of(const Region& region) const {
     sum.floats += cost.floats;
     sum.known &= cost.known || !is_product(graph_.node(id));
   }
-  if (counts_gain_ && !region.pattern->follows_neighbours) {
-    sum.floats += settings_.target().least_gain;
-  }
-  if (settings_.target().operators.empty()) {
-    sum.floats += conversions_of(region);
+  if (!region.pattern->follows_neighbours) {
+    sum.floats += counts_gain_ ? settings_.target().least_gain : 0;
+    sum.floats += settings_.target().operators.empty() ? conversions_of(region) : 0;
   }
   return sum;
 }
