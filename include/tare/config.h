@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -61,6 +62,28 @@ enum class Rounding : std::uint8_t {
   kNearest,  ///< each to the integer nearest to it
 };
 
+/// Integers from one to another, both included.
+struct IntegerRange {
+  std::int64_t low = 0;
+  std::int64_t high = std::numeric_limits<std::int64_t>::max();
+
+  bool holds(std::int64_t value) const { return low <= value && value <= high; }
+  friend bool operator==(const IntegerRange&, const IntegerRange&) = default;
+};
+
+/// Conditions on convolutions and matrix products with constant weights; any of them leaves out
+/// all other operators. A depthwise convolution has 1 input channel and more than 1 group.
+struct LayerShape {
+  std::optional<IntegerRange> groups;
+  std::optional<IntegerRange> kernel;  ///< each extent of the window; 1 of a product
+  std::optional<IntegerRange>
+      input_channels;  ///< of a group: factors of one result, per position
+  std::optional<IntegerRange> output_channels;
+  std::optional<IntegerRange> depth;  ///< its place among them in topological order, from 0
+
+  friend bool operator==(const LayerShape&, const LayerShape&) = default;
+};
+
 /// One entry of `layers:`, about the operators of which all its conditions hold. Where several
 /// are about one, each key counts as the last of them says that has it. LayerRules applies
 /// them.
@@ -68,6 +91,7 @@ struct LayerRule {
   std::string op;       ///< operator type; empty: any
   std::string name;     ///< glob over the node name (* and ?); empty: any
   std::string pattern;  ///< the node is part of a match of it, see parse_pattern(); empty: any
+  LayerShape shape;
   bool if_present = false;           ///< it may match nothing
   std::optional<bool> keep_float;    ///< absent: as the target says
   std::optional<bool> equalization;  ///< this and the next two, absent: as for all

@@ -72,6 +72,10 @@ class ValueWriter {
       add(value);
     }
   }
+  void add(const IntegerRange& range) {
+    add(range.low);
+    add(range.high);
+  }
   void add(double value) { add(std::bit_cast<std::int64_t>(value)); }
   template <class T>
   void add(const std::optional<T>& value) {

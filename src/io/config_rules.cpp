@@ -138,6 +138,38 @@ Rule<std::int64_t> integer(std::int64_t low, std::int64_t high) {
           }};
 }
 
+Rule<std::optional<IntegerRange>> integer_range() {
+  return {.expected = "an integer, or a range such as 2.., ..16 or 4..8",
+          .read =
+              [](const YamlNode& node, std::optional<IntegerRange>& value) {
+                const auto read = [](std::string_view text, std::int64_t& end) {
+                  const char* last = text.data() + text.size();
+                  const auto [rest, error] = std::from_chars(text.data(), last, end);
+                  return error == std::errc{} && rest == last && end >= 0;
+                };
+                if (node.kind != YamlNode::Kind::kScalar || node.text.empty()) {
+                  return false;
+                }
+                IntegerRange range;
+                const std::string_view text = node.text;
+                const std::size_t dots = text.find("..");
+                bool fits = true;
+                if (dots == std::string_view::npos) {
+                  fits = read(text, range.low);
+                  range.high = range.low;
+                } else {
+                  const std::string_view low = text.substr(0, dots);
+                  const std::string_view high = text.substr(dots + 2);
+                  fits = (!low.empty() || !high.empty()) &&
+                         (low.empty() || read(low, range.low)) &&
+                         (high.empty() || read(high, range.high)) && range.low <= range.high;
+                }
+                value = range;
+                return fits;
+              },
+          .example = "2.."};
+}
+
 Rule<std::optional<std::int64_t>> count_or_all() {
   const Rule<std::int64_t> count = integer(1);
   return {.expected = "all, or " + count.expected,

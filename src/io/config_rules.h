@@ -1,5 +1,7 @@
 #pragma once
 
+#include "tare/config.h"
+
 #include "io/yaml_document.h"
 
 #include <functional>
@@ -40,6 +42,8 @@ Rule<float> real();
 Rule<float> positive();
 Rule<std::int64_t> integer(std::int64_t low,
                            std::int64_t high = std::numeric_limits<std::int64_t>::max());
+/// An integer from 0 up, or a range of them: "3", "2..", "..16", "4..8".
+Rule<std::optional<IntegerRange>> integer_range();
 /// An integer from 1 up, or "all", which is nothing.
 Rule<std::optional<std::int64_t>> count_or_all();
 

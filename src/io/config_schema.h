@@ -118,6 +118,22 @@ void describe_exception(Visitor& visit, LayerRule& rule, const KnownNames& known
                 [&](auto& inner) { describe_methods(inner, rule); });
 }
 
+/// Of convolutions and matrix products with constant weights.
+template <class Visitor>
+void describe_shape(Visitor& visit, LayerShape& shape) {
+  visit.key("groups", shape.groups, integer_range(),
+            "groups of a convolution; 1 of other layers with weights. A depthwise one has "
+            "input_channels: 1, groups: 2..");
+  visit.key("kernel", shape.kernel, integer_range(),
+            "each extent of the window of a convolution: 1 for pointwise ones");
+  visit.key("input_channels", shape.input_channels, integer_range(),
+            "input channels of a group, or rows of a matrix");
+  visit.key("output_channels", shape.output_channels, integer_range(),
+            "output channels, or columns of a matrix");
+  visit.key("depth", shape.depth, integer_range(),
+            "place among the layers with weights, in the order in which they run, from 0");
+}
+
 template <class Visitor>
 void describe(Visitor& visit, LayerRule& rule, const KnownNames& known) {
   visit.place(rule.where);
@@ -132,10 +148,12 @@ void describe(Visitor& visit, LayerRule& rule, const KnownNames& known) {
         match.key(
             "pattern", rule.pattern, pattern_text(),
             "part of such a subgraph of the prepared model, for example MatMul(Softmax, any)");
+        describe_shape(match, rule.shape);
       });
-  visit.require(!rule.op.empty() || !rule.name.empty() || !rule.pattern.empty(),
+  visit.require(!rule.op.empty() || !rule.name.empty() || !rule.pattern.empty() ||
+                    rule.shape != LayerShape{},
                 "an entry of 'layers' matches nothing",
-                "'match' with 'op', 'name' or 'pattern'");
+                "'match' with 'op', 'name', 'pattern' or a shape");
   visit.key("if_present", rule.if_present, truth(),
             "it is no error if nothing matches, as in configurations for several models");
   describe_exception(visit, rule, known);

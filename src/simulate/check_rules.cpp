@@ -70,6 +70,7 @@ std::string description(const LayerRule& rule) {
   std::string text = rule.op.empty() ? "operator" : rule.op;
   text += rule.name.empty() ? "" : " called " + in_quotes(rule.name);
   text += rule.pattern.empty() ? "" : " in " + in_quotes(rule.pattern);
+  text += rule.shape == LayerShape{} ? "" : " of that shape";
   return text;
 }
 

@@ -3,6 +3,7 @@
 
 #include "graph/operators/affine_ops.h"
 #include "graph/operators/product.h"
+#include "simulate/layer_shapes.h"
 #include "simulate/region_builder.h"
 
 #include <algorithm>
@@ -150,8 +151,12 @@ LayerRules::LayerRules(const Graph& graph, const std::vector<LayerRule>& rules)
     return;
   }
   const Candidates candidates(graph);
+  const LayerShapes shapes(graph);
   for (std::size_t i = 0; i < rules.size(); ++i) {
     for (const NodeId id : candidates.of(rules[i])) {
+      if (!shapes.match(rules[i].shape, id)) {
+        continue;
+      }
       if (const auto origin = matched_as(rules[i], graph.node(id))) {
         matching_[i] = true;
         node_uses_[id].push_back({i, RulePart::kLayer, id, *origin});
