@@ -5,6 +5,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -60,6 +62,11 @@ struct QuantParams {
 
   friend bool operator==(const QuantParams&, const QuantParams&) = default;
 };
+
+/// Whether integers use only a part of what the storage type holds.
+inline bool is_part_of_storage(const QuantParams& params) {
+  return params.narrow_range || params.bits != 0;
+}
 
 /// An interval of real values that the storage type shall span.
 struct Range {
@@ -173,6 +180,23 @@ struct Accumulator {
   std::int64_t hold(std::int64_t sum) const;
 
   friend bool operator==(const Accumulator&, const Accumulator&) = default;
+};
+
+/// How one sum of products is added up, and how storage values are made of it.
+struct SumArithmetic {
+  Accumulator accumulator;
+  RequantizeMode requantize;
+
+  friend bool operator==(const SumArithmetic&, const SumArithmetic&) = default;
+};
+
+/// How the sums of products of a network are added up and rescaled.
+struct NetworkArithmetic {
+  SumArithmetic usual;
+  std::map<std::string, SumArithmetic, std::less<>> layers;  ///< by node, where it is another
+
+  const SumArithmetic& of(std::string_view node) const;
+  friend bool operator==(const NetworkArithmetic&, const NetworkArithmetic&) = default;
 };
 
 /// Bounds of partial sums.

@@ -24,13 +24,35 @@ struct CalibratorChoice {
   friend bool operator==(const CalibratorChoice&, const CalibratorChoice&) = default;
 };
 
+/// How the integer graph goes from accumulators to storage values. What is absent is as the
+/// target says.
+struct RequantizeConfig {
+  std::optional<RequantizeRounding> rounding;
+  std::optional<RequantizeArithmetic> arithmetic;  ///< absent: the usual one for the rounding
+  /// A bias is added to the storage values that the accumulator became, in their type, and not
+  /// to the accumulator in int32.
+  std::optional<bool> bias_after;
+
+  friend bool operator==(const RequantizeConfig&, const RequantizeConfig&) = default;
+};
+
+/// The register that sums of products are added up in. What is absent is as the target says.
+struct AccumulatorConfig {
+  std::optional<int> bits;  ///< 8 to 32
+  std::optional<Overflow> overflow;
+
+  friend bool operator==(const AccumulatorConfig&, const AccumulatorConfig&) = default;
+};
+
 /// How one class of values is quantized. `storage` absent means auto: the target decides.
 struct ValueConfig {
   std::optional<DType> storage;
   bool symmetric = false;
   bool narrow = false;
   bool power_of_two = false;
-  int bits = 8;   ///< number of bits, 2 to 8; of weights only
+  /// Number of bits: 2 to 8 of weights, 2 to 16 of activations; absent: all of the storage
+  /// type.
+  std::optional<int> bits;
   int block = 0;  ///< as QuantParams::block, of weights of matrix products only
   Granularity granularity = Granularity::kPerTensor;
   CalibratorChoice calibrator;
@@ -97,6 +119,8 @@ struct LayerRule {
   std::optional<bool> equalization;  ///< this and the next two, absent: as for all
   std::optional<bool> bias_correction;
   std::optional<Rounding> rounding;
+  RequantizeConfig requantize;  ///< of sums of products, as the accumulator
+  AccumulatorConfig accumulator;
   ValueOverride activations;  ///< of what it computes, behind an activation that it fuses with
   ValueOverride inputs;       ///< of what it reads
   ValueOverride weights;
@@ -133,6 +157,13 @@ struct TargetOperator {
   double integer_cost = 0;
   /// Nanoseconds, on integers only, per result position and position of the window.
   double window_cost = 0;
+};
+
+/// The accumulator of one operator.
+struct OperatorAccumulator {
+  std::string op;
+  NodeKind only = NodeKind::kAny;
+  AccumulatorConfig accumulator;
 };
 
 /// Nanoseconds of a Quantize or Dequantize that an engine does not merge with its neighbours.
@@ -175,9 +206,14 @@ struct Target {
   std::vector<std::string> patterns;
   DType activation_storage = DType::kUint8;
   bool activation_symmetric = false;
+  bool activation_narrow = false;      ///< without the lowest storage value
+  std::optional<int> activation_bits;  ///< unless the configuration says; as ValueConfig::bits
+  bool power_of_two = false;           ///< every scale is one, so that rescaling is a shift
   /// Types of 16 bits that activations may have where the configuration asks for one.
   std::vector<DType> wide_activations;
   DType weight_storage = DType::kInt8;
+  std::optional<int> weight_bits;                          ///< unless the configuration says
+  Granularity weight_granularity = Granularity::kPerAxis;  ///< kPerTensor: never per axis
   /// Files hold weights whose integers have 4 bits in as many: opset 21.
   bool packs_weights = false;
   bool packs_blocks = true;  ///< the same for weights in blocks, which no kernel wants in bytes
@@ -206,7 +242,10 @@ struct Target {
   ConversionCost conversion;
   /// Nanoseconds that a layer must save to stay in float: its weights stay large.
   double least_gain = 0;
-  double slowdown = 0.01;  ///< see slowdown_of()
+  double slowdown = 0.01;         ///< see slowdown_of()
+  RequantizeConfig requantize;    ///< unless the configuration says
+  AccumulatorConfig accumulator;  ///< likewise, and unless `accumulators` has the operator
+  std::vector<OperatorAccumulator> accumulators;  ///< of several for a node the first counts
 };
 
 /// In which order activations are decided: see calibrate() and calibrate_sequentially().
@@ -219,16 +258,6 @@ enum class Effort : std::uint8_t {
   kBest,     ///< hundreds: every calibrator is tried, and all is decided again in the end
 };
 
-/// How the integer graph goes from accumulators to storage values.
-struct RequantizeConfig {
-  RequantizeRounding rounding = RequantizeRounding::kHalfEven;
-  std::optional<RequantizeArithmetic> arithmetic;  ///< absent: the usual one for the rounding
-
-  RequantizeMode mode() const { return requantize_mode(rounding, arithmetic); }
-
-  friend bool operator==(const RequantizeConfig&, const RequantizeConfig&) = default;
-};
-
 struct Config {
   int version = 1;
   std::string target = "ort-cpu";      ///< see read_target()
@@ -238,7 +267,7 @@ struct Config {
                           .symmetric = false,
                           .narrow = false,
                           .power_of_two = false,
-                          .bits = 8,
+                          .bits = {},
                           .block = 0,
                           .granularity = Granularity::kPerTensor,
                           .calibrator = {.name = "mse", .options = {}},
@@ -247,7 +276,7 @@ struct Config {
                       .symmetric = true,
                       .narrow = true,
                       .power_of_two = false,
-                      .bits = 8,
+                      .bits = {},
                       .block = 0,
                       .granularity = Granularity::kPerAxis,
                       .calibrator = {},
@@ -266,7 +295,7 @@ struct Config {
   bool bias_correction = true;
   Rounding rounding = Rounding::kAuto;
   RequantizeConfig requantize;
-  Accumulator accumulator;
+  AccumulatorConfig accumulator;
   bool avoid_overflow = false;  ///< widen weight scales until no sum can leave the accumulator
   std::vector<std::string> plugins;  ///< shared objects; see load_plugins()
   std::map<std::string, std::int64_t> dims;

@@ -1,12 +1,15 @@
 #pragma once
 
 #include "tare/node.h"
+#include "tare/process.h"
 #include "tare/tensor.h"
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,6 +17,35 @@
 #include <vector>
 
 namespace tare {
+
+class Graph;
+
+/// How an operator f behaves on storage values, bit for bit.
+enum class AffineRule : std::uint8_t {
+  kMoves,      ///< moves or picks elements: commutes with quantize and with dequantize, and its
+               ///< result has the range of its operand, so one quantization point serves both
+  kRectifies,  ///< commutes with both as well, but narrows the range
+  kClamps,  ///< commutes with quantize (constants are rounded like any value); with dequantize
+            ///< only where the constants lie on the grid
+  kRounds,  ///< runs on storage values with parameters of its own on each side; rounds once
+  kTabulates,  ///< as kRounds, and each result depends on one value: a table gives it
+  kCompares,   ///< its results are positions, and storage values are ordered as expressed ones
+};
+
+/// A row of the affine allow-list: an operator that conversions may move through, so that it
+/// runs on storage values.
+struct AffineOp {
+  std::string_view op;
+  AffineRule rule = AffineRule::kRounds;
+  bool all_operands = false;  ///< every operand is data (Concat), or only the first one is
+  std::string_view reason;
+  /// Empty: for every node of that operator. Else the row is for nodes for which this holds.
+  std::function<bool(const Graph&, const Node&)> applies{};
+};
+
+/// The rows that Tare brings, sorted by name; of several rows of one name the first that
+/// applies counts.
+std::span<const AffineOp> affine_ops();
 
 /// A data flow graph; a value type (copying it copies the graph). Handles stay valid until
 /// their node or value is erased; indices are never reused.
@@ -86,6 +118,11 @@ class Graph {
   /// Input or output name -> one entry per dimension; a symbolic dimension's name, or empty.
   std::map<std::string, std::vector<std::string>> dimension_names;
 
+  // ---- what is known of its operators -------------------------------------------------------
+  /// The allow-list that holds for this graph; null: affine_ops(). prepare() takes it from the
+  /// toolkit. Not part of what makes graphs equal.
+  std::shared_ptr<const std::vector<AffineOp>> affine_rows;
+
   friend bool operator==(const Graph&, const Graph&);
 
  private:
@@ -157,3 +194,7 @@ std::string print(const Graph&,
 Graph parse(std::string_view textual_ir);
 
 }  // namespace tare
+
+/// Entry point of a file with one row. A shared object of such a file, compiled with
+/// TARE_PLUGIN defined, is a plug-in, see TARE_PART.
+#define TARE_AFFINE_OP(stem) TARE_PART(AffineOp, tare_affine_op_##stem)

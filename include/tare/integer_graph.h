@@ -10,7 +10,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tare {
@@ -130,6 +132,26 @@ Graph region_graph(const Graph&, const OffloadRegion&);
 /// the graph.
 Graph with_region_nodes(Graph, const std::vector<OffloadRegion>& regions);
 
+/// An operator of a device, which stands in exported files for a shape of the integer graph.
+struct ExportOperator {
+  std::string_view name;
+  std::string_view summary;
+  std::string_view domain;           ///< of the operator in files: "com.example"
+  std::string_view op;               ///< what files call it: "ConvRelu"
+  int benefit = 0;                   ///< larger first, then by name
+  std::function<Pattern()> pattern;  ///< of the canonical integer graph, see partition()
+  /// What files say of it beside `unit`, `body` and `captured`; may be empty.
+  std::function<Attributes(const Graph& integer, const OffloadRegion&)> attributes{};
+  /// The targets that have it, by name, or by that of what they extend; empty: every target.
+  std::vector<std::string> targets{};
+  std::string plugin{};  ///< the file that it comes from; empty: none
+};
+
+/// The graph with one node `Region` in the place of each region that an operator of the target
+/// stands for, which is written as that operator. Files of it run in tare, which reads the body
+/// of such a node, and in engines that have the operator.
+Graph with_export_operators(Graph integer, const Target&, std::span<const ExportOperator>);
+
 /// What the canonical integer graph consists of, for devices that run all of it:
 ///   product_activation  Conv, ConvTranspose, Gemm or MatMul, its Requantize, and Relu or Clip
 ///   product             the same without activation
@@ -140,3 +162,7 @@ Graph with_region_nodes(Graph, const std::vector<OffloadRegion>& regions);
 std::vector<OffloadPattern> integer_patterns();
 
 }  // namespace tare
+
+/// Entry point of a file with one operator for exported files. A shared object of such a file,
+/// compiled with TARE_PLUGIN defined, is a plug-in, see TARE_PART.
+#define TARE_EXPORT(stem) TARE_PART(ExportOperator, tare_export_##stem)

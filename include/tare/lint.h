@@ -6,6 +6,7 @@
 #include "tare/simulate.h"
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,6 +27,22 @@ struct LintFinding {
 /// elements, one set of parameters per operator that the target unifies, fixed ranges. In
 /// topological order; empty when nothing is wrong.
 std::vector<LintFinding> lint(const Graph& qdq, const Target&);
+
+/// A check of one's own, for what a device wants that no target file can say.
+struct LintRule {
+  std::string_view name;
+  std::string_view summary;
+  /// Looks at the canonical integer graph of a quantized model. `rule` of what it finds may be
+  /// left empty, then it is the name of the check.
+  std::function<std::vector<LintFinding>(const Graph& integer, const Target&)> check;
+  /// The targets that it is about, by name, or by that of what they extend; empty: every
+  /// target.
+  std::vector<std::string> targets{};
+  std::string plugin{};  ///< the file that it comes from; empty: none
+};
+
+/// What the checks find that are about the target, one check after the other.
+std::vector<LintFinding> lint(const Graph& integer, const Target&, std::span<const LintRule>);
 
 /// How a target runs an operator.
 struct Verdict {
@@ -70,3 +87,7 @@ std::vector<FloatGroup> float_groups(std::span<const Verdict>);
 std::string layer_name(std::string_view node);
 
 }  // namespace tare
+
+/// Entry point of a file with one check. A shared object of such a file, compiled with
+/// TARE_PLUGIN defined, is a plug-in, see TARE_PART.
+#define TARE_LINT(stem) TARE_PART(LintRule, tare_lint_##stem)

@@ -47,7 +47,11 @@ struct Library {
 /// All of them, sorted by name without regard to case.
 std::vector<Library> libraries();
 
+struct AffineOp;
 struct CalibratorInfo;
+struct ExportOperator;
+struct FindingInfo;
+struct LintRule;
 struct MetricInfo;
 struct QuantPattern;
 struct RewriteRule;
@@ -60,13 +64,17 @@ class PluginParts {
   virtual void add(const MetricInfo&) = 0;
   virtual void add(const QuantPattern&) = 0;
   virtual void add(const RewriteRule&) = 0;
+  virtual void add(const AffineOp&) = 0;
+  virtual void add(const LintRule&) = 0;
+  virtual void add(const FindingInfo&) = 0;
+  virtual void add(const ExportOperator&) = 0;
 };
 
 }  // namespace tare
 
 /// Version of the binary interface between the library and plug-ins; another one with each
 /// change of a public type.
-#define TARE_PLUGIN_ABI 2
+#define TARE_PLUGIN_ABI 3
 
 /// Entry point of a plug-in: a shared object that load_plugins() takes. What follows is the
 /// body of a function of `tare::PluginParts& parts`, to which it adds what it has. The version

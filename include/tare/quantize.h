@@ -34,8 +34,13 @@ struct Toolkit {
   std::vector<QuantPattern> patterns;
   std::vector<CalibratorInfo> calibrators;
   std::vector<MetricInfo> metrics{};
+  std::vector<AffineOp> affine_ops{};   ///< the whole allow-list, in the order of Tare's own
+  std::vector<LintRule> lint_rules{};   ///< beside what lint() holds graphs against
+  std::vector<FindingInfo> findings{};  ///< beside those of Tare
+  std::vector<ExportOperator> exports{};
 
-  /// Everything in src/prepare/rules, patterns/, calibrators/ and src/metrics/.
+  /// Everything in src/prepare/rules, patterns/, calibrators/ and src/metrics/, and the
+  /// allow-list of Tare.
   static const Toolkit& builtin();
   std::vector<std::string> calibrator_names() const;
 };
@@ -114,9 +119,8 @@ Graph ready_to_run(Graph model, const Config&, const Toolkit&);
 /// What the file of a quantized model says beside the model, in metadata_props: see
 /// docs/metadata.md.
 struct FileMetadata {
-  ChannelFactors factors;     ///< that equalized the float model before it was quantized
-  RequantizeMode requantize;  ///< how it was to be rescaled
-  Accumulator accumulator;    ///< in what sums of products were to be added up
+  ChannelFactors factors;        ///< that equalized the float model before it was quantized
+  NetworkArithmetic arithmetic;  ///< how sums of products were to be added up and rescaled
   /// See with_points(). Absent: the file says nothing about points.
   std::optional<std::map<std::string, std::string>> unnamed_points;
 };
@@ -125,9 +129,10 @@ std::map<std::string, std::string> file_metadata(const QuantizeResult&);
 FileMetadata read_file_metadata(const std::filesystem::path& quantized);
 ChannelFactors read_factors(const std::filesystem::path& quantized);
 
-/// Writes the integer graph in that form, for its target, with file_metadata(). Throws as
-/// export_form() and write_onnx().
-void write_model(const QuantizeResult&, const std::filesystem::path&, Form = Form::kQdq);
+/// Writes the integer graph in that form, for its target, with file_metadata() and with the
+/// operators that the toolkit exports. Throws as export_form() and write_onnx().
+void write_model(const QuantizeResult&, const std::filesystem::path&, Form = Form::kQdq,
+                 const Toolkit& = Toolkit::builtin());
 
 /// The configuration with the arithmetic in the file's metadata, except where it sets something
 /// other than the defaults itself.
@@ -141,6 +146,8 @@ struct ComparedModels {
   Graph real;
   Graph quantized;
   ChannelFactors factors{};  ///< of channels of the quantized one, see read_factors()
+  /// Of layers of the quantized one that are not as the configuration says, see FileMetadata.
+  std::map<std::string, SumArithmetic, std::less<>> arithmetic{};
   /// Whose arithmetic the quantized one runs with. Files are ONNX, so by default that of its
   /// runtime; absent: what the configuration says, for devices that take the integer graph.
   std::optional<Numerics> numerics = Numerics::kOnnxRuntime;

@@ -205,6 +205,18 @@ struct Diagnosis {
   std::optional<TriedChange> tried{};  ///< absent: not tried
 };
 
+struct Report;
+
+/// A kind of finding of one's own.
+struct FindingInfo {
+  std::string_view name;     ///< `kind` of what it finds where that is left empty
+  std::string_view summary;  ///< its heading in the page of the report
+  /// Looks at the figures of a report, whose diagnoses so far are those of Tare. What a
+  /// diagnosis proposes as `change` is tried on the samples.
+  std::function<std::vector<Diagnosis>(const Report&)> find;
+  std::string plugin{};  ///< the file that it comes from; empty: none
+};
+
 struct FloatOperator {
   std::string name;
   std::string op;
@@ -303,6 +315,9 @@ void write_report(const std::filesystem::path&, const Report&, ReportFormat);
 /// Throws Error(kIo), and Error(kInvalidData) for files that hold something else.
 std::string compare_reports(const std::filesystem::path& from, const std::filesystem::path& to);
 
+/// Runs one kind of finding after the other and sorts what they find in, the most severe first.
+void add_findings(std::span<const FindingInfo>, Report&);
+
 /// A condition on the fields of a report, such as 'output.sqnr<30':
 ///
 ///   condition = value ("<" | "<=" | ">" | ">=" | "==" | "!=") number
@@ -349,3 +364,7 @@ std::vector<std::string> conditions_met(const std::vector<ReportCondition>&,
                                         const std::string& report);
 
 }  // namespace tare
+
+/// Entry point of a file with one kind of finding. A shared object of such a file, compiled
+/// with TARE_PLUGIN defined, is a plug-in, see TARE_PART.
+#define TARE_FINDING(stem) TARE_PART(FindingInfo, tare_finding_##stem)

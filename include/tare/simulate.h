@@ -165,8 +165,7 @@ struct SimulatedGraph {
   /// of these lists.
   std::vector<std::vector<std::string>> unified;
   Target target;
-  RequantizeMode requantize;     ///< of the integer graph
-  Accumulator accumulator;       ///< of every sum of products
+  NetworkArithmetic arithmetic;  ///< by nodes of `source`
   bool avoids_overflow = false;  ///< weight scales are to be such that no sum leaves it
 
   /// Null when no point has that name.
@@ -186,6 +185,11 @@ SimulatedGraph simulate(const Graph&, const Config&, const Target&,
 /// keep their handles, but for those of conversions that are passed through. Only sums that may
 /// leave their accumulator still state it; the others are fast.
 Graph bind(const SimulatedGraph&, const QuantTable&);
+
+/// The arithmetic of the sums of products of a prepared graph. Each property is as the last
+/// entry of `layers:` says that has it, else as configured for all, else as the target says of
+/// the operator, else as it says of all.
+NetworkArithmetic network_arithmetic(const Graph&, const Config&, const Target&);
 
 /// What a target is said to take for a run, in nanoseconds of one thread, conversions included.
 /// Only operators that it gives costs for count.

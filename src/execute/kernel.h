@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tare/node.h"
+#include "tare/graph.h"
 
 #include <cstddef>
 #include <functional>
@@ -56,8 +56,9 @@ struct KernelRequest {
   const Node* node = nullptr;
   std::vector<Operand> inputs;  ///< the node's, then those of post_ops
   std::vector<Operand> outputs;
-  std::vector<PostOp> post_ops;  ///< only when KernelInfo::fuses_post_ops
-  bool precise = false;          ///< as ExecuteOptions::precise
+  std::vector<PostOp> post_ops;      ///< only when KernelInfo::fuses_post_ops
+  bool precise = false;              ///< as ExecuteOptions::precise
+  std::vector<AffineRule> rules{};  ///< of the rows that the allow-list has for the operator
 
   const Attributes& attributes() const { return node->attributes; }
   /// Whether the node itself has operand i.
@@ -103,7 +104,8 @@ enum class LayoutRule : std::uint8_t {
 
 /// The kernels of a family of operators; one file each in src/execute/kernels.
 struct KernelInfo {
-  std::vector<std::string> ops;
+  std::vector<std::string> ops{};
+  std::vector<AffineRule> rules{};  ///< and of operators with such a row of the allow-list
   /// Asked with all layouts plain.
   std::function<LayoutRule(const KernelRequest&)> layout = [](const KernelRequest&) {
     return LayoutRule::kPlain;

@@ -321,4 +321,23 @@ std::vector<LintFinding> lint(const Graph& qdq, const Target& target) {
   return Linter(from_qdq(qdq), target).run();
 }
 
+std::vector<LintFinding> lint(const Graph& integer, const Target& target,
+                              std::span<const LintRule> rules) {
+  std::vector<LintFinding> all;
+  for (const LintRule& rule : rules) {
+    const auto is_it = [&](const std::string& name) {
+      return name == target.name || name == target.extends;
+    };
+    if (!rule.targets.empty() &&
+        std::none_of(rule.targets.begin(), rule.targets.end(), is_it)) {
+      continue;
+    }
+    for (LintFinding& found : rule.check(integer, target)) {
+      found.rule = found.rule.empty() ? std::string(rule.name) : std::move(found.rule);
+      all.push_back(std::move(found));
+    }
+  }
+  return all;
+}
+
 }  // namespace tare

@@ -56,9 +56,20 @@ void apply(const YamlNode& root, Config& config, const KnownNames& known,
 
 /// Rules over keys that may come from the file and from overrides, in any order.
 void check_together(const Config& config, const std::string& where, ConfigFaults& faults) {
-  if (!is_defined(config.requantize.mode())) {
-    faults.add(where, "'requantize.rounding' is not defined in that 'requantize.arithmetic'",
-               "float for half_even, fixed_point for tflite_double, tflite_single and shift");
+  const auto check = [&](const RequantizeConfig& requantize, const std::string& place) {
+    const auto rounding =
+        requantize.rounding ? requantize.rounding : config.requantize.rounding;
+    const bool is_known = rounding || !is_target_file(config.target);
+    if (is_known &&
+        !is_defined(requantize_mode(rounding.value_or(RequantizeRounding::kHalfEven),
+                                    requantize.arithmetic))) {
+      faults.add(place, "'requantize.rounding' is not defined in that 'requantize.arithmetic'",
+                 "float for half_even, fixed_point for tflite_double, tflite_single and shift");
+    }
+  };
+  check(config.requantize, where);
+  for (const LayerRule& rule : config.layers) {
+    check(rule.requantize, rule.where);
   }
   const bool powers_of_two =
       config.activations.power_of_two && config.weights.power_of_two &&
@@ -66,7 +77,8 @@ void check_together(const Config& config, const std::string& where, ConfigFaults
         return rule.activations.power_of_two.value_or(true) &&
                rule.weights.power_of_two.value_or(true);
       });
-  if (config.requantize.rounding == RequantizeRounding::kShift && !powers_of_two) {
+  if (config.requantize.rounding == RequantizeRounding::kShift && !powers_of_two &&
+      !is_target_file(config.target)) {
     faults.add(where, "'requantize.rounding' is shift between scales that may be anything",
                "'power_of_two: true' for activations and weights");
   }

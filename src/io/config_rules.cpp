@@ -185,6 +185,21 @@ Rule<std::optional<std::int64_t>> count_or_all() {
           }};
 }
 
+Rule<std::optional<int>> integer_or_auto(int low, int high) {
+  const Rule<std::int64_t> number = integer(low, high);
+  return {.expected = "auto, or " + number.expected,
+          .read = [number](const YamlNode& node, std::optional<int>& value) {
+            if (node.kind == YamlNode::Kind::kScalar && node.text == "auto") {
+              value.reset();
+              return true;
+            }
+            std::int64_t read = 0;
+            const bool fits = number.read(node, read);
+            value = static_cast<int>(read);
+            return fits;
+          }};
+}
+
 namespace {
 
 /// 1 for "", "B"; 1024 for "KiB", 1000 for "KB" and so on; nothing for other texts.

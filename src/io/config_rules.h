@@ -45,6 +45,7 @@ Rule<std::int64_t> integer(std::int64_t low,
 /// An integer from 0 up, or a range of them: "3", "2..", "..16", "4..8".
 Rule<std::optional<IntegerRange>> integer_range();
 /// An integer from 1 up, or "all", which is nothing.
+Rule<std::optional<int>> integer_or_auto(int low, int high);
 Rule<std::optional<std::int64_t>> count_or_all();
 
 /// A number from 0 up, or "auto", which is nothing.

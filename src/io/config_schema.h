@@ -42,12 +42,25 @@ std::vector<std::pair<std::string, Storage>> activation_types(const Values& valu
   return types;
 }
 
+inline Rule<std::optional<int>> number_of_bits(const ValueConfig&, int most) {
+  return integer_or_auto(2, most);
+}
+inline Rule<std::int64_t> number_of_bits(const ValueOverride&, int most) {
+  return integer(2, most);
+}
+
 template <class Visitor, class Values>
 void describe_values(Visitor& visit, Values& values, const KnownNames& known) {
   visit.key("storage", values.storage, one_of(activation_types(values)),
             "integer type; by default as the target says. Not every target has 16-bit types");
   visit.key("symmetric", values.symmetric, truth(),
             "symmetric quantization: the zero point is the middle of the storage range");
+  visit.key("narrow", values.narrow, truth(),
+            "narrow range: leave out the lowest storage value, [-127,127] or [1,255]");
+  visit.key(
+      "bits", values.bits, number_of_bits(values, 16),
+      "number of bits; fewer than the storage type has are cut off by a Clip in the file, "
+      "more than 8 need a target with types of 16 bits; auto: all");
   visit.key("power_of_two", values.power_of_two, truth(), "scales are powers of two");
   visit.key("granularity", values.granularity,
             one_of<Granularity>({{"per_tensor", Granularity::kPerTensor}}),
@@ -72,7 +85,8 @@ void describe_weights(Visitor& visit, Values& values, const KnownNames& known) {
             "symmetric quantization: the zero point is the middle of the storage range");
   visit.key("narrow", values.narrow, truth(),
             "narrow range: leave out the lowest storage value, [-127,127]");
-  visit.key("bits", values.bits, integer(2, 8), "number of bits");
+  visit.key("bits", values.bits, number_of_bits(values, 8),
+            "number of bits; auto: those of the storage type");
   visit.key("block", values.block, integer(0, 65536),
             "block-wise quantization: so many neighbours along the input channels of a matrix "
             "product share a scale, and the product runs in float; 0: off");
@@ -100,6 +114,56 @@ void describe_methods(Visitor& visit, Methods& methods) {
             "results, where the schedule is sequential, else to nearest");
 }
 
+/// `auto` goes back to what holds in general; what is said of one layer has no such word.
+template <class T>
+Rule<std::optional<T>> one_of_or_auto(
+    bool is_general, std::vector<std::pair<std::string, std::optional<T>>> choices) {
+  if (is_general) {
+    choices.insert(choices.begin(), {"auto", {}});
+  }
+  return one_of<std::optional<T>>(std::move(choices));
+}
+
+template <class Visitor>
+void describe_requantize(Visitor& visit, RequantizeConfig& requantize, bool is_general) {
+  using enum RequantizeRounding;
+  visit.key("rounding", requantize.rounding,
+            one_of_or_auto<RequantizeRounding>(is_general, {{"half_even", kHalfEven},
+                                                            {"upward", kUpward},
+                                                            {"to_nearest", kToNearest},
+                                                            {"tflite_double", kTfliteDouble},
+                                                            {"tflite_single", kTfliteSingle},
+                                                            {"shift", kShift}}),
+            "how ties are rounded: as in ONNX, in TVM (two kinds), in TensorFlow Lite (two "
+            "kinds), or by shifts alone; auto: as the target says, else half_even");
+  visit.key("arithmetic", requantize.arithmetic,
+            one_of_or_auto<RequantizeArithmetic>(
+                is_general, {{"float", RequantizeArithmetic::kFloat},
+                             {"fixed_point", RequantizeArithmetic::kFixedPoint}}),
+            "float32, or int32 products in int64; auto: fixed point unless ties are rounded "
+            "to even");
+  visit.key("bias_after", requantize.bias_after,
+            one_of_or_auto<bool>(is_general, {{"true", true}, {"false", false}}),
+            "add the bias to the rescaled result, in its storage type, and not to the "
+            "accumulator in int32; auto: as the target says, else false");
+}
+
+template <class Visitor>
+void describe_accumulator(Visitor& visit, AccumulatorConfig& accumulator, bool is_general) {
+  const char* const width =
+      "its width; ONNX files cannot express it, engines take 32; auto: as the target says, "
+      "else 32";
+  if (is_general) {
+    visit.key("bits", accumulator.bits, integer_or_auto(8, 32), width);
+  } else {
+    visit.key("bits", accumulator.bits, integer(8, 32), width);
+  }
+  visit.key("overflow", accumulator.overflow,
+            one_of_or_auto<Overflow>(
+                is_general, {{"saturate", Overflow::kSaturate}, {"wrap", Overflow::kWrap}}),
+            "what happens to a sum that does not fit; auto: as the target says, else saturate");
+}
+
 /// What an entry of `layers:` says of the nodes that it matches.
 template <class Visitor>
 void describe_exception(Visitor& visit, LayerRule& rule, const KnownNames& known) {
@@ -116,6 +180,10 @@ void describe_exception(Visitor& visit, LayerRule& rule, const KnownNames& known
                 [&](auto& inner) { describe_weights(inner, rule.weights, known); });
   visit.section("accuracy", "as above, for these nodes",
                 [&](auto& inner) { describe_methods(inner, rule); });
+  visit.section("requantize", "as above, for the sums of products of these nodes",
+                [&](auto& inner) { describe_requantize(inner, rule.requantize, false); });
+  visit.section("accumulator", "as above, for these nodes",
+                [&](auto& inner) { describe_accumulator(inner, rule.accumulator, false); });
 }
 
 /// Of convolutions and matrix products with constant weights.
@@ -205,34 +273,13 @@ void describe(Visitor& visit, Config& config, const KnownNames& known) {
     inner.key(
         "slowdown", config.slowdown, share_or_auto(),
         "how much slower the network may be for keeping its most sensitive layers in "
-        "float: 0.01 is 1 %; auto: by effort 0, as the target says (0.01 or 0.03), or 0.1");
+        "float: 0.01 is 1 %; auto: by effort 0, as the target says (0.01 or 0.05), or 0.1");
     describe_methods(inner, config);
   });
-  visit.section("requantize", "how the integer graph rescales", [&](auto& inner) {
-    using enum RequantizeRounding;
-    inner.key("rounding", config.requantize.rounding,
-              one_of<RequantizeRounding>({{"half_even", kHalfEven},
-                                          {"upward", kUpward},
-                                          {"to_nearest", kToNearest},
-                                          {"tflite_double", kTfliteDouble},
-                                          {"tflite_single", kTfliteSingle},
-                                          {"shift", kShift}}),
-              "how ties are rounded: as in ONNX, in TVM (two kinds), in TensorFlow Lite (two "
-              "kinds), or by shifts alone");
-    inner.key("arithmetic", config.requantize.arithmetic,
-              one_of<std::optional<RequantizeArithmetic>>(
-                  {{"auto", {}},
-                   {"float", RequantizeArithmetic::kFloat},
-                   {"fixed_point", RequantizeArithmetic::kFixedPoint}}),
-              "float32, or int32 products in int64; auto: fixed point unless ties are rounded "
-              "to even");
-  });
+  visit.section("requantize", "how the integer graph rescales sums of products",
+                [&](auto& inner) { describe_requantize(inner, config.requantize, true); });
   visit.section("accumulator", "the accumulator of sums of products", [&](auto& inner) {
-    inner.key("bits", config.accumulator.bits, integer(8, 32),
-              "its width; ONNX files cannot express it, engines take 32");
-    inner.key("overflow", config.accumulator.overflow,
-              one_of<Overflow>({{"saturate", Overflow::kSaturate}, {"wrap", Overflow::kWrap}}),
-              "what happens to a sum that does not fit");
+    describe_accumulator(inner, config.accumulator, true);
     inner.key("avoid_overflow", config.avoid_overflow, truth(),
               "widen weight scales until no input can make a sum overflow");
   });
@@ -248,8 +295,9 @@ void describe(Visitor& visit, Config& config, const KnownNames& known) {
              [&](auto& entry, LayerRule& rule) { describe(entry, rule, known); });
 }
 
-template <class Visitor>
-void describe_kind(Visitor& visit, TargetOperator& row) {
+/// `Row` is TargetOperator or OperatorAccumulator.
+template <class Visitor, class Row>
+void describe_kind(Visitor& visit, Row& row) {
   visit.key("only", row.only,
             one_of<NodeKind>({{"any", NodeKind::kAny},
                               {"depthwise", NodeKind::kDepthwise},
@@ -299,12 +347,24 @@ void describe(Visitor& visit, Target& target, const KnownNames& known) {
   visit.key("activation_storage", target.activation_storage, storage, "integer type");
   visit.key("activation_symmetric", target.activation_symmetric, truth(),
             "real 0 in the middle");
+  visit.key("activation_narrow", target.activation_narrow, truth(),
+            "without the lowest storage value");
+  visit.key("activation_bits", target.activation_bits, integer_or_auto(2, 16),
+            "how many bits activations have where nobody says; auto: all of the type");
+  visit.key("power_of_two", target.power_of_two, truth(),
+            "scales of activations and weights are powers of two");
   visit.key("wide_activations", target.wide_activations,
             one_of<std::vector<DType>>({{"none", {}},
                                         {"uint16", {DType::kUint16}},
                                         {"any", {DType::kInt16, DType::kUint16}}}),
             "types of 16 bits that activations may have where that is asked for");
   visit.key("weight_storage", target.weight_storage, storage, "integer type");
+  visit.key("weight_bits", target.weight_bits, integer_or_auto(2, 8),
+            "how many bits weights have where nobody says; auto: all of the type");
+  visit.key("weight_granularity", target.weight_granularity,
+            one_of<Granularity>(
+                {{"per_axis", Granularity::kPerAxis}, {"per_tensor", Granularity::kPerTensor}}),
+            "whether output channels may have scales of their own");
   visit.key("packs_weights", target.packs_weights, truth(),
             "files hold two weights of up to 4 bits in each byte");
   visit.key("packs_blocks", target.packs_blocks, truth(), "the same for weights in blocks");
@@ -366,6 +426,17 @@ void describe(Visitor& visit, Target& target, const KnownNames& known) {
   });
   visit.key("least_gain", target.least_gain, cost(),
             "nanoseconds that a layer must save to stay in float");
+  visit.section("requantize", "how sums of products are rescaled",
+                [&](auto& inner) { describe_requantize(inner, target.requantize, true); });
+  visit.section("accumulator", "what sums of products are added up in",
+                [&](auto& inner) { describe_accumulator(inner, target.accumulator, true); });
+  visit.list("accumulators", target.accumulators, "the same for single operators",
+             [](auto& entry, OperatorAccumulator& row) {
+               entry.key("op", row.op, any_text(), "operator type");
+               describe_kind(entry, row);
+               describe_accumulator(entry, row.accumulator, false);
+               entry.require(!row.op.empty(), "an entry of 'accumulators' names none", "'op'");
+             });
   visit.key(
       "slowdown", target.slowdown, cost(),
       "what `accuracy.slowdown: auto` is: how much slower a network may be for keeping its "

@@ -217,12 +217,13 @@ void add_to_sums(Graph& graph, NodeId id) {
 
 }  // namespace
 
-void accumulate_products(Graph& graph, const Accumulator& held) {
+void accumulate_products(Graph& graph, const NetworkArithmetic& arithmetic) {
   for (const NodeId id : graph.topological_order()) {
     const auto* product =
         std::find_if(kProductOps.begin(), kProductOps.end(),
                      [&](const ProductOp& p) { return p.op == graph.node(id).op; });
     if (product != kProductOps.end()) {
+      const Accumulator& held = arithmetic.of(graph.node(id).name).accumulator;
       IntegerSum(graph, id, *product, held).run();
     } else if (graph.node(id).op == "Add") {
       add_to_sums(graph, id);

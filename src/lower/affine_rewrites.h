@@ -10,10 +10,10 @@ namespace tare {
 void expand_dynamic_products(Graph&, const SimulatedGraph&, const QuantTable&);
 
 /// Sums of products of dequantized 8-bit values become sums of products of storage values, in
-/// such accumulators at the product of both scales; a constant bias is rounded to that scale. A
-/// sum stays as it is where its bias does not fit int32, or scales vary along what is summed
-/// over. A dequantized constant of the same scale that is added after it joins the sum.
-void accumulate_products(Graph&, const Accumulator&);
+/// the node's accumulators at the product of both scales; a constant bias is rounded to that
+/// scale. A sum stays as it is where its bias does not fit int32, or scales vary along what is
+/// summed over. A dequantized constant of the same scale that is added after it joins the sum.
+void accumulate_products(Graph&, const NetworkArithmetic&);
 
 /// Moves Quantize up and Dequantize down through operators of the affine allow-list until
 /// nothing moves any more; those operators then run on storage values.
@@ -23,9 +23,9 @@ void expand_affine_regions(Graph&);
 /// came from: products of plain matrices, bounds and pads on the grid of the values.
 void spell_one_way(Graph&);
 
-/// Adjacent Dequantize and Quantize become Requantize of that mode, or vanish when their
-/// parameters are equal. Equal Quantize nodes on one value become one. Relu and Clip that
-/// storage already saturates at vanish.
-void fold_conversions(Graph&, const RequantizeMode&);
+/// Adjacent Dequantize and Quantize become Requantize, in the mode of the node whose sum they
+/// convert or else the usual one, or vanish when their parameters are equal. Equal Quantize
+/// nodes on one value become one. Relu and Clip that storage already saturates at vanish.
+void fold_conversions(Graph&, const NetworkArithmetic&);
 
 }  // namespace tare

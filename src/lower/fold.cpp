@@ -25,9 +25,22 @@ std::optional<ValueId> equal_conversion(const Graph& graph, const Node& node) {
   return std::nullopt;
 }
 
+/// That of the node whose sum it is; other storage values are rescaled in the usual one.
+const RequantizeMode& mode_of(const Graph& graph, ValueId storage,
+                              const NetworkArithmetic& arithmetic) {
+  auto producer = graph.producer(storage);
+  while (producer && graph.node(*producer).op == "Add" &&
+         graph.type(storage).dtype == DType::kInt32) {  // of a constant, to the sum before it
+    storage = graph.node(*producer).inputs[0];
+    producer = graph.producer(storage);
+  }
+  return (producer ? arithmetic.of(graph.node(*producer).name) : arithmetic.usual).requantize;
+}
+
 /// What the readers of the node's result may read instead. Where that says the same in another
 /// way, it goes by the name of the result.
-std::optional<ValueId> replacement(Graph& graph, const Node& node, const RequantizeMode& mode) {
+std::optional<ValueId> replacement(Graph& graph, const Node& node,
+                                   const NetworkArithmetic& arithmetic) {
   const auto& params = graph.type(node.outputs[0]).quant;
   const std::string name = graph.name(node.outputs[0]);
   if (params && saturates_like(graph, node, *params)) {
@@ -51,8 +64,9 @@ std::optional<ValueId> replacement(Graph& graph, const Node& node, const Requant
   if (type.quant->per_axis() || graph.type(storage).quant->block != 0) {
     return std::nullopt;
   }
-  const NodeId id = graph.add_node("", "Requantize", {storage},
-                                   {{graph.unique_name(name), type}}, to_attributes(mode));
+  const NodeId id =
+      graph.add_node("", "Requantize", {storage}, {{graph.unique_name(name), type}},
+                     to_attributes(mode_of(graph, storage, arithmetic)));
   const ValueId requantized = graph.node(id).outputs[0];
   take_name(graph, requantized, name);
   return requantized;
@@ -60,13 +74,13 @@ std::optional<ValueId> replacement(Graph& graph, const Node& node, const Requant
 
 }  // namespace
 
-void fold_conversions(Graph& graph, const RequantizeMode& mode) {
+void fold_conversions(Graph& graph, const NetworkArithmetic& arithmetic) {
   for (bool changed = true; changed;) {
     changed = false;
     graph.erase_unused();
     for (const NodeId id : graph.topological_order()) {
       const Node node = graph.node(id);
-      if (const auto instead = replacement(graph, node, mode)) {
+      if (const auto instead = replacement(graph, node, arithmetic)) {
         graph.replace_uses(node.outputs[0], *instead);
         changed = true;
       }

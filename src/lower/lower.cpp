@@ -9,6 +9,7 @@
 #include "lower/lower.h"
 
 #include "base/check.h"
+#include "graph/arithmetic/node_arithmetic.h"
 #include "graph/arithmetic/power_of_two.h"
 #include "lower/affine_rewrites.h"
 #include "lower/conversions.h"
@@ -24,7 +25,7 @@ namespace {
 class IntegerBuilder final : public RegionBuilder {
  public:
   IntegerBuilder(const SimulatedGraph& simulated, const QuantTable& table)
-      : RegionBuilder(simulated.source, simulated.accumulator),
+      : RegionBuilder(simulated.source, simulated.arithmetic),
         simulated_(simulated),
         table_(table) {}
 
@@ -105,7 +106,8 @@ void require_powers_of_two(const Graph& graph) {
   Faults faults;
   for (const NodeId id : graph.topological_order()) {
     const Node& node = graph.node(id);
-    if (node.op != "Requantize") {
+    if (node.op != "Requantize" ||
+        requantize_mode(node.attributes).rounding != RequantizeRounding::kShift) {
       continue;
     }
     const auto& from = graph.type(node.inputs[0]).quant->scale;
@@ -140,7 +142,7 @@ void unify_parameters(Graph& graph) {
   }
 }
 
-Graph finish(Graph graph, const RequantizeMode& mode,
+Graph finish(Graph graph, const NetworkArithmetic& arithmetic,
              LoweringStage stage = LoweringStage::kInteger) {
   unify_parameters(graph);
   if (stage != LoweringStage::kAffine) {
@@ -148,12 +150,10 @@ Graph finish(Graph graph, const RequantizeMode& mode,
     spell_one_way(graph);
   }
   if (stage == LoweringStage::kInteger) {
-    fold_conversions(graph, mode);
+    fold_conversions(graph, arithmetic);
   }
   name_conversions(graph);
-  if (mode.rounding == RequantizeRounding::kShift) {
-    require_powers_of_two(graph);
-  }
+  require_powers_of_two(graph);
   verify(graph);
   return graph;
 }
@@ -174,7 +174,7 @@ Graph lowered(const SimulatedGraph& simulated, const QuantTable& table, Lowering
   }
   Graph graph = builder.take();
   expand_dynamic_products(graph, simulated, table);
-  return finish(std::move(graph), simulated.requantize, stage);
+  return finish(std::move(graph), simulated.arithmetic, stage);
 }
 
 Graph lower(const SimulatedGraph& simulated, const QuantTable& table) {
@@ -189,7 +189,10 @@ std::vector<std::string> float_operators(const Graph& integer) {
   std::vector<std::string> names;
   for (const NodeId id : integer.topological_order()) {
     const Node& node = integer.node(id);
-    if (node.op != "Quantize" && node.op != "Dequantize" &&
+    // A Cast of integers is where real values begin, as an input is.
+    const bool begins =
+        node.op == "Cast" && std::none_of(node.inputs.begin(), node.inputs.end(), is_real);
+    if (node.op != "Quantize" && node.op != "Dequantize" && !begins &&
         (std::any_of(node.inputs.begin(), node.inputs.end(), is_real) ||
          std::any_of(node.outputs.begin(), node.outputs.end(), is_real))) {
       names.push_back(node.name);
@@ -198,10 +201,10 @@ std::vector<std::string> float_operators(const Graph& integer) {
   return names;
 }
 
-Graph lower(Graph graph, const RequantizeMode& mode, const Accumulator& accumulator) {
+Graph lower(Graph graph, const NetworkArithmetic& arithmetic) {
   expand_affine_regions(graph);  // brings storage values to the factors
-  accumulate_products(graph, accumulator);
-  return finish(std::move(graph), mode);
+  accumulate_products(graph, arithmetic);
+  return finish(std::move(graph), arithmetic);
 }
 
 }  // namespace tare

@@ -26,7 +26,7 @@ Graph lower(const SimulatedGraph&, const QuantTable&);
 /// The canonical integer graph of one that says with Quantize and Dequantize around float
 /// operators how it is to be run: sums of products between them run on integers, then `expand`
 /// and `fold` as above.
-Graph lower(Graph, const RequantizeMode& = {}, const Accumulator& = {});
+Graph lower(Graph, const NetworkArithmetic& = {});
 
 /// A graph of from_qdq() in which averages of storage values that only products read, and that
 /// nothing rounds, are rounded to the parameters of their operand, whose range holds theirs. So

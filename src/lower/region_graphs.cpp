@@ -6,6 +6,7 @@
 
 #include "graph/arithmetic/node_arithmetic.h"
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
@@ -34,6 +35,7 @@ Graph cut_out(const Graph& graph, const OffloadRegion& region, const IsInput& is
   Graph result;
   result.graph_name = graph.node(region.match.root()).name;
   result.opset = graph.opset;
+  result.affine_rows = graph.affine_rows;
   std::map<ValueId, ValueId> copies;
   for (const ValueId input : region.inputs) {
     copies[input] = result.add_input(graph.name(input), graph.type(input));
@@ -112,6 +114,14 @@ void replace(Graph& graph, const OffloadRegion& region) {
   graph.rename(node, name);
 }
 
+bool is_of(const ExportOperator& exported, const Target& target) {
+  return exported.targets.empty() ||
+         std::any_of(exported.targets.begin(), exported.targets.end(),
+                     [&](const std::string& name) {
+                       return name == target.name || name == target.extends;
+                     });
+}
+
 }  // namespace
 
 std::vector<FixedPointFactor> rescaling_factors(const Graph& graph, const Node& requantize) {
@@ -148,6 +158,44 @@ Graph with_region_nodes(Graph graph, const std::vector<OffloadRegion>& regions) 
   graph.erase_unused_constants();
   verify(graph);
   return graph;
+}
+
+Graph with_export_operators(Graph integer, const Target& target,
+                            std::span<const ExportOperator> exports) {
+  std::vector<const ExportOperator*> own;
+  for (const ExportOperator& exported : exports) {
+    if (is_of(exported, target)) {
+      own.push_back(&exported);
+    }
+  }
+  std::stable_sort(own.begin(), own.end(), [](const auto* a, const auto* b) {
+    return a->benefit != b->benefit ? a->benefit > b->benefit : a->name < b->name;
+  });
+  std::vector<OffloadPattern> patterns;
+  for (const ExportOperator* exported : own) {
+    patterns.push_back({std::string(exported->name), exported->pattern()});
+  }
+  const std::vector<OffloadRegion> regions = partition(integer, patterns);
+  std::map<std::string, Attributes> said;  // by node
+  for (const OffloadRegion& region : regions) {
+    const ExportOperator& exported = **std::find_if(
+        own.begin(), own.end(), [&](const auto* one) { return one->name == region.pattern; });
+    Attributes attributes =
+        exported.attributes ? exported.attributes(integer, region) : Attributes{};
+    attributes.set("domain", std::string(exported.domain));
+    attributes.set("op_type", std::string(exported.op));
+    said.emplace(integer.node(region.match.root()).name, std::move(attributes));
+  }
+  Graph result = with_region_nodes(std::move(integer), regions);
+  for (const auto& [name, attributes] : said) {
+    const NodeId id = *result.find_node(name);
+    Attributes all = result.node(id).attributes;
+    for (const auto& [key, value] : attributes.items()) {
+      all.set(key, value);
+    }
+    result.set_attributes(id, std::move(all));
+  }
+  return result;
 }
 
 }  // namespace tare

@@ -7,6 +7,9 @@ namespace tare {
 /// Where ONNX Runtime keeps operators of its own.
 inline constexpr std::string_view kRuntimeDomain = "com.microsoft";
 
+/// Where regions of a graph are that no device has a name for.
+inline constexpr std::string_view kOwnDomain = "ai.tare";
+
 /// Operators of that domain that the toolkit writes; empty for those of ONNX itself.
 std::string_view domain_of(std::string_view op);
 

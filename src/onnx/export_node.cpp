@@ -80,8 +80,12 @@ bool is_reduction_with_attribute(const Node& node) {
 
 }  // namespace
 
+std::string region_domain(const Node& region) {
+  return region.attributes.text("domain", kOwnDomain);
+}
+
 int oldest_opset(const Graph& graph, const Node& node) {
-  if (first_opset_of(node.op) > 0 || !domain_of(node.op).empty()) {
+  if (first_opset_of(node.op) > 0 || !domain_of(node.op).empty() || node.op == "Region") {
     return kOldest;  // spelled out where it does not exist; not one of ONNX
   }
   if (const auto graphs = graph_attributes(node.op); !graphs.empty()) {
@@ -121,7 +125,9 @@ NodeExporter::NodeExporter(const Graph& graph, int opset, ExportedModel& model)
 }
 
 void NodeExporter::add(const Node& node) {
-  if (!graph_attributes(node.op).empty()) {
+  if (node.op == "Region") {
+    add_region(node);
+  } else if (!graph_attributes(node.op).empty()) {
     add_control(node);
   } else if (node.op == "Gelu" && opset_ < first_opset_of(node.op)) {
     add_gelu(node);
@@ -167,6 +173,15 @@ void NodeExporter::add_reduce(const Node& node) {
     proto.add_input(name);
     add_initializer(name, vector_of(axes));
   }
+}
+
+/// Its graph stays text, which is for readers that do not have the operator.
+void NodeExporter::add_region(const Node& node) {
+  Node named = node;
+  named.op = node.attributes.text("op_type", node.op);
+  named.attributes.erase("op_type");
+  named.attributes.erase("domain");
+  append(spelled(graph_, named)).set_domain(region_domain(node));
 }
 
 void NodeExporter::add_split(const Node& node) {

@@ -22,6 +22,9 @@ struct ExportedModel {
 /// Error(kInternal) when none has: the operator is neither one of ONNX nor of ONNX Runtime.
 int oldest_opset(const Graph&, const Node&);
 
+/// The domain that a Region is written in.
+std::string region_domain(const Node& region);
+
 /// Writes nodes in the forms of one opset; what has another form there becomes constants and
 /// several nodes.
 class NodeExporter {
@@ -36,6 +39,7 @@ class NodeExporter {
  private:
   /// If, Loop and Scan with their graphs, in which names are other ones than around them.
   void add_control(const Node&);
+  void add_region(const Node&);
   void add_reduce(const Node&);
   void add_split(const Node&);
   void add_gelu(const Node&);

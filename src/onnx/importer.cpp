@@ -33,6 +33,12 @@ Error unsupported_operator(const onnx::NodeProto& node) {
           "operator '" + operator_name(node) + "' is not supported"};
 }
 
+/// An operator of a device that says what it computes, see with_export_operators().
+bool is_region(const onnx::NodeProto& node) {
+  return std::any_of(node.attribute().begin(), node.attribute().end(),
+                     [](const auto& attribute) { return attribute.name() == "body"; });
+}
+
 bool stores_packed(const ConstantSource& source) {
   const onnx::TensorProto& proto =
       source.tensor != nullptr ? *source.tensor : source.attribute->t();
@@ -128,7 +134,11 @@ void Importer::add_node(const onnx::NodeProto& node) {
     const bool is_quantized =
         is_quantized_operator(is_onnx ? std::string() : node.domain(), node.op_type());
     if (!is_onnx && !is_quantized) {
-      throw unsupported_operator(node);
+      if (!is_region(node)) {
+        throw unsupported_operator(node);
+      }
+      add_region(node);
+      return;
     }
     std::optional<std::vector<ValueId>> inputs = operands_of(node);
     if (is_onnx && !graph_attributes(node.op_type()).empty()) {
@@ -168,6 +178,32 @@ void Importer::add_node(const onnx::NodeProto& node) {
     unsupported_.add(what.starts_with("operator '") ? what : operator_name(node) + ": " + what,
                      name);
   }
+}
+
+void Importer::add_region(const onnx::NodeProto& node) {
+  std::optional<std::vector<ValueId>> inputs = operands_of(node);
+  if (!inputs) {
+    return;  // what computes an operand is among the faults
+  }
+  Draft draft{source_.node_names.at(&node),
+              "Region",
+              *std::move(inputs),
+              {node.output().begin(), node.output().end()},
+              to_attributes(node, folder_)};
+  draft.attributes.set("domain", node.domain());
+  draft.attributes.set("op_type", node.op_type());
+  const Graph body =
+      inner_graph({.name = draft.name, .op = draft.op, .attributes = draft.attributes}, "body");
+  std::vector<TensorType> types;
+  for (const ValueId output : body.outputs()) {
+    const TensorType& type = body.type(output);
+    types.push_back({.dtype = type.dtype, .shape = type.shape, .quant = {}, .point = {}});
+  }
+  if (types.size() != draft.outputs.size()) {
+    throw Error(ErrorCode::kInvalidModel, "", "its body has other results than it");
+  }
+  builder().begin({draft.name, draft.op});
+  builder().emit(std::move(draft), std::move(types));
 }
 
 void Importer::add_call(const onnx::NodeProto& node, const onnx::FunctionProto& function) {

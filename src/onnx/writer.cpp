@@ -8,6 +8,7 @@
 #include "onnx/tensor_proto.h"
 
 #include <algorithm>
+#include <set>
 #include <vector>
 
 namespace tare {
@@ -79,6 +80,15 @@ ExportedModel export_model(const Graph& graph,
   });
   if (needs_runtime) {
     add_domain(kRuntimeDomain, 1, model.proto);
+  }
+  std::set<std::string> domains;
+  for (const NodeId id : order) {
+    if (graph.node(id).op == "Region") {
+      domains.insert(region_domain(graph.node(id)));
+    }
+  }
+  for (const std::string& domain : domains) {
+    add_domain(domain, 1, model.proto);
   }
   for (const auto& [key, value] : metadata) {
     auto& entry = *model.proto.add_metadata_props();

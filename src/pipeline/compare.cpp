@@ -9,6 +9,7 @@
 
 #include "compare/real_interface.h"
 #include "equalize/equalize.h"
+#include "pipeline/stages.h"
 #include "pipeline/try_changes.h"
 #include "report/diagnose.h"
 
@@ -55,6 +56,7 @@ Report compare(const Graph& prepared, const Graph& equalized, const Graph& integ
   }
   diagnose(report);
   if (!options.brief) {
+    add_findings(toolkit.findings, report);
     try_changes(prepared, ChangeableNetwork(equalized, integer), data, options.threads,
                 options.samples, report);
     propose_worst_layers(report);
@@ -74,7 +76,8 @@ Report compare_models(ComparedModels models, const Dataset& data, const Config& 
   const std::vector<Verdict> all = verdicts_of_file(models.quantized, target, toolkit);
   const std::vector<Warning> warnings = audit_inputs(models.real, data, options.threads);
   const Graph prepared = prepare(std::move(models.real), toolkit);
-  Graph integer = lower_quantized(std::move(models.quantized), config, toolkit);
+  Graph integer =
+      lower_quantized(std::move(models.quantized), config, toolkit, models.arithmetic);
   if (models.numerics) {
     integer = with_numerics(std::move(integer), *models.numerics);
   }

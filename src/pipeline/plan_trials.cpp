@@ -134,7 +134,7 @@ Report PlanTrials::report_of(const QuantizeResult& result) const {
 
 void PlanTrials::keep(QuantizeResult result, const Report& report) {
   if (!options_.output.empty()) {
-    write_model(result, options_.output);
+    work_.write(result, options_.output);
   }
   for (const std::filesystem::path& file : options_.reports) {
     write_report(file, report, report_format(file));

@@ -20,6 +20,7 @@ namespace tare {
 struct PlanWork {
   std::function<QuantizeResult(const MixedPrecisionPlan&)> quantize;
   std::function<Report(const QuantizeResult&)> evaluate;
+  std::function<void(const QuantizeResult&, const std::filesystem::path&)> write;
 };
 
 /// Tries plans of a Pareto front one after another. The best so far is always in the files of

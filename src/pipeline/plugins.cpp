@@ -172,6 +172,42 @@ class PartsOfFile final : public PluginParts {
     own.plugin = path_.string();
   }
 
+  void add(const AffineOp& row) override {
+    // Rows of one operator may differ in what they apply to, so their names need not be new.
+    const std::string part = called("affine row", row.op);
+    require(!row.op.empty() && !row.reason.empty(), part, "'op' and 'reason'");
+    AffineOp& own = toolkit_.affine_ops.emplace_back(row);
+    if (row.applies) {
+      own.applies = guarded_callback(path_, part, row.applies);
+    }
+    added_ = true;
+  }
+  void add(const LintRule& info) override {
+    LintRule& own = append(info, "lint rule", toolkit_.lint_rules);
+    const std::string part = called("lint rule", info.name);
+    require(info.check != nullptr, part, "'check'");
+    own.check = guarded_callback(path_, part, info.check);
+    own.plugin = path_.string();
+  }
+  void add(const FindingInfo& info) override {
+    FindingInfo& own = append(info, "finding", toolkit_.findings);
+    const std::string part = called("finding", info.name);
+    require(info.find != nullptr, part, "'find'");
+    own.find = guarded_callback(path_, part, info.find);
+    own.plugin = path_.string();
+  }
+  void add(const ExportOperator& info) override {
+    ExportOperator& own = append(info, "export operator", toolkit_.exports);
+    const std::string part = called("export operator", info.name);
+    require(info.pattern && !info.op.empty() && !info.domain.empty(), part,
+            "'pattern', 'domain' and 'op'");
+    own.pattern = guarded_callback(path_, part, info.pattern);
+    if (info.attributes) {
+      own.attributes = guarded_callback(path_, part, info.attributes);
+    }
+    own.plugin = path_.string();
+  }
+
   Toolkit take() {
     if (!added_) {
       throw fault(path_, ErrorCode::kInvalidConfig, "adds nothing")

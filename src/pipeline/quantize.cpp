@@ -32,8 +32,16 @@ void refuse_simulated(const Graph& graph) {
 
 }  // namespace
 
+/// A toolkit that somebody put together may have none; then those of Tare hold.
+void set_affine_rows(Graph& graph, const Toolkit& toolkit) {
+  graph.affine_rows = toolkit.affine_ops.empty()
+                          ? nullptr
+                          : std::make_shared<const std::vector<AffineOp>>(toolkit.affine_ops);
+}
+
 Graph prepare(Graph graph, const Toolkit& toolkit, std::vector<RewriteEvent>* log) {
   refuse_simulated(graph);
+  set_affine_rows(graph, toolkit);
   return rewrite(std::move(graph), toolkit.rules, log);
 }
 
@@ -147,7 +155,13 @@ bool is_quantized(const Graph& model) {
 }
 
 Graph lower_quantized(Graph model, const Config& config, const Toolkit& toolkit) {
+  return lower_quantized(std::move(model), config, toolkit, {});
+}
+
+Graph lower_quantized(Graph model, const Config& config, const Toolkit& toolkit,
+                      const std::map<std::string, SumArithmetic, std::less<>>& stated) {
   if (is_lowered(model)) {
+    set_affine_rows(model, toolkit);
     return model;
   }
   // Preparing would compute with constants that say how weights are stored.
@@ -156,11 +170,13 @@ Graph lower_quantized(Graph model, const Config& config, const Toolkit& toolkit)
   });
   return during("lowering", [&] {
     Graph quantized = from_qdq(std::move(prepared));
-    const Objective objective = config.objective.value_or(target_of(config, toolkit).objective);
-    if (objective == Objective::kCoverage) {
+    const Target target = target_of(config, toolkit);
+    if (config.objective.value_or(target.objective) == Objective::kCoverage) {
       quantized = with_rounded_averages(std::move(quantized));
     }
-    Graph integer = lower(std::move(quantized), config.requantize.mode(), config.accumulator);
+    NetworkArithmetic arithmetic = network_arithmetic(quantized, config, target);
+    arithmetic.layers.insert(stated.begin(), stated.end());
+    Graph integer = lower(std::move(quantized), arithmetic);
     check_fallback(config, integer, {});
     return integer;
   });

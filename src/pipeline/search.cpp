@@ -102,7 +102,10 @@ class Search {
     }
     PlanTrials trials(options_,
                       {[this](const MixedPrecisionPlan& plan) { return quantized(plan); },
-                       [this](const QuantizeResult& result) { return evaluated(result); }},
+                       [this](const QuantizeResult& result) { return evaluated(result); },
+                       [this](const QuantizeResult& result, const std::filesystem::path& path) {
+                         write_model(result, path, Form::kQdq, toolkit_);
+                       }},
                       memory_);
     const bool is_done = trials.run();
     trials.restore();

@@ -15,32 +15,67 @@
 namespace tare {
 namespace {
 
+/// "'shift'", or "'shift' and 'upward'".
+std::string joined(const std::set<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) {
+    text += (text.empty() ? "'" : " and '") + word + "'";
+  }
+  return text;
+}
+
 /// What files say in their metadata alone, since their operators have no word for it.
-void audit_rescaling(const Config& config, std::vector<Warning>& warnings) {
-  if (config.requantize.mode() != RequantizeMode{}) {
-    const Attributes words = to_attributes(config.requantize.mode());
+void audit_rescaling(const NetworkArithmetic& arithmetic, std::vector<Warning>& warnings) {
+  std::set<std::string> words;
+  const auto look_at = [&](const SumArithmetic& own) {
+    if (own.requantize != RequantizeMode{}) {
+      words.insert(to_attributes(own.requantize).text("rounding"));
+    }
+  };
+  look_at(arithmetic.usual);
+  for (const auto& [node, own] : arithmetic.layers) {
+    look_at(own);
+  }
+  if (!words.empty()) {
     warnings.push_back({"requantize_of_file", "requantize.rounding",
-                        "ONNX operators cannot express '" + words.text("rounding") +
-                            "', only the file's metadata can; engines that run the file "
+                        "ONNX operators cannot express " + joined(words) +
+                            ", only the file's metadata can; engines that run the file "
                             "rescale in float32 and round halves to even, and so do reports"});
   }
 }
 
-/// The same of the configured accumulator, and where it may still overflow although it was not
-/// to.
-void audit_accumulators(const Config& config, const Graph& integer,
+/// The same of accumulators, and where they may still overflow although they were not to.
+void audit_accumulators(const SimulatedGraph& simulated, const Graph& integer,
                         std::vector<Warning>& warnings) {
-  if (config.accumulator == Accumulator{}) {
+  const NetworkArithmetic& arithmetic = simulated.arithmetic;
+  std::set<int> widths;
+  const auto look_at = [&](const SumArithmetic& own) {
+    if (own.accumulator != Accumulator{}) {
+      widths.insert(own.accumulator.bits);
+    }
+  };
+  look_at(arithmetic.usual);
+  for (const auto& [node, own] : arithmetic.layers) {
+    look_at(own);
+  }
+  if (widths.empty()) {
     return;
   }
+  std::string bits = std::to_string(*widths.begin());
+  if (widths.size() > 1) {
+    bits += " to " + std::to_string(*widths.rbegin());
+  }
   warnings.push_back({"accumulator_of_file", "accumulator",
-                      "ONNX operators cannot express accumulators of " +
-                          std::to_string(config.accumulator.bits) +
+                      "ONNX operators cannot express accumulators of " + bits +
                           " bits, only the file's metadata can; engines that run the file use "
                           "32, and so do reports"});
+  if (!simulated.avoids_overflow) {
+    return;
+  }
   for (const AccumulatorRange& sums : worst_case_accumulators(integer)) {
-    if (config.avoid_overflow && !sums.range.fits(config.accumulator)) {
-      warnings.push_back({"accumulator_overflow", "node '" + integer.node(sums.node).name + "'",
+    const std::string& node = integer.node(sums.node).name;
+    if (!sums.range.fits(arithmetic.of(node).accumulator)) {
+      warnings.push_back({"accumulator_overflow", "node '" + node + "'",
                           "may need " + std::to_string(sums.range.bits()) +
                               " bits, as both of its factors are computed"});
     }
@@ -219,8 +254,8 @@ QuantizeResult Stages::finish() {
   result_.qdq = export_form(result_.integer, Form::kQdq, target_);
   result_.verdicts = was_quantized ? verdicts(result_.qdq, target_)
                                    : verdicts(result_.simulated, result_.table, result_.qdq);
-  audit_rescaling(config_, result_.audit.warnings);
-  audit_accumulators(config_, result_.integer, result_.audit.warnings);
+  audit_rescaling(result_.simulated.arithmetic, result_.audit.warnings);
+  audit_accumulators(result_.simulated, result_.integer, result_.audit.warnings);
   audit_storage(result_.simulated, result_.table, result_.audit.warnings);
   if (auto warning = denormal_weights(result_.prepared)) {
     result_.audit.warnings.push_back(std::move(*warning));

@@ -33,6 +33,10 @@ void require_numbers(const Graph&);
 /// Where no operator may stay in float, every one that did is a fault; `kept` says why.
 void check_fallback(const Config&, const Graph& integer, const std::vector<KeptFloat>& kept);
 
+/// lower_quantized() with the arithmetic of layers of which the configuration says nothing.
+Graph lower_quantized(Graph model, const Config&, const Toolkit&,
+                      const std::map<std::string, SumArithmetic, std::less<>>& stated);
+
 /// The stages on their way to a result. The toolkit has to outlive it.
 class Stages {
  public:

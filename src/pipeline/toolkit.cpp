@@ -43,6 +43,7 @@ const Toolkit& Toolkit::builtin() {
 #include "metric_list.inc"
 #undef TARE_X
           },
+      .affine_ops = {tare::affine_ops().begin(), tare::affine_ops().end()},
   };
   return toolkit;
 }

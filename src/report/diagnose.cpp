@@ -5,6 +5,8 @@
 
 #include "report/diagnose.h"
 
+#include "tare/error.h"
+
 #include "report/figures.h"
 #include "report/findings.h"
 
@@ -12,6 +14,16 @@
 
 namespace tare {
 namespace {
+
+/// What does not show in the results is not severe.
+void soften(Report& report) {
+  constexpr double kModerate = 0.66;  // that of 14 dB, see severity()
+  if (report.level == Level::kGood) {
+    for (Diagnosis& found : report.diagnoses) {
+      found.severity = std::min(found.severity, kModerate);
+    }
+  }
+}
 
 /// By two thresholds for what is kept.
 Level level_of(double kept, double good, double fair) {
@@ -88,13 +100,26 @@ void diagnose(Report& report) {
   }
   report.diagnoses = findings.take();
   propose_worst_layers(report);
-  if (report.level == Level::kGood) {
-    // What does not show in the results is not severe.
-    constexpr double kModerate = 0.66;  // that of 14 dB, see severity()
-    for (Diagnosis& found : report.diagnoses) {
-      found.severity = std::min(found.severity, kModerate);
+  soften(report);
+}
+
+void add_findings(std::span<const FindingInfo> findings, Report& report) {
+  for (const FindingInfo& info : findings) {
+    for (Diagnosis& found : info.find(report)) {
+      found.kind = found.kind.empty() ? std::string(info.name) : std::move(found.kind);
+      if (!(found.severity >= 0 && found.severity <= 1)) {
+        throw Error(ErrorCode::kInvalidConfig, info.plugin,
+                    "finding '" + std::string(info.name) + "' has a severity of " +
+                        std::to_string(found.severity))
+            .expected("a number from 0 to 1");
+      }
+      report.diagnoses.push_back(std::move(found));
     }
   }
+  soften(report);
+  std::stable_sort(
+      report.diagnoses.begin(), report.diagnoses.end(),
+      [](const Diagnosis& a, const Diagnosis& b) { return a.severity > b.severity; });
 }
 
 }  // namespace tare

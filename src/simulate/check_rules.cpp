@@ -134,8 +134,8 @@ namespace {
 
 /// Whether the entry has a key that LayerRules::demands_integers() looks at.
 bool demands(const LayerRule& rule) {
-  return rule.keep_float == false || rule.activations.storage || rule.inputs.storage ||
-         rule.weights.storage || rule.weights.bits;
+  return rule.keep_float == false || rule.activations.storage || rule.activations.bits ||
+         rule.inputs.storage || rule.inputs.bits || rule.weights.storage || rule.weights.bits;
 }
 
 /// Names of the nodes that run on integers, are in float only because of others, or have

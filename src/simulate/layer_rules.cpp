@@ -39,6 +39,11 @@ void put(const LayerRule& from, LayerRule& onto) {
   put(from.equalization, onto.equalization);
   put(from.bias_correction, onto.bias_correction);
   put(from.rounding, onto.rounding);
+  put(from.requantize.rounding, onto.requantize.rounding);
+  put(from.requantize.arithmetic, onto.requantize.arithmetic);
+  put(from.requantize.bias_after, onto.requantize.bias_after);
+  put(from.accumulator.bits, onto.accumulator.bits);
+  put(from.accumulator.overflow, onto.accumulator.overflow);
   put(from.activations, onto.activations);
   put(from.inputs, onto.inputs);
   put(from.weights, onto.weights);
@@ -256,8 +261,8 @@ bool LayerRules::demands_integers(const Graph& graph, NodeId id) const {
     return !*rule.keep_float;
   }
   const bool of_weights = rule.weights.storage || rule.weights.bits;
-  return rule.activations.storage || rule.inputs.storage ||
-         (of_weights && is_product(graph.node(id)));
+  return rule.activations.storage || rule.activations.bits || rule.inputs.storage ||
+         rule.inputs.bits || (of_weights && is_product(graph.node(id)));
 }
 
 }  // namespace tare

@@ -5,6 +5,7 @@
 // (placement.h). Cost: patterns times nodes, each match looking at a few nodes.
 #include "simulate/match_regions.h"
 
+#include "graph/operators/product.h"
 #include "simulate/affine_pattern.h"
 #include "simulate/lookup_pattern.h"
 #include "simulate/placement/placement.h"
@@ -87,12 +88,32 @@ class Matcher {
       return;
     }
     Region region{&pattern, *match, {}, {}};
+    if (joins_bias(*match)) {
+      return;  // others match its parts
+    }
     if (std::string reason = objection(region); !reason.empty()) {
       result_.kept_float.push_back({graph_.node(id).name, std::move(reason)});
       return;
     }
     claimed_.insert(match->nodes().begin(), match->nodes().end());
     result_.regions.push_back(std::move(region));
+  }
+
+  /// Whether a constant would be added to a sum that takes none.
+  bool joins_bias(const Match& match) const {
+    const std::vector<NodeId>& nodes = match.nodes();
+    const auto is_constant = [&](ValueId value) {
+      return value && graph_.constant(value) != nullptr;
+    };
+    return std::any_of(nodes.begin(), nodes.end(),
+                       [&](NodeId id) {
+                         const Node& add = graph_.node(id);
+                         return add.op == "Add" &&
+                                std::any_of(add.inputs.begin(), add.inputs.end(), is_constant);
+                       }) &&
+           std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) {
+             return is_product(graph_.node(id)) && settings_.adds_bias_after(graph_.node(id));
+           });
   }
 
   /// Why the region stays float; empty when it does not.

@@ -112,17 +112,18 @@ ValueId RegionBuilder::accumulate(const Node& node, std::vector<ValueId> operand
   if (!operands.back()) {
     operands.pop_back();
   }
+  const Accumulator& held = arithmetic_->of(node.name).accumulator;
   TensorType type = storage_type(shape, points()[point]);
   if (type.quant) {
-    type.dtype = sum_type(working_.type(operands[0]).dtype, working_.type(operands[1]).dtype,
-                          accumulator_);
+    type.dtype =
+        sum_type(working_.type(operands[0]).dtype, working_.type(operands[1]).dtype, held);
     type.quant->storage = type.dtype;
     if (type.quant->axis) {
       type.quant->axis = channel_axis(node, shape);
     }
   }
   Attributes attributes = node.attributes;
-  set_accumulator(attributes, accumulator_);
+  set_accumulator(attributes, held);
   const std::string& result = source_->name(node.outputs[0]);
   const ValueId sum = add_node(node, std::move(operands), type, accumulated_name(result),
                                std::move(attributes));

@@ -32,8 +32,8 @@ ValueId fused_result(const Graph&, const Region&);
 /// copy.
 class RegionBuilder : public AffineBuilder {
  public:
-  RegionBuilder(const Graph& source, const Accumulator& accumulator)
-      : source_(&source), working_(source), accumulator_(accumulator) {}
+  RegionBuilder(const Graph& source, const NetworkArithmetic& arithmetic)
+      : source_(&source), working_(source), arithmetic_(&arithmetic) {}
 
   const Graph& graph() const final { return *source_; }
   ValueId activation(ValueId) final;
@@ -84,7 +84,7 @@ class RegionBuilder : public AffineBuilder {
 
   const Graph* source_;
   Graph working_;
-  Accumulator accumulator_;
+  const NetworkArithmetic* arithmetic_;
   std::map<ValueId, ValueId> current_;
   std::map<std::pair<PointId, ValueId>, ValueId> storage_;
   std::map<ValueId, ValueId> dequantized_;

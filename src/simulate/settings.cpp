@@ -3,6 +3,7 @@
 #include "simulate/dynamic_product.h"
 #include "simulate/lookup_pattern.h"
 #include "simulate/region_builder.h"
+#include "simulate/separate_biases.h"
 #include "simulate/target_operator.h"
 #include "simulate/unquantizable.h"
 #include "simulate/weight_blocks.h"
@@ -24,6 +25,14 @@ std::set<std::string> matched_nodes(const Graph& graph, const std::string& text)
     }
   }
   return result;
+}
+
+/// The type for more than 8 bits: the target's own one, with a sign where that of 8 bits has
+/// one if there are two.
+DType wide_storage(const Target& target, DType narrow) {
+  const auto& wide = target.wide_activations;
+  const DType alike = narrow == DType::kInt8 ? DType::kInt16 : DType::kUint16;
+  return wide.size() == 1 ? wide[0] : alike;
 }
 
 }  // namespace
@@ -137,8 +146,13 @@ int Settings::weight_block(const Node& node) const {
              : rule(node).weights.block.value_or(config_->weights.block);
 }
 
+bool Settings::adds_bias_after(const Node& product) const {
+  return tare::adds_bias_after(rule(product), *config_, *target_);
+}
+
 bool Settings::corrects_bias(const Node& node) const {
-  return rule(node).bias_correction.value_or(config_->bias_correction);
+  return !adds_bias_after(node) &&
+         rule(node).bias_correction.value_or(config_->bias_correction);
 }
 
 bool Settings::rounds_weights(const Node& node) const {
@@ -154,6 +168,7 @@ QuantPoint Settings::activation(ValueId value) const {
   QuantPoint result = point(value, Role::kActivation, config_->activations, chosen,
                             target_->activation_storage);
   result.spec.symmetric = result.spec.symmetric || target_->activation_symmetric;
+  result.spec.narrow_range = result.spec.narrow_range || target_->activation_narrow;
   if (const auto producer = graph_->producer(value); producer && !chosen.calibrator) {
     const auto fix = [&](const Range& range) {
       result.calibrator = {.name = "fixed",
@@ -177,6 +192,8 @@ QuantPoint Settings::weight(const Node& node, ValueId value, int axis) const {
   result.spec.block = weight_block(node);
   if (result.spec.block != 0) {
     result.spec.granularity = Granularity::kPerAxis;
+  } else if (target_->weight_granularity == Granularity::kPerTensor) {
+    result.spec.granularity = Granularity::kPerTensor;
   }
   result.spec.axis = result.spec.granularity == Granularity::kPerAxis ? axis : 0;
   return result;
@@ -188,14 +205,18 @@ QuantPoint Settings::point(ValueId value, Role role, const ValueConfig& general,
   result.name = graph_->name(value);
   result.value = value;
   result.role = role;
-  result.spec.storage = own.storage.value_or(general.storage.value_or(automatic));
+  const std::optional<int>& usual =
+      role == Role::kActivation ? target_->activation_bits : target_->weight_bits;
+  const std::optional<int> bits = own.bits ? own.bits : general.bits ? general.bits : usual;
+  result.spec.storage = own.storage.value_or(general.storage.value_or(
+      bits.value_or(0) > 8 ? wide_storage(*target_, automatic) : automatic));
   result.spec.granularity = own.granularity.value_or(general.granularity);
   result.spec.symmetric = own.symmetric.value_or(general.symmetric);
   result.spec.narrow_range = own.narrow.value_or(general.narrow);
-  const int bits = own.bits.value_or(general.bits);
-  const bool is_part = bits < static_cast<int>(8 * size_of(result.spec.storage));
-  result.spec.bits = role == Role::kWeight && is_part ? bits : 0;
-  result.spec.power_of_two = own.power_of_two.value_or(general.power_of_two);
+  const bool is_part = bits && *bits < static_cast<int>(8 * size_of(result.spec.storage));
+  result.spec.bits = is_part ? *bits : 0;
+  result.spec.power_of_two =
+      target_->power_of_two || own.power_of_two.value_or(general.power_of_two);
   result.calibrator = own.calibrator.value_or(general.calibrator);
   return result;
 }

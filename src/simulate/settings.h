@@ -43,6 +43,8 @@ class Settings {
   std::optional<int> dynamic_axis(const Node&) const;
   /// How many weights of a product share a scale; 0 where it gets no weights in blocks.
   int weight_block(const Node&) const;
+  /// Whether no constant may join the accumulator of this product.
+  bool adds_bias_after(const Node& product) const;
   bool corrects_bias(const Node&) const;
   bool rounds_weights(const Node&) const;
   /// Whether weights and channels of the node may be scaled against each other.

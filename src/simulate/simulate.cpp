@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "simulate/match_regions.h"
 #include "simulate/region_builder.h"
+#include "simulate/separate_biases.h"
 #include "simulate/settings.h"
 #include "simulate/unified_points.h"
 #include "simulate/weight_blocks.h"
@@ -22,9 +23,9 @@ namespace {
 /// Builds the simulated form and collects the points on the way.
 class SimulatedBuilder final : public RegionBuilder {
  public:
-  SimulatedBuilder(const Graph& source, const Accumulator& accumulator,
+  SimulatedBuilder(const Graph& source, const NetworkArithmetic& arithmetic,
                    const Settings& settings)
-      : RegionBuilder(source, accumulator), settings_(settings) {}
+      : RegionBuilder(source, arithmetic), settings_(settings) {}
 
   ValueId weight(const Node& reader, ValueId constant, int axis) override {
     return storage(constant, weight_point(reader, constant, axis));
@@ -199,6 +200,37 @@ void check_blocks(const Config& config) {
   faults.raise(ErrorCode::kInvalidConfig);
 }
 
+/// Modes are defined, and shifts are between scales that are powers of two.
+void check_rescaling(const Config& config, const Target& target,
+                     const NetworkArithmetic& arithmetic) {
+  const auto is_shift = [](const SumArithmetic& one) {
+    return one.requantize.rounding == RequantizeRounding::kShift;
+  };
+  const bool shifts = is_shift(arithmetic.usual) ||
+                      std::any_of(arithmetic.layers.begin(), arithmetic.layers.end(),
+                                  [&](const auto& layer) { return is_shift(layer.second); });
+  const auto check_mode = [](const SumArithmetic& one) {
+    if (!is_defined(one.requantize)) {
+      throw Error(ErrorCode::kInvalidConfig, "requantize.arithmetic",
+                  "does not go with the rounding of the target")
+          .expected(
+              "float for half_even, fixed_point for tflite_double, tflite_single and "
+              "shift, or 'requantize.rounding'");
+    }
+  };
+  check_mode(arithmetic.usual);
+  for (const auto& [node, own] : arithmetic.layers) {
+    check_mode(own);
+  }
+  const bool powers_of_two =
+      target.power_of_two || (config.activations.power_of_two && config.weights.power_of_two);
+  if (shifts && !powers_of_two) {
+    throw Error(ErrorCode::kInvalidConfig, "requantize.rounding",
+                "is shift between scales that may be anything")
+        .expected("'power_of_two: true' for activations and weights, or for the target");
+  }
+}
+
 /// Types that the configuration asks for and files for the target cannot have.
 void check_storage(const Config& config, const Target& target) {
   const auto& wide = target.wide_activations;
@@ -211,11 +243,33 @@ void check_storage(const Config& config, const Target& target) {
                  wide.empty() ? "int8 or uint8" : "int8, uint8 or " + other);
     }
   };
+  const auto check_bits = [&](const std::string& where, std::optional<int> bits,
+                              std::optional<DType> storage) {
+    const int most = storage ? 8 * static_cast<int>(size_of(*storage)) : wide.empty() ? 8 : 16;
+    if (bits.value_or(0) > most) {
+      faults.add(where,
+                 storage
+                     ? "the storage type has fewer bits"
+                     : "the target '" + target.name + "' has no activations of so many bits",
+                 "at most " + std::to_string(most));
+    }
+  };
   check("activations.storage", config.activations.storage);
+  check_bits("activations.bits", config.activations.bits, config.activations.storage);
+  if (!config.activations.bits) {
+    check_bits("target '" + target.name + "'", target.activation_bits,
+               config.activations.storage);
+  }
   for (std::size_t i = 0; i < config.layers.size(); ++i) {
     const std::string rule = "layers[" + std::to_string(i) + "].";
     check(rule + "activations.storage", config.layers[i].activations.storage);
     check(rule + "inputs.storage", config.layers[i].inputs.storage);
+    for (const auto& [key, values] :
+         {std::pair("activations.bits", &config.layers[i].activations),
+          std::pair("inputs.bits", &config.layers[i].inputs)}) {
+      check_bits(rule + key, values->bits,
+                 values->storage ? values->storage : config.activations.storage);
+    }
   }
   faults.raise(ErrorCode::kInvalidConfig);
 }
@@ -228,10 +282,10 @@ SimulatedGraph simulate(const Graph& graph, const Config& config, const Target& 
   check_storage(config, target);
   check_blocks(config);
   SimulatedGraph result;
-  result.source = graph;
+  result.source = with_separate_biases(graph, config, target);
   result.target = target;
-  result.requantize = config.requantize.mode();
-  result.accumulator = config.accumulator;
+  result.arithmetic = network_arithmetic(result.source, config, target);
+  check_rescaling(config, target, result.arithmetic);
   result.avoids_overflow = config.avoid_overflow;
   Settings settings(result.source, config, target, float_nodes);
   MatchedRegions matched = match_regions(result.source, settings, patterns);
@@ -240,7 +294,7 @@ SimulatedGraph simulate(const Graph& graph, const Config& config, const Target& 
   std::for_each(result.regions.begin(), result.regions.end(),
                 [&](const Region& region) { settings.join(region); });
 
-  SimulatedBuilder builder(result.source, result.accumulator, settings);
+  SimulatedBuilder builder(result.source, result.arithmetic, settings);
   std::erase_if(result.regions, [&](Region& region) {
     const auto reason = builder.simulate(region);
     if (reason) {

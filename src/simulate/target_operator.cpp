@@ -29,9 +29,10 @@ bool is_kind(const Graph& graph, const Node& node, NodeKind kind) {
   return false;
 }
 
-const TargetOperator* find(const std::vector<TargetOperator>& rows, const Graph& graph,
-                           const Node& node) {
-  const auto found = std::find_if(rows.begin(), rows.end(), [&](const TargetOperator& row) {
+/// `Row` is TargetOperator or OperatorAccumulator.
+template <class Row>
+const Row* find(const std::vector<Row>& rows, const Graph& graph, const Node& node) {
+  const auto found = std::find_if(rows.begin(), rows.end(), [&](const Row& row) {
     return row.op == node.op && is_kind(graph, node, row.only);
   });
   return found == rows.end() ? nullptr : &*found;
@@ -46,6 +47,12 @@ const TargetOperator* find_operator(const Target& target, const Graph& graph,
 
 const TargetOperator* find_costs(const Target& target, const Graph& graph, const Node& node) {
   return find(target.operators.empty() ? target.costs : target.operators, graph, node);
+}
+
+AccumulatorConfig operator_accumulator(const Target& target, const Graph& graph,
+                                       const Node& node) {
+  const OperatorAccumulator* row = find(target.accumulators, graph, node);
+  return row == nullptr ? AccumulatorConfig{} : row->accumulator;
 }
 
 }  // namespace tare

@@ -10,4 +10,7 @@ const TargetOperator* find_operator(const Target&, const Graph&, const Node&);
 /// What it says of that node's costs; null when it says nothing.
 const TargetOperator* find_costs(const Target&, const Graph&, const Node&);
 
+/// What it says of the accumulator of that node in particular.
+AccumulatorConfig operator_accumulator(const Target&, const Graph&, const Node&);
+
 }  // namespace tare

@@ -40,6 +40,28 @@ function(run_examples folder)
   endif()
 endfunction()
 
+# A network on the accelerator of docs/examples: the integers of each unit are those of its
+# reference, files with its operators run, and nothing in them is what it cannot do.
+function(run_accelerator folder network model samples)
+  set(target --target "${EXAMPLES}/accelerator/lark.yaml" --plugin "${folder}/lark.so")
+  set(quantized "${folder}/${network}.onnx")
+  run("${WORK}/prefix/bin/tare" quantize "${model}" --data "${samples}" -o "${quantized}" --quiet
+      --samples 24 --set activations.calibrator=lark_nearly_all ${target})
+  execute_process(COMMAND "${folder}/lark_check" "${quantized}" "${EXAMPLES}/accelerator/lark.yaml"
+                          "${folder}/lark.so" "${samples}" 2
+                  OUTPUT_VARIABLE said COMMAND_ERROR_IS_FATAL ANY)
+  if(NOT said MATCHES "^[1-9][0-9]* units, 2 samples, [1-9][0-9]* integers: equal\n$")
+    message(FATAL_ERROR "lark_check said '${said}'")
+  endif()
+  execute_process(COMMAND "${WORK}/prefix/bin/tare" explain "${quantized}" ${target}
+                  OUTPUT_VARIABLE said COMMAND_ERROR_IS_FATAL ANY)
+  if(said MATCHES "one group|14 bits")
+    message(FATAL_ERROR "tare explain said '${said}'")
+  endif()
+  run("${WORK}/prefix/bin/tare" run "${quantized}" --data "${samples}" -o "${folder}/results.h5"
+      --samples 2 --quiet)
+endfunction()
+
 file(REMOVE_RECURSE "${WORK}")
 run("${CMAKE_COMMAND}" --install "${TARE_BUILD}" --prefix "${WORK}/prefix")
 file(GLOB_RECURSE in_prefix "${WORK}/prefix/*/tareConfig.cmake")
@@ -69,7 +91,20 @@ foreach(config IN ITEMS "${in_prefix}" "${TARE_BUILD}/cmake/tareConfig.cmake")
   if(NOT said_of STREQUAL expected_of)
     message(FATAL_ERROR "docs/examples/offload said '${said}'")
   endif()
+  build("${WORK}/${name}/accelerator" "${EXAMPLES}/accelerator" "${package}")
   if(EXISTS "${WORK}/prefix/bin/tare")
+    run_accelerator("${WORK}/${name}/accelerator" digits "${DATA}/digits.onnx"
+                    "${DATA}/digits_calibration.h5")
+    if(EXISTS "${SHARED}/models")
+      run_accelerator("${WORK}/${name}/accelerator" kws "${SHARED}/models/mlperftiny_kws_dscnn.onnx"
+                      "${SHARED}/data/kws49x10_calib200_f32.h5")
+      run_accelerator("${WORK}/${name}/accelerator" resnet20
+                      "${SHARED}/models/resnet20_cifar10_op13.onnx"
+                      "${SHARED}/data/cifar10_imagenetnorm_calib500_f32.h5")
+      run_accelerator("${WORK}/${name}/accelerator" sst2
+                      "${SHARED}/models/sst2_encoder2L_d96_op13.onnx"
+                      "${SHARED}/data/sst2_calib500.h5")
+    endif()
     run("${WORK}/prefix/bin/tare" quantize "${DATA}/digits.onnx" --quiet
         --data "${DATA}/digits_calibration.h5" -o "${WORK}/digits.int8.onnx"
         --set requantize.rounding=upward)

@@ -27,7 +27,8 @@ class Envelopes : public ::testing::Test {
     for (std::size_t i = 0; i < small_samples().size(); ++i) {
       const std::vector<Tensor> inputs{small_samples().read("x", i, 1)};
       const auto bounds =
-          envelopes(bound_, result_.table, result_.simulated.requantize, difference, inputs);
+          envelopes(bound_, result_.table, result_.simulated.arithmetic.usual.requantize,
+                    difference, inputs);
       count += first_outside(bounds[0], Executable(graph).run(inputs)[0]).empty() ? 1 : 0;
     }
     return count;

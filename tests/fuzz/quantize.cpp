@@ -83,7 +83,7 @@ void require_close(const Case& c, const QuantizeResult& result) {
   const Executable simulated = must("making it ready", [&] { return Executable(bound); });
   const Executable real =
       must("making it ready", [&] { return Executable(result.simulated.source); });
-  const RequantizeMode& mode = result.simulated.requantize;
+  const RequantizeMode& mode = result.simulated.arithmetic.usual.requantize;
   const std::size_t count = std::min<std::size_t>(c.data.size(), 2);
   for (std::size_t i = 0; i < count; ++i) {
     const std::vector<Tensor> inputs = test::inputs_of(bound, c.data, i);

@@ -78,7 +78,7 @@ TEST(ConfigDigest, ChangesWithTheRulesOfLayersAndTheirOrder) {
 }
 
 TEST(ConfigDigest, IsOfValuesAndNotOfHowTheyWereSet) {
-  EXPECT_EQ(digest({"activations.calibrator=mse", "weights.bits=8"}), digest({}));
+  EXPECT_EQ(digest({"activations.calibrator=mse", "weights.bits=auto"}), digest({}));
   EXPECT_EQ(digest({"weights.bits=4", "dims.a=2"}), digest({"dims={a: 2}", "weights.bits=4"}));
 }
 

@@ -23,8 +23,8 @@ class ConfigFaults : public InFolder {
 
 TEST_F(ConfigFaults, SayWhereAnUnknownKeyIsAndWhatWasMeant) {
   EXPECT_EQ(message("version: 1\nactivations:\n  calibrater: max\n"),
-            "c.yaml:3:3: unknown key 'calibrater', expected storage, symmetric, power_of_two, "
-            "granularity, calibrator or dynamic\n"
+            "c.yaml:3:3: unknown key 'calibrater', expected storage, symmetric, narrow, bits, "
+            "power_of_two, granularity, calibrator or dynamic\n"
             "  hint: did you mean 'calibrator'?");
 }
 
@@ -47,7 +47,7 @@ TEST_F(ConfigFaults, SayWhichKeysDoNotGoTogether) {
 TEST_F(ConfigFaults, SayWhichAccumulatorsThereAre) {
   for (const std::string bits : {"7", "33", "-14", "14.5", "wide"}) {
     EXPECT_EQ(message("accumulator: {bits: " + bits + "}\n"),
-              "c.yaml:1:21: 'bits' is '" + bits + "', expected an integer in [8,32]");
+              "c.yaml:1:21: 'bits' is '" + bits + "', expected auto, or an integer in [8,32]");
   }
   EXPECT_EQ(message("accumulator: {overflow: avoid}\n"),
             "c.yaml:1:25: 'overflow' is 'avoid', expected saturate or wrap");

@@ -95,7 +95,7 @@ layers:
   expected.effort = Effort::kFast;
   expected.equalization = false;
   expected.bias_correction = false;
-  expected.requantize = {RequantizeRounding::kToNearest, RequantizeArithmetic::kFloat};
+  expected.requantize = {RequantizeRounding::kToNearest, RequantizeArithmetic::kFloat, {}};
   expected.accumulator = {14, Overflow::kWrap};
   expected.avoid_overflow = true;
   expected.dims = {{"batch", 1}, {"sequence.length", 48}};
@@ -163,8 +163,9 @@ TEST_F(Configuration, LooksAtKeysThatGoTogetherOnceAllAreRead) {
   const Config config = read("requantize: {arithmetic: fixed_point}\n",
                              {"requantize.rounding=shift", "weights.power_of_two=true",
                               "activations.power_of_two=true"});
-  EXPECT_EQ(config.requantize.mode(),
-            (RequantizeMode{RequantizeRounding::kShift, RequantizeArithmetic::kFixedPoint}));
+  EXPECT_EQ(
+      config.requantize,
+      (RequantizeConfig{RequantizeRounding::kShift, RequantizeArithmetic::kFixedPoint, {}}));
 }
 
 TEST_F(Configuration, GoesBackToAutomaticByOverride) {
@@ -214,7 +215,7 @@ TEST(ConfigKeys, SayWhatHoldsWithoutThem) {
   EXPECT_EQ(value("objective"), "auto");
   EXPECT_EQ(value("activations.calibrator"), "mse");
   EXPECT_EQ(value("weights.symmetric"), "true");
-  EXPECT_EQ(value("weights.bits"), "8");
+  EXPECT_EQ(value("weights.bits"), "auto");
   EXPECT_EQ(value("calibration.samples"), "all");
   EXPECT_EQ(value("calibration.memory"), "0");
   EXPECT_EQ(value("accuracy.slowdown"), "auto");

@@ -86,7 +86,10 @@ class RegionGraphs : public ::testing::TestWithParam<std::uint32_t> {
  protected:
   RegionGraphs() : builder_(GetParam()), random_(GetParam()) {}
 
-  Graph graph(const RequantizeMode& mode = {}) { return lower(any_graph(builder_), mode); }
+  Graph graph(const RequantizeMode& mode = {}) {
+    return lower(any_graph(builder_),
+                 {.usual = {.accumulator = {}, .requantize = mode}, .layers = {}});
+  }
 
   FakeQuantizedBuilder builder_;
   Random random_;

@@ -217,8 +217,8 @@ TEST_F(FileOfDigits, HasShortNamesThatDoNotGrow) {
 TEST_F(FileOfDigits, OfAnotherToolSaysNothing) {
   write_onnx(to_qdq(quantized({}).integer), path("q.onnx"));
   const FileMetadata metadata = read_file_metadata(path("q.onnx"));
-  EXPECT_EQ(metadata.requantize, RequantizeMode{});
-  EXPECT_EQ(metadata.accumulator, Accumulator{});
+  EXPECT_EQ(metadata.arithmetic.usual.requantize, RequantizeMode{});
+  EXPECT_EQ(metadata.arithmetic.usual.accumulator, Accumulator{});
   EXPECT_FALSE(metadata.unnamed_points);
   EXPECT_TRUE(metadata.factors.empty());
 }

@@ -183,7 +183,10 @@ std::string value_for(const ConfigKey& key) {
     return "{name: percentile, percentile: 99.5}";
   }
   if (key.values.starts_with("an integer")) {
-    return "4";
+    const std::size_t least = key.values.find('[');  // "an integer in [8,32]"
+    return least == std::string::npos
+               ? "4"
+               : key.values.substr(least + 1, key.values.find(',') - least - 1);
   }
   return key.values.substr(0, key.values.find_first_of(", "));
 }

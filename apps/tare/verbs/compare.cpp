@@ -54,10 +54,10 @@ void say_unused_arithmetic(const Config& config, const Options& options,
               "; '--numerics configured' computes as the device that it is configured for"}},
         console);
   };
-  if (config.requantize.mode() != RequantizeMode{}) {
+  if (config.requantize != RequantizeConfig{}) {
     say("requantize", "rescale in float32 or as '--numerics' says");
   }
-  if (config.accumulator != Accumulator{}) {
+  if (config.accumulator != AccumulatorConfig{}) {
     say("accumulator", "add up in 32 bits");
   }
 }
@@ -79,6 +79,7 @@ Report compare(const Options& options, const Console& console,
   FileMetadata metadata = read_file_metadata(quantized);
   const Config stated = with_metadata(config, metadata);
   models.factors = std::move(metadata.factors);
+  models.arithmetic = std::move(metadata.arithmetic.layers);
   Progress progress(console, "comparing");
   Report report =
       compare_models(std::move(models), *data, stated, toolkit,

@@ -40,6 +40,11 @@ Explanation explain(const Options& options) {
   if (is_quantized(model)) {
     result.is_quantized = true;
     result.findings = lint(model, target);
+    if (!toolkit.lint_rules.empty()) {
+      const auto own =
+          lint(lower_quantized(model, config, toolkit), target, toolkit.lint_rules);
+      result.findings.insert(result.findings.end(), own.begin(), own.end());
+    }
     result.verdicts = verdicts_of_file(std::move(model), target, toolkit);
     return result;
   }

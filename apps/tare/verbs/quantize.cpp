@@ -237,7 +237,7 @@ int run_quantize(const Options& options, const Console& console) {
     if (writes_table(options)) {
       write_table(options.text("table"), result);
     }
-    write_model(result, job.output, form_of(options));
+    write_model(result, job.output, form_of(options), configuration.toolkit);
     QuantizeSummary made = summarize(result, job, configuration);
     made.quality =
         evaluate(result, samples, !report_files.empty(), options, console, configuration);

@@ -82,11 +82,15 @@ void widen(std::size_t channel, double factor, const QuantSpec& spec, PointResul
   }
 }
 
+const Accumulator& held_in(const SimulatedGraph& simulated, const QuantPoint& point) {
+  return simulated.arithmetic.of(simulated.source.node(*point.reader).name).accumulator;
+}
+
 /// Where no accumulator is stated, sums of 16-bit factors have more bits than they can fill.
 bool has_wide_sums(const SimulatedGraph& simulated, const QuantPoint& point,
                    const QuantTable& table) {
   return sum_type(table.at(point.input).params.storage, table.at(point.weight).params.storage,
-                  simulated.accumulator) == DType::kInt64;
+                  held_in(simulated, point)) == DType::kInt64;
 }
 
 /// What runs the graph takes for granted that 32 bits are enough; narrower accumulators
@@ -94,10 +98,10 @@ bool has_wide_sums(const SimulatedGraph& simulated, const QuantPoint& point,
 /// elsewhere.
 bool fit_sums(const SimulatedGraph& simulated, const QuantPoint& point, QuantTable& table) {
   const QuantPoint& factor = *simulated.find(point.weight);
-  const bool may_overflow = !simulated.avoids_overflow && simulated.accumulator.bits < 32;
+  const Accumulator& held = held_in(simulated, point);
+  const bool may_overflow = !simulated.avoids_overflow && held.bits < 32;
   if (may_overflow || factor.role != Role::kWeight || has_wide_sums(simulated, point, table) ||
-      largest_sum(simulated, point, table) <=
-          static_cast<double>(simulated.accumulator.high())) {
+      largest_sum(simulated, point, table) <= static_cast<double>(held.high())) {
     return false;
   }
   PointResult& weight = table.at(point.weight);
@@ -108,7 +112,7 @@ bool fit_sums(const SimulatedGraph& simulated, const QuantPoint& point, QuantTab
     const std::vector<SumRange> sums = worst_case_accumulators(simulated, point, table);
     for (std::size_t i = 0; i < sums.size(); ++i) {
       double& most = excesses[i % excesses.size()];
-      most = std::max(most, excess(sums[i], simulated.accumulator));
+      most = std::max(most, excess(sums[i], held));
     }
     if (*std::max_element(excesses.begin(), excesses.end()) <= 1) {
       return changed;

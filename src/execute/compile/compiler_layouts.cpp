@@ -2,6 +2,7 @@
 // layout.
 #include "execute/compile/compiler.h"
 #include "execute/compile/reorder.h"
+#include "graph/operators/affine_ops.h"
 
 namespace tare {
 
@@ -18,6 +19,11 @@ Compiler::Work Compiler::describe_work(const Node& node, std::span<const NodeId>
   work.folded.assign(folded.begin(), folded.end());
   work.request.node = &node;
   work.request.precise = options_.precise;
+  for (const AffineOp& row : affine_ops(graph_)) {
+    if (row.op == node.op) {
+      work.request.rules.push_back(row.rule);
+    }
+  }
   work.inputs = node.inputs;
   work.outputs = node.outputs;
   for (const NodeId id : folded) {

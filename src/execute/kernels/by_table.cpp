@@ -10,7 +10,6 @@
 #include "execute/kernel.h"
 #include "graph/arithmetic/node_arithmetic.h"
 #include "graph/arithmetic/storage_type.h"
-#include "graph/operators/affine_ops.h"
 
 #include <algorithm>
 #include <array>
@@ -105,7 +104,7 @@ std::unique_ptr<Kernel> make_by_table(const KernelRequest& request) {
 
 TARE_KERNEL(by_table) {
   using namespace tare;
-  return {.ops = affine_ops({AffineRule::kTabulates}),
+  return {.rules = {AffineRule::kTabulates},
           .layout = [](const KernelRequest&) { return LayoutRule::kFollow; },
           .make = make_by_table,
           .in_place = true,

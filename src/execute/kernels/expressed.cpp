@@ -5,7 +5,6 @@
 #include "execute/elements/resample.h"
 #include "execute/elements/rounding.h"
 #include "graph/arithmetic/storage_type.h"
-#include "graph/operators/affine_ops.h"
 
 #include <algorithm>
 #include <optional>
@@ -144,8 +143,8 @@ std::unique_ptr<Kernel> make_expressed(const KernelRequest& request) {
 
 TARE_KERNEL(expressed) {
   using namespace tare;
-  return {.ops = affine_ops({AffineRule::kRectifies, AffineRule::kClamps, AffineRule::kRounds,
-                             AffineRule::kTabulates}),
+  return {.rules = {AffineRule::kRectifies, AffineRule::kClamps, AffineRule::kRounds,
+                    AffineRule::kTabulates},
           .layout = [](const KernelRequest& request) { return FloatRequest(request).layout(); },
           .make = make_expressed,
           .for_storage = true,

@@ -26,6 +26,11 @@ std::int64_t Accumulator::hold(std::int64_t sum) const {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) << above) >> above;
 }
 
+const SumArithmetic& NetworkArithmetic::of(std::string_view node) const {
+  const auto found = layers.find(node);
+  return found == layers.end() ? usual : found->second;
+}
+
 bool states_accumulator(const Attributes& attributes) {
   return attributes.has(kBits) || attributes.has(kOverflow);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tare/arithmetic.h"
 #include "tare/tensor.h"
 
 #include "base/check.h"
@@ -38,6 +39,15 @@ auto with_storage(DType storage, F&& f) {
       check(false, "a storage type that is no integer");
       return f(std::int8_t{});
   }
+}
+
+/// What the ends of the storage range stand for; parameters per tensor.
+inline std::pair<float, float> expressed_ends(const QuantParams& params) {
+  const StorageRange range = params.range();
+  const auto expressed = [&](std::int64_t storage) {
+    return params.scale[0] * static_cast<float>(storage - params.zero_point[0]);
+  };
+  return {expressed(range.low), expressed(range.high)};
 }
 
 }  // namespace tare

@@ -31,85 +31,101 @@ bool pads_exactly(const Graph& graph, const Node& node) {
   return value != nullptr && value->to_double() == std::vector<double>{0};
 }
 
+/// Mean and deviation are real values that storage has no parameters for.
+bool has_one_result(const Graph&, const Node& node) {
+  return node.outputs.size() == 1;
+}
+
 bool pads_constant(const Graph& graph, const Node& node) {
   return graph.constant(node.inputs[2]) != nullptr;
 }
 
 // clang-format off: a table reads best as one
-constexpr std::array kAffineOps{
-    AffineOp{"Abs", kTabulates, false, kFunction},
-    AffineOp{"Add", kRounds, true, "adds expressed values and rounds once"},
-    AffineOp{"ArgMax", AffineRule::kCompares, false, "scales are positive, so order is kept"},
-    AffineOp{"ArgMin", AffineRule::kCompares, false, "scales are positive, so order is kept"},
-    AffineOp{"AveragePool", kRounds, false, "sums storage values, divides and rounds once"},
-    AffineOp{"Ceil", kTabulates, false, kFunction},
-    AffineOp{"Celu", kTabulates, false, kFunction},
-    AffineOp{"Clip", AffineRule::kClamps, false,
-             "keeps order; saturates at two rounded bounds"},
-    AffineOp{"Concat", kRounds, true, "brings each operand to the result's parameters"},
-    AffineOp{"Cos", kTabulates, false, kFunction},
-    AffineOp{"DepthToSpace", kMoves, false, "moves elements"},
-    AffineOp{"Elu", kTabulates, false, kFunction},
-    AffineOp{"Erf", kTabulates, false, kFunction},
-    AffineOp{"Exp", kTabulates, false, kFunction},
-    AffineOp{"Expand", kMoves, false, "repeats elements"},
-    AffineOp{"Flatten", kMoves, false, "moves elements"},
-    AffineOp{"Floor", kTabulates, false, kFunction},
-    AffineOp{"Gather", kMoves, false, "moves elements"},
-    AffineOp{"GatherElements", kMoves, false, "moves elements"},
-    AffineOp{"GatherND", kMoves, false, "moves elements"},
-    AffineOp{"Gelu", kTabulates, false, kFunction},
-    AffineOp{"GlobalAveragePool", kRounds, false,
-             "sums storage values, divides and rounds once"},
-    AffineOp{"GlobalMaxPool", kMoves, false, "picks by order, and scales are positive"},
-    AffineOp{"HardSigmoid", kTabulates, false, kFunction},
-    AffineOp{"HardSwish", kTabulates, false, kFunction},
-    AffineOp{"LeakyRelu", kTabulates, false, kFunction},
-    AffineOp{"Log", kTabulates, false, kFunction},
-    AffineOp{"LpNormalization", kRounds, false, "on expressed values; rounds once"},
-    AffineOp{"Max", kRounds, true, "picks by expressed order and rounds once"},
-    AffineOp{"MaxPool", kMoves, false, "picks by order, and scales are positive"},
-    AffineOp{"Min", kRounds, true, "picks by expressed order and rounds once"},
-    AffineOp{"Mish", kTabulates, false, kFunction},
-    AffineOp{"Mul", kRounds, true, "multiplies expressed values and rounds once"},
-    AffineOp{"Neg", kTabulates, false, kFunction},
-    AffineOp{"PRelu", kRounds, false, "multiplies by constant slopes below 0 and rounds once"},
-    AffineOp{"Pad", kMoves, false, "moves elements; real 0, the usual padding, is exact",
-             pads_exactly},
-    AffineOp{"Pad", AffineRule::kClamps, false,
-             "moves elements, and puts a rounded constant around", pads_constant},
-    AffineOp{"Reciprocal", kTabulates, false, kFunction},
-    AffineOp{"ReduceMax", kMoves, false, "picks by order, and scales are positive"},
-    AffineOp{"ReduceMean", kRounds, false, "sums storage values, divides and rounds once"},
-    AffineOp{"ReduceMin", kMoves, false, "picks by order, and scales are positive"},
-    AffineOp{"ReduceSum", kRounds, false, "sums storage values and rounds once"},
-    AffineOp{"Relu", AffineRule::kRectifies, false,
-             "max with the zero point, where real 0 is exact"},
-    AffineOp{"Reshape", kMoves, false, "moves elements"},
-    AffineOp{"Resize", kMoves, false, "picks the nearest element", picks_nearest},
-    AffineOp{"Resize", kRounds, false, "weighs neighbours and rounds once"},
-    AffineOp{"Round", kTabulates, false, kFunction},
-    AffineOp{"Rsqrt", kTabulates, false, kFunction},
-    AffineOp{"Selu", kTabulates, false, kFunction},
-    AffineOp{"Sigmoid", kTabulates, false, kFunction},
-    AffineOp{"Sign", kTabulates, false, kFunction},
-    AffineOp{"Sin", kTabulates, false, kFunction},
-    AffineOp{"Slice", kMoves, false, "moves elements"},
-    AffineOp{"Softmax", kRounds, false, "on expressed values; rounds once"},
-    AffineOp{"Softplus", kTabulates, false, kFunction},
-    AffineOp{"Softsign", kTabulates, false, kFunction},
-    AffineOp{"SpaceToDepth", kMoves, false, "moves elements"},
-    AffineOp{"Split", kMoves, false, "moves elements"},
-    AffineOp{"Sqrt", kTabulates, false, kFunction},
-    AffineOp{"Squeeze", kMoves, false, "moves elements"},
-    AffineOp{"Sub", kRounds, true, "subtracts expressed values and rounds once"},
-    AffineOp{"Tanh", kTabulates, false, kFunction},
-    AffineOp{"ThresholdedRelu", kTabulates, false, kFunction},
-    AffineOp{"Tile", kMoves, false, "repeats elements"},
-    AffineOp{"TopK", kMoves, false, "picks by order, and scales are positive"},
-    AffineOp{"Transpose", kMoves, false, "moves elements"},
-    AffineOp{"Unsqueeze", kMoves, false, "moves elements"},
-};
+const auto& rows() {
+  static const std::array kAffineOps{
+      AffineOp{"Abs", kTabulates, false, kFunction},
+      AffineOp{"Add", kRounds, true, "adds expressed values and rounds once"},
+      AffineOp{"ArgMax", AffineRule::kCompares, false, "scales are positive, so order is kept"},
+      AffineOp{"ArgMin", AffineRule::kCompares, false, "scales are positive, so order is kept"},
+      AffineOp{"AveragePool", kRounds, false, "sums storage values, divides and rounds once"},
+      AffineOp{"BatchNormalization", kRounds, false, "scales expressed values and rounds once",
+               has_one_result},
+      AffineOp{"Ceil", kTabulates, false, kFunction},
+      AffineOp{"Celu", kTabulates, false, kFunction},
+      AffineOp{"Clip", AffineRule::kClamps, false,
+               "keeps order; saturates at two rounded bounds"},
+      AffineOp{"Concat", kRounds, true, "brings each operand to the result's parameters"},
+      AffineOp{"Cos", kTabulates, false, kFunction},
+      AffineOp{"DepthToSpace", kMoves, false, "moves elements"},
+      AffineOp{"Div", kRounds, true, "divides expressed values and rounds once"},
+      AffineOp{"Elu", kTabulates, false, kFunction},
+      AffineOp{"Erf", kTabulates, false, kFunction},
+      AffineOp{"Exp", kTabulates, false, kFunction},
+      AffineOp{"Expand", kMoves, false, "repeats elements"},
+      AffineOp{"Flatten", kMoves, false, "moves elements"},
+      AffineOp{"Floor", kTabulates, false, kFunction},
+      AffineOp{"Gather", kMoves, false, "moves elements"},
+      AffineOp{"GatherElements", kMoves, false, "moves elements"},
+      AffineOp{"GatherND", kMoves, false, "moves elements"},
+      AffineOp{"Gelu", kTabulates, false, kFunction},
+      AffineOp{"GlobalAveragePool", kRounds, false,
+               "sums storage values, divides and rounds once"},
+      AffineOp{"GlobalMaxPool", kMoves, false, "picks by order, and scales are positive"},
+      AffineOp{"HardSigmoid", kTabulates, false, kFunction},
+      AffineOp{"HardSwish", kTabulates, false, kFunction},
+      AffineOp{"InstanceNormalization", kRounds, false,
+               "normalizes expressed values and rounds once"},
+      AffineOp{"LayerNormalization", kRounds, false,
+               "normalizes expressed values and rounds once", has_one_result},
+      AffineOp{"LeakyRelu", kTabulates, false, kFunction},
+      AffineOp{"Log", kTabulates, false, kFunction},
+      AffineOp{"LpNormalization", kRounds, false, "on expressed values; rounds once"},
+      AffineOp{"Max", kRounds, true, "picks by expressed order and rounds once"},
+      AffineOp{"MaxPool", kMoves, false, "picks by order, and scales are positive"},
+      AffineOp{"Min", kRounds, true, "picks by expressed order and rounds once"},
+      AffineOp{"Mish", kTabulates, false, kFunction},
+      AffineOp{"Mul", kRounds, true, "multiplies expressed values and rounds once"},
+      AffineOp{"Neg", kTabulates, false, kFunction},
+      AffineOp{"PRelu", kRounds, false,
+               "multiplies by constant slopes below 0 and rounds once"},
+      AffineOp{"Pad", kMoves, false, "moves elements; real 0, the usual padding, is exact",
+               pads_exactly},
+      AffineOp{"Pad", AffineRule::kClamps, false,
+               "moves elements, and puts a rounded constant around", pads_constant},
+      AffineOp{"Reciprocal", kTabulates, false, kFunction},
+      AffineOp{"ReduceMax", kMoves, false, "picks by order, and scales are positive"},
+      AffineOp{"ReduceMean", kRounds, false, "sums storage values, divides and rounds once"},
+      AffineOp{"ReduceMin", kMoves, false, "picks by order, and scales are positive"},
+      AffineOp{"ReduceSum", kRounds, false, "sums storage values and rounds once"},
+      AffineOp{"Relu", AffineRule::kRectifies, false,
+               "max with the zero point, where real 0 is exact"},
+      AffineOp{"Reshape", kMoves, false, "moves elements"},
+      AffineOp{"Resize", kMoves, false, "picks the nearest element", picks_nearest},
+      AffineOp{"Resize", kRounds, false, "weighs neighbours and rounds once"},
+      AffineOp{"Round", kTabulates, false, kFunction},
+      AffineOp{"Rsqrt", kTabulates, false, kFunction},
+      AffineOp{"Selu", kTabulates, false, kFunction},
+      AffineOp{"Sigmoid", kTabulates, false, kFunction},
+      AffineOp{"Sign", kTabulates, false, kFunction},
+      AffineOp{"Sin", kTabulates, false, kFunction},
+      AffineOp{"Slice", kMoves, false, "moves elements"},
+      AffineOp{"Softmax", kRounds, false, "on expressed values; rounds once"},
+      AffineOp{"Softplus", kTabulates, false, kFunction},
+      AffineOp{"Softsign", kTabulates, false, kFunction},
+      AffineOp{"SpaceToDepth", kMoves, false, "moves elements"},
+      AffineOp{"Split", kMoves, false, "moves elements"},
+      AffineOp{"Sqrt", kTabulates, false, kFunction},
+      AffineOp{"Squeeze", kMoves, false, "moves elements"},
+      AffineOp{"Sub", kRounds, true, "subtracts expressed values and rounds once"},
+      AffineOp{"Tanh", kTabulates, false, kFunction},
+      AffineOp{"ThresholdedRelu", kTabulates, false, kFunction},
+      AffineOp{"Tile", kMoves, false, "repeats elements"},
+      AffineOp{"TopK", kMoves, false, "picks by order, and scales are positive"},
+      AffineOp{"Transpose", kMoves, false, "moves elements"},
+      AffineOp{"Unsqueeze", kMoves, false, "moves elements"},
+  };
+  return kAffineOps;
+}
 // clang-format on
 
 std::int64_t elements_after(const Shape& shape, std::size_t axis) {
@@ -149,25 +165,19 @@ bool is_activation(const Node& node) {
 }
 
 std::span<const AffineOp> affine_ops() {
-  return kAffineOps;
+  return rows();
 }
 
-std::vector<std::string> affine_ops(std::initializer_list<AffineRule> rules) {
-  std::vector<std::string> result;
-  for (const AffineOp& row : kAffineOps) {
-    if (std::find(rules.begin(), rules.end(), row.rule) != rules.end()) {
-      result.emplace_back(row.op);
-    }
-  }
-  return result;
+std::span<const AffineOp> affine_ops(const Graph& graph) {
+  return graph.affine_rows ? std::span<const AffineOp>(*graph.affine_rows) : affine_ops();
 }
 
 const AffineOp* find_affine_op(const Graph& graph, const Node& node) {
-  const auto* found =
-      std::find_if(kAffineOps.begin(), kAffineOps.end(), [&](const AffineOp& row) {
-        return row.op == node.op && (row.applies == nullptr || row.applies(graph, node));
-      });
-  return found == kAffineOps.end() ? nullptr : found;
+  const std::span<const AffineOp> rows = affine_ops(graph);
+  const auto found = std::find_if(rows.begin(), rows.end(), [&](const AffineOp& row) {
+    return row.op == node.op && (!row.applies || row.applies(graph, node));
+  });
+  return found == rows.end() ? nullptr : &*found;
 }
 
 std::optional<int> axis_of_result(const Graph& graph, const Node& node, int axis) {

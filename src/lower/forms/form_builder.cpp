@@ -42,6 +42,7 @@ FormBuilder::FormBuilder(const Graph& integer) : from_(integer) {
   to_.graph_name = integer.graph_name;
   to_.opset = integer.opset;
   to_.dimension_names = integer.dimension_names;
+  to_.affine_rows = integer.affine_rows;
 }
 
 Graph FormBuilder::build() {
@@ -176,8 +177,20 @@ ValueId FormBuilder::expressed(ValueId value) {
 ValueId FormBuilder::quantized(ValueId expressed, const TensorType& type,
                                const std::string& name, const std::string& original) {
   const auto [scale, zero_point] = parameters(type, original);
+  if (is_part_of_storage(*type.quant)) {
+    expressed = clipped(expressed, *type.quant, original);
+  }
   return add("QuantizeLinear", {expressed, scale, zero_point}, plain(type, type.quant->storage),
              name, axis_attributes(*type.quant));
+}
+
+/// QuantizeLinear saturates at the ends of the storage type only.
+ValueId FormBuilder::clipped(ValueId expressed, const QuantParams& params,
+                             const std::string& original) {
+  const auto [low, high] = expressed_ends(params);
+  const ValueId least = shared_constant(original + "_low", Tensor::scalar(low));
+  const ValueId most = shared_constant(original + "_high", Tensor::scalar(high));
+  return add("Clip", {expressed, least, most}, to_.type(expressed), original + "_clipped");
 }
 
 ValueId FormBuilder::dequantized(ValueId value, const TensorType& type) {

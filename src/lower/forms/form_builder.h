@@ -58,6 +58,8 @@ class FormBuilder {
   /// What the float network calls a value of the integer graph, see original_name().
   std::string original(ValueId value) const;
 
+  ValueId clipped(ValueId expressed, const QuantParams&, const std::string& original);
+
   static TensorType plain(const TensorType&, DType);
   /// Those of ONNX, without accumulator and numerics.
   static Attributes plain(Attributes);

@@ -50,7 +50,7 @@ class QOperatorBuilder final : public StorageFormBuilder {
     const auto& users = from().users(sum);
     if (from().single_use(sum) && from().node(users[0]).op == "Requantize") {
       const ValueId result = from().node(users[0]).outputs[0];
-      if (from().type(result).dtype == product.x.dtype) {
+      if (from().type(result).dtype == product.x.dtype && !is_part_of_storage(params(result))) {
         multiply_to_storage(product, result);
         return true;
       }
@@ -131,7 +131,7 @@ class QOperatorBuilder final : public StorageFormBuilder {
       const TensorType& type = from().type(value);
       return is_byte(type) && !type.quant->per_axis() && type.dtype == result.dtype;
     };
-    return alike(node.outputs[0]) &&
+    return alike(node.outputs[0]) && !is_part_of_storage(*result.quant) &&
            std::all_of(node.inputs.begin(), node.inputs.end(), alike) &&
            !node.attributes.has("dilations");
   }

@@ -85,8 +85,41 @@ class QdqReader {
       return false;
     }
     type.quant = params;
-    replace(node, node.inputs[0], "Quantize", type);
+    const ValueId expressed = take_clip(node.inputs[0], *type.quant);
+    replace(node, expressed, "Quantize", type);
     return true;
+  }
+
+  /// A Clip right before it may say that integers use a part of the storage type, see
+  /// FormBuilder. What is read instead of its result.
+  ValueId take_clip(ValueId expressed, QuantParams& params) const {
+    const auto producer = graph_.producer(expressed);
+    if (!producer || graph_.node(*producer).op != "Clip" || params.per_axis() ||
+        !graph_.single_use(expressed)) {
+      return expressed;
+    }
+    const Node& clip = graph_.node(*producer);
+    const auto bound = [&](std::size_t i) -> std::optional<float> {
+      const Tensor* tensor = i < clip.inputs.size() ? graph_.constant(clip.inputs[i]) : nullptr;
+      return tensor != nullptr && tensor->size() == 1 && tensor->dtype() == DType::kFloat32
+                 ? std::optional(tensor->view<float>()[0])
+                 : std::nullopt;
+    };
+    const auto low = bound(1);
+    const auto high = bound(2);
+    const int all = static_cast<int>(8 * size_of(params.storage));
+    for (int bits = 2; low && high && bits <= all; ++bits) {
+      for (const bool narrow : {false, true}) {
+        QuantParams part = params;
+        part.bits = bits == all ? 0 : bits;
+        part.narrow_range = narrow;
+        if (is_part_of_storage(part) && std::pair(*low, *high) == expressed_ends(part)) {
+          params = std::move(part);
+          return clip.inputs[0];
+        }
+      }
+    }
+    return expressed;
   }
 
   bool read_dequantize(const Node& node) {

@@ -14,6 +14,7 @@
 #include "graph/arithmetic/node_arithmetic.h"
 #include "lower/lower.h"
 #include "pipeline/load.h"
+#include "pipeline/stages.h"
 
 #include <algorithm>
 #include <charconv>
@@ -47,10 +48,11 @@ std::istringstream versioned(const char* key, const std::string& text) {
   return words;
 }
 
-std::string arithmetic_text(const RequantizeMode& mode, const Accumulator& accumulator) {
-  Attributes attributes = to_attributes(mode);
-  set_accumulator(attributes, accumulator);
-  std::string text = kVersion;
+/// " rounding=upward accumulator_bits=16"
+std::string arithmetic_words(const SumArithmetic& arithmetic) {
+  Attributes attributes = to_attributes(arithmetic.requantize);
+  set_accumulator(attributes, arithmetic.accumulator);
+  std::string text;
   for (const auto& [name, value] : attributes.items()) {
     const auto* number = std::get_if<std::int64_t>(&value);
     text += ' ' + name + '=' +
@@ -59,10 +61,18 @@ std::string arithmetic_text(const RequantizeMode& mode, const Accumulator& accum
   return text;
 }
 
-/// As the attributes of Requantize and of sums of products.
-Attributes arithmetic_attributes(const std::string& text) {
+/// A line for all layers, and one for each that is different.
+std::string arithmetic_text(const NetworkArithmetic& arithmetic) {
+  std::string text = kVersion + arithmetic_words(arithmetic.usual);
+  for (const auto& [node, own] : arithmetic.layers) {
+    text += '\n' + escaped(node) + arithmetic_words(own);
+  }
+  return text;
+}
+
+/// The rest of a line, as the attributes of Requantize and of sums of products.
+Attributes arithmetic_attributes(std::istream& words) {
   Attributes attributes;
-  std::istringstream words = versioned(kArithmeticKey, text);
   for (std::string word; words >> word;) {
     const std::size_t equals = std::min(word.find('='), word.size());
     const std::string name = word.substr(0, equals);
@@ -88,15 +98,34 @@ Attributes arithmetic_attributes(const std::string& text) {
   return attributes;
 }
 
-void read_arithmetic(const std::string& text, FileMetadata& result) {
-  const Attributes attributes = arithmetic_attributes(text);
+SumArithmetic read_arithmetic(std::istream& words) {
+  const Attributes attributes = arithmetic_attributes(words);
   try {
-    result.requantize = requantize_mode(attributes);
-    result.accumulator = accumulator(attributes);
+    return {.accumulator = accumulator(attributes), .requantize = requantize_mode(attributes)};
   } catch (Error& error) {
     error.at(metadata(kArithmeticKey));
     throw;
   }
+}
+
+NetworkArithmetic read_arithmetic(const std::string& text) {
+  std::istringstream lines(text);
+  std::string line;
+  std::getline(lines, line);
+  std::istringstream usual = versioned(kArithmeticKey, line);
+  NetworkArithmetic result;
+  result.usual = read_arithmetic(usual);
+  while (std::getline(lines, line)) {
+    std::istringstream words(line);
+    std::string word;
+    words >> word;
+    const auto node = unescaped(word);
+    if (!node || node->empty() ||
+        !result.layers.emplace(*node, read_arithmetic(words)).second) {
+      refuse(kArithmeticKey, "says '" + line + "'", "each layer once, by name");
+    }
+  }
+  return result;
 }
 
 std::string points_text(const std::map<std::string, std::string>& unnamed) {
@@ -127,7 +156,7 @@ std::map<std::string, std::string> read_points(const std::string& text) {
 std::map<std::string, std::string> file_metadata(const QuantizeResult& result) {
   const SimulatedGraph& simulated = result.simulated;
   std::map<std::string, std::string> all{
-      {kArithmeticKey, arithmetic_text(simulated.requantize, simulated.accumulator)},
+      {kArithmeticKey, arithmetic_text(simulated.arithmetic)},
       {kPointsKey, points_text(unnamed_points(result.integer))}};
   if (!result.factors.empty()) {
     all.emplace(kFactorsKey, text_of(result.factors));
@@ -144,7 +173,7 @@ FileMetadata read_file_metadata(const std::filesystem::path& path) {
     if (key == kFactorsKey) {
       result.factors = channel_factors(text);
     } else if (key == kArithmeticKey) {
-      read_arithmetic(text, result);
+      result.arithmetic = read_arithmetic(text);
     } else if (key == kPointsKey) {
       result.unnamed_points = read_points(text);
     }
@@ -157,28 +186,47 @@ ChannelFactors read_factors(const std::filesystem::path& quantized) {
 }
 
 Config with_metadata(Config config, const FileMetadata& stated) {
+  const auto& [accumulator, requantize] = stated.arithmetic.usual;
   if (config.requantize == RequantizeConfig{}) {
-    config.requantize = {stated.requantize.rounding, stated.requantize.arithmetic};
+    config.requantize = {requantize.rounding, requantize.arithmetic, {}};
   }
-  if (config.accumulator == Accumulator{}) {
-    config.accumulator = stated.accumulator;
+  if (config.accumulator == AccumulatorConfig{}) {
+    config.accumulator = {accumulator.bits, accumulator.overflow};
   }
   return config;
 }
 
+namespace {
+
+/// The layers of the file, unless the configuration says something for all.
+std::map<std::string, SumArithmetic, std::less<>> layers_of(const FileMetadata& stated,
+                                                            const Config& config) {
+  const bool is_general =
+      config.requantize != RequantizeConfig{} || config.accumulator != AccumulatorConfig{};
+  return is_general ? std::map<std::string, SumArithmetic, std::less<>>{}
+                    : stated.arithmetic.layers;
+}
+
+}  // namespace
+
 Graph lower_quantized(Graph model, const FileMetadata& stated, const Config& config,
                       const Toolkit& toolkit) {
-  Graph integer = lower_quantized(std::move(model), with_metadata(config, stated), toolkit);
+  Graph integer = lower_quantized(std::move(model), with_metadata(config, stated), toolkit,
+                                  layers_of(stated, config));
   return stated.unnamed_points ? with_points(std::move(integer), *stated.unnamed_points)
                                : integer;
 }
 
-void write_model(const QuantizeResult& result, const std::filesystem::path& path, Form form) {
-  if (form == Form::kQdq) {
+void write_model(const QuantizeResult& result, const std::filesystem::path& path, Form form,
+                 const Toolkit& toolkit) {
+  const Target& target = result.simulated.target;
+  if (!toolkit.exports.empty()) {
+    const Graph units = with_export_operators(result.integer, target, toolkit.exports);
+    write_onnx(export_form(units, form, target), path, file_metadata(result));
+  } else if (form == Form::kQdq) {
     write_onnx(result.qdq, path, file_metadata(result));
   } else {
-    write_onnx(export_form(result.integer, form, result.simulated.target), path,
-               file_metadata(result));
+    write_onnx(export_form(result.integer, form, target), path, file_metadata(result));
   }
 }
 
