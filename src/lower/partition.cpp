@@ -83,7 +83,9 @@ std::vector<OffloadRegion> partition(const Graph& graph,
   std::map<std::size_t, OffloadRegion> by_root;
   std::set<NodeId> taken;
   for (const auto& [name, pattern] : patterns) {
-    for (const NodeId root : order) {
+    // From the last one on, so that optional parts behind others belong to the region, too.
+    for (auto at = order.rbegin(); at != order.rend(); ++at) {
+      const NodeId root = *at;
       const std::optional<Match> match = pattern.match(graph, root);
       if (!match || !is_closed(graph, *match)) {
         continue;

@@ -67,7 +67,7 @@ std::vector<ValueId> GraphBuilder::emit(Draft draft) {
 }
 
 std::vector<ValueId> GraphBuilder::emit(Draft draft, std::vector<TensorType> types) {
-  if (!supports(draft.op)) {
+  if (draft.op != "Region" && !supports(draft.op)) {
     throw Error(ErrorCode::kUnsupported, "", "operator '" + draft.op + "' is not supported");
   }
   std::vector<Graph::Result> results;

@@ -9,6 +9,7 @@
 #include "lower/lower.h"
 #include "search/sensitivities.h"
 #include "simulate/check_demands.h"
+#include "simulate/separate_biases.h"
 
 #include <algorithm>
 
@@ -169,6 +170,8 @@ Stages::Stages(const Graph& model, const Config& config, const Toolkit& toolkit)
   result_.prepared = during("preparing the graph", [&] { return prepare(model, toolkit); });
   require_numbers(result_.prepared);
   during("applying 'layers'", [&] { check_rules(model, result_.prepared, config); });
+  // Here, as values of all that comes after are those of this graph.
+  result_.prepared = with_separate_biases(std::move(result_.prepared), config_, target_);
   if (runs_on_integers(model, toolkit)) {
     config_.objective = Objective::kLatency;  // which without patterns leaves all as it is
   } else {

@@ -282,7 +282,7 @@ SimulatedGraph simulate(const Graph& graph, const Config& config, const Target& 
   check_storage(config, target);
   check_blocks(config);
   SimulatedGraph result;
-  result.source = with_separate_biases(graph, config, target);
+  result.source = with_separate_biases(graph, config, target);  // where nobody did so before
   result.target = target;
   result.arithmetic = network_arithmetic(result.source, config, target);
   check_rescaling(config, target, result.arithmetic);

@@ -264,7 +264,7 @@ TEST_F(LayerArithmetic, HasTwelveBitsWhereTheTargetHasTypesOfSixteen) {
                 [&] { (void)quantized(config("target: openvino\nactivations: {bits: 12}\n")); },
                 ErrorCode::kInvalidConfig),
             "activations.bits: the target 'openvino' has no activations of so many bits, "
-            "expected at most 8");
+            "expected at most 8\n  while simulating");
 }
 
 TEST_F(LayerArithmetic, LeavesOutTheLowestValueWhereRangesAreNarrow) {

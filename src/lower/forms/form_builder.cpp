@@ -115,6 +115,14 @@ void FormBuilder::as_it_is(const Node& node) {
   }
 }
 
+bool FormBuilder::stays_in_range(const Node& node, const TensorType& result) const {
+  const AffineOp* row = find_affine_op(from_, node);
+  return row != nullptr &&
+         (row->rule == AffineRule::kMoves || row->rule == AffineRule::kRectifies ||
+          row->rule == AffineRule::kClamps) &&
+         from_.type(node.inputs[0]).quant == result.quant;
+}
+
 void FormBuilder::on_expressed(const Node& node) {
   std::vector<ValueId> operands;
   for (const ValueId input : node.inputs) {
@@ -125,8 +133,9 @@ void FormBuilder::on_expressed(const Node& node) {
     const ValueId result = to_.node(id).outputs[i];
     const TensorType& type = from_.type(node.outputs[i]);
     if (type.quant && !is_accumulator(type)) {
-      set_storage(node.outputs[i], quantized(result, type, from_.name(node.outputs[i]),
-                                             original(node.outputs[i])));
+      set_storage(node.outputs[i],
+                  quantized(result, type, from_.name(node.outputs[i]),
+                            original(node.outputs[i]), !stays_in_range(node, type)));
     } else {
       set_expressed(node.outputs[i], result);
     }
@@ -175,9 +184,10 @@ ValueId FormBuilder::expressed(ValueId value) {
 }
 
 ValueId FormBuilder::quantized(ValueId expressed, const TensorType& type,
-                               const std::string& name, const std::string& original) {
+                               const std::string& name, const std::string& original,
+                               bool may_leave) {
   const auto [scale, zero_point] = parameters(type, original);
-  if (is_part_of_storage(*type.quant)) {
+  if (may_leave && is_part_of_storage(*type.quant)) {
     expressed = clipped(expressed, *type.quant, original);
   }
   return add("QuantizeLinear", {expressed, scale, zero_point}, plain(type, type.quant->storage),

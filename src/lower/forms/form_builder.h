@@ -26,9 +26,10 @@ class FormBuilder {
   /// Gives results of the node, or of what follows it, and says true; or leaves all as it is.
   virtual bool on_storage(const Node&) { return false; }
   /// Storage values of that type, by way of real ones; named as said, what belongs to them
-  /// after the original.
+  /// after the original. `may_leave` is false where they keep to a part of the storage type
+  /// anyway.
   virtual ValueId quantized(ValueId expressed, const TensorType&, const std::string& name,
-                            const std::string& original);
+                            const std::string& original, bool may_leave = true);
   /// Real values that the storage values of a value of the integer graph stand for with the
   /// parameters of that type: its own ones, or others.
   virtual ValueId dequantized(ValueId value, const TensorType&);
@@ -58,6 +59,8 @@ class FormBuilder {
   /// What the float network calls a value of the integer graph, see original_name().
   std::string original(ValueId value) const;
 
+  /// Whether the node only moves or bounds values that have the parameters of its result.
+  bool stays_in_range(const Node&, const TensorType& result) const;
   ValueId clipped(ValueId expressed, const QuantParams&, const std::string& original);
 
   static TensorType plain(const TensorType&, DType);

@@ -136,7 +136,7 @@ class IntegerOperatorBuilder final : public StorageFormBuilder {
   }
 
   ValueId quantized(ValueId expressed, const TensorType& type, const std::string& name,
-                    const std::string& original) override {
+                    const std::string& original, bool /*may_leave*/) override {
     const ValueId steps =
         on_reals("Div", {expressed, scale_along(type, type)}, type, original + "_steps");
     const ValueId rounded = on_reals("Round", {steps}, type, original + "_rounded");

@@ -8,6 +8,7 @@
 #include "graph/arithmetic/storage_type.h"
 #include "graph/ir/derived_names.h"
 #include "graph/ir/verify.h"
+#include "graph/operators/affine_ops.h"
 #include "lower/forms/channels_last.h"
 #include "lower/integer_averages.h"
 #include "lower/lower.h"
@@ -86,6 +87,7 @@ class QdqReader {
     }
     type.quant = params;
     const ValueId expressed = take_clip(node.inputs[0], *type.quant);
+    inherit_bits(expressed, *type.quant);
     replace(node, expressed, "Quantize", type);
     return true;
   }
@@ -113,13 +115,43 @@ class QdqReader {
         QuantParams part = params;
         part.bits = bits == all ? 0 : bits;
         part.narrow_range = narrow;
-        if (is_part_of_storage(part) && std::pair(*low, *high) == expressed_ends(part)) {
-          params = std::move(part);
-          return clip.inputs[0];
+        const auto [least, most] = expressed_ends(part);
+        if (is_part_of_storage(part) && *high == most && *low >= least) {
+          const bool is_more = *low > least;  // of a Relu, say, that became one with it
+          if (!is_more || !narrow) {
+            params = std::move(part);
+            return is_more ? expressed : clip.inputs[0];
+          }
         }
       }
     }
     return expressed;
+  }
+
+  /// What only moves or bounds integers of fewer bits computes such integers.
+  void inherit_bits(ValueId expressed, QuantParams& params) const {
+    for (auto producer = graph_.producer(expressed); producer && !is_part_of_storage(params);
+         producer = graph_.producer(expressed)) {
+      const Node& node = graph_.node(*producer);
+      expressed = node.inputs.empty() ? ValueId{} : node.inputs[0];
+      if (node.op == "Dequantize") {
+        QuantParams known = *graph_.type(expressed).quant;
+        std::swap(known.bits, params.bits);
+        std::swap(known.narrow_range, params.narrow_range);
+        if (known.scale != params.scale || known.zero_point != params.zero_point ||
+            known.storage != params.storage) {
+          params.bits = 0;
+          params.narrow_range = false;
+        }
+        return;
+      }
+      const AffineOp* row = find_affine_op(graph_, node);
+      if (row == nullptr ||
+          (row->rule != AffineRule::kMoves && row->rule != AffineRule::kRectifies &&
+           row->rule != AffineRule::kClamps)) {
+        return;
+      }
+    }
   }
 
   bool read_dequantize(const Node& node) {

@@ -143,6 +143,10 @@ bool assign_parameters(Graph& graph, ValueId storage, const QuantParams& params)
   for (;;) {
     const auto& known = graph.type(value).quant;
     if (known) {
+      if (!is_part_of_storage(here)) {  // which only what quantizes can say
+        here.bits = known->bits;
+        here.narrow_range = known->narrow_range;
+      }
       if (*known != here) {
         return false;
       }
