@@ -10,12 +10,18 @@ macro(tare_find)
   endif()
 endmacro()
 
+list(APPEND CMAKE_MODULE_PATH "${CMAKE_CURRENT_LIST_DIR}")  # FindSndFile.cmake
+
 tare_find(Eigen3 3.4 NO_MODULE)
 tare_find(TBB)
 tare_find(Threads)
 tare_find(OpenMP COMPONENTS CXX)
 tare_find(HDF5 COMPONENTS C)
 tare_find(yaml-cpp)
+tare_find(JPEG)
+tare_find(PNG)
+tare_find(ZLIB)
+tare_find(SndFile)
 tare_find(Protobuf)
 tare_find(ONNX)
 tare_find(FlatBuffers)

@@ -11,8 +11,9 @@ configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/tareConfig.cmake.in"
 # Before 1.0 any minor release may change the interface.
 write_basic_package_version_file("${package_in_build}/tareConfigVersion.cmake"
   COMPATIBILITY SameMinorVersion)
-configure_file("${CMAKE_CURRENT_LIST_DIR}/TareDependencies.cmake"
-  "${package_in_build}/TareDependencies.cmake" COPYONLY)
+foreach(file IN ITEMS TareDependencies.cmake FindSndFile.cmake)
+  configure_file("${CMAKE_CURRENT_LIST_DIR}/${file}" "${package_in_build}/${file}" COPYONLY)
+endforeach()
 export(TARGETS tare NAMESPACE tare:: FILE "${package_in_build}/tareTargets.cmake")
 
 install(TARGETS tare EXPORT tareTargets
@@ -22,6 +23,7 @@ install(FILES
   "${package_in_build}/tareConfig.cmake"
   "${package_in_build}/tareConfigVersion.cmake"
   "${package_in_build}/TareDependencies.cmake"
+  "${package_in_build}/FindSndFile.cmake"
   DESTINATION "${package_in_prefix}" COMPONENT library)
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT licence)
 if(NOT TARGET tare_app)

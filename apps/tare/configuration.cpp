@@ -4,8 +4,24 @@
 #include "tare/process.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tare::cli {
+
+namespace {
+
+Flag preset_flag() {
+  std::vector<std::string> names;
+  for (const auto& [name, summary] : presets()) {
+    names.push_back(name);
+  }
+  return {.name = "preset",
+          .value = "NAME",
+          .summary = "how pictures are prepared, as 'inputs.*.preset' of the configuration",
+          .choices = std::move(names)};
+}
+
+}  // namespace
 
 std::vector<Flag> config_flags() {
   return {{.name = "config",
@@ -24,7 +40,19 @@ std::vector<Flag> config_flags() {
            .value = "FILE",
            .summary = "shared object with calibrators, metrics, patterns or rules of your own",
            .repeated = true},
-          {.name = "allow-plugins", .summary = "let the configuration file load plug-ins"}};
+          {.name = "allow-plugins", .summary = "let the configuration file load plug-ins"},
+          preset_flag()};
+}
+
+std::vector<Flag> input_flags() {
+  return {{.name = "config",
+           .value = "FILE",
+           .summary = "configuration: YAML, of which 'inputs' matters here"},
+          {.name = "set",
+           .value = "KEY=VALUE",
+           .summary = "one key of the configuration, such as inputs.x.mean=0.5",
+           .repeated = true},
+          preset_flag()};
 }
 
 std::vector<Flag> calibrating_flags() {
@@ -62,6 +90,12 @@ Configuration read_configuration(const Options& options) {
     config.effort = effort == "fast"   ? Effort::kFast
                     : effort == "best" ? Effort::kBest
                                        : Effort::kDefault;
+  }
+  if (options.has("preset")) {
+    config.inputs["*"].preset = options.text("preset");
+    for (auto& [name, preparation] : config.inputs) {
+      preparation.preset = options.text("preset");
+    }
   }
   if (options.has("memory")) {
     config.memory = *parse_bytes(options.text("memory"));

@@ -13,6 +13,9 @@ namespace tare::cli {
 
 /// --config --target --set --plugin --allow-plugins
 std::vector<Flag> config_flags();
+/// --config and --set, for verbs to which nothing matters but how samples are prepared, and
+/// --preset.
+std::vector<Flag> input_flags();
 /// These and all else that says how a model is calibrated: --threads --samples --effort
 /// --memory
 std::vector<Flag> calibrating_flags();

@@ -32,11 +32,14 @@ std::vector<Flag> evaluation_flags() {
            .is_count = true}};
 }
 
-EvaluationSamples::EvaluationSamples(const Options& options, std::size_t limit) {
+EvaluationSamples::EvaluationSamples(const Options& options, const std::string& model,
+                                     const Config& config, const Console& console) {
   check(options);
+  const auto limit = static_cast<std::size_t>(config.samples.value_or(0));
+  std::vector<std::string> notes;
   if (options.has("data")) {
     file_ = options.text("data");
-    data_ = open_samples(file_);
+    data_ = open_samples(file_, model, config, &console, notes);
     const std::size_t used = limit == 0 ? data_->size() : std::min(limit, data_->size());
     used_ = part_of(*data_, 0, used);
     const std::size_t held = options.count("holdout");
@@ -52,7 +55,8 @@ EvaluationSamples::EvaluationSamples(const Options& options, std::size_t limit) 
   }
   if (options.has("eval")) {
     file_ = options.text("eval");
-    held_ = open_samples(file_);
+    // What was guessed for both has been said.
+    held_ = open_samples(file_, model, config, options.has("data") ? nullptr : &console, notes);
     kind_ = EvaluatedOn::kGiven;
   }
 }

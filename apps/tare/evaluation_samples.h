@@ -1,9 +1,11 @@
 #pragma once
 
+#include "tare/config.h"
 #include "tare/dataset.h"
 #include "tare/report.h"
 
 #include "flags.h"
+#include "printing/console.h"
 
 #include <cstddef>
 #include <memory>
@@ -18,9 +20,9 @@ std::vector<Flag> evaluation_flags();
 /// The samples that quantize calibrates on, and those that it evaluates its result on.
 class EvaluationSamples {
  public:
-  /// `limit` samples of --data (0: all) are used. Throws Error where options contradict each
-  /// other, or leave nothing to calibrate on.
-  EvaluationSamples(const Options&, std::size_t limit);
+  /// As many samples of --data as the configuration says are used. Throws Error where options
+  /// contradict each other, or leave nothing to calibrate on.
+  EvaluationSamples(const Options&, const std::string& model, const Config&, const Console&);
 
   /// Null without --data.
   const Dataset* calibrating() const { return calibrating_.get(); }

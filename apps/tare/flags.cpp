@@ -38,8 +38,10 @@ bool read_share(const std::string& text, double& share) {
 
 Flag data_flag(bool required) {
   return {.name = "data",
-          .value = "FILE",
-          .summary = "samples: HDF5, one dataset per model input, first dimension = sample",
+          .value = "PATH",
+          .summary =
+              "samples: HDF5 (one dataset per model input, first dimension = sample), "
+              ".npz, .npy, a list of files, or a folder of arrays, pictures or recordings",
           .required = required};
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tare/arithmetic.h"
+#include "tare/dataset.h"
 #include "tare/tensor.h"
 
 #include <cstddef>
@@ -299,6 +300,10 @@ struct Config {
   bool avoid_overflow = false;  ///< widen weight scales until no sum can leave the accumulator
   std::vector<std::string> plugins;  ///< shared objects; see load_plugins()
   std::map<std::string, std::int64_t> dims;
+  std::map<std::string, InputPreparation> inputs;  ///< see SampleOptions::preparations
+  /// Inputs that are what outputs were one step before, by name: state that flows back.
+  std::map<std::string, std::string> state;
+  std::optional<std::int64_t> steps;  ///< of a sequence; absent: all samples are one
   std::vector<LayerRule> layers;
 
   friend bool operator==(const Config&, const Config&) = default;

@@ -5,8 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,6 +22,10 @@ struct DatasetInput {
   Shape shape;  ///< of one sample, without the first dimension
   /// Integers of 8 bits that were divided by a `std` other than 1.
   bool scaled_bytes = false;
+  /// Of integers u that became x = (u - mean) / std: one value, or one for each channel (axis 1
+  /// of the batch). Empty where samples are as they were stored.
+  std::vector<float> mean{};
+  std::vector<float> std{};
 };
 
 /// Samples, read in any order from any thread.
@@ -50,6 +57,90 @@ struct Hdf5Options {
 /// samples, or inputs whose sample counts differ. Reads by hyperslab.
 std::unique_ptr<Dataset> open_dataset(const std::filesystem::path&, const Hdf5Options& = {});
 
+/// An input of a model as its file declares it.
+struct ModelInput {
+  std::string name;
+  DType dtype = DType::kFloat32;
+  /// -1 where the file leaves an extent open; nothing where not even the rank is known.
+  std::optional<Shape> shape;
+  /// The names of open extents, by axis; empty where one is not open.
+  std::vector<std::string> symbols{};
+};
+
+/// How a picture is brought to the size of an input.
+enum class Fit : std::uint8_t {
+  kCrop,       ///< resized, then cut out of its middle
+  kStretch,    ///< resized to that size, whatever that does to its proportions
+  kLetterbox,  ///< resized until it fits, the rest filled evenly on both sides
+  kCorner,     ///< the same with the picture in the upper left corner
+};
+
+enum class Color : std::uint8_t { kRgb, kBgr, kGray };
+
+/// How what a file holds becomes the values of an input: x = (u * scale - mean) / std, where u
+/// are the bytes of a picture or the amplitudes of a recording (-1 to 1). What is absent is as
+/// the preset says; without a preset that one is guessed from the shape of the input.
+struct InputPreparation {
+  std::string preset;  ///< see preset_names()
+  // Of pictures.
+  std::optional<Fit> fit;
+  std::vector<std::int64_t> resize;  ///< the shorter side, or height and width
+  std::vector<std::int64_t> crop;    ///< both sides, or height and width
+  std::optional<Color> color;
+  std::optional<bool> channels_last;
+  std::optional<std::int64_t> fill;  ///< of bytes beside a picture, 0 to 255
+  std::optional<float> scale;
+  std::vector<float> mean;  ///< one value, or one for each channel
+  std::vector<float> std;
+  // Of recordings.
+  std::optional<std::int64_t> rate;    ///< samples per second that files must have
+  std::optional<std::int64_t> length;  ///< samples of a window
+  // Of raw files.
+  Shape shape;  ///< of one sample
+  std::optional<DType> dtype;
+  // Of all.
+  /// The axis of the input that the batch is on; -1: there is none. Absent: the first one, or
+  /// as the shapes of samples say.
+  std::optional<std::int64_t> batch_axis;
+
+  friend bool operator==(const InputPreparation&, const InputPreparation&) = default;
+};
+
+/// The presets of InputPreparation, each with what it is for.
+std::vector<std::pair<std::string, std::string>> presets();
+
+/// What open_samples() has to know.
+struct SampleOptions {
+  std::vector<ModelInput> inputs;  ///< of the model; see model_inputs()
+  /// By the name of the input; "*" is about those that have no entry.
+  std::map<std::string, InputPreparation> preparations{};
+  Hdf5Options hdf5{};
+  /// Told what was guessed, in a line each; may be empty.
+  std::function<void(const std::string&)> notice{};
+};
+
+/// Opens samples of a model: an HDF5 file as open_dataset() does, a .npz or .npy file, a text
+/// file that lists files (each with an integer, its label, or none), a file of raw numbers, a
+/// picture or recording, or a folder of such files. Where a folder has folders instead, these
+/// are classes, and the place of a folder among them, sorted, is the label of its files. Files
+/// of a folder are in the order of their names; see docs/samples.md. Files are read and decoded
+/// when their samples are. Throws Error(kIo), Error(kInvalidData) with the name of a file that
+/// is not what it should be, Error(kInvalidConfig) where a preparation does not fit the model.
+std::unique_ptr<Dataset> open_samples(const std::filesystem::path&, const SampleOptions&);
+
+/// What is on a contact sheet beside the samples.
+struct SheetText {
+  std::string title;
+  std::string model;
+  std::vector<ModelInput> inputs;     ///< of the model, for what is usual
+  std::vector<std::string> notes;     ///< what was guessed
+  std::vector<std::string> warnings;  ///< what looks wrong
+};
+
+/// An HTML page, which needs no other file, with what a network sees of some samples: pictures
+/// from the values of its inputs, and a histogram of each channel beside what is usual.
+std::string contact_sheet(const Dataset&, const SheetText&);
+
 /// The samples [first, first + count) of a dataset that has to outlive it, as one of their own.
 std::unique_ptr<Dataset> part_of(const Dataset&, std::size_t first, std::size_t count);
 
@@ -68,6 +159,9 @@ class DatasetWriter {
   DatasetWriter(const DatasetWriter&) = delete;
   DatasetWriter& operator=(const DatasetWriter&) = delete;
   void append(const std::string& name, const Tensor&);
+  /// Attributes `mean` and `std` of what was appended under that name, see open_dataset().
+  void normalize(const std::string& name, std::span<const float> mean,
+                 std::span<const float> std);
   void finish();
 
  private:

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tare/arithmetic.h"
+#include "tare/dataset.h"
 #include "tare/graph.h"
 #include "tare/tensor.h"
 
@@ -40,6 +41,10 @@ struct ReadOptions {
 /// Throws Error(kIo), Error(kInvalidModel) (not ONNX, or breaks its rules) or
 /// Error(kUnsupported) (all unsupported operators, types and dynamic shapes at once).
 Graph read_onnx(const std::filesystem::path&, const ReadOptions& = {});
+
+/// The inputs that a model declares, without looking at what is behind them. Throws Error(kIo),
+/// Error(kInvalidModel), and Error(kUnsupported) for inputs that are no tensors of numbers.
+std::vector<ModelInput> read_onnx_inputs(const std::filesystem::path&);
 
 /// The metadata_props of a model. Throws as read_onnx() for what is no ONNX model.
 std::map<std::string, std::string> read_metadata(const std::filesystem::path&);

@@ -69,6 +69,11 @@ Graph load_model(const std::filesystem::path&, const std::map<std::string, std::
                  const std::map<std::string, Shape>& samples,
                  Numerics numerics = Numerics::kOnnxRuntime);
 
+/// The inputs of a model of any of these formats, before its dimensions are bound but for
+/// `dims`.
+std::vector<ModelInput> model_inputs(const std::filesystem::path&,
+                                     const std::map<std::string, std::int64_t>& dims = {});
+
 /// The clean float graph: constants folded, batch norms folded, canonical forms. Throws
 /// Error(kInvalidModel) for a simulated graph.
 Graph prepare(Graph, const Toolkit&, std::vector<RewriteEvent>* log = nullptr);
@@ -179,6 +184,15 @@ bool are_whole_inputs(const Graph&, const Dataset&);
 void run_dataset(const Graph&, const Dataset&, int threads, std::size_t samples,
                  const std::function<void(std::size_t run, std::vector<Tensor> outputs)>& take,
                  const std::function<void(std::size_t done, std::size_t total)>& progress = {});
+
+/// The samples as the steps of sequences, in which inputs of state are what the model computed
+/// one step before: `state` has the output for each of them, `steps` of the configuration how
+/// long a sequence is. The first step of each takes the state in the data, or zeros. The model
+/// (see ready_to_run()) runs over all samples once, and what flows back is kept in a temporary
+/// file. Throws Error(kInvalidConfig) with all names that the model does not have, and outputs
+/// of other shapes or types than their inputs.
+std::unique_ptr<Dataset> with_states(const Graph& model, std::unique_ptr<Dataset>,
+                                     const Config&, int threads = 0);
 
 /// Constants that leave a network no sensible results: NaN among them, infinities in weights
 /// and other parameters of layers, variances that are not above 0 with their epsilon; one of

@@ -38,6 +38,25 @@ class ValueWriter {
       add(value);
     }
   }
+  template <class Member, class T>
+  void values(const std::string& name, const std::vector<Member>& members, const Rule<T>&,
+              const char*) {
+    add(name);
+    add(members.size());
+    for (const Member member : members) {
+      add(member);
+    }
+  }
+  template <class Element, class Describe>
+  void maps(const std::string& name, std::map<std::string, Element>& elements, const char*,
+            const Describe& describe) {
+    add(name);
+    add(elements.size());
+    for (auto& [key, element] : elements) {
+      add(key);
+      describe(*this, element);
+    }
+  }
   template <class Describe>
   void section(const std::string& name, const char*, const Describe& describe,
                const std::string& = {}) {

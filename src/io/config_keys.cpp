@@ -37,6 +37,17 @@ class KeyLister {
   void texts(const std::string& name, const std::vector<std::string>&, const char* summary) {
     add(name, "a list of names", summary, "[]");
   }
+  template <class Member, class T>
+  void values(const std::string& name, const std::vector<Member>&, const Rule<T>& rule,
+              const char* summary) {
+    add(name, rule.expected + ", or a list of them", summary, rule.example);
+  }
+  template <class Element, class Describe>
+  void maps(const std::string& name, const std::map<std::string, Element>&, const char* summary,
+            const Describe& describe) {
+    Element element;
+    section(name + ".NAME", summary, [&](KeyLister& inner) { describe(inner, element); });
+  }
   template <class Describe>
   void section(const std::string& name, const char* summary, const Describe& describe,
                const std::string& word = {}) {

@@ -79,7 +79,8 @@ class ConfigReader {
 
   /// One value, or a list of them.
   template <class Member, class T>
-  void values(const std::string& name, std::vector<Member>& members, const Rule<T>& rule) {
+  void values(const std::string& name, std::vector<Member>& members, const Rule<T>& rule,
+              const char* = "") {
     if (const YamlNode* node = find(name)) {
       read_values(name, *node, members, rule);
     }
@@ -91,6 +92,16 @@ class ConfigReader {
               const Rule<T>& rule) {
     each_name(name, [&](ConfigReader& inner, const std::string& key) {
       inner.values(key, map[key], rule);
+    });
+  }
+
+  /// A map under every key of a map of free names; what was there under a name stays where the
+  /// new one says nothing.
+  template <class Element, class Describe>
+  void maps(const std::string& name, std::map<std::string, Element>& elements, const char*,
+            const Describe& describe) {
+    each_name(name, [&](ConfigReader& inner, const std::string& key) {
+      inner.section(key, "", [&](ConfigReader& map) { describe(map, elements[key]); });
     });
   }
 

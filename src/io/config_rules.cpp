@@ -125,6 +125,29 @@ Rule<float> positive() {
           }};
 }
 
+Rule<float> fraction() {
+  return {.expected = "a number above 0, or a quotient such as 1/255",
+          .read =
+              [](const YamlNode& node, float& value) {
+                const std::size_t slash = node.text.find('/');
+                if (slash == std::string::npos) {
+                  return positive().read(node, value);
+                }
+                YamlNode above = node;
+                YamlNode below = node;
+                above.text.resize(slash);
+                below.text.erase(0, slash + 1);
+                double numerator = 0;
+                double denominator = 0;
+                if (!read_number(above, numerator) || !read_number(below, denominator)) {
+                  return false;
+                }
+                value = static_cast<float>(numerator / denominator);
+                return std::isfinite(value) && value > 0;
+              },
+          .example = "1/255"};
+}
+
 Rule<std::int64_t> integer(std::int64_t low, std::int64_t high) {
   std::string expected = "an integer of at least " + std::to_string(low);
   if (low == high) {

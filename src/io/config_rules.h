@@ -40,6 +40,8 @@ Rule<double> cost();
 Rule<float> real();
 /// The same, above 0.
 Rule<float> positive();
+/// The same, also as a quotient: 1/255.
+Rule<float> fraction();
 Rule<std::int64_t> integer(std::int64_t low,
                            std::int64_t high = std::numeric_limits<std::int64_t>::max());
 /// An integer from 0 up, or a range of them: "3", "2..", "..16", "4..8".

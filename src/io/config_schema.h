@@ -3,6 +3,7 @@
 #include "tare/config.h"
 
 #include "io/config_rules.h"
+#include "io/samples/presets.h"
 
 #include <string>
 #include <vector>
@@ -20,6 +21,8 @@ struct KnownNames {
 //   calibrator(name, member, names, summary)   a name, or a map of name and options
 //   numbers(name, map, rule, summary)          a map of free names
 //   texts(name, list, summary)                 a list of names
+//   values(name, list, rule, summary)          one value, or a list of them
+//   maps(name, map, summary, describe)         a map of free names, each with a map of keys
 //   section(name, summary, describe, word)     a map of keys; the word alone sets that key
 //   list(name, members, summary, describe)     a list of such maps
 //   require(holds, what, expected)             a rule over several keys
@@ -228,6 +231,63 @@ void describe(Visitor& visit, LayerRule& rule, const KnownNames& known) {
 }
 
 template <class Visitor>
+void describe_picture(Visitor& visit, InputPreparation& input) {
+  visit.key("fit", input.fit,
+            one_of<std::optional<Fit>>({{"crop", Fit::kCrop},
+                                        {"stretch", Fit::kStretch},
+                                        {"letterbox", Fit::kLetterbox},
+                                        {"corner", Fit::kCorner}}),
+            "how pictures get their size: resized and cut out of the middle, stretched, or "
+            "with bars on both sides or beside the upper left corner");
+  visit.values("resize", input.resize, integer(1, 65'536),
+               "what pictures are resized to first: the shorter side, or [height, width]");
+  visit.values("crop", input.crop, integer(1, 65'536),
+               "what is cut out of the middle: one size, or [height, width]");
+  visit.key("layout", input.channels_last,
+            one_of<std::optional<bool>>({{"nchw", false}, {"nhwc", true}}),
+            "where the channels are; by default as the shape of the input says");
+  visit.key("color", input.color,
+            one_of<std::optional<Color>>(
+                {{"rgb", Color::kRgb}, {"bgr", Color::kBgr}, {"gray", Color::kGray}}),
+            "which channels pictures have");
+  visit.key("fill", input.fill, integer(0, 255), "the byte beside a picture that was fit in");
+}
+
+template <class Visitor>
+void describe(Visitor& visit, InputPreparation& input) {
+  visit.key("preset", input.preset, known_name("preset", preset_names()),
+            "how pictures are prepared, but for the keys below; by default guessed from the "
+            "shape of the input");
+  describe_picture(visit, input);
+  visit.key("scale", input.scale, fraction(),
+            "bytes of pictures, or amplitudes of recordings, are multiplied by this first");
+  visit.values("mean", input.mean, real(),
+               "and this subtracted: one number, or one for each channel");
+  visit.values("std", input.std, positive(), "and divided by this");
+  visit.key("rate", input.rate, integer(1), "samples per second that recordings must have");
+  visit.key("length", input.length, integer(1),
+            "samples of the windows that recordings are cut into");
+  visit.values("shape", input.shape, integer(1), "shape of a sample in files of raw numbers");
+  visit.key("dtype", input.dtype,
+            one_of<std::optional<DType>>({{"float32", DType::kFloat32},
+                                          {"float64", DType::kFloat64},
+                                          {"float16", DType::kFloat16},
+                                          {"int8", DType::kInt8},
+                                          {"uint8", DType::kUint8},
+                                          {"int16", DType::kInt16},
+                                          {"uint16", DType::kUint16},
+                                          {"int32", DType::kInt32},
+                                          {"int64", DType::kInt64}}),
+            "type of the numbers in them, lowest byte first");
+  visit.key(
+      "batch_axis", input.batch_axis,
+      one_of<std::optional<std::int64_t>>(
+          {{"none", -1}, {"0", 0}, {"1", 1}, {"2", 2}, {"3", 3}}),
+      "axis of the input that the batch is on, 1 where sequences come first; by default 0, "
+      "or as the shapes of samples say");
+}
+
+template <class Visitor>
 void describe(Visitor& visit, Config& config, const KnownNames& known) {
   visit.key("version", config.version, integer(1, 1), "version of this format");
   visit.key("target", config.target, target_name(known.targets),
@@ -285,6 +345,14 @@ void describe(Visitor& visit, Config& config, const KnownNames& known) {
   });
   visit.numbers("dims", config.dims, integer(1),
                 "extent of each symbolic dimension of the model");
+  visit.maps("inputs", config.inputs,
+             "how samples that are no arrays become values of the input of that name; * is "
+             "about all others",
+             [](auto& inner, InputPreparation& input) { describe(inner, input); });
+  visit.numbers("state", config.state, any_text(),
+                "inputs that are state: the output that each of them is one step later");
+  visit.key("steps", config.steps, count_or_all(),
+            "how many samples follow each other before state begins anew; by default all");
   visit.texts(
       "plugins", config.plugins,
       "shared objects with calibrators, metrics, patterns or rules of your own; they run "

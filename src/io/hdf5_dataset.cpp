@@ -204,6 +204,8 @@ Source describe(const Handle& file, hdf5::NamedDataset named) {
     source.input.scaled_bytes =
         size_of(source.stored) == 1 &&
         std::any_of(std.begin(), std.end(), [](float x) { return std::abs(x - 1) > 0.01F; });
+    source.input.mean = source.normalization.mean;
+    source.input.std = std;
   }
   source.samples = static_cast<std::size_t>(shape[0]);
   source.input.shape.assign(shape.begin() + 1, shape.end());

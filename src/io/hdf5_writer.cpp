@@ -78,6 +78,16 @@ void extend(Series& series, const std::string& name, const Tensor& batch) {
           what);
 }
 
+void write_attribute(const Handle& dataset, const char* name, std::span<const float> values) {
+  const std::string what = std::string("attribute '") + name + "' cannot be written";
+  const hsize_t count = values.size();
+  const Handle space = owned(H5Screate_simple(1, &count, nullptr), what);
+  const Handle type = hdf5::type_of(DType::kFloat32);
+  const Handle attribute = owned(
+      H5Acreate2(dataset.get(), name, type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT), what);
+  checked(H5Awrite(attribute.get(), type.get(), values.data()), what);
+}
+
 }  // namespace
 
 struct DatasetWriter::Impl {
@@ -127,6 +137,18 @@ void DatasetWriter::append(const std::string& name, const Tensor& tensor) {
               std::equal(so_far.begin() + 1, so_far.end(), batch.shape().begin() + 1),
           "results of one name differ in type or shape");
     extend(found->second, name, batch);
+  });
+}
+
+void DatasetWriter::normalize(const std::string& name, std::span<const float> mean,
+                              std::span<const float> std) {
+  const auto guard = hdf5::lock();
+  impl_->write([&] {
+    const auto found = impl_->series.find(name);
+    check(found != impl_->series.end(), "attributes of a name under which nothing was written");
+    for (const auto& [attribute, values] : {std::pair("mean", mean), std::pair("std", std)}) {
+      write_attribute(found->second.dataset, attribute, values);
+    }
   });
 }
 

@@ -185,6 +185,30 @@ std::string dimension_symbol(const std::string& value, std::size_t axis) {
   return value + "_dim" + std::to_string(axis);
 }
 
+std::vector<ModelInput> declared_model_inputs(const onnx::GraphProto& graph) {
+  std::set<std::string> initializers;
+  for (const auto& initializer : graph.initializer()) {
+    initializers.insert(initializer.name());
+  }
+  for (const auto& initializer : graph.sparse_initializer()) {
+    initializers.insert(initializer.values().name());
+  }
+  Faults faults;
+  std::vector<ModelInput> result;
+  for (const Input& input : declared_inputs(graph, initializers, faults)) {
+    ModelInput& made = result.emplace_back(ModelInput{input.name, input.dtype, std::nullopt});
+    if (input.dimensions) {
+      made.shape.emplace();
+      for (const Dimension& dimension : *input.dimensions) {
+        made.shape->push_back(dimension.extent.value_or(-1));
+        made.symbols.push_back(dimension.symbol);
+      }
+    }
+  }
+  faults.raise(ErrorCode::kUnsupported);
+  return result;
+}
+
 Interface read_interface(const onnx::GraphProto& graph,
                          const std::set<std::string>& initializers, const ReadOptions& options,
                          Faults& faults) {

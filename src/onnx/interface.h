@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tare/dataset.h"
 #include "tare/error.h"
 #include "tare/model_files.h"
 #include "tare/node.h"
@@ -20,6 +21,10 @@ struct Interface {
 
 /// The name of a dynamic dimension that has none in the file.
 std::string dimension_symbol(const std::string& value, std::size_t axis);
+
+/// What the inputs that are not initializers are, as they are declared. Throws
+/// Error(kUnsupported) with all that are no tensors of numbers.
+std::vector<ModelInput> declared_model_inputs(const onnx::GraphProto&);
 
 /// Fixes the types of all inputs that are not initializers, binding symbolic dimensions as
 /// ReadOptions say, and notes the names of symbolic dimensions of inputs and outputs. A dynamic

@@ -2,6 +2,7 @@
 
 #include "base/input_file.h"
 #include "onnx/importer.h"
+#include "onnx/interface.h"
 #include "onnx/parse_model.h"
 
 namespace tare {
@@ -27,6 +28,16 @@ Graph read_onnx(const std::filesystem::path& path, const ReadOptions& options) {
     const onnx::ModelProto model = parse_model(file);
     require_network(model);
     return Importer(model, path.parent_path(), options).run();
+  } catch (Error& error) {
+    error.at(path.string());
+    throw;
+  }
+}
+
+std::vector<ModelInput> read_onnx_inputs(const std::filesystem::path& path) {
+  const InputFile file(path);
+  try {
+    return declared_model_inputs(parse_model(file).graph());
   } catch (Error& error) {
     error.at(path.string());
     throw;

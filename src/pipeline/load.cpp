@@ -75,6 +75,29 @@ bool is_text(const std::filesystem::path& path) {
   return path.extension() == ".tir";
 }
 
+std::vector<ModelInput> model_inputs(const std::filesystem::path& path,
+                                     const std::map<std::string, std::int64_t>& dims) {
+  if (is_text(path) || is_tflite(path)) {
+    const Graph graph = is_text(path) ? read_text(path) : read_tflite(path);
+    std::vector<ModelInput> inputs;
+    for (const ValueId id : graph.inputs()) {
+      const TensorType& type = graph.type(id);
+      inputs.push_back({graph.name(id), type.dtype, type.shape});
+    }
+    return inputs;
+  }
+  std::vector<ModelInput> inputs = read_onnx_inputs(path);
+  for (ModelInput& input : inputs) {
+    for (std::size_t axis = 0; axis < input.symbols.size(); ++axis) {
+      if (const auto found = dims.find(input.symbols[axis]);
+          !input.symbols[axis].empty() && found != dims.end()) {
+        (*input.shape)[axis] = found->second;
+      }
+    }
+  }
+  return inputs;
+}
+
 std::uintmax_t stored_bytes(const std::filesystem::path& model) {
   std::uintmax_t bytes = std::filesystem::file_size(model);
   if (!is_tflite(model) && !is_text(model)) {

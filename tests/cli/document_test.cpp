@@ -22,12 +22,13 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kPages[] = {"README.md",        "docs/guide.md",     "docs/tour.md",
-                                  "docs/cookbook.md", "docs/inference.md", "docs/table.md"};
+                                  "docs/cookbook.md", "docs/inference.md", "docs/table.md",
+                                  "docs/samples.md"};
 
 /// What a reader has at hand: the samples of the repository, and but for the guide, which makes
 /// them, a model and samples under the names that the documentation gives them.
 void make_readers_folder(const fs::path& folder, const std::string& page) {
-  fs::copy(fs::path(TARE_SOURCE_DIR) / "data", folder / "data");
+  fs::copy(fs::path(TARE_SOURCE_DIR) / "data", folder / "data", fs::copy_options::recursive);
   if (page == "docs/guide.md") {
     return;
   }
@@ -146,7 +147,7 @@ TEST(Quickstart, EndsAsItsPageShows) {
   fs::create_directories(folder / "bin");
   fs::create_directories(folder / "scripts");
   fs::create_directories(folder / "build/release/bin");
-  fs::copy(fs::path(TARE_SOURCE_DIR) / "data", folder / "data");
+  fs::copy(fs::path(TARE_SOURCE_DIR) / "data", folder / "data", fs::copy_options::recursive);
   fs::copy(fs::path(TARE_SOURCE_DIR) / "scripts/quickstart.sh", folder / "scripts");
   fs::create_symlink(fs::path(TARE_PROGRAM_FOLDER) / "tare", folder / "build/release/bin/tare");
   for (const char* done_already : {"bin/cmake", "scripts/install_dependencies.sh"}) {

@@ -181,6 +181,7 @@ void make_inputs(const fs::path& folder) {
   fs::copy_file(data / "digits.onnx", folder / "digits.onnx");
   fs::copy_file(data / "digits_calibration.h5", folder / "calibration.h5");
   fs::copy_file(data / "digits_evaluation.h5", folder / "evaluation.h5");
+  fs::copy(data / "pictures", folder / "pictures");
   const std::string model = bytes_of(data / "digits.onnx");
   const std::string samples = bytes_of(data / "digits_calibration.h5");
   write(folder / "truncated.onnx", model.substr(0, model.size() / 2));

@@ -32,6 +32,7 @@ FuzzTarget fuzz_config();
 FuzzTarget fuzz_mutants();
 FuzzTarget fuzz_onnx();
 FuzzTarget fuzz_quantize();
+FuzzTarget fuzz_sample_files();
 FuzzTarget fuzz_samples();
 FuzzTarget fuzz_statistics();
 FuzzTarget fuzz_table();

@@ -29,7 +29,7 @@ std::vector<Need> needs(const Options& options, const Console& console) {
   const auto [config, toolkit] = read_configuration(options);
   std::unique_ptr<Dataset> data;
   if (options.has("data")) {
-    data = open_samples(options.text("data"));
+    data = open_samples(options.text("data"), options.text("MODEL"), config, console);
   }
   Graph model = load_model(options.text("MODEL"), config.dims, data.get());
   if (!is_quantized(model)) {

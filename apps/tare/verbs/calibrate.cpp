@@ -57,7 +57,7 @@ void check_files(const Options& options, const Job& job, const Ranks& ranks) {
 Statistics collect_share(const Options& options, const Console& console, const Ranks& ranks,
                          Job& job, const std::string& output) {
   const auto [config, toolkit] = read_configuration(options);
-  const auto data = open_samples(options.text("data"));
+  const auto data = open_samples(options.text("data"), job.model, config, console);
   const Graph graph = load_model(job.model, config.dims, data.get());
   const SimulatedGraph simulated = simulate_all(graph, config, toolkit);
   const auto limit = static_cast<std::size_t>(config.samples.value_or(0));

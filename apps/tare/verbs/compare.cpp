@@ -67,9 +67,9 @@ Report compare(const Options& options, const Console& console,
                const std::vector<ReportCondition>& conditions) {
   const auto& [config, toolkit] = configuration;
   say_unused_arithmetic(config, options, console);
-  const auto data = open_samples(options.text("data"));
-  say_unusable_labels(*data, console);
   const std::string real = options.text("FLOAT");
+  const auto data = open_samples(options.text("data"), real, config, console);
+  say_unusable_labels(*data, console);
   const std::string quantized = options.text("QUANTIZED");
   ComparedModels models{
       .real = load_model(real, config.dims, data.get()),

@@ -4,6 +4,7 @@
 
 #include "activity.h"
 #include "arithmetic.h"
+#include "configuration.h"
 #include "printing/progress.h"
 #include "printing/warnings.h"
 #include "text.h"
@@ -11,6 +12,7 @@
 #include "verb.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tare::cli {
 namespace {
@@ -75,7 +77,8 @@ void report(const Options& options, const Console& console, std::size_t hits,
 int evaluate(const Options& options, const Console& console) {
   const std::string model = options.text("MODEL");
   return during("evaluating '" + model + "'", [&] {
-    const auto data = open_samples(options.text("data"));
+    const auto data =
+        open_samples(options.text("data"), model, read_configuration(options).config, console);
     const auto labels = data->labels();
     if (!labels) {
       throw Error(ErrorCode::kInvalidData, options.text("data"), "holds no labels")
@@ -98,20 +101,22 @@ int evaluate(const Options& options, const Console& console) {
 
 TARE_VERB(evaluate) {
   using namespace tare::cli;
+  std::vector<Flag> flags{data_flag(true),
+                          {.name = "metric",
+                           .value = "NAME",
+                           .summary = "what to measure",
+                           .fallback = "top1",
+                           .choices = {"top1"}},
+                          threads_flag(),
+                          samples_flag(),
+                          numerics_flag()};
+  append(flags, input_flags());
   return {.task = Task::kEvaluate,
           .summary = "accuracy of a float or quantized model on labelled samples",
           .arguments =
               {{"MODEL",
                 "model: ONNX or TensorFlow Lite; its first output holds one score per class"}},
-          .flags = {data_flag(true),
-                    {.name = "metric",
-                     .value = "NAME",
-                     .summary = "what to measure",
-                     .fallback = "top1",
-                     .choices = {"top1"}},
-                    threads_flag(),
-                    samples_flag(),
-                    numerics_flag()},
+          .flags = std::move(flags),
           .examples = {"tare evaluate model.onnx --data labelled.h5",
                        "tare evaluate model.int8.onnx --data labelled.h5 --json"},
           .run = evaluate};

@@ -27,12 +27,12 @@ struct Explanation {
   AppliedRules rules;                 ///< the same: what `layers:` decides
 };
 
-Explanation explain(const Options& options) {
+Explanation explain(const Options& options, const Console& console) {
   const auto [config, toolkit] = read_configuration(options);
   const Target target = target_of(config, toolkit);
   std::unique_ptr<Dataset> data;
   if (options.has("data")) {
-    data = open_samples(options.text("data"));
+    data = open_samples(options.text("data"), options.text("MODEL"), config, console);
   }
   const Graph model = load_model(options.text("MODEL"), config.dims, data.get());
   Explanation result;
@@ -185,7 +185,7 @@ Json as_json(const std::string& model, const Explanation& explanation) {
 int run_explain(const Options& options, const Console& console) {
   const std::string model = options.text("MODEL");
   Explanation explanation =
-      during("explaining '" + model + "'", [&] { return explain(options); });
+      during("explaining '" + model + "'", [&] { return explain(options, console); });
   if (options.has("NAME")) {
     select(options.text("NAME"), explanation);
   }

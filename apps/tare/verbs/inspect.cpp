@@ -43,7 +43,8 @@ int inspect(const Options& options, const Console& console) {
   const Graph graph = during("inspecting '" + model + "'", [&] {
     std::unique_ptr<Dataset> data;
     if (options.has("data")) {
-      data = open_samples(options.text("data"));
+      data = open_samples(options.text("data"), model, read_configuration(options).config,
+                          console);
     }
     return graph_at_stage(options, data.get(), console);
   });

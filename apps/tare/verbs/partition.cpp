@@ -183,7 +183,7 @@ int partition_model(const Options& options, const Console& console) {
     const std::vector<OffloadPattern> patterns = units_of(options, configuration);
     std::unique_ptr<Dataset> data;
     if (options.has("data")) {
-      data = open_samples(options.text("data"));
+      data = open_samples(options.text("data"), model, configuration.config, console);
     }
     Partition result{graph_at_stage(options, data.get(), console), {}};
     result.regions = partition(result.graph, patterns);

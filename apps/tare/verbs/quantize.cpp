@@ -226,8 +226,7 @@ int run_quantize(const Options& options, const Console& console) {
     const Configuration configuration = read_configuration(options);
     require_source(options, configuration.config);
     const ReportFiles report_files = check_files(options, job);
-    const EvaluationSamples samples(
-        options, static_cast<std::size_t>(configuration.config.samples.value_or(0)));
+    const EvaluationSamples samples(options, job.model, configuration.config, console);
     const Dataset* data = samples.calibrating();
     const QuantizeResult result =
         data != nullptr        ? from_data(options, console, configuration, *data, job)

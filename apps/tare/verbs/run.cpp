@@ -41,7 +41,8 @@ int run_model(const Options& options, const Console& console) {
     add_configuration(options, files);
     files.writes(output, Content::kArrays);
     files.check();
-    const auto data = open_samples(options.text("data"));
+    const auto data =
+        open_samples(options.text("data"), model, read_configuration(options).config, console);
     const Graph graph = runnable(model, *data, options, console);
     DatasetWriter writer(output);
     std::size_t runs = 0;

@@ -150,7 +150,7 @@ int run_search(const Options& options, const Console& console) {
       say_each(condition.check(empty_report(toolkit)), console);
     }
     wanted.plugins = plugins_of(options);
-    const auto data = open_samples(wanted.data_file);
+    const auto data = open_samples(wanted.data_file, wanted.model_file, config, console);
     const Graph model = load_model(wanted.model_file, config.dims, data.get());
     const Interrupt interrupt;
     Progress progress(console, "calibrating");
