@@ -1,4 +1,5 @@
 // A range that is known beforehand, whatever the samples say: pixels in [0,255], a probability.
+// Or a scale and a zero point, as training with quantization has left them.
 #include "tare/calibrator.h"
 #include "tare/error.h"
 
@@ -16,6 +17,27 @@ class Fixed final : public Calibrator {
 
  private:
   Range range_;
+};
+
+class FixedParameters final : public Calibrator {
+ public:
+  explicit FixedParameters(ScaleAndZeroPoint params) : params_(params) {}
+
+  Range choose(const TensorStatistics&, const QuantSpec& spec) const override {
+    const StorageRange range = storage_range(spec.storage, spec.narrow_range, spec.bits);
+    const auto end = [&](std::int64_t storage) {
+      return static_cast<double>(params_.scale) *
+             static_cast<double>(storage - params_.zero_point);
+    };
+    return {end(range.low), end(range.high)};
+  }
+  CalibratorAnswer answer(const TensorStatistics&, const QuantSpec&,
+                          const CalibrationPoint&) const override {
+    return params_;
+  }
+
+ private:
+  ScaleAndZeroPoint params_;
 };
 
 /// Where the range cannot be one, everything that is wrong with it.
@@ -47,11 +69,17 @@ Range checked(const CalibratorOptions& options) {
 TARE_CALIBRATOR(fixed) {
   using namespace tare;
   return {.name = "fixed",
-          .summary = "the range from `low` to `high`, whatever the samples are",
-          .options = {"low", "high"},
-          .make =
-              [](const CalibratorOptions& options) {
-                return std::make_unique<Fixed>(checked(options));
-              },
+          .summary =
+              "the range from `low` to `high`, whatever the samples are; of activations also "
+              "`scale` and `zero_point`",
+          .options = {"low", "high", "scale", "zero_point"},
+          .make = [](const CalibratorOptions& options) -> std::unique_ptr<const Calibrator> {
+            if (const double scale = options.number("scale", 0); scale > 0) {
+              return std::make_unique<FixedParameters>(ScaleAndZeroPoint{
+                  static_cast<float>(scale),
+                  static_cast<std::int32_t>(std::lround(options.number("zero_point", 0)))});
+            }
+            return std::make_unique<Fixed>(checked(options));
+          },
           .given = true};
 }

@@ -52,7 +52,8 @@ struct Toolkit {
 void load_plugins(const std::vector<std::filesystem::path>&, Toolkit&);
 
 /// The configured target as this toolkit serves it: `patterns` has all that it uses, those that
-/// it does not list included (QuantPattern::targets), and weights are packed as configured.
+/// it does not list included (QuantPattern::targets), and its objective and how weights are
+/// packed are as configured.
 /// Throws as read_target(), and Error(kInvalidConfig) with every pattern that a target file
 /// lists and the toolkit does not have.
 Target target_of(const Config&, const Toolkit&);

@@ -103,6 +103,7 @@ Target target_of(const Config& config, const Toolkit& toolkit) {
       target.patterns.push_back(std::move(name));
     }
   }
+  target.objective = config.objective.value_or(target.objective);
   target.packs_weights = config.packs_weights.value_or(target.packs_weights);
   target.packs_blocks = config.packs_weights.value_or(target.packs_blocks);
   return target;

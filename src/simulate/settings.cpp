@@ -27,6 +27,32 @@ std::set<std::string> matched_nodes(const Graph& graph, const std::string& text)
   return result;
 }
 
+/// The parameters of a value that the model itself dequantizes, as after training with
+/// quantization; nothing where they vary along an axis.
+std::optional<QuantParams> stated_parameters(const Graph& graph, ValueId value) {
+  const auto producer = graph.producer(value);
+  if (!producer || graph.node(*producer).op != "DequantizeLinear") {
+    return std::nullopt;
+  }
+  const Node& node = graph.node(*producer);
+  const DType storage = graph.type(node.inputs[0]).dtype;
+  const Tensor* scale = graph.constant(node.inputs[1]);
+  const Tensor* zero =
+      node.inputs.size() > 2 && node.inputs[2] ? graph.constant(node.inputs[2]) : nullptr;
+  const bool is_one =
+      scale != nullptr && scale->size() == 1 && scale->dtype() == DType::kFloat32 &&
+      (zero != nullptr ? zero->size() == 1 : node.inputs.size() < 3 || !node.inputs[2]);
+  if (!is_one || !is_integer(storage) || size_of(storage) > 2) {
+    return std::nullopt;
+  }
+  return QuantParams{
+      .storage = storage,
+      .scale = {scale->view<float>()[0]},
+      .zero_point = {zero == nullptr ? 0 : static_cast<std::int32_t>(zero->to_int64()[0])},
+      .axis = {},
+      .narrow_range = false};
+}
+
 /// The type for more than 8 bits: the target's own one, with a sign where that of 8 bits has
 /// one if there are two.
 DType wide_storage(const Target& target, DType narrow) {
@@ -167,6 +193,13 @@ QuantPoint Settings::activation(ValueId value) const {
   const ValueOverride& chosen = rules_.of(value);
   QuantPoint result = point(value, Role::kActivation, config_->activations, chosen,
                             target_->activation_storage);
+  if (const auto stated = stated_parameters(*graph_, value); stated && !chosen.calibrator) {
+    result.spec = {.storage = stated->storage};
+    result.calibrator = {.name = "fixed",
+                         .options = {{"scale", static_cast<double>(stated->scale[0])},
+                                     {"zero_point", stated->zero_point[0]}}};
+    return result;
+  }
   result.spec.symmetric = result.spec.symmetric || target_->activation_symmetric;
   result.spec.narrow_range = result.spec.narrow_range || target_->activation_narrow;
   if (const auto producer = graph_->producer(value); producer && !chosen.calibrator) {

@@ -50,7 +50,7 @@ TEST_F(ConfigFaults, SayWhichAccumulatorsThereAre) {
               "c.yaml:1:21: 'bits' is '" + bits + "', expected auto, or an integer in [8,32]");
   }
   EXPECT_EQ(message("accumulator: {overflow: avoid}\n"),
-            "c.yaml:1:25: 'overflow' is 'avoid', expected saturate or wrap");
+            "c.yaml:1:25: 'overflow' is 'avoid', expected auto, saturate or wrap");
   EXPECT_EQ(message("", {"accumulator.avoid_overflow=7"}),
             "--set accumulator.avoid_overflow=7: 'avoid_overflow' is '7', expected true or "
             "false");
@@ -103,7 +103,8 @@ TEST_F(ConfigFaults, AreReportedTogether) {
       "c.yaml:11:1: unknown key 'plugin', expected version, target, objective, fallback, "
       "activations, "
       "weights, "
-      "calibration, accuracy, requantize, accumulator, dims, plugins or layers\n"
+      "calibration, accuracy, requantize, accumulator, dims, inputs, state, steps, plugins or "
+      "layers\n"
       "  hint: did you mean 'plugins'?");
 }
 
@@ -112,7 +113,7 @@ TEST_F(ConfigFaults, SayWhichOverrideIsWrong) {
       message("", {"activations.calibrater=max", "target", "weights..storage=int8", "=1",
                    "layers=[]", "weights=int8", "activations.symmetric={"}),
       "--set activations.calibrater=max: unknown key 'calibrater', expected storage, "
-      "symmetric, power_of_two, granularity, calibrator or dynamic\n"
+      "symmetric, narrow, bits, power_of_two, granularity, calibrator or dynamic\n"
       "  hint: did you mean 'calibrator'?\n"
       "--set target: is not a setting, expected KEY.SUBKEY=VALUE\n"
       "--set weights..storage=int8: is not a setting, expected KEY.SUBKEY=VALUE\n"

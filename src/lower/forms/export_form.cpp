@@ -3,9 +3,12 @@
 #include "tare/integer_graph.h"
 
 #include "base/check.h"
+#include "graph/text/spelled_in_parts.h"
 #include "lower/forms/engine_wishes.h"
 #include "lower/forms/forms.h"
 #include "lower/forms/real_operands.h"
+
+#include <algorithm>
 
 namespace tare {
 namespace {
@@ -18,6 +21,23 @@ Graph with_own_floats(Graph onnx, const Target& target) {
 
 Graph with_own_layout(Graph onnx, const Target& target) {
   return target.channels_last ? quantize_channels_last(std::move(onnx)) : onnx;
+}
+
+/// Where no operator is to be left in float, the file has an opset in which each of those
+/// between storage values is one operator: older ones spell some with several, in float.
+Graph with_whole_operators(Graph qdq, const Target& target) {
+  constexpr int kNewest = 21;  // what engines read today
+  for (const NodeId id : qdq.nodes()) {
+    const Node& node = qdq.node(id);
+    const int first = first_opset_of(node.op);
+    const auto& users = qdq.users(node.outputs[0]);
+    if (target.objective == Objective::kCoverage && first > qdq.opset && first <= kNewest &&
+        std::any_of(users.begin(), users.end(),
+                    [&](NodeId user) { return qdq.node(user).op == "QuantizeLinear"; })) {
+      qdq.opset = first;
+    }
+  }
+  return qdq;
 }
 
 Graph qdq_for(const Graph& integer, const Target& target) {
@@ -34,7 +54,8 @@ Graph qdq_for(const Graph& integer, const Target& target) {
   if (target.pads_storage) {
     qdq = pad_storage(std::move(qdq));
   }
-  return with_own_layout(with_own_floats(std::move(qdq), target), target);
+  return with_whole_operators(with_own_layout(with_own_floats(std::move(qdq), target), target),
+                              target);
 }
 
 }  // namespace
