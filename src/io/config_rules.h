@@ -24,6 +24,13 @@ struct Rule {
   std::string example{};             ///< of a text that is free; may be empty
 };
 
+/// The rule with a text that it takes, to be shown.
+template <class T>
+Rule<T> with_example(Rule<T> rule, std::string example) {
+  rule.example = std::move(example);
+  return rule;
+}
+
 /// "int8", "int8 or uint8", "int8, uint8 or auto"
 std::string alternatives(const std::vector<std::string>& names);
 

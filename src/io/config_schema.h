@@ -239,9 +239,9 @@ void describe_picture(Visitor& visit, InputPreparation& input) {
                                         {"corner", Fit::kCorner}}),
             "how pictures get their size: resized and cut out of the middle, stretched, or "
             "with bars on both sides or beside the upper left corner");
-  visit.values("resize", input.resize, integer(1, 65'536),
+  visit.values("resize", input.resize, with_example(integer(1, 65'536), "256"),
                "what pictures are resized to first: the shorter side, or [height, width]");
-  visit.values("crop", input.crop, integer(1, 65'536),
+  visit.values("crop", input.crop, with_example(integer(1, 65'536), "224"),
                "what is cut out of the middle: one size, or [height, width]");
   visit.key("layout", input.channels_last,
             one_of<std::optional<bool>>({{"nchw", false}, {"nhwc", true}}),
@@ -250,7 +250,8 @@ void describe_picture(Visitor& visit, InputPreparation& input) {
             one_of<std::optional<Color>>(
                 {{"rgb", Color::kRgb}, {"bgr", Color::kBgr}, {"gray", Color::kGray}}),
             "which channels pictures have");
-  visit.key("fill", input.fill, integer(0, 255), "the byte beside a picture that was fit in");
+  visit.key("fill", input.fill, with_example(integer(0, 255), "114"),
+            "the byte beside a picture that was fit in");
 }
 
 template <class Visitor>
@@ -261,13 +262,15 @@ void describe(Visitor& visit, InputPreparation& input) {
   describe_picture(visit, input);
   visit.key("scale", input.scale, fraction(),
             "bytes of pictures, or amplitudes of recordings, are multiplied by this first");
-  visit.values("mean", input.mean, real(),
+  visit.values("mean", input.mean, with_example(real(), "0.5"),
                "and this subtracted: one number, or one for each channel");
-  visit.values("std", input.std, positive(), "and divided by this");
-  visit.key("rate", input.rate, integer(1), "samples per second that recordings must have");
-  visit.key("length", input.length, integer(1),
+  visit.values("std", input.std, with_example(positive(), "0.25"), "and divided by this");
+  visit.key("rate", input.rate, with_example(integer(1), "16000"),
+            "samples per second that recordings must have");
+  visit.key("length", input.length, with_example(integer(1), "16000"),
             "samples of the windows that recordings are cut into");
-  visit.values("shape", input.shape, integer(1), "shape of a sample in files of raw numbers");
+  visit.values("shape", input.shape, with_example(integer(1), "[3, 224, 224]"),
+               "shape of a sample in files of raw numbers");
   visit.key("dtype", input.dtype,
             one_of<std::optional<DType>>({{"float32", DType::kFloat32},
                                           {"float64", DType::kFloat64},

@@ -42,7 +42,7 @@ Paths keys_of(const std::string& yaml) {
 
 /// With the part that is a comment since it is an example.
 std::string with_example(const std::string& help) {
-  const std::size_t begin = help.find("\n#layers:\n") + 1;
+  const std::size_t begin = help.find("\n#inputs:\n") + 1;
   return help.substr(0, begin) +
          std::regex_replace(help.substr(begin), std::regex("(^|\n)#"), "$1");
 }
@@ -61,8 +61,10 @@ TEST_F(ConfigurationOfHelp, HasEveryKeyOfTheReference) {
        ++match) {
     const std::string path = match->str(1);
     // Names of dimensions are the model's; the key of a list is that of its entries.
-    expected.insert(std::regex_replace(path, std::regex("\\.NAME$|\\[\\]$"), ""));
+    const std::string key = std::regex_replace(path, std::regex("\\.NAME$|\\[\\]$"), "");
+    expected.insert(std::regex_replace(key, std::regex("\\.NAME\\."), ".\"*\"."));
   }
+  expected.insert("inputs.\"*\"");  // which stands for all of them
   EXPECT_GT(expected.size(), 60U);
   EXPECT_EQ(keys_of(with_example(help_)), expected);
 }

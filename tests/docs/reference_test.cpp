@@ -39,7 +39,8 @@ std::string page(const std::string& title, const std::string& introduction) {
 std::string configuration() {
   std::vector<Row> rows;
   for (const ConfigKey& key : config_keys(Toolkit::builtin().calibrator_names())) {
-    const bool has_default = !key.value.empty() && !key.path.starts_with("layers[]");
+    const bool has_default = !key.value.empty() && !key.path.starts_with("layers[]") &&
+                             !key.path.starts_with("inputs.");
     rows.push_back(
         {code(key.path), key.values, has_default ? code(key.value) : "", key.summary});
   }

@@ -84,9 +84,9 @@ INSTANTIATE_TEST_SUITE_P(
     Of, Fuzz,
     ::testing::Values(Replayed{fuzz_config, 1000}, Replayed{fuzz_mutants, 100},
                       Replayed{fuzz_onnx, 1000}, Replayed{fuzz_quantize, 100},
-                      Replayed{fuzz_samples, 300}, Replayed{fuzz_statistics, 150},
-                      Replayed{fuzz_table, 1000}, Replayed{fuzz_text, 30000},
-                      Replayed{fuzz_tflite, 20000}),
+                      Replayed{fuzz_sample_files, 3000}, Replayed{fuzz_samples, 300},
+                      Replayed{fuzz_statistics, 150}, Replayed{fuzz_table, 1000},
+                      Replayed{fuzz_text, 30000}, Replayed{fuzz_tflite, 20000}),
     ::testing::PrintToStringParamName());
 
 }  // namespace

@@ -103,8 +103,8 @@ TEST_F(ConfigFaults, AreReportedTogether) {
       "c.yaml:11:1: unknown key 'plugin', expected version, target, objective, fallback, "
       "activations, "
       "weights, "
-      "calibration, accuracy, requantize, accumulator, dims, inputs, state, steps, plugins or "
-      "layers\n"
+      "calibration, accuracy, requantize, accumulator, dims, inputs, state, steps, "
+      "plugins or layers\n"
       "  hint: did you mean 'plugins'?");
 }
 

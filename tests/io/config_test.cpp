@@ -39,6 +39,48 @@ TEST_F(Configuration, DefaultFileSpellsEveryKeyOut) {
   }
 }
 
+TEST_F(Configuration, ReadsHowInputsArePrepared) {
+  const Config config = read(R"(
+inputs:
+  "*": {preset: yolo, fill: 7}
+  image:
+    fit: letterbox
+    resize: 256
+    crop: [224, 192]
+    layout: nhwc
+    color: bgr
+    scale: 1/255
+    mean: [0.5, 0.25, 1]
+    std: 2
+    batch_axis: none
+  sound: {rate: 16000, length: 512, shape: [2, 3], dtype: int16, batch_axis: 1}
+state: {h: hn}
+steps: 100
+)",
+                             {"inputs.image.mean=4", "inputs.image.scale=3"});
+  EXPECT_EQ(config.inputs.at("*").preset, "yolo");
+  EXPECT_EQ(config.inputs.at("*").fill, 7);
+  const InputPreparation& image = config.inputs.at("image");
+  EXPECT_EQ(image.fit, Fit::kLetterbox);
+  EXPECT_EQ(image.resize, (std::vector<std::int64_t>{256}));
+  EXPECT_EQ(image.crop, (std::vector<std::int64_t>{224, 192}));
+  EXPECT_EQ(image.channels_last, true);
+  EXPECT_EQ(image.color, Color::kBgr);
+  EXPECT_EQ(image.scale, 3);
+  EXPECT_EQ(image.mean, (std::vector<float>{4}));
+  EXPECT_EQ(image.std, (std::vector<float>{2}));
+  EXPECT_EQ(image.batch_axis, -1);
+  const InputPreparation& sound = config.inputs.at("sound");
+  EXPECT_EQ(sound.rate, 16000);
+  EXPECT_EQ(sound.length, 512);
+  EXPECT_EQ(sound.shape, (Shape{2, 3}));
+  EXPECT_EQ(sound.dtype, DType::kInt16);
+  EXPECT_EQ(sound.batch_axis, 1);
+  EXPECT_EQ(config.state.at("h"), "hn");
+  EXPECT_EQ(config.steps, 100);
+  EXPECT_EQ(read("inputs: {x: {scale: 1/4}}").inputs.at("x").scale, 0.25F);
+}
+
 TEST_F(Configuration, ReadsEveryKey) {
   const Config config = read(R"(
 version: 1

@@ -14,6 +14,7 @@ namespace tare::cli {
 namespace {
 
 constexpr std::string_view kLayers = "layers[]";
+constexpr std::string_view kInput = "inputs.NAME.";
 
 /// Lines of a file, each behind the same prefix.
 class Lines {
@@ -99,6 +100,17 @@ void add_layers(const std::vector<ConfigKey>& keys, Lines& lines) {
   }
 }
 
+/// Of any entry of `inputs:`.
+void add_input(const std::vector<ConfigKey>& keys, Lines& lines) {
+  for (const ConfigKey& key : keys) {
+    if (key.path.starts_with(kInput)) {
+      const Place place = place_of(key);
+      add_comments(key, place.indent, lines);
+      add_setting(key, place, "", lines);
+    }
+  }
+}
+
 }  // namespace
 
 std::string config_help(const Terminal& terminal) {
@@ -111,7 +123,7 @@ std::string config_help(const Terminal& terminal) {
                 "--set KEY=VALUE sets one key from the command line, such as "
                 "activations.calibrator=kl; those of layers need a file.");
   for (const ConfigKey& key : keys) {
-    if (key.path.starts_with(kLayers)) {
+    if (key.path.starts_with(kLayers) || key.path.starts_with(kInput)) {
       continue;
     }
     const Place place =
@@ -122,15 +134,22 @@ std::string config_help(const Terminal& terminal) {
     add_comments(key, place.indent, lines);
     add_setting(key, place, "", lines);
   }
+  Lines inputs(terminal, "#");
+  inputs.setting(0, "inputs:");
+  inputs.setting(2, "\"*\":");
+  add_input(keys, inputs);
+  lines.blank();
+  lines.comment(0, "There are no 'inputs' by default; an entry with all its keys:");
   Lines example(terminal, "#");
   example.setting(0, "layers:");
   add_layers(keys, example);
-  lines.blank();
   const auto layers = std::find_if(keys.begin(), keys.end(),
                                    [](const ConfigKey& key) { return key.path == kLayers; });
-  lines.comment(0, layers->summary);
-  lines.comment(0, "There are none by default; an entry with all its keys:");
-  return lines.text() + example.text();
+  Lines before_layers(terminal, "");
+  before_layers.blank();
+  before_layers.comment(0, layers->summary);
+  before_layers.comment(0, "There are none by default; an entry with all its keys:");
+  return lines.text() + inputs.text() + before_layers.text() + example.text();
 }
 
 }  // namespace tare::cli
