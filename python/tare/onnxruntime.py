@@ -17,7 +17,7 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Union
 
 from . import _functions
 from ._errors import ConfigError, TareWarning, UnsupportedError
-from ._inputs import model_facts, model_handle
+from ._inputs import Samples, model_facts, model_handle
 from .results import Result
 
 __all__ = ["CalibrationDataReader", "CalibrationMethod", "QuantFormat", "QuantType", "QuantizationMode", "quant_pre_process",
@@ -161,13 +161,13 @@ def _storage(type_: Any, what: str) -> "tuple[str, int]":
     return _STORAGE[name]
 
 
-def _rules(model: Any, types: Optional[Sequence[str]], only: Optional[Sequence[str]],
+def _rules(model: Any, samples: Optional[Samples], types: Optional[Sequence[str]], only: Optional[Sequence[str]],
            excluded: Optional[Sequence[str]]) -> List[Dict[str, Any]]:
     """Entries of `layers` for what is to be quantized: all but what stays in float."""
     if not (types or only or excluded):
         return []
     # A Relu that a convolution fuses with is no operator by itself.
-    operators = [entry for entry in _functions.explain(model)["operators"] if not entry.get("is_part")]
+    operators = [entry for entry in _functions.explain(model, data=samples)["operators"] if not entry.get("is_part")]
     names = {entry["node"] for entry in operators}
     rules = []
     for kind in sorted({entry["op"] for entry in operators} - set(types) if types else ()):
@@ -237,14 +237,17 @@ def quantize_static(model_input: Any, model_output: _Path, calibration_data_read
     storage, bits = _storage(activation_type, "activation_type")
     if bits == 4:
         raise UnsupportedError("activation_type of 4 bits is not supported, expected 8 or 16 bits")
+    calibrator = _calibrator(calibrate_method, extra)
+    weights = _weights(weight_type, per_channel, reduce_range, extra)
+    samples = Samples(calibration_data_reader, model_handle(model_input))
     symmetric = any(extra.get(name) for name in ("ActivationSymmetric", "CalibTensorRangeSymmetric", "symmetric"))
     config = {
-        "activations": {"storage": storage, "symmetric": bool(symmetric), "calibrator": _calibrator(calibrate_method, extra)},
-        "weights": _weights(weight_type, per_channel, reduce_range, extra),
-        "layers": _rules(model_input, op_types_to_quantize, nodes_to_quantize, nodes_to_exclude),
+        "activations": {"storage": storage, "symmetric": bool(symmetric), "calibrator": calibrator},
+        "weights": weights,
+        "layers": _rules(model_input, samples, op_types_to_quantize, nodes_to_quantize, nodes_to_exclude),
     }
     form = "qoperator" if getattr(quant_format, "name", "") == "QOperator" else "qdq"
-    _quantized(model_input, calibration_data_reader, config).save(model_output, form)
+    _quantized(model_input, samples, config).save(model_output, form)
 
 
 def _quantized(model: Any, data: Any, config: Dict[str, Any]) -> Result:
@@ -264,7 +267,7 @@ def quantize_dynamic(model_input: Any, model_output: _Path, op_types_to_quantize
     _check_extra(extra)
     _say_common(use_external_data_format)
     config = {"activations": {"dynamic": True}, "weights": _weights(weight_type, per_channel, reduce_range, extra),
-              "layers": _rules(model_input, op_types_to_quantize, nodes_to_quantize, nodes_to_exclude)}
+              "layers": _rules(model_input, None, op_types_to_quantize, nodes_to_quantize, nodes_to_exclude)}
     _quantized(model_input, None, config).save(model_output)
 
 

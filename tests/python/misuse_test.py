@@ -5,10 +5,11 @@ import pathlib
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
-import time
 import unittest
 import warnings
+from unittest import mock
 
 import numpy
 
@@ -19,6 +20,12 @@ import tare
 class Misuse(support.InFolder):
     def setUp(self):
         super().setUp()
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.temporary = folder.name
+        for home in (mock.patch.dict(os.environ, TMPDIR=folder.name), mock.patch("tempfile.tempdir", None)):
+            home.start()
+            self.addCleanup(home.stop)
         self.images = support.images()
 
     def refused(self, kind, words, data=None, model="digits.onnx", **options):
@@ -286,8 +293,7 @@ class Misuse(support.InFolder):
         before = grown(1)
         # One quantized network of this size takes about 1 MB, so 60 kept ones would show.
         self.assertLess(grown(60) - before, 20 << 10)
-        self.assertEqual([name for name in os.listdir("/tmp") if name.startswith("tare-") and
-                          time.time() - os.stat(f"/tmp/{name}").st_mtime < 5 and os.listdir(f"/tmp/{name}")], [])
+        self.assertEqual(os.listdir(self.temporary), [])
 
 
 if __name__ == "__main__":
