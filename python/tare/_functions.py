@@ -102,8 +102,8 @@ def quantize(model: Model, data: Data = None, config: Configuration = None, *, t
     From arrays, one for each input:
 
     >>> import numpy
-    >>> images = numpy.random.default_rng(0).random((64, 1, 8, 8), "float32")
-    >>> tare.quantize("digits.onnx", {"input": images}, effort="fast").summary["samples"]
+    >>> images = numpy.random.default_rng(0).random((64, 1, 16, 16), "float32")
+    >>> tare.quantize("digits.onnx", {"image": images}, effort="fast").summary["samples"]
     64
     """
     failures = Failures()

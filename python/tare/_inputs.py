@@ -98,9 +98,9 @@ class Samples:
     - the path of a file that `--data` of the program takes.
 
     >>> import numpy, tare
-    >>> len(tare.Samples({"input": numpy.zeros((5, 1, 8, 8), "float32")}))
+    >>> len(tare.Samples({"image": numpy.zeros((5, 1, 16, 16), "float32")}))
     5
-    >>> len(tare.Samples({"input": numpy.zeros((2, 1, 8, 8), "float32")} for _ in range(3)))
+    >>> len(tare.Samples({"image": numpy.zeros((2, 1, 16, 16), "float32")} for _ in range(3)))
     6
     """
 

@@ -67,7 +67,7 @@ class Calibrator:
     ...         return histogram.low / 2, histogram.high / 2
     >>> result = tare.quantize("digits.onnx", "digits_calibration.h5",
     ...                        tare.Config(activations=tare.Activations(calibrator=Half())))
-    >>> point = result.table["input"]
+    >>> point = result.table["image"]
     >>> point.calibrated[0][1] * 2 == point.observed[0][1]
     True
     """

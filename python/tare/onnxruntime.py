@@ -84,7 +84,7 @@ class CalibrationDataReader:
     >>> from tare.onnxruntime import CalibrationDataReader, quantize_static
     >>> class Reader(CalibrationDataReader):
     ...     def __init__(self):
-    ...         self.batches = iter([{"input": numpy.random.rand(8, 1, 8, 8).astype("float32")} for _ in range(8)])
+    ...         self.batches = iter([{"image": numpy.random.rand(8, 1, 16, 16).astype("float32")} for _ in range(8)])
     ...     def get_next(self):
     ...         return next(self.batches, None)
     >>> quantize_static("digits.onnx", "digits.int8.onnx", Reader())

@@ -106,7 +106,7 @@ class Result:
     True
     >>> result.save("digits.int8.onnx").name
     'digits.int8.onnx'
-    >>> result.table["input"].storage
+    >>> result.table["image"].storage
     'u8'
     """
 

@@ -70,20 +70,20 @@ class CInterface : public testing::Test {
   Quantized result;
 };
 
-/// 16 images of 8 by 8, none like another.
+/// 16 images of 16 by 16, none like another.
 std::vector<float> images() {
-  std::vector<float> values(16 * 64);
+  std::vector<float> values(16 * 256);
   for (std::size_t i = 0; i < values.size(); ++i) {
-    values[i] = static_cast<float>((i * 37 + i / 64) % 101) / 101;
+    values[i] = static_cast<float>((i * 37 + i / 256) % 101) / 101;
   }
   return values;
 }
 
-constexpr std::array<std::int64_t, 4> kShape{16, 1, 8, 8};
+constexpr std::array<std::int64_t, 4> kShape{16, 1, 16, 16};
 
 tare_array array_of(const std::vector<float>& values, const std::int64_t* shape,
                     const std::int64_t* strides = nullptr) {
-  return {"input", values.data(), shape, strides, 4, TARE_F32};
+  return {"image", values.data(), shape, strides, 4, TARE_F32};
 }
 
 TEST_F(CInterface, TellsItsVersion) {
@@ -113,13 +113,13 @@ TEST_F(CInterface, ReadsArraysWhereTheyAreWhateverTheirStrides) {
   // The same images with their axes in another order in memory.
   std::vector<float> turned(values.size());
   for (std::size_t n = 0; n < 16; ++n) {
-    for (std::size_t y = 0; y < 8; ++y) {
-      for (std::size_t x = 0; x < 8; ++x) {
-        turned[(x * 8 + y) * 16 + n] = values[(n * 8 + y) * 8 + x];
+    for (std::size_t y = 0; y < 16; ++y) {
+      for (std::size_t x = 0; x < 16; ++x) {
+        turned[(x * 16 + y) * 16 + n] = values[(n * 16 + y) * 16 + x];
       }
     }
   }
-  const std::array<std::int64_t, 4> strides{4, 4, 64, 512};
+  const std::array<std::int64_t, 4> strides{4, 4, 64, 1024};
   const tare_array other = array_of(turned, kShape.data(), strides.data());
   Samples first;
   Samples second;
@@ -133,7 +133,7 @@ TEST_F(CInterface, ReadsArraysWhereTheyAreWhateverTheirStrides) {
 
 struct Pieces {
   std::vector<float> values = images();
-  std::array<std::int64_t, 4> shape{3, 1, 8, 8};
+  std::array<std::int64_t, 4> shape{3, 1, 16, 16};
   tare_array array{};
   std::int64_t given = 0;
   std::int64_t fails_at = -1;
@@ -148,7 +148,7 @@ struct Pieces {
     }
     pieces.shape[0] = std::min<std::int64_t>(3, 16 - pieces.given);
     pieces.array = {
-        "input", pieces.values.data() + pieces.given * 64, pieces.shape.data(), nullptr, 4,
+        "image", pieces.values.data() + pieces.given * 256, pieces.shape.data(), nullptr, 4,
         TARE_F32};
     pieces.given += pieces.shape[0];
     *arrays = &pieces.array;
@@ -183,14 +183,14 @@ TEST_F(CInterface, AStreamThatFailsEndsTheCall) {
 
 int copy_images(void* context, std::size_t, std::size_t first, std::size_t count, void* data) {
   const auto& values = *static_cast<const std::vector<float>*>(context);
-  std::memcpy(data, values.data() + first * 64, count * 64 * sizeof(float));
+  std::memcpy(data, values.data() + first * 256, count * 256 * sizeof(float));
   return 0;
 }
 
 TEST_F(CInterface, SourcesGiveWhatArraysGive) {
   std::vector<float> values = images();
-  const std::array<std::int64_t, 3> sample{1, 8, 8};
-  const tare_array input{"input", nullptr, sample.data(), nullptr, 3, TARE_F32};
+  const std::array<std::int64_t, 3> sample{1, 16, 16};
+  const tare_array input{"image", nullptr, sample.data(), nullptr, 3, TARE_F32};
   const tare_source source{&values, 16, &input, 1, copy_images};
   const tare_array all = array_of(values, kShape.data());
   Samples first;

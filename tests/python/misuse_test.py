@@ -31,7 +31,7 @@ class Misuse(support.InFolder):
     def refused(self, kind, words, data=None, model="digits.onnx", **options):
         """What is said of it."""
         with self.assertRaises(kind) as caught:
-            tare.quantize(model, {"input": self.images} if data is None else data, **options)
+            tare.quantize(model, {"image": self.images} if data is None else data, **options)
         for word in (words,) if isinstance(words, str) else words:
             self.assertIn(word, str(caught.exception))
         return str(caught.exception)
@@ -39,52 +39,52 @@ class Misuse(support.InFolder):
     # Samples
 
     def test_01_wrong_dtype(self):
-        self.refused(tare.DataError, ("f64", "f32"), {"input": self.images.astype("float64")})
+        self.refused(tare.DataError, ("f64", "f32"), {"image": self.images.astype("float64")})
 
     def test_02_wrong_shape(self):
-        self.refused(tare.DataError, "[1,8,9]", {"input": numpy.zeros((4, 1, 8, 9), "float32")})
+        self.refused(tare.DataError, ("[1,8,9]", "expected [1,16,16]"), {"image": numpy.zeros((4, 1, 8, 9), "float32")})
 
     def test_03_wrong_name(self):
-        self.refused(tare.DataError, "'input'", {"image": self.images})
+        self.refused(tare.DataError, ("input 'image'", "found: 'picture'"), {"picture": self.images})
 
     def test_04_not_a_number(self):
         self.images[3, 0, 1, 2] = numpy.nan
         self.refused(tare.DataError, "NaN at sample 3, [0,1,2]")
 
     def test_05_an_exhausted_iterator(self):
-        batches = iter([{"input": self.images}])
+        batches = iter([{"image": self.images}])
         next(batches)
         self.refused(tare.DataError, "samples: there are none", batches)
 
     def test_06_no_samples(self):
-        self.refused(tare.DataError, "there are none", {"input": self.images[:0]})
+        self.refused(tare.DataError, "there are none", {"image": self.images[:0]})
 
     def test_07_no_inputs(self):
         self.refused(tare.DataError, "hold no inputs", {})
 
     def test_08_an_exception_in_the_generator(self):
         def batches():
-            yield {"input": self.images}
+            yield {"image": self.images}
             raise ZeroDivisionError("in the middle")
 
         self.refused(ZeroDivisionError, "in the middle", batches())
 
     def test_09_batches_that_differ(self):
-        said = self.refused(tare.DataError, "samples from 32 on", [{"input": self.images}, {"input": self.images[..., :4]}])
-        self.assertIn("expected f32[1,8,8]", said)
+        said = self.refused(tare.DataError, "samples from 32 on", [{"image": self.images}, {"image": self.images[..., :4]}])
+        self.assertIn("expected f32[1,16,16]", said)
 
     def test_10_an_input_that_comes_and_goes(self):
-        self.refused(tare.DataError, "is not in those before", [{"input": self.images}, {"input": self.images, "mask": self.images}])
+        self.refused(tare.DataError, "is not in those before", [{"image": self.images}, {"image": self.images, "mask": self.images}])
 
     def test_11_counts_that_differ(self):
-        self.refused(tare.DataError, "holds 4 samples", {"input": self.images, "mask": self.images[:4]})
+        self.refused(tare.DataError, "holds 4 samples", {"image": self.images, "mask": self.images[:4]})
 
     def test_12_objects_and_texts(self):
         for array in (numpy.array(["a", "b"]), numpy.array([object()]), numpy.zeros(2, "complex64")):
-            self.refused(tare.DataError, "expected numbers", {"input": array})
+            self.refused(tare.DataError, "expected numbers", {"image": array})
 
     def test_13_a_scalar(self):
-        self.refused(tare.DataError, "is a scalar", {"input": numpy.float32(1)})
+        self.refused(tare.DataError, "is a scalar", {"image": numpy.float32(1)})
 
     def test_14_too_many_arrays_in_a_batch(self):
         self.refused(tare.DataError, "a batch of 3 arrays", [(self.images, self.images, self.images)])
@@ -95,11 +95,11 @@ class Misuse(support.InFolder):
         self.refused(TypeError, "a configuration is", config=5)
 
     def test_16_labels_that_are_none(self):
-        samples = tare.Samples({"input": self.images, "labels": numpy.zeros((32, 2), "float32")})
+        samples = tare.Samples({"image": self.images, "labels": numpy.zeros((32, 2), "float32")})
         with self.assertRaisesRegex(tare.DataError, "expected one integer for each sample"):
             tare.evaluate("digits.onnx", samples)
         with self.assertRaisesRegex(tare.DataError, "hold no labels"):
-            tare.evaluate("digits.onnx", {"input": self.images})
+            tare.evaluate("digits.onnx", {"image": self.images})
 
     # Files
 
@@ -145,11 +145,11 @@ class Misuse(support.InFolder):
         with self.assertRaisesRegex(tare.ConfigError, "argument 'stage'"):
             tare.inspect("digits.onnx", "nothing")
         with self.assertRaises(tare.ConfigError):
-            tare.search("digits.onnx", {"input": self.images}, "output.sqrn>=30")
+            tare.search("digits.onnx", {"image": self.images}, "output.sqrn>=30")
 
     def test_23_holdouts(self):
         self.refused(tare.ConfigError, "leaves nothing to calibrate on", holdout=32)
-        self.refused(tare.ConfigError, "holdout contradicts eval_data", holdout=2, eval_data={"input": self.images})
+        self.refused(tare.ConfigError, "holdout contradicts eval_data", holdout=2, eval_data={"image": self.images})
 
     def test_24_no_samples_where_some_are_needed(self):
         with self.assertRaises(tare.ConfigError):
@@ -190,10 +190,10 @@ class Misuse(support.InFolder):
         def raises(real, quantized, label):
             raise RuntimeError("no number")
 
-        tare.quantize("digits.onnx", {"input": self.images}, out="own.onnx", evaluate=False)
+        tare.quantize("digits.onnx", {"image": self.images}, out="own.onnx", evaluate=False)
         for metric, kind in ((raises, RuntimeError), (lambda *_: "many", ValueError)):
             with self.assertRaises(kind):
-                tare.compare("digits.onnx", "own.onnx", {"input": self.images}, metrics={"own": metric})
+                tare.compare("digits.onnx", "own.onnx", {"image": self.images}, metrics={"own": metric})
 
     def test_28_progress_that_raises(self):
         def raises(activity, done, total):
@@ -206,9 +206,9 @@ class Misuse(support.InFolder):
             real[0][...] = 0
             return 0.0
 
-        tare.quantize("digits.onnx", {"input": self.images}, out="own.onnx", evaluate=False)
+        tare.quantize("digits.onnx", {"image": self.images}, out="own.onnx", evaluate=False)
         with self.assertRaisesRegex(ValueError, "read-only"):
-            tare.compare("digits.onnx", "own.onnx", {"input": self.images}, metrics={"own": writes})
+            tare.compare("digits.onnx", "own.onnx", {"image": self.images}, metrics={"own": writes})
 
     # Processes and threads
 
@@ -228,11 +228,11 @@ class Misuse(support.InFolder):
         self.assertEqual(os.waitpid(child, 0)[1], 0)
 
     def test_31_many_threads_at_once(self):
-        expected = tare.quantize("digits.onnx", {"input": self.images}, evaluate=False).to_bytes()
+        expected = tare.quantize("digits.onnx", {"image": self.images}, evaluate=False).to_bytes()
         results = []
 
         def work():
-            results.append(tare.quantize("digits.onnx", {"input": self.images}, evaluate=False, threads=1).to_bytes())
+            results.append(tare.quantize("digits.onnx", {"image": self.images}, evaluate=False, threads=1).to_bytes())
 
         threads = [threading.Thread(target=work) for _ in range(6)]
         for thread in threads:
@@ -244,11 +244,11 @@ class Misuse(support.InFolder):
     def test_32_interrupts_at_any_moment(self):
         """SIGINT after more and more milliseconds, until the work is over before it."""
         script = ("import numpy, sys, tare\n"
-                  "images = numpy.random.default_rng(0).random((512, 1, 8, 8)).astype('float32')\n"
+                  "images = numpy.random.default_rng(0).random((512, 1, 16, 16)).astype('float32')\n"
                   "tare.describe()\n"
                   "print('ready', flush=True)\n"
                   "try:\n"
-                  "    tare.quantize('digits.onnx', ({'input': images[i:i + 8]} for i in range(0, 512, 8)), out='own.onnx')\n"
+                  "    tare.quantize('digits.onnx', ({'image': images[i:i + 8]} for i in range(0, 512, 8)), out='own.onnx')\n"
                   "    print('done', flush=True)\n"
                   "except KeyboardInterrupt:\n"
                   "    print('interrupted', flush=True)\n")
@@ -269,7 +269,7 @@ class Misuse(support.InFolder):
         self.assertEqual(said[-1], "done")
 
     def test_33_results_outlive_what_they_were_made_of(self):
-        samples = tare.Samples({"input": self.images.copy()})
+        samples = tare.Samples({"image": self.images.copy()})
         config = {"activations": {"calibrator": type("Own", (), {"choose": lambda self, seen, spec: (seen.low, seen.high)})()}}
         result = tare.quantize("digits.onnx", samples, config)
         del samples, config
@@ -282,9 +282,9 @@ class Misuse(support.InFolder):
         def grown(count):
             """KiB that the process has more, after so many calls."""
             for _ in range(count):
-                tare.quantize("digits.onnx", {"input": self.images}, effort="fast", evaluate=False)
+                tare.quantize("digits.onnx", {"image": self.images}, effort="fast", evaluate=False)
                 with self.assertRaises(tare.ModelError):
-                    tare.quantize(b"no model", {"input": self.images})
+                    tare.quantize(b"no model", {"image": self.images})
             gc.collect()
             return int(next(line for line in pathlib.Path("/proc/self/status").read_text().splitlines()
                             if line.startswith("VmRSS")).split()[1])

@@ -19,7 +19,7 @@ class Reader(CalibrationDataReader):
         self.left = list(support.images(count))
 
     def get_next(self):
-        return {"input": self.left.pop(0)[None]} if self.left else None
+        return {"image": self.left.pop(0)[None]} if self.left else None
 
 
 def operators(path):
@@ -47,7 +47,7 @@ class Static(support.InFolder):
 
     def same_as(self, config, **options):
         self.assertEqual(self.quantized(**options), tare.quantize(
-            "digits.onnx", {"input": support.images(32)}, config, evaluate=False).to_bytes())
+            "digits.onnx", {"image": support.images(32)}, config, evaluate=False).to_bytes())
 
     def test_the_options_are_those_of_the_configuration(self):
         plain = {"activations": {"storage": "int8", "calibrator": "max"},
@@ -143,8 +143,8 @@ class Others(support.InFolder):
     def test_dynamic_needs_no_samples(self):
         quantize_dynamic("digits.onnx", "own.onnx", weight_type=QuantType.QInt8)
         self.assertIn("DynamicQuantizeLinear", pathlib.Path("own.onnx").read_bytes().decode("latin1"))
-        outputs = tare.run("own.onnx", {"input": support.images(4)})["logits"]
-        expected = tare.run("digits.onnx", {"input": support.images(4)})["logits"]
+        outputs = tare.run("own.onnx", {"image": support.images(4)})["logits"]
+        expected = tare.run("digits.onnx", {"image": support.images(4)})["logits"]
         self.assertLess(abs(outputs - expected).max(), 0.1 * abs(expected).max())
 
     def test_preparing_keeps_the_model(self):

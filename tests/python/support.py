@@ -13,8 +13,8 @@ FILES = ("digits.onnx", "digits_calibration.h5", "digits_evaluation.h5")
 
 
 def images(count=32, seed=0):
-    """[count, 1, 8, 8], float32, like those of the network."""
-    return numpy.random.default_rng(seed).random((count, 1, 8, 8)).astype("float32")
+    """[count, 1, 16, 16], float32, like those of the network."""
+    return numpy.random.default_rng(seed).random((count, 1, 16, 16)).astype("float32")
 
 
 class InFolder(unittest.TestCase):
