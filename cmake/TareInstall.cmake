@@ -14,10 +14,15 @@ write_basic_package_version_file("${package_in_build}/tareConfigVersion.cmake"
 foreach(file IN ITEMS TareDependencies.cmake FindSndFile.cmake)
   configure_file("${CMAKE_CURRENT_LIST_DIR}/${file}" "${package_in_build}/${file}" COPYONLY)
 endforeach()
-export(TARGETS tare NAMESPACE tare:: FILE "${package_in_build}/tareTargets.cmake")
+export(TARGETS tare tare_c NAMESPACE tare:: FILE "${package_in_build}/tareTargets.cmake")
 
 install(TARGETS tare EXPORT tareTargets
   ARCHIVE COMPONENT library LIBRARY COMPONENT library FILE_SET HEADERS COMPONENT library)
+install(TARGETS tare_c EXPORT tareTargets
+  LIBRARY COMPONENT c NAMELINK_COMPONENT library FILE_SET HEADERS COMPONENT library)
+# The package finds the library as any other program does.
+install(DIRECTORY python/tare DESTINATION lib/python3/dist-packages COMPONENT python
+  FILES_MATCHING PATTERN "*.py" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE PATTERN ".mypy_cache" EXCLUDE)
 install(EXPORT tareTargets NAMESPACE tare:: DESTINATION "${package_in_prefix}" COMPONENT library)
 install(FILES
   "${package_in_build}/tareConfig.cmake"

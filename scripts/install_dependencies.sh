@@ -10,11 +10,11 @@ packages="cmake ninja-build g++ libdnnl-dev ocl-icd-opencl-dev libtbb-dev libhdf
   nlohmann-json3-dev libcxxopts-dev libxxhash-dev"
 if [ "${1:-}" = --tests ]; then
   packages="$packages libgtest-dev librapidcheck-dev libonnx-testdata libopenmpi-dev openmpi-bin
-    python3 python3-h5py hdf5-tools nodejs npm chromium fish man-db zsh"
+    python3 python3-h5py python3-numpy mypy hdf5-tools nodejs npm chromium fish man-db zsh"
 fi
 
 if [ "${1:-}" = --package ]; then
-  packages="$packages dpkg-dev file"
+  packages="$packages dpkg-dev file patchelf python3"
 fi
 
 # The program that makes a package unnecessary when it came from somewhere else.

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the Debian packages tare and libtare-dev, with whatever that needs installed first, and prints their paths.
+# Makes the Debian packages tare, libtare-dev, libtare1 and python3-tare, with whatever that needs installed first, and prints their paths.
 set -eu
 cd "$(dirname "$0")/.."
 

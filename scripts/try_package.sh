@@ -50,7 +50,7 @@ END
 within "$folder/user" '
   cd /work
   for package in ./*.deb; do
-    dpkg-deb --field "$package" Depends | grep -q libdnnl ||
+    dpkg-deb --field "$package" Depends | grep -qE "libdnnl|libtare1" ||
       { echo "$package does not say what it depends on" >&2; exit 1; }
   done
   apt-get update -qq
@@ -60,11 +60,15 @@ within "$folder/user" '
   awk -f commands.awk /usr/share/doc/tare/docs/guide.md >guide.sh
   apt-get install -y -qq --no-install-recommends python3-h5py hdf5-tools
   sh -eux guide.sh
-  apt-get install -y -qq --no-install-recommends ./libtare-dev_*.deb cmake ninja-build g++
+  apt-get install -y -qq --no-install-recommends ./libtare-dev_*.deb ./libtare1_*.deb cmake ninja-build g++
   for example in examples examples/offload; do
     cmake -G Ninja -S "$example" -B "build/$example" -DCMAKE_BUILD_TYPE=Release
     cmake --build "build/$example"
   done
   build/examples/search_and_report model.onnx samples.h5 labelled.h5
   build/examples/offload/offload model.onnx samples.h5
+  cc -std=c11 examples/quantize.c -ltare -o build/quantize
+  build/quantize model.onnx samples.h5 by_c.int8.onnx
+  apt-get install -y -qq --no-install-recommends ./python3-tare_*.deb
+  python3 -c "import tare; print(tare.quantize(\"model.onnx\", \"samples.h5\", out=\"by_python.int8.onnx\"))"
 '

@@ -3,6 +3,7 @@
 
 #include "help/config_help.h"
 #include "help/help.h"
+#include "help/help_json.h"
 #include "help/man_page.h"
 #include "interrupt.h"
 #include "printing/error_text.h"
@@ -72,6 +73,9 @@ std::string help_on(const std::vector<NamedVerb>& all, const std::vector<std::st
                     const Terminal& terminal) {
   if (words.empty()) {
     return general_help(all, terminal);
+  }
+  if (words[0] == "--json") {
+    return help_json(all);
   }
   if (words[0] == "config") {
     return config_help(terminal);

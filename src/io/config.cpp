@@ -4,6 +4,7 @@
 
 #include "io/config_reader.h"
 #include "io/config_schema.h"
+#include "io/read_config.h"
 #include "io/target_path.h"
 
 #include <algorithm>
@@ -191,13 +192,18 @@ double slowdown_of(const Config& config, const Target& target) {
   return config.slowdown.value_or(usual);
 }
 
-Config read_config(const std::filesystem::path& path, const std::vector<std::string>& overrides,
-                   const std::vector<std::string>& calibrators) {
+namespace {
+
+/// What the document says, if there is one (from `path`, if it is a file), and overrides on
+/// top.
+Config configured(const YamlNode* root, const std::filesystem::path& path,
+                  const std::string& name, const std::vector<std::string>& overrides,
+                  const std::vector<std::string>& calibrators) {
   const KnownNames known{.calibrators = calibrators, .targets = target_names()};
   Config config;
   ConfigFaults faults(general_paths(calibrators));
-  if (!path.empty()) {
-    apply(read_yaml(path), config, known, faults);
+  if (root != nullptr) {
+    apply(*root, config, known, faults);
     config.target = target_beside(path, config.target);
   }
   for (const std::string& text : overrides) {
@@ -207,9 +213,27 @@ Config read_config(const std::filesystem::path& path, const std::vector<std::str
       faults.add(error);
     }
   }
-  check_together(config, path.empty() ? "configuration" : path.string(), faults);
+  check_together(config, name, faults);
   faults.raise();
   return config;
+}
+
+}  // namespace
+
+Config read_config(const std::filesystem::path& path, const std::vector<std::string>& overrides,
+                   const std::vector<std::string>& calibrators) {
+  if (path.empty()) {
+    return configured(nullptr, path, "configuration", overrides, calibrators);
+  }
+  const YamlNode root = read_yaml(path);
+  return configured(&root, path, path.string(), overrides, calibrators);
+}
+
+Config read_config_text(const std::string& yaml, const std::string& name,
+                        const std::vector<std::string>& overrides,
+                        const std::vector<std::string>& calibrators) {
+  const YamlNode root = parse_yaml(yaml, {name});
+  return configured(&root, {}, name, overrides, calibrators);
 }
 
 }  // namespace tare

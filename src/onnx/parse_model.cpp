@@ -4,6 +4,7 @@
 #include "tare/model_files.h"
 
 #include "onnx/inlining.h"
+#include "onnx/input_names.h"
 #include "onnx/tensor_proto.h"
 
 #include <google/protobuf/stubs/logging.h>
@@ -20,6 +21,27 @@ onnx::ModelProto parse_model(const InputFile& file) {
     throw Error(ErrorCode::kInvalidModel, "", "is not an ONNX model: it has no graph");
   }
   return model;
+}
+
+std::vector<std::string> input_names(const std::filesystem::path& path) {
+  const InputFile file(path);
+  try {
+    const onnx::ModelProto model = parse_model(file);
+    std::set<std::string> constants;
+    for (const auto& constant : model.graph().initializer()) {
+      constants.insert(constant.name());
+    }
+    std::vector<std::string> names;
+    for (const auto& input : model.graph().input()) {
+      if (!constants.contains(input.name())) {
+        names.push_back(input.name());
+      }
+    }
+    return names;
+  } catch (Error& error) {
+    error.at(path.string());
+    throw;
+  }
 }
 
 std::map<std::string, std::string> read_metadata(const std::filesystem::path& path) {

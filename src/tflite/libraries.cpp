@@ -2,10 +2,16 @@
 
 #include <flatbuffers/base.h>
 
+#include <string>
+
 namespace tare {
 
+/// Of its headers, which is all that is used of it: Debian's archive cannot be part of a shared
+/// library.
 std::vector<Library> tflite_libraries() {
-  return {{"FlatBuffers", flatbuffers::FLATBUFFERS_VERSION()}};
+  return {{"FlatBuffers", std::to_string(FLATBUFFERS_VERSION_MAJOR) + "." +
+                              std::to_string(FLATBUFFERS_VERSION_MINOR) + "." +
+                              std::to_string(FLATBUFFERS_VERSION_REVISION)}};
 }
 
 }  // namespace tare

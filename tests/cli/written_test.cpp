@@ -9,6 +9,7 @@
 #include <string>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 namespace tare::test {
 namespace {
@@ -147,6 +148,22 @@ TEST(ManPage, ExplainsEveryOptionOfEachVerb) {
     const std::string section = page.substr(begin, page.find("\n.S", begin) - begin);
     EXPECT_EQ(found(section, "\\\\fB(--[a-z0-9-]+)\\\\fR"), options(verb)) << verb;
   }
+}
+
+TEST(HelpAsJson, HasEveryVerbWithItsOptions) {
+  const auto help = nlohmann::json::parse(run("tare help --json").out);
+  Words named;
+  for (const auto& verb : help["verbs"]) {
+    named.insert(verb["name"].get<std::string>());
+    Words spelled;
+    for (const auto& option : verb["options"]) {
+      spelled.insert("--" + option["name"].get<std::string>());
+    }
+    EXPECT_EQ(spelled, options(verb["name"])) << verb["name"];
+    EXPECT_FALSE(verb["examples"].empty()) << verb["name"];
+  }
+  EXPECT_EQ(named, verbs());
+  EXPECT_GT(help["configuration"].size(), 50U);
 }
 
 TEST(ManPage, IsWithoutFault) {

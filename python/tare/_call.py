@@ -1,0 +1,185 @@
+"""Calls of the library: errors become exceptions, Ctrl-C ends the work, progress is shown.
+
+The library runs in a thread of its own while the calling one waits, since only a waiting main thread sees Ctrl-C. ctypes
+gives the interpreter lock back for as long as a call lasts."""
+from __future__ import annotations
+
+import ctypes
+import sys
+import threading
+import warnings
+from typing import Any, Callable, List, Optional, Union
+
+from . import _errors, _library
+from ._library import library
+
+#: `progress`: True shows a bar, False nothing, None a bar where somebody looks; or a function of the activity, the samples
+#: done and those in all.
+Progress = Union[None, bool, Callable[[str, int, int], Any]]
+
+
+def raise_error(address: int) -> None:
+    """The exception of an error, which is freed."""
+    code = library.tare_error_code(address)
+    text = library.tare_error_message(address).decode("utf-8", "replace")
+    library.tare_error_free(address)
+    if code == _errors.CANCELLED:
+        raise KeyboardInterrupt
+    raise _errors.BY_CODE.get(code, _errors.InternalError)(text)
+
+
+def check(address: Optional[int]) -> None:
+    """What a function that is over at once returned."""
+    if address:
+        raise_error(address)
+
+
+def taken_text(pointer: ctypes.c_void_p) -> str:
+    """A text that was made for us."""
+    text = ctypes.string_at(pointer.value or 0).decode("utf-8", "replace")
+    library.tare_free(pointer)
+    return text
+
+
+class Handle:
+    """Something of the library's, freed when nobody has it any more. What it needs lives as long."""
+
+    def __init__(self, kind: str, address: Optional[int], *needs: object):
+        self._free = getattr(library, f"tare_{kind}_free")
+        self._address = address
+        self._needs = needs
+
+    def __del__(self) -> None:
+        address, self._address = getattr(self, "_address", None), None
+        if address:
+            self._free(address)
+
+    @property
+    def _as_parameter_(self) -> ctypes.c_void_p:  # ctypes asks for it
+        return ctypes.c_void_p(self._address)
+
+
+class Failures:
+    """Exceptions of callbacks, the first of which is raised when the call is over."""
+
+    def __init__(self) -> None:
+        self.first: Optional[BaseException] = None
+
+    def guard(self, function: Callable[..., int], failed: int) -> Callable[..., int]:
+        """The function for C: `failed` where it raises."""
+
+        def guarded(*arguments: Any) -> int:
+            try:
+                return function(*arguments)
+            except BaseException as error:  # pylint: disable=broad-except  # of any kind, as C has none
+                self.first = self.first or error
+                return failed
+
+        return guarded
+
+
+class _Bar:
+    """Shows progress: by tqdm where it is installed, else as a line on the terminal."""
+
+    def __init__(self) -> None:
+        self._bar: Any = None
+        self._activity = ""
+        self._shown = -1
+
+    def show(self, activity: str, done: int, total: int) -> None:
+        tqdm = self._tqdm()
+        if tqdm is not None:
+            if activity != self._activity or done < self._bar.n or self._bar.total != total:
+                self.close()
+                self._bar = tqdm(total=total, desc=activity, unit="sample", leave=False)
+                self._activity = activity
+            self._bar.update(done - self._bar.n)
+            return
+        percent = 100 * done // max(total, 1)
+        if (activity, percent) != (self._activity, self._shown):
+            self._activity, self._shown = activity, percent
+            sys.stderr.write(f"\r{activity} {percent:3d} %\x1b[K")
+            sys.stderr.flush()
+
+    def _tqdm(self) -> Any:
+        try:
+            from tqdm.auto import tqdm
+        except ImportError:
+            return None
+        return tqdm
+
+    def close(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+        elif self._shown >= 0:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+def _shows(progress: Progress) -> bool:
+    return bool(progress) if progress is not None else "ipykernel" in sys.modules or sys.stderr.isatty()
+
+
+class Work:
+    """One call that may take long."""
+
+    def __init__(self, threads: int = 0, samples: int = 0, progress: Progress = None,
+                 failures: Optional[Failures] = None):
+        self.failures = failures or Failures()  # of callbacks that were made before
+        self._cancelled = threading.Event()
+        self._bar = _Bar()
+        self._told = progress if callable(progress) else self._bar.show if _shows(progress) else None
+        self._warnings: List[str] = []
+        self.job = _library.Job(size=ctypes.sizeof(_library.Job), samples=samples, threads=threads, context=None,
+                                progress=_library.PROGRESS(self.failures.guard(self._progress, 1)),
+                                warning=_library.WARNING(self._warning))
+
+    def _progress(self, _context: Any, activity: bytes, done: int, total: int) -> int:
+        if self._cancelled.is_set() or self.failures.first is not None:
+            return 1
+        if self._told is not None:
+            self._told(activity.decode(), done, total)
+        return 0
+
+    def _warning(self, _context: Any, kind: bytes, where: bytes, what: bytes) -> None:
+        place = where.decode("utf-8", "replace")
+        self._warnings.append(f"{kind.decode()}: {place}: {what.decode('utf-8', 'replace')}")
+
+    def run(self, name: str, *arguments: Any) -> None:
+        """Calls that function of the library, with `self.job` among the arguments if it takes one."""
+        function = getattr(library, name)
+        returned: List[Optional[int]] = []
+        over = threading.Event()
+
+        def call() -> None:
+            try:
+                returned.append(function(*arguments))
+            except BaseException as error:  # pylint: disable=broad-except  # such as ctypes.ArgumentError
+                self.failures.first = self.failures.first or error
+            finally:
+                over.set()
+
+        thread = threading.Thread(target=call, name=name, daemon=True)
+        interrupt: Optional[BaseException] = None
+        thread.start()
+        while not over.is_set():
+            try:
+                over.wait()
+            except BaseException as error:  # pylint: disable=broad-except  # KeyboardInterrupt, or of a signal handler
+                interrupt = error
+                self._cancelled.set()
+        thread.join()
+        self._bar.close()
+        self._end(returned[0] if returned else None, interrupt)
+
+    def _end(self, address: Optional[int], interrupt: Optional[BaseException]) -> None:
+        first, self.failures.first = self.failures.first, None
+        if interrupt is not None or first is not None:
+            if address:
+                library.tare_error_free(address)
+            raise (interrupt or first)  # type: ignore[misc]
+        for text in self._warnings:
+            warnings.warn(text, _errors.TareWarning, stacklevel=4)
+        self._warnings = []
+        check(address)

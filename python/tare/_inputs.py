@@ -1,0 +1,235 @@
+"""Models, samples and configurations, in whatever shape they come, as handles of the library."""
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+import json
+import os
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
+
+import numpy
+
+from . import _arrays, _errors, _library, calibrators
+from ._call import Failures, Handle, check, taken_text
+from ._library import library
+
+#: A path (.onnx, .tflite), the bytes of an ONNX model, an onnx.ModelProto, or a result of quantize().
+Model = Any
+#: See Samples.
+Data = Any
+#: A Config, a dict of its keys, or the path of a YAML file.
+Configuration = Any
+#: Keys on top, such as {"activations.calibrator": "percentile"}.
+Settings = Union[None, Mapping[str, Any], Sequence[str]]
+
+
+def path_bytes(path: Any) -> bytes:
+    """A path for C."""
+    encoded = os.fsencode(path)
+    if b"\0" in encoded:
+        raise _errors.FileError(f"{path!r}: a path with a 0 byte")
+    return encoded
+
+
+def address() -> ctypes.c_void_p:
+    """Where the library puts what it makes."""
+    return ctypes.c_void_p()
+
+
+def model_handle(model: Model) -> Handle:
+    """A tare_model."""
+    made = address()
+    if hasattr(model, "to_bytes") and hasattr(model, "summary"):
+        model = model.to_bytes()
+    elif hasattr(model, "SerializeToString"):
+        model = model.SerializeToString()
+    if isinstance(model, (bytes, bytearray, memoryview)):
+        data = bytes(model)
+        check(library.tare_model_of_bytes(data, len(data), b"model", ctypes.byref(made)))
+    elif isinstance(model, (str, os.PathLike)):
+        check(library.tare_model_open(path_bytes(model), ctypes.byref(made)))
+    else:
+        raise TypeError(f"a model is a path, bytes or an onnx.ModelProto, not {type(model).__name__}")
+    return Handle("model", made.value)
+
+
+def model_facts(model: Handle) -> Dict[str, List[str]]:
+    """The names of a model's `inputs` in their order, and its `external_files`."""
+    text = address()
+    check(library.tare_model_describe(model, ctypes.byref(text)))
+    facts: Dict[str, List[str]] = json.loads(taken_text(text))
+    return facts
+
+
+def _named(item: Any, names: Sequence[str]) -> Dict[str, Any]:
+    """The arrays of a batch that may come without names: as one, or in the order of the inputs and labels behind them."""
+    if isinstance(item, Mapping):
+        return {str(name): value for name, value in item.items()}
+    values = list(item) if isinstance(item, (list, tuple)) else [item]
+    if not names:
+        raise _errors.DataError("samples: have no names, and no model says which inputs they are for")
+    if len(values) not in (len(names), len(names) + 1):
+        raise _errors.DataError(f"samples: a batch of {len(values)} arrays for the inputs {', '.join(names)}, expected "
+                                f"{len(names)}, or one more with labels")
+    return dict(zip([*names, "labels"], values))
+
+
+def _pieces(data: Any) -> Iterator[Any]:
+    """What an iterable gives, or a CalibrationDataReader of ONNX Runtime, whose get_next() ends with None."""
+    if hasattr(data, "get_next"):
+        return iter(data.get_next, None)
+    if hasattr(data, "__iter__") or hasattr(data, "__getitem__"):
+        return iter(data)
+    raise TypeError("samples are a path, a dict of arrays, an iterable of batches or a CalibrationDataReader, not "
+                    f"{type(data).__name__}")
+
+
+class Samples:
+    """Samples, to be used more than once.
+
+    Functions take all of these, and make Samples of them:
+
+    - a dict of arrays, input name -> [samples, ...shape of one]; they are not copied. An entry "labels" has one integer for
+      each sample.
+    - an iterable of such dicts with some samples each, a batch at a time, such as a generator. It is read once; the samples
+      are kept in a temporary file, so memory does not grow with them.
+    - a torch DataLoader, or an iterable of arrays or tuples: these are for the inputs in their order, and one more has labels.
+    - a CalibrationDataReader of ONNX Runtime, whose get_next() gives such dicts.
+    - the path of a file that `--data` of the program takes.
+
+    >>> import numpy, tare
+    >>> len(tare.Samples({"image": numpy.zeros((5, 1, 16, 16), "float32")}))
+    5
+    >>> len(tare.Samples({"image": numpy.zeros((2, 1, 16, 16), "float32")} for _ in range(3)))
+    6
+    """
+
+    def __init__(self, data: Data, model: Model = None, config: "Configuration | ConfigHandle" = None):
+        """`model` and `config` say what the arrays of a batch are for, and how files are to be read."""
+        made = address()
+        handle = model if model is None or isinstance(model, Handle) else model_handle(model)
+        kept: Tuple[Any, ...] = ()
+        if isinstance(data, (str, os.PathLike)):
+            settled = config if config is None or isinstance(config, Handle) else ConfigHandle(config, None, Failures(), {})
+            check(library.tare_samples_open(path_bytes(data), handle, settled, ctypes.byref(made)))
+        elif isinstance(data, Mapping):
+            arrays = {str(name): _arrays.as_array(str(name), value) for name, value in data.items()}
+            described, keep = _arrays.described(arrays)
+            check(library.tare_samples_of_arrays(described, len(arrays), ctypes.byref(made)))
+            kept = tuple(keep)
+        else:
+            self._pull(_pieces(data), model_facts(handle)["inputs"] if handle is not None else (), made)
+        self._handle = Handle("samples", made.value, *kept)
+
+    def _pull(self, pieces: Iterator[Any], names: Sequence[str], made: ctypes.c_void_p) -> None:
+        failures = Failures()
+        kept: List[Any] = []
+
+        def following(_context: Any, arrays: Any, count: Any) -> int:
+            kept.clear()
+            try:
+                item = next(pieces)
+            except StopIteration:
+                return 0
+            batch = {name: _arrays.as_array(name, value) for name, value in _named(item, names).items()}
+            described, keep = _arrays.described(batch)
+            kept.extend(keep)
+            arrays[0] = ctypes.cast(described, ctypes.POINTER(_library.Array))
+            count[0] = len(batch)
+            return 1
+
+        stream = _library.Stream(None, _library.NEXT(failures.guard(following, -1)))
+        error = library.tare_samples_of_stream(ctypes.byref(stream), ctypes.byref(made))
+        if failures.first is not None:
+            library.tare_error_free(error)
+            raise failures.first
+        check(error)
+
+    def __len__(self) -> int:
+        return int(library.tare_samples_count(self._handle))
+
+    @property
+    def labels(self) -> "Optional[numpy.ndarray[Any, Any]]":
+        """[samples], int64; None where there are none."""
+        labels = numpy.zeros(len(self), "int64")
+        count = ctypes.c_size_t()
+        check(library.tare_samples_labels(self._handle, labels.ctypes.data_as(ctypes.POINTER(ctypes.c_int64)),
+                                          ctypes.byref(count)))
+        return labels if count.value else None
+
+    def _part(self, which: int, count: int) -> "Samples":
+        made = address()
+        check(library.tare_samples_part(self._handle, which, count, ctypes.byref(made)))
+        part = Samples.__new__(Samples)
+        part._handle = Handle("samples", made.value, self._handle)
+        return part
+
+    def first(self, count: int) -> "Samples":
+        """The first `count`."""
+        return self._part(0, count)
+
+    def evenly_spaced(self, count: int) -> "Samples":
+        """`count` that are spread evenly."""
+        return self._part(1, count)
+
+    def without_evenly_spaced(self, count: int) -> "Samples":
+        """All but those of evenly_spaced(count)."""
+        return self._part(2, count)
+
+
+def samples_of(data: Data, model: Handle, config: "Optional[ConfigHandle]" = None) -> Samples:
+    """Samples for a model."""
+    return data if isinstance(data, Samples) else Samples(data, model, config)
+
+
+def _plain(value: Any, found: Dict[str, Any]) -> Any:
+    """What JSON can say; calibrators are left in `found` under the names that stand for them."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(entry, found) for key, entry in value.items() if entry is not None}
+    if isinstance(value, (list, tuple)):
+        return [_plain(entry, found) for entry in value]
+    if hasattr(value, "choose"):
+        for name, known in found.items():
+            if known is value:
+                return name
+        name = f"python_{type(value).__name__.lower()}_{len(found)}" if found else f"python_{type(value).__name__.lower()}"
+        found[name] = value
+        return name
+    return value
+
+
+def _setting(key: str, value: Any) -> str:
+    return f"{key}={value if isinstance(value, str) else json.dumps(value)}"
+
+
+class ConfigHandle(Handle):
+    """A tare_config, and the callbacks in it."""
+
+    def __init__(self, config: Configuration, settings: Settings, failures: Failures,
+                 overrides: Mapping[str, Optional[str]], metrics: Optional[Mapping[str, Any]] = None):
+        made = address()
+        check(library.tare_config_new(ctypes.byref(made)))
+        kept: List[Any] = []
+        super().__init__("config", made.value, kept)
+        self.failures = failures
+        found: Dict[str, Any] = {}
+        if isinstance(config, (str, os.PathLike)):
+            check(library.tare_config_read(self, path_bytes(config)))
+        elif config is not None:
+            if not isinstance(config, Mapping) and not dataclasses.is_dataclass(config):
+                raise TypeError(f"a configuration is a tare.Config, a dict or a path, not {type(config).__name__}")
+            check(library.tare_config_read_text(self, json.dumps(_plain(config, found)).encode()))
+        given = _plain(dict(settings), found) if isinstance(settings, Mapping) else None
+        for text in settings or () if given is None else [_setting(*entry) for entry in given.items()]:
+            check(library.tare_config_set(self, str(text).encode()))
+        for key, word in overrides.items():
+            if word is not None:
+                check(library.tare_config_set(self, _setting(key, word).encode()))
+        for name, calibrator in found.items():
+            kept.append(calibrators.for_c(name, calibrator, failures))
+            check(library.tare_config_add_calibrator(self, ctypes.byref(kept[-1])))
+        for name, metric in (metrics or {}).items():
+            kept.append(calibrators.metric_for_c(name, metric, failures))
+            check(library.tare_config_add_metric(self, ctypes.byref(kept[-1])))

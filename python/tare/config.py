@@ -1,0 +1,207 @@
+"""The configuration as dataclasses.
+
+Written by scripts/write_config.py from docs/reference/configuration.md.
+"""
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, List, Mapping, Optional, Union
+
+
+@dataclasses.dataclass
+class Match:
+    """Which nodes a rule is about; all conditions must hold.
+
+    op: operator type, such as Conv
+    name: node name; * is any run of characters, ? any one
+    pattern: part of such a subgraph of the prepared model, for example MatMul(Softmax, any)
+    groups: groups of a convolution; 1 of other layers with weights. A depthwise one has input_channels: 1, groups: 2..
+    kernel: each extent of the window of a convolution: 1 for pointwise ones
+    input_channels: input channels of a group, or rows of a matrix
+    output_channels: output channels, or columns of a matrix
+    depth: place among the layers with weights, in the order in which they run, from 0
+    """
+
+    op: Optional[str] = None
+    name: Optional[str] = None
+    pattern: Optional[str] = None
+    groups: Optional[Union[int, str]] = None
+    kernel: Optional[Union[int, str]] = None
+    input_channels: Optional[Union[int, str]] = None
+    output_channels: Optional[Union[int, str]] = None
+    depth: Optional[Union[int, str]] = None
+
+
+@dataclasses.dataclass
+class Layer:
+    """A rule for single layers. All that match a node are merged key by key, and later ones win.
+
+    match: which nodes; all conditions must hold. An operator that was fused into another, such as a BatchNormalization,
+      stands for that one
+    if_present: it is no error if nothing matches, as in configurations for several models
+    keep_float: keep these nodes in float; false, or a 'storage' or 'bits' in the entry, quantizes them whatever that costs
+    activations: as above, for what these nodes compute, behind a Relu or Clip that is fused with them
+    inputs: as above, for what these nodes read
+    weights: as above, for these nodes
+    accuracy: as above, for these nodes
+    """
+
+    match: Optional[Match] = None
+    if_present: Optional[bool] = None
+    keep_float: Optional[bool] = None
+    activations: Optional[Union[Activations, str]] = None
+    inputs: Optional[Activations] = None
+    weights: Optional[Weights] = None
+    accuracy: Optional[Accuracy] = None
+
+
+@dataclasses.dataclass
+class Accumulator:
+    """The accumulator of sums of products.
+
+    bits: its width; ONNX files cannot express it, engines take 32 (default 32)
+    overflow: what happens to a sum that does not fit (default saturate)
+    avoid_overflow: widen weight scales until no input can make a sum overflow (default false)
+    """
+
+    bits: Optional[int] = None
+    overflow: Optional[str] = None
+    avoid_overflow: Optional[bool] = None
+
+
+@dataclasses.dataclass
+class Requantize:
+    """How the integer graph rescales.
+
+    rounding: how ties are rounded: as in ONNX, in TVM (two kinds), in TensorFlow Lite (two kinds), or by shifts alone
+      (default half_even)
+    arithmetic: float32, or int32 products in int64; auto: fixed point unless ties are rounded to even (default auto)
+    """
+
+    rounding: Optional[str] = None
+    arithmetic: Optional[str] = None
+
+
+@dataclasses.dataclass
+class Accuracy:
+    """Methods that reduce the error.
+
+    effort: how much time to spend on accuracy (default default)
+    slowdown: how much slower the network may be for keeping its most sensitive layers in float: 0.01 is 1 %; auto: by effort
+      0, as the target says (0.01 or 0.03), or 0.1 (default auto)
+    equalization: cross-layer equalization and SmoothQuant; auto: where they help and the schedule is sequential (default
+      auto)
+    bias_correction: bias correction: compensate for the mean error of rounded weights (default true)
+    rounding: how weights are rounded; auto: by GPTQ, for the least error of their layer's results, where the schedule is
+      sequential, else to nearest (default auto)
+    """
+
+    effort: Optional[str] = None
+    slowdown: Optional[Union[float, str]] = None
+    equalization: Optional[str] = None
+    bias_correction: Optional[bool] = None
+    rounding: Optional[str] = None
+
+
+@dataclasses.dataclass
+class Calibration:
+    """How the data is used.
+
+    schedule: layer by layer, each with the quantization error of those before it, or all from one pass of the float network;
+      auto: sequential unless the effort is fast (default auto)
+    memory: memory of the activation cache, whose rest is in a temporary file; networks may take as much (default 0)
+    samples: how many samples to use (default all)
+    """
+
+    schedule: Optional[str] = None
+    memory: Optional[Union[int, str]] = None
+    samples: Optional[Union[int, str]] = None
+
+
+@dataclasses.dataclass
+class Weights:
+    """How constants of convolutions and products are quantized.
+
+    storage: integer type; by default as the target says (default auto)
+    symmetric: symmetric quantization: the zero point is the middle of the storage range (default true)
+    narrow: narrow range: leave out the lowest storage value, [-127,127] (default true)
+    bits: number of bits (default 8)
+    block: block-wise quantization: so many neighbours along the input channels of a matrix product share a scale, and the
+      product runs in float; 0: off (default 0)
+    power_of_two: scales are powers of two (default false)
+    granularity: one scale for each output channel, or one in all (default per_axis)
+    calibrator: what chooses the range; or {name: NAME, OPTION: NUMBER} (default max)
+    packed: store two weights of up to 4 bits in each byte, in the form qdq; auto: weights in blocks, and others as the
+      target says (default auto)
+    """
+
+    storage: Optional[str] = None
+    symmetric: Optional[bool] = None
+    narrow: Optional[bool] = None
+    bits: Optional[int] = None
+    block: Optional[int] = None
+    power_of_two: Optional[bool] = None
+    granularity: Optional[str] = None
+    calibrator: Optional[Union[str, Mapping[str, Any], Any]] = None
+    packed: Optional[Union[bool, str]] = None
+
+
+@dataclasses.dataclass
+class Activations:
+    """How values are quantized that are computed from the inputs.
+
+    storage: integer type; by default as the target says. Not every target has 16-bit types (default auto)
+    symmetric: symmetric quantization: the zero point is the middle of the storage range (default false)
+    power_of_two: scales are powers of two (default false)
+    granularity: how many scales a tensor has (default per_tensor)
+    calibrator: what chooses the range; or {name: NAME, OPTION: NUMBER} (default mse)
+    dynamic: dynamic quantization: operands of products with constant weights get their range while the network runs; the
+      rest stays in float (default false)
+    """
+
+    storage: Optional[str] = None
+    symmetric: Optional[bool] = None
+    power_of_two: Optional[bool] = None
+    granularity: Optional[str] = None
+    calibrator: Optional[Union[str, Mapping[str, Any], Any]] = None
+    dynamic: Optional[bool] = None
+
+
+@dataclasses.dataclass
+class Config:
+    """Everything that can be decided about quantizing a network. What is None is as the default says, or as the file.
+
+    version: version of this format (default 1)
+    target: target engine, which is going to run the result; a path is relative to this file (default ort-cpu)
+    objective: quantize where that saves the target time, or everything that can be, or every layer with weights and what is
+      looked up in tables; auto: as the target says (default auto)
+    fallback: whether operators that cannot be quantized stay in float or are an error (default allow)
+    activations: values computed from the inputs
+    weights: constants of convolutions and products
+    calibration: how the data is used
+    accuracy: methods that reduce the error
+    requantize: how the integer graph rescales
+    accumulator: the accumulator of sums of products
+    dims: extent of each symbolic dimension of the model
+    plugins: shared objects with calibrators, metrics, patterns or rules of your own; they run code, so that those of a file
+      need '--allow-plugins' (default [])
+    layers: rules for single layers; all that match a node are merged key by key, and later ones win
+
+    >>> import tare
+    >>> tare.Config(weights=tare.Weights(bits=4)).weights.bits
+    4
+    """
+
+    version: Optional[int] = None
+    target: Optional[str] = None
+    objective: Optional[str] = None
+    fallback: Optional[str] = None
+    activations: Optional[Union[Activations, str]] = None
+    weights: Optional[Weights] = None
+    calibration: Optional[Calibration] = None
+    accuracy: Optional[Accuracy] = None
+    requantize: Optional[Requantize] = None
+    accumulator: Optional[Accumulator] = None
+    dims: Optional[Mapping[str, int]] = None
+    plugins: Optional[List[str]] = None
+    layers: Optional[List[Layer]] = None
