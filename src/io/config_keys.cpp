@@ -1,5 +1,6 @@
 #include "io/config_schema.h"
 #include "io/config_text.h"
+#include "io/target_schema.h"
 
 #include <algorithm>
 #include <string_view>

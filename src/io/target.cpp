@@ -4,8 +4,8 @@
 #include "tare/error.h"
 
 #include "io/config_reader.h"
-#include "io/config_schema.h"
 #include "io/target_path.h"
+#include "io/target_schema.h"
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,8 @@
 #include "tflite/libraries.h"
 
-#include <flatbuffers/base.h>
-
 #include <string>
+
+#include <flatbuffers/base.h>
 
 namespace tare {
 
