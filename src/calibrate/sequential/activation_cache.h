@@ -25,6 +25,9 @@ class ActivationCache {
   ActivationCache(std::vector<CachedActivation> values, std::size_t runs, std::size_t memory,
                   std::unique_ptr<ScratchFile> file = nullptr);
 
+  /// What such records take.
+  static std::size_t bytes(const std::vector<CachedActivation>& values, std::size_t runs);
+
   const std::vector<CachedActivation>& values() const { return values_; }
   /// May be called for different runs at once.
   void write(std::size_t run, std::size_t index, const TensorView&);

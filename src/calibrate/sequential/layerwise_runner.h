@@ -7,7 +7,8 @@
 #include "graph/ir/subgraph.h"
 
 #include <functional>
-#include <optional>
+#include <memory>
+#include <set>
 #include <span>
 
 namespace tare {
@@ -24,9 +25,12 @@ class LayerwiseRunner {
 
   /// Where the next step starts: the values of the source graph that are cached.
   std::vector<ValueId> cached_values() const;
-  /// Runs a part of that graph, from the cache and the inputs, for every run. `take` gets its
-  /// outputs but for the last ones, which are the values `kept`: these are cached next.
-  void step(Subgraph part, std::span<const ValueId> kept, const Take& take);
+  /// Runs a part of that graph, from the cache and the inputs, for every run. Its outputs are
+  /// the values `watched`, which `take` gets, and then the values `kept`, which are cached
+  /// next. So are those of `watched` that are in `undecided`, as far as there is memory for
+  /// all.
+  void step(Subgraph part, std::span<const ValueId> watched, std::span<const ValueId> kept,
+            const std::set<ValueId>& undecided, const Take& take);
 
   int threads() const { return threads_; }
   std::size_t batch() const { return feed_.batch(); }

@@ -8,9 +8,11 @@
 // biases or sums would not fit; then weights are rounded for the inputs as they are now; then
 // biases are corrected for that rounding.
 //
-// Cost: about two runs of the network for each sample (layerwise_runner.cpp), GPTQ for each
+// Cost: about one run of the network for each sample, two where the memory is small
+// (layerwise_runner.cpp), GPTQ for each
 // layer, and all of that once for each primary candidate. Memory: the activation cache, and for
 // one level at a time its statistics for each thread and the rows of its layers.
+#include "base/parallel.h"
 #include "calibrate/audit/audit.h"
 #include "calibrate/calibrate.h"
 #include "calibrate/rounding/accumulators.h"
@@ -119,8 +121,12 @@ std::map<ValueId, Observed> observe(LayerwiseRunner& runner, const PartBinder& p
   }
   std::vector<ValueId> results = watched;
   results.insert(results.end(), kept.begin(), kept.end());
+  std::set<ValueId> undecided;
+  for (const QuantPoint* point : level.points) {
+    undecided.insert(point->simulated);
+  }
   runner.step(
-      parts.bind(table, runner.cached_values(), results), kept,
+      parts.bind(table, runner.cached_values(), results), watched, kept, undecided,
       [&](std::size_t worker, std::size_t run, std::size_t index, const TensorView& view) {
         workers[worker][index].observe(view, runner.batch(), is_holdout(run));
         for (LayerRows* layer : rows[index]) {
@@ -135,6 +141,22 @@ std::map<ValueId, Observed> observe(LayerwiseRunner& runner, const PartBinder& p
     observed.emplace(watched[i], std::move(workers[0][i]));
   }
   return observed;
+}
+
+/// Rounds the weights of a level's layers, which do not depend on each other, side by side:
+/// threads that find no layer help with the others.
+void round_layers(const SimulatedGraph& simulated, const std::map<ValueId, Observed>& observed,
+                  const RowsOfLayers& layers, int threads, QuantTable& table) {
+  std::vector<const RowsOfLayers::value_type*> all;
+  for (const auto& layer : layers) {
+    const TensorStatistics& operand = observed.at(layer.first->simulated).values;
+    if (operand.nan() + operand.infinite() == 0) {  // which only operands in float may have
+      all.push_back(&layer);
+    }
+  }
+  parallel_for(all.size(), threads, [&](std::size_t, std::size_t i) {
+    round_weights(simulated, *all[i]->first, all[i]->second, threads, table);
+  });
 }
 
 void decide(const SimulatedGraph& simulated, const CalibrationLevel& level,
@@ -162,12 +184,7 @@ void decide(const SimulatedGraph& simulated, const CalibrationLevel& level,
   // Scales are first widened for biases; then weights are rounded, and then biases corrected
   // for that.
   derive_accumulators(simulated, level.accumulators, {}, candidate_table.table);
-  for (const auto& [point, rows] : layers) {
-    const TensorStatistics& operand = observed.at(point->simulated).values;
-    if (operand.nan() + operand.infinite() == 0) {  // which only operands in float may have
-      round_weights(simulated, *point, rows, threads, candidate_table.table);
-    }
-  }
+  round_layers(simulated, observed, layers, threads, candidate_table.table);
   derive_accumulators(simulated, level.accumulators, candidate_table.means,
                       candidate_table.table);
 }
