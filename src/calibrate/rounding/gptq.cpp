@@ -22,12 +22,16 @@
 // the weights, and 1 MiB for each thread.
 #include "calibrate/rounding/gptq.h"
 
+#include "base/bytes.h"
 #include "base/parallel.h"
 #include "calibrate/rounding/input_hessian.h"
+#include "calibrate/statistics/shares.h"
 #include "execute/run/one_thread.h"
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <string>
 
 #include <Eigen/Core>
 
@@ -252,6 +256,33 @@ void keep_better(const RoundingTask& task, const RowMajor& rows, Index first, In
   }
 }
 
+/// Gives all processes the integers of the groups of outputs that each has its share of.
+void share_integers(std::size_t groups, std::size_t size, Communicator& team,
+                    RowMajor& integers) {
+  const auto outputs = static_cast<std::size_t>(integers.cols());
+  const auto part = [&](int rank) {
+    const Share share = share_of(groups, &team, rank);
+    const std::size_t first = std::min(outputs, share.first * size);
+    return integers.middleCols(static_cast<Index>(first),
+                               static_cast<Index>(std::min(outputs, share.end * size) - first));
+  };
+  const Eigen::Array<std::int16_t, Eigen::Dynamic, Eigen::Dynamic> own =
+      part(team.rank()).array().cast<std::int16_t>();
+  ByteWriter writer;
+  writer.add_all(
+      std::span<const std::int16_t>(own.data(), static_cast<std::size_t>(own.size())));
+  const std::vector<std::string> all = team.gather(writer.take());
+  for (int rank = 0; rank < team.count(); ++rank) {
+    ByteReader reader(all[static_cast<std::size_t>(rank)]);
+    const std::vector<std::int16_t> theirs = reader.get_all<std::int16_t>();
+    auto to = part(rank);
+    to = Eigen::Map<const Eigen::Array<std::int16_t, Eigen::Dynamic, Eigen::Dynamic>>(
+             theirs.data(), to.rows(), to.cols())
+             .cast<float>()
+             .matrix();
+  }
+}
+
 RowMajor transposed(std::span<const float> values, std::size_t columns) {
   return Eigen::Map<const Matrix>(values.data(), static_cast<Index>(columns),
                                   static_cast<Index>(values.size() / columns));
@@ -269,10 +300,12 @@ void round_by_gptq(const RoundingTask& task, std::span<float> values, int thread
   if (holdout.rows() > 0 && static_cast<std::size_t>(holdout.rows()) < task.holdout.size()) {
     const std::size_t outputs = values.size() / task.columns;
     const std::size_t size = group_size(outputs);
+    const std::size_t groups = (outputs + size - 1) / size;
+    const Share own = own_share(groups, task.team);
     const auto for_each_group = [&](const auto& body) {
-      parallel_for((outputs + size - 1) / size, threads, [&](std::size_t, std::size_t group) {
+      parallel_for(own.count(), threads, [&](std::size_t, std::size_t i) {
         const OneThread one_thread;
-        const std::size_t first = group * size;
+        const std::size_t first = (own.first + i) * size;
         body(static_cast<Index>(first), static_cast<Index>(std::min(size, outputs - first)));
       });
     };
@@ -283,6 +316,9 @@ void round_by_gptq(const RoundingTask& task, std::span<float> values, int thread
     }
     for_each_group(
         [&](Index from, Index count) { keep_better(task, holdout, from, count, weights); });
+    if (task.team != nullptr) {
+      share_integers(groups, size, *task.team, weights.integers);
+    }
   }
   Eigen::Map<Matrix>(values.data(), weights.integers.rows(), weights.integers.cols()) =
       weights.integers;

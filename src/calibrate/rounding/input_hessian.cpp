@@ -9,11 +9,15 @@
 // products. Memory: 8 B^2 bytes for both matrices, 4 n B for the rows in the order of columns.
 #include "calibrate/rounding/input_hessian.h"
 
+#include "base/bytes.h"
 #include "base/parallel.h"
+#include "calibrate/statistics/shares.h"
 #include "execute/run/one_thread.h"
 
 #include <algorithm>
 #include <numeric>
+#include <span>
+#include <string>
 #include <utility>
 
 #include <Eigen/Cholesky>
@@ -41,8 +45,8 @@ std::vector<std::pair<Index, Index>> lower_tiles(Index first, Index size) {
 }
 
 template <class Body>
-void for_each_tile(Index first, Index size, int threads, const Body& body) {
-  const auto tiles = lower_tiles(first, size);
+void for_each_tile(std::span<const std::pair<Index, Index>> tiles, Index size, int threads,
+                   const Body& body) {
   parallel_for(tiles.size(), threads, [&](std::size_t, std::size_t i) {
     const OneThread one_thread;
     const auto [row, column] = tiles[i];
@@ -101,14 +105,44 @@ RowMajor gather(const RoundingTask& task, const std::vector<std::size_t>& rows,
   return result;
 }
 
+/// Gives all processes the tiles of a symmetric matrix that each of them has its share of.
+void share_tiles(std::span<const std::pair<Index, Index>> tiles, Communicator& team,
+                 Matrix& matrix) {
+  const auto tile = [&](std::size_t i) {
+    const auto [row, column] = tiles[i];
+    return matrix.block(row, column, std::min(kTile, matrix.rows() - row),
+                        std::min(kTile, matrix.cols() - column));
+  };
+  ByteWriter writer;
+  const Share own = own_share(tiles.size(), &team);
+  for (std::size_t i = own.first; i < own.end; ++i) {
+    const Matrix part = tile(i);
+    writer.add_all(std::span<const float>(part.data(), static_cast<std::size_t>(part.size())));
+  }
+  const std::vector<std::string> all = team.gather(writer.take());
+  for (int rank = 0; rank < team.count(); ++rank) {
+    ByteReader reader(all[static_cast<std::size_t>(rank)]);
+    const Share theirs = share_of(tiles.size(), &team, rank);
+    for (std::size_t i = theirs.first; i < theirs.end; ++i) {
+      const std::vector<float> part = reader.get_all<float>();
+      auto to = tile(i);
+      to = Eigen::Map<const Matrix>(part.data(), to.rows(), to.cols());
+      matrix.block(tiles[i].second, tiles[i].first, to.cols(), to.rows()) =
+          Eigen::Map<const Matrix>(part.data(), to.rows(), to.cols()).transpose();
+    }
+  }
+}
+
 /// X'X / n, less the product of the means.
-Matrix second_moments(const RowMajor& rows, const Eigen::VectorXd& means, int threads) {
+Matrix second_moments(const RowMajor& rows, const Eigen::VectorXd& means, int threads,
+                      Communicator* team) {
   // Integers up to 255: sums of that many products stay below 2^24, exact in float32.
   constexpr Index kExact = 256;
   const Index columns = rows.cols();
   const auto count = static_cast<double>(rows.rows());
   Matrix result(columns, columns);
-  for_each_tile(0, columns, threads, [&](Index row, Index column, Index height, Index width) {
+  const auto tiles = lower_tiles(0, columns);
+  const auto sum_tile = [&](Index row, Index column, Index height, Index width) {
     Eigen::MatrixXd sums = Eigen::MatrixXd::Zero(height, width);
     Matrix part(height, width);
     for (Index first = 0; first < rows.rows(); first += kExact) {
@@ -121,7 +155,12 @@ Matrix second_moments(const RowMajor& rows, const Eigen::VectorXd& means, int th
     part = (sums / count).cast<float>();
     result.block(row, column, height, width) = part;
     result.block(column, row, width, height) = part.transpose();
-  });
+  };
+  const Share own = own_share(tiles.size(), team);
+  for_each_tile(std::span(tiles).subspan(own.first, own.count()), columns, threads, sum_tile);
+  if (team != nullptr) {
+    share_tiles(tiles, *team, result);
+  }
   return result;
 }
 
@@ -142,7 +181,7 @@ void factorize(Matrix& matrix, int threads) {
           diagonal.transpose().triangularView<Eigen::Upper>().solveInPlace<Eigen::OnTheRight>(
               tile);
         });
-    for_each_tile(behind, size, threads,
+    for_each_tile(lower_tiles(behind, size), size, threads,
                   [&](Index row, Index column, Index height, Index across) {
                     matrix.block(row, column, height, across).noalias() -=
                         matrix.block(row, k, height, width) *
@@ -172,7 +211,7 @@ InputHessian::InputHessian(const RoundingTask& task, std::size_t first, std::siz
     order_.push_back(first + places[k]);
     means[static_cast<Index>(k)] = moments.means[static_cast<Index>(places[k])];
   }
-  hessian_ = second_moments(gather(task, rows, order_, threads), means, threads);
+  hessian_ = second_moments(gather(task, rows, order_, threads), means, threads, task.team);
   // 1 % of the mean diagonal, as in the paper: where rows do not span all columns, H has no
   // factor otherwise. The floor is for rows that are zero throughout.
   hessian_.diagonal().array() += std::max(0.01F * hessian_.diagonal().mean(), 1e-6F);

@@ -8,6 +8,7 @@
 // Beside GPTQ itself it costs one copy of the rows and two of the weights.
 #include "calibrate/rounding/round_weights.h"
 
+#include "base/large_memory.h"
 #include "base/parallel.h"
 #include "calibrate/rounding/gptq.h"
 #include "calibrate/rounding/weights.h"
@@ -23,8 +24,8 @@ namespace {
 
 /// The rows in storage steps from the zero point, of 8 bits at most: finer storage does not
 /// change how errors of the weights act.
-std::vector<float> storage_steps(std::span<const float> values, const QuantParams& params,
-                                 int threads) {
+LargeArray<float> storage_steps(std::span<const float> values, const QuantParams& params,
+                                int threads) {
   const StorageRange range = params.range();
   const auto zero = static_cast<float>(params.zero_point[0]);
   const float low = static_cast<float>(range.low) - zero;
@@ -32,13 +33,14 @@ std::vector<float> storage_steps(std::span<const float> values, const QuantParam
   const float coarser = std::max(1.0F, (high - low) / 255);
   const float scale = params.scale[0];
   constexpr std::size_t kChunk = std::size_t{1} << 16U;
-  std::vector<float> result(values.size());
+  LargeArray<float> result(values.size());
+  const std::span<float> rounded = result.span();
   parallel_for((values.size() + kChunk - 1) / kChunk, threads,
                [&](std::size_t, std::size_t chunk) {
                  const std::size_t end = std::min(values.size(), (chunk + 1) * kChunk);
                  for (std::size_t i = chunk * kChunk; i < end; ++i) {
                    const float steps = std::clamp(std::nearbyint(values[i] / scale), low, high);
-                   result[i] = std::nearbyint(steps / coarser);
+                   rounded[i] = std::nearbyint(steps / coarser);
                  }
                });
   return result;
@@ -103,7 +105,7 @@ std::vector<bool> holdout(const LayerRows& rows) {
 }  // namespace
 
 void round_weights(const SimulatedGraph& simulated, const QuantPoint& accumulator_or_weight,
-                   const LayerRows& rows, int threads, QuantTable& table) {
+                   const LayerRows& rows, int threads, QuantTable& table, Communicator* team) {
   const QuantPoint& point = accumulator_or_weight;
   const Node& node = simulated.source.node(*point.reader);
   const Tensor& exact = *simulated.source.constant(node.inputs[1]);
@@ -132,10 +134,10 @@ void round_weights(const SimulatedGraph& simulated, const QuantPoint& accumulato
   const float largest = *std::max_element(params.scale.begin(), params.scale.end());
   const auto round_group = [&](std::size_t group, int own_threads) {
     RoundingTask own = task;
-    const std::vector<float> inputs = storage_steps(
+    const LargeArray<float> inputs = storage_steps(
         rows.values(group),
         in_blocks ? grid_for(rows.values(group)) : table.at(point.input).params, own_threads);
-    own.rows = inputs;
+    own.rows = inputs.span();
     std::vector<float> steps(matrix.outputs * matrix.columns);
     std::vector<float> scales(in_blocks ? steps.size() : 0);  // of numbers near 1
     parallel_for(matrix.outputs, own_threads, [&](std::size_t, std::size_t output) {
@@ -160,8 +162,9 @@ void round_weights(const SimulatedGraph& simulated, const QuantPoint& accumulato
       }
     });
   };
-  // Many groups are small ones.
+  // Many groups are small ones, which every process rounds for itself.
   if (matrix.groups == 1) {
+    task.team = team;
     round_group(0, threads);
   } else {
     parallel_for(matrix.groups, threads,

@@ -58,16 +58,19 @@ std::span<std::byte> scratch(std::size_t bytes) {
 }  // namespace
 
 ActivationCache::ActivationCache(std::vector<CachedActivation> values, std::size_t runs,
-                                 std::size_t memory, std::unique_ptr<ScratchFile> file)
-    : values_(std::move(values)), file_(std::move(file)) {
+                                 std::size_t memory, Storage storage)
+    : values_(std::move(values)), storage_(std::move(storage)) {
   for (const CachedActivation& cached : values_) {
     offsets_.push_back(record_);
     record_ += aligned_bytes_of(cached.type);
   }
   in_memory_ = record_ == 0 ? runs : std::min(runs, memory / record_);
-  memory_ = std::make_unique_for_overwrite<std::byte[]>(in_memory_ * record_);
-  if (in_memory_ < runs && file_ == nullptr) {
-    file_ = std::make_unique<ScratchFile>();
+  if (const std::size_t needed = in_memory_ * record_; storage_.memory.size() < needed) {
+    storage_.memory = {};  // before more is asked for
+    storage_.memory = LargeMemory(needed);
+  }
+  if (in_memory_ < runs && storage_.file == nullptr) {
+    storage_.file = std::make_unique<ScratchFile>();
   }
 }
 
@@ -84,23 +87,23 @@ void ActivationCache::write(std::size_t run, std::size_t index, const TensorView
   const TensorType& type = values_[index].type;
   const std::size_t offset = run * record_ + offsets_[index];
   if (run < in_memory_) {
-    encode(type, view.data, memory_.get() + offset);
+    encode(type, view.data, storage_.memory.data() + offset);
     return;
   }
   const std::span<std::byte> bytes = scratch(bytes_of(type));
   encode(type, view.data, bytes.data());
-  file_->write(offset - in_memory_ * record_, bytes);
+  storage_.file->write(offset - in_memory_ * record_, bytes);
 }
 
 void ActivationCache::read(std::size_t run, std::size_t index, Tensor& result) const {
   const TensorType& type = values_[index].type;
   const std::size_t offset = run * record_ + offsets_[index];
   if (run < in_memory_) {
-    decode(type, memory_.get() + offset, result.mutable_data());
+    decode(type, storage_.memory.data() + offset, result.mutable_data());
     return;
   }
   const std::span<std::byte> bytes = scratch(bytes_of(type));
-  file_->read(offset - in_memory_ * record_, bytes);
+  storage_.file->read(offset - in_memory_ * record_, bytes);
   decode(type, bytes.data(), result.mutable_data());
 }
 

@@ -83,8 +83,10 @@ Part make_part(Subgraph cut, const ActivationCache& cache) {
 }  // namespace
 
 LayerwiseRunner::LayerwiseRunner(const Graph& source, const Dataset& data,
-                                 const CalibrateOptions& options)
-    : feed_(source, data, options.samples),
+                                 const CalibrateOptions& options, const Communicator* team)
+    : runs_(Feed(source, data, options.samples).runs()),
+      own_(own_share(runs_, team)),
+      feed_(own_feed(source, data, options.samples, 0, team)),
       threads_(thread_count(options.threads)),
       memory_(options.memory == 0 ? available_memory() / kDefaultPart : options.memory),
       cache_({}, feed_.runs(), 0) {}
@@ -146,7 +148,7 @@ void LayerwiseRunner::step(Subgraph cut, std::span<const ValueId> watched,
                (void)executable.run(workspace, own,
                                     [&](std::size_t index, const TensorView& view) {
                                       if (index < watched.size()) {
-                                        take(worker, run, index, view);
+                                        take(worker, own_.first + run, index, view);
                                       }
                                       if (places[index]) {
                                         next.write(run, *places[index], view);
@@ -154,7 +156,7 @@ void LayerwiseRunner::step(Subgraph cut, std::span<const ValueId> watched,
                                     });
              },
              {.progress = progress, .stop = {}});
-  spare_ = cache_.take_file();
+  spare_ = cache_.take_storage();
   cache_ = std::move(next);
 }
 
