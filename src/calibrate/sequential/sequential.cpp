@@ -180,8 +180,8 @@ std::map<ValueId, Observed> observe(LayerwiseRunner& runner, const PartBinder& p
   return observed;
 }
 
-/// Rounds the weights of a level's layers, which do not depend on each other, side by side:
-/// threads that find no layer help with the others.
+/// Rounds the weights of a level's layers, which do not depend on each other: side by side
+/// where there are enough of them for all threads, else one after another, each by all threads.
 void round_layers(const SimulatedGraph& simulated, const std::map<ValueId, Observed>& observed,
                   const RowsOfLayers& layers, int threads, Communicator* team,
                   QuantTable& table) {
@@ -193,7 +193,8 @@ void round_layers(const SimulatedGraph& simulated, const std::map<ValueId, Obser
     }
   }
   // Processes have to talk about the same layer.
-  parallel_for(all.size(), team == nullptr ? threads : 1, [&](std::size_t, std::size_t i) {
+  const bool are_many = team == nullptr && all.size() >= static_cast<std::size_t>(threads);
+  parallel_for(all.size(), are_many ? threads : 1, [&](std::size_t, std::size_t i) {
     round_weights(simulated, *all[i]->first, all[i]->second, threads, table, team);
   });
 }
