@@ -40,11 +40,11 @@ Paths keys_of(const std::string& yaml) {
   return paths;
 }
 
-/// With the part that is a comment since it is an example.
+/// With the parts that are comments since they are examples.
 std::string with_example(const std::string& help) {
   const std::size_t begin = help.find("\n#inputs:\n") + 1;
   return help.substr(0, begin) +
-         std::regex_replace(help.substr(begin), std::regex("(^|\n)#"), "$1");
+         std::regex_replace(help.substr(begin), std::regex("(^|\n)#(?=[a-z]|  )"), "$1");
 }
 
 class ConfigurationOfHelp : public InProgramFolder {

@@ -14,7 +14,7 @@ namespace tare::cli {
 namespace {
 
 constexpr std::string_view kLayers = "layers[]";
-constexpr std::string_view kInput = "inputs.NAME.";
+constexpr std::string_view kInput = "inputs.NAME";
 
 /// Lines of a file, each behind the same prefix.
 class Lines {
@@ -103,12 +103,20 @@ void add_layers(const std::vector<ConfigKey>& keys, Lines& lines) {
 /// Of any entry of `inputs:`.
 void add_input(const std::vector<ConfigKey>& keys, Lines& lines) {
   for (const ConfigKey& key : keys) {
-    if (key.path.starts_with(kInput)) {
+    if (key.path.starts_with(kInput) && key.path != kInput) {
       const Place place = place_of(key);
       add_comments(key, place.indent, lines);
       add_setting(key, place, "", lines);
     }
   }
+}
+
+/// Before the example of a key that has no entries by default.
+void add_introduction(const std::vector<ConfigKey>& keys, std::string_view path, Lines& lines) {
+  const auto found = std::find_if(keys.begin(), keys.end(),
+                                  [&](const ConfigKey& key) { return key.path == path; });
+  lines.comment(0, found->summary);
+  lines.comment(0, "There are none by default; an entry with all its keys:");
 }
 
 }  // namespace
@@ -139,16 +147,13 @@ std::string config_help(const Terminal& terminal) {
   inputs.setting(2, "\"*\":");
   add_input(keys, inputs);
   lines.blank();
-  lines.comment(0, "There are no 'inputs' by default; an entry with all its keys:");
+  add_introduction(keys, kInput, lines);
   Lines example(terminal, "#");
   example.setting(0, "layers:");
   add_layers(keys, example);
-  const auto layers = std::find_if(keys.begin(), keys.end(),
-                                   [](const ConfigKey& key) { return key.path == kLayers; });
   Lines before_layers(terminal, "");
   before_layers.blank();
-  before_layers.comment(0, layers->summary);
-  before_layers.comment(0, "There are none by default; an entry with all its keys:");
+  add_introduction(keys, kLayers, before_layers);
   return lines.text() + inputs.text() + before_layers.text() + example.text();
 }
 
