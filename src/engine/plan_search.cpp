@@ -1,0 +1,149 @@
+// Descends from the best of some plans. What a change of one region does depends on its
+// neighbours: a convolution in float saves time, the conversions around it cost some, and what
+// an engine fuses nobody can say in advance. So each change is made to the whole network and
+// timed beside the plan that it changes, several at once.
+#include "engine/plan_search.h"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+
+namespace tare {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Plan = std::set<std::string>;
+
+/// Files that are timed together. Each costs memory, and a disturbance hits all of them.
+constexpr std::size_t kTogether = 6;
+/// Enough to see a difference of some percent; what is chosen is measured again.
+MeasureOptions trial() {
+  return {.seconds = 1.5, .precision = 0.005, .progress = {}};
+}
+/// What a change must save for sure.
+constexpr double kLeastGain = 1.005;
+
+class PlanSearch {
+ public:
+  PlanSearch(Engine& engine, PlanFiles& files, Clock::time_point deadline,
+             const std::function<void()>& progress)
+      : engine_(engine), files_(files), deadline_(deadline), progress_(progress) {}
+
+  FoundPlan run(LoadedModel real, const std::vector<Plan>& starts) {
+    PlanFile float_file;
+    float_file.model = real;
+    best_ = float_file;
+    try_all(starts, true);
+    while (!best_.integers.empty() && Clock::now() < deadline_ && descend()) {
+    }
+    // A region that hinders alone may have helped beside others, and all together may be slower
+    // than float.
+    FoundPlan found{best_.integers, timed_};
+    if (!best_.integers.empty()) {
+      files_.unload(best_);
+    }
+    return found;
+  }
+
+ private:
+  /// Whether one of the changes helped.
+  bool descend() {
+    std::vector<Plan> changes;
+    const auto without = [&](const Plan& less) {
+      Plan plan;
+      std::set_difference(best_.integers.begin(), best_.integers.end(), less.begin(), less.end(),
+                          std::inserter(plan, plan.end()));
+      if (!tried_.contains(plan)) {
+        changes.push_back(plan);
+      }
+    };
+    for (const Plan& island : best_.islands) {
+      if (best_.islands.size() > 1) {
+        without(island);
+      }
+    }
+    for (const std::string& region : best_.border) {
+      without({region});
+    }
+    for (const std::string& region : best_.integers) {
+      without({region});
+    }
+    return try_all(changes, false);
+  }
+
+  /// Makes the fastest of these the best one, if it is faster. Of `all`, or until one helps.
+  bool try_all(const std::vector<Plan>& plans, bool all) {
+    bool is_better = false;
+    for (std::size_t first = 0; first < plans.size(); first += kTogether) {
+      if (!all && (is_better || Clock::now() >= deadline_)) {
+        break;
+      }
+      const std::size_t last = std::min(first + kTogether, plans.size());
+      is_better |= try_some({plans.begin() + static_cast<std::ptrdiff_t>(first),
+                             plans.begin() + static_cast<std::ptrdiff_t>(last)});
+    }
+    return is_better;
+  }
+
+  bool try_some(const std::vector<Plan>& plans) {
+    std::vector<PlanFile> loaded;
+    std::vector<LoadedModel> models{best_.model};
+    for (const Plan& plan : plans) {
+      if (plan.empty() || !tried_.insert(plan).second) {
+        continue;
+      }
+      if (auto file = files_.load(plan)) {
+        models.push_back(file->model);
+        loaded.push_back(*std::move(file));
+      }
+      if (progress_) {
+        progress_();
+      }
+    }
+    if (loaded.empty()) {
+      return false;
+    }
+    const Timing timing = time_in_turn(engine_, models, trial());
+    timed_ += loaded.size();
+    std::optional<std::size_t> fastest;
+    double gain = 1;
+    for (std::size_t i = 0; i < loaded.size(); ++i) {
+      const Interval ratio = timing.ratio(0, i + 1);
+      if (ratio.low >= kLeastGain && ratio.value > gain) {
+        fastest = i;
+        gain = ratio.value;
+      }
+    }
+    for (std::size_t i = 0; i < loaded.size(); ++i) {
+      if (fastest != i) {
+        files_.unload(loaded[i]);
+      }
+    }
+    if (fastest) {
+      if (!best_.integers.empty()) {
+        files_.unload(best_);
+      }
+      best_ = std::move(loaded[*fastest]);
+    }
+    return fastest.has_value();
+  }
+
+  Engine& engine_;
+  PlanFiles& files_;
+  Clock::time_point deadline_;
+  const std::function<void()>& progress_;
+  PlanFile best_;
+  std::set<Plan> tried_;
+  std::size_t timed_ = 0;
+};
+
+}  // namespace
+
+FoundPlan search_plan(Engine& engine, PlanFiles& files, LoadedModel real,
+                      const std::vector<std::set<std::string>>& starts,
+                      std::chrono::steady_clock::time_point deadline,
+                      const std::function<void()>& progress) {
+  return PlanSearch(engine, files, deadline, progress).run(real, starts);
+}
+
+}  // namespace tare
