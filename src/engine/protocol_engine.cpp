@@ -127,7 +127,10 @@ class ProtocolEngine final : public Engine {
   }
 
  private:
-  static std::string key(LoadedModel model) { return "m" + std::to_string(model.index); }
+  static std::string key(LoadedModel model) {
+    std::string result = "m";  // GCC 12 warns without cause of what it makes of "m" + std::string
+    return result.append(std::to_string(model.index));
+  }
 
   std::vector<double> times(const Json& list) {
     require(list.is_array(), "gives samples that are no list");
