@@ -44,6 +44,9 @@ class PlacementStatement {
       place_region(region);
     }
     place_others();
+    for (const NodeId id : graph_.topological_order()) {
+      follow_sum(id);
+    }
     finish();
   }
 
@@ -79,6 +82,26 @@ class PlacementStatement {
         stores_.insert(id);
         add_cost(side_[id], costs_.of(id));
       }
+    }
+  }
+
+  /// The engine makes one operator of it and what adds to its result, so it is on integers
+  /// where the sum is.
+  void follow_sum(NodeId id) {
+    constexpr std::size_t kMatrix = 2;
+    const Node& node = graph_.node(id);
+    if (!settings_.target().rounds_float_weights || node.op != "MatMul" ||
+        !side_.contains(id) || settings_.demands_integers(node) ||
+        graph_.type(node.outputs[0]).shape.size() != kMatrix ||
+        graph_.type(node.inputs[1]).shape.size() != kMatrix) {
+      return;
+    }
+    const std::vector<NodeId> users = graph_.users(node.outputs[0]);
+    if (users.size() == 1 && graph_.node(users[0]).op == "Add" &&
+        graph_.type(graph_.node(users[0]).outputs[0]).shape ==
+            graph_.type(node.outputs[0]).shape &&
+        side_of(users[0]) != side_[id]) {
+      tie(side_[id], side_of(users[0]));
     }
   }
 
