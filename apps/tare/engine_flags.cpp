@@ -27,10 +27,9 @@ EngineOptions engine_of(const Options& options, const std::string& threads) {
 }
 
 std::string engine_text(const EngineFacts& engine) {
-  return printable(fmt::format("{}{}{}, {}, {}", engine.name,
-                               engine.version.empty() ? "" : " ", engine.version,
-                               counted(static_cast<std::size_t>(engine.threads), "thread"),
-                               engine.processor));
+  return printable(fmt::format(
+      "{}{}{}, {}, {}", engine.name, engine.version.empty() ? "" : " ", engine.version,
+      counted(static_cast<std::size_t>(engine.threads), "thread"), engine.processor));
 }
 
 Json engine_json(const EngineFacts& engine) {

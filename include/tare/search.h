@@ -161,9 +161,36 @@ SpeedComparison measure_speed(const std::filesystem::path& first,
                               const std::filesystem::path& second, const EngineOptions&,
                               const Config&, const Dataset*, const MeasureOptions& = {});
 
+struct TuneOptions {
+  EngineOptions engine;
+  double seconds = 60;  ///< at most; what was not measured then keeps the costs of the target
+  /// Has the times of segments that were measured before; empty: $XDG_CACHE_HOME/tare, or
+  /// ~/.cache/tare.
+  std::filesystem::path cache{};
+  /// Told of segments. May be empty.
+  std::function<void(std::size_t done, std::size_t total)> progress{};
+};
+
+/// A target whose costs were measured.
+struct TunedTarget {
+  std::string text;  ///< of a file that extends the configured target
+  EngineFacts engine;
+  std::size_t layers = 0;    ///< of different operators or shapes, whose times it has
+  std::size_t segments = 0;  ///< that these follow from
+  std::size_t cached = 0;    ///< of those, measured before
+  double error = 0;          ///< median of the relative errors by which they do not fit
+};
+
+/// Measures what the layers of a model that could be on integers take there and in float, in
+/// their shapes, and what conversions take. Layers are timed alone and together with the one
+/// behind them, as files with conversions around them; the times of layers, conversions,
+/// changes of layout and calls that explain these best are the costs. Throws as
+/// measure_speed().
+TunedTarget tune(const Graph& model, const Config&, const Toolkit&, const TuneOptions&);
+
 struct EngineQuantizeOptions {
   EngineOptions engine;
-  double seconds = 60;    ///< for finding out what is faster; the result is measured after that
+  double seconds = 60;  ///< for finding out what is faster; the result is measured after that
   Form form = Form::kQdq;  ///< of the file that will be written
   /// Told of the share of the time that is over, in percent. May be empty.
   std::function<void(std::size_t done, std::size_t total)> progress{};
@@ -175,7 +202,7 @@ struct MeasuredQuantization {
   /// `failure` says, and where nothing is quantized.
   std::optional<SpeedComparison> speed;
   std::optional<Fault> failure{};  ///< of the engine; the costs of the target decided instead
-  std::size_t timed = 0;  ///< files that were tried
+  std::size_t timed = 0;           ///< files that were tried
   /// Layers that run in float because the engine was measured to be faster so.
   std::set<std::string> kept_float{};
 };

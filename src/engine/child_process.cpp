@@ -241,9 +241,9 @@ std::string ChildProcess::ending() {
   if (!status_) {
     return "closed its output";
   }
-  return WIFSIGNALED(*status_) ? std::string("was ended by signal ") +
-                                     std::to_string(WTERMSIG(*status_))
-                               : "ended with status " + std::to_string(WEXITSTATUS(*status_));
+  return WIFSIGNALED(*status_)
+             ? std::string("was ended by signal ") + std::to_string(WTERMSIG(*status_))
+             : "ended with status " + std::to_string(WEXITSTATUS(*status_));
 }
 
 std::string ChildProcess::failure() {

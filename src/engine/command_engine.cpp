@@ -6,8 +6,8 @@
 #include "engine/engine.h"
 
 #include <array>
-#include <charconv>
 #include <cctype>
+#include <charconv>
 #include <map>
 #include <utility>
 
@@ -33,17 +33,16 @@ std::string_view trimmed(std::string_view text) {
 }
 
 double unit_of(std::string_view text) {
-  constexpr std::array<std::pair<std::string_view, double>, 10> kUnits{
-      {{"nanoseconds", 1},
-       {"ns", 1},
-       {"microseconds", 1e3},
-       {"us", 1e3},
-       {"milliseconds", 1e6},
-       {"msec", 1e6},
-       {"ms", 1e6},
-       {"seconds", 1e9},
-       {"sec", 1e9},
-       {"s", 1e9}}};
+  constexpr std::array<std::pair<std::string_view, double>, 10> kUnits{{{"nanoseconds", 1},
+                                                                        {"ns", 1},
+                                                                        {"microseconds", 1e3},
+                                                                        {"us", 1e3},
+                                                                        {"milliseconds", 1e6},
+                                                                        {"msec", 1e6},
+                                                                        {"ms", 1e6},
+                                                                        {"seconds", 1e9},
+                                                                        {"sec", 1e9},
+                                                                        {"s", 1e9}}};
   for (const auto& [name, factor] : kUnits) {
     const bool ends = text.size() == name.size() ||
                       (text.size() > name.size() &&
@@ -141,10 +140,9 @@ class CommandEngine final : public Engine {
       command.replace(at, kPlaceholder.size(), file);
     }
     ChildProcess process(command);
-    const auto printed =
-        process.read_all(ChildProcess::Clock::now() +
-                         std::chrono::duration_cast<ChildProcess::Clock::duration>(
-                             std::chrono::duration<double>(options_.patience)));
+    const auto printed = process.read_all(
+        ChildProcess::Clock::now() + std::chrono::duration_cast<ChildProcess::Clock::duration>(
+                                         std::chrono::duration<double>(options_.patience)));
     const std::string place = "engine '" + options_.engine + "'";
     if (!printed) {
       throw Error(ErrorCode::kUnsupported, place, process.failure());
@@ -152,8 +150,9 @@ class CommandEngine final : public Engine {
     const auto time = printed_nanoseconds(*printed);
     if (!time) {
       throw Error(ErrorCode::kUnsupported, place, "prints no time")
-          .expected("a line of JSON with 'median' in nanoseconds, or 'median' or 'mean' with a "
-                    "number and a unit");
+          .expected(
+              "a line of JSON with 'median' in nanoseconds, or 'median' or 'mean' with a "
+              "number and a unit");
     }
     return *time;
   }

@@ -31,11 +31,10 @@ ModelInputs complete_inputs(const Graph& graph, const ModelInputs& given) {
   ModelInputs result;
   for (const ValueId input : graph.inputs()) {
     const TensorType& type = graph.type(input);
-    const auto known =
-        std::find_if(given.begin(), given.end(), [&](const auto& entry) {
-          return entry.first == graph.name(input) && entry.second.dtype() == type.dtype &&
-                 entry.second.shape() == type.shape;
-        });
+    const auto known = std::find_if(given.begin(), given.end(), [&](const auto& entry) {
+      return entry.first == graph.name(input) && entry.second.dtype() == type.dtype &&
+             entry.second.shape() == type.shape;
+    });
     result.emplace_back(graph.name(input),
                         known != given.end() ? known->second : made_up(type));
   }

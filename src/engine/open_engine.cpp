@@ -18,8 +18,8 @@ struct Script {
 };
 
 constexpr std::array kScripts{
-    Script{"onnxruntime", "python3", "onnxruntime.py"},
-    Script{"onnxruntime-node", "node", "onnxruntime-node.cjs"},
+    Script{"onnxruntime", "python3", "onnxruntime_engine.py"},
+    Script{"onnxruntime-node", "node", "onnxruntime_node_engine.cjs"},
 };
 
 /// Beside the program, or in share/ of where it is installed.

@@ -38,8 +38,8 @@ class OwnEngine final : public Engine {
 
   LoadedModel load(const std::filesystem::path& path, const ModelInputs& inputs) override {
     try {
-      const Graph graph = ready_to_run(load_model(path, {}, shapes_of(inputs)), {},
-                                       Toolkit::builtin());
+      const Graph graph =
+          ready_to_run(load_model(path, {}, shapes_of(inputs)), {}, Toolkit::builtin());
       auto model = std::make_unique<OwnModel>(graph);
       for (const auto& [name, values] : complete_inputs(graph, inputs)) {
         model->inputs.push_back(values);

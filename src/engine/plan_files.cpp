@@ -2,8 +2,8 @@
 
 #include "tare/error.h"
 #include "tare/lint.h"
-#include "tare/process.h"
 
+#include "engine/hasty_config.h"
 #include "engine/made_up_samples.h"
 #include "simulate/region_builder.h"
 
@@ -14,29 +14,6 @@ namespace {
 
 /// A few show ranges that keep values from being all the same integer.
 constexpr std::size_t kSamples = 2;
-
-/// The cheapest way to parameters: they count for nothing here.
-Config in_a_hurry(Config config) {
-  config.effort = Effort::kFast;
-  config.slowdown = 0;
-  config.equalization = false;
-  config.bias_correction = false;
-  config.rounding = Rounding::kNearest;
-  config.activations.calibrator = {.name = "max", .options = {}};
-  return config;
-}
-
-/// By the name of the target, which reports show.
-std::filesystem::path target_path(const TemporaryFiles& files, const std::string& target) {
-  return files / (std::filesystem::path(target).stem().string() + ".yaml");
-}
-
-/// Where no weight is too small to be worth it.
-std::string target_of_all(const std::string& target) {
-  const std::string base =
-      is_target_file(target) ? std::filesystem::absolute(target).string() : target;
-  return "extends: " + yaml_scalar(base) + "\nleast_gain: 1e12\n";
-}
 
 void keep(Config& config, const std::set<std::string>& nodes, bool in_float) {
   for (const std::string& node : nodes) {
@@ -136,8 +113,7 @@ PlanFiles::PlanFiles(Engine& engine, const Graph& model, const Dataset* data,
   const MadeUpSamples made_up(inputs);
   statistics_ = collect(everything, data != nullptr ? *data : made_up,
                         {.threads = 0, .samples = data != nullptr ? kSamples : 1});
-  all_target_ = target_path(files_, config.target).string();
-  write_text(all_target_, target_of_all(config.target));
+  all_target_ = write_target_of_all(files_, config.target);
   Config all = in_a_hurry(config);
   all.target = all_target_;
   const SimulatedGraph simulated = quantized(all).simulated;
@@ -145,9 +121,8 @@ PlanFiles::PlanFiles(Engine& engine, const Graph& model, const Dataset* data,
   for (const Region& region : simulated.regions) {
     const std::vector<NodeId> nodes = layer_nodes(simulated.source, region);
     if (region.pattern->follows_neighbours ||
-        std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) {
-          return rules.demands_integers(simulated.source, id);
-        })) {
+        std::any_of(nodes.begin(), nodes.end(),
+                    [&](NodeId id) { return rules.demands_integers(simulated.source, id); })) {
       continue;
     }
     std::set<std::string>& names = regions_[simulated.source.node(region.match.root()).name];

@@ -51,8 +51,8 @@ class PlanSearch {
     std::vector<Plan> changes;
     const auto without = [&](const Plan& less) {
       Plan plan;
-      std::set_difference(best_.integers.begin(), best_.integers.end(), less.begin(), less.end(),
-                          std::inserter(plan, plan.end()));
+      std::set_difference(best_.integers.begin(), best_.integers.end(), less.begin(),
+                          less.end(), std::inserter(plan, plan.end()));
       if (!tried_.contains(plan)) {
         changes.push_back(plan);
       }

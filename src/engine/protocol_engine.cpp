@@ -21,19 +21,18 @@ using Json = nlohmann::json;
 constexpr int kProtocol = 1;
 
 const char* type_name(DType dtype) {
-  constexpr std::array<std::pair<DType, const char*>, 12> kNames{
-      {{DType::kFloat32, "float32"},
-       {DType::kFloat64, "float64"},
-       {DType::kFloat16, "float16"},
-       {DType::kInt8, "int8"},
-       {DType::kUint8, "uint8"},
-       {DType::kInt16, "int16"},
-       {DType::kUint16, "uint16"},
-       {DType::kInt32, "int32"},
-       {DType::kUint32, "uint32"},
-       {DType::kInt64, "int64"},
-       {DType::kUint64, "uint64"},
-       {DType::kBool, "bool"}}};
+  constexpr std::array<std::pair<DType, const char*>, 12> kNames{{{DType::kFloat32, "float32"},
+                                                                  {DType::kFloat64, "float64"},
+                                                                  {DType::kFloat16, "float16"},
+                                                                  {DType::kInt8, "int8"},
+                                                                  {DType::kUint8, "uint8"},
+                                                                  {DType::kInt16, "int16"},
+                                                                  {DType::kUint16, "uint16"},
+                                                                  {DType::kInt32, "int32"},
+                                                                  {DType::kUint32, "uint32"},
+                                                                  {DType::kInt64, "int64"},
+                                                                  {DType::kUint64, "uint64"},
+                                                                  {DType::kBool, "bool"}}};
   for (const auto& [known, name] : kNames) {
     if (known == dtype) {
       return name;
@@ -128,7 +127,8 @@ class ProtocolEngine final : public Engine {
 
  private:
   static std::string key(LoadedModel model) {
-    std::string result = "m";  // GCC 12 warns without cause of what it makes of "m" + std::string
+    std::string result =
+        "m";  // GCC 12 warns without cause of what it makes of "m" + std::string
     return result.append(std::to_string(model.index));
   }
 
@@ -146,9 +146,8 @@ class ProtocolEngine final : public Engine {
 
   Json ask(const Json& request) {
     const auto deadline =
-        ChildProcess::Clock::now() +
-        std::chrono::duration_cast<ChildProcess::Clock::duration>(
-            std::chrono::duration<double>(options_.patience));
+        ChildProcess::Clock::now() + std::chrono::duration_cast<ChildProcess::Clock::duration>(
+                                         std::chrono::duration<double>(options_.patience));
     const std::string line =
         request.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
     std::optional<std::string> answer;

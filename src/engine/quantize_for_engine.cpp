@@ -1,14 +1,21 @@
 // Quantizes for an engine that is there: finds a plan that is measured to be fast, quantizes by
 // it, and measures what comes of that against the float file.
 #include "tare/error.h"
+#include "tare/process.h"
 #include "tare/search.h"
 
 #include "engine/model_inputs.h"
 #include "engine/plan_files.h"
 #include "engine/plan_search.h"
+#include "engine/tune.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
 
 namespace tare {
 namespace {
@@ -73,15 +80,26 @@ class MeasuredQuantizer {
     for (const auto& [region, nodes] : files_->regions()) {
       all.insert(region);
     }
-    const std::set<std::string> placed = files_->placed(config_.target);
-    plan_ = search_plan(*engine_, *files_, real_, {placed, all}, deadline(),
-                        [this] { show_progress(); });
-    placed_ = placed;
+    placed_ = files_->placed(config_.target);
+    plan_ = search_plan(*engine_, *files_, real_, {placed_, placed_as_measured(), all},
+                        deadline(1), [this] { show_progress(); });
   }
 
-  Clock::time_point deadline() const {
+  /// By the times of the layers in this engine, for which a part of the time is enough.
+  std::set<std::string> placed_as_measured() {
+    constexpr double kShare = 0.4;
+    const TunedTarget tuned = tune_in(*engine_, model_, config_, toolkit_, {}, deadline(kShare),
+                                      [this](std::size_t, std::size_t) { show_progress(); });
+    const TemporaryFiles folder;
+    const std::filesystem::path path =
+        folder / (std::filesystem::path(config_.target).stem().string() + ".yaml");
+    write_text(path, tuned.text);
+    return files_->placed(path.string());
+  }
+
+  Clock::time_point deadline(double share) const {
     return start_ + std::chrono::duration_cast<Clock::duration>(
-                        std::chrono::duration<double>(options_.seconds));
+                        std::chrono::duration<double>(share * options_.seconds));
   }
 
   void show_progress() const {
@@ -132,9 +150,8 @@ class MeasuredQuantizer {
     const std::filesystem::path path = written_.next(".onnx");
     write_model(result, path, options_.form);
     const std::array models{real_, engine_->load(path, inputs_)};
-    const Timing timing =
-        time_in_turn(*engine_, models,
-                     {.seconds = kVerifySeconds, .precision = kPrecision, .progress = {}});
+    const Timing timing = time_in_turn(
+        *engine_, models, {.seconds = kVerifySeconds, .precision = kPrecision, .progress = {}});
     engine_->unload(models[1]);
     std::error_code ignored;
     std::filesystem::remove(path, ignored);

@@ -23,8 +23,8 @@ struct Timing {
 /// The median of values, and the bounds that their order gives. Not of none.
 Interval median_interval(std::vector<double>);
 
-/// Models that are timed against the first of them, in rounds, until the bounds of all ratios to
-/// it are as close as wanted, or the time is up.
+/// Models that are timed against the first of them, in rounds, until the bounds of all ratios
+/// to it are as close as wanted, or the time is up.
 Timing time_in_turn(Engine&, std::span<const LoadedModel>, const MeasureOptions&);
 
 }  // namespace tare

@@ -34,8 +34,12 @@ SpeedComparison itself(const EngineOptions& engine) {
 
 TEST(Base64, IsThatOfTheStandard) {
   const std::pair<std::string_view, std::string_view> published[] = {
-      {"", ""},         {"f", "Zg=="},     {"fo", "Zm8="},
-      {"foo", "Zm9v"},  {"foob", "Zm9vYg=="}, {"fooba", "Zm9vYmE="},
+      {"", ""},
+      {"f", "Zg=="},
+      {"fo", "Zm8="},
+      {"foo", "Zm9v"},
+      {"foob", "Zm9vYg=="},
+      {"fooba", "Zm9vYmE="},
       {"foobar", "Zm9vYmFy"}};  // RFC 4648, section 10
   for (const auto& [text, encoded] : published) {
     EXPECT_EQ(base64(text), encoded);

@@ -30,7 +30,8 @@ ARROWS = {  # stage -> stages it may include, bottom up
     "pipeline": ["base", "graph", "pattern", "io", "onnx", "tflite", "execute", "prepare",
                  "simulate", "calibrate", "equalize", "search", "lower", "explain", "compare",
                  "report"],
-    "engine": ["base", "graph", "io", "onnx", "execute", "simulate", "lower", "pipeline"],
+    "engine": ["base", "graph", "onnx", "execute", "simulate", "calibrate", "lower", "explain",
+               "pipeline"],
 }
 # Public header -> the lowest stage, or stages, that may include it. Usually that is the stage behind it; the
 # configuration and the samples are plain types that stages use and only io reads from files.

@@ -91,8 +91,13 @@ std::string measured_text(const QuantizeSummary& summary) {
 }
 
 Json measured_json(const QuantizeSummary& summary) {
-  Json json{{"engine", nullptr}, {"speed", nullptr},  {"float_ns", nullptr}, {"quantized_ns", nullptr},
-            {"rounds", 0},       {"failure", nullptr}, {"files", summary.timed},
+  Json json{{"engine", nullptr},
+            {"speed", nullptr},
+            {"float_ns", nullptr},
+            {"quantized_ns", nullptr},
+            {"rounds", 0},
+            {"failure", nullptr},
+            {"files", summary.timed},
             {"kept_float", summary.kept_float}};
   if (!summary.engine_failure.empty()) {
     json["failure"] = summary.engine_failure;
@@ -182,9 +187,9 @@ void QuantizeSummary::add(const MeasuredQuantization& measured, bool with_engine
   kept_float = measured.kept_float;
   if (measured.failure) {
     engine_failure = measured.failure->where + ": " + measured.failure->what;
-    audit.warnings.push_back({"not_measured", measured.failure->where,
-                              measured.failure->what +
-                                  "; the costs of the target decided instead"});
+    audit.warnings.push_back(
+        {"not_measured", measured.failure->where,
+         measured.failure->what + "; the costs of the target decided instead"});
   }
 }
 

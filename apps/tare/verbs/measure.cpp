@@ -19,9 +19,10 @@ std::string latency_text(const Quartiles& time) {
 }
 
 Json latency_json(const std::string& file, const Quartiles& time) {
-  return {{"file", file},
-          {"nanoseconds",
-           {{"median", time.median}, {"low_quartile", time.low}, {"high_quartile", time.high}}}};
+  return {
+      {"file", file},
+      {"nanoseconds",
+       {{"median", time.median}, {"low_quartile", time.low}, {"high_quartile", time.high}}}};
 }
 
 int run_measure(const Options& options, const Console& console) {
@@ -48,11 +49,12 @@ int run_measure(const Options& options, const Console& console) {
                                {"ratio", interval_json(speed.ratio)}}));
     return 0;
   }
-  console.print(fmt::format("engine  {}\nfirst   {}  {}\nsecond  {}  {}\nratio   the second is "
-                            "{}, in {}\n",
-                            engine_text(speed.engine), latency_text(speed.first),
-                            printable(first), latency_text(speed.second), printable(second),
-                            speed_text(speed.ratio), counted(speed.rounds, "round")));
+  console.print(
+      fmt::format("engine  {}\nfirst   {}  {}\nsecond  {}  {}\nratio   the second is "
+                  "{}, in {}\n",
+                  engine_text(speed.engine), latency_text(speed.first), printable(first),
+                  latency_text(speed.second), printable(second), speed_text(speed.ratio),
+                  counted(speed.rounds, "round")));
   return 0;
 }
 
@@ -62,19 +64,19 @@ int run_measure(const Options& options, const Console& console) {
 TARE_VERB(measure) {
   using namespace tare::cli;
   std::vector<Flag> flags = engine_flags("threads", true);
-  append(flags, {data_flag(false),
-                 {.name = "seconds",
-                  .value = "N",
-                  .summary = "time to spend; less where 1 % is reached before",
-                  .fallback = "10",
-                  .is_count = true},
-                 {.name = "config",
-                  .value = "FILE",
-                  .summary = "configuration, of which 'dims' counts"},
-                 {.name = "set",
-                  .value = "KEY=VALUE",
-                  .summary = "one key of it, such as dims.height=224",
-                  .repeated = true}});
+  append(
+      flags,
+      {data_flag(false),
+       {.name = "seconds",
+        .value = "N",
+        .summary = "time to spend; less where 1 % is reached before",
+        .fallback = "10",
+        .is_count = true},
+       {.name = "config", .value = "FILE", .summary = "configuration, of which 'dims' counts"},
+       {.name = "set",
+        .value = "KEY=VALUE",
+        .summary = "one key of it, such as dims.height=224",
+        .repeated = true}});
   return {.task = Task::kEvaluate,
           .summary = "how much faster one model is than another, measured in an engine",
           .arguments = {{"FIRST", "model that any file of the engine may be"},
@@ -84,6 +86,6 @@ TARE_VERB(measure) {
                        "tare measure model.onnx model.int8.onnx --engine 'trtexec "
                        "--onnx={model}' --seconds 60",
                        "tare measure model.onnx model.int8.onnx --engine 'ssh board python3 "
-                       "onnxruntime.py' --data samples.h5"},
+                       "onnxruntime_engine.py' --data samples.h5"},
           .run = run_measure};
 }

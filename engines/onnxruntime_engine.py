@@ -1,8 +1,8 @@
 """Times models in ONNX Runtime, for `tare measure`, `tune` and `quantize --engine`.
 
-usage: onnxruntime.py        speaks the protocol of docs/engines.md on standard input and output
+usage: onnxruntime_engine.py        speaks the protocol of docs/engines.md on standard input and output
 
-Needs the packages onnxruntime and numpy. Runs on another machine too: `--engine 'ssh board python3 onnxruntime.py'`.
+Needs the packages onnxruntime and numpy. Runs on another machine too: `--engine 'ssh board python3 onnxruntime_engine.py'`.
 """
 import base64
 import json

@@ -1,5 +1,5 @@
 // Times models in ONNX Runtime for Node.js, for `tare measure`, `tune` and `quantize --engine`.
-// usage: node onnxruntime-node.cjs    speaks the protocol of docs/engines.md on standard input and output
+// usage: node onnxruntime_node_engine.cjs    speaks the protocol of docs/engines.md on standard input and output
 // Needs the package onnxruntime-node, in the folder that it is started in or beside this file.
 'use strict';
 const fs = require('fs');
