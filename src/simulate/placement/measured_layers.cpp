@@ -9,9 +9,11 @@ namespace {
 std::string list_text(std::span<const std::int64_t> values) {
   std::string text = "[";
   for (std::size_t i = 0; i < values.size(); ++i) {
-    text += (i == 0 ? "" : ",") + std::to_string(values[i]);
+    text += i == 0 ? "" : ",";
+    text += std::to_string(values[i]);
   }
-  return text + "]";
+  text += "]";
+  return text;
 }
 
 /// An attribute of a convolution that changes its time, where it is not what it usually is.
@@ -33,12 +35,14 @@ std::string layer_shape(const Graph& graph, std::span<const NodeId> nodes) {
   std::set<ValueId> inside;
   for (const NodeId id : nodes) {
     const Node& node = graph.node(id);
-    ops += (ops.empty() ? "" : "+") + node.op;
+    ops += ops.empty() ? "" : "+";
+    ops += node.op;
     for (const ValueId input : node.inputs) {
       // Biases and other single rows follow from the rest.
       if (input && !inside.contains(input) &&
           (graph.constant(input) == nullptr || graph.type(input).shape.size() > 1)) {
-        operands += (operands.empty() ? " " : "*") + list_text(graph.type(input).shape);
+        operands += operands.empty() ? " " : "*";
+        operands += list_text(graph.type(input).shape);
       }
     }
     for (const ValueId output : node.outputs) {
