@@ -39,11 +39,11 @@ Json engine_json(const EngineFacts& engine) {
           {"threads", engine.threads}};
 }
 
-std::string speed_text(const Interval& speed) {
+std::string speed_text(const ConfidenceInterval& speed) {
   return fmt::format("{:.2f}x as fast ({:.2f} to {:.2f})", speed.value, speed.low, speed.high);
 }
 
-Json interval_json(const Interval& interval) {
+Json interval_json(const ConfidenceInterval& interval) {
   return {{"value", interval.value}, {"low", interval.low}, {"high", interval.high}};
 }
 

@@ -19,7 +19,7 @@ EngineOptions engine_of(const Options&, const std::string& threads);
 std::string engine_text(const EngineFacts&);
 Json engine_json(const EngineFacts&);
 /// "1.85x as fast (1.82 to 1.88)"
-std::string speed_text(const Interval&);
-Json interval_json(const Interval&);
+std::string speed_text(const ConfidenceInterval&);
+Json interval_json(const ConfidenceInterval&);
 
 }  // namespace tare::cli

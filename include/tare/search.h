@@ -129,7 +129,7 @@ struct Quartiles {
 };
 
 /// An estimate, and the bounds between which the true value is at 95 % confidence.
-struct Interval {
+struct ConfidenceInterval {
   double low = 0;
   double value = 0;
   double high = 0;
@@ -143,7 +143,7 @@ struct SpeedComparison {
   /// Time of the first one to that of the second: the median over rounds in which both ran one
   /// after the other, with the bounds that the order of these ratios gives, whatever their
   /// distribution (Conover, Practical Nonparametric Statistics, 1999, 3.2).
-  Interval ratio;
+  ConfidenceInterval ratio;
   std::size_t rounds = 0;
 };
 

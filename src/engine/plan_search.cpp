@@ -108,7 +108,7 @@ class PlanSearch {
     std::optional<std::size_t> fastest;
     double gain = 1;
     for (std::size_t i = 0; i < loaded.size(); ++i) {
-      const Interval ratio = timing.ratio(0, i + 1);
+      const ConfidenceInterval ratio = timing.ratio(0, i + 1);
       if (ratio.low >= kLeastGain && ratio.value > gain) {
         fastest = i;
         gain = ratio.value;

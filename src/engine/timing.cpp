@@ -41,7 +41,7 @@ void append_rounds(Timing& timing, const std::vector<std::vector<double>>& more)
 double widest_bound(const Timing& timing) {
   double widest = 0;
   for (std::size_t i = 1; i < timing.nanoseconds.size(); ++i) {
-    const Interval ratio = timing.ratio(0, i);
+    const ConfidenceInterval ratio = timing.ratio(0, i);
     widest = std::max({widest, ratio.high / ratio.value - 1, 1 - ratio.low / ratio.value});
   }
   return widest;
@@ -49,7 +49,7 @@ double widest_bound(const Timing& timing) {
 
 }  // namespace
 
-Interval median_interval(std::vector<double> values) {
+ConfidenceInterval median_interval(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   // So many of n values are below the median with a probability of 2.5 %: the normal
   // approximation of the binomial distribution.
@@ -65,7 +65,7 @@ Quartiles Timing::of(std::size_t model) const {
   return {quantile(values, 0.25), quantile(values, 0.5), quantile(values, 0.75)};
 }
 
-Interval Timing::ratio(std::size_t first, std::size_t second) const {
+ConfidenceInterval Timing::ratio(std::size_t first, std::size_t second) const {
   std::vector<double> ratios(rounds());
   for (std::size_t i = 0; i < ratios.size(); ++i) {
     ratios[i] = nanoseconds[first][i] / nanoseconds[second][i];

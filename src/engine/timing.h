@@ -17,11 +17,11 @@ struct Timing {
   std::size_t rounds() const { return nanoseconds.empty() ? 0 : nanoseconds[0].size(); }
   Quartiles of(std::size_t model) const;
   /// Of the time of one to that of another, see SpeedComparison::ratio.
-  Interval ratio(std::size_t first, std::size_t second) const;
+  ConfidenceInterval ratio(std::size_t first, std::size_t second) const;
 };
 
 /// The median of values, and the bounds that their order gives. Not of none.
-Interval median_interval(std::vector<double>);
+ConfidenceInterval median_interval(std::vector<double>);
 
 /// Models that are timed against the first of them, in rounds, until the bounds of all ratios
 /// to it are as close as wanted, or the time is up.

@@ -54,7 +54,7 @@ TEST(MedianInterval, HoldsTheTrueMedianInNineteenOfTwentyCasesWhateverTheDistrib
   for (int i = 0; i < kCases; ++i) {
     std::vector<double> values(41);
     std::generate(values.begin(), values.end(), [&] { return skewed(random); });
-    const Interval interval = median_interval(values);
+    const ConfidenceInterval interval = median_interval(values);
     held += interval.low <= std::log(2.0) && std::log(2.0) <= interval.high ? 1 : 0;
   }
   // Three standard deviations of a share of 95 %; wider bounds would be cautious, but useless.
