@@ -85,7 +85,24 @@ class PlanSearch {
     return is_better;
   }
 
+  /// Of changes that help alone most help together.
   bool try_some(const std::vector<Plan>& plans) {
+    const std::vector<Plan> helped = time_some(plans);
+    if (helped.size() > 1) {
+      Plan together = helped[0];
+      for (const Plan& plan : helped) {
+        Plan both;
+        std::set_intersection(together.begin(), together.end(), plan.begin(), plan.end(),
+                              std::inserter(both, both.end()));
+        together = std::move(both);
+      }
+      time_some({together});
+    }
+    return !helped.empty();
+  }
+
+  /// Those that are faster than the best one before, of which the fastest becomes the best.
+  std::vector<Plan> time_some(const std::vector<Plan>& plans) {
     std::vector<PlanFile> loaded;
     std::vector<LoadedModel> models{best_.model};
     for (const Plan& plan : plans) {
@@ -100,8 +117,9 @@ class PlanSearch {
         progress_();
       }
     }
+    std::vector<Plan> faster;
     if (loaded.empty()) {
-      return false;
+      return faster;
     }
     const Timing timing = time_in_turn(engine_, models, trial());
     timed_ += loaded.size();
@@ -109,7 +127,11 @@ class PlanSearch {
     double gain = 1;
     for (std::size_t i = 0; i < loaded.size(); ++i) {
       const ConfidenceInterval ratio = timing.ratio(0, i + 1);
-      if (ratio.low >= kLeastGain && ratio.value > gain) {
+      if (ratio.low < kLeastGain) {
+        continue;
+      }
+      faster.push_back(loaded[i].integers);
+      if (ratio.value > gain) {
         fastest = i;
         gain = ratio.value;
       }
@@ -125,7 +147,7 @@ class PlanSearch {
       }
       best_ = std::move(loaded[*fastest]);
     }
-    return fastest.has_value();
+    return faster;
   }
 
   Engine& engine_;

@@ -1,6 +1,7 @@
 // Quantizes for an engine that is there: finds a plan that is measured to be fast, quantizes by
 // it, and measures what comes of that against the float file.
 #include "tare/error.h"
+#include "tare/model_files.h"
 #include "tare/process.h"
 #include "tare/search.h"
 
@@ -71,7 +72,7 @@ class MeasuredQuantizer {
   void prepare() {
     inputs_ = model_inputs(model_, data_);
     engine_ = open_engine(options_.engine);
-    real_ = engine_->load(file_, inputs_);
+    real_ = engine_->load(float_file(), inputs_);
     if (!places_by_time()) {
       return;
     }
@@ -83,6 +84,16 @@ class MeasuredQuantizer {
     placed_ = files_->placed(config_.target);
     plan_ = search_plan(*engine_, *files_, real_, {placed_, placed_as_measured(), all},
                         deadline(1), [this] { show_progress(); });
+  }
+
+  /// Engines read ONNX; models of other formats are timed as what was read of them.
+  std::filesystem::path float_file() {
+    if (file_.extension() == ".onnx") {
+      return file_;
+    }
+    const std::filesystem::path path = written_.next(".onnx");
+    write_onnx(model_, path);
+    return path;
   }
 
   /// By the times of the layers in this engine, for which a part of the time is enough.
