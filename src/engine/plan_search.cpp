@@ -5,6 +5,7 @@
 #include "engine/plan_search.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <optional>
 
@@ -30,22 +31,61 @@ class PlanSearch {
       : engine_(engine), files_(files), deadline_(deadline), progress_(progress) {}
 
   FoundPlan run(LoadedModel real, const std::vector<Plan>& starts) {
-    PlanFile float_file;
-    float_file.model = real;
-    best_ = float_file;
-    try_all(starts, true);
-    while (!best_.integers.empty() && Clock::now() < deadline_ && descend()) {
+    if (!start(starts)) {
+      return {{}, timed_};
     }
-    // A region that hinders alone may have helped beside others, and all together may be slower
-    // than float.
-    FoundPlan found{best_.integers, timed_};
-    if (!best_.integers.empty()) {
-      files_.unload(best_);
+    while (Clock::now() < deadline_ && descend()) {
     }
-    return found;
+    const std::array both{real, best_.model};
+    const bool is_faster = time_in_turn(engine_, both, trial()).ratio(0, 1).value > 1;
+    files_.unload(best_);
+    return {is_faster ? best_.integers : Plan(), timed_};
   }
 
  private:
+  /// The fastest of these is the best plan so far, even if float is faster: what makes it slow
+  /// may be one layer. False where the engine takes none of them.
+  bool start(const std::vector<Plan>& starts) {
+    std::vector<PlanFile> loaded = load(starts);
+    if (loaded.empty()) {
+      return false;
+    }
+    std::vector<LoadedModel> models;
+    for (const PlanFile& file : loaded) {
+      models.push_back(file.model);
+    }
+    const Timing timing = time_in_turn(engine_, models, trial());
+    std::size_t fastest = 0;
+    for (std::size_t i = 1; i < loaded.size(); ++i) {
+      fastest = timing.ratio(fastest, i).value > 1 ? i : fastest;
+    }
+    for (std::size_t i = 0; i < loaded.size(); ++i) {
+      if (i != fastest) {
+        files_.unload(loaded[i]);
+      }
+    }
+    best_ = std::move(loaded[fastest]);
+    return true;
+  }
+
+  /// Files of those that were not tried before, and that the engine takes.
+  std::vector<PlanFile> load(const std::vector<Plan>& plans) {
+    std::vector<PlanFile> loaded;
+    for (const Plan& plan : plans) {
+      if (plan.empty() || !tried_.insert(plan).second) {
+        continue;
+      }
+      if (auto file = files_.load(plan)) {
+        loaded.push_back(*std::move(file));
+      }
+      if (progress_) {
+        progress_();
+      }
+    }
+    timed_ += loaded.size();
+    return loaded;
+  }
+
   /// Whether one of the changes helped.
   bool descend() {
     std::vector<Plan> changes;
@@ -68,21 +108,20 @@ class PlanSearch {
     for (const std::string& region : best_.integers) {
       without({region});
     }
-    return try_all(changes, false);
+    return try_all(changes);
   }
 
-  /// Makes the fastest of these the best one, if it is faster. Of `all`, or until one helps.
-  bool try_all(const std::vector<Plan>& plans, bool all) {
-    bool is_better = false;
-    for (std::size_t first = 0; first < plans.size(); first += kTogether) {
-      if (!all && (is_better || Clock::now() >= deadline_)) {
-        break;
-      }
+  /// Until some help, or the time is up.
+  bool try_all(const std::vector<Plan>& plans) {
+    for (std::size_t first = 0; first < plans.size() && Clock::now() < deadline_;
+         first += kTogether) {
       const std::size_t last = std::min(first + kTogether, plans.size());
-      is_better |= try_some({plans.begin() + static_cast<std::ptrdiff_t>(first),
-                             plans.begin() + static_cast<std::ptrdiff_t>(last)});
+      if (try_some({plans.begin() + static_cast<std::ptrdiff_t>(first),
+                    plans.begin() + static_cast<std::ptrdiff_t>(last)})) {
+        return true;
+      }
     }
-    return is_better;
+    return false;
   }
 
   /// Of changes that help alone most help together.
@@ -103,26 +142,16 @@ class PlanSearch {
 
   /// Those that are faster than the best one before, of which the fastest becomes the best.
   std::vector<Plan> time_some(const std::vector<Plan>& plans) {
-    std::vector<PlanFile> loaded;
+    std::vector<PlanFile> loaded = load(plans);
     std::vector<LoadedModel> models{best_.model};
-    for (const Plan& plan : plans) {
-      if (plan.empty() || !tried_.insert(plan).second) {
-        continue;
-      }
-      if (auto file = files_.load(plan)) {
-        models.push_back(file->model);
-        loaded.push_back(*std::move(file));
-      }
-      if (progress_) {
-        progress_();
-      }
+    for (const PlanFile& file : loaded) {
+      models.push_back(file.model);
     }
     std::vector<Plan> faster;
     if (loaded.empty()) {
       return faster;
     }
     const Timing timing = time_in_turn(engine_, models, trial());
-    timed_ += loaded.size();
     std::optional<std::size_t> fastest;
     double gain = 1;
     for (std::size_t i = 0; i < loaded.size(); ++i) {
@@ -142,9 +171,7 @@ class PlanSearch {
       }
     }
     if (fastest) {
-      if (!best_.integers.empty()) {
-        files_.unload(best_);
-      }
+      files_.unload(best_);
       best_ = std::move(loaded[*fastest]);
     }
     return faster;

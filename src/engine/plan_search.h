@@ -19,7 +19,7 @@ struct FoundPlan {
 
 /// The fastest plan that is found in the time there is, beginning with the best of `starts`:
 /// regions and islands go back to float one after another where that is measured to be faster.
-/// At least the starts are timed, against each other and against the float model.
+/// At least the starts are timed, and what was found against the float model.
 FoundPlan search_plan(Engine&, PlanFiles&, LoadedModel real,
                       const std::vector<std::set<std::string>>& starts,
                       std::chrono::steady_clock::time_point deadline,
