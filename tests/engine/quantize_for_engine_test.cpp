@@ -4,6 +4,7 @@
 
 #include "engine/fake_engine.h"
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <set>
@@ -69,11 +70,14 @@ TEST(QuantizeForEngine, KeepsTheLayerInFloatThatMakesItSlower) {
   const Digits digits;
   const std::set<std::string> all = quantized_nodes(digits.by_costs());
   const QuantizeResult before = digits.by_costs();
-  // The weight of one layer among several, as files name it.
-  const Region& region = before.simulated.regions[before.simulated.regions.size() / 2];
-  const Node& layer = before.simulated.source.node(region.match.root());
-  ASSERT_EQ(layer.op, "Conv");
-  const std::string weight = before.simulated.source.name(layer.inputs[1]);
+  // A convolution in the middle, known by its weights.
+  const Graph& graph = before.simulated.source;
+  const auto region = std::find_if(
+      before.simulated.regions.begin() + 1, before.simulated.regions.end(),
+      [&](const Region& one) { return graph.node(one.match.root()).op == "Conv"; });
+  ASSERT_NE(region, before.simulated.regions.end());
+  const Node& layer = graph.node(region->match.root());
+  const std::string weight = graph.name(layer.inputs[1]);
   const MeasuredQuantization made = digits.for_engine(fake_engine("slow_at=" + weight));
   EXPECT_FALSE(made.failure);
   ASSERT_TRUE(made.speed);
