@@ -79,8 +79,8 @@ TARE_VERB(measure) {
         .repeated = true}});
   return {.task = Task::kEvaluate,
           .summary = "how much faster one model is than another, measured in an engine",
-          .arguments = {{"FIRST", "model that any file of the engine may be"},
-                        {"SECOND", "model that is compared with it"}},
+          .arguments = {{"FIRST", "model that the engine reads, usually the float one"},
+                        {"SECOND", "another one, which is compared with it"}},
           .flags = std::move(flags),
           .examples = {"tare measure model.onnx model.int8.onnx --engine onnxruntime",
                        "tare measure model.onnx model.int8.onnx --engine 'trtexec "
