@@ -56,8 +56,8 @@ struct KernelRequest {
   const Node* node = nullptr;
   std::vector<Operand> inputs;  ///< the node's, then those of post_ops
   std::vector<Operand> outputs;
-  std::vector<PostOp> post_ops;      ///< only when KernelInfo::fuses_post_ops
-  bool precise = false;              ///< as ExecuteOptions::precise
+  std::vector<PostOp> post_ops;     ///< only when KernelInfo::fuses_post_ops
+  bool precise = false;             ///< as ExecuteOptions::precise
   std::vector<AffineRule> rules{};  ///< of the rows that the allow-list has for the operator
 
   const Attributes& attributes() const { return node->attributes; }
