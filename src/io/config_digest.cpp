@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "io/config_schema.h"
+#include "io/target_schema.h"
 
 #include <bit>
 #include <type_traits>
