@@ -32,7 +32,7 @@ int run_measure(const Options& options, const Console& console) {
     const Configuration configuration = read_configuration(options);
     std::unique_ptr<Dataset> data;
     if (options.has("data")) {
-      data = open_samples(options.text("data"));
+      data = open_samples(options.text("data"), first, configuration.config, console);
     }
     Progress progress(console, "measuring", "");
     return measure_speed(first, second, engine_of(options, "threads"), configuration.config,

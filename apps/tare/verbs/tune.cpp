@@ -27,7 +27,7 @@ int run_tune(const Options& options, const Console& console) {
     files.check();
     std::unique_ptr<Dataset> data;
     if (options.has("data")) {
-      data = open_samples(options.text("data"));
+      data = open_samples(options.text("data"), model, configuration.config, console);
     }
     const Graph graph = load_model(model, configuration.config.dims, data.get());
     Progress progress(console, "tuning", "segments");
