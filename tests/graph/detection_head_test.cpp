@@ -8,7 +8,7 @@
 namespace tare::test {
 namespace {
 
-using Names = std::set<std::string>;
+using HeadNames = std::set<std::string>;
 
 /// Two products, of which `rest` makes the outputs.
 Graph detector(const std::string& outputs, const std::string& rest) {
@@ -20,8 +20,8 @@ Graph detector(const std::string& outputs, const std::string& rest) {
 )" + rest + "\n}\n");
 }
 
-Names head(const Graph& graph) {
-  Names names;
+HeadNames head(const Graph& graph) {
+  HeadNames names;
   for (const NodeId id : detection_head(graph)) {
     names.insert(graph.node(id).name);
   }
@@ -35,7 +35,7 @@ TEST(DetectionHead, IsWhatMakesBoxesAndScoresBehindTheLastProductAndWhatFollows)
   %pixels = Mul(%sizes, %stride) : f32[1,8,4]
   %all = Concat(%pixels, %scores) {axis=2} : f32[1,8,8]
   %turned = Transpose(%all) {perm=[0, 2, 1]} : f32[1,8,8])")),
-            (Names{"scores", "sizes", "pixels", "all", "turned"}));
+            (HeadNames{"scores", "sizes", "pixels", "all", "turned"}));
 }
 
 TEST(DetectionHead, SeesThroughWhatMovesElements) {
@@ -44,12 +44,12 @@ TEST(DetectionHead, SeesThroughWhatMovesElements) {
   %flat = Transpose(%scores) {perm=[0, 2, 1]} : f32[1,4,8]
   %back = Transpose(%flat) {perm=[0, 2, 1]} : f32[1,8,4]
   %all = Concat(%boxes, %back) {axis=2} : f32[1,8,8])")),
-            (Names{"scores", "flat", "back", "all"}));
+            (HeadNames{"scores", "flat", "back", "all"}));
 }
 
 TEST(DetectionHead, IsEmptyWhereBoxesAndScoresStayApart) {
   EXPECT_EQ(head(detector("%boxes, %scores", "%scores = Sigmoid(%classes) : f32[1,8,4]")),
-            Names{});
+            HeadNames{});
 }
 
 TEST(DetectionHead, IsEmptyWhereEverythingIsAScore) {
@@ -57,7 +57,7 @@ TEST(DetectionHead, IsEmptyWhereEverythingIsAScore) {
   %scores = Sigmoid(%classes) : f32[1,8,4]
   %others = Softmax(%boxes) {axis=2} : f32[1,8,4]
   %all = Concat(%others, %scores) {axis=2} : f32[1,8,8])")),
-            Names{});
+            HeadNames{});
 }
 
 TEST(DetectionHead, IsEmptyWhereAProductFollows) {
@@ -66,7 +66,7 @@ TEST(DetectionHead, IsEmptyWhereAProductFollows) {
   %scores = Sigmoid(%classes) : f32[1,8,4]
   %all = Concat(%boxes, %scores) {axis=2} : f32[1,8,8]
   %y = MatMul(%all, %v) : f32[1,8,1])")),
-            Names{});
+            HeadNames{});
 }
 
 }  // namespace
