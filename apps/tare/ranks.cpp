@@ -1,5 +1,6 @@
 #include "ranks.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <exception>
 
@@ -43,11 +44,43 @@ void Ranks::wait() const {
   }
 }
 
+std::vector<std::string> Ranks::gather(const std::string& own) {
+  if (alone()) {
+    return {own};
+  }
+  const auto ranks = static_cast<std::size_t>(count_);
+  std::vector<unsigned long long> sizes(ranks);
+  const unsigned long long size = own.size();
+  MPI_Allgather(&size, 1, MPI_UNSIGNED_LONG_LONG, sizes.data(), 1, MPI_UNSIGNED_LONG_LONG,
+                MPI_COMM_WORLD);
+  // Counts of MPI are int, which messages of one layer may exceed: so one after another, each
+  // in pieces.
+  constexpr std::size_t kPiece = std::size_t{1} << 30U;
+  std::vector<std::string> result(ranks);
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    std::string& bytes = result[rank];
+    if (static_cast<int>(rank) == own_) {
+      bytes = own;
+    } else {
+      bytes.resize(sizes[rank]);
+    }
+    for (std::size_t first = 0; first < bytes.size(); first += kPiece) {
+      MPI_Bcast(bytes.data() + first, static_cast<int>(std::min(kPiece, bytes.size() - first)),
+                MPI_BYTE, static_cast<int>(rank), MPI_COMM_WORLD);
+    }
+  }
+  return result;
+}
+
 #else
 
 Ranks::Ranks() = default;
 Ranks::~Ranks() = default;
 void Ranks::wait() const {}
+
+std::vector<std::string> Ranks::gather(const std::string& own) {
+  return {own};
+}
 
 #endif
 

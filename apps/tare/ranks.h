@@ -1,21 +1,29 @@
 #pragma once
 
+#include "tare/statistics.h"
+
 #include <cstddef>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace tare::cli {
 
 /// The processes that mpirun started for one command, or this one alone.
-class Ranks {
+class Ranks final : public Communicator {
  public:
   Ranks();
   /// Ends the communication, unless an error is on its way: then mpirun ends the other ranks.
-  ~Ranks();
+  ~Ranks() override;
   Ranks(const Ranks&) = delete;
   Ranks& operator=(const Ranks&) = delete;
 
   int own() const { return own_; }
-  int count() const { return count_; }
+  int rank() const override { return own_; }
+  int count() const override { return count_; }
+  std::vector<std::string> gather(const std::string& own) override;
+  /// For those who share work; null where there is nobody to share it with.
+  Communicator* team() { return alone() ? nullptr : this; }
   bool alone() const { return count_ == 1; }
   /// Returns when every rank has called it.
   void wait() const;

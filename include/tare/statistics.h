@@ -22,13 +22,31 @@ class Graph;
 struct SimulatedGraph;
 struct TensorView;
 
+/// Processes that share one piece of work. Each has the same inputs and calls the same
+/// functions in the same order, from one thread at a time, and each gets the whole result.
+class Communicator {
+ public:
+  virtual ~Communicator() = default;
+  virtual int rank() const = 0;   ///< of this process, from 0
+  virtual int count() const = 0;  ///< of processes
+  /// What each process gave, by rank. Throws Error(kIo) when a process is gone.
+  virtual std::vector<std::string> gather(const std::string& own) = 0;
+};
+
 struct CalibrateOptions {
   int threads = 0;          ///< 0: one per core
   std::size_t samples = 0;  ///< those before this one; 0: all
   std::size_t first = 0;    ///< and from this one on; a whole number of runs
   /// Sequential schedule: bytes of the activation cache that stay in memory; the rest is in a
-  /// temporary file.
+  /// temporary file. 0: an eighth of available_memory().
   std::size_t memory = 0;
+  /// quantize(), sequential schedule: the file in which decisions are kept level by level, from
+  /// which the same work resumes; to be removed when the result is safe. Empty: none.
+  std::filesystem::path checkpoint{};
+  std::vector<std::filesystem::path> plugins{};  ///< whose bytes are part of what is the same
+  /// Processes that share the samples and the rounding; null: this one does all. The result
+  /// does not depend on their number.
+  Communicator* communicator = nullptr;
   /// Called from one thread at a time with samples done and samples in all; may be empty. What
   /// it throws ends the work.
   std::function<void(std::size_t done, std::size_t total)> progress{};

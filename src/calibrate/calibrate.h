@@ -6,6 +6,8 @@
 #include "tare/simulate.h"
 #include "tare/statistics.h"
 
+#include "calibrate/sequential/level_journal.h"
+
 #include <span>
 
 namespace tare {
@@ -31,10 +33,11 @@ QuantTable calibrate(const SimulatedGraph&, const Dataset&, std::span<const Cali
 /// is a holdout: rounding, by output, and corrections of biases, by layer, stay only where they
 /// help on these too. Where calibrators try others, each of these is primary in a pass of its
 /// own, and their ranges are then combined by successive halving on some samples.
-/// options.progress counts the samples of every level.
+/// options.progress counts the samples of every level. Levels that the journal knows are taken
+/// from there; the result is the same.
 QuantTable calibrate_sequentially(const SimulatedGraph&, const Dataset&,
                                   std::span<const CalibratorInfo>, const CalibrateOptions& = {},
-                                  CalibrationAudit* = nullptr);
+                                  CalibrationAudit* = nullptr, LevelJournal* = nullptr);
 
 /// Decides every point from statistics alone. The audit cannot tell whether samples repeat.
 /// Throws Error(kInvalidData) with every value that is missing from them, or when they are of

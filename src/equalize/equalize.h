@@ -26,11 +26,13 @@ namespace tare {
 /// Language Models, 2023). None of a kind where the network, quantized and tried on up to 32
 /// other samples, does not err clearly less with them, or where there are not 16 of these. The
 /// result does not depend on the number of threads. Throws Error(kInvalidData) when data and
-/// graph inputs do not fit together.
+/// graph inputs do not fit together. Where the network was observed on all of these samples as
+/// it is, `observed` gets what collect() would find of them.
 ChannelFactors equalization_factors(const Graph&, const Dataset&, const Config&, const Target&,
                                     std::span<const QuantPattern>,
                                     std::span<const CalibratorInfo>,
-                                    const CalibrateOptions& = {});
+                                    const CalibrateOptions& = {},
+                                    Statistics* observed = nullptr);
 
 /// The graph with channels divided by those factors: each layer's weights make up for those of
 /// its operand, so results stay the same but for float rounding. Channels that meet elsewhere

@@ -160,7 +160,7 @@ Statistics divided(Statistics observed, const ChannelFactors& factors, const Gra
 }
 
 /// Factors between layers whose channels are axis 1.
-ChannelFactors cross_layer_factors(const VersionTrial& trial) {
+ChannelFactors cross_layer_factors(const VersionTrial& trial, Statistics* found) {
   const SimulatedGraph plain = trial.simulate(trial.graph);
   const Settings settings(plain.source, trial.config, trial.target);
   const ChannelClasses classes(plain.source,
@@ -175,6 +175,9 @@ ChannelFactors cross_layer_factors(const VersionTrial& trial) {
   }
   const SimulatedGraph equal = trial.simulate(equalize(trial.graph, factors));
   const Statistics all = collect(plain, trial.data, trial.all(), std::move(observed));
+  if (found != nullptr) {
+    *found = all;
+  }
   Statistics after_all = divided(all, factors, plain.source, classes);
   after_all.model = model_digest(equal.source);
   return trial.is_clearly_better({equal, after_all}, {plain, all}) ? factors : ChannelFactors{};
@@ -191,7 +194,7 @@ ChannelFactors equalization_factors(const Graph& whole, const Dataset& data,
                                     const Config& config, const Target& target,
                                     std::span<const QuantPattern> patterns,
                                     std::span<const CalibratorInfo> calibrators,
-                                    const CalibrateOptions& options) {
+                                    const CalibrateOptions& options, Statistics* observed) {
   const Feed feed(whole, data, options.samples);
   const std::size_t fitting = in_runs(kFittingSamples, feed.batch());
   if (feed.samples() < fitting + in_runs(kHoldoutSamples / 2, feed.batch())) {
@@ -207,11 +210,16 @@ ChannelFactors equalization_factors(const Graph& whole, const Dataset& data,
                      .target = target,
                      .patterns = patterns,
                      .calibrators = calibrators,
-                     .fitting = {.threads = options.threads, .samples = fitting},
-                     .holdout = {.threads = options.threads, .samples = end, .first = fitting}};
-  ChannelFactors factors = cross_layer_factors(trial);
+                     .fitting = {.threads = options.threads,
+                                 .samples = fitting,
+                                 .communicator = options.communicator},
+                     .holdout = {.threads = options.threads,
+                                 .samples = end,
+                                 .first = fitting,
+                                 .communicator = options.communicator}};
+  ChannelFactors factors = cross_layer_factors(trial, observed);
   trial.graph = equalize(std::move(trial.graph), factors);
-  factors.merge(find_smoothquant_factors(trial));
+  factors.merge(find_smoothquant_factors(trial, factors.empty() ? observed : nullptr));
   return factors;
 }
 

@@ -129,7 +129,7 @@ std::vector<float> smoothquant_factors(std::span<const float> activation_magnitu
   return result;
 }
 
-ChannelFactors find_smoothquant_factors(const VersionTrial& trial) {
+ChannelFactors find_smoothquant_factors(const VersionTrial& trial, Statistics* found) {
   const SimulatedGraph plain = trial.simulate(trial.graph);
   const std::vector<SmoothQuantSite> sites = open_sites(plain, trial);
   if (sites.empty()) {
@@ -149,7 +149,11 @@ ChannelFactors find_smoothquant_factors(const VersionTrial& trial) {
     return factors;
   }
   const SimulatedGraph changed = trial.simulate(equalize(trial.graph, factors));
-  const Statistics plain_statistics = collect(plain, trial.data, trial.all());
+  const Statistics plain_statistics =
+      found != nullptr && found->samples > 0 ? *found : collect(plain, trial.data, trial.all());
+  if (found != nullptr) {
+    *found = plain_statistics;
+  }
   const Statistics changed_statistics = collect(changed, trial.data, trial.all());
   return trial.is_clearly_better({changed, changed_statistics}, {plain, plain_statistics})
              ? factors

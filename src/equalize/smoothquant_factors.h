@@ -15,7 +15,8 @@ std::vector<float> smoothquant_factors(std::span<const float> activation_magnitu
                                        std::span<const float> weight_magnitudes);
 
 /// Such factors for the sites of the graph whose values are quantized and have outliers; none
-/// where they do not help clearly.
-ChannelFactors find_smoothquant_factors(const VersionTrial&);
+/// where they do not help clearly. `observed`, which may be null, has what all samples of the
+/// trial show of the graph; of none where that is not known, which it then becomes if needed.
+ChannelFactors find_smoothquant_factors(const VersionTrial&, Statistics* observed);
 
 }  // namespace tare

@@ -4,6 +4,7 @@
 #include "lower/forms/forms.h"
 #include "lower/lower.h"
 #include "pipeline/stages.h"
+#include "pipeline/store/quantize_checkpoint.h"
 
 #include <algorithm>
 #include <iterator>
@@ -47,17 +48,28 @@ void warn_first(std::vector<Warning> warnings, QuantizeResult& result) {
 }
 
 QuantizeResult quantized(const Graph& model, const Dataset& data, const Config& config,
-                         const Toolkit& toolkit, const CalibrateOptions& options) {
+                         const Toolkit& toolkit, CalibrateOptions options) {
   Stages stages(model, config, toolkit);
-  stages.equalize(data, options);
-  stages.simulate();
-  // What stays in float changes what the others compute with, so it is known before they are
-  // decided.
-  if (const double slowdown = stages.slowdown(); slowdown > 0) {
-    stages.keep_float(stages.best_plan_within(data, options, slowdown).float_nodes);
-    stages.simulate();
+  if (!stages.is_sequential()) {
+    options.checkpoint.clear();  // a single pass
   }
-  stages.calibrate(data, options);
+  QuantizeCheckpoint checkpoint(model, data, config, options);
+  if (auto plan = checkpoint.plan()) {
+    stages.use(std::move(plan->factors));
+    stages.keep_float(std::move(plan->float_nodes));
+    stages.simulate();
+  } else {
+    stages.equalize(data, options);
+    stages.simulate();
+    // What stays in float changes what the others compute with, so it is known before they are
+    // decided.
+    if (const double slowdown = stages.slowdown(); slowdown > 0) {
+      stages.keep_float(stages.best_plan_within(data, options, slowdown).float_nodes);
+      stages.simulate();
+    }
+    checkpoint.add(PreparedPlan{stages.factors(), stages.float_nodes()});
+  }
+  stages.calibrate(data, options, options.checkpoint.empty() ? nullptr : &checkpoint);
   return stages.finish();
 }
 

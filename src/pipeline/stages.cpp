@@ -2,7 +2,9 @@
 
 #include "tare/error.h"
 
+#include "calibrate/selection/choose.h"
 #include "calibrate/statistics/denormals.h"
+#include "calibrate/statistics/model_digest.h"
 #include "graph/arithmetic/node_arithmetic.h"
 #include "graph/operators/scores.h"
 #include "lower/forms/forms.h"
@@ -145,16 +147,21 @@ void Stages::equalize(const Dataset& data, const CalibrateOptions& options) {
   if (schedule_of(config_) == Schedule::kSequential) {
     use(during("calibrating", [&] {
       return equalization_factors(result_.prepared, data, config_, target_, patterns_,
-                                  toolkit_->calibrators, options);
+                                  toolkit_->calibrators, options, &observed_);
     }));
+    if (!result_.factors.empty()) {
+      observed_ = {};
+    }
   }
 }
 
-void Stages::calibrate(const Dataset& data, const CalibrateOptions& options) {
+void Stages::calibrate(const Dataset& data, const CalibrateOptions& options,
+                       LevelJournal* journal) {
   decide("calibrating", [&](const SimulatedGraph& simulated, CalibrationAudit& audit) {
-    const auto schedule = schedule_of(config_) == Schedule::kSequential ? calibrate_sequentially
-                                                                        : tare::calibrate;
-    return schedule(simulated, data, toolkit_->calibrators, options, &audit);
+    return is_sequential()
+               ? calibrate_sequentially(simulated, data, toolkit_->calibrators, options, &audit,
+                                        journal)
+               : tare::calibrate(simulated, data, toolkit_->calibrators, options, &audit);
   });
 }
 
@@ -168,18 +175,35 @@ void Stages::simulate() {
   }
 }
 
+QuantTable Stages::independent_table(const Dataset& data,
+                                     const CalibrateOptions& options) const {
+  const SimulatedGraph& simulated = result_.simulated;
+  const std::vector<CalibratorInfo> calibrators = that_try_no_others(toolkit_->calibrators);
+  const bool look_at_values =
+      std::any_of(simulated.points.begin(), simulated.points.end(), [&](const QuantPoint& p) {
+        return p.role == Role::kActivation && make_observer(p, calibrators) != nullptr;
+      });
+  // Equalizing observed the same network, on all samples where these are few.
+  const std::size_t used = options.samples == 0 ? data.size() : options.samples;
+  return !look_at_values && observed_.samples == used &&
+                 observed_.model == model_digest(simulated.source)
+             ? choose(simulated, observed_, calibrators, nullptr, options.threads)
+             : tare::calibrate(simulated, data, calibrators, options);
+}
+
 Sensitivities Stages::errors(const Dataset& data, const CalibrateOptions& options,
                              double slowdown, const MeasuredSensitivities& measured) const {
   const SimulatedGraph& simulated = result_.simulated;
   const auto points = affordable_points(simulated, config_, patterns_, slowdown);
   // Each point is tried alone, so it gets the parameters that suit the float network.
-  const QuantTable table =
-      tare::calibrate(simulated, data, that_try_no_others(toolkit_->calibrators), options);
+  const QuantTable table = independent_table(data, options);
   const std::size_t used = options.samples == 0 ? data.size() : options.samples;
   const SimulatedGraph scored =
       tare::simulate(up_to_scores(simulated.source), config_, target_, toolkit_->patterns);
   return sensitivities(scored, table, points, data,
-                       {.threads = options.threads, .samples = options.samples},
+                       {.threads = options.threads,
+                        .samples = options.samples,
+                        .communicator = options.communicator},
                        tried_samples(used, points.size()), measured);
 }
 

@@ -54,8 +54,12 @@ class Stages {
 
   /// Uses the factors that help, if the configuration asks for any.
   void equalize(const Dataset&, const CalibrateOptions&);
-  /// Decides what is simulated now, by the configured schedule.
-  void calibrate(const Dataset&, const CalibrateOptions&);
+  /// Decides what is simulated now, by the configured schedule. A sequential one keeps its
+  /// decisions in the journal, which may be null.
+  void calibrate(const Dataset&, const CalibrateOptions&, LevelJournal* = nullptr);
+  bool is_sequential() const { return schedule_of(config_) == Schedule::kSequential; }
+  const ChannelFactors& factors() const { return result_.factors; }
+  const std::set<std::string>& float_nodes() const { return result_.float_nodes; }
 
   /// The ways to share what is simulated out that are at most that much slower.
   std::vector<MixedPrecisionPlan> mixed_precision_plans(
@@ -69,6 +73,8 @@ class Stages {
   QuantizeResult finish();
 
  private:
+  /// Parameters for the float network, of which each is tried alone.
+  QuantTable independent_table(const Dataset&, const CalibrateOptions&) const;
   Sensitivities errors(const Dataset&, const CalibrateOptions&, double slowdown,
                        const MeasuredSensitivities&) const;
 
@@ -77,6 +83,7 @@ class Stages {
   Target target_;
   std::span<const QuantPattern> patterns_;  // none where all runs on integers already
   QuantizeResult result_;
+  Statistics observed_;  ///< of `prepared`; of no samples where it was equalized
 };
 
 }  // namespace tare

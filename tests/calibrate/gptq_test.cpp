@@ -139,7 +139,8 @@ INSTANTIATE_TEST_SUITE_P(Kinds, GptqTask,
                                            ComparedTask{"Centred", 20, true, false, false},
                                            ComparedTask{"InPairs", 21, false, true, false},
                                            ComparedTask{"CentredPairs", 40, true, true, false},
-                                           ComparedTask{"InBlocks", 24, false, false, true}),
+                                           ComparedTask{"InBlocks", 24, false, false, true},
+                                           ComparedTask{"InPanels", 80, true, true, false}),
                          [](const auto& given) { return given.param.name; });
 
 TEST_P(GptqTask, IsSolvedAsByTheDefinitionInPlainLoops) {

@@ -151,9 +151,12 @@ Json quality_json(const QuantizeSummary& summary) {
 std::string as_text(const QuantizeSummary& summary, const Terminal& terminal) {
   const OperatorCount count = count_operators(summary.verdicts);
   std::vector<Row> above = quality_rows(summary, terminal);
-  above.insert(above.end(), {{"target", target_text(summary)},
-                             {"samples", samples_text(summary)},
-                             {"quantized", quantized_text(summary)},
+  above.insert(above.end(),
+               {{"target", target_text(summary)}, {"samples", samples_text(summary)}});
+  if (summary.ranks > 1) {
+    above.push_back({"ranks", std::to_string(summary.ranks)});
+  }
+  above.insert(above.end(), {{"quantized", quantized_text(summary)},
                              {"kept float", std::to_string(count.all - count.on_integers)}});
   const std::vector<Row> below{{"accumulator", widest_sums(summary, terminal.name_columns())},
                                {"size", fmt::format("{} -> {}", bytes_text(summary.model_bytes),
@@ -169,6 +172,7 @@ Json as_json(const QuantizeSummary& summary) {
             {"output", summary.output},
             {"target", summary.target},
             {"samples", summary.samples},
+            {"ranks", summary.ranks},
             {"points", summary.points},
             {"operators", {{"on_integers", count.on_integers}, {"all", count.all}}},
             {"quality", quality_json(summary)},

@@ -12,6 +12,7 @@
 #include "printing/progress.h"
 #include "printing/quantize_text.h"
 #include "printing/warnings.h"
+#include "ranks.h"
 #include "report_files.h"
 #include "text.h"
 #include "user_files.h"
@@ -37,7 +38,11 @@ struct Job {
   std::string model;
   std::string output;
   std::size_t samples = 0;
+  int ranks = 1;
 };
+
+/// Behind the output's name: what was decided so far.
+constexpr const char* kDecisions = ".checkpoint";
 
 QuantizeSummary summarize(const QuantizeResult& result, const Job& job,
                           const Configuration& configuration) {
@@ -48,6 +53,7 @@ QuantizeSummary summarize(const QuantizeResult& result, const Job& job,
   summary.covers_all = configuration.config.objective.value_or(
                            result.simulated.target.objective) == Objective::kCoverage;
   summary.samples = job.samples;
+  summary.ranks = job.ranks;
   summary.audit = result.audit;
   summary.verdicts = result.verdicts;
   summary.predicted =
@@ -119,6 +125,9 @@ ReportFiles check_files(const Options& options, const Job& job) {
   files.reads(options.text("eval"));
   add_configuration(options, files);
   files.writes(job.output, Content::kModel);
+  if (options.has("data")) {
+    files.keeps_beside(job.output, kDecisions);
+  }
   if (writes_statistics(options)) {
     files.writes(options.text("stats"), Content::kArrays);
   } else {
@@ -135,7 +144,8 @@ ReportFiles check_files(const Options& options, const Job& job) {
 }
 
 QuantizeResult from_data(const Options& options, const Console& console,
-                         const Configuration& configuration, const Dataset& data, Job& job) {
+                         const Configuration& configuration, const Dataset& data, Ranks& ranks,
+                         Job& job) {
   const auto& [config, toolkit] = configuration;
   const Graph graph = load_model(job.model, config.dims, &data);
   job.samples = data.size();
@@ -143,6 +153,9 @@ QuantizeResult from_data(const Options& options, const Console& console,
   const CalibrateOptions pass{.threads = static_cast<int>(options.count("threads")),
                               .samples = 0,
                               .memory = config.memory,
+                              .checkpoint = job.output + kDecisions,
+                              .plugins = plugins_of(options),
+                              .communicator = ranks.team(),
                               .progress = progress.callback()};
   if (!options.has("stats")) {
     return quantize(graph, data, config, toolkit, pass);
@@ -150,7 +163,9 @@ QuantizeResult from_data(const Options& options, const Console& console,
   CalibrationAudit audit;
   const Statistics statistics =
       collect(simulate_all(graph, config, toolkit), data, pass, {}, &audit);
-  write_statistics(options.text("stats"), statistics);
+  if (ranks.own() == 0) {
+    write_statistics(options.text("stats"), statistics);
+  }
   QuantizeResult result = quantize(graph, statistics, config, toolkit);
   std::vector<Warning>& warnings = result.audit.warnings;
   warnings.insert(warnings.begin(), audit.warnings.begin(), audit.warnings.end());
@@ -222,40 +237,51 @@ int run_quantize(const Options& options, const Console& console) {
   Job job;
   job.model = options.text("MODEL");
   job.output = options.text("output");
-  QuantizeSummary summary = during("quantizing '" + job.model + "'", [&] {
-    const Configuration configuration = read_configuration(options);
-    require_source(options, configuration.config);
-    const ReportFiles report_files = check_files(options, job);
-    const EvaluationSamples samples(
-        options, static_cast<std::size_t>(configuration.config.samples.value_or(0)));
-    const Dataset* data = samples.calibrating();
-    const QuantizeResult result =
-        data != nullptr        ? from_data(options, console, configuration, *data, job)
-        : options.has("stats") ? from_statistics(options, configuration, job)
-        : options.has("table") ? from_table(options, configuration, job)
-                               : from_weights(configuration, job);
-    if (writes_table(options)) {
-      write_table(options.text("table"), result);
-    }
-    write_model(result, job.output, form_of(options));
-    QuantizeSummary made = summarize(result, job, configuration);
-    made.quality =
-        evaluate(result, samples, !report_files.empty(), options, console, configuration);
-    made.evaluation_samples = samples.available();
-    if (made.quality) {
-      name_files(made, *made.quality);
-    }
-    if (!report_files.empty()) {
-      report_files.write(*made.quality);
-    }
-    return made;
-  });
-  summary.seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  say_warnings(summary.audit.warnings, console);
+  auto summary =
+      during("quantizing '" + job.model + "'", [&]() -> std::optional<QuantizeSummary> {
+        Ranks ranks;
+        job.ranks = ranks.count();
+        const Console spoken = ranks.own() == 0 ? console : Console(Audience::kNobody);
+        const Configuration configuration = read_configuration(options);
+        require_source(options, configuration.config);
+        const ReportFiles report_files = check_files(options, job);
+        const EvaluationSamples samples(
+            options, static_cast<std::size_t>(configuration.config.samples.value_or(0)));
+        const Dataset* data = samples.calibrating();
+        const QuantizeResult result =
+            data != nullptr ? from_data(options, spoken, configuration, *data, ranks, job)
+            : options.has("stats") ? from_statistics(options, configuration, job)
+            : options.has("table") ? from_table(options, configuration, job)
+                                   : from_weights(configuration, job);
+        if (ranks.own() != 0) {
+          return std::nullopt;  // the first one has the same
+        }
+        if (writes_table(options)) {
+          write_table(options.text("table"), result);
+        }
+        write_model(result, job.output, form_of(options));
+        std::filesystem::remove(job.output + kDecisions);
+        QuantizeSummary made = summarize(result, job, configuration);
+        made.quality =
+            evaluate(result, samples, !report_files.empty(), options, spoken, configuration);
+        made.evaluation_samples = samples.available();
+        if (made.quality) {
+          name_files(made, *made.quality);
+        }
+        if (!report_files.empty()) {
+          report_files.write(*made.quality);
+        }
+        return made;
+      });
+  if (!summary) {
+    return 0;
+  }
+  summary->seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  say_warnings(summary->audit.warnings, console);
   if (options.has("json")) {
-    console.print(to_text(as_json(summary)));
+    console.print(to_text(as_json(*summary)));
   } else if (!console.is_quiet()) {
-    console.print(as_text(summary, console.out()));
+    console.print(as_text(*summary, console.out()));
   }
   return 0;
 }

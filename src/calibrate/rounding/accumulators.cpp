@@ -17,6 +17,7 @@
 #include "tare/execute.h"
 #include "tare/graph.h"
 
+#include "base/parallel.h"
 #include "calibrate/rounding/widen_scales.h"
 #include "graph/arithmetic/per_axis.h"
 #include "simulate/accumulated.h"
@@ -113,19 +114,22 @@ std::vector<float> bias_correction(const Graph& graph, const Node& node,
 
 void derive_accumulators(const SimulatedGraph& simulated,
                          std::span<const QuantPoint* const> accumulators,
-                         const InputMeans& means, QuantTable& table) {
+                         const InputMeans& means, QuantTable& table, int threads) {
   for (const QuantPoint* point : accumulators) {
     table[point->name];
   }
   // A wider weight has other errors to correct, and several accumulators may share one.
   for (bool widened = true; widened;) {
     widened = false;
-    for (const QuantPoint* point : accumulators) {
-      if (const auto found = means.find(point->name); found != means.end()) {
-        table.at(point->name).bias_correction =
-            bias_correction(simulated.source, simulated.source.node(*point->reader),
-                            found->second, table.at(point->weight));
+    parallel_for(accumulators.size(), threads, [&](std::size_t, std::size_t i) {
+      const QuantPoint& point = *accumulators[i];
+      if (const auto found = means.find(point.name); found != means.end()) {
+        table.at(point.name).bias_correction =
+            bias_correction(simulated.source, simulated.source.node(*point.reader),
+                            found->second, table.at(point.weight));
       }
+    });
+    for (const QuantPoint* point : accumulators) {
       widened = widen_scales_to_fit(simulated, *point, table) || widened;
     }
   }
@@ -136,14 +140,14 @@ void derive_accumulators(const SimulatedGraph& simulated,
 }
 
 void derive_all_accumulators(const SimulatedGraph& simulated, const InputMeans& means,
-                             QuantTable& table) {
+                             QuantTable& table, int threads) {
   std::vector<const QuantPoint*> accumulators;
   for (const QuantPoint& point : simulated.points) {
     if (point.role == Role::kAccumulator) {
       accumulators.push_back(&point);
     }
   }
-  derive_accumulators(simulated, accumulators, means, table);
+  derive_accumulators(simulated, accumulators, means, table, threads);
 }
 
 }  // namespace tare

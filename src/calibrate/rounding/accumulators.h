@@ -24,10 +24,11 @@ using InputMeans = std::map<std::string, ChannelMeans>;
 /// input and weight, and biases are corrected where the point asks for it and its input's means
 /// are known. Biases stay as they are where a correction from the other runs would not bring
 /// the mean results of the holdout runs closer. Scales of weights are widened first; see
-/// widen_scales_to_fit().
+/// widen_scales_to_fit(). `threads` do not change the result.
 void derive_accumulators(const SimulatedGraph&, std::span<const QuantPoint* const> accumulators,
-                         const InputMeans&, QuantTable&);
+                         const InputMeans&, QuantTable&, int threads = 1);
 /// All of them, of a table whose activations were changed.
-void derive_all_accumulators(const SimulatedGraph&, const InputMeans&, QuantTable&);
+void derive_all_accumulators(const SimulatedGraph&, const InputMeans&, QuantTable&,
+                             int threads = 1);
 
 }  // namespace tare

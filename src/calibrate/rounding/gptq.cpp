@@ -12,236 +12,210 @@
 // lead far; and an output whose error on held-out rows is no smaller gets its nearest integers
 // back.
 //
-// Cost for n rows, C columns in blocks of B <= 1024 and O outputs: about C B (n + B + O)
-// multiplications, plus C B O for each sweep of the descent in which most integers move.
-// Memory: 8 B^2 bytes for each thread, 16 B^2 more for H and its factor, and a copy of the
-// rows.
+// Some outputs are rounded together, and the columns in panels: what a panel does to the others
+// is one matrix product ("lazy batches" in the paper), so that it runs at the speed of these
+// and not of the memory. Within a panel all outputs take a step of a column at once.
+//
+// Cost for n rows, C columns in blocks of B <= 1024 and O outputs: about C B (n + B / 6 + 3 O /
+// 2) multiplications, C B O for each sweep of the descent in which most integers move, and C O
+// n / 2 for the holdout. Memory: 8 B^2 bytes for H and its factor, a copy of the rows, three of
+// the weights, and 1 MiB for each thread.
 #include "calibrate/rounding/gptq.h"
 
+#include "base/bytes.h"
 #include "base/parallel.h"
+#include "calibrate/rounding/input_hessian.h"
+#include "calibrate/statistics/shares.h"
 #include "execute/run/one_thread.h"
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <cstdint>
+#include <string>
 
-#include <Eigen/Cholesky>
 #include <Eigen/Core>
 
 namespace tare {
 namespace {
 
 using Eigen::Index;
-using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic>;
+using Matrix = InputHessian::Matrix;
 using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+/// One for each of some outputs that are rounded together.
+constexpr int kMostOutputs = 64;
+using Numbers = Eigen::Array<float, 1, Eigen::Dynamic, Eigen::RowMajor, 1, kMostOutputs>;
 
 /// Columns whose interplay is looked at together; of more, blocks. Larger ones would catch more
-/// of it, for a factor whose time grows with the cube, and 8 MiB in each thread as it is.
+/// of it, for a factor whose time grows with the cube.
 constexpr std::size_t kBlock = 1024;
-/// Outputs that are rounded together: enough for a matrix product, few enough that threads have
-/// equal shares of a small layer.
-constexpr std::size_t kOutputs = 32;
+/// Columns whose effect on those of other panels is one matrix product.
+constexpr Index kPanel = 64;
 
-/// The Hessian of an output's squared error with respect to its weights, but for a factor: X'X
-/// / n of the rows X in some columns. Sums are exact, so it does not matter who adds up which.
-Matrix input_hessian(const RowMajor& rows, bool centred, int threads) {
-  // Integers up to 255: sums of that many products stay below 2^24, exact in float32.
-  constexpr Index kExact = 256;
-  const Index columns = rows.cols();
-  std::vector<Eigen::MatrixXd> of_workers(static_cast<std::size_t>(threads));
-  parallel_for(static_cast<std::size_t>((rows.rows() + kExact - 1) / kExact), threads,
-               [&](std::size_t worker, std::size_t chunk) {
-                 const OneThread one_thread;
-                 const Index first = static_cast<Index>(chunk) * kExact;
-                 const auto some =
-                     rows.middleRows(first, std::min(kExact, rows.rows() - first));
-                 Matrix part = Matrix::Zero(columns, columns);
-                 part.selfadjointView<Eigen::Lower>().rankUpdate(some.transpose());
-                 Eigen::MatrixXd& sums = of_workers[worker];
-                 if (sums.size() == 0) {
-                   sums.setZero(columns, columns);
-                 }
-                 sums += part.cast<double>();
-               });
-  Eigen::MatrixXd sums = Eigen::MatrixXd::Zero(columns, columns);
-  for (const Eigen::MatrixXd& own : of_workers) {
-    if (own.size() != 0) {
-      sums += own;
-    }
-  }
-  const auto count = static_cast<double>(rows.rows());
-  if (centred) {
-    const Eigen::VectorXd means = rows.cast<double>().colwise().sum().transpose() / count;
-    sums -= count * means * means.transpose();
-  }
-  return (sums / count).cast<float>();
+/// Outputs that are rounded together: enough for the speed of matrix products, few enough that
+/// threads have equal shares of a small layer.
+std::size_t group_size(std::size_t outputs) {
+  constexpr std::size_t kSmall = 256;
+  return outputs < kSmall ? kMostOutputs / 2 : kMostOutputs;
 }
 
-/// That Hessian and its Cholesky factor: how errors of the weights act on the squared error of
-/// an output.
-class InputHessian {
- public:
-  InputHessian(const RowMajor& rows, bool centred, int threads) {
-    hessian_ = input_hessian(rows, centred, threads);
-    // The more a column counts, the earlier it is rounded: the last one first.
-    order_.resize(static_cast<std::size_t>(hessian_.cols()));
-    std::iota(order_.begin(), order_.end(), Index{0});
-    std::stable_sort(order_.begin(), order_.end(),
-                     [&](Index a, Index b) { return hessian_(a, a) < hessian_(b, b); });
-    // 1 % of the mean diagonal, as in the paper: where rows do not span all columns, H has no
-    // factor otherwise. The floor is for rows that are zero throughout.
-    const float damping = std::max(0.01F * hessian_.diagonal().mean(), 1e-6F);
-    hessian_.diagonal().array() += damping;
-    hessian_.triangularView<Eigen::StrictlyUpper>() = hessian_.transpose();
-    hessian_ = Matrix(hessian_(order_, order_));
-    factor_ = hessian_.llt().matrixL();
-  }
-
-  const std::vector<Index>& order() const { return order_; }
-  /// Of columns in order().
-  const Matrix& hessian() const { return hessian_; }
-  const Matrix& factor() const { return factor_; }
-
- private:
-  std::vector<Index> order_;
-  Matrix hessian_;
-  Matrix factor_;
-};
-
-/// How much of its output a step of each weight is; 1 where all of one output are alike.
-class Steps {
- public:
-  explicit Steps(std::span<const float> steps) : steps_(steps) {}
-
-  float operator[](std::size_t weight) const { return steps_.empty() ? 1 : steps_[weight]; }
-  Steps from(std::size_t weight) const {
-    return Steps(steps_.empty() ? steps_ : steps_.subspan(weight));
-  }
-
- private:
-  std::span<const float> steps_;
+/// The weights of a layer in steps, and what becomes of them: [columns, outputs], so that
+/// neighbours in memory are of different outputs, which do not depend on each other.
+struct Weights {
+  RowMajor exact;
+  RowMajor integers;
+  RowMajor steps;  ///< RoundingTask::steps; no rows where all are 1
 };
 
 struct Bounds {
-  float low;
-  float high;
+  Numbers low;
+  Numbers high;
 };
 
+/// Rounds the columns of a block for the outputs [first, first + count).
 class Gptq {
  public:
-  Gptq(const RoundingTask& task, const InputHessian& block, std::size_t first)
-      : task_(task), hessian_of_block_(block), first_(first) {}
+  Gptq(const RoundingTask& task, const InputHessian& block, Weights& weights, Index first,
+       Index count)
+      : task_(task), block_(block), weights_(weights), first_(first), count_(count) {}
 
-  /// `weights`, `integers` and `steps`: of some outputs, each with all columns. The integers
-  /// hold a permitted choice.
-  void run(std::span<const float> weights, std::span<float> integers,
-           const Steps& steps) const {
-    nearest_plane(weights, integers, steps);
-    for (std::size_t i = 0; i < weights.size(); i += task_.columns) {
-      descend(weights.subspan(i, task_.columns), integers.subspan(i, task_.columns),
-              steps.from(i));
-    }
+  void run() {
+    const RowMajor errors = nearest_plane();
+    descend(errors);
   }
 
  private:
-  std::size_t column(Index k) const {
-    return first_ +
-           static_cast<std::size_t>(hessian_of_block_.order()[static_cast<std::size_t>(k)]);
+  std::size_t column(Index k) const { return block_.order()[static_cast<std::size_t>(k)]; }
+
+  auto part(RowMajor& matrix, std::size_t column) const {
+    return matrix.row(static_cast<Index>(column)).segment(first_, count_).array();
+  }
+  Numbers steps(std::size_t column) const {
+    return weights_.steps.rows() == 0 ? Numbers(Numbers::Ones(count_))
+                                      : Numbers(part(weights_.steps, column));
   }
 
-  Bounds bounds(std::size_t column, float weight, std::span<const float> integers) const {
-    const float nearest = std::clamp(std::nearbyint(weight), task_.low, task_.high);
-    Bounds result{std::max(task_.low, nearest - 1), std::min(task_.high, nearest + 1)};
+  Bounds bounds(std::size_t column) const {
+    const Numbers nearest = part(weights_.exact, column).rint().max(task_.low).min(task_.high);
+    Bounds result{(nearest - 1).max(task_.low), (nearest + 1).min(task_.high)};
     if (!task_.partner.empty() && task_.partner[column] != column) {
-      const float other = integers[task_.partner[column]];
-      result.low = std::max(result.low, -task_.pair_limit - other);
-      result.high = std::min(result.high, task_.pair_limit - other);
+      const auto other = part(weights_.integers, task_.partner[column]);
+      result.low = result.low.max(-task_.pair_limit - other);
+      result.high = result.high.min(task_.pair_limit - other);
     }
     return result;
   }
 
   /// Rounds one column after the other and lets those that are left make up for the error.
-  void nearest_plane(std::span<const float> weights, std::span<float> integers,
-                     const Steps& steps) const {
-    const Matrix& factor = hessian_of_block_.factor();
+  /// Returns the errors.
+  RowMajor nearest_plane() const {
+    const Matrix& factor = block_.factor();
     const Index columns = factor.cols();
-    const auto outputs = static_cast<Index>(weights.size() / task_.columns);
-    RowMajor errors(columns, outputs);
-    Eigen::RowVectorXf carried(outputs);
-    for (Index k = columns; k-- > 0;) {
-      const Index behind = columns - 1 - k;
-      carried.noalias() = factor.col(k).tail(behind).transpose() * errors.bottomRows(behind);
-      carried /= factor(k, k);
-      for (Index o = 0; o < outputs; ++o) {
-        const std::size_t at = static_cast<std::size_t>(o) * task_.columns;
+    RowMajor errors(columns, count_);
+    RowMajor carried(kPanel, count_);  // what the columns so far have for those of a panel
+    for (Index end = columns; end > 0; end -= std::min(kPanel, end)) {
+      const Index begin = std::max<Index>(end - kPanel, 0);
+      carried.topRows(end - begin).noalias() =
+          factor.block(end, begin, columns - end, end - begin).transpose() *
+          errors.bottomRows(columns - end);
+      for (Index k = end; k-- > begin;) {
         const std::size_t c = column(k);
-        const auto own = integers.subspan(at, task_.columns);
-        const Bounds limits = bounds(c, weights[at + c], own);
-        const float step = steps[at + c];
-        own[c] = std::clamp(std::nearbyint(weights[at + c] + carried[o] / step), limits.low,
-                            limits.high);
-        errors(k, o) = (weights[at + c] - own[c]) * step;
+        const Bounds limits = bounds(c);
+        const Numbers step = steps(c);
+        const auto exact = part(weights_.exact, c);
+        auto integers = part(weights_.integers, c);
+        integers = (exact + carried.row(k - begin).array() / factor(k, k) / step)
+                       .rint()
+                       .max(limits.low)
+                       .min(limits.high);
+        errors.row(k) = (exact - integers) * step;
+        const Index before = k - begin;
+        carried.topRows(before).noalias() +=
+            factor.row(k).segment(begin, before).transpose() * errors.row(k);
       }
     }
+    return errors;
   }
 
-  /// Moves single integers of one output while its error falls.
-  void descend(std::span<const float> weights, std::span<float> integers,
-               const Steps& steps) const {
+  /// Moves single integers of each output while its error falls.
+  void descend(const RowMajor& errors) const {
     // Ends by itself, as the error falls with every move; this bounds the time of bad cases.
     constexpr int kSweeps = 8;
-    const Matrix& hessian = hessian_of_block_.hessian();
-    const Index columns = hessian.cols();
-    Eigen::VectorXf errors(columns);
-    for (Index k = 0; k < columns; ++k) {
-      const std::size_t c = column(k);
-      errors[k] = (weights[c] - integers[c]) * steps[c];
-    }
-    Eigen::VectorXf slope = hessian.selfadjointView<Eigen::Lower>() * errors;
+    const Matrix& hessian = block_.hessian();
+    Matrix slopes = hessian * errors;
     bool moved = true;
     for (int sweep = 0; sweep < kSweeps && moved; ++sweep) {
       moved = false;
-      for (Index k = 0; k < columns; ++k) {
-        const std::size_t c = column(k);
-        const Bounds limits = bounds(c, weights[c], integers);
-        const float best =
-            std::clamp(integers[c] + std::nearbyint(slope[k] / hessian(k, k) / steps[c]),
-                       limits.low, limits.high);
-        const float step = (best - integers[c]) * steps[c];
-        if (step != 0 && step * (slope[k] - 0.5F * step * hessian(k, k)) > 0) {
-          integers[c] = best;
-          slope -= step * hessian.col(k);
+      for (Index begin = 0; begin < hessian.cols(); begin += kPanel) {
+        const Index width = std::min(kPanel, hessian.cols() - begin);
+        RowMajor moves(width, count_);
+        const Index count = descend_panel(begin, slopes.middleRows(begin, width), moves);
+        if (count > 0) {
+          follow(moves, count, begin, slopes);
           moved = true;
         }
       }
     }
   }
 
+  /// Moves integers of the columns from `begin` on, whose slopes these are. Returns how many.
+  Index descend_panel(Index begin, RowMajor slopes, RowMajor& moves) const {
+    const Matrix& hessian = block_.hessian();
+    Index count = 0;
+    for (Index k = 0; k < slopes.rows(); ++k) {
+      const std::size_t c = column(begin + k);
+      const float curvature = hessian(begin + k, begin + k);
+      const Bounds limits = bounds(c);
+      const Numbers step = steps(c);
+      const Numbers slope = slopes.row(k).array();
+      auto integers = part(weights_.integers, c);
+      const Numbers best =
+          (integers + (slope / curvature / step).rint()).max(limits.low).min(limits.high);
+      const Numbers move = (best - integers) * step;
+      const auto helps = move * (slope - 0.5F * curvature * move) > 0;
+      const Index moved = helps.count();
+      if (moved == 0) {
+        moves.row(k).setZero();
+        continue;
+      }
+      count += moved;
+      moves.row(k) = helps.select(move, 0.0F);
+      integers = (moves.row(k).array() != 0).select(best, integers);
+      slopes.noalias() -= hessian.col(begin + k).segment(begin, slopes.rows()) * moves.row(k);
+    }
+    return count;
+  }
+
+  /// What moves of some columns do to the slopes of all.
+  void follow(const RowMajor& moves, Index count, Index begin, Matrix& slopes) const {
+    const Matrix& hessian = block_.hessian();
+    // Single moves cost more than their share of a matrix product.
+    constexpr Index kFew = 4;
+    if (count * kFew > moves.size()) {
+      slopes.noalias() -= hessian.middleCols(begin, moves.rows()) * moves;
+      return;
+    }
+    for (Index k = 0; k < moves.rows(); ++k) {
+      for (Index output = 0; output < count_; ++output) {
+        if (moves(k, output) != 0) {
+          slopes.col(output) -= moves(k, output) * hessian.col(begin + k);
+        }
+      }
+    }
+  }
+
   const RoundingTask& task_;
-  const InputHessian& hessian_of_block_;
-  std::size_t first_;
+  const InputHessian& block_;
+  Weights& weights_;
+  Index first_;
+  Index count_;
 };
 
-/// Squared error of one output over some rows.
-double error_over(const RowMajor& rows, std::span<const float> weights,
-                  std::span<const float> integers, const Steps& steps, bool centred) {
-  Eigen::VectorXf lost(rows.cols());
-  for (Index c = 0; c < lost.size(); ++c) {
-    const auto at = static_cast<std::size_t>(c);
-    lost[c] = (weights[at] - integers[at]) * steps[at];
-  }
-  const Eigen::VectorXd errors = (rows * lost).cast<double>();
-  const double mean = centred ? errors.mean() : 0;
-  return (errors.array() - mean).square().sum();
-}
-
-RowMajor select_rows(const RoundingTask& task, bool holdout) {
-  const std::size_t count =
-      static_cast<std::size_t>(std::count(task.holdout.begin(), task.holdout.end(), holdout));
+RowMajor held_out_rows(const RoundingTask& task) {
+  const auto count = std::count(task.holdout.begin(), task.holdout.end(), true);
   RowMajor result(static_cast<Index>(count), static_cast<Index>(task.columns));
   Index to = 0;
   for (std::size_t i = 0; i < task.holdout.size(); ++i) {
-    if (task.holdout[i] == holdout) {
+    if (task.holdout[i]) {
       result.row(to++) = Eigen::Map<const Eigen::RowVectorXf>(
           task.rows.data() + i * task.columns, static_cast<Index>(task.columns));
     }
@@ -249,48 +223,105 @@ RowMajor select_rows(const RoundingTask& task, bool holdout) {
   return result;
 }
 
+/// Squared errors over some rows, whose means may not count, of each column of `errors`.
+Eigen::VectorXd squared_errors(const Matrix& errors, bool centred) {
+  Eigen::VectorXd result(errors.cols());
+  for (Index i = 0; i < errors.cols(); ++i) {
+    const Eigen::VectorXd own = errors.col(i).cast<double>();
+    const double mean = centred ? own.mean() : 0;
+    result[i] = (own.array() - mean).square().sum();
+  }
+  return result;
+}
+
+/// Gives those of some outputs their nearest integers back that do no better on these rows.
+void keep_better(const RoundingTask& task, const RowMajor& rows, Index first, Index count,
+                 Weights& weights) {
+  const auto exact = weights.exact.middleCols(first, count).array();
+  auto integers = weights.integers.middleCols(first, count).array();
+  const RowMajor nearest = exact.rint().max(task.low).min(task.high);
+  RowMajor lost(rows.cols(), 2 * count);
+  lost.leftCols(count) = exact - integers;
+  lost.rightCols(count) = exact - nearest.array();
+  if (weights.steps.rows() > 0) {
+    const auto steps = weights.steps.middleCols(first, count).array();
+    lost.leftCols(count).array() *= steps;
+    lost.rightCols(count).array() *= steps;
+  }
+  const Eigen::VectorXd errors = squared_errors(rows * lost, task.centred);
+  for (Index i = 0; i < count; ++i) {
+    if (!(errors[i] < errors[count + i])) {
+      integers.col(i) = nearest.col(i).array();
+    }
+  }
+}
+
+/// Gives all processes the integers of the groups of outputs that each has its share of.
+void share_integers(std::size_t groups, std::size_t size, Communicator& team,
+                    RowMajor& integers) {
+  const auto outputs = static_cast<std::size_t>(integers.cols());
+  const auto part = [&](int rank) {
+    const Share share = share_of(groups, &team, rank);
+    const std::size_t first = std::min(outputs, share.first * size);
+    return integers.middleCols(static_cast<Index>(first),
+                               static_cast<Index>(std::min(outputs, share.end * size) - first));
+  };
+  const Eigen::Array<std::int16_t, Eigen::Dynamic, Eigen::Dynamic> own =
+      part(team.rank()).array().cast<std::int16_t>();
+  ByteWriter writer;
+  writer.add_all(
+      std::span<const std::int16_t>(own.data(), static_cast<std::size_t>(own.size())));
+  const std::vector<std::string> all = team.gather(writer.take());
+  for (int rank = 0; rank < team.count(); ++rank) {
+    ByteReader reader(all[static_cast<std::size_t>(rank)]);
+    const std::vector<std::int16_t> theirs = reader.get_all<std::int16_t>();
+    auto to = part(rank);
+    to = Eigen::Map<const Eigen::Array<std::int16_t, Eigen::Dynamic, Eigen::Dynamic>>(
+             theirs.data(), to.rows(), to.cols())
+             .cast<float>()
+             .matrix();
+  }
+}
+
+RowMajor transposed(std::span<const float> values, std::size_t columns) {
+  return Eigen::Map<const Matrix>(values.data(), static_cast<Index>(columns),
+                                  static_cast<Index>(values.size() / columns));
+}
+
 }  // namespace
 
-void round_by_gptq(const RoundingTask& task, std::span<float> weights, int threads) {
-  const RowMajor fitting = select_rows(task, false);
-  const RowMajor holdout = select_rows(task, true);
-  std::vector<float> integers(weights.begin(), weights.end());
-  for (float& integer : integers) {
-    integer = std::clamp(std::nearbyint(integer), task.low, task.high);
+void round_by_gptq(const RoundingTask& task, std::span<float> values, int threads) {
+  Weights weights{transposed(values, task.columns), {}, {}};
+  weights.integers = weights.exact.array().rint().max(task.low).min(task.high);
+  if (!task.steps.empty()) {
+    weights.steps = transposed(task.steps, task.columns);
   }
-  if (fitting.rows() == 0 || holdout.rows() == 0) {
-    std::copy(integers.begin(), integers.end(), weights.begin());
-    return;
+  const RowMajor holdout = held_out_rows(task);
+  if (holdout.rows() > 0 && static_cast<std::size_t>(holdout.rows()) < task.holdout.size()) {
+    const std::size_t outputs = values.size() / task.columns;
+    const std::size_t size = group_size(outputs);
+    const std::size_t groups = (outputs + size - 1) / size;
+    const Share own = own_share(groups, task.team);
+    const auto for_each_group = [&](const auto& body) {
+      parallel_for(own.count(), threads, [&](std::size_t, std::size_t i) {
+        const OneThread one_thread;
+        const std::size_t first = (own.first + i) * size;
+        body(static_cast<Index>(first), static_cast<Index>(std::min(size, outputs - first)));
+      });
+    };
+    for (std::size_t first = 0; first < task.columns; first += kBlock) {
+      const InputHessian block(task, first, std::min(kBlock, task.columns - first), threads);
+      for_each_group(
+          [&](Index from, Index count) { Gptq(task, block, weights, from, count).run(); });
+    }
+    for_each_group(
+        [&](Index from, Index count) { keep_better(task, holdout, from, count, weights); });
+    if (task.team != nullptr) {
+      share_integers(groups, size, *task.team, weights.integers);
+    }
   }
-  const std::vector<float> nearest = integers;
-  const Steps steps(task.steps);
-  const std::size_t outputs = weights.size() / task.columns;
-  for (std::size_t first = 0; first < task.columns; first += kBlock) {
-    const std::size_t width = std::min(kBlock, task.columns - first);
-    const InputHessian block(
-        fitting.middleCols(static_cast<Index>(first), static_cast<Index>(width)), task.centred,
-        threads);
-    const Gptq gptq(task, block, first);
-    parallel_for(
-        (outputs + kOutputs - 1) / kOutputs, threads, [&](std::size_t, std::size_t chunk) {
-          const OneThread one_thread;
-          const std::size_t from = chunk * kOutputs * task.columns;
-          const std::size_t size = std::min(kOutputs * task.columns, weights.size() - from);
-          gptq.run(weights.subspan(from, size), std::span(integers).subspan(from, size),
-                   steps.from(from));
-        });
-  }
-  parallel_for(outputs, threads, [&](std::size_t, std::size_t output) {
-    const OneThread one_thread;
-    const std::size_t from = output * task.columns;
-    const auto exact = weights.subspan(from, task.columns);
-    const auto chosen = std::span<const float>(integers).subspan(from, task.columns);
-    const auto plain = std::span<const float>(nearest).subspan(from, task.columns);
-    const Steps own = steps.from(from);
-    const bool better = error_over(holdout, exact, chosen, own, task.centred) <
-                        error_over(holdout, exact, plain, own, task.centred);
-    std::copy_n(better ? chosen.begin() : plain.begin(), task.columns, exact.begin());
-  });
+  Eigen::Map<Matrix>(values.data(), weights.integers.rows(), weights.integers.cols()) =
+      weights.integers;
 }
 
 }  // namespace tare

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "tare/statistics.h"
+
 #include <cstddef>
 #include <functional>
 #include <span>
@@ -25,6 +27,8 @@ struct RoundingTask {
   /// Where not empty: how much of an output a step of each weight is, in the order of the
   /// weights; else all of one output are alike.
   std::span<const float> steps;
+  /// Processes that share the work, all of which have the whole task; null: this one alone.
+  Communicator* team = nullptr;
 };
 
 /// Rounds weights (one vector of `columns` for each output, in steps, within range) by GPTQ:

@@ -12,10 +12,13 @@
 // row.
 #include "calibrate/rounding/layer_rows.h"
 
+#include "base/check.h"
 #include "graph/operators/product.h"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
+#include <vector>
 
 namespace tare {
 namespace {
@@ -88,7 +91,7 @@ LayerRows::LayerRows(const Graph& graph, const Node& node, std::size_t runs)
   positions_ =
       static_cast<std::size_t>(element_count(output)) / (matrix_.groups * matrix_.outputs);
   rows_ = std::min(runs_ * positions_, wanted_rows(matrix_));
-  values_.resize(matrix_.groups * rows_ * matrix_.columns);
+  values_ = LargeArray<float>(matrix_.groups * rows_ * matrix_.columns);
 }
 
 void LayerRows::observe(std::size_t run, const TensorView& input) {
@@ -108,13 +111,33 @@ void LayerRows::observe(std::size_t run, const TensorView& input) {
   }
 }
 
+std::string LayerRows::rows_of(std::size_t first, std::size_t end) const {
+  const std::size_t count = first_row(end) - first_row(first);
+  const std::size_t bytes = count * matrix_.columns * sizeof(float);
+  std::string result;
+  for (std::size_t group = 0; group < matrix_.groups; ++group) {
+    const auto own = values(group).subspan(first_row(first) * matrix_.columns);
+    result.append(reinterpret_cast<const char*>(own.data()), bytes);
+  }
+  return result;
+}
+
+void LayerRows::add_rows_of(std::size_t first, std::size_t end, std::string_view rows) {
+  const std::size_t count = first_row(end) - first_row(first);
+  const std::size_t bytes = count * matrix_.columns * sizeof(float);
+  check(rows.size() == matrix_.groups * bytes, "rows of other runs");
+  for (std::size_t group = 0; group < matrix_.groups && bytes > 0; ++group) {
+    std::memcpy(row(group, first_row(first)), rows.data() + group * bytes, bytes);
+  }
+}
+
 std::span<const float> LayerRows::values(std::size_t group) const {
   const std::size_t size = rows_ * matrix_.columns;
-  return std::span(values_).subspan(group * size, size);
+  return values_.span().subspan(group * size, size);
 }
 
 float* LayerRows::row(std::size_t group, std::size_t index) {
-  return values_.data() + (group * rows_ + index) * matrix_.columns;
+  return values_.span().data() + (group * rows_ + index) * matrix_.columns;
 }
 
 void LayerRows::copy_line(const TensorView& input, std::size_t position, std::size_t to) {

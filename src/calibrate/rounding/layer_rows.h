@@ -3,12 +3,14 @@
 #include "tare/execute.h"
 #include "tare/graph.h"
 
+#include "base/large_memory.h"
 #include "execute/elements/window.h"
 
 #include <cstddef>
 #include <optional>
 #include <span>
-#include <vector>
+#include <string>
+#include <string_view>
 
 namespace tare {
 
@@ -40,6 +42,11 @@ class LayerRows {
   /// The layer's input in one run, f32; from any threads, once for each run.
   void observe(std::size_t run, const TensorView& input);
 
+  /// The rows of the runs [first, end), all of which were observed, for another process.
+  std::string rows_of(std::size_t first, std::size_t end) const;
+  /// Takes what rows_of() was for these runs.
+  void add_rows_of(std::size_t first, std::size_t end, std::string_view);
+
   const LayerMatrix& matrix() const { return matrix_; }
   std::size_t rows() const { return rows_; }
   std::size_t run_of(std::size_t row) const { return ((row + 1) * runs_ - 1) / rows_; }
@@ -57,7 +64,7 @@ class LayerRows {
   std::size_t runs_;
   std::size_t positions_;  ///< in one run
   std::size_t rows_;
-  std::vector<float> values_;  ///< [groups, rows, columns]
+  LargeArray<float> values_;  ///< [groups, rows, columns]
 };
 
 }  // namespace tare

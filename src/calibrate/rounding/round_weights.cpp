@@ -8,6 +8,7 @@
 // Beside GPTQ itself it costs one copy of the rows and two of the weights.
 #include "calibrate/rounding/round_weights.h"
 
+#include "base/large_memory.h"
 #include "base/parallel.h"
 #include "calibrate/rounding/gptq.h"
 #include "calibrate/rounding/weights.h"
@@ -23,17 +24,25 @@ namespace {
 
 /// The rows in storage steps from the zero point, of 8 bits at most: finer storage does not
 /// change how errors of the weights act.
-std::vector<float> storage_steps(std::span<const float> values, const QuantParams& params) {
+LargeArray<float> storage_steps(std::span<const float> values, const QuantParams& params,
+                                int threads) {
   const StorageRange range = params.range();
   const auto zero = static_cast<float>(params.zero_point[0]);
   const float low = static_cast<float>(range.low) - zero;
   const float high = static_cast<float>(range.high) - zero;
   const float coarser = std::max(1.0F, (high - low) / 255);
-  std::vector<float> result(values.size());
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const float steps = std::clamp(std::nearbyint(values[i] / params.scale[0]), low, high);
-    result[i] = std::nearbyint(steps / coarser);
-  }
+  const float scale = params.scale[0];
+  constexpr std::size_t kChunk = std::size_t{1} << 16U;
+  LargeArray<float> result(values.size());
+  const std::span<float> rounded = result.span();
+  parallel_for((values.size() + kChunk - 1) / kChunk, threads,
+               [&](std::size_t, std::size_t chunk) {
+                 const std::size_t end = std::min(values.size(), (chunk + 1) * kChunk);
+                 for (std::size_t i = chunk * kChunk; i < end; ++i) {
+                   const float steps = std::clamp(std::nearbyint(values[i] / scale), low, high);
+                   rounded[i] = std::nearbyint(steps / coarser);
+                 }
+               });
   return result;
 }
 
@@ -96,7 +105,7 @@ std::vector<bool> holdout(const LayerRows& rows) {
 }  // namespace
 
 void round_weights(const SimulatedGraph& simulated, const QuantPoint& accumulator_or_weight,
-                   const LayerRows& rows, int threads, QuantTable& table) {
+                   const LayerRows& rows, int threads, QuantTable& table, Communicator* team) {
   const QuantPoint& point = accumulator_or_weight;
   const Node& node = simulated.source.node(*point.reader);
   const Tensor& exact = *simulated.source.constant(node.inputs[1]);
@@ -120,36 +129,42 @@ void round_weights(const SimulatedGraph& simulated, const QuantPoint& accumulato
   }
 
   weight.rounding.assign(static_cast<std::size_t>(exact.size()), 0);
+  const auto values = exact.view<float>();
   const auto places = places_of_scales(exact.shape(), params);
+  const float largest = *std::max_element(params.scale.begin(), params.scale.end());
   const auto round_group = [&](std::size_t group, int own_threads) {
     RoundingTask own = task;
-    const std::vector<float> inputs =
-        storage_steps(rows.values(group),
-                      in_blocks ? grid_for(rows.values(group)) : table.at(point.input).params);
-    own.rows = inputs;
+    const LargeArray<float> inputs = storage_steps(
+        rows.values(group),
+        in_blocks ? grid_for(rows.values(group)) : table.at(point.input).params, own_threads);
+    own.rows = inputs.span();
     std::vector<float> steps(matrix.outputs * matrix.columns);
     std::vector<float> scales(in_blocks ? steps.size() : 0);  // of numbers near 1
-    const float largest = *std::max_element(params.scale.begin(), params.scale.end());
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-      const std::size_t at = matrix.at(group, i / matrix.columns, i % matrix.columns);
-      const float scale = params.scale[places[at]];
-      steps[i] =
-          exact.view<float>()[at] / scale + static_cast<float>(params.zero_point[places[at]]);
-      if (in_blocks) {
-        scales[i] = scale / largest;
+    parallel_for(matrix.outputs, own_threads, [&](std::size_t, std::size_t output) {
+      for (std::size_t column = 0; column < matrix.columns; ++column) {
+        const std::size_t at = matrix.at(group, output, column);
+        const std::size_t i = output * matrix.columns + column;
+        const float scale = params.scale[places[at]];
+        steps[i] = values[at] / scale + static_cast<float>(params.zero_point[places[at]]);
+        if (in_blocks) {
+          scales[i] = scale / largest;
+        }
       }
-    }
+    });
     own.steps = scales;
     const std::vector<float> real = steps;
     round_by_gptq(own, steps, own_threads);
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-      weight.rounding[matrix.at(group, i / matrix.columns, i % matrix.columns)] =
-          static_cast<std::int8_t>(steps[i] -
-                                   std::clamp(std::nearbyint(real[i]), task.low, task.high));
-    }
+    parallel_for(matrix.outputs, own_threads, [&](std::size_t, std::size_t output) {
+      for (std::size_t column = 0; column < matrix.columns; ++column) {
+        const std::size_t i = output * matrix.columns + column;
+        weight.rounding[matrix.at(group, output, column)] = static_cast<std::int8_t>(
+            steps[i] - std::clamp(std::nearbyint(real[i]), task.low, task.high));
+      }
+    });
   };
-  // Many groups are small ones.
+  // Many groups are small ones, which every process rounds for itself.
   if (matrix.groups == 1) {
+    task.team = team;
     round_group(0, threads);
   } else {
     parallel_for(matrix.groups, threads,

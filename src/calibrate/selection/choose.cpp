@@ -328,7 +328,8 @@ CandidateTable make_candidate_table(const SimulatedGraph& simulated, const Colle
       }
     }
   }
-  derive_accumulators(simulated, accumulators, candidate_table.means, candidate_table.table);
+  derive_accumulators(simulated, accumulators, candidate_table.means, candidate_table.table,
+                      thread_count(threads));
   unify_activations(simulated, candidate_table.means, candidate_table.table);
   return candidate_table;
 }

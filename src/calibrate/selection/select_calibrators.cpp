@@ -318,7 +318,8 @@ QuantTable select_calibrators(const SimulatedGraph& simulated,
     *best = std::move(mixed);
   }
   exchange_candidates(simulated, best->candidate_table, trial);
-  derive_all_accumulators(simulated, best->candidate_table.means, best->candidate_table.table);
+  derive_all_accumulators(simulated, best->candidate_table.means, best->candidate_table.table,
+                          thread_count(options.threads));
   unify_activations(simulated, best->candidate_table.means, best->candidate_table.table);
   if (audit != nullptr) {
     *audit = std::move(best->audit);

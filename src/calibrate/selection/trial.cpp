@@ -9,6 +9,7 @@
 // float results of all runs stay in memory.
 #include "calibrate/selection/trial.h"
 
+#include "base/bytes.h"
 #include "base/parallel.h"
 #include "execute/run/feed.h"
 #include "execute/run/workers.h"
@@ -73,59 +74,98 @@ Trial::Trial(const Graph& source, const Dataset& data, const CalibrateOptions& o
 
 Trial::Trial(const Graph& source, const Dataset& data, const CalibrateOptions& options,
              std::size_t at_most)
-    : threads_(thread_count(options.threads)) {
+    : threads_(thread_count(options.threads)), communicator_(options.communicator) {
   const Feed feed(source, data, options.samples, options.first);
-  const std::size_t count = std::min(at_most, feed.runs());
-  const std::vector<std::size_t> order = spread_order(count);
-  inputs_.resize(count);
-  exact_.resize(count);
-  const Executable executable(up_to_scores(source));
-  parallel_for(count, worker_count(executable, threads_), [&](std::size_t, std::size_t i) {
-    inputs_[i] = feed.read(order[i] * feed.runs() / count);
-    exact_[i] = executable.run(inputs_[i]);
-  });
-  weigh_results();
+  runs_ = std::min(at_most, feed.runs());
+  own_ = own_share(runs_, communicator_);
+  const std::vector<std::size_t> order = spread_order(runs_);
+  inputs_.resize(own_.count());
+  exact_.resize(own_.count());
+  const Graph scored = up_to_scores(source);
+  const Executable executable(scored);
+  parallel_for(own_.count(), worker_count(executable, threads_),
+               [&](std::size_t, std::size_t i) {
+                 inputs_[i] = feed.read(order[own_.first + i] * feed.runs() / runs_);
+                 exact_[i] = executable.run(inputs_[i]);
+               });
+  weigh_results(scored.outputs().size());
 }
 
 std::vector<std::vector<double>> Trial::errors(const Executable& fake_quantized_graph,
                                                std::span<const Setting> settings,
                                                std::size_t first, std::size_t end) const {
   const std::size_t count = end - first;
+  // Of these, what this process has.
+  const std::size_t begin = std::clamp(own_.first, first, end);
+  const std::size_t own = std::clamp(own_.end, begin, end) - begin;
   std::vector<std::vector<double>> result(settings.size(), std::vector<double>(count));
   std::vector<std::optional<Executable::Workspace>> workspaces(
       static_cast<std::size_t>(threads_));
   const int workers = worker_count(fake_quantized_graph, threads_);
-  parallel_for(settings.size() * count, workers, [&](std::size_t worker, std::size_t i) {
+  parallel_for(settings.size() * own, workers, [&](std::size_t worker, std::size_t i) {
     auto& workspace = workspaces[worker];
     if (!workspace) {
       workspace.emplace(fake_quantized_graph);
     }
-    const std::size_t run = first + i % count;
-    std::vector<Tensor> inputs = inputs_[run];
-    const Setting& setting = settings[i / count];
+    const std::size_t run = begin + i % own;
+    std::vector<Tensor> inputs = inputs_[run - own_.first];
+    const Setting& setting = settings[i / own];
     inputs.insert(inputs.end(), setting.begin(), setting.end());
     const std::vector<Tensor> results = fake_quantized_graph.run(*workspace, inputs);
     for (std::size_t k = 0; k < results.size(); ++k) {
       if (weights_[k] > 0) {
-        result[i / count][i % count] +=
-            weights_[k] * squared_distance(results[k], exact_[run][k]);
+        result[i / own][run - first] +=
+            weights_[k] * squared_distance(results[k], exact_[run - own_.first][k]);
       }
     }
   });
+  if (communicator_ != nullptr) {
+    share(first, end, result);
+  }
   return result;
 }
 
-void Trial::weigh_results() {
-  weights_.resize(exact_.front().size());
-  for (std::size_t k = 0; k < weights_.size(); ++k) {
-    double magnitude = 0;
-    for (const std::vector<Tensor>& results : exact_) {
-      const Tensor& result = results[k];
-      magnitude += result.dtype() == DType::kFloat32
-                       ? squared_distance(result, Tensor(DType::kFloat32, result.shape()))
-                       : 0;
+void Trial::share(std::size_t first, std::size_t end,
+                  std::vector<std::vector<double>>& errors) const {
+  const auto part = [&](int rank) {
+    const Share all = share_of(runs_, communicator_, rank);
+    const std::size_t begin = std::clamp(all.first, first, end);
+    return Share{begin - first, std::clamp(all.end, begin, end) - first};
+  };
+  const Share own = part(communicator_->rank());
+  ByteWriter writer;
+  for (const std::vector<double>& of_runs : errors) {
+    writer.add_all(std::span<const double>(of_runs).subspan(own.first, own.count()));
+  }
+  const std::vector<std::string> all = communicator_->gather(writer.take());
+  for (int rank = 0; rank < communicator_->count(); ++rank) {
+    ByteReader reader(all[static_cast<std::size_t>(rank)]);
+    for (std::vector<double>& of_runs : errors) {
+      const std::vector<double> theirs = reader.get_all<double>();
+      std::copy(theirs.begin(), theirs.end(),
+                of_runs.begin() + static_cast<std::ptrdiff_t>(part(rank).first));
     }
-    weights_[k] = magnitude > 0 ? 1 / magnitude : 0;
+  }
+}
+
+void Trial::weigh_results(std::size_t results) {
+  // For each result, its squared magnitude in each run.
+  std::vector<std::vector<double>> magnitudes(results, std::vector<double>(runs_));
+  for (std::size_t i = 0; i < exact_.size(); ++i) {
+    for (std::size_t k = 0; k < results; ++k) {
+      const Tensor& result = exact_[i][k];
+      magnitudes[k][own_.first + i] =
+          result.dtype() == DType::kFloat32
+              ? squared_distance(result, Tensor(DType::kFloat32, result.shape()))
+              : 0;
+    }
+  }
+  if (communicator_ != nullptr) {
+    share(0, runs_, magnitudes);
+  }
+  for (const std::vector<double>& of_runs : magnitudes) {
+    const double magnitude = std::accumulate(of_runs.begin(), of_runs.end(), 0.0);
+    weights_.push_back(magnitude > 0 ? 1 / magnitude : 0);
   }
 }
 

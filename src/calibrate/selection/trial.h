@@ -4,6 +4,7 @@
 #include "tare/execute.h"
 #include "tare/statistics.h"
 
+#include "calibrate/statistics/shares.h"
 #include "simulate/fake_quantized.h"
 
 #include <cstddef>
@@ -23,7 +24,7 @@ class Trial {
   Trial(const Graph& source, const Dataset&, const CalibrateOptions&);
   Trial(const Graph& source, const Dataset&, const CalibrateOptions&, std::size_t at_most);
 
-  std::size_t runs() const { return inputs_.size(); }
+  std::size_t runs() const { return runs_; }
 
   /// For each setting and each of the runs [first, end): the squared error of the results of a
   /// fake-quantized graph, each over the squared magnitude of that result in all runs. Any
@@ -33,10 +34,15 @@ class Trial {
                                           std::size_t end) const;
 
  private:
-  void weigh_results();
+  void weigh_results(std::size_t results);
+  /// Fills in what other processes have, in each row of the runs [first, end).
+  void share(std::size_t first, std::size_t end, std::vector<std::vector<double>>& rows) const;
 
   int threads_;
-  std::vector<std::vector<Tensor>> inputs_;
+  Communicator* communicator_;
+  std::size_t runs_ = 0;
+  Share own_;                                ///< of the runs
+  std::vector<std::vector<Tensor>> inputs_;  ///< of the runs of this process
   std::vector<std::vector<Tensor>> exact_;
   std::vector<double> weights_;  ///< of each result
 };

@@ -18,6 +18,11 @@ std::size_t bytes_of(const TensorType& type) {
   return count * size_of(type.quant ? type.quant->storage : type.dtype);
 }
 
+std::size_t aligned_bytes_of(const TensorType& type) {
+  constexpr std::size_t kAlignment = alignof(std::max_align_t);
+  return (bytes_of(type) + kAlignment - 1) / kAlignment * kAlignment;
+}
+
 void encode(const TensorType& type, const std::byte* from, std::byte* to) {
   if (!type.quant) {
     std::memcpy(to, from, bytes_of(type));
@@ -53,41 +58,52 @@ std::span<std::byte> scratch(std::size_t bytes) {
 }  // namespace
 
 ActivationCache::ActivationCache(std::vector<CachedActivation> values, std::size_t runs,
-                                 std::size_t memory, std::unique_ptr<ScratchFile> file)
-    : values_(std::move(values)), file_(std::move(file)) {
-  constexpr std::size_t kAlignment = alignof(std::max_align_t);
+                                 std::size_t memory, Storage storage)
+    : values_(std::move(values)), storage_(std::move(storage)) {
   for (const CachedActivation& cached : values_) {
     offsets_.push_back(record_);
-    record_ += (bytes_of(cached.type) + kAlignment - 1) / kAlignment * kAlignment;
+    record_ += aligned_bytes_of(cached.type);
   }
   in_memory_ = record_ == 0 ? runs : std::min(runs, memory / record_);
-  memory_ = std::make_unique_for_overwrite<std::byte[]>(in_memory_ * record_);
-  if (in_memory_ < runs && file_ == nullptr) {
-    file_ = std::make_unique<ScratchFile>();
+  if (const std::size_t needed = in_memory_ * record_; storage_.memory.size() < needed) {
+    storage_.memory = {};  // before more is asked for
+    storage_.memory = LargeMemory(needed);
   }
+  if (in_memory_ < runs && storage_.file == nullptr) {
+    storage_.file = std::make_unique<ScratchFile>();
+  }
+}
+
+std::size_t ActivationCache::bytes(const std::vector<CachedActivation>& values,
+                                   std::size_t runs) {
+  std::size_t record = 0;
+  for (const CachedActivation& cached : values) {
+    record += aligned_bytes_of(cached.type);
+  }
+  return record * runs;
 }
 
 void ActivationCache::write(std::size_t run, std::size_t index, const TensorView& view) {
   const TensorType& type = values_[index].type;
   const std::size_t offset = run * record_ + offsets_[index];
   if (run < in_memory_) {
-    encode(type, view.data, memory_.get() + offset);
+    encode(type, view.data, storage_.memory.data() + offset);
     return;
   }
   const std::span<std::byte> bytes = scratch(bytes_of(type));
   encode(type, view.data, bytes.data());
-  file_->write(offset - in_memory_ * record_, bytes);
+  storage_.file->write(offset - in_memory_ * record_, bytes);
 }
 
 void ActivationCache::read(std::size_t run, std::size_t index, Tensor& result) const {
   const TensorType& type = values_[index].type;
   const std::size_t offset = run * record_ + offsets_[index];
   if (run < in_memory_) {
-    decode(type, memory_.get() + offset, result.mutable_data());
+    decode(type, storage_.memory.data() + offset, result.mutable_data());
     return;
   }
   const std::span<std::byte> bytes = scratch(bytes_of(type));
-  file_->read(offset - in_memory_ * record_, bytes);
+  storage_.file->read(offset - in_memory_ * record_, bytes);
   decode(type, bytes.data(), result.mutable_data());
 }
 

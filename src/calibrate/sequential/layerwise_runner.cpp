@@ -1,22 +1,31 @@
 // One step runs a part of the graph over all samples: from the inputs and the values that
-// earlier steps cached to what the next level has to see and what later steps need cached.
-// Every level is run twice, once to see its values and once, in the next step, to quantize them
-// (docs/decisions/0012-cached-activations-are-in-a-file.md), so all steps together cost about
-// two runs of the network for each sample, however many levels there are. Memory: two caches,
-// each with half of what is allowed, and a workspace for each thread. Results do not depend on
-// the number of threads as long as what `take` does depends on the run and not on the order of
-// runs.
+// earlier steps cached to what the next level has to see and what later steps need cached. What
+// a level sees is cached as it was seen, in float, so that the next step, which quantizes it,
+// need not compute it again: then all steps together cost about one run of the network for each
+// sample, however many levels there are. Where that does not fit into memory, every level is
+// run twice, once to see its values and once to quantize them; quantized values alone take a
+// quarter of the bytes (docs/decisions/0012-cached-activations-are-in-a-file.md). The values
+// are the same either way, so the memory does not show in the result.
+//
+// Memory: two caches, each with half of what is allowed, and a workspace for each thread.
+// Results do not depend on the number of threads as long as what `take` does depends on the run
+// and not on the order of runs.
 #include "calibrate/sequential/layerwise_runner.h"
+
+#include "tare/process.h"
 
 #include "base/parallel.h"
 #include "execute/run/sample_driver.h"
 
 #include <algorithm>
 #include <map>
-#include <numeric>
+#include <optional>
 
 namespace tare {
 namespace {
+
+/// Part of the memory that the caches may have where nothing is said: one in so many.
+constexpr std::size_t kDefaultPart = 8;
 
 /// Weights and biases become storage values once instead of in every run.
 void quantize_constants(Graph& graph) {
@@ -74,10 +83,12 @@ Part make_part(Subgraph cut, const ActivationCache& cache) {
 }  // namespace
 
 LayerwiseRunner::LayerwiseRunner(const Graph& source, const Dataset& data,
-                                 const CalibrateOptions& options)
-    : feed_(source, data, options.samples),
+                                 const CalibrateOptions& options, const Communicator* team)
+    : runs_(Feed(source, data, options.samples).runs()),
+      own_(own_share(runs_, team)),
+      feed_(own_feed(source, data, options.samples, 0, team)),
       threads_(thread_count(options.threads)),
-      memory_(options.memory),
+      memory_(options.memory == 0 ? available_memory() / kDefaultPart : options.memory),
       cache_({}, feed_.runs(), 0) {}
 
 std::vector<ValueId> LayerwiseRunner::cached_values() const {
@@ -88,17 +99,33 @@ std::vector<ValueId> LayerwiseRunner::cached_values() const {
   return result;
 }
 
-void LayerwiseRunner::step(Subgraph cut, std::span<const ValueId> kept, const Take& take) {
+void LayerwiseRunner::step(Subgraph cut, std::span<const ValueId> watched,
+                           std::span<const ValueId> kept, const std::set<ValueId>& undecided,
+                           const Take& take) {
   const Part part = make_part(std::move(cut), cache_);
   const Executable executable(part.graph, part.options);
-  const std::vector<ValueId>& outputs = part.options.observe;
-  const std::size_t results = outputs.size() - kept.size();
+  // Of each output, its place in the next cache.
+  std::vector<std::optional<std::size_t>> places(part.options.observe.size());
   std::vector<CachedActivation> cached;
+  const auto cache = [&](ValueId value, std::size_t output) {
+    places[output] = cached.size();
+    cached.push_back({value, part.graph.type(part.options.observe[output]),
+                      executable.shows_channels_last(output)});
+  };
   for (std::size_t i = 0; i < kept.size(); ++i) {
-    cached.push_back({kept[i], part.graph.type(outputs[results + i]),
-                      executable.shows_channels_last(results + i)});
+    cache(kept[i], watched.size() + i);
+  }
+  const std::size_t decided = cached.size();
+  for (std::size_t i = 0; i < watched.size(); ++i) {
+    if (undecided.contains(watched[i])) {
+      cache(watched[i], i);
+    }
   }
   // The old cache is needed to the end, so each may have half of the memory.
+  if (ActivationCache::bytes(cached, feed_.runs()) > memory_ / 2) {
+    cached.resize(decided);
+    std::fill_n(places.begin(), watched.size(), std::nullopt);
+  }
   ActivationCache next(std::move(cached), feed_.runs(), memory_ / 2, std::move(spare_));
 
   const Feed feed = feed_.only(part.data_inputs);
@@ -120,15 +147,16 @@ void LayerwiseRunner::step(Subgraph cut, std::span<const ValueId> kept, const Ta
                }
                (void)executable.run(workspace, own,
                                     [&](std::size_t index, const TensorView& view) {
-                                      if (index < results) {
-                                        take(worker, run, index, view);
-                                      } else {
-                                        next.write(run, index - results, view);
+                                      if (index < watched.size()) {
+                                        take(worker, own_.first + run, index, view);
+                                      }
+                                      if (places[index]) {
+                                        next.write(run, *places[index], view);
                                       }
                                     });
              },
              {.progress = progress, .stop = {}});
-  spare_ = cache_.take_file();
+  spare_ = cache_.take_storage();
   cache_ = std::move(next);
 }
 

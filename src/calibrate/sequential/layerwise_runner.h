@@ -3,11 +3,12 @@
 #include "tare/statistics.h"
 
 #include "calibrate/sequential/activation_cache.h"
+#include "calibrate/statistics/shares.h"
 #include "execute/run/feed.h"
 #include "graph/ir/subgraph.h"
 
 #include <functional>
-#include <optional>
+#include <set>
 #include <span>
 
 namespace tare {
@@ -20,28 +21,35 @@ class LayerwiseRunner {
   using Take = std::function<void(std::size_t worker, std::size_t run, std::size_t index,
                                   const TensorView& result)>;
 
-  LayerwiseRunner(const Graph& source, const Dataset&, const CalibrateOptions&);
+  /// Of the runs that all processes of `team` make together; null: there is one process.
+  LayerwiseRunner(const Graph& source, const Dataset&, const CalibrateOptions&,
+                  const Communicator* team = nullptr);
 
   /// Where the next step starts: the values of the source graph that are cached.
   std::vector<ValueId> cached_values() const;
-  /// Runs a part of that graph, from the cache and the inputs, for every run. `take` gets its
-  /// outputs but for the last ones, which are the values `kept`: these are cached next.
-  void step(Subgraph part, std::span<const ValueId> kept, const Take& take);
+  /// Runs a part of that graph, from the cache and the inputs, for every run of this process.
+  /// Its outputs are the values `watched`, which `take` gets, and then the values `kept`, which
+  /// are cached next. So are those of `watched` that are in `undecided`, as far as there is
+  /// memory for all.
+  void step(Subgraph part, std::span<const ValueId> watched, std::span<const ValueId> kept,
+            const std::set<ValueId>& undecided, const Take& take);
 
   int threads() const { return threads_; }
   std::size_t batch() const { return feed_.batch(); }
-  std::size_t runs() const { return feed_.runs(); }
-  std::size_t samples() const { return feed_.samples(); }
+  std::size_t runs() const { return runs_; }               ///< of all processes
+  Share own_runs() const { return own_; }                  ///< of this one
+  std::size_t samples() const { return feed_.samples(); }  ///< of this process
   /// Called with the samples done of each step.
   std::function<void(std::size_t done)> progress;
 
  private:
-  Feed feed_;
+  std::size_t runs_;
+  Share own_;
+  Feed feed_;  ///< of this process
   int threads_;
   std::size_t memory_;
   ActivationCache cache_;
-  /// Of the cache before: pages that a file has already need not be made and cleared.
-  std::unique_ptr<ScratchFile> spare_;
+  ActivationCache::Storage spare_;  ///< of the cache before
 };
 
 }  // namespace tare

@@ -8,9 +8,11 @@
 // biases or sums would not fit; then weights are rounded for the inputs as they are now; then
 // biases are corrected for that rounding.
 //
-// Cost: about two runs of the network for each sample (layerwise_runner.cpp), GPTQ for each
+// Cost: about one run of the network for each sample, two where the memory is small
+// (layerwise_runner.cpp), GPTQ for each
 // layer, and all of that once for each primary candidate. Memory: the activation cache, and for
 // one level at a time its statistics for each thread and the rows of its layers.
+#include "base/parallel.h"
 #include "calibrate/audit/audit.h"
 #include "calibrate/calibrate.h"
 #include "calibrate/rounding/accumulators.h"
@@ -25,10 +27,15 @@
 #include "calibrate/sequential/levels.h"
 #include "calibrate/statistics/observed.h"
 #include "calibrate/statistics/sample_digests.h"
+#include "calibrate/statistics/shares.h"
+#include "calibrate/statistics/statistics_bytes.h"
 #include "simulate/part_binder.h"
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
 #include <set>
+#include <utility>
 
 namespace tare {
 namespace {
@@ -102,6 +109,38 @@ std::vector<Observed> start_observing(const CalibrationLevel& level,
   return result;
 }
 
+/// Merges what each process observed of the values, and the rows that it has.
+void share(Communicator& team, const LayerwiseRunner& runner,
+           std::map<ValueId, Observed>& observed, RowsOfLayers& layers) {
+  ByteWriter writer;
+  const Share own = runner.own_runs();
+  for (const auto& [value, of_value] : observed) {
+    add(of_value.values, writer);
+    add(of_value.channels, writer);
+    add(of_value.holdout, writer);
+  }
+  for (const auto& [point, rows] : layers) {
+    writer.add_text(rows.rows_of(own.first, own.end));
+  }
+  std::map<ValueId, Observed> all;
+  const std::vector<std::string> messages = team.gather(writer.take());
+  for (int rank = 0; rank < team.count(); ++rank) {
+    ByteReader reader(messages[static_cast<std::size_t>(rank)]);
+    for (const auto& entry : observed) {
+      Observed theirs;
+      theirs.values = read_tensor_statistics(reader);
+      theirs.channels = read_channel_statistics(reader);
+      theirs.holdout = read_channel_statistics(reader);
+      all[entry.first].merge(theirs);
+    }
+    const Share share = share_of(runner.runs(), &team, rank);
+    for (auto& [point, rows] : layers) {
+      rows.add_rows_of(share.first, share.end, reader.get_text());
+    }
+  }
+  observed = std::move(all);
+}
+
 /// One step of the runner, with what is decided before it.
 std::map<ValueId, Observed> observe(LayerwiseRunner& runner, const PartBinder& parts,
                                     const QuantTable& table, const CalibrationLevel& level,
@@ -119,8 +158,12 @@ std::map<ValueId, Observed> observe(LayerwiseRunner& runner, const PartBinder& p
   }
   std::vector<ValueId> results = watched;
   results.insert(results.end(), kept.begin(), kept.end());
+  std::set<ValueId> undecided;
+  for (const QuantPoint* point : level.points) {
+    undecided.insert(point->simulated);
+  }
   runner.step(
-      parts.bind(table, runner.cached_values(), results), kept,
+      parts.bind(table, runner.cached_values(), results), watched, kept, undecided,
       [&](std::size_t worker, std::size_t run, std::size_t index, const TensorView& view) {
         workers[worker][index].observe(view, runner.batch(), is_holdout(run));
         for (LayerRows* layer : rows[index]) {
@@ -137,9 +180,28 @@ std::map<ValueId, Observed> observe(LayerwiseRunner& runner, const PartBinder& p
   return observed;
 }
 
+/// Rounds the weights of a level's layers, which do not depend on each other: side by side
+/// where there are enough of them for all threads, else one after another, each by all threads.
+void round_layers(const SimulatedGraph& simulated, const std::map<ValueId, Observed>& observed,
+                  const RowsOfLayers& layers, int threads, Communicator* team,
+                  QuantTable& table) {
+  std::vector<const RowsOfLayers::value_type*> all;
+  for (const auto& layer : layers) {
+    const TensorStatistics& operand = observed.at(layer.first->simulated).values;
+    if (operand.nan() + operand.infinite() == 0) {  // which only operands in float may have
+      all.push_back(&layer);
+    }
+  }
+  // Processes have to talk about the same layer.
+  const bool are_many = team == nullptr && all.size() >= static_cast<std::size_t>(threads);
+  parallel_for(all.size(), are_many ? threads : 1, [&](std::size_t, std::size_t i) {
+    round_weights(simulated, *all[i]->first, all[i]->second, threads, table, team);
+  });
+}
+
 void decide(const SimulatedGraph& simulated, const CalibrationLevel& level,
             const std::map<ValueId, Observed>& observed, const RowsOfLayers& layers,
-            int threads, std::span<const CalibratorInfo> calibrators,
+            int threads, Communicator* team, std::span<const CalibratorInfo> calibrators,
             CandidateTable& candidate_table, CalibrationAudit* audit) {
   for (const QuantPoint* point : level.points) {
     const Observed& own = observed.at(point->simulated);
@@ -161,41 +223,116 @@ void decide(const SimulatedGraph& simulated, const CalibrationLevel& level,
   }
   // Scales are first widened for biases; then weights are rounded, and then biases corrected
   // for that.
-  derive_accumulators(simulated, level.accumulators, {}, candidate_table.table);
-  for (const auto& [point, rows] : layers) {
-    const TensorStatistics& operand = observed.at(point->simulated).values;
-    if (operand.nan() + operand.infinite() == 0) {  // which only operands in float may have
-      round_weights(simulated, *point, rows, threads, candidate_table.table);
+  derive_accumulators(simulated, level.accumulators, {}, candidate_table.table, threads);
+  round_layers(simulated, observed, layers, threads, team, candidate_table.table);
+  derive_accumulators(simulated, level.accumulators, candidate_table.means,
+                      candidate_table.table, threads);
+}
+
+/// What is in the table of a level and was decided with it.
+LevelDecisions decisions_of(const CalibrationLevel& level, const CandidateTable& all,
+                            std::vector<Warning> warnings) {
+  LevelDecisions result;
+  result.warnings = std::move(warnings);
+  const auto take = [](const auto& from, const std::string& name, auto& to) {
+    if (const auto found = from.find(name); found != from.end()) {
+      to.insert(*found);
+    }
+  };
+  for (const auto* points : {&level.points, &level.accumulators, &level.weights}) {
+    for (const QuantPoint* point : *points) {
+      take(all.table, point->name, result.table);
+      take(all.table, point->weight, result.table);
+      take(all.candidates, point->name, result.candidates);
+      take(all.means, point->name, result.means);
     }
   }
-  derive_accumulators(simulated, level.accumulators, candidate_table.means,
-                      candidate_table.table);
+  return result;
+}
+
+void put(LevelDecisions decisions, CandidateTable& all, CalibrationAudit* audit) {
+  for (auto& [name, result] : decisions.table) {
+    all.table[name] = std::move(result);
+  }
+  all.candidates.merge(decisions.candidates);
+  all.means.merge(decisions.means);
+  if (audit != nullptr) {
+    std::move(decisions.warnings.begin(), decisions.warnings.end(),
+              std::back_inserter(audit->warnings));
+  }
+}
+
+/// Reads this process's share of the samples, so that they get their digests.
+void read_all(const Graph& graph, const Dataset& data, const CalibrateOptions& options,
+              const Communicator* team) {
+  const Feed feed = own_feed(graph, data, options.samples, 0, team);
+  for (std::size_t chunk = 0; chunk < feed.chunks(); ++chunk) {
+    feed.for_each_run(chunk, [](std::size_t, std::span<const Tensor>) {});
+  }
+}
+
+/// The processes that share the samples; null where a calibrator looks at the values themselves
+/// and would have to tell the others what it saw.
+Communicator* team_for(const SimulatedGraph& simulated,
+                       std::span<const CalibratorInfo> calibrators,
+                       const CalibrateOptions& options) {
+  const bool look_at_values = std::any_of(
+      simulated.points.begin(), simulated.points.end(), [&](const QuantPoint& point) {
+        return point.role == Role::kActivation && make_observer(point, calibrators) != nullptr;
+      });
+  return look_at_values ? nullptr : options.communicator;
 }
 
 /// All levels, one after another.
 CandidateTable decide_levels(const SimulatedGraph& simulated, const Dataset& data,
                              std::span<const CalibratorInfo> calibrators, std::size_t primary,
-                             const CalibrateOptions& options, CalibrationAudit* audit) {
+                             const CalibrateOptions& options, CalibrationAudit* audit,
+                             LevelJournal* journal) {
   CandidateTable candidate_table;
   candidate_table.primary = primary;
   choose_weights(simulated, calibrators, options.threads, candidate_table.table);
   const std::vector<CalibrationLevel> levels = plan_levels(simulated);
   const std::map<std::string, int> readers = count_readers(simulated);
   const PartBinder parts(simulated);
-  const SampleDigests samples(data);
-  LayerwiseRunner runner(simulated.source, samples, options);
+  SampleDigests samples(data);
+  Communicator* const team = team_for(simulated, calibrators, options);
+  LayerwiseRunner runner(simulated.source, samples, options, team);
+  bool is_resumed = false;
   for (std::size_t i = 0; i < levels.size(); ++i) {
     if (options.progress) {
       runner.progress = [&](std::size_t done) {
         options.progress(i * runner.samples() + done, levels.size() * runner.samples());
       };
     }
+    if (auto known = journal == nullptr ? std::nullopt : journal->next()) {
+      put(*std::move(known), candidate_table, audit);
+      is_resumed = true;
+      continue;  // the first level behind these starts at the inputs
+    }
+    const std::size_t warned = audit == nullptr ? 0 : audit->warnings.size();
     const auto kept = i == 0 ? std::span<const ValueId>() : levels[i - 1].cached_values;
     RowsOfLayers layers = rows_of(simulated, readers, levels[i], runner.runs());
-    const auto observed =
+    auto observed =
         observe(runner, parts, candidate_table.table, levels[i], kept, calibrators, layers);
-    decide(simulated, levels[i], observed, layers, runner.threads(), calibrators,
+    if (team != nullptr) {
+      share(*team, runner, observed, layers);
+    }
+    decide(simulated, levels[i], observed, layers, runner.threads(), team, calibrators,
            candidate_table, audit);
+    if (journal != nullptr) {
+      std::vector<Warning> warnings;
+      if (audit != nullptr) {
+        warnings.assign(audit->warnings.begin() + static_cast<std::ptrdiff_t>(warned),
+                        audit->warnings.end());
+      }
+      journal->add(decisions_of(levels[i], candidate_table, std::move(warnings)));
+    }
+  }
+  if (is_resumed) {
+    read_all(simulated.source, samples, options, team);
+  }
+  if (team != nullptr) {
+    samples.share(*team);
   }
   unify_activations(simulated, candidate_table.means, candidate_table.table);
   audit_samples(samples, audit);
@@ -206,14 +343,15 @@ CandidateTable decide_levels(const SimulatedGraph& simulated, const Dataset& dat
 
 QuantTable calibrate_sequentially(const SimulatedGraph& simulated, const Dataset& data,
                                   std::span<const CalibratorInfo> calibrators,
-                                  const CalibrateOptions& options, CalibrationAudit* audit) {
+                                  const CalibrateOptions& options, CalibrationAudit* audit,
+                                  LevelJournal* journal) {
   require_calibrators(simulated, calibrators);
   // Later ranges and the rounding of weights depend on the candidates before them, so each is
   // primary in a pass of its own.
   return select_calibrators(
       simulated, calibrators, data, options, audit,
       [&](std::size_t primary, const CalibrateOptions& part, CalibrationAudit* own) {
-        return decide_levels(simulated, data, calibrators, primary, part, own);
+        return decide_levels(simulated, data, calibrators, primary, part, own, journal);
       });
 }
 

@@ -14,6 +14,8 @@
 #include "calibrate/statistics/model_digest.h"
 #include "calibrate/statistics/observed.h"
 #include "calibrate/statistics/sample_digests.h"
+#include "calibrate/statistics/shares.h"
+#include "calibrate/statistics/statistics_bytes.h"
 #include "execute/run/feed.h"
 
 #include <algorithm>
@@ -49,7 +51,7 @@ std::vector<std::vector<Observed>> workers_after(std::size_t count,
   for (std::vector<Observed>& values : workers) {
     values.resize(names.size());
   }
-  for (std::size_t i = 0; i < names.size() && so_far.samples > 0; ++i) {
+  for (std::size_t i = 0; i < names.size() && !so_far.values.empty(); ++i) {
     const auto values = so_far.values.find(names[i]);
     if (values == so_far.values.end() || so_far.values.size() != names.size()) {
       throw other_values();
@@ -90,6 +92,26 @@ void add(std::vector<Observed> values, std::span<const std::string> names, Colle
   }
 }
 
+/// Adds what other processes observed.
+void share(Communicator& team, std::span<const std::string> names, Statistics& statistics) {
+  ByteWriter writer;
+  for (const std::string& name : names) {
+    add(statistics.values[name], writer);
+    add(statistics.channels[name], writer);
+  }
+  statistics.values.clear();
+  statistics.channels.clear();
+  for (const std::string& bytes : team.gather(writer.take())) {
+    ByteReader reader(bytes);
+    for (const std::string& name : names) {
+      statistics.values[name].merge(read_tensor_statistics(reader));
+      statistics.channels[name].merge(read_channel_statistics(reader));
+    }
+  }
+  std::erase_if(statistics.channels,
+                [](const auto& entry) { return entry.second.channels() == 0; });
+}
+
 }  // namespace
 
 // With every point disabled the simulated graph computes what its source computes.
@@ -115,8 +137,19 @@ Collected Collector::run(const Dataset& data, const CalibrateOptions& options,
     }
   }
   require_model(model_, so_far);
-  const SampleDigests samples(data);
-  const Feed feed(graph_, samples, options.samples, options.first + so_far.samples);
+  SampleDigests samples(data);
+  const bool look_at_values = std::any_of(watched_.begin(), watched_.end(), [&](ValueId value) {
+    return make_observer(value) != nullptr;
+  });
+  // Those that look at the values themselves cannot tell other processes what they saw, and a
+  // pass that may be stopped ends where this process is.
+  Communicator* const team = look_at_values || options.stop ? nullptr : options.communicator;
+  const std::size_t first = options.first + so_far.samples;
+  const Feed feed = own_feed(graph_, samples, options.samples, first, team);
+  if (team != nullptr && team->rank() > 0) {
+    so_far.values.clear();  // the first process adds them
+    so_far.channels.clear();
+  }
   auto workers = workers_after(driver_.workers(), names_, so_far);
   for (std::vector<Observed>& values : workers) {
     for (std::size_t i = 0; i < watched_.size(); ++i) {
@@ -143,6 +176,12 @@ Collected Collector::run(const Dataset& data, const CalibrateOptions& options,
     add(std::move(values), names_, result);
   }
   result.statistics.samples += observed;
+  if (team != nullptr) {
+    const std::size_t all = Feed(graph_, samples, options.samples, first).samples();
+    result.statistics.samples += all - observed;
+    samples.share(*team);
+    share(*team, names_, result.statistics);
+  }
   result.statistics.data += samples.sum();
   audit_samples(samples, audit);
   return result;

@@ -3,6 +3,7 @@
 // that read the same sample store the same number. Cost: hashing each byte once a read.
 #include "calibrate/statistics/sample_digests.h"
 
+#include "base/bytes.h"
 #include "base/hash.h"
 
 #include <span>
@@ -42,6 +43,25 @@ std::vector<SampleDigests::Sample> SampleDigests::observed() const {
     }
   }
   return result;
+}
+
+void SampleDigests::share(Communicator& communicator) {
+  ByteWriter writer;
+  for (const auto& [name, digests] : digests_) {
+    for (const std::atomic<std::uint64_t>& digest : digests) {
+      writer.add(digest.load());
+    }
+  }
+  for (const std::string& bytes : communicator.gather(writer.take())) {
+    ByteReader reader(bytes);
+    for (auto& [name, digests] : digests_) {
+      for (std::atomic<std::uint64_t>& digest : digests) {
+        if (const auto other = reader.get<std::uint64_t>(); other != 0) {
+          digest = other;
+        }
+      }
+    }
+  }
 }
 
 std::uint64_t SampleDigests::sum() const {

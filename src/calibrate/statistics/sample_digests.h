@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tare/dataset.h"
+#include "tare/statistics.h"
 
 #include <atomic>
 #include <cstddef>
@@ -29,6 +30,8 @@ class SampleDigests final : public Dataset {
   };
   /// The samples of which something was read, in ascending order.
   std::vector<Sample> observed() const;
+  /// Adds the samples that other processes read.
+  void share(Communicator&);
   /// Of their digests, modulo 2^64: the same in any order.
   std::uint64_t sum() const;
 

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+namespace tare {
+
+struct ReleaseLargeMemory {
+  std::size_t bytes = 0;
+  void operator()(std::byte*) const;
+};
+
+/// Uninitialized memory for a large array: in huge pages where the system gives these to those
+/// who ask, as the first write to each page takes as long as computing much of what is written.
+class LargeMemory {
+ public:
+  LargeMemory() = default;
+  /// Throws std::bad_alloc.
+  explicit LargeMemory(std::size_t bytes);
+
+  std::byte* data() const { return data_.get(); }
+  std::size_t size() const { return data_.get_deleter().bytes; }
+
+ private:
+  std::unique_ptr<std::byte[], ReleaseLargeMemory> data_;
+};
+
+/// So many elements of a plain type in such memory.
+template <class T>
+class LargeArray {
+ public:
+  LargeArray() = default;
+  explicit LargeArray(std::size_t count) : memory_(count * sizeof(T)), count_(count) {}
+
+  std::span<T> span() const { return {reinterpret_cast<T*>(memory_.data()), count_}; }
+
+ private:
+  LargeMemory memory_;
+  std::size_t count_ = 0;
+};
+
+}  // namespace tare

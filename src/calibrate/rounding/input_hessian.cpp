@@ -1,0 +1,222 @@
+// The Hessian of a layer's squared error, and its Cholesky factor, in tiles that threads share.
+// Rows are integers up to 255, so sums of 256 products are exact in float32, and sums of these
+// in double: it does not matter who adds up what. The factor is that of the right-looking
+// algorithm in blocks (Golub and Van Loan, "Matrix Computations", section 4.2): each tile is
+// updated with one matrix product for each block before it, in an order that the size alone
+// decides.
+//
+// Cost for n rows and B columns: n B^2 / 2 + B^3 / 6 multiplications, nearly all in matrix
+// products. Memory: 8 B^2 bytes for both matrices, 4 n B for the rows in the order of columns.
+#include "calibrate/rounding/input_hessian.h"
+
+#include "base/bytes.h"
+#include "base/parallel.h"
+#include "calibrate/statistics/shares.h"
+#include "execute/run/one_thread.h"
+
+#include <algorithm>
+#include <numeric>
+#include <span>
+#include <string>
+#include <utility>
+
+#include <Eigen/Cholesky>
+
+namespace tare {
+namespace {
+
+using Eigen::Index;
+using Matrix = InputHessian::Matrix;
+using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+/// Columns of a tile: a product of two is large enough for the speed of matrix products, and
+/// its sums in double stay in the cache.
+constexpr Index kTile = 128;
+
+/// The tiles on and below the diagonal of a square matrix, row by row.
+std::vector<std::pair<Index, Index>> lower_tiles(Index first, Index size) {
+  std::vector<std::pair<Index, Index>> result;
+  for (Index row = first; row < size; row += kTile) {
+    for (Index column = first; column <= row; column += kTile) {
+      result.emplace_back(row, column);
+    }
+  }
+  return result;
+}
+
+template <class Body>
+void for_each_tile(std::span<const std::pair<Index, Index>> tiles, Index size, int threads,
+                   const Body& body) {
+  parallel_for(tiles.size(), threads, [&](std::size_t, std::size_t i) {
+    const OneThread one_thread;
+    const auto [row, column] = tiles[i];
+    body(row, column, std::min(kTile, size - row), std::min(kTile, size - column));
+  });
+}
+
+/// Indices of the rows that are not held out.
+std::vector<std::size_t> fitting_rows(const RoundingTask& task) {
+  std::vector<std::size_t> result;
+  for (std::size_t row = 0; row < task.holdout.size(); ++row) {
+    if (!task.holdout[row]) {
+      result.push_back(row);
+    }
+  }
+  return result;
+}
+
+/// Means of columns, and of their squares, over some rows: of exact sums.
+struct Moments {
+  Eigen::VectorXd means;
+  Eigen::VectorXd squares;
+};
+
+Moments moments_of(const RoundingTask& task, const std::vector<std::size_t>& rows,
+                   std::size_t first, std::size_t width) {
+  Moments result{Eigen::VectorXd::Zero(static_cast<Index>(width)),
+                 Eigen::VectorXd::Zero(static_cast<Index>(width))};
+  for (const std::size_t row : rows) {
+    const auto values = Eigen::Map<const Eigen::VectorXf>(
+        task.rows.data() + row * task.columns + first, static_cast<Index>(width));
+    result.means += values.cast<double>();
+    result.squares += values.cast<double>().cwiseAbs2();
+  }
+  result.means /= static_cast<double>(rows.size());
+  result.squares /= static_cast<double>(rows.size());
+  return result;
+}
+
+/// Those rows, with their columns in that order.
+RowMajor gather(const RoundingTask& task, const std::vector<std::size_t>& rows,
+                const std::vector<std::size_t>& columns, int threads) {
+  constexpr std::size_t kChunk = 64;
+  RowMajor result(static_cast<Index>(rows.size()), static_cast<Index>(columns.size()));
+  parallel_for((rows.size() + kChunk - 1) / kChunk, threads,
+               [&](std::size_t, std::size_t chunk) {
+                 const std::size_t end = std::min(rows.size(), (chunk + 1) * kChunk);
+                 for (std::size_t i = chunk * kChunk; i < end; ++i) {
+                   const float* from = task.rows.data() + rows[i] * task.columns;
+                   float* to = result.row(static_cast<Index>(i)).data();
+                   for (std::size_t k = 0; k < columns.size(); ++k) {
+                     to[k] = from[columns[k]];
+                   }
+                 }
+               });
+  return result;
+}
+
+/// Gives all processes the tiles of a symmetric matrix that each of them has its share of.
+void share_tiles(std::span<const std::pair<Index, Index>> tiles, Communicator& team,
+                 Matrix& matrix) {
+  const auto tile = [&](std::size_t i) {
+    const auto [row, column] = tiles[i];
+    return matrix.block(row, column, std::min(kTile, matrix.rows() - row),
+                        std::min(kTile, matrix.cols() - column));
+  };
+  ByteWriter writer;
+  const Share own = own_share(tiles.size(), &team);
+  for (std::size_t i = own.first; i < own.end; ++i) {
+    const Matrix part = tile(i);
+    writer.add_all(std::span<const float>(part.data(), static_cast<std::size_t>(part.size())));
+  }
+  const std::vector<std::string> all = team.gather(writer.take());
+  for (int rank = 0; rank < team.count(); ++rank) {
+    ByteReader reader(all[static_cast<std::size_t>(rank)]);
+    const Share theirs = share_of(tiles.size(), &team, rank);
+    for (std::size_t i = theirs.first; i < theirs.end; ++i) {
+      const std::vector<float> part = reader.get_all<float>();
+      auto to = tile(i);
+      to = Eigen::Map<const Matrix>(part.data(), to.rows(), to.cols());
+      matrix.block(tiles[i].second, tiles[i].first, to.cols(), to.rows()) =
+          Eigen::Map<const Matrix>(part.data(), to.rows(), to.cols()).transpose();
+    }
+  }
+}
+
+/// X'X / n, less the product of the means.
+Matrix second_moments(const RowMajor& rows, const Eigen::VectorXd& means, int threads,
+                      Communicator* team) {
+  // Integers up to 255: sums of that many products stay below 2^24, exact in float32.
+  constexpr Index kExact = 256;
+  const Index columns = rows.cols();
+  const auto count = static_cast<double>(rows.rows());
+  Matrix result(columns, columns);
+  const auto tiles = lower_tiles(0, columns);
+  const auto sum_tile = [&](Index row, Index column, Index height, Index width) {
+    Eigen::MatrixXd sums = Eigen::MatrixXd::Zero(height, width);
+    Matrix part(height, width);
+    for (Index first = 0; first < rows.rows(); first += kExact) {
+      const auto some = rows.middleRows(first, std::min(kExact, rows.rows() - first));
+      part.noalias() =
+          some.middleCols(row, height).transpose() * some.middleCols(column, width);
+      sums += part.cast<double>();
+    }
+    sums -= count * means.segment(row, height) * means.segment(column, width).transpose();
+    part = (sums / count).cast<float>();
+    result.block(row, column, height, width) = part;
+    result.block(column, row, width, height) = part.transpose();
+  };
+  const Share own = own_share(tiles.size(), team);
+  for_each_tile(std::span(tiles).subspan(own.first, own.count()), columns, threads, sum_tile);
+  if (team != nullptr) {
+    share_tiles(tiles, *team, result);
+  }
+  return result;
+}
+
+/// Replaces the lower triangle of a positive definite matrix by its Cholesky factor.
+void factorize(Matrix& matrix, int threads) {
+  const Index size = matrix.cols();
+  for (Index k = 0; k < size; k += kTile) {
+    const Index width = std::min(kTile, size - k);
+    const Index behind = k + width;
+    auto diagonal = matrix.block(k, k, width, width);
+    diagonal = Matrix(Eigen::LLT<Matrix>(diagonal).matrixL());
+    parallel_for(
+        static_cast<std::size_t>((size - behind + kTile - 1) / kTile), threads,
+        [&](std::size_t, std::size_t i) {
+          const OneThread one_thread;
+          const Index row = behind + static_cast<Index>(i) * kTile;
+          auto tile = matrix.block(row, k, std::min(kTile, size - row), width);
+          diagonal.transpose().triangularView<Eigen::Upper>().solveInPlace<Eigen::OnTheRight>(
+              tile);
+        });
+    for_each_tile(lower_tiles(behind, size), size, threads,
+                  [&](Index row, Index column, Index height, Index across) {
+                    matrix.block(row, column, height, across).noalias() -=
+                        matrix.block(row, k, height, width) *
+                        matrix.block(column, k, across, width).transpose();
+                  });
+  }
+}
+
+}  // namespace
+
+InputHessian::InputHessian(const RoundingTask& task, std::size_t first, std::size_t width,
+                           int threads) {
+  const std::vector<std::size_t> rows = fitting_rows(task);
+  Moments moments = moments_of(task, rows, first, width);
+  if (!task.centred) {
+    moments.means.setZero();
+  }
+  const Eigen::VectorXf diagonal = (moments.squares - moments.means.cwiseAbs2()).cast<float>();
+  // The more a column counts, the earlier it is rounded: the last one first.
+  std::vector<std::size_t> places(width);
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  std::stable_sort(places.begin(), places.end(), [&](std::size_t a, std::size_t b) {
+    return diagonal[static_cast<Index>(a)] < diagonal[static_cast<Index>(b)];
+  });
+  Eigen::VectorXd means(static_cast<Index>(width));
+  for (std::size_t k = 0; k < width; ++k) {
+    order_.push_back(first + places[k]);
+    means[static_cast<Index>(k)] = moments.means[static_cast<Index>(places[k])];
+  }
+  hessian_ = second_moments(gather(task, rows, order_, threads), means, threads, task.team);
+  // 1 % of the mean diagonal, as in the paper: where rows do not span all columns, H has no
+  // factor otherwise. The floor is for rows that are zero throughout.
+  hessian_.diagonal().array() += std::max(0.01F * hessian_.diagonal().mean(), 1e-6F);
+  factor_ = hessian_;
+  factorize(factor_, threads);
+}
+
+}  // namespace tare

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "calibrate/rounding/gptq.h"
+
+#include <cstddef>
+#include <vector>
+
+#include <Eigen/Core>
+
+namespace tare {
+
+/// How errors of the weights of some columns act on the squared error of an output: the Hessian
+/// X'X / n of that error, but for a factor, over the rows X of a task that are not held out,
+/// with some damping on its diagonal, and the Cholesky factor of that.
+class InputHessian {
+ public:
+  using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic>;
+
+  /// Of the columns [first, first + width). There is at least one such row. `threads` do not
+  /// change a bit of it.
+  InputHessian(const RoundingTask&, std::size_t first, std::size_t width, int threads);
+
+  /// The columns, those with the least diagonal first: rows and columns of both matrices.
+  const std::vector<std::size_t>& order() const { return order_; }
+  const Matrix& hessian() const { return hessian_; }  ///< both triangles
+  const Matrix& factor() const { return factor_; }    ///< only the lower triangle is defined
+
+ private:
+  std::vector<std::size_t> order_;
+  Matrix hessian_;
+  Matrix factor_;
+};
+
+}  // namespace tare

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "tare/calibrator.h"
+#include "tare/statistics.h"
+
+#include "base/bytes.h"
+
+namespace tare {
+
+// Statistics as bytes, by which processes tell each other what their samples showed.
+
+void add(const TensorStatistics&, ByteWriter&);
+void add(const ChannelStatistics&, ByteWriter&);
+/// Throw Error(kInvalidData) for bytes that are not of such statistics.
+TensorStatistics read_tensor_statistics(ByteReader&);
+ChannelStatistics read_channel_statistics(ByteReader&);
+
+}  // namespace tare
