@@ -19,8 +19,8 @@ namespace tare::test {
 namespace {
 
 /// What the members of a team share.
-struct Table {
-  explicit Table(int count)
+struct Exchange {
+  explicit Exchange(int count)
       : messages(static_cast<std::size_t>(count)), all_here(count), all_read(count) {}
 
   std::vector<std::string> messages;
@@ -31,7 +31,7 @@ struct Table {
 
 class Member final : public Communicator {
  public:
-  Member(Table& table, int rank) : table_(table), rank_(rank) {}
+  Member(Exchange& table, int rank) : table_(table), rank_(rank) {}
   int rank() const override { return rank_; }
   int count() const override { return static_cast<int>(table_.messages.size()); }
   std::vector<std::string> gather(const std::string& own) override {
@@ -44,14 +44,14 @@ class Member final : public Communicator {
   }
 
  private:
-  Table& table_;
+  Exchange& table_;
   int rank_;
 };
 
 /// What each member of a team makes of it.
 std::vector<QuantizeResult> quantized_by_team(int count, const Digits& digits,
                                               const Config& config, std::size_t samples) {
-  Table table(count);
+  Exchange table(count);
   std::vector<std::optional<QuantizeResult>> results(static_cast<std::size_t>(count));
   std::vector<std::thread> members;
   for (int rank = 0; rank < count; ++rank) {
