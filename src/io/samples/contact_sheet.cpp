@@ -156,7 +156,9 @@ class Sheet {
       "body{font:15px/1.5 system-ui,sans-serif;margin:2em auto;max-width:70em;padding:0 1em;"
       "color:#222;background:#fff}.warnings li{color:#a02000;font-weight:600}"
       ".samples{display:flex;flex-wrap:wrap;gap:8px}figure{margin:0;font-size:12px;color:#666}"
-      "img,.samples svg{display:block;background:#eee}.charts{display:flex;flex-wrap:wrap;"
+      "img,.samples svg{display:block;background:#eee}"
+      "img{min-width:64px;image-rendering:pixelated}.samples{margin-top:16px}"
+      ".charts{display:flex;flex-wrap:wrap;"
       "gap:24px}@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}"
       ".warnings li{color:#ff8060}}";
 

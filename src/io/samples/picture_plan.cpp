@@ -107,7 +107,8 @@ class PicturePlanner {
       notice_(place_of(input_) + ": pictures are prepared by the preset '" +
               std::string(preset.name) + "' (" + std::string(preset.summary) +
               "), a guess from its shape " +
-              (input_.shape ? shape_text(*input_.shape) : std::string("that is open")));
+              (input_.shape ? shape_text(*input_.shape) : std::string("that is open")) +
+              (said_ == InputPreparation{} ? "" : ", but for the keys that are set"));
     }
     return preset;
   }
