@@ -5,11 +5,13 @@
 #include "graph/arithmetic/packed.h"
 #include "graph/operators/inner_graphs.h"
 #include "onnx/constants.h"
+#include "onnx/domains.h"
 #include "onnx/infer.h"
 #include "onnx/interface.h"
 #include "onnx/node_proto.h"
 #include "onnx/normalize/normalize.h"
 #include "onnx/normalize/quantized.h"
+#include "onnx/normalize/runtime_operators.h"
 #include "onnx/tensor_proto.h"
 
 #include <algorithm>
@@ -133,7 +135,9 @@ void Importer::add_node(const onnx::NodeProto& node) {
     const bool is_onnx = in_default_domain(node.domain());
     const bool is_quantized =
         is_quantized_operator(is_onnx ? std::string() : node.domain(), node.op_type());
-    if (!is_onnx && !is_quantized) {
+    const bool is_runtimes =
+        !is_quantized && node.domain() == kRuntimeDomain && is_runtime_operator(node.op_type());
+    if (!is_onnx && !is_quantized && !is_runtimes) {
       if (!is_region(node)) {
         throw unsupported_operator(node);
       }
@@ -149,7 +153,7 @@ void Importer::add_node(const onnx::NodeProto& node) {
     }
     if (!inputs) {
       // An operand has no type. Say what else is wrong with this node, then leave it out.
-      if (!is_quantized && !replaces_operator(node.op_type(), opset_) &&
+      if (!is_quantized && !is_runtimes && !replaces_operator(node.op_type(), opset_) &&
           !builder().supports(node.op_type())) {
         throw unsupported_operator(node);
       }
@@ -165,6 +169,8 @@ void Importer::add_node(const onnx::NodeProto& node) {
     builder().begin({draft.name, draft.op});
     if (is_quantized) {
       normalize_quantized(draft, builder());
+    } else if (is_runtimes) {
+      normalize_runtime_operator(draft, builder());
     } else {
       normalize(draft, opset_, builder());
     }

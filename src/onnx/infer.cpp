@@ -180,8 +180,7 @@ std::vector<TensorType> infer_with_schema(const InferenceRequest& request,
   }
   std::vector<TensorType> result;
   for (std::size_t i = 0; i < request.results; ++i) {
-    result.push_back(static_type(*context.getOutputType(i),
-                                 i == 0 ? shape_by_values(request) : std::nullopt));
+    result.push_back(static_type(*context.getOutputType(i), shape_by_values(request, i)));
   }
   return result;
 }

@@ -4,6 +4,7 @@
 
 #include "calibrate/statistics/denormals.h"
 #include "graph/arithmetic/node_arithmetic.h"
+#include "graph/operators/detection_head.h"
 #include "graph/operators/scores.h"
 #include "lower/forms/forms.h"
 #include "lower/lower.h"
@@ -194,6 +195,15 @@ void Stages::calibrate(const Dataset& data, const CalibrateOptions& options) {
                                                                         : tare::calibrate;
     return schedule(simulated, data, toolkit_->calibrators, options, &audit);
   });
+}
+
+double Stages::slowdown() const {
+  // Scores hide small errors, since the largest one stays the largest. Boxes are numbers.
+  constexpr double kOfDetector = 0.15;
+  const double usual = slowdown_of(config_, target_);
+  const bool is_open = !config_.slowdown && usual > 0 && !patterns_.empty();
+  return is_open && !detection_head(result_.prepared).empty() ? std::max(usual, kOfDetector)
+                                                              : usual;
 }
 
 void Stages::simulate() {

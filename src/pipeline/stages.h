@@ -43,7 +43,8 @@ class Stages {
   Stages(const Graph& model, const Config&, const Toolkit&);
 
   const Graph& prepared() const { return result_.prepared; }
-  double slowdown() const { return slowdown_of(config_, target_); }
+  /// That which is configured, or more for a detector, where boxes show every error.
+  double slowdown() const;
 
   void use(ChannelFactors factors) { result_.factors = std::move(factors); }
   void keep_float(std::set<std::string> nodes) { result_.float_nodes = std::move(nodes); }

@@ -5,6 +5,7 @@
 // (placement.h). Cost: patterns times nodes, each match looking at a few nodes.
 #include "simulate/match_regions.h"
 
+#include "graph/operators/detection_head.h"
 #include "graph/operators/product.h"
 #include "simulate/affine_pattern.h"
 #include "simulate/lookup_pattern.h"
@@ -36,6 +37,7 @@ class Matcher {
       keep_what_pays();
     }
     add_weight_blocks();
+    explain_detection_head();
     // A refused pattern may still have been accepted as part of another one.
     std::erase_if(result_.kept_float, [this](const KeptFloat& kept) {
       return claimed_.contains(*graph_.find_node(kept.node));
@@ -144,6 +146,17 @@ class Matcher {
       }
     }
     sort_regions();
+  }
+
+  /// Which no pattern may cover, so that nothing was refused.
+  void explain_detection_head() {
+    for (const NodeId id : detection_head(graph_)) {
+      const Node& node = graph_.node(id);
+      std::string reason = settings_.float_reason(node);
+      if (!reason.empty() && !claimed_.contains(id)) {
+        result_.kept_float.push_back({node.name, std::move(reason)});
+      }
+    }
   }
 
   void sort_regions() {

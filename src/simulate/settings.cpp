@@ -1,5 +1,6 @@
 #include "simulate/settings.h"
 
+#include "graph/operators/detection_head.h"
 #include "simulate/dynamic_product.h"
 #include "simulate/lookup_pattern.h"
 #include "simulate/region_builder.h"
@@ -71,6 +72,10 @@ Settings::Settings(const Graph& graph, const Config& config, const Target& targe
       rules_(graph, config.layers),
       float_nodes_(float_nodes),
       unquantizable_(unquantizable_nodes(graph)) {
+  for (const NodeId id : detection_head(graph)) {
+    target_float_.emplace(graph.node(id).name,
+                          "it decodes boxes beside scores, which one scale cannot hold");
+  }
   if (objective() != Objective::kCoverage) {
     for (const FloatRule& rule : target.keep_float) {
       for (const std::string& name : matched_nodes(graph, rule.pattern)) {

@@ -45,7 +45,9 @@ const std::map<std::string, std::set<int>> kShapeOperands{
     {"HannWindow", {0}},
     {"If", {0}},
     {"Loop", {0, 1}},
+    {"MelWeightMatrix", {0, 1, 2, 3, 4}},
     {"MaxUnpool", {2}},
+    {"NonMaxSuppression", {0, 1, 2, 3, 4}},
     {"NonZero", {0}},
     {"OneHot", {1}},
     {"Pad", {1}},
@@ -60,6 +62,7 @@ const std::map<std::string, std::set<int>> kShapeOperands{
     {"Tile", {1}},
     {"TopK", {1}},
     {"Trilu", {1}},
+    {"Unique", {0}},
     {"Unsqueeze", {1}},
     {"Upsample", {1}},
 };
@@ -105,7 +108,7 @@ void raise_opset(onnx::ModelProto& model) {
 
 void refuse_other_domains(const onnx::GraphProto& graph) {
   for (const onnx::NodeProto& node : graph.node()) {
-    if (!node.domain().empty()) {
+    if (!node.domain().empty() && node.domain() != "com.microsoft") {
       throw NotInScope("operators of domain '" + node.domain() + "'");
     }
   }

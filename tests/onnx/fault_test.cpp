@@ -53,13 +53,13 @@ TEST(UnsupportedOperators, AreListedAtOnceEachWithItsCount) {
       .node("Abs", {"x"}, {"e"})
       .output("d")
       .output("e");
-  model.node("FusedMatMul", {"x"}, {"f"});
+  model.node("Sampling", {"x"}, {"f"});
   model.last().set_domain("com.microsoft");
   EXPECT_EQ(complaint(model, {.supported_ops = {"Relu"}}),
             "operator 'Foo' is not supported (2 nodes, first 'Foo_a')\n"
             "operator 'Bar' is not supported (node 'Bar_d')\n"
             "operator 'Abs' is not supported (node 'Abs_e')\n"
-            "operator 'com.microsoft.FusedMatMul' is not supported (node 'FusedMatMul_f')");
+            "operator 'com.microsoft.Sampling' is not supported (node 'Sampling_f')");
 }
 
 TEST(UnsupportedOperators, AreFoundInTheirNormalizedForm) {

@@ -1,5 +1,5 @@
 // Operators that opset 17 has no form for, by those that it has: GroupNormalization, Mish,
-// Swish and RMSNormalization.
+// Swish, RMSNormalization, and BatchNormalization in training mode.
 #include "tare/error.h"
 
 #include "onnx/constants.h"
@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 namespace tare {
@@ -90,6 +91,67 @@ void group_to_instance_normalization(Draft& draft, GraphBuilder& builder) {
     draft.op = "Reshape";
     draft.inputs = back;
   }
+  draft.attributes = {};
+}
+
+void train_batch_norm(Draft& draft, GraphBuilder& builder) {
+  require_inputs(draft, 5);
+  const std::string name = draft.name;
+  const ValueId data = draft.inputs[0];
+  const TensorType type = builder.type(data);
+  if (type.shape.size() < 2) {
+    throw Error(ErrorCode::kInvalidModel, "", "the data is " + to_string(type.shape));
+  }
+  std::vector<std::int64_t> axes{0};
+  Shape along_channels(type.shape.size() - 1, 1);
+  along_channels.front() = type.shape[1];
+  for (std::size_t axis = 2; axis < type.shape.size(); ++axis) {
+    axes.push_back(static_cast<std::int64_t>(axis));
+  }
+  const auto mean_of = [&](const std::string& part, ValueId of) {
+    return builder.emit_helper(name + part, "ReduceMean", {of}, {{"axes", axes}});
+  };
+  const ValueId mean = mean_of("_mean", data);
+  const ValueId centered = builder.emit_helper(name + "_centered", "Sub", {data, mean});
+  const ValueId square = builder.emit_helper(name + "_square", "Mul", {centered, centered});
+  const ValueId variance = mean_of("_variance", square);
+  const auto real = [&](const std::string& part, double value) {
+    return builder.add_constant(name + part, filled(type.dtype, {}, value));
+  };
+  const auto momentum = static_cast<double>(draft.attributes.real("momentum", 0.9F));
+  const ValueId kept = real("_momentum", momentum);
+  const ValueId taken = real("_rest", 1 - momentum);
+  // The running mean and variance.
+  const ValueId channels = shape_constant(builder, name + "_channels", {type.shape[1]});
+  for (const auto& [result, before, now] :
+       {std::tuple(std::size_t{1}, draft.inputs[3], mean),
+        std::tuple(std::size_t{2}, draft.inputs[4], variance)}) {
+    if (result >= draft.outputs.size() || draft.outputs[result].empty()) {
+      continue;
+    }
+    const std::string part = result == 1 ? "_running_mean" : "_running_variance";
+    const ValueId flat = builder.emit_helper(name + part + "_now", "Reshape", {now, channels});
+    const ValueId new_part = builder.emit_helper(name + part + "_new", "Mul", {flat, taken});
+    const ValueId old_part = builder.emit_helper(name + part + "_old", "Mul", {before, kept});
+    builder.emit({builder.fresh_name(name + part),
+                  "Add",
+                  {old_part, new_part},
+                  {draft.outputs[result]},
+                  {}});
+  }
+  const auto epsilon = static_cast<double>(draft.attributes.real("epsilon", 1e-5F));
+  const ValueId above =
+      builder.emit_helper(name + "_above", "Add", {variance, real("_epsilon", epsilon)});
+  const ValueId root = builder.emit_helper(name + "_root", "Sqrt", {above});
+  const ValueId normal = builder.emit_helper(name + "_normal", "Div", {centered, root});
+  const ValueId shape = shape_constant(builder, name + "_along", along_channels);
+  const ValueId factor =
+      builder.emit_helper(name + "_scale", "Reshape", {draft.inputs[1], shape});
+  const ValueId term = builder.emit_helper(name + "_bias", "Reshape", {draft.inputs[2], shape});
+  const ValueId scaled = builder.emit_helper(name + "_scaled", "Mul", {normal, factor});
+  draft.op = "Add";
+  draft.inputs = {scaled, term};
+  draft.outputs.resize(1);
   draft.attributes = {};
 }
 

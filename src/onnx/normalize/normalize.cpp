@@ -14,6 +14,7 @@
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace tare {
 namespace {
@@ -98,22 +99,33 @@ void scatter_elements(Draft& draft, GraphBuilder&) {
   draft.op = "ScatterElements";
 }
 
-void inference_batch_norm(Draft& draft, GraphBuilder&) {
+void inference_batch_norm(Draft& draft, GraphBuilder& builder) {
   if (draft.attributes.has("spatial")) {
     expect_and_drop(draft, "spatial", 1);
   }
-  if (draft.outputs.size() > 1 || draft.attributes.integer("training_mode", 0) != 0) {
+  if (draft.attributes.integer("training_mode", 0) != 0) {
+    train_batch_norm(draft, builder);
+  } else if (draft.outputs.size() > 1) {
     throw Error(ErrorCode::kUnsupported, "", "training mode is not supported");
   }
+}
+
+bool drops_nothing(const Draft& draft, const GraphBuilder& builder) {
+  const Tensor* ratio = draft.has_input(1) ? builder.known(draft.inputs[1]) : nullptr;
+  return ratio != nullptr && ratio->to_double() == std::vector<double>{0};
 }
 
 void inference_dropout(Draft& draft, GraphBuilder& builder) {
   constexpr std::size_t kTrainingMode = 2;
   if (draft.has_input(kTrainingMode)) {
     const Tensor& training = builder.required(draft, kTrainingMode);
-    if (training.size() > 0 && training.to_int64().front() != 0) {
-      throw Error(ErrorCode::kUnsupported, "", "training mode is not supported");
+    const bool trains = training.size() > 0 && training.to_int64().front() != 0;
+    // Without anything to drop there is nothing random.
+    if (trains && !drops_nothing(draft, builder)) {
+      throw Error(ErrorCode::kUnsupported, "",
+                  "training mode is not supported, which drops elements at random");
     }
+    draft.inputs.resize(kTrainingMode);
   }
 }
 
@@ -203,6 +215,8 @@ constexpr std::array kRules{
     Rule{"GroupNormalization", 18, kNewest, group_to_instance_normalization, true},
     Rule{"Mish", 18, kNewest, expand_mish, true},
     Rule{"Swish", kNewest, kNewest, expand_swish, true},
+    // ONNX Runtime writes it as an operator of ONNX, of any opset.
+    Rule{"SimplifiedLayerNormalization", kOldest, kNewest, expand_rms_normalization, true},
     Rule{"RMSNormalization", kNewest, kNewest, expand_rms_normalization, true},
 };
 

@@ -26,6 +26,9 @@ void reduce_axes_to_attribute(Draft&, GraphBuilder&);
 void split_evenly(Draft&, GraphBuilder&);
 /// GroupNormalization with `scale` and `bias` per group (opset 18) or per channel (opset 21).
 void group_to_instance_normalization(Draft&, GraphBuilder&);
+/// BatchNormalization in training mode: by the mean and variance of the data itself, from which
+/// the running ones follow. The last node of what it becomes is the draft's.
+void train_batch_norm(Draft&, GraphBuilder&);
 /// Mish: x * tanh(softplus(x)).
 void expand_mish(Draft&, GraphBuilder&);
 /// Swish of opset 24: x * sigmoid(alpha * x).

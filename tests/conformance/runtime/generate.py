@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""generate.py FOLDER: one folder a case with an operator of ONNX Runtime, its operands and what ONNX Runtime 1.21 computes.
+
+Needs onnx, numpy and onnxruntime. The layout is that of the backend tests of ONNX. Names of cases begin with the operator.
+"""
+import os
+import sys
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import TensorProto, helper, numpy_helper
+
+random = np.random.default_rng(7)
+TYPES = {np.dtype("float32"): TensorProto.FLOAT, np.dtype("int32"): TensorProto.INT32, np.dtype("int64"): TensorProto.INT64}
+
+
+def real(*shape):
+    return random.standard_normal(shape).astype(np.float32)
+
+
+def positive(*shape):
+    return (random.random(shape) + 0.5).astype(np.float32)
+
+
+def ids(high, *shape):
+    return random.integers(0, high, shape).astype(np.int32)
+
+
+def write(folder, name, op, operands, outputs=1, constants=(), domain="com.microsoft", definition=None, **attributes):
+    """Operands are arrays, or None for one that is absent; those in `constants` are initializers. `definition` are nodes that are run in place of
+    the operator where ONNX Runtime has it for other processors only."""
+    names = ["" if x is None else f"operand_{i}" for i, x in enumerate(operands)]
+    results = [f"result_{i}" if isinstance(outputs, int) or i in outputs else "" for i in range(outputs if isinstance(outputs, int) else max(outputs) + 1)]
+    node = helper.make_node(op, names, results, name="node", domain=domain, **attributes)
+    fed = {n: x for i, (n, x) in enumerate(zip(names, operands)) if x is not None and i not in constants}
+    graph = helper.make_graph(
+        [node], name,
+        [helper.make_tensor_value_info(n, TYPES[x.dtype], x.shape) for n, x in fed.items()],
+        [helper.make_tensor_value_info(r, TensorProto.UNDEFINED, None) for r in results if r],
+        [numpy_helper.from_array(operands[i], names[i]) for i in constants])
+    for output in graph.output:
+        output.ClearField("type")
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)], ir_version=8)
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 3
+    run = onnx.ModelProto()
+    run.CopyFrom(model)
+    if definition:
+        del run.graph.node[:]
+        run.graph.node.extend(definition)
+    session = onnxruntime.InferenceSession(run.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    found = session.run(None, fed)
+    for output, value in zip(graph.output, found):
+        output.type.CopyFrom(helper.make_tensor_type_proto(TYPES[value.dtype], value.shape))
+    del model.graph.output[:]
+    model.graph.output.extend(graph.output)
+    data = os.path.join(folder, name, "test_data_set_0")
+    os.makedirs(data, exist_ok=True)
+    onnx.save(model, os.path.join(folder, name, "model.onnx"))
+    for kind, values in (("input", list(fed.items())), ("output", list(zip([r for r in results if r], found)))):
+        for i, (value_name, value) in enumerate(values):
+            with open(os.path.join(data, f"{kind}_{i}.pb"), "wb") as file:
+                file.write(numpy_helper.from_array(value, value_name).SerializeToString())
+
+
+def attention(folder):
+    width, heads, batch, length = 8, 2, 2, 5
+    data, weights, bias = real(batch, length, width), real(width, 3 * width), real(3 * width)
+    mask = np.array([[1, 1, 1, 1, 0], [1, 1, 0, 0, 0]], np.int32)
+    write(folder, "Attention", "Attention", [data, weights, bias], constants=(1, 2), num_heads=heads)
+    write(folder, "Attention_mask", "Attention", [data, weights, bias, mask], constants=(1, 2), num_heads=heads)
+    write(folder, "Attention_mask_of_queries", "Attention",
+          [data, weights, bias, (random.random((batch, length, length)) > 0.4).astype(np.int32)], constants=(1, 2), num_heads=heads)
+    write(folder, "Attention_lengths", "Attention", [data, weights, bias, np.array([4, 2], np.int32)], constants=(1, 2), num_heads=heads)
+    write(folder, "Attention_ends_and_starts", "Attention", [data, weights, bias, np.array([4, 5, 0, 2], np.int32)], constants=(1, 2), num_heads=heads)
+    write(folder, "Attention_causal_past", "Attention", [data, weights, bias, None, real(2, batch, heads, 3, 4)], 2, constants=(1, 2),
+          num_heads=heads, unidirectional=1)
+    write(folder, "Attention_bias_and_scale", "Attention", [data, weights, bias, None, None, real(batch, heads, length, length)], constants=(1, 2),
+          num_heads=heads, scale=0.3)
+    write(folder, "Attention_widths", "Attention", [data, real(width, 20), real(20)], constants=(1, 2), num_heads=heads, qkv_hidden_sizes=[8, 8, 4])
+
+
+def multi_head_attention(folder):
+    width, heads, batch, length, keys = 8, 2, 2, 4, 6
+    query, key, value = real(batch, length, width), real(batch, keys, width), real(batch, keys, width)
+    write(folder, "MultiHeadAttention", "MultiHeadAttention", [query, key, value], num_heads=heads)
+    write(folder, "MultiHeadAttention_bias", "MultiHeadAttention", [query, key, value, real(3 * width)], constants=(3,), num_heads=heads)
+    write(folder, "MultiHeadAttention_mask", "MultiHeadAttention",
+          [query, key, value, None, np.array([[1] * 4 + [0] * 2, [1] * 2 + [0] * 4], np.int32)], num_heads=heads)
+    write(folder, "MultiHeadAttention_past", "MultiHeadAttention",
+          [query, real(batch, length, width), real(batch, length, width), None, None, real(batch, heads, length, length + 3),
+           real(batch, heads, 3, 4), real(batch, heads, 3, 4)], 3, num_heads=heads)
+    write(folder, "MultiHeadAttention_cross", "MultiHeadAttention", [query, real(batch, heads, keys, 4), real(batch, heads, keys, 4)], num_heads=heads)
+    write(folder, "MultiHeadAttention_causal", "MultiHeadAttention", [query, real(batch, length, width), real(batch, length, width)],
+          num_heads=heads, unidirectional=1)
+
+
+def caches(length, pairs):
+    angles = np.outer(np.arange(length), 1 / 10.0 ** np.arange(pairs)).astype(np.float32)
+    return np.cos(angles), np.sin(angles)
+
+
+def rotary(folder):
+    cosine, sine = caches(12, 4)
+    places = np.array([[0, 1, 2], [4, 5, 7]], np.int64)
+    write(folder, "RotaryEmbedding", "RotaryEmbedding", [real(2, 3, 16), places, cosine, sine], constants=(2, 3))
+    write(folder, "RotaryEmbedding_by_heads", "RotaryEmbedding", [real(2, 2, 3, 8), places, cosine, sine], constants=(2, 3))
+    write(folder, "RotaryEmbedding_interleaved", "RotaryEmbedding", [real(2, 3, 16), np.array([3], np.int64), cosine, sine], constants=(2, 3), interleaved=1)
+    write(folder, "RotaryEmbedding_in_part", "RotaryEmbedding", [real(2, 3, 24), places, cosine, sine], constants=(2, 3), num_heads=2, rotary_embedding_dim=8)
+
+
+def group_query_attention(folder):
+    heads, groups, size, batch, length, past = 4, 2, 16, 1, 3, 2
+    cosine, sine = caches(12, 8)
+
+    def lengths(total):
+        return np.full((batch,), total - 1, np.int32), np.array(total, np.int32)
+
+    def operands(n):
+        return [real(batch, n, heads * size), real(batch, n, groups * size), real(batch, n, groups * size)]
+    write(folder, "GroupQueryAttention", "GroupQueryAttention", [*operands(length), None, None, *lengths(length)], 3, num_heads=heads, kv_num_heads=groups)
+    write(folder, "GroupQueryAttention_past", "GroupQueryAttention",
+          [*operands(1), real(batch, groups, past, size), real(batch, groups, past, size), *lengths(past + 1)], 3, num_heads=heads, kv_num_heads=groups)
+    write(folder, "GroupQueryAttention_rotary", "GroupQueryAttention",
+          [*operands(1), real(batch, groups, past, size), real(batch, groups, past, size), *lengths(past + 1), cosine, sine], 3, constants=(7, 8),
+          num_heads=heads, kv_num_heads=groups, do_rotary=1)
+    write(folder, "GroupQueryAttention_packed", "GroupQueryAttention",
+          [real(batch, length, (heads + 2 * groups) * size), None, None, None, None, *lengths(length), cosine, sine], 3, constants=(7, 8),
+          num_heads=heads, kv_num_heads=groups, do_rotary=1, rotary_interleaved=1)
+    write(folder, "GroupQueryAttention_window", "GroupQueryAttention", [*operands(6), None, None, *lengths(6)], 3, num_heads=heads, kv_num_heads=groups,
+          local_window_size=2)
+    write(folder, "GroupQueryAttention_softcap", "GroupQueryAttention", [*operands(length), None, None, *lengths(length)], 3, num_heads=heads,
+          kv_num_heads=groups, softcap=2.0, scale=0.4)
+
+
+def normalizations(folder):
+    gamma, beta, bias = positive(8), real(8), real(8)
+    data, skip = real(2, 3, 8), real(2, 3, 8)
+    write(folder, "SkipLayerNormalization", "SkipLayerNormalization", [data, skip, gamma, beta, bias], [0, 3], constants=(2, 3, 4), epsilon=1e-5)
+    write(folder, "SkipLayerNormalization_plain", "SkipLayerNormalization", [data, real(3, 8), gamma], constants=(2,))
+    write(folder, "SkipSimplifiedLayerNormalization", "SkipSimplifiedLayerNormalization", [data, skip, gamma, bias], [0, 3], constants=(2, 3), epsilon=1e-5)
+    write(folder, "SimplifiedLayerNormalization", "SimplifiedLayerNormalization", [data, gamma], constants=(1,), domain="", axis=-1, epsilon=1e-5)
+    words, places, segments = real(20, 8), real(6, 8), real(2, 8)
+    write(folder, "EmbedLayerNormalization", "EmbedLayerNormalization",
+          [ids(20, 2, 4), ids(2, 2, 4), words, places, segments, gamma, beta, np.array([[1, 1, 1, 0], [1, 1, 0, 0]], np.int32)], [0, 1, 2],
+          constants=(2, 3, 4, 5, 6), epsilon=1e-5, mask_index_type=1)
+    write(folder, "EmbedLayerNormalization_places", "EmbedLayerNormalization",
+          [ids(20, 2, 4), None, words, places, None, gamma, beta, None, ids(6, 2, 4)], 2, constants=(2, 3, 5, 6), epsilon=1e-5)
+
+
+def activations(folder):
+    data = 3 * real(2, 3, 8)
+    write(folder, "Gelu", "Gelu", [data])
+    write(folder, "FastGelu", "FastGelu", [data])
+    write(folder, "FastGelu_bias", "FastGelu", [data, real(8)], constants=(1,))
+    write(folder, "BiasGelu", "BiasGelu", [data, real(8)], constants=(1,))
+    write(folder, "QuickGelu", "QuickGelu", [data], alpha=1.5)
+
+
+def products(folder):
+    data, weight, bias = real(1, 3, 6, 6), real(4, 3, 3, 3), real(4)
+    write(folder, "FusedConv", "FusedConv", [data, weight, bias], constants=(1, 2), activation="Relu", pads=[1, 1, 1, 1])
+    write(folder, "FusedConv_sum", "FusedConv", [data, weight, bias, real(1, 4, 6, 6)], constants=(1, 2), activation="Relu", pads=[1, 1, 1, 1])
+    write(folder, "FusedConv_leaky", "FusedConv", [data, weight, bias], constants=(1, 2), activation="LeakyRelu", activation_params=[0.2], strides=[2, 2])
+    write(folder, "FusedConv_clip", "FusedConv", [data, weight], constants=(1,), activation="Clip", activation_params=[-1.0, 2.0])
+    write(folder, "FusedConv_hard", "FusedConv", [data, weight], constants=(1,), activation="HardSigmoid", activation_params=[0.25, 0.4])
+    write(folder, "FusedGemm", "FusedGemm", [real(3, 5), real(4, 5), real(4)], constants=(1, 2), transB=1, activation="LeakyRelu", activation_alpha=0.3)
+    write(folder, "FusedMatMul", "FusedMatMul", [real(2, 5, 3), real(2, 4, 5)], alpha=0.5, transA=1, transB=1)
+    write(folder, "FusedMatMul_batches", "FusedMatMul", [real(3, 2, 5), real(5, 2, 4)], transBatchA=1, transBatchB=1)
+    write(folder, "TransposeMatMul", "TransposeMatMul", [real(2, 3, 5), real(2, 4, 5)], transB=1)
+    convolution = {"pads": [1, 1, 1, 1], "strides": [2, 1]}
+    write(folder, "NhwcConv", "NhwcConv", [real(1, 6, 5, 3), weight, bias], constants=(1, 2), **convolution, definition=[
+        helper.make_node("Transpose", ["operand_0"], ["first"], perm=[0, 3, 1, 2]),
+        helper.make_node("Conv", ["first", "operand_1", "operand_2"], ["product"], **convolution),
+        helper.make_node("Transpose", ["product"], ["result_0"], perm=[0, 2, 3, 1])])
+
+
+if __name__ == "__main__":
+    for family in (attention, multi_head_attention, rotary, group_query_attention, normalizations, activations, products):
+        # Each family begins anew, so that a change of one leaves the files of the others.
+        random = np.random.default_rng(7)
+        family(sys.argv[1])
