@@ -2,6 +2,7 @@
 
 #include "tare/quant_table.h"
 #include "tare/simulate.h"
+#include "tare/statistics.h"
 
 #include "calibrate/rounding/layer_rows.h"
 
