@@ -21,7 +21,7 @@ CLASSES = {  # place -> class; entries of layers share those of the whole
     "": "Config", "activations": "Activations", "weights": "Weights", "calibration": "Calibration", "accuracy": "Accuracy",
     "requantize": "Requantize", "accumulator": "Accumulator", "layers[]": "Layer", "layers[].match": "Match",
     "layers[].activations": "Activations", "layers[].inputs": "Activations", "layers[].weights": "Weights",
-    "layers[].accuracy": "Accuracy",
+    "layers[].accuracy": "Accuracy", "inputs.NAME": "Input",
 }
 ABOUT = {
     "Config": "Everything that can be decided about quantizing a network. What is None is as the default says, or as the file.",
@@ -32,6 +32,7 @@ ABOUT = {
     "Requantize": "How the integer graph rescales.",
     "Accumulator": "The accumulator of sums of products.",
     "Layer": "A rule for single layers. All that match a node are merged key by key, and later ones win.",
+    "Input": "How samples that are no arrays become values of an input.",
     "Match": "Which nodes a rule is about; all conditions must hold.",
 }
 NUMBER = r"(-?[0-9.]+)"
@@ -49,18 +50,27 @@ def words(text):
 
 
 def one_of(names):
-    values = [{"true": True, "false": False}.get(name, name) for name in names]
+    values = [{"true": True, "false": False}.get(name, int(name) if name.isdigit() else name) for name in names]
     if set(names) == {"true", "false"}:
         return "bool", {"type": "boolean"}
-    texts = [value for value in values if isinstance(value, str)]
-    kinds = (["bool"] if len(texts) < len(values) else []) + (["str"] if texts else [])
+    kinds = [kind.__name__ for kind in (bool, int, str) if any(type(value) is kind for value in values)]
     return kinds[0] if len(kinds) == 1 else f"Union[{', '.join(kinds)}]", {"enum": values}
+
+
+def or_list(type_, schema):
+    """One, or a list of them."""
+    return f"Union[{type_}, List[{type_}]]", {"anyOf": [schema, {"type": "array", "items": schema}]}
 
 
 RULES = [  # what a key takes, as the reference says it -> type, schema
     (r"1", lambda match: ("int", {"const": 1})),
     (r"(.+), or the path of a target file", lambda match: ("str", {"anyOf": [
         {"enum": words(match[1])}, {"type": "string", "pattern": r"/|\.ya?ml$"}]})),
+    (rf"an integer in \[{NUMBER},{NUMBER}\], or a list of them", lambda match: or_list("int", integer(match[1], match[2]))),
+    (rf"an integer of at least {NUMBER}, or a list of them", lambda match: or_list("int", integer(match[1]))),
+    (r"a number(?: above 0)?, or a list of them", lambda match: or_list("float", {"type": "number"})),
+    (r"a number above 0, or a quotient such as .*", lambda match: ("Union[float, str]", {"anyOf": [
+        {"type": "number", "exclusiveMinimum": 0}, {"type": "string", "pattern": "^[0-9.]+ */ *[0-9.]+$"}]})),
     (rf"an integer in \[{NUMBER},{NUMBER}\]", lambda match: ("int", integer(match[1], match[2]))),
     (rf"an integer of at least {NUMBER}", lambda match: ("int", integer(match[1]))),
     (rf"([a-z]+), or an integer of at least {NUMBER}", lambda match: ("Union[int, str]", {"anyOf": [
@@ -112,7 +122,14 @@ def tree():
     for path, values, default, summary in keys():
         parent, name = place_of(path)
         is_list = name.endswith("[]")
-        if path == "dims.NAME":
+        if path == "inputs.NAME":
+            parent, name = "", "inputs"
+            own = {"$ref": "#/$defs/Input"}
+            entry = ("Mapping[str, Input]", {"type": "object", "additionalProperties": own}, default, summary)
+        elif path == "state.NAME":
+            parent, name = "", "state"
+            entry = ("Mapping[str, str]", {"type": "object", "additionalProperties": {"type": "string"}}, default, summary)
+        elif path == "dims.NAME":
             parent, name = "", "dims"
             entry = ("Mapping[str, int]", {"type": "object", "additionalProperties": integer(1)}, default, summary)
         elif values.startswith("a map"):

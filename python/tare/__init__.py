@@ -11,14 +11,15 @@ from ._functions import calibrate, compare, describe, evaluate, explain, inspect
 from ._inputs import Samples
 from ._library import library as _library
 from .calibrators import Calibrator, Histogram, Spec
-from .config import Accumulator, Accuracy as AccuracyOptions, Activations, Calibration, Config, Layer, Match, Requantize, Weights
+from .config import (Accumulator, Accuracy as AccuracyOptions, Activations, Calibration, Config, Input, Layer, Match, Requantize,
+                     Weights)
 from .results import Accuracy, Found, Point, Report, Result, Statistics
 
 __version__: str = _library.tare_version().decode()
 
 __all__ = [
     "Accumulator", "Accuracy", "AccuracyOptions", "Activations", "Calibration", "Calibrator", "Config", "ConfigError",
-    "DataError", "Error", "FileError", "Found", "Histogram", "InternalError", "Layer", "Match", "ModelError",
+    "DataError", "Error", "FileError", "Found", "Histogram", "Input", "InternalError", "Layer", "Match", "ModelError",
     "OutOfMemoryError", "Point", "Report", "Requantize", "Result", "Samples", "Spec", "Statistics", "TareWarning",
     "UnsupportedError", "Weights", "calibrate", "compare", "describe", "evaluate", "explain", "inspect", "merge", "quantize",
     "run", "search",

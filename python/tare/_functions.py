@@ -40,15 +40,20 @@ def _evaluation(samples: Samples, evaluated_on: str) -> Samples:
     return samples.evenly_spaced(min(wanted, len(samples)))
 
 
+def _agreement(part: Optional[Mapping[str, Any]]) -> Optional[Dict[str, Any]]:
+    return None if part is None else {key: part[key] for key in ("count", "of", "percent")}
+
+
 def _quality(report: Report) -> Dict[str, Any]:
     """What the program says of quality, of a brief report."""
     output = report["output"] or {}
     worst = report.worst_layers(1)
     return {"verdict": report["verdict"]["level"], "text": report["verdict"]["text"], "samples": report["data"]["samples"],
             "evaluated_on": report["data"]["evaluated_on"], "sqnr": output.get("sqnr"), "exact": output.get("exact", False),
-            "agreement": output.get("agreement"),
+            "agreement": _agreement(output.get("agreement")),
             "worst_layer": {"node": worst[0]["name"], "op": worst[0]["op"], "sqnr": worst[0]["local"]["sqnr"]} if worst else None,
-            "outputs": [{key: entry[key] for key in ("name", "sqnr", "exact", "agreement")} for entry in report["outputs"]]}
+            "outputs": [{"name": entry["name"], "sqnr": entry["sqnr"], "exact": entry["exact"],
+                         "agreement": _agreement(entry["agreement"])} for entry in report["outputs"]]}
 
 
 def _statistics(stats: Union[Statistics, _Path]) -> Statistics:

@@ -9,6 +9,46 @@ from typing import Any, List, Mapping, Optional, Union
 
 
 @dataclasses.dataclass
+class Input:
+    """How samples that are no arrays become values of an input.
+
+    preset: how pictures are prepared, but for the keys below; by default guessed from the shape of the input
+    fit: how pictures get their size: resized and cut out of the middle, stretched, or with bars on both sides or beside the
+      upper left corner
+    resize: what pictures are resized to first: the shorter side, or [height, width]
+    crop: what is cut out of the middle: one size, or [height, width]
+    layout: where the channels are; by default as the shape of the input says
+    color: which channels pictures have
+    fill: the byte beside a picture that was fit in
+    scale: bytes of pictures, or amplitudes of recordings, are multiplied by this first
+    mean: and this subtracted: one number, or one for each channel
+    std: and divided by this
+    rate: samples per second that recordings must have
+    length: samples of the windows that recordings are cut into
+    shape: shape of a sample in files of raw numbers
+    dtype: type of the numbers in them, lowest byte first
+    batch_axis: axis of the input that the batch is on, 1 where sequences come first; by default 0, or as the shapes of
+      samples say
+    """
+
+    preset: Optional[str] = None
+    fit: Optional[str] = None
+    resize: Optional[Union[int, List[int]]] = None
+    crop: Optional[Union[int, List[int]]] = None
+    layout: Optional[str] = None
+    color: Optional[str] = None
+    fill: Optional[int] = None
+    scale: Optional[Union[float, str]] = None
+    mean: Optional[Union[float, List[float]]] = None
+    std: Optional[Union[float, List[float]]] = None
+    rate: Optional[int] = None
+    length: Optional[int] = None
+    shape: Optional[Union[int, List[int]]] = None
+    dtype: Optional[str] = None
+    batch_axis: Optional[Union[int, str]] = None
+
+
+@dataclasses.dataclass
 class Match:
     """Which nodes a rule is about; all conditions must hold.
 
@@ -88,7 +128,7 @@ class Accuracy:
 
     effort: how much time to spend on accuracy (default default)
     slowdown: how much slower the network may be for keeping its most sensitive layers in float: 0.01 is 1 %; auto: by effort
-      0, as the target says (0.01 or 0.03), or 0.1 (default auto)
+      0, as the target says (0.01 or 0.03), or 0.1; for detectors at least 0.15, but for effort fast (default auto)
     equalization: cross-layer equalization and SmoothQuant; auto: where they help and the schedule is sequential (default
       auto)
     bias_correction: bias correction: compensate for the mean error of rounded weights (default true)
@@ -183,6 +223,9 @@ class Config:
     requantize: how the integer graph rescales
     accumulator: the accumulator of sums of products
     dims: extent of each symbolic dimension of the model
+    inputs: how samples that are no arrays become values of the input of that name; * is about all others
+    state: inputs that are state: the output that each of them is one step later
+    steps: how many samples follow each other before state begins anew; by default all (default all)
     plugins: shared objects with calibrators, metrics, patterns or rules of your own; they run code, so that those of a file
       need '--allow-plugins' (default [])
     layers: rules for single layers; all that match a node are merged key by key, and later ones win
@@ -203,5 +246,8 @@ class Config:
     requantize: Optional[Requantize] = None
     accumulator: Optional[Accumulator] = None
     dims: Optional[Mapping[str, int]] = None
+    inputs: Optional[Mapping[str, Input]] = None
+    state: Optional[Mapping[str, str]] = None
+    steps: Optional[Union[int, str]] = None
     plugins: Optional[List[str]] = None
     layers: Optional[List[Layer]] = None
