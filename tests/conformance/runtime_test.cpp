@@ -41,6 +41,10 @@ std::string difference_of_sums(const Tensor& actual, const Tensor& expected) {
   return "";
 }
 
+std::string runtime_case_name(const ::testing::TestParamInfo<std::string>& info) {
+  return info.param;
+}
+
 class RuntimeOperator : public ::testing::TestWithParam<std::string> {};
 
 /// tests/conformance/runtime/generate.py made the cases with ONNX Runtime.
@@ -56,7 +60,7 @@ TEST_P(RuntimeOperator, IsReadAsWhatOnnxRuntimeComputes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Case, RuntimeOperator, ::testing::ValuesIn(runtime_cases()),
-                         [](const auto& info) { return info.param; });
+                         runtime_case_name);
 
 }  // namespace
 }  // namespace tare::test

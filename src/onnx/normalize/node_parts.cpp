@@ -21,7 +21,7 @@ ValueId NodeParts::optional(std::size_t operand) const {
 }
 
 std::int64_t NodeParts::extent(ValueId id, std::size_t axis) const {
-  const Shape& extents = shape(id);
+  const Shape extents = shape(id);
   if (axis >= extents.size()) {
     throw Error(ErrorCode::kInvalidModel, "", "an operand is of shape " + to_string(extents))
         .expected("more than " + std::to_string(axis) + " dimensions");

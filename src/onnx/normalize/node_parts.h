@@ -19,7 +19,8 @@ class NodeParts {
   /// Throws Error(kInvalidModel) where it is absent.
   ValueId input(std::size_t operand) const;
   ValueId optional(std::size_t operand) const;
-  const Shape& shape(ValueId id) const { return builder_.shape(id); }
+  /// A copy, as graphs that grow move what they have.
+  Shape shape(ValueId id) const { return builder_.shape(id); }
   DType dtype(ValueId id) const { return builder_.type(id).dtype; }
   /// Its extent along an axis.
   std::int64_t extent(ValueId id, std::size_t axis) const;

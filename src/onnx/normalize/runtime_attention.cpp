@@ -92,7 +92,7 @@ ValueId filtered(NodeParts& parts, const std::string& name, ValueId keeps, DType
 /// A mask of keys in one of the forms of `mask_index`, as what is added to scores.
 ValueId mask_term(NodeParts& parts, ValueId mask, std::int64_t batch, std::int64_t keys,
                   DType dtype) {
-  const Shape& shape = parts.shape(mask);
+  const Shape shape = parts.shape(mask);
   const DType integer = parts.dtype(mask);
   const auto whole = [&](const std::string& name, std::vector<std::int64_t> numbers) {
     return parts.add(name, "CastLike", {parts.integers(name + "_list", numbers), mask});
@@ -137,7 +137,7 @@ ValueId causal_term(NodeParts& parts, std::int64_t queries, std::int64_t keys,
   for (std::int64_t query = 0; query < queries; ++query) {
     for (std::int64_t key = 0; key < keys; ++key) {
       const std::int64_t place = past + query;
-      const bool sees = key <= place && (window < 0 || key > place - window);
+      const bool sees = key <= place && (window < 0 || key >= place - window);
       numbers[static_cast<std::size_t>(query * keys + key)] =
           sees ? 0 : std::numeric_limits<float>::lowest() / 2;
     }
