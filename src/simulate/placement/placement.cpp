@@ -369,11 +369,12 @@ std::vector<Placement> place(const Graph& graph, const Settings& settings,
       on_integers(PlacementProblem(graph, settings, regions), regions.size());
   // A target to which small weights are worth a second of each layer does not ask for time.
   constexpr double kWorthAnyTime = 1e9;
+  constexpr double kTolerated = 1.05;
   const double gain = settings.target().least_gain;
   if (settings.objective() == Objective::kLatency && gain > 0 && gain < kWorthAnyTime) {
     const double floats =
         predicted_nanoseconds(graph, settings, regions, std::vector<bool>(regions.size()));
-    if (predicted_nanoseconds(graph, settings, regions, integers) > floats) {
+    if (predicted_nanoseconds(graph, settings, regions, integers) > kTolerated * floats) {
       integers = on_integers(PlacementProblem(graph, settings, regions, false), regions.size());
     }
   }
