@@ -318,8 +318,8 @@ void describe(Visitor& visit, Target& target, const KnownNames& known) {
   visit.list("operators", target.operators, "what runs on integers",
              [](auto& entry, TargetOperator& row) { describe(entry, row); });
   visit.list("costs", target.costs,
-             "without `operators`: what operators cost, in any unit, if that is all that is "
-             "known of them",
+             "what layers of some shapes take, as `tare tune` writes it, before all else; and "
+             "without `operators` what operators cost, in any unit",
              [](auto& entry, TargetOperator& row) {
                entry.key("op", row.op, any_text(), "operator type");
                describe_kind(entry, row);

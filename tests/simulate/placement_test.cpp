@@ -82,6 +82,38 @@ TEST(Placement, KeepsALayerOnIntegersThatGainsLittleInFloat) {
   EXPECT_EQ(on_integers(kTwoLayers, target), Names{});
 }
 
+TEST(Placement, KeepsNoLayersOnIntegersThatGainLittleWhereTheyMakeTheNetworkMuchSlower) {
+  // Two of 1100 ns and two conversions of 100 ns, against 2000 ns.
+  Target target = target_with(1.1);
+  target.least_gain = 1000;
+  EXPECT_EQ(on_integers(kTwoLayers, target), Names{});
+}
+
+TEST(Placement, TakesTheTimesOfLayersThatWereMeasuredBeforeThoseOfTheirOperators) {
+  const std::string shape = "Conv [1,10,1,10]*[10,10,1,1] -> [1,10,1,10]";
+  Target target = target_with(0.1);
+  target.costs = {{.op = shape, .float_cost = 500, .integer_cost = 600}};
+  EXPECT_EQ(on_integers(kTwoLayers, target), Names{});
+  target = target_with(2);
+  target.costs = {{.op = shape, .float_cost = 500, .integer_cost = 300}};
+  EXPECT_EQ(on_integers(kTwoLayers, target), (Names{"a", "b"}));
+  target.costs[0].op = "Conv [1,10,1,10]*[10,10,1,1] -> [1,10,1,9]";
+  EXPECT_EQ(on_integers(kTwoLayers, target), Names{}) << "of another shape";
+}
+
+TEST(Placement, LeavesAProductToTheSumInFloatThatTheEngineMakesOneOfWithIt) {
+  const std::string body =
+      "const %shape : i64[2] = [10, 10]\n%r = Reshape(%x, %shape) : f32[10,10]\n"
+      "%e = LpNormalization(%r) : f32[10,10]\na: %a = MatMul(%r, %v) : f32[10,10]\n"
+      "b: %b = Add(%a, %e) : f32[10,10]\n%y = LpNormalization(%b) : f32[10,10]";
+  Target target = target_with(0.1);
+  target.operators[2].float_cost = 1;
+  target.operators[2].integer_cost = 50;
+  EXPECT_EQ(on_integers(body, target), Names{"a"});
+  target.rounds_float_weights = true;
+  EXPECT_EQ(on_integers(body, target), Names{});
+}
+
 TEST(Placement, LetsProductsThatMayHandOverFloatsDoSo) {
   const std::string body =
       "%r = Reshape(%x, %shape) : f32[10,10]\na: %a = MatMul(%r, %v) : f32[10,10]\n"

@@ -26,10 +26,10 @@ bool has_one_scale(const Graph& graph, const Node& conversion) {
          element_count(graph.type(conversion.inputs[1]).shape) == 1;
 }
 
-/// Of a convolution in float, or of elementwise operators on one.
+/// Of a convolution in float, or of operators on one that keep its layout.
 bool comes_from_convolution(const Graph& graph, ValueId value) {
-  constexpr std::array<std::string_view, 7> kElementwise{"Relu",    "Clip", "LeakyRelu", "Add",
-                                                         "Sigmoid", "Mul",  "HardSwish"};
+  constexpr std::array<std::string_view, 8> kElementwise{
+      "Relu", "Clip", "LeakyRelu", "Add", "Sigmoid", "Mul", "HardSwish", "MaxPool"};
   const auto producer = graph.producer(value);
   if (!producer) {
     return false;

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "lower/forms/engine_wishes.h"
 #include "lower/forms/forms.h"
+#include "lower/forms/quantize_behind_pools.h"
 #include "lower/forms/real_operands.h"
 
 namespace tare {
@@ -33,6 +34,9 @@ Graph qdq_for(const Graph& integer, const Target& target) {
   }
   if (target.pads_storage) {
     qdq = pad_storage(std::move(qdq));
+  }
+  if (target.channels_last) {
+    qdq = quantize_behind_pools(std::move(qdq));
   }
   return with_own_layout(with_own_floats(std::move(qdq), target), target);
 }

@@ -44,6 +44,9 @@ class PlacementStatement {
       place_region(region);
     }
     place_others();
+    for (const NodeId id : graph_.topological_order()) {
+      follow_sum(id);
+    }
     finish();
   }
 
@@ -79,6 +82,26 @@ class PlacementStatement {
         stores_.insert(id);
         add_cost(side_[id], costs_.of(id));
       }
+    }
+  }
+
+  /// The engine makes one operator of it and what adds to its result, so it is on integers
+  /// where the sum is.
+  void follow_sum(NodeId id) {
+    constexpr std::size_t kMatrix = 2;
+    const Node& node = graph_.node(id);
+    if (!settings_.target().rounds_float_weights || node.op != "MatMul" ||
+        !side_.contains(id) || settings_.demands_integers(node) ||
+        graph_.type(node.outputs[0]).shape.size() != kMatrix ||
+        graph_.type(node.inputs[1]).shape.size() != kMatrix) {
+      return;
+    }
+    const std::vector<NodeId> users = graph_.users(node.outputs[0]);
+    if (users.size() == 1 && graph_.node(users[0]).op == "Add" &&
+        graph_.type(graph_.node(users[0]).outputs[0]).shape ==
+            graph_.type(node.outputs[0]).shape &&
+        side_of(users[0]) != side_[id]) {
+      tie(side_[id], side_of(users[0]));
     }
   }
 
@@ -253,8 +276,8 @@ class PlacementStatement {
 };
 
 PlacementProblem::PlacementProblem(const Graph& graph, const Settings& settings,
-                                   std::span<const Region> regions) {
-  PlacementStatement(graph, settings, regions, *this).write();
+                                   std::span<const Region> regions, bool counts_gain) {
+  PlacementStatement(graph, settings, regions, *this, counts_gain).write();
 }
 
 PlacementProblem::PlacementProblem(const Graph& graph, const Settings& settings,
@@ -327,14 +350,38 @@ double predicted_nanoseconds(const Graph& graph, const Settings& settings,
   return problem.nanoseconds(problem.cut().solve());
 }
 
+namespace {
+
+std::vector<bool> on_integers(const PlacementProblem& problem, std::size_t regions) {
+  const std::vector<bool> solution = problem.cut().solve();
+  std::vector<bool> result(regions);
+  for (std::size_t i = 0; i < regions; ++i) {
+    result[i] = problem.on_integers(i, solution);
+  }
+  return result;
+}
+
+}  // namespace
+
 std::vector<Placement> place(const Graph& graph, const Settings& settings,
                              std::span<const Region> regions) {
-  const PlacementProblem problem(graph, settings, regions);
-  const std::vector<bool> solution = problem.cut().solve();
+  std::vector<bool> integers =
+      on_integers(PlacementProblem(graph, settings, regions), regions.size());
+  // A target to which small weights are worth a second of each layer does not ask for time.
+  constexpr double kWorthAnyTime = 1e9;
+  constexpr double kTolerated = 1.05;
+  const double gain = settings.target().least_gain;
+  if (settings.objective() == Objective::kLatency && gain > 0 && gain < kWorthAnyTime) {
+    const double floats =
+        predicted_nanoseconds(graph, settings, regions, std::vector<bool>(regions.size()));
+    if (predicted_nanoseconds(graph, settings, regions, integers) > kTolerated * floats) {
+      integers = on_integers(PlacementProblem(graph, settings, regions, false), regions.size());
+    }
+  }
   const RegionCosts costs(graph, settings);
   std::vector<Placement> result(regions.size());
   for (std::size_t i = 0; i < regions.size(); ++i) {
-    if (!problem.on_integers(i, solution)) {
+    if (!integers[i]) {
       result[i] = costs.in_float(regions[i]);
     }
   }

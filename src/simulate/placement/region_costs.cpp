@@ -6,6 +6,7 @@
 #include "simulate/region_builder.h"
 
 #include <algorithm>
+#include <array>
 #include <sstream>
 
 namespace tare {
@@ -40,6 +41,9 @@ double window_reads(const Graph& graph, const Node& node) {
 
 Cost RegionCosts::of(NodeId id) const {
   const Node& node = graph_.node(id);
+  if (const TargetOperator* layer = measured_.find(graph_, std::array{id})) {
+    return {.integers = layer->integer_cost, .floats = layer->float_cost, .known = true};
+  }
   const TargetOperator* row = settings_.costs_of(node);
   if (row == nullptr) {
     return {};
@@ -51,15 +55,24 @@ Cost RegionCosts::of(NodeId id) const {
       .known = row->float_cost > 0 || row->integer_cost > 0};
 }
 
-Cost RegionCosts::of(const Region& region) const {
+Cost RegionCosts::by_operators(const Region& region) const {
+  if (const TargetOperator* layer = measured_.find(graph_, layer_nodes(graph_, region))) {
+    return {.integers = layer->integer_cost, .floats = layer->float_cost, .known = true};
+  }
   Cost sum;
-  sum.known = settings_.objective() == Objective::kLatency;
+  sum.known = true;
   for (const NodeId id : region.match.nodes()) {
     const Cost cost = of(id);
     sum.integers += cost.integers;
     sum.floats += cost.floats;
     sum.known &= cost.known || !is_product(graph_.node(id));
   }
+  return sum;
+}
+
+Cost RegionCosts::of(const Region& region) const {
+  Cost sum = by_operators(region);
+  sum.known &= settings_.objective() == Objective::kLatency;
   if (!region.pattern->follows_neighbours) {
     sum.floats += counts_gain_ ? settings_.target().least_gain : 0;
     sum.floats += settings_.target().operators.empty() ? conversions_of(region) : 0;

@@ -3,6 +3,7 @@
 #include "tare/graph.h"
 #include "tare/simulate.h"
 
+#include "simulate/placement/measured_layers.h"
 #include "simulate/placement/placement.h"
 #include "simulate/settings.h"
 
@@ -20,7 +21,10 @@ class RegionCosts {
  public:
   /// Small weights are worth some time; where it is about time alone that gain does not count.
   RegionCosts(const Graph& graph, const Settings& settings, bool counts_gain = true)
-      : graph_(graph), settings_(settings), counts_gain_(counts_gain) {}
+      : graph_(graph),
+        settings_(settings),
+        measured_(settings.target()),
+        counts_gain_(counts_gain) {}
 
   Cost of(NodeId) const;
   /// Known where the objective is latency and the target gives costs for its products.
@@ -31,12 +35,14 @@ class RegionCosts {
   Placement in_float(const Region&) const;
 
  private:
+  Cost by_operators(const Region&) const;
   /// Of its operands and its result. Where nothing was measured, nobody can say that a layer is
   /// slower on integers because of them, so that it runs there unless its accuracy counts.
   double conversions_of(const Region&) const;
 
   const Graph& graph_;
   const Settings& settings_;
+  MeasuredLayers measured_;
   bool counts_gain_;
 };
 

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "tare/graph.h"
+
+namespace tare {
+
+/// A graph of to_qdq() in which no MaxPool of what was computed in float rounds its operand, if
+/// its result is rounded alike. It computes the same.
+Graph quantize_behind_pools(Graph qdq);
+
+}  // namespace tare
