@@ -51,6 +51,7 @@ install(FILES "${written}/_tare"
   DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions" COMPONENT program)
 install(FILES "${written}/tare.fish"
   DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d" COMPONENT program)
+install(DIRECTORY engines DESTINATION "${CMAKE_INSTALL_DATADIR}/tare" COMPONENT program)
 install(FILES README.md CHANGELOG.md DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT program)
 # The guide starts with what is in data/.
 install(DIRECTORY docs configs data DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT program)

@@ -1,38 +1,46 @@
 #!/bin/sh
-# Milliseconds for one sample in ONNX Runtime, one thread: the float model, the file that Tare makes of it, and others.
+# How long a float model and quantized ones take in an engine, each measured against the float model, in turn.
 # usage: scripts/compare_latency.sh MODEL.onnx SAMPLES.h5 [OTHER.onnx ...]
-# Where python3 has onnxruntime, onnx and h5py, the file of ONNX Runtime's own quantizer is measured as well. OTHER: the
-# same model quantized by another tool. All samples pass through each file five times, in turn; the fastest
-# pass counts. Needs a build with tests (scripts/test.sh makes one, and installs ONNX Runtime for Node.js).
+# Files: the model, what Tare makes of it by the costs of its target, what it makes with --engine, what ONNX Runtime's own
+# quantizer makes with uint8 and with int8 activations, and OTHERs, quantized by another tool. ENGINE (onnxruntime) is for
+# --engine, THREADS (1) its threads, PYTHON (python3) has onnxruntime, onnx and h5py; without these the files of that
+# quantizer are left out. TARE (build/release/bin/tare) is the program. Needs a build.
 set -eu
 here=$(cd "$(dirname "$0")/.." && pwd)
 model=$1
 samples=$2
 shift 2
 
-bin=$here/build/release/bin
-onnxruntime=$here/build/release/tests/onnxruntime/runner/onnxruntime.mjs
-work=$(mktemp -d)
+tare=${TARE:-$here/build/release/bin/tare}
+engine=${ENGINE:-onnxruntime}
+threads=${THREADS:-1}
+work=$(mktemp -d "${SCRATCH:-/tmp}/latency-XXXXXX")
 trap 'rm -rf "$work"' EXIT
-"$bin/samples_to_raw" "$model" "$samples" "$work" >"$work/words"
-"$bin/tare" quantize "$model" --data "$samples" -o "$work/tare.onnx" --quiet >"$work/words"
+"$tare" quantize "$model" --data "$samples" -o "$work/tare.onnx" --quiet >"$work/words"
+"$tare" quantize "$model" --data "$samples" -o "$work/tare, measured.onnx" --quiet --require-measured \
+  --engine "$engine" --engine-threads "$threads" >"$work/words"
+for type in uint8 int8; do
+  out="$work/onnxruntime, $type.onnx"
+  if ${PYTHON:-python3} "$here/scripts/quantize_with_onnxruntime.py" "$model" "$samples" "$out" QDQ "$type" >"$work/words" 2>&1; then
+    set -- "$out" "$@"
+  else
+    echo "no file of ONNX Runtime's quantizer for $type: $(tail -n 1 "$work/words")" >&2
+  fi
+done
 
-if python3 "$here/scripts/quantize_with_onnxruntime.py" "$model" "$samples" "$work/onnxruntime.onnx" >"$work/words" 2>&1; then
-  set -- "$work/onnxruntime.onnx" "$@"
-else
-  echo "no file of ONNX Runtime's quantizer: $(tail -n 1 "$work/words")" >&2
-fi
-
-round=0
-while [ "$round" -lt 5 ]; do
-  for file in "$model" "$work/tare.onnx" "$@"; do
-    seconds=$(node "$onnxruntime" run "$file" "$work/SPEC.json" "$work/out" | sed 's/.*"samples":\([0-9]*\).*"seconds_run":\([0-9.]*\).*/\2 \1/')
-    echo "$seconds $(basename "$file")"
-  done
-  round=$((round + 1))
-done | awk '
-  { ms = 1000 * $1 / $2; if (!($3 in best)) { order[++n] = $3 } if (!($3 in best) || ms < best[$3]) { best[$3] = ms } }
-  END {
-    printf "%-44s %12s %8s\n", "ONNX Runtime, one thread, one sample", "milliseconds", "speed-up"
-    for (i = 1; i <= n; ++i) printf "%-44s %12.3f %7.2fx\n", order[i], best[order[i]], best[order[1]] / best[order[i]]
-  }'
+row() {
+  printf '%-36s %12s %10s  %s\n' "$@"
+}
+row "" milliseconds speed-up "95 %"
+shown=
+for file in "$work/tare.onnx" "$work/tare, measured.onnx" "$@"; do
+  "$tare" measure "$model" "$file" --engine "$engine" --threads "$threads" --data "$samples" >"$work/measured"
+  if [ -z "$shown" ]; then
+    shown=yes
+    row "$(basename "$model"), float" "$(sed -n 's/^first *\([0-9.]*\) ms.*/\1/p' "$work/measured")" 1.00x
+  fi
+  row "$(basename "$file" .onnx)" "$(sed -n 's/^second *\([0-9.]*\) ms.*/\1/p' "$work/measured")" \
+    "$(sed -n 's/^ratio .* is \([0-9.]*x\) as.*/\1/p' "$work/measured")" \
+    "$(sed -n 's/^ratio .*(\([0-9. to]*\)).*/\1/p' "$work/measured")"
+done
+sed -n 's/^engine *//p' "$work/measured"

@@ -1,8 +1,8 @@
 """Quantizes a model with ONNX Runtime's own quantizer, to compare with.
 
-usage: quantize_with_onnxruntime.py MODEL.onnx SAMPLES.h5 OUT.onnx [QDQ | QOperator]
+usage: quantize_with_onnxruntime.py MODEL.onnx SAMPLES.h5 OUT.onnx [QDQ | QOperator] [int8 | uint8]
 Its recommended settings: pre-processing, weights per channel, QuantizeLinear and DequantizeLinear unless the other form
-is asked for; the first 16 samples.
+is asked for, activations of int8 unless uint8 is; the first 16 samples.
 """
 import os
 import sys
@@ -11,7 +11,7 @@ import tempfile
 import h5py
 import numpy
 import onnx.reference  # before onnxruntime: in some builds both register operators otherwise
-from onnxruntime.quantization import CalibrationDataReader, QuantFormat, quantize_static
+from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
 from onnxruntime.quantization.shape_inference import quant_pre_process
 
 SAMPLES = 16
@@ -38,11 +38,13 @@ class Reader(CalibrationDataReader):
         return next(self.feeds, None)
 
 
-def main(model, samples, out, form="QDQ"):
+def main(model, samples, out, form="QDQ", activations="int8"):
+    types = {"int8": QuantType.QInt8, "uint8": QuantType.QUInt8}
     with tempfile.TemporaryDirectory() as folder:
         prepared = os.path.join(folder, "prepared.onnx")
         quant_pre_process(model, prepared, skip_symbolic_shape=True)
-        quantize_static(prepared, out, Reader(prepared, samples), quant_format=QuantFormat[form], per_channel=True)
+        quantize_static(prepared, out, Reader(prepared, samples), quant_format=QuantFormat[form], per_channel=True,
+                        activation_type=types[activations], weight_type=QuantType.QInt8)
 
 
 if __name__ == "__main__":

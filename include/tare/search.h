@@ -2,6 +2,7 @@
 
 #include "tare/config.h"
 #include "tare/dataset.h"
+#include "tare/error.h"
 #include "tare/graph.h"
 #include "tare/quantize.h"
 #include "tare/report.h"
@@ -101,5 +102,119 @@ struct SearchResult {
 /// another configuration; and what quantize() and compare_result() throw.
 SearchResult search(const Graph& model, const Dataset&, const Config&, const Toolkit&,
                     const SearchOptions& = {});
+
+// Times that are measured in the engine that will run the model: docs/engines.md.
+
+struct EngineOptions {
+  /// "onnxruntime", "onnxruntime-node", "tare", a command that speaks the protocol, or one with
+  /// {model} in it that prints a time.
+  std::string engine;
+  int threads = 1;       ///< of the engine; "tare" has one
+  double patience = 60;  ///< seconds after which an engine that does not answer hangs
+};
+
+/// What an engine says of itself.
+struct EngineFacts {
+  std::string name;
+  std::string version;  ///< empty: it does not say
+  std::string processor;
+  int threads = 1;
+};
+
+/// Nanoseconds of one run.
+struct Quartiles {
+  double low = 0;
+  double median = 0;
+  double high = 0;
+};
+
+/// An estimate, and the bounds between which the true value is at 95 % confidence.
+struct ConfidenceInterval {
+  double low = 0;
+  double value = 0;
+  double high = 0;
+};
+
+/// How much faster a second model is than a first one.
+struct SpeedComparison {
+  EngineFacts engine;
+  Quartiles first;
+  Quartiles second;
+  /// Time of the first one to that of the second: the median over rounds in which both ran one
+  /// after the other, with the bounds that the order of these ratios gives, whatever their
+  /// distribution (Conover, Practical Nonparametric Statistics, 1999, 3.2).
+  ConfidenceInterval ratio;
+  std::size_t rounds = 0;
+};
+
+struct MeasureOptions {
+  double seconds = 10;      ///< at most, beyond some rounds that it takes in any case
+  double precision = 0.01;  ///< ends as soon as the bounds of a ratio are so close to it
+  /// Told of the share that is done, in percent. May be empty.
+  std::function<void(std::size_t done, std::size_t total)> progress{};
+};
+
+/// Runs both files in turn, on the first sample, or on made-up values where there is none.
+/// Throws Error(kUnsupported) where the engine does not start, refuses a model, or does not
+/// measure it, Error(kIo) for files that cannot be read.
+SpeedComparison measure_speed(const std::filesystem::path& first,
+                              const std::filesystem::path& second, const EngineOptions&,
+                              const Config&, const Dataset*, const MeasureOptions& = {});
+
+struct TuneOptions {
+  EngineOptions engine;
+  double seconds = 60;  ///< at most; what was not measured then keeps the costs of the target
+  /// Has the times of segments that were measured before; empty: $XDG_CACHE_HOME/tare, or
+  /// ~/.cache/tare.
+  std::filesystem::path cache{};
+  /// Told of segments. May be empty.
+  std::function<void(std::size_t done, std::size_t total)> progress{};
+};
+
+/// A target whose costs were measured.
+struct TunedTarget {
+  std::string text;  ///< of a file that extends the configured target
+  EngineFacts engine;
+  std::size_t layers = 0;    ///< of different operators or shapes, whose times it has
+  std::size_t segments = 0;  ///< that these follow from
+  std::size_t cached = 0;    ///< of those, measured before
+  double error = 0;          ///< median of the relative errors by which they do not fit
+};
+
+/// Measures what the layers of a model that could be on integers take there and in float, in
+/// their shapes, and what conversions take. Layers are timed alone and together with the one
+/// behind them, as files with conversions around them; the times of layers, conversions,
+/// changes of layout and calls that explain these best are the costs. Throws as
+/// measure_speed().
+TunedTarget tune(const Graph& model, const Config&, const Toolkit&, const TuneOptions&);
+
+struct EngineQuantizeOptions {
+  EngineOptions engine;
+  double seconds = 60;  ///< for finding out what is faster; the result is measured after that
+  Form form = Form::kQdq;  ///< of the file that will be written
+  /// Told of the share of the time that is over, in percent. May be empty.
+  std::function<void(std::size_t done, std::size_t total)> progress{};
+};
+
+struct MeasuredQuantization {
+  QuantizeResult result;
+  /// The float file beside that of the result. Absent where the engine did not measure, which
+  /// `failure` says, and where nothing is quantized.
+  std::optional<SpeedComparison> speed;
+  std::optional<Fault> failure{};  ///< of the engine; the costs of the target decided instead
+  std::size_t timed = 0;           ///< files that were tried
+  /// Layers that run in float because the engine was measured to be faster so.
+  std::set<std::string> kept_float{};
+};
+
+/// quantize() for a target whose costs are those of an engine as it is: layers are on integers
+/// where the file of `model` is faster so, and the result is never slower than that file beyond
+/// 2 %, as the lower bound of its ratio says; nothing is quantized where there is no other way.
+/// `make` quantizes by a configuration. `data`, which may be null, has what the network is run
+/// on. An engine that fails costs no more than its patience.
+MeasuredQuantization quantize_for_engine(
+    const std::filesystem::path& file, const Graph& model, const Dataset* data, const Config&,
+    const Toolkit&, const std::function<QuantizeResult(const Config&)>& make,
+    const EngineQuantizeOptions&);
 
 }  // namespace tare

@@ -30,6 +30,8 @@ ARROWS = {  # stage -> stages it may include, bottom up
     "pipeline": ["base", "graph", "pattern", "io", "onnx", "tflite", "execute", "prepare",
                  "simulate", "calibrate", "equalize", "search", "lower", "explain", "compare",
                  "report"],
+    "engine": ["base", "graph", "onnx", "execute", "simulate", "calibrate", "lower", "explain",
+               "pipeline"],
 }
 # Public header -> the lowest stage, or stages, that may include it. Usually that is the stage behind it; the
 # configuration and the samples are plain types that stages use and only io reads from files.
@@ -49,7 +51,7 @@ CONFINED = {  # start of a third-party header -> the places that may name it
     "tbb/": "base", "oneapi/tbb": "base", "xxhash": "base",
     "Eigen/": "execute calibrate", "unsupported/Eigen/": "execute", "omp.h": "execute",
     "dnnl": "execute", "oneapi/dnnl": "execute",
-    "nlohmann/": "apps report", "cxxopts.hpp": "apps", "fmt/": "apps",
+    "nlohmann/": "apps engine report", "cxxopts.hpp": "apps", "fmt/": "apps",
 }
 OUTSIDE = ("calibrators", "metrics", "patterns", "apps", "docs")  # see public headers only, of any stage
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')

@@ -16,8 +16,8 @@ constexpr const char* kClearLine = "\r\x1b[K";
 
 }  // namespace
 
-std::string progress_line(const std::string& activity, std::size_t done, std::size_t total,
-                          double seconds) {
+std::string progress_line(const std::string& activity, const std::string& unit,
+                          std::size_t done, std::size_t total, double seconds) {
   const double share = total == 0 ? 1 : static_cast<double>(done) / static_cast<double>(total);
   const auto filled = std::min(static_cast<std::size_t>(share * kWidth), kWidth);
   std::string line = fmt::format("{} {:3.0f} % [{}{}]", activity, share * 100,
@@ -25,15 +25,18 @@ std::string progress_line(const std::string& activity, std::size_t done, std::si
   if (done > 0 && seconds > 0) {
     const double rate = static_cast<double>(done) / seconds;
     const long left = std::lround(static_cast<double>(total - done) / rate);
-    line += fmt::format(" {:.{}f} samples/s {}:{:02} left", rate, rate < 10 ? 1 : 0, left / 60,
-                        left % 60);
+    if (!unit.empty()) {
+      line += fmt::format(" {:.{}f} {}/s", rate, rate < 10 ? 1 : 0, unit);
+    }
+    line += fmt::format(" {}:{:02} left", left / 60, left % 60);
   }
   return line;
 }
 
-Progress::Progress(const Console& console, std::string activity)
+Progress::Progress(const Console& console, std::string activity, std::string unit)
     : shown_(console.shows_progress()),
       activity_(std::move(activity)),
+      unit_(std::move(unit)),
       columns_(console.err().columns),
       start_(Clock::now()),
       next_(start_) {}
@@ -58,7 +61,7 @@ void Progress::update(std::size_t done, std::size_t total) {
   const double seconds = std::chrono::duration<double>(now - start_).count();
   // What does not fit the line would stay behind when it is cleared.
   const std::string line =
-      progress_line(activity_, done, total, seconds).substr(0, columns_ - 1);
+      progress_line(activity_, unit_, done, total, seconds).substr(0, columns_ - 1);
   std::fputs((kClearLine + line).c_str(), stderr);
 }
 

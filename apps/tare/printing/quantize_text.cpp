@@ -1,5 +1,6 @@
 #include "printing/quantize_text.h"
 
+#include "engine_flags.h"
 #include "printing/layout.h"
 #include "printing/operators_text.h"
 #include "printing/report_text.h"
@@ -80,6 +81,37 @@ std::string target_text(const QuantizeSummary& summary) {
              : summary.target;
 }
 
+std::string measured_text(const QuantizeSummary& summary) {
+  if (summary.speed) {
+    return fmt::format("{}, in {}", speed_text(summary.speed->ratio),
+                       engine_text(summary.speed->engine));
+  }
+  return summary.engine_failure.empty() ? "nothing is faster on integers, so all is in float"
+                                        : "not measured: " + printable(summary.engine_failure);
+}
+
+Json measured_json(const QuantizeSummary& summary) {
+  Json json{{"engine", nullptr},
+            {"speed", nullptr},
+            {"float_ns", nullptr},
+            {"quantized_ns", nullptr},
+            {"rounds", 0},
+            {"failure", nullptr},
+            {"files", summary.timed},
+            {"kept_float", summary.kept_float}};
+  if (!summary.engine_failure.empty()) {
+    json["failure"] = summary.engine_failure;
+  }
+  if (summary.speed) {
+    json["engine"] = engine_json(summary.speed->engine);
+    json["speed"] = interval_json(summary.speed->ratio);
+    json["float_ns"] = summary.speed->first.median;
+    json["quantized_ns"] = summary.speed->second.median;
+    json["rounds"] = summary.speed->rounds;
+  }
+  return json;
+}
+
 std::string samples_text(const QuantizeSummary& summary) {
   return fmt::format("{}, {}", summary.samples == 0 ? "none" : std::to_string(summary.samples),
                      counted(summary.points, "point"));
@@ -148,9 +180,25 @@ Json quality_json(const QuantizeSummary& summary) {
 
 }  // namespace
 
+void QuantizeSummary::add(const MeasuredQuantization& measured, bool with_engine) {
+  has_engine = with_engine;
+  speed = measured.speed;
+  timed = measured.timed;
+  kept_float = measured.kept_float;
+  if (measured.failure) {
+    engine_failure = measured.failure->where + ": " + measured.failure->what;
+    audit.warnings.push_back(
+        {"not_measured", measured.failure->where,
+         measured.failure->what + "; the costs of the target decided instead"});
+  }
+}
+
 std::string as_text(const QuantizeSummary& summary, const Terminal& terminal) {
   const OperatorCount count = count_operators(summary.verdicts);
   std::vector<Row> above = quality_rows(summary, terminal);
+  if (summary.has_engine) {
+    above.push_back({"speed", measured_text(summary)});
+  }
   above.insert(above.end(), {{"target", target_text(summary)},
                              {"samples", samples_text(summary)},
                              {"quantized", quantized_text(summary)},
@@ -192,6 +240,9 @@ Json as_json(const QuantizeSummary& summary) {
            {"pattern", pattern != summary.patterns.end() ? Json(pattern->second) : Json()},
            {"runs_as", verdict.runs_as}});
     }
+  }
+  if (summary.has_engine) {
+    json["measured"] = measured_json(summary);
   }
   for (const QuantizeSummary::Sums& sums : summary.sums) {
     json["accumulators"].push_back({{"node", sums.node}, {"bits", sums.bits}});

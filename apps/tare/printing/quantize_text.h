@@ -3,13 +3,16 @@
 #include "tare/lint.h"
 #include "tare/quant_table.h"
 #include "tare/report.h"
+#include "tare/search.h"
 #include "tare/simulate.h"
 
 #include "printing/terminal.h"
 #include "text.h"
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,9 +38,17 @@ struct QuantizeSummary {
   std::optional<Report> quality;
   std::size_t evaluation_samples = 0;  ///< samples that `quality` was chosen from
   std::optional<PredictedTime> predicted;
+  bool has_engine = false;  ///< --engine was given
+  std::optional<SpeedComparison> speed;
+  std::string engine_failure;
+  std::size_t timed = 0;  ///< files that the engine ran to find a fast one
+  std::set<std::string> kept_float;
   std::uintmax_t model_bytes = 0;
   std::uintmax_t output_bytes = 0;
   double seconds = 0;
+
+  /// What the engine says, if there was one.
+  void add(const MeasuredQuantization&, bool has_engine);
 };
 
 std::string as_text(const QuantizeSummary&, const Terminal&);

@@ -2,10 +2,12 @@
 #include "tare/error.h"
 #include "tare/lint.h"
 #include "tare/model_files.h"
+#include "tare/search.h"
 #include "tare/statistics.h"
 
 #include "activity.h"
 #include "configuration.h"
+#include "engine_flags.h"
 #include "evaluation_samples.h"
 #include "forms.h"
 #include "outputs.h"
@@ -20,7 +22,10 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <optional>
+#include <utility>
 
 namespace tare::cli {
 namespace {
@@ -134,54 +139,105 @@ ReportFiles check_files(const Options& options, const Job& job) {
   return reports;
 }
 
-QuantizeResult from_data(const Options& options, const Console& console,
-                         const Configuration& configuration, const Dataset& data, Job& job) {
-  const auto& [config, toolkit] = configuration;
-  const Graph graph = load_model(job.model, config.dims, &data);
+/// What a network is quantized from: its float graph, and how that is done by a configuration.
+struct Source {
+  Graph model;
+  std::function<QuantizeResult(const Config&)> quantize;
+};
+
+Source from_data(const Options& options, const Console& console,
+                 const Configuration& configuration, const Dataset& data, Job& job) {
+  Source source{load_model(job.model, configuration.config.dims, &data), {}};
   job.samples = data.size();
-  Progress progress(console, "calibrating");
-  const CalibrateOptions pass{.threads = static_cast<int>(options.count("threads")),
-                              .samples = 0,
-                              .memory = config.memory,
-                              .progress = progress.callback()};
+  const auto pass = [&options, &configuration](Progress& progress) {
+    return CalibrateOptions{.threads = static_cast<int>(options.count("threads")),
+                            .samples = 0,
+                            .memory = configuration.config.memory,
+                            .progress = progress.callback()};
+  };
+  const Toolkit& toolkit = configuration.toolkit;
   if (!options.has("stats")) {
-    return quantize(graph, data, config, toolkit, pass);
+    source.quantize = [&, pass, graph = source.model](const Config& config) {
+      Progress progress(console, "calibrating");
+      return quantize(graph, data, config, toolkit, pass(progress));
+    };
+    return source;
   }
   CalibrationAudit audit;
+  Progress progress(console, "calibrating");
   const Statistics statistics =
-      collect(simulate_all(graph, config, toolkit), data, pass, {}, &audit);
+      collect(simulate_all(source.model, configuration.config, toolkit), data, pass(progress),
+              {}, &audit);
   write_statistics(options.text("stats"), statistics);
-  QuantizeResult result = quantize(graph, statistics, config, toolkit);
-  std::vector<Warning>& warnings = result.audit.warnings;
-  warnings.insert(warnings.begin(), audit.warnings.begin(), audit.warnings.end());
-  for (Warning& warning : audit_inputs(graph, data, pass.threads)) {
-    warnings.push_back(std::move(warning));
-  }
-  return result;
+  source.quantize = [&, statistics, audit, graph = source.model,
+                     threads = pass(progress).threads](const Config& config) {
+    QuantizeResult result = quantize(graph, statistics, config, toolkit);
+    std::vector<Warning>& warnings = result.audit.warnings;
+    warnings.insert(warnings.begin(), audit.warnings.begin(), audit.warnings.end());
+    for (Warning& warning : audit_inputs(graph, data, threads)) {
+      warnings.push_back(std::move(warning));
+    }
+    return result;
+  };
+  return source;
 }
 
-QuantizeResult from_statistics(const Options& options, const Configuration& configuration,
-                               Job& job) {
-  const auto& [config, toolkit] = configuration;
-  const Statistics statistics = open_statistics(options.text("stats"));
+Source from_statistics(const Options& options, const Configuration& configuration, Job& job) {
+  Statistics statistics = open_statistics(options.text("stats"));
   job.samples = statistics.samples;
-  return quantize(load_model(job.model, config.dims, statistics.inputs), statistics, config,
-                  toolkit);
+  Source source{load_model(job.model, configuration.config.dims, statistics.inputs), {}};
+  source.quantize = [statistics = std::move(statistics), graph = source.model,
+                     &configuration](const Config& config) {
+    return quantize(graph, statistics, config, configuration.toolkit);
+  };
+  return source;
 }
 
-QuantizeResult from_table(const Options& options, const Configuration& configuration,
-                          Job& job) {
-  const auto& [config, toolkit] = configuration;
-  const TableFile table(options.text("table"));
-  const QuantizeResult result =
-      quantize(load_model(job.model, config.dims, table.inputs()), table, config, toolkit);
-  job.samples = result.audit.samples;
-  return result;
+Source from_table(const Options& options, const Configuration& configuration, Job& job) {
+  const auto table = std::make_shared<const TableFile>(options.text("table"));
+  Source source{load_model(job.model, configuration.config.dims, table->inputs()), {}};
+  source.quantize = [&, table, graph = source.model](const Config& config) {
+    QuantizeResult result = quantize(graph, *table, config, configuration.toolkit);
+    job.samples = result.audit.samples;
+    return result;
+  };
+  return source;
 }
 
-QuantizeResult from_weights(const Configuration& configuration, const Job& job) {
-  const auto& [config, toolkit] = configuration;
-  return quantize(load_model(job.model, config.dims, nullptr), config, toolkit);
+Source from_weights(const Configuration& configuration, const Job& job) {
+  Source source{load_model(job.model, configuration.config.dims, nullptr), {}};
+  source.quantize = [&configuration, graph = source.model](const Config& config) {
+    return quantize(graph, config, configuration.toolkit);
+  };
+  return source;
+}
+
+Source source_of(const Options& options, const Console& console,
+                 const Configuration& configuration, const Dataset* data, Job& job) {
+  return data != nullptr        ? from_data(options, console, configuration, *data, job)
+         : options.has("stats") ? from_statistics(options, configuration, job)
+         : options.has("table") ? from_table(options, configuration, job)
+                                : from_weights(configuration, job);
+}
+
+/// For the engine that is there, or for the costs of the target where it is none.
+MeasuredQuantization quantized(const Options& options, const Console& console,
+                               const Configuration& configuration, const Source& source,
+                               const Dataset* data, const Job& job) {
+  if (!options.has("engine")) {
+    return {.result = source.quantize(configuration.config), .speed = {}};
+  }
+  Progress progress(console, "measuring", "");
+  const auto make = [&](const Config& config) {
+    progress.end();
+    return source.quantize(config);
+  };
+  return quantize_for_engine(job.model, source.model, data, configuration.config,
+                             configuration.toolkit, make,
+                             {.engine = engine_of(options, "engine-threads"),
+                              .seconds = static_cast<double>(options.count("tune-time")),
+                              .form = form_of(options),
+                              .progress = progress.callback()});
 }
 
 /// How good it is. A report has all samples and figures, otherwise a few have to do.
@@ -229,16 +285,20 @@ int run_quantize(const Options& options, const Console& console) {
     const EvaluationSamples samples(
         options, static_cast<std::size_t>(configuration.config.samples.value_or(0)));
     const Dataset* data = samples.calibrating();
-    const QuantizeResult result =
-        data != nullptr        ? from_data(options, console, configuration, *data, job)
-        : options.has("stats") ? from_statistics(options, configuration, job)
-        : options.has("table") ? from_table(options, configuration, job)
-                               : from_weights(configuration, job);
+    const Source source = source_of(options, console, configuration, data, job);
+    const MeasuredQuantization measured =
+        quantized(options, console, configuration, source, data, job);
+    if (options.has("require-measured") && measured.failure) {
+      throw Error(ErrorCode::kUnsupported, {*measured.failure})
+          .hint("without '--require-measured' the costs of the target decide instead");
+    }
+    const QuantizeResult& result = measured.result;
     if (writes_table(options)) {
       write_table(options.text("table"), result);
     }
     write_model(result, job.output, form_of(options));
     QuantizeSummary made = summarize(result, job, configuration);
+    made.add(measured, options.has("engine"));
     made.quality =
         evaluate(result, samples, !report_files.empty(), options, console, configuration);
     made.evaluation_samples = samples.available();
@@ -276,6 +336,15 @@ TARE_VERB(quantize) {
       output_flag("quantized model: ONNX"),
       form_flag(),
       report_flag()};
+  append(flags, engine_flags("engine-threads", false));
+  append(flags,
+         {{.name = "tune-time",
+           .value = "SECONDS",
+           .summary = "time to find out what the engine runs faster on integers",
+           .fallback = "60",
+           .is_count = true},
+          {.name = "require-measured",
+           .summary = "fail, with status 2, where the engine does not measure the result"}});
   append(flags, evaluation_flags());
   append(flags, calibrating_flags());
   return {
@@ -290,6 +359,8 @@ TARE_VERB(quantize) {
                    "report.html",
                    "tare quantize model.onnx --data samples.h5 -o model.int8.onnx --holdout "
                    "64",
+                   "tare quantize model.onnx --data samples.h5 -o model.int8.onnx --engine "
+                   "onnxruntime",
                    "tare quantize model.onnx --stats statistics.h5 -o model.int8.onnx",
                    "tare quantize model.onnx --table table.yaml -o model.int8.onnx"},
       .run = run_quantize};

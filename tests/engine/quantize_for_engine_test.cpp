@@ -1,0 +1,118 @@
+// Quantizing for an engine, against a program that says known times.
+#include "tare/quantize.h"
+#include "tare/search.h"
+
+#include "engine/fake_engine.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <set>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace tare::test {
+namespace {
+
+const std::string kModel = TARE_SOURCE_DIR "/data/digits.onnx";
+
+struct Digits {
+  std::unique_ptr<Dataset> data = open_dataset(TARE_SOURCE_DIR "/data/digits_calibration.h5");
+  Graph model = load_model(kModel, {}, data.get());
+  Config config = fast();
+
+  static Config fast() {
+    Config config;
+    config.effort = Effort::kFast;
+    return config;
+  }
+
+  QuantizeResult by_costs() const {
+    return quantize(model, *data, config, Toolkit::builtin(), {.samples = 8});
+  }
+
+  MeasuredQuantization for_engine(const EngineOptions& engine) const {
+    const auto make = [this](const Config& chosen) {
+      return quantize(model, *data, chosen, Toolkit::builtin(), {.samples = 8});
+    };
+    return quantize_for_engine(kModel, model, data.get(), config, Toolkit::builtin(), make,
+                               {.engine = engine, .seconds = 300});  // it ends by itself
+  }
+};
+
+std::set<std::string> quantized_nodes(const QuantizeResult& result) {
+  std::set<std::string> names;
+  for (const Region& region : result.simulated.regions) {
+    names.insert(result.simulated.source.node(region.match.root()).name);
+  }
+  return names;
+}
+
+TEST(QuantizeForEngine, QuantizesAllWhereThatIsFasterAndSaysHowMuch) {
+  const MeasuredQuantization made = Digits().for_engine(fake_engine("fast"));
+  EXPECT_FALSE(made.failure);
+  ASSERT_TRUE(made.speed);
+  EXPECT_GT(made.speed->ratio.value, 1);
+  EXPECT_EQ(made.speed->first.median, 100'000);
+  EXPECT_EQ(quantized_nodes(made.result), quantized_nodes(Digits().by_costs()));
+}
+
+TEST(QuantizeForEngine, QuantizesNothingWhereEveryConversionCosts) {
+  const MeasuredQuantization made = Digits().for_engine(fake_engine("slow"));
+  EXPECT_FALSE(made.failure);
+  EXPECT_FALSE(made.speed) << "there is nothing to compare";
+  EXPECT_TRUE(made.result.simulated.regions.empty());
+  EXPECT_FALSE(made.kept_float.empty());
+}
+
+TEST(QuantizeForEngine, KeepsTheLayerInFloatThatMakesItSlower) {
+  const Digits digits;
+  const std::set<std::string> all = quantized_nodes(digits.by_costs());
+  const QuantizeResult before = digits.by_costs();
+  // A convolution in the middle, known by its weights.
+  const Graph& graph = before.simulated.source;
+  const auto region = std::find_if(
+      before.simulated.regions.begin() + 1, before.simulated.regions.end(),
+      [&](const Region& one) { return graph.node(one.match.root()).op == "Conv"; });
+  ASSERT_NE(region, before.simulated.regions.end());
+  const Node& layer = graph.node(region->match.root());
+  const std::string weight = graph.name(layer.inputs[1]);
+  const MeasuredQuantization made = digits.for_engine(fake_engine("slow_at=" + weight));
+  EXPECT_FALSE(made.failure);
+  ASSERT_TRUE(made.speed);
+  EXPECT_GT(made.speed->ratio.low, 0.98);
+  const std::set<std::string> quantized = quantized_nodes(made.result);
+  EXPECT_FALSE(quantized.contains(layer.name));
+  EXPECT_GE(quantized.size() + 2, all.size()) << "its neighbours at most go with it";
+  EXPECT_TRUE(made.kept_float.contains(layer.name));
+}
+
+class BadEngine : public testing::TestWithParam<const char*> {};
+
+TEST_P(BadEngine, CostsNothing) {
+  const auto start = std::chrono::steady_clock::now();
+  const Digits digits;
+  const MeasuredQuantization made = digits.for_engine(fake_engine(GetParam(), 2));
+  ASSERT_TRUE(made.failure);
+  EXPECT_TRUE(made.failure->where.starts_with("engine"));
+  EXPECT_FALSE(made.speed);
+  EXPECT_EQ(print(made.result.integer), print(digits.by_costs().integer));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::minutes(2));
+}
+
+INSTANTIATE_TEST_SUITE_P(QuantizeForEngine, BadEngine,
+                         testing::Values("refuses", "crashes", "hangs", "nonsense", "few",
+                                         "negative", "unnamed"));
+
+TEST(QuantizeForEngine, LeavesThePlanToAnObjectiveOtherThanTime) {
+  Digits digits;
+  digits.config.objective = Objective::kCoverage;
+  const MeasuredQuantization made = digits.for_engine(fake_engine("slow"));
+  ASSERT_TRUE(made.speed);
+  EXPECT_LT(made.speed->ratio.value, 1) << "and says that it is slower";
+  EXPECT_FALSE(made.result.simulated.regions.empty());
+}
+
+}  // namespace
+}  // namespace tare::test
