@@ -22,6 +22,7 @@ CLASSES = {  # place -> class; entries of layers share those of the whole
     "requantize": "Requantize", "accumulator": "Accumulator", "layers[]": "Layer", "layers[].match": "Match",
     "layers[].activations": "Activations", "layers[].inputs": "Activations", "layers[].weights": "Weights",
     "layers[].accuracy": "Accuracy", "inputs.NAME": "Input",
+    "layers[].requantize": "Requantize", "layers[].accumulator": "Accumulator",
 }
 ABOUT = {
     "Config": "Everything that can be decided about quantizing a network. What is None is as the default says, or as the file.",
@@ -73,6 +74,8 @@ RULES = [  # what a key takes, as the reference says it -> type, schema
         {"type": "number", "exclusiveMinimum": 0}, {"type": "string", "pattern": "^[0-9.]+ */ *[0-9.]+$"}]})),
     (rf"an integer in \[{NUMBER},{NUMBER}\]", lambda match: ("int", integer(match[1], match[2]))),
     (rf"an integer of at least {NUMBER}", lambda match: ("int", integer(match[1]))),
+    (rf"([a-z]+), or an integer in \[{NUMBER},{NUMBER}\]", lambda match: ("Union[int, str]", {"anyOf": [
+        {"const": match[1]}, integer(match[2], match[3])]})),
     (rf"([a-z]+), or an integer of at least {NUMBER}", lambda match: ("Union[int, str]", {"anyOf": [
         {"const": match[1]}, integer(match[2])]})),
     (rf"([a-z]+), or a number of at least {NUMBER}", lambda match: ("Union[float, str]", {"anyOf": [

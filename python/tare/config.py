@@ -84,6 +84,8 @@ class Layer:
     inputs: as above, for what these nodes read
     weights: as above, for these nodes
     accuracy: as above, for these nodes
+    requantize: as above, for the sums of products of these nodes
+    accumulator: as above, for these nodes
     """
 
     match: Optional[Match] = None
@@ -93,18 +95,20 @@ class Layer:
     inputs: Optional[Activations] = None
     weights: Optional[Weights] = None
     accuracy: Optional[Accuracy] = None
+    requantize: Optional[Requantize] = None
+    accumulator: Optional[Accumulator] = None
 
 
 @dataclasses.dataclass
 class Accumulator:
     """The accumulator of sums of products.
 
-    bits: its width; ONNX files cannot express it, engines take 32 (default 32)
-    overflow: what happens to a sum that does not fit (default saturate)
+    bits: its width; ONNX files cannot express it, engines take 32; auto: as the target says, else 32 (default auto)
+    overflow: what happens to a sum that does not fit; auto: as the target says, else saturate (default auto)
     avoid_overflow: widen weight scales until no input can make a sum overflow (default false)
     """
 
-    bits: Optional[int] = None
+    bits: Optional[Union[int, str]] = None
     overflow: Optional[str] = None
     avoid_overflow: Optional[bool] = None
 
@@ -113,13 +117,16 @@ class Accumulator:
 class Requantize:
     """How the integer graph rescales.
 
-    rounding: how ties are rounded: as in ONNX, in TVM (two kinds), in TensorFlow Lite (two kinds), or by shifts alone
-      (default half_even)
+    rounding: how ties are rounded: as in ONNX, in TVM (two kinds), in TensorFlow Lite (two kinds), or by shifts alone; auto:
+      as the target says, else half_even (default auto)
     arithmetic: float32, or int32 products in int64; auto: fixed point unless ties are rounded to even (default auto)
+    bias_after: add the bias to the rescaled result, in its storage type, and not to the accumulator in int32; auto: as the
+      target says, else false (default auto)
     """
 
     rounding: Optional[str] = None
     arithmetic: Optional[str] = None
+    bias_after: Optional[Union[bool, str]] = None
 
 
 @dataclasses.dataclass
@@ -128,7 +135,7 @@ class Accuracy:
 
     effort: how much time to spend on accuracy (default default)
     slowdown: how much slower the network may be for keeping its most sensitive layers in float: 0.01 is 1 %; auto: by effort
-      0, as the target says (0.01 or 0.03), or 0.1; for detectors at least 0.15, but for effort fast (default auto)
+      0, as the target says (0.01 or 0.05), or 0.1; for detectors at least 0.15, but for effort fast (default auto)
     equalization: cross-layer equalization and SmoothQuant; auto: where they help and the schedule is sequential (default
       auto)
     bias_correction: bias correction: compensate for the mean error of rounded weights (default true)
@@ -165,7 +172,7 @@ class Weights:
     storage: integer type; by default as the target says (default auto)
     symmetric: symmetric quantization: the zero point is the middle of the storage range (default true)
     narrow: narrow range: leave out the lowest storage value, [-127,127] (default true)
-    bits: number of bits (default 8)
+    bits: number of bits; auto: those of the storage type (default auto)
     block: block-wise quantization: so many neighbours along the input channels of a matrix product share a scale, and the
       product runs in float; 0: off (default 0)
     power_of_two: scales are powers of two (default false)
@@ -178,7 +185,7 @@ class Weights:
     storage: Optional[str] = None
     symmetric: Optional[bool] = None
     narrow: Optional[bool] = None
-    bits: Optional[int] = None
+    bits: Optional[Union[int, str]] = None
     block: Optional[int] = None
     power_of_two: Optional[bool] = None
     granularity: Optional[str] = None
@@ -192,6 +199,9 @@ class Activations:
 
     storage: integer type; by default as the target says. Not every target has 16-bit types (default auto)
     symmetric: symmetric quantization: the zero point is the middle of the storage range (default false)
+    narrow: narrow range: leave out the lowest storage value, [-127,127] or [1,255] (default false)
+    bits: number of bits; fewer than the storage type has are cut off by a Clip in the file, more than 8 need a target with
+      types of 16 bits; auto: all (default auto)
     power_of_two: scales are powers of two (default false)
     granularity: how many scales a tensor has (default per_tensor)
     calibrator: what chooses the range; or {name: NAME, OPTION: NUMBER} (default mse)
@@ -201,6 +211,8 @@ class Activations:
 
     storage: Optional[str] = None
     symmetric: Optional[bool] = None
+    narrow: Optional[bool] = None
+    bits: Optional[Union[int, str]] = None
     power_of_two: Optional[bool] = None
     granularity: Optional[str] = None
     calibrator: Optional[Union[str, Mapping[str, Any], Any]] = None
@@ -220,7 +232,7 @@ class Config:
     weights: constants of convolutions and products
     calibration: how the data is used
     accuracy: methods that reduce the error
-    requantize: how the integer graph rescales
+    requantize: how the integer graph rescales sums of products
     accumulator: the accumulator of sums of products
     dims: extent of each symbolic dimension of the model
     inputs: how samples that are no arrays become values of the input of that name; * is about all others

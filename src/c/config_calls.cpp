@@ -33,8 +33,8 @@ void require_new(const std::vector<Info>& known, const char* kind, const std::st
 
 }  // namespace
 
-std::shared_ptr<const Settings> settings_of(const tare_config* given) {
-  auto settings = std::make_shared<Settings>();
+std::shared_ptr<const ReadConfig> settings_of(const tare_config* given) {
+  auto settings = std::make_shared<ReadConfig>();
   if (given == nullptr) {
     settings->toolkit = Toolkit::builtin();
     return settings;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t kElideAbove = 8;  // elements of a constant
 
-Json explained(const tare_model& model, const Dataset* data, const Settings& settings) {
+Json explained(const tare_model& model, const Dataset* data, const ReadConfig& settings) {
   const auto& [names, toolkit, config] = settings;
   const Target target = target_of(config, toolkit);
   const Graph graph = load(model, config, data);
@@ -74,7 +74,7 @@ Graph graph_of(QuantizeResult& result, std::string_view stage) {
   return std::move(stage == "integer" ? result.integer : result.qdq);
 }
 
-Graph at_stage(const tare_model& model, const Dataset* data, const Settings& settings,
+Graph at_stage(const tare_model& model, const Dataset* data, const ReadConfig& settings,
                std::string_view stage, const Work& work) {
   const auto& [names, toolkit, config] = settings;
   if (std::find(kStages.begin(), kStages.end(), stage) == kStages.end()) {

@@ -21,14 +21,14 @@ using Names = std::deque<std::string>;
 
 /// A configuration that was read, and all that it needs. Quantized networks refer to patterns
 /// of the toolkit, so that they keep it.
-struct Settings {
+struct ReadConfig {
   std::shared_ptr<const Names> names;
   Toolkit toolkit;
   Config config;
 };
 
 /// What a configuration says, or the defaults for null. Throws as read_config().
-std::shared_ptr<const Settings> settings_of(const tare_config*);
+std::shared_ptr<const ReadConfig> settings_of(const tare_config*);
 
 /// The model with the shapes of the samples (may be null).
 Graph load(const tare_model&, const Config&, const Dataset*,
@@ -66,7 +66,7 @@ struct tare_statistics {
 };
 
 struct tare_quantized {
-  std::shared_ptr<const tare::c::Settings> settings;
+  std::shared_ptr<const tare::c::ReadConfig> settings;
   tare::QuantizeResult result;
   std::filesystem::path model{};  ///< that nothing may be written over
   std::string name{};

@@ -73,7 +73,7 @@ Json verdicts_json(const std::vector<Verdict>& verdicts) {
   return list;
 }
 
-Json summary_json(const Settings& settings, const QuantizeResult& result) {
+Json summary_json(const ReadConfig& settings, const QuantizeResult& result) {
   std::size_t points = 0;
   for (const auto& [name, point] : result.table) {
     points += point.enabled ? 1 : 0;

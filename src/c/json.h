@@ -18,7 +18,7 @@ using Json = nlohmann::ordered_json;
 
 Json warnings_json(const std::vector<Warning>&);
 Json verdicts_json(const std::vector<Verdict>&);
-Json summary_json(const Settings&, const QuantizeResult&);
+Json summary_json(const ReadConfig&, const QuantizeResult&);
 Json table_json(const QuantTable&);
 Json search_json(const SearchResult&, const SearchOptions&);
 

@@ -21,7 +21,7 @@ std::size_t limit_of(const Work& work, const Config& config) {
 }
 
 QuantizeResult from_samples(const tare_model& model, const tare_samples& samples,
-                            const Settings& settings, const Work& work) {
+                            const ReadConfig& settings, const Work& work) {
   const auto data = used_samples(samples, limit_of(work, settings.config));
   return quantize(load(model, settings.config, data.get()), *data, settings.config,
                   settings.toolkit,
@@ -30,7 +30,7 @@ QuantizeResult from_samples(const tare_model& model, const tare_samples& samples
                    .progress = work.progress("calibrating")});
 }
 
-QuantizeResult from_weights(const tare_model& model, const Settings& settings) {
+QuantizeResult from_weights(const tare_model& model, const ReadConfig& settings) {
   return quantize(load(model, settings.config, nullptr), settings.config, settings.toolkit);
 }
 
@@ -88,7 +88,7 @@ tare_error* tare_quantize(const tare_model* model, const tare_samples* samples,
                           const tare_config* config, const tare_job* job,
                           tare_quantized** quantized) {
   return quantized_by(
-      model, config, job, quantized, [&](const Settings& settings, const Work& work) {
+      model, config, job, quantized, [&](const ReadConfig& settings, const Work& work) {
         return samples == nullptr ? from_weights(*model, settings)
                                   : from_samples(*model, *samples, settings, work);
       });
@@ -98,7 +98,7 @@ tare_error* tare_quantize_statistics(const tare_model* model, const tare_statist
                                      const tare_config* config, const tare_job* job,
                                      tare_quantized** quantized) {
   return quantized_by(
-      model, config, job, quantized, [&](const Settings& settings, const Work&) {
+      model, config, job, quantized, [&](const ReadConfig& settings, const Work&) {
         require(statistics, "statistics");
         const auto& [names, toolkit, read] = settings;
         return quantize(load_model(model->path, read.dims, statistics->value.inputs),
@@ -110,7 +110,7 @@ tare_error* tare_quantize_table(const tare_model* model, const char* path,
                                 const tare_config* config, const tare_job* job,
                                 tare_quantized** quantized) {
   return quantized_by(model, config, job, quantized,
-                      [&](const Settings& settings, const Work&) {
+                      [&](const ReadConfig& settings, const Work&) {
                         require(path, "table");
                         const TableFile table(path);
                         const auto& [names, toolkit, read] = settings;

@@ -44,7 +44,7 @@ EvaluatedOn evaluated_on(std::int32_t kind) {
 }
 
 Report compared(const tare_model& real, const tare_model& quantized, const Dataset& data,
-                const Settings& settings, const char* numerics, const Work& work) {
+                const ReadConfig& settings, const char* numerics, const Work& work) {
   const auto& [names, toolkit, config] = settings;
   ComparedModels models{.real = load(real, config, &data),
                         .quantized = load_for(quantized, config, data, numerics),

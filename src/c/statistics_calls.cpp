@@ -11,7 +11,7 @@
 namespace tare::c {
 namespace {
 
-Statistics collected(const tare_model& model, const Dataset& data, const Settings& settings,
+Statistics collected(const tare_model& model, const Dataset& data, const ReadConfig& settings,
                      const char* checkpoint, const Work& work) {
   const auto& [names, toolkit, config] = settings;
   const Graph graph = load(model, config, &data);

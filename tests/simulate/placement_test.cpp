@@ -82,13 +82,6 @@ TEST(Placement, KeepsALayerOnIntegersThatGainsLittleInFloat) {
   EXPECT_EQ(on_integers(kTwoLayers, target), Names{});
 }
 
-TEST(Placement, KeepsNoLayersOnIntegersThatGainLittleWhereTheyMakeTheNetworkMuchSlower) {
-  // Two of 1100 ns and two conversions of 100 ns, against 2000 ns.
-  Target target = target_with(1.1);
-  target.least_gain = 1000;
-  EXPECT_EQ(on_integers(kTwoLayers, target), Names{});
-}
-
 TEST(Placement, TakesTheTimesOfLayersThatWereMeasuredBeforeThoseOfTheirOperators) {
   const std::string shape = "Conv [1,10,1,10]*[10,10,1,1] -> [1,10,1,10]";
   Target target = target_with(0.1);

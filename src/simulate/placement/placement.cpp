@@ -276,8 +276,8 @@ class PlacementStatement {
 };
 
 PlacementProblem::PlacementProblem(const Graph& graph, const Settings& settings,
-                                   std::span<const Region> regions, bool counts_gain) {
-  PlacementStatement(graph, settings, regions, *this, counts_gain).write();
+                                   std::span<const Region> regions) {
+  PlacementStatement(graph, settings, regions, *this).write();
 }
 
 PlacementProblem::PlacementProblem(const Graph& graph, const Settings& settings,
@@ -350,38 +350,14 @@ double predicted_nanoseconds(const Graph& graph, const Settings& settings,
   return problem.nanoseconds(problem.cut().solve());
 }
 
-namespace {
-
-std::vector<bool> on_integers(const PlacementProblem& problem, std::size_t regions) {
-  const std::vector<bool> solution = problem.cut().solve();
-  std::vector<bool> result(regions);
-  for (std::size_t i = 0; i < regions; ++i) {
-    result[i] = problem.on_integers(i, solution);
-  }
-  return result;
-}
-
-}  // namespace
-
 std::vector<Placement> place(const Graph& graph, const Settings& settings,
                              std::span<const Region> regions) {
-  std::vector<bool> integers =
-      on_integers(PlacementProblem(graph, settings, regions), regions.size());
-  // A target to which small weights are worth a second of each layer does not ask for time.
-  constexpr double kWorthAnyTime = 1e9;
-  constexpr double kTolerated = 1.05;
-  const double gain = settings.target().least_gain;
-  if (settings.objective() == Objective::kLatency && gain > 0 && gain < kWorthAnyTime) {
-    const double floats =
-        predicted_nanoseconds(graph, settings, regions, std::vector<bool>(regions.size()));
-    if (predicted_nanoseconds(graph, settings, regions, integers) > kTolerated * floats) {
-      integers = on_integers(PlacementProblem(graph, settings, regions, false), regions.size());
-    }
-  }
+  const PlacementProblem problem(graph, settings, regions);
+  const std::vector<bool> solution = problem.cut().solve();
   const RegionCosts costs(graph, settings);
   std::vector<Placement> result(regions.size());
   for (std::size_t i = 0; i < regions.size(); ++i) {
-    if (!integers[i]) {
+    if (!problem.on_integers(i, solution)) {
       result[i] = costs.in_float(regions[i]);
     }
   }

@@ -40,8 +40,7 @@ struct Placement {
 /// For each region of a graph whether it runs on integers, so that the target takes the least
 /// time in all, conversions between integers and floats included: a minimum cut. Layers that
 /// the target gives no cost for, and all layers with weights under Objective::kSize, run on
-/// integers. So do those that would save little in float, unless all of them together make the
-/// network slower than it is in float by more than 5 %.
+/// integers.
 std::vector<Placement> place(const Graph&, const Settings&, std::span<const Region>);
 
 /// What the target takes for all that may be either where these regions run on integers and the
@@ -55,9 +54,7 @@ double predicted_nanoseconds(const Graph&, const Settings&, std::span<const Regi
 /// A solution says of each node of the cut whether it is on integers.
 class PlacementProblem {
  public:
-  /// Small weights are worth some time (Target::least_gain), unless time alone counts.
-  PlacementProblem(const Graph&, const Settings&, std::span<const Region>,
-                   bool counts_gain = true);
+  PlacementProblem(const Graph&, const Settings&, std::span<const Region>);
   /// With only one way for the regions, whatever is best.
   PlacementProblem(const Graph&, const Settings&, std::span<const Region>,
                    const std::vector<bool>& on_integers);
