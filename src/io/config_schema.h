@@ -49,7 +49,9 @@ inline Rule<std::optional<int>> number_of_bits(const ValueConfig&, int most) {
   return integer_or_auto(2, most);
 }
 inline Rule<std::int64_t> number_of_bits(const ValueOverride&, int most) {
-  return integer(2, most);
+  Rule<std::int64_t> rule = integer(2, most);
+  rule.example = "4";
+  return rule;
 }
 
 template <class Visitor, class Values>
@@ -159,7 +161,9 @@ void describe_accumulator(Visitor& visit, AccumulatorConfig& accumulator, bool i
   if (is_general) {
     visit.key("bits", accumulator.bits, integer_or_auto(8, 32), width);
   } else {
-    visit.key("bits", accumulator.bits, integer(8, 32), width);
+    Rule<std::int64_t> bits = integer(8, 32);
+    bits.example = "16";
+    visit.key("bits", accumulator.bits, bits, width);
   }
   visit.key("overflow", accumulator.overflow,
             one_of_or_auto<Overflow>(

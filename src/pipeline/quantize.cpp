@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -55,13 +56,9 @@ void warn_first(std::vector<Warning> warnings, QuantizeResult& result) {
              std::make_move_iterator(warnings.end()));
 }
 
-QuantizeResult quantized(const Graph& model, const Dataset& data, const Config& config,
-                         const Toolkit& toolkit, CalibrateOptions options) {
-  Stages stages(model, config, toolkit);
-  if (!stages.is_sequential()) {
-    options.checkpoint.clear();  // a single pass
-  }
-  QuantizeCheckpoint checkpoint(model, data, config, options);
+/// What is not in the checkpoint yet.
+void decide(Stages& stages, const Dataset& data, const CalibrateOptions& options,
+            QuantizeCheckpoint& checkpoint) {
   if (auto plan = checkpoint.plan()) {
     stages.use(std::move(plan->factors));
     stages.keep_float(std::move(plan->float_nodes));
@@ -78,6 +75,27 @@ QuantizeResult quantized(const Graph& model, const Dataset& data, const Config& 
     checkpoint.add(PreparedPlan{stages.factors(), stages.float_nodes()});
   }
   stages.calibrate(data, options, options.checkpoint.empty() ? nullptr : &checkpoint);
+}
+
+QuantizeResult quantized(const Graph& model, const Dataset& data, const Config& config,
+                         const Toolkit& toolkit, CalibrateOptions options) {
+  Stages stages(model, config, toolkit);
+  if (!stages.is_sequential()) {
+    options.checkpoint.clear();  // a single pass
+  }
+  // Reads the samples, to know them again.
+  const auto checkpoint = during("calibrating", [&] {
+    return std::make_unique<QuantizeCheckpoint>(model, data, config, options);
+  });
+  try {
+    decide(stages, data, options, *checkpoint);
+  } catch (const Error& error) {
+    // The same samples and settings would end here again.
+    if (error.code() != ErrorCode::kIo && error.code() != ErrorCode::kInternal) {
+      checkpoint->discard();
+    }
+    throw;
+  }
   return stages.finish();
 }
 

@@ -195,9 +195,9 @@ TEST_F(Losses, TooLittleAddressSpaceIsNotASilentEnd) {
   if (kIsSanitized) {
     GTEST_SKIP() << "a sanitizer needs more address space than there is memory";
   }
-  // Below 90 MB the loader of the system gives up, from 130 MB on there is enough. Libraries
-  // fail in their own ways between, some of them by a signal.
-  for (const std::string kibibytes : {"96000", "100000", "104000", "108000", "112000"}) {
+  // Below 105 MB the loader of the system gives up or libraries do, from 140 MB on there is
+  // enough. Libraries fail in their own ways between, some of them by a signal.
+  for (const std::string kibibytes : {"112000", "116000", "120000", "124000", "128000"}) {
     const Outcome outcome = run("ulimit -c 0; ulimit -v " + kibibytes +
                                 "; tare run digits.onnx --data evaluation.h5 -o o.h5");
     EXPECT_TRUE(outcome.status == 2 || outcome.status == 70) << outcome.status;

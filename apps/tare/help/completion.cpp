@@ -42,7 +42,8 @@ Words spellings(const Flag& flag) {
 
 /// A value that only the user knows, such as a number.
 bool is_free(const Flag& flag) {
-  return !flag.value.empty() && flag.value != "FILE" && flag.choices.empty();
+  return !flag.value.empty() && flag.value != "FILE" && flag.value != "PATH" &&
+         flag.choices.empty();
 }
 
 std::string bash_verb(const NamedVerb& named) {

@@ -230,12 +230,32 @@ void QuantizeCheckpoint::open(std::uint64_t identity) {
     std::tie(known_, end) = whole_records(InputFile(path_).contents(), head);
   }
   file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-  if (file_ < 0 || ::ftruncate(file_, static_cast<off_t>(end)) != 0 ||
-      ::lseek(file_, 0, SEEK_END) < 0) {
-    throw cannot_write(path_, errno);
+  if (file_ >= 0 &&
+      (::ftruncate(file_, static_cast<off_t>(end)) != 0 || ::lseek(file_, 0, SEEK_END) < 0)) {
+    discard();
   }
   if (end == 0) {
-    write_fully(file_, head, path_);
+    write(head);
+  }
+}
+
+/// What cannot be kept is no reason to do without the rest.
+void QuantizeCheckpoint::write(const std::string& bytes) {
+  if (file_ < 0) {
+    return;
+  }
+  try {
+    write_fully(file_, bytes, path_);
+  } catch (const Error&) {
+    discard();
+  }
+}
+
+void QuantizeCheckpoint::discard() {
+  if (file_ >= 0) {
+    std::error_code ignored;
+    std::filesystem::remove(path_, ignored);
+    ::close(std::exchange(file_, -1));
   }
 }
 
@@ -244,7 +264,7 @@ void QuantizeCheckpoint::append(const std::string& record) {
     ByteWriter writer;
     writer.add(hash(record));
     writer.add_text(record);
-    write_fully(file_, writer.take(), path_);
+    write(writer.take());
   }
 }
 

@@ -27,10 +27,11 @@ struct PreparedPlan {
 
 /// The decisions of quantize() in a file, each added as it is made, so that the same work goes
 /// on from there however it ended. A record that was not written to its end does not count. A
-/// file of other work is replaced. Of several processes the first one reads and writes it.
+/// file of other work is replaced, and where none can be written nothing is kept. Of several
+/// the first one reads and writes it.
 class QuantizeCheckpoint final : public LevelJournal {
  public:
-  /// Without options.checkpoint nothing is known and nothing kept. Throws Error(kIo).
+  /// Without options.checkpoint nothing is known and nothing kept.
   QuantizeCheckpoint(const Graph& model, const Dataset&, const Config&,
                      const CalibrateOptions&);
   ~QuantizeCheckpoint() override;
@@ -39,14 +40,17 @@ class QuantizeCheckpoint final : public LevelJournal {
 
   /// Of an earlier run; to be asked for before the levels.
   std::optional<PreparedPlan> plan();
-  /// Throws Error(kIo), as add().
   void add(const PreparedPlan&);
 
   std::optional<LevelDecisions> next() override;
   void add(const LevelDecisions&) override;
 
+  /// Deletes the file of this process.
+  void discard();
+
  private:
   void open(std::uint64_t identity);
+  void write(const std::string& bytes);
   void append(const std::string& record);
   std::optional<std::string> next_record();
 
