@@ -37,7 +37,9 @@ class Matcher {
       keep_what_pays();
     }
     add_weight_blocks();
-    explain_detection_head();
+    if (settings_.objective() != Objective::kCoverage) {
+      explain_detection_head();
+    }
     // A refused pattern may still have been accepted as part of another one.
     std::erase_if(result_.kept_float, [this](const KeptFloat& kept) {
       return claimed_.contains(*graph_.find_node(kept.node));

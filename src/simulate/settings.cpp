@@ -72,9 +72,11 @@ Settings::Settings(const Graph& graph, const Config& config, const Target& targe
       rules_(graph, config.layers),
       float_nodes_(float_nodes),
       unquantizable_(unquantizable_nodes(graph)) {
-  for (const NodeId id : detection_head(graph)) {
-    target_float_.emplace(graph.node(id).name,
-                          "it decodes boxes beside scores, which one scale cannot hold");
+  if (objective() != Objective::kCoverage) {
+    for (const NodeId id : detection_head(graph)) {
+      target_float_.emplace(graph.node(id).name,
+                            "it decodes boxes beside scores, which one scale cannot hold");
+    }
   }
   if (objective() != Objective::kCoverage) {
     for (const FloatRule& rule : target.keep_float) {
