@@ -149,9 +149,11 @@ TEST(Adding, RowsAndTargetsOfThePageAreInTheFilesThatItNames) {
     }
     if (is_fenced && !named.empty() && !line.starts_with("# ")) {
       const std::vector<std::string> lines = lines_of(kRoot / named);
-      EXPECT_TRUE(std::any_of(
-          lines.begin(), lines.end(),
-          [&](const std::string& there) { return there == line || there == "    " + line; }))
+      EXPECT_TRUE(std::any_of(lines.begin(), lines.end(),
+                              [&](const std::string& there) {
+                                return there == line || there == "    " + line ||
+                                       there == "      " + line;
+                              }))
           << "'" << line << "' is not in " << named;
       checked.insert(named);
     }
