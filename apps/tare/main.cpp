@@ -8,6 +8,7 @@
 #include "interrupt.h"
 #include "printing/error_text.h"
 #include "processor.h"
+#include "ranks.h"
 #include "text.h"
 #include "verb.h"
 #include "version.h"
@@ -106,6 +107,9 @@ int dispatch(std::vector<std::string> words, const Console& console) {
   const Options options = parse_options(named.syntax(), words);
   if (options.has("help") || options.has("version")) {
     console.print(options.has("help") ? verb_help(named, console.out()) : version_text());
+    return 0;
+  }
+  if (!named.verb.shares_work && is_rank_behind_first()) {
     return 0;
   }
   return named.verb.run(options, console);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <exception>
+#include <string_view>
 
 #ifdef TARE_WITH_MPI
 #include <mpi.h>
@@ -23,6 +24,16 @@ bool is_one_of_many() {
 }
 
 }  // namespace
+
+bool is_rank_behind_first() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK"}) {
+    const char* rank = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody sets any
+    if (rank != nullptr) {
+      return std::string_view(rank) != "0";
+    }
+  }
+  return false;
+}
 
 Ranks::Ranks() {
   if (is_one_of_many()) {
@@ -73,6 +84,10 @@ std::vector<std::string> Ranks::gather(const std::string& own) {
 }
 
 #else
+
+bool is_rank_behind_first() {
+  return false;
+}
 
 Ranks::Ranks() = default;
 Ranks::~Ranks() = default;

@@ -35,4 +35,7 @@ class Ranks final : public Communicator {
   int count_ = 1;
 };
 
+/// Whether mpirun started this process, and others before it. Starts no MPI.
+bool is_rank_behind_first();
+
 }  // namespace tare::cli

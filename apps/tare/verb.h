@@ -26,6 +26,8 @@ struct Verb {
   std::vector<std::string> examples;  ///< whole commands
   /// Returns the exit status: 0, or 1 when a stated requirement failed.
   std::function<int(const Options&, const Console&)> run;
+  /// Among the ranks of MPI; of any other verb the first rank does all, and the others end.
+  bool shares_work = false;
 };
 
 struct NamedVerb {

@@ -35,7 +35,7 @@ static tare_error* quantize(const char** words) {
   const tare_job job = {.size = sizeof(job), .progress = show, .warning = warn};
   tare_error* error = tare_model_open(words[0], &model);
   if (!error) error = tare_config_new(&config);
-  if (!error) error = tare_samples_open(words[1], model, config, &samples);
+  if (!error) error = tare_samples_open(words[1], model, config, &job, &samples);
   if (!error) error = tare_config_add_calibrator(config, &own);
   if (!error) error = tare_config_set(config, "activations.calibrator=half");
   if (!error) error = tare_quantize(model, samples, config, &job, &result);

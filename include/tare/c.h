@@ -89,8 +89,8 @@ typedef struct tare_job {
   size_t samples;  /* only the first ones; 0: all, or as configured */
   int32_t threads; /* 0: one per core; results do not depend on it */
   void* context;   /* for the callbacks */
-  /* Samples done of those in all, one at a time; not 0 ends the work: TARE_CANCELLED. May be
-   * NULL. */
+  /* Samples done of those in all, one at a time; not 0 ends the work, TARE_CANCELLED, and is
+   * the last call. May be NULL. */
   int (*progress)(void* context, const char* activity, size_t done, size_t total);
   /* What looks like a mistake, one at a time: a kind such as "dead_channels", where, and what.
    * May be NULL. */
@@ -117,9 +117,10 @@ void tare_model_free(tare_model*);
 typedef struct tare_samples tare_samples;
 typedef struct tare_config tare_config;
 /* Whatever the option --data of the program takes. The model that they are for and a
- * configuration say how to read what does not say it itself; both may be NULL. */
+ * configuration say how to read what does not say it itself; both may be NULL for HDF5 files.
+ * What is guessed is a warning of the job, of the kind "guessed_preparation". */
 tare_error* tare_samples_open(const char* path, const tare_model*, const tare_config*,
-                              tare_samples**);
+                              const tare_job*, tare_samples**);
 /* One array for each input, [samples, ...shape of one]; one called "labels" has an integer for
  * each sample. The elements are not copied: they have to outlive the samples, and must not
  * change. */

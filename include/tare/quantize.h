@@ -20,9 +20,12 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tare {
@@ -147,6 +150,20 @@ Config with_metadata(Config, const FileMetadata&);
 /// graph that a file of ours was made of.
 Graph lower_quantized(Graph model, const FileMetadata&, const Config&, const Toolkit&);
 
+/// The stages that a model goes through, in order: float, prepared, simulated, affine,
+/// expanded, integer, exported.
+std::span<const std::string_view> stage_names();
+
+/// The model after the stage of that name: as it was read, prepare(), simulate() or, with
+/// samples, bind() to what calibration decided, lowered() to either LoweringStage, and the
+/// integer graph and its QDQ form. A quantized model has no affine and expanded ones, and its
+/// metadata comes from `file`, which it was read from. What is behind `simulated` takes samples
+/// for a float model, otherwise they may be null.
+/// Throws Error(kInvalidConfig) for a name or a stage that does not exist, or without samples.
+Graph graph_at_stage(Graph model, std::string_view stage, const std::filesystem::path& file,
+                     const Dataset*, const Config&, const Toolkit&,
+                     const CalibrateOptions& = {});
+
 /// Two models as they were read. If `quantized` is in fact a float model, it is compared as is.
 struct ComparedModels {
   Graph real;
@@ -194,6 +211,16 @@ void run_dataset(const Graph&, const Dataset&, int threads, std::size_t samples,
 /// of other shapes or types than their inputs.
 std::unique_ptr<Dataset> with_states(const Graph& model, std::unique_ptr<Dataset>,
                                      const Config&, int threads = 0);
+
+/// Opens samples of any format that open_samples() takes for the model in the other file, as
+/// the configuration prepares inputs; `notice` is told what was guessed, in a line each. Where
+/// it names states, the samples are those of with_states(). An HDF5 file says itself what it
+/// holds, so the model is read only for preparations and states. Throws as open_samples(),
+/// model_inputs() and with_states().
+std::unique_ptr<Dataset> open_samples(
+    const std::filesystem::path&, const std::filesystem::path& model, const Config&,
+    const Toolkit&, const Hdf5Options& = {},
+    const std::function<void(const std::string&)>& notice = {});
 
 /// Constants that leave a network no sensible results: NaN among them, infinities in weights
 /// and other parameters of layers, variances that are not above 0 with their epsilon; one of

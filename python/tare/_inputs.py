@@ -10,7 +10,7 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 import numpy
 
 from . import _arrays, _errors, _library, calibrators
-from ._call import Failures, Handle, check, taken_text
+from ._call import Failures, Handle, Work, check, taken_text
 from ._library import library
 
 #: A path (.onnx, .tflite), the bytes of an ONNX model, an onnx.ModelProto, or a result of quantize().
@@ -95,7 +95,8 @@ class Samples:
       are kept in a temporary file, so memory does not grow with them.
     - a torch DataLoader, or an iterable of arrays or tuples: these are for the inputs in their order, and one more has labels.
     - a CalibrationDataReader of ONNX Runtime, whose get_next() gives such dicts.
-    - the path of a file that `--data` of the program takes.
+    - the path of whatever `--data` of the program takes, such as a folder of pictures. What is guessed about them is a
+      TareWarning.
 
     >>> import numpy, tare
     >>> len(tare.Samples({"image": numpy.zeros((5, 1, 16, 16), "float32")}))
@@ -111,7 +112,8 @@ class Samples:
         kept: Tuple[Any, ...] = ()
         if isinstance(data, (str, os.PathLike)):
             settled = config if config is None or isinstance(config, Handle) else ConfigHandle(config, None, Failures(), {})
-            check(library.tare_samples_open(path_bytes(data), handle, settled, ctypes.byref(made)))
+            work = Work(progress=False)
+            work.run("tare_samples_open", path_bytes(data), handle, settled, ctypes.byref(work.job), ctypes.byref(made))
         elif isinstance(data, Mapping):
             arrays = {str(name): _arrays.as_array(str(name), value) for name, value in data.items()}
             described, keep = _arrays.described(arrays)

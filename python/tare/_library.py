@@ -85,7 +85,7 @@ _CALLS = {
     "tare_model_open": [c_char_p, _OUT],
     "tare_model_describe": [c_void_p, _TEXT],
     "tare_model_of_bytes": [c_char_p, c_size_t, c_char_p, _OUT],
-    "tare_samples_open": [c_char_p, c_void_p, c_void_p, _OUT],
+    "tare_samples_open": [c_char_p, c_void_p, c_void_p, _JOB, _OUT],
     "tare_samples_of_arrays": [POINTER(Array), c_size_t, _OUT],
     "tare_samples_of_stream": [POINTER(Stream), _OUT],
     "tare_samples_part": [c_void_p, c_int32, c_size_t, _OUT],

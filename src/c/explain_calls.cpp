@@ -9,7 +9,6 @@
 #include "c/handles.h"
 #include "c/json.h"
 
-#include <array>
 #include <string_view>
 #include <utility>
 
@@ -55,64 +54,15 @@ Json explained(const tare_model& model, const Dataset* data, const ReadConfig& s
   return json;
 }
 
-constexpr std::array<std::string_view, 7> kStages{"float",    "prepared", "simulated", "affine",
-                                                  "expanded", "integer",  "exported"};
-
-Error stage_error(const std::string& what) {
-  return {ErrorCode::kInvalidConfig, "argument 'stage'", what};
-}
-
-/// After one of the stages behind calibration.
-Graph graph_of(QuantizeResult& result, std::string_view stage) {
-  if (stage == "simulated") {
-    return tare::bind(result.simulated, result.table);
-  }
-  if (stage == "affine" || stage == "expanded") {
-    return lowered(result.simulated, result.table,
-                   stage == "affine" ? LoweringStage::kAffine : LoweringStage::kExpanded);
-  }
-  return std::move(stage == "integer" ? result.integer : result.qdq);
-}
-
 Graph at_stage(const tare_model& model, const Dataset* data, const ReadConfig& settings,
                std::string_view stage, const Work& work) {
   const auto& [names, toolkit, config] = settings;
-  if (std::find(kStages.begin(), kStages.end(), stage) == kStages.end()) {
-    throw stage_error("is '" + std::string(stage) + "'")
-        .expected("float, prepared, simulated, affine, expanded, integer or exported");
-  }
   Graph graph = load(model, config, data);
   work.warn(invalid_constants(graph));
-  if (stage == "float") {
-    return graph;
-  }
-  if (stage == "prepared" || (stage == "simulated" && data == nullptr)) {
-    Graph prepared = prepare(graph, toolkit);
-    check_rules(graph, prepared, config);
-    return stage == "prepared"
-               ? std::move(prepared)
-               : simulate(prepared, config, target_of(config, toolkit), toolkit.patterns).graph;
-  }
-  if (is_quantized(graph) && stage != "simulated") {
-    if (stage == "exported") {
-      return graph;
-    }
-    if (stage != "integer") {
-      throw stage_error("the model is quantized already, so it has no stage '" +
-                        std::string(stage) + "'")
-          .expected("float, prepared, integer or exported");
-    }
-    return lower_quantized(std::move(graph), read_file_metadata(model.path), config, toolkit);
-  }
-  if (data == nullptr) {
-    throw stage_error("'" + std::string(stage) + "' of a float model needs samples");
-  }
-  QuantizeResult result =
-      quantize(graph, *data, config, toolkit,
-               {.threads = work.threads(),
-                .samples = static_cast<std::size_t>(config.samples.value_or(0)),
-                .progress = work.progress("calibrating")});
-  return graph_of(result, stage);
+  return graph_at_stage(std::move(graph), stage, model.path, data, config, toolkit,
+                        {.threads = work.threads(),
+                         .samples = static_cast<std::size_t>(config.samples.value_or(0)),
+                         .progress = work.progress("calibrating")});
 }
 
 template <class Info>

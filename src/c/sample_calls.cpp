@@ -55,13 +55,30 @@ std::unique_ptr<Dataset> part(const Dataset& data, std::int32_t which, std::size
 }  // namespace
 extern "C" {
 
-tare_error* tare_samples_open(const char* path, const tare_model* /*model*/,
-                              const tare_config* /*config*/, tare_samples** samples) {
+tare_error* tare_samples_open(const char* path, const tare_model* model,
+                              const tare_config* config, const tare_job* job,
+                              tare_samples** samples) {
   return guarded([&] {
     require(path, "path");
     require(samples, "samples");
+    const auto settings = settings_of(config);
+    const Work work(job);
     // Whoever loads the library does not expect a damaged file to end the process.
-    *samples = new tare_samples{open_dataset(path, {.trial_in_child = true}), path};
+    constexpr Hdf5Options kTrial{.trial_in_child = true};
+    if (model == nullptr) {
+      *samples = new tare_samples{open_samples(path, {.inputs = {},
+                                                      .preparations = settings->config.inputs,
+                                                      .hdf5 = kTrial,
+                                                      .notice = {}}),
+                                  path};
+      return;
+    }
+    const auto notice = [&](const std::string& text) {
+      work.warn({{.kind = "guessed_preparation", .where = path, .what = text}});
+    };
+    *samples = new tare_samples{
+        open_samples(path, model->path, settings->config, settings->toolkit, kTrial, notice),
+        path};
   });
 }
 

@@ -158,7 +158,8 @@ class KernelFinder {
   Obstacle obstacle_of_product(const Node& node, const TargetOperator* row) const {
     constexpr std::size_t kBias = 2;
     const QuantParams* weight = view_.dequantized(node.inputs[1]);
-    if (weight->bits > 0 && !target_.packs_weights) {
+    const bool is_packed = weight->bits > 0 && view_.is_constant(node.inputs[1]);
+    if (is_packed && !target_.packs_weights) {
       return {"its weights have 4 bits in the file, which the target dequantizes"};
     }
     const bool has_bias = node.inputs.size() > kBias && node.inputs[kBias];

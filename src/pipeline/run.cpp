@@ -31,17 +31,22 @@ class ChunkWindow {
   }
 
   /// Calls `leave` for this chunk and those that waited for it, as far as those before them
-  /// have left. Never twice at once.
+  /// have left. Never twice at once, and never after it threw.
   template <class Leave>
   void finish(std::size_t chunk, Results results, const Leave& leave) {
     const std::lock_guard lock(mutex_);
+    if (cannot_leave_) {
+      return;
+    }
     finished_.emplace(chunk, std::move(results));
+    cannot_leave_ = true;
     for (auto ready = finished_.find(next_); ready != finished_.end();
          ready = finished_.find(next_)) {
       leave(next_, std::move(ready->second));
       finished_.erase(ready);
       ++next_;
     }
+    cannot_leave_ = false;
     moved_.notify_all();
   }
 
@@ -58,6 +63,7 @@ class ChunkWindow {
   std::size_t size_;
   std::size_t next_ = 0;
   bool failed_ = false;
+  bool cannot_leave_ = false;
 };
 
 }  // namespace

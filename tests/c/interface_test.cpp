@@ -210,7 +210,8 @@ int stop(void* context, const char*, std::size_t, std::size_t) {
 
 TEST_F(CInterface, ProgressMayEndTheWork) {
   Samples samples;
-  ASSERT_EQ(tare_samples_open(kSamples.c_str(), nullptr, nullptr, &samples.value), nullptr);
+  ASSERT_EQ(tare_samples_open(kSamples.c_str(), nullptr, nullptr, nullptr, &samples.value),
+            nullptr);
   int calls = 0;
   tare_job job{};
   job.size = sizeof(job);
@@ -243,7 +244,8 @@ int fails(void*, const tare_histogram*, const tare_spec*, double*, double*) {
 
 TEST_F(CInterface, CalibratorsOfTheCallerChoose) {
   Samples samples;
-  ASSERT_EQ(tare_samples_open(kSamples.c_str(), nullptr, nullptr, &samples.value), nullptr);
+  ASSERT_EQ(tare_samples_open(kSamples.c_str(), nullptr, nullptr, nullptr, &samples.value),
+            nullptr);
   const std::array<tare_calibrator, 3> own{tare_calibrator{"half", nullptr, half},
                                            tare_calibrator{"never", nullptr, never},
                                            tare_calibrator{"fails", nullptr, fails}};
@@ -268,7 +270,8 @@ TEST_F(CInterface, WritesNothingOverItsInput) {
   std::filesystem::copy_file(kModel, copy, std::filesystem::copy_options::overwrite_existing);
   Model own;
   ASSERT_EQ(tare_model_open(copy.c_str(), &own.value), nullptr);
-  ASSERT_EQ(tare_samples_open(kSamples.c_str(), nullptr, nullptr, &samples.value), nullptr);
+  ASSERT_EQ(tare_samples_open(kSamples.c_str(), nullptr, nullptr, nullptr, &samples.value),
+            nullptr);
   ASSERT_EQ(tare_quantize(own.value, samples.value, config.value, nullptr, &result.value),
             nullptr);
   const Outcome outcome(tare_quantized_write(result.value, copy.c_str(), nullptr));

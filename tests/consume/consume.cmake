@@ -41,8 +41,9 @@ function(run_examples folder)
 endfunction()
 
 # A network on the accelerator of docs/examples: the integers of each unit are those of its
-# reference, files with its operators run, and nothing in them is what it cannot do.
-function(run_accelerator folder network model samples)
+# reference, files with its operators run, nothing in them is what it cannot do, and search finds
+# a plan whose sums fit into its accumulators.
+function(run_accelerator folder network model samples convolutions)
   set(target --target "${EXAMPLES}/accelerator/lark.yaml" --plugin "${folder}/lark.so")
   set(quantized "${folder}/${network}.onnx")
   run("${WORK}/prefix/bin/tare" quantize "${model}" --data "${samples}" -o "${quantized}" --quiet
@@ -50,7 +51,7 @@ function(run_accelerator folder network model samples)
   execute_process(COMMAND "${folder}/lark_check" "${quantized}" "${EXAMPLES}/accelerator/lark.yaml"
                           "${folder}/lark.so" "${samples}" 2
                   OUTPUT_VARIABLE said COMMAND_ERROR_IS_FATAL ANY)
-  if(NOT said MATCHES "^[1-9][0-9]* units, 2 samples, [1-9][0-9]* integers: equal\n$")
+  if(NOT said MATCHES "^[1-9][0-9]* units, ${convolutions} with convolutions, 2 samples, [1-9][0-9]* integers: equal\n$")
     message(FATAL_ERROR "lark_check said '${said}'")
   endif()
   execute_process(COMMAND "${WORK}/prefix/bin/tare" explain "${quantized}" ${target}
@@ -60,6 +61,9 @@ function(run_accelerator folder network model samples)
   endif()
   run("${WORK}/prefix/bin/tare" run "${quantized}" --data "${samples}" -o "${folder}/results.h5"
       --samples 2 --quiet)
+  run("${WORK}/prefix/bin/tare" search "${model}" --data "${samples}" --samples 16 --quiet
+      -o "${folder}/searched.onnx" --set activations.calibrator=lark_nearly_all
+      --require "max(layers.accumulator.bits_observed)<=14" ${target})
 endfunction()
 
 file(REMOVE_RECURSE "${WORK}")
@@ -94,16 +98,16 @@ foreach(config IN ITEMS "${in_prefix}" "${TARE_BUILD}/cmake/tareConfig.cmake")
   build("${WORK}/${name}/accelerator" "${EXAMPLES}/accelerator" "${package}")
   if(EXISTS "${WORK}/prefix/bin/tare")
     run_accelerator("${WORK}/${name}/accelerator" digits "${DATA}/digits.onnx"
-                    "${DATA}/digits_calibration.h5")
+                    "${DATA}/digits_calibration.h5" 17)
     if(EXISTS "${SHARED}/models")
       run_accelerator("${WORK}/${name}/accelerator" kws "${SHARED}/models/mlperftiny_kws_dscnn.onnx"
-                      "${SHARED}/data/kws49x10_calib200_f32.h5")
+                      "${SHARED}/data/kws49x10_calib200_f32.h5" 9)
       run_accelerator("${WORK}/${name}/accelerator" resnet20
                       "${SHARED}/models/resnet20_cifar10_op13.onnx"
-                      "${SHARED}/data/cifar10_imagenetnorm_calib500_f32.h5")
+                      "${SHARED}/data/cifar10_imagenetnorm_calib500_f32.h5" 19)
       run_accelerator("${WORK}/${name}/accelerator" sst2
                       "${SHARED}/models/sst2_encoder2L_d96_op13.onnx"
-                      "${SHARED}/data/sst2_calib500.h5")
+                      "${SHARED}/data/sst2_calib500.h5" 0)
     endif()
     run("${WORK}/prefix/bin/tare" quantize "${DATA}/digits.onnx" --quiet
         --data "${DATA}/digits_calibration.h5" -o "${WORK}/digits.int8.onnx"

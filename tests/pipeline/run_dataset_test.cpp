@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <stdexcept>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -95,6 +96,46 @@ TEST(RunDataset, EndsWithTheErrorOfASampleThatOthersWaitFor) {
     EXPECT_EQ(error.faults().front().where, "sample 0");
   }
   EXPECT_LE(data.reads(), 8U);
+}
+
+/// Counts its calls and fails, long enough after it was called that other threads wait for it.
+struct Failing {
+  int calls = 0;
+
+  void operator()() {
+    ++calls;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    throw std::runtime_error("enough");
+  }
+};
+
+TEST(RunDataset, GivesNothingMoreToWhoFailedToTakeIt) {
+  const SamplesInMemory data = numbered_samples();
+  Failing take;
+  EXPECT_THROW(run_dataset(identity(), data, 4, 0,
+                           [&](std::size_t, const std::vector<Tensor>&) { take(); }),
+               std::runtime_error);
+  EXPECT_EQ(take.calls, 1);
+}
+
+TEST(RunDataset, TellsProgressOnceThatEndsTheWork) {
+  const SamplesInMemory data = numbered_samples();
+  Failing progress;
+  EXPECT_THROW(run_dataset(
+                   identity(), data, 4, 0, [](std::size_t, const std::vector<Tensor>&) {},
+                   [&](std::size_t, std::size_t) { progress(); }),
+               std::runtime_error);
+  EXPECT_EQ(progress.calls, 1);
+}
+
+TEST(Calibrate, TellsProgressOnceThatEndsTheWork) {
+  const SamplesInMemory data = numbered_samples();
+  Failing progress;
+  EXPECT_THROW(
+      quantize(identity(), data, {}, Toolkit::builtin(),
+               {.threads = 4, .progress = [&](std::size_t, std::size_t) { progress(); }}),
+      std::runtime_error);
+  EXPECT_EQ(progress.calls, 1);
 }
 
 }  // namespace

@@ -142,7 +142,7 @@ class Misuse(support.InFolder):
         self.refused(tare.ConfigError, "slow", effort="slow")
         self.refused(tare.ConfigError, "expected qdq, qoperator or integer", out="own.onnx", form="none")
         self.refused(tare.ConfigError, "is not a setting", settings=["weights.bits"])
-        with self.assertRaisesRegex(tare.ConfigError, "argument 'stage'"):
+        with self.assertRaisesRegex(tare.ConfigError, "stage 'nothing'"):
             tare.inspect("digits.onnx", "nothing")
         with self.assertRaises(tare.ConfigError):
             tare.search("digits.onnx", {"image": self.images}, "output.sqrn>=30")

@@ -157,5 +157,6 @@ TARE_VERB(calibrate) {
           .arguments = {{"MODEL", "float model: ONNX or TensorFlow Lite"}},
           .flags = std::move(flags),
           .examples = {"tare calibrate model.onnx --data samples.h5 -o statistics.h5"},
-          .run = run_calibrate};
+          .run = run_calibrate,
+          .shares_work = true};
 }

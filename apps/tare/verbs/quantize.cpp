@@ -389,5 +389,6 @@ TARE_VERB(quantize) {
                    "onnxruntime",
                    "tare quantize model.onnx --stats statistics.h5 -o model.int8.onnx",
                    "tare quantize model.onnx --table table.yaml -o model.int8.onnx"},
-      .run = run_quantize};
+      .run = run_quantize,
+      .shares_work = true};
 }

@@ -15,7 +15,7 @@ namespace tare {
 /// Of one pass of a SampleDriver.
 struct PassOptions {
   /// Told after each chunk how many samples are done, by one thread at a time; may be empty.
-  /// What it throws ends the pass.
+  /// What it throws ends the pass, and it is not called again.
   std::function<void(std::size_t done)> progress{};
   /// See parallel_for().
   std::function<bool()> stop{};

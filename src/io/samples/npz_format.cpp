@@ -129,13 +129,17 @@ class NpzFormat final : public SampleFormat {
     }
   }
 
+  static bool holds_one_array(const ZipArchive& archive) {
+    const std::span<const ZipArchive::Entry> entries(archive.entries());
+    return entries.size() == 1 || (entries.size() == 2 && (array_name(entries[0]) == kLabels ||
+                                                           array_name(entries[1]) == kLabels));
+  }
+
   /// An array of whatever name is the input where there is one of each.
   std::string input_name(const ZipArchive& archive, const ZipArchive::Entry& entry) const {
     const std::string name = array_name(entry);
-    const auto arrays =
-        std::count_if(archive.entries().begin(), archive.entries().end(),
-                      [](const ZipArchive::Entry& one) { return array_name(one) != kLabels; });
-    if (inputs_.size() == 1 && arrays == 1 && name != kLabels && name != inputs_[0].name) {
+    if (inputs_.size() == 1 && name != kLabels && name != inputs_[0].name &&
+        holds_one_array(archive)) {
       if (notice_ && !is_said_.exchange(true)) {
         notice_("the array '" + name + "' is taken for the input '" + inputs_[0].name +
                 "', the only one");

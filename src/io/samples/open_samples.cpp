@@ -44,6 +44,10 @@ SampleFiles files_at(const std::filesystem::path& path, FileKind kind) {
 }  // namespace
 
 const ModelInput& only_input(const SampleOptions& options, std::string_view what) {
+  if (options.inputs.empty()) {
+    throw Error(ErrorCode::kInvalidConfig, "", std::string(what) + " for no model")
+        .expected("the model whose input they are");
+  }
   if (options.inputs.size() != 1) {
     std::string names;
     for (const ModelInput& input : options.inputs) {

@@ -1,5 +1,7 @@
 // Reads the directory at the end of the file, whose entries say where the others are. What both
-// a local header and the directory say goes by the directory.
+// a local header and the directory say goes by the directory. Our own reader, as arrays that
+// are stored are to be read in place by several threads at once: libzip does not say where in
+// the file an entry is, and serves one thread at a time. The unpacking is zlib's.
 #include "io/samples/zip_archive.h"
 
 #include "tare/error.h"

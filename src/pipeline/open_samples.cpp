@@ -1,0 +1,51 @@
+// Samples of whatever format, for the model and the configuration that they are opened for.
+#include "tare/config.h"
+#include "tare/dataset.h"
+#include "tare/quantize.h"
+
+#include <system_error>
+#include <utility>
+
+namespace tare {
+namespace {
+
+/// HDF5 files say all themselves, so that nobody reads a model for their sake.
+bool says_all(const std::filesystem::path& path) {
+  std::error_code missing;
+  const std::filesystem::path suffix = path.extension();
+  return (suffix == ".h5" || suffix == ".hdf5") &&
+         !std::filesystem::is_directory(path, missing);
+}
+
+/// What samples have to say: state comes from the model.
+std::vector<ModelInput> inputs_of_samples(const std::filesystem::path& model,
+                                          const Config& config) {
+  std::vector<ModelInput> inputs = model_inputs(model, config.dims);
+  std::erase_if(inputs,
+                [&](const ModelInput& input) { return config.state.contains(input.name); });
+  return inputs;
+}
+
+}  // namespace
+
+std::unique_ptr<Dataset> open_samples(const std::filesystem::path& path,
+                                      const std::filesystem::path& model, const Config& config,
+                                      const Toolkit& toolkit, const Hdf5Options& hdf5,
+                                      const std::function<void(const std::string&)>& notice) {
+  std::error_code missing;
+  const bool is_missing = !std::filesystem::exists(path, missing);
+  std::unique_ptr<Dataset> data =
+      is_missing || (says_all(path) && config.inputs.empty())
+          ? open_dataset(path, hdf5)
+          : open_samples(path, SampleOptions{.inputs = inputs_of_samples(model, config),
+                                             .preparations = config.inputs,
+                                             .hdf5 = hdf5,
+                                             .notice = notice});
+  if (config.state.empty()) {
+    return data;
+  }
+  const Graph graph = ready_to_run(load_model(model, config.dims, data.get()), config, toolkit);
+  return with_states(graph, std::move(data), config);
+}
+
+}  // namespace tare
