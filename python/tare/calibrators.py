@@ -58,15 +58,16 @@ class Spec:
 class Calibrator:
     """Chooses ranges; derive from it, or give any object with such a function.
 
-    The range of real values is what the storage type is to span; it is widened to hold 0. It is asked once for each
-    activation, and for weights once for each channel, from any thread.
+    The range of real values is what the storage type is to span; it is widened to hold 0, and by a 4096th to avoid rounding
+    ties unless the effort is "fast". It is asked once for each activation, and for weights once for each channel, from any
+    thread.
 
     >>> import tare
     >>> class Half(tare.Calibrator):
     ...     def choose(self, histogram, spec):
     ...         return histogram.low / 2, histogram.high / 2
     >>> result = tare.quantize("digits.onnx", "digits_calibration.h5",
-    ...                        tare.Config(activations=tare.Activations(calibrator=Half())))
+    ...                        tare.Config(activations=tare.Activations(calibrator=Half())), effort="fast")
     >>> point = result.table["image"]
     >>> point.calibrated[0][1] * 2 == point.observed[0][1]
     True

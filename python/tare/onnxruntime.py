@@ -241,11 +241,13 @@ def quantize_static(model_input: Any, model_output: _Path, calibration_data_read
     weights = _weights(weight_type, per_channel, reduce_range, extra)
     samples = Samples(calibration_data_reader, model_handle(model_input))
     symmetric = any(extra.get(name) for name in ("ActivationSymmetric", "CalibTensorRangeSymmetric", "symmetric"))
-    config = {
+    config: Dict[str, Any] = {
         "activations": {"storage": storage, "symmetric": bool(symmetric), "calibrator": calibrator},
         "weights": weights,
         "layers": _rules(model_input, samples, op_types_to_quantize, nodes_to_quantize, nodes_to_exclude),
     }
+    if nodes_to_quantize:  # whoever names them wants them on integers, faster or not
+        config["objective"] = "coverage"
     form = "qoperator" if getattr(quant_format, "name", "") == "QOperator" else "qdq"
     _quantized(model_input, samples, config).save(model_output, form)
 

@@ -134,7 +134,8 @@ Rule<float> fraction() {
                   return positive().read(node, value);
                 }
                 YamlNode above = node;
-                YamlNode below = node;
+                above.quoted = false;  // in JSON a quotient has to be
+                YamlNode below = above;
                 above.text.resize(slash);
                 below.text.erase(0, slash + 1);
                 double numerator = 0;

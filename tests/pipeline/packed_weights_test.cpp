@@ -5,9 +5,11 @@
 #include "support/config.h"
 #include "support/files/digits.h"
 #include "support/files/folder.h"
+#include "support/files/samples_in_memory.h"
 #include "support/same_structure.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include <gtest/gtest.h>
@@ -125,6 +127,27 @@ TEST_F(PackedWeights, AreSaidToRunInFloatWhereTheyDo) {
   EXPECT_TRUE(std::any_of(findings.begin(), findings.end(), [](const LintFinding& finding) {
     return finding.rule == "weights are stored in bytes" && finding.what == "they have 4 bits";
   }));
+}
+
+TEST(ActivationsOfFewBits, AreNotTakenForPackedWeights) {
+  const Graph model = parse(
+      "graph \"g\" opset 17 (%a : f32[1,2,4], %b : f32[1,4,2]) -> (%y) {\n"
+      "%c = Relu(%b) : f32[1,4,2]\nproduct: %y = MatMul(%a, %c) : f32[1,2,2]\n}");
+  Tensor a(DType::kFloat32, {8, 2, 4});
+  Tensor b(DType::kFloat32, {8, 4, 2});
+  for (std::size_t i = 0; i < 64; ++i) {
+    a.mutable_view<float>()[i] = std::sin(static_cast<float>(i));
+    b.mutable_view<float>()[i] = std::cos(static_cast<float>(i));
+  }
+  const SamplesInMemory data({{"a", std::move(a)}, {"b", std::move(b)}});
+  const QuantizeResult result =
+      quantize(model, data, config_with({"activations.bits=4", "objective=coverage"}),
+               Toolkit::builtin());
+  const auto product =
+      std::find_if(result.verdicts.begin(), result.verdicts.end(),
+                   [](const Verdict& verdict) { return verdict.node == "product"; });
+  ASSERT_NE(product, result.verdicts.end());
+  EXPECT_EQ(product->because, "");
 }
 
 }  // namespace

@@ -46,10 +46,15 @@ class Docstrings(support.InFolder):
         for key in tare.describe()["config"]:
             place = tare.Config
             parts = key["path"].replace("[]", "").split(".")
+            if key["path"] == "inputs.NAME":  # the map itself
+                continue
             for part in parts[:-1]:
-                place = {"activations": tare.Activations, "inputs": tare.Activations, "weights": tare.Weights,
-                         "calibration": tare.Calibration, "accuracy": tare.AccuracyOptions, "requantize": tare.Requantize,
-                         "accumulator": tare.Accumulator, "layers": tare.Layer, "match": tare.Match}.get(part)
+                if part == "NAME":
+                    continue
+                place = {"activations": tare.Activations, "inputs": tare.Activations if "layers" in parts else tare.Input,
+                         "weights": tare.Weights, "calibration": tare.Calibration, "accuracy": tare.AccuracyOptions,
+                         "requantize": tare.Requantize, "accumulator": tare.Accumulator, "layers": tare.Layer,
+                         "match": tare.Match}.get(part)
                 if part == "dims" or place is None:
                     break
             else:
