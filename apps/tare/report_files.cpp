@@ -1,7 +1,7 @@
 #include "report_files.h"
 
-#include "tare/metric.h"
 #include "tare/model_files.h"
+#include "tare/report.h"
 
 namespace tare::cli {
 

@@ -11,7 +11,6 @@
 #include "tare/graph.h"
 #include "tare/integer_graph.h"
 #include "tare/lint.h"
-#include "tare/metric.h"
 #include "tare/model_files.h"
 #include "tare/node.h"
 #include "tare/pattern.h"

@@ -5,6 +5,8 @@ gives the interpreter lock back for as long as a call lasts."""
 from __future__ import annotations
 
 import ctypes
+import importlib
+import signal
 import sys
 import threading
 import warnings
@@ -78,6 +80,37 @@ class Failures:
         return guarded
 
 
+class _Interrupt:
+    """Ctrl-C while the library works: what its handler raises is kept until the work is over, wherever in Python the main
+    thread was. Python ends threads that run on behind it, in the middle of the library's code."""
+
+    def __init__(self, cancel: Callable[[], None]):
+        self.raised: Optional[BaseException] = None
+        self._cancel = cancel
+        self._handler: Any = None
+
+    def __enter__(self) -> "_Interrupt":
+        handler = signal.getsignal(signal.SIGINT)
+        if callable(handler) and threading.current_thread() is threading.main_thread():
+            self._handler = handler
+            signal.signal(signal.SIGINT, self._handle)
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        if self._handler is not None:
+            signal.signal(signal.SIGINT, self._handler)
+
+    def _handle(self, number: int, frame: Any) -> None:
+        try:
+            self._handler(number, frame)
+        except BaseException as error:  # pylint: disable=broad-except  # of any kind, as handlers are the user's
+            self.keep(error)
+
+    def keep(self, error: BaseException) -> None:
+        self.raised = self.raised or error
+        self._cancel()
+
+
 class _Bar:
     """Shows progress: by tqdm where it is installed, else as a line on the terminal."""
 
@@ -103,10 +136,9 @@ class _Bar:
 
     def _tqdm(self) -> Any:
         try:
-            from tqdm.auto import tqdm
+            return importlib.import_module("tqdm.auto").tqdm
         except ImportError:
             return None
-        return tqdm
 
     def close(self) -> None:
         if self._bar is not None:
@@ -161,17 +193,16 @@ class Work:
                 over.set()
 
         thread = threading.Thread(target=call, name=name, daemon=True)
-        interrupt: Optional[BaseException] = None
-        thread.start()
-        while not over.is_set():
-            try:
-                over.wait()
-            except BaseException as error:  # pylint: disable=broad-except  # KeyboardInterrupt, or of a signal handler
-                interrupt = error
-                self._cancelled.set()
-        thread.join()
+        with _Interrupt(self._cancelled.set) as interrupt:
+            thread.start()
+            while not over.is_set():
+                try:
+                    over.wait()
+                except BaseException as error:  # pylint: disable=broad-except  # of a handler of another signal
+                    interrupt.keep(error)
+            thread.join()
         self._bar.close()
-        self._end(returned[0] if returned else None, interrupt)
+        self._end(returned[0] if returned else None, interrupt.raised)
 
     def _end(self, address: Optional[int], interrupt: Optional[BaseException]) -> None:
         first, self.failures.first = self.failures.first, None

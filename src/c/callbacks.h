@@ -2,7 +2,7 @@
 
 #include "tare/c.h"
 #include "tare/calibrator.h"
-#include "tare/metric.h"
+#include "tare/report.h"
 
 #include <string>
 

@@ -5,7 +5,6 @@
 #include "tare/graph.h"
 #include "tare/integer_graph.h"
 #include "tare/lint.h"
-#include "tare/metric.h"
 #include "tare/quant_table.h"
 #include "tare/report.h"
 #include "tare/tensor.h"

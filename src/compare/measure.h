@@ -1,7 +1,6 @@
 #pragma once
 
 #include "tare/dataset.h"
-#include "tare/metric.h"
 #include "tare/report.h"
 
 #include "compare/deviation.h"

@@ -1,4 +1,4 @@
-#include "tare/metric.h"
+#include "tare/report.h"
 
 #include <algorithm>
 #include <cmath>

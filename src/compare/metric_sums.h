@@ -1,6 +1,5 @@
 #pragma once
 
-#include "tare/metric.h"
 #include "tare/report.h"
 
 #include <cstddef>

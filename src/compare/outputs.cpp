@@ -2,7 +2,7 @@
 // answers where there are labels, and the worst samples, of which a short sorted list is kept.
 #include "compare/outputs.h"
 
-#include "tare/metric.h"
+#include "tare/report.h"
 
 #include "compare/measure.h"
 

@@ -1,5 +1,5 @@
 // Kullback-Leibler divergence of the classes' distribution from that of the float network.
-#include "tare/metric.h"
+#include "tare/report.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // Share of the samples for which both networks have the same top class, in percent.
-#include "tare/metric.h"
+#include "tare/report.h"
 
 namespace tare {
 namespace {

@@ -1,8 +1,8 @@
 
 #include "tare/calibrator.h"
 #include "tare/error.h"
-#include "tare/metric.h"
 #include "tare/quantize.h"
+#include "tare/report.h"
 #include "tare/simulate.h"
 
 #include "prepare/rule_registry.h"

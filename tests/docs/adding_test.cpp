@@ -1,9 +1,9 @@
 // What docs/adding.md shows does what the page says. Its C++ files are part of this program.
 #include "tare/calibrator.h"
 #include "tare/dataset.h"
-#include "tare/metric.h"
 #include "tare/pattern.h"
 #include "tare/quantize.h"
+#include "tare/report.h"
 #include "tare/simulate.h"
 
 #include "execute/kernel.h"

@@ -2,9 +2,9 @@
 #include "tare/calibrator.h"
 #include "tare/config.h"
 #include "tare/execute.h"
-#include "tare/metric.h"
 #include "tare/pattern.h"
 #include "tare/quantize.h"
+#include "tare/report.h"
 #include "tare/simulate.h"
 
 #include "docs/reference_page.h"

@@ -268,6 +268,16 @@ class Misuse(support.InFolder):
         self.assertIn("interrupted", said)
         self.assertEqual(said[-1], "done")
 
+    def test_32_handlers_of_other_signals(self):
+        def too_late(_number, _frame):
+            raise TimeoutError
+
+        self.addCleanup(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, too_late))
+        signal.setitimer(signal.ITIMER_REAL, 0.02)
+        with self.assertRaises(TimeoutError):
+            tare.quantize("digits.onnx", {"image": support.images(2000)})
+        self.assertEqual([thread.name for thread in threading.enumerate() if thread.name.startswith("tare_")], [])
+
     def test_33_results_outlive_what_they_were_made_of(self):
         samples = tare.Samples({"image": self.images.copy()})
         config = {"activations": {"calibrator": type("Own", (), {"choose": lambda self, seen, spec: (seen.low, seen.high)})()}}

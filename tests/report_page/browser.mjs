@@ -15,8 +15,11 @@ const kArguments = [
   "--disable-sync"
 ];
 
+/** Milliseconds for a step, on a machine that is busy with other tests. */
+const kPatience = 180_000;
+
 export async function withBrowser(use) {
-  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: kArguments });
+  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: kArguments, timeout: kPatience });
   try {
     return await use(browser);
   } finally {
@@ -35,6 +38,7 @@ export async function openPage(browser, html, options = {}) {
     colorScheme: "light",
     ...options
   });
+  context.setDefaultTimeout(kPatience);
   const page = await context.newPage();
   const faults = [];
   page.on("console", (message) => faults.push(`console: ${message.text()}`));

@@ -2,7 +2,7 @@
 // largest scores.
 #include <algorithm>
 
-#include <tare/metric.h>
+#include <tare/report.h>
 
 namespace {
 
