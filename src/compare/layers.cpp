@@ -135,7 +135,8 @@ class LayerFinder {
       return std::nullopt;
     }
     const QuantParams& params = *integer_.type(storage).quant;
-    return (params.range().low - params.zero_point[0]) * static_cast<double>(params.scale[0]);
+    return static_cast<double>(params.range().low - params.zero_point[0]) *
+           static_cast<double>(params.scale[0]);
   }
 
   /// Whether all that reads it is a Relu or Clip, which then says what is left of it.

@@ -198,8 +198,12 @@ void Importer::add_region(const onnx::NodeProto& node) {
               to_attributes(node, folder_)};
   draft.attributes.set("domain", node.domain());
   draft.attributes.set("op_type", node.op_type());
-  const Graph body =
-      inner_graph({.name = draft.name, .op = draft.op, .attributes = draft.attributes}, "body");
+  const Graph body = inner_graph({.name = draft.name,
+                                  .op = draft.op,
+                                  .inputs = {},
+                                  .outputs = {},
+                                  .attributes = draft.attributes},
+                                 "body");
   std::vector<TensorType> types;
   for (const ValueId output : body.outputs()) {
     const TensorType& type = body.type(output);

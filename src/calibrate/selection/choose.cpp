@@ -140,8 +140,8 @@ void take_parameters(const ScaleAndZeroPoint& chosen, const QuantPoint& point,
   params.scale[0] = chosen.scale;
   params.zero_point[0] = chosen.zero_point;
   const auto scale = static_cast<double>(chosen.scale);
-  result.calibrated = {
-      {(range.low - chosen.zero_point) * scale, (range.high - chosen.zero_point) * scale}};
+  result.calibrated = {{static_cast<double>(range.low - chosen.zero_point) * scale,
+                        static_cast<double>(range.high - chosen.zero_point) * scale}};
   result.params = params;
   result.is_exact = true;
 }

@@ -58,7 +58,7 @@ std::optional<double> lowest_score(const SimulatedGraph& simulated, const QuantP
   const Shape& shape = graph.type(point.value).shape;
   const double positions = shape.empty() ? 1 : static_cast<double>(shape.back());
   const StorageRange storage = storage_range(point.spec.storage, false);
-  const double levels = storage.high - storage.low + 1;
+  const auto levels = static_cast<double>(storage.high - storage.low + 1);
   return lowest - std::log(2 * levels * std::max(positions, 1.0));
 }
 
