@@ -105,4 +105,16 @@ struct Node {
   std::vector<Origin> origins{};
 };
 
+/// How an operator f behaves on storage values, bit for bit.
+enum class AffineRule : std::uint8_t {
+  kMoves,      ///< moves or picks elements: commutes with quantize and with dequantize, and its
+               ///< result has the range of its operand, so one quantization point serves both
+  kRectifies,  ///< commutes with both as well, but narrows the range
+  kClamps,  ///< commutes with quantize (constants are rounded like any value); with dequantize
+            ///< only where the constants lie on the grid
+  kRounds,  ///< runs on storage values with parameters of its own on each side; rounds once
+  kTabulates,  ///< as kRounds, and each result depends on one value: a table gives it
+  kCompares,   ///< its results are positions, and storage values are ordered as expressed ones
+};
+
 }  // namespace tare
