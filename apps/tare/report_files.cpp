@@ -31,6 +31,9 @@ ReportFiles::ReportFiles(const Options& options, CommandFiles& files) {
   if (options.has("csv")) {
     files_.emplace_back(options.text("csv"), ReportFormat::kCsv);
   }
+  if (options.has("overlay")) {
+    files_.emplace_back(options.text("overlay"), ReportFormat::kOverlay);
+  }
   for (const auto& [path, format] : files_) {
     files.writes(path, Content::kReport);
   }

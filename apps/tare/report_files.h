@@ -19,7 +19,8 @@ Flag report_flag();
 /// A report of which no more is known than the metrics that will be in it.
 Report empty_report(const Toolkit&);
 
-/// The files that a report goes to: --report, and --json and --csv where they take files.
+/// The files that a report goes to: --report, and --json and --csv where they take files, and
+/// --overlay.
 class ReportFiles {
  public:
   /// Adds them to those that the command writes.

@@ -301,15 +301,18 @@ struct CompareOptions {
 std::string report_json(const Report&);
 /// One row for each layer, with a head.
 std::string report_csv(const Report&);
+/// The local SQNR of each layer that has one, by its result: node data for Model Explorer.
+std::string report_overlay(const Report&);
 
 enum class ReportFormat : std::uint8_t {
   kJson,
   kCsv,
-  kHtml,  ///< one page that needs no other file
+  kHtml,     ///< one page that needs no other file
+  kOverlay,  ///< report_overlay()
 };
 
-/// What the file's name asks for: .json, .csv or .html. Throws Error(kInvalidConfig) for other
-/// names.
+/// What the file's name asks for: .overlay.json, .json, .csv or .html. Throws
+/// Error(kInvalidConfig) for other names.
 ReportFormat report_format(const std::filesystem::path&);
 /// Written under a temporary name and renamed. Throws Error(kIo).
 void write_report(const std::filesystem::path&, const Report&, ReportFormat);

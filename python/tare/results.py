@@ -55,7 +55,8 @@ class Report(Mapping[str, Any]):
         return len(self._fields)
 
     def save(self, path: "str | os.PathLike[str]") -> pathlib.Path:
-        """Writes it as .html (a page that needs no other file), .json or .csv (one row for each layer)."""
+        """Writes it as .html (a page that needs no other file), .json, .csv (one row for each layer) or .overlay.json (for
+        Model Explorer)."""
         check(library.tare_report_write(self._handle, path_bytes(path)))
         return pathlib.Path(path)
 

@@ -5,11 +5,28 @@
 #include "report/html.h"
 
 namespace tare {
+namespace {
+
+std::string text_of(const Report& report, ReportFormat format) {
+  switch (format) {
+    case ReportFormat::kCsv:
+      return report_csv(report);
+    case ReportFormat::kJson:
+      return report_json(report);
+    case ReportFormat::kOverlay:
+      return report_overlay(report);
+    case ReportFormat::kHtml:
+      break;
+  }
+  return html_report(report_json(report));
+}
+
+}  // namespace
 
 ReportFormat report_format(const std::filesystem::path& path) {
   const std::string suffix = path.extension().string();
   if (suffix == ".json") {
-    return ReportFormat::kJson;
+    return path.stem().extension() == ".overlay" ? ReportFormat::kOverlay : ReportFormat::kJson;
   }
   if (suffix == ".csv") {
     return ReportFormat::kCsv;
@@ -23,11 +40,8 @@ ReportFormat report_format(const std::filesystem::path& path) {
 
 void write_report(const std::filesystem::path& path, const Report& report,
                   ReportFormat format) {
-  const std::string text = format == ReportFormat::kCsv    ? report_csv(report)
-                           : format == ReportFormat::kJson ? report_json(report)
-                                                           : html_report(report_json(report));
   OutputFile file(path);
-  file.append(text);
+  file.append(text_of(report, format));
   file.commit();
 }
 

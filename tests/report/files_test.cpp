@@ -81,6 +81,24 @@ TEST(ReportCsv, HasARowForEachLayerWithAsManyCellsAsTheHead) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2);
 }
 
+TEST(ReportOverlay, HasTheErrorOfEachLayerByItsResult) {
+  Report report = some_report();
+  report.layers.push_back(report.layers[0]);
+  report.layers[0].result = "y";
+  report.layers[0].local->sqnr = 12.5;
+  report.layers[1].result = "exact";
+  report.layers[1].local->sqnr.reset();
+  const Json json = Json::parse(report_overlay(report));
+  EXPECT_EQ(json["results"], (Json{{"y", {{"value", 12.5}}}}));
+  double last = -std::numeric_limits<double>::infinity();
+  for (const Json& threshold : json["thresholds"]) {
+    EXPECT_GT(threshold["value"], last);
+    last = threshold["value"];
+    EXPECT_EQ(threshold["bgColor"].get<std::string>().size(), 7U);
+  }
+  EXPECT_GE(last, 1000) << "as long as there is a value, it has a colour";
+}
+
 class ReportFiles : public InFolder {
  protected:
   std::filesystem::path written(const std::string& name, const std::string& text) const {
@@ -91,6 +109,7 @@ class ReportFiles : public InFolder {
 
 TEST_F(ReportFiles, AreOfTheKindThatTheirNameSays) {
   EXPECT_EQ(report_format("a.json"), ReportFormat::kJson);
+  EXPECT_EQ(report_format("a.overlay.json"), ReportFormat::kOverlay);
   EXPECT_EQ(report_format("a.csv"), ReportFormat::kCsv);
   EXPECT_EQ(report_format("a.b.html"), ReportFormat::kHtml);
   EXPECT_THROW((void)report_format("a.txt"), Error);

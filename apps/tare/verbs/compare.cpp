@@ -133,6 +133,9 @@ TARE_VERB(compare) {
       report_flag(),
       {.name = "json", .value = "FILE", .summary = "the report as JSON; - prints it"},
       {.name = "csv", .value = "FILE", .summary = "the report as CSV, one row for each layer"},
+      {.name = "overlay",
+       .value = "FILE",
+       .summary = "the SQNR of each layer as an overlay for Model Explorer: .json"},
       {.name = "fail-if",
        .value = "CONDITION",
        .summary = "exit with status 1 if it holds, such as 'output.sqnr<30' or "
