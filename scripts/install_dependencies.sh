@@ -10,7 +10,7 @@ packages="cmake ninja-build g++ libdnnl-dev ocl-icd-opencl-dev libtbb-dev libhdf
   nlohmann-json3-dev libcxxopts-dev libxxhash-dev"
 if [ "${1:-}" = --tests ]; then
   packages="$packages libgtest-dev librapidcheck-dev libonnx-testdata libopenmpi-dev openmpi-bin
-    python3 python3-h5py python3-numpy mypy hdf5-tools nodejs npm chromium fish man-db zsh"
+    python3 python3-h5py python3-numpy mypy dpkg-dev patchelf hdf5-tools nodejs npm chromium fish man-db zsh"
 fi
 
 if [ "${1:-}" = --package ]; then

@@ -82,14 +82,25 @@ def bundle(build, folder):
         path.chmod(0o755)
         if path in roots:  # before patchelf, which strip does not understand; those of Debian are stripped
             subprocess.run(["strip", "--strip-unneeded", path], check=True)
-        changes = ["--set-rpath", "$ORIGIN"]
-        for name in needed(path):
-            wanted = no_network.name if name in STUBBED else renamed.get(name)
-            changes += ["--replace-needed", name, wanted] if wanted else []
+        changes = [["--replace-needed", name, no_network.name if name in STUBBED else renamed[name]]
+                   for name in needed(path) if name in STUBBED or name in renamed]
         if path not in roots:
-            changes += ["--set-soname", path.name]
-        subprocess.run(["patchelf", *changes, path], check=True)
+            changes.append(["--set-soname", path.name])
+        # One after another: patchelf 0.14 mixes up the strings of changes that it makes at once.
+        for change in [*changes, ["--set-rpath", "$ORIGIN"]]:
+            subprocess.run(["patchelf", *change, path], check=True)
+    require_closed(folder)
     return parts
+
+
+def require_closed(folder):
+    """That each file finds all it needs beside itself, or in glibc."""
+    names = {path.name for path in folder.iterdir()}
+    for path in sorted(folder.iterdir()):
+        missing = [name for name in needed(path) if name not in names and not GLIBC.match(name)]
+        place = output("patchelf", "--print-rpath", path).strip()
+        if missing or (place != "$ORIGIN" and set(needed(path)) & names):
+            raise SystemExit(f"bundle.py: {path.name} looks for {', '.join(missing) or 'libraries'} in '{place}'")
 
 
 def copy_licences(parts, folder):

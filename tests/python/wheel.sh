@@ -1,0 +1,40 @@
+#!/bin/sh
+# Builds the wheel of a build, and quantizes with what is in it. 77, skipped, without numpy or what makes wheels.
+# usage: wheel.sh PYTHON CMAKE BUILD PROGRAM
+set -eu
+python=$1
+cmake=$2
+build=$3
+program=$4
+root=$(cd "$(dirname "$0")/../.." && pwd)
+"$python" -c "import numpy" 2>/dev/null || exit 77
+for tool in patchelf strip dpkg-query; do
+  command -v "$tool" >/dev/null || exit 77
+done
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+"$cmake" --build "$build" --target "$program" tare_c >/dev/null
+"$python" -B "$root/python/wheel/backend.py" "$work" "$build"
+size=$(stat -c %s "$work"/*.whl)
+if [ "$size" -gt 40000000 ]; then
+  echo "the wheel has $size bytes"
+  exit 1
+fi
+"$python" -m zipfile -e "$work"/*.whl "$work/installed"
+chmod +x "$work/installed/tare/lib/tare"
+cd "$root/data"
+env -u TARE_LIBRARY PYTHONPATH="$work/installed" "$python" -B -W ignore - "$work/own.onnx" <<'END'
+import pathlib
+import subprocess
+import sys
+
+import tare
+
+own = pathlib.Path(sys.argv[1])
+tare.quantize("digits.onnx", "digits_calibration.h5", effort="fast", evaluate=False).save(own)
+program = own.with_name("program.onnx")
+subprocess.run([sys.executable, "-m", "tare", "quantize", "digits.onnx", "--data", "digits_calibration.h5", "--effort", "fast",
+                "--quiet", "-o", program], check=True)
+assert own.read_bytes() == program.read_bytes()
+END
