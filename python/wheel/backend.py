@@ -8,6 +8,7 @@ import os
 import pathlib
 import re
 import shutil
+import stat
 import subprocess
 import sys
 import tarfile
@@ -73,11 +74,12 @@ def write_zip(folder, path, info):
             name, data = file.relative_to(folder).as_posix(), file.read_bytes()
             entry = zipfile.ZipInfo(name, TIME)
             entry.compress_type = zipfile.ZIP_DEFLATED
-            entry.external_attr = (0o755 if os.access(file, os.X_OK) else 0o644) << 16
+            # pip makes executable what is, and is a regular file.
+            entry.external_attr = (stat.S_IFREG | (0o755 if os.access(file, os.X_OK) else 0o644)) << 16
             archive.writestr(entry, data)
             lines += record(name, data)
         entry = zipfile.ZipInfo(f"{info}/RECORD", TIME)
-        entry.external_attr = 0o644 << 16
+        entry.external_attr = (stat.S_IFREG | 0o644) << 16
         archive.writestr(entry, lines + f"{info}/RECORD,,\n")
 
 

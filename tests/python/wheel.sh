@@ -21,8 +21,19 @@ if [ "$size" -gt 40000000 ]; then
   echo "the wheel has $size bytes"
   exit 1
 fi
-"$python" -m zipfile -e "$work"/*.whl "$work/installed"
-chmod +x "$work/installed/tare/lib/tare"
+# As pip unpacks it.
+"$python" -B - "$work"/*.whl "$work/installed" <<'END'
+import pathlib
+import stat
+import sys
+import zipfile
+
+with zipfile.ZipFile(sys.argv[1]) as wheel:
+    for entry in wheel.infolist():
+        path = pathlib.Path(wheel.extract(entry, sys.argv[2]))
+        mode = entry.external_attr >> 16
+        path.chmod(0o755 if stat.S_ISREG(mode) and mode & 0o111 else 0o644)
+END
 cd "$root/data"
 env -u TARE_LIBRARY PYTHONPATH="$work/installed" "$python" -B -W ignore - "$work/own.onnx" <<'END'
 import pathlib
