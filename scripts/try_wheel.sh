@@ -15,8 +15,9 @@ cp -r tests/python "$tree/work/tests"
 cp -r data docs python "$tree/work"
 rm -r "$tree/work/python/tare" # the tests are of what is installed
 
+# Programs find libraries beside themselves by /proc. The mount goes with its namespace.
 # shellcheck disable=SC2016 # expanded within
-unshare --net chroot "$tree" env -i PATH=/usr/local/bin:/usr/bin:/bin HOME=/root sh -euc '
+unshare --net --mount sh -euc 'mount --bind /proc "$1/proc"; exec chroot "$@"' sh "$tree" env -i PATH=/usr/local/bin:/usr/bin:/bin HOME=/root sh -euc '
   cd /work
   pip install --no-index --no-deps --break-system-packages --root-user-action=ignore tare-*.whl
   python3 -m tare --version
