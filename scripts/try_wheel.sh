@@ -24,6 +24,6 @@ unshare --net --mount sh -euc 'mount --bind /proc "$1/proc"; exec chroot "$@"' s
   TARE_PROGRAM=$(python3 -c "import pathlib, tare; print(pathlib.Path(tare.__file__).parent / \"lib/tare\")")
   export TARE_PROGRAM
   for test in tests/python/*_test.py; do
-    python3 -B "$test"
+    python3 -B "$test" || [ $? = 77 ] # what it needs is not there
   done
 '

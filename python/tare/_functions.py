@@ -127,7 +127,7 @@ def quantize(model: Model, data: Data = None, config: Configuration = None, *, t
         work.run("tare_quantize_table", handle, path_bytes(table), settled, ctypes.byref(work.job), ctypes.byref(made))
     else:
         work.run("tare_quantize", handle, None, settled, ctypes.byref(work.job), ctypes.byref(made))
-    result = Result(Handle("quantized", made.value, settled), settled, evaluated, kind, threads)
+    result = Result(Handle("quantized", made.value, settled), settled, evaluated, kind, threads, progress)
     if out is not None:
         result.save(out, form)
     if evaluate and evaluated is not None:
@@ -311,7 +311,7 @@ def search(model: Model, data: Data, require: Union[str, Sequence[str]], config:
     work.run("tare_search", handle, given._handle, settled, ctypes.byref(options), ctypes.byref(work.job),
              ctypes.byref(made), ctypes.byref(text))
     fields = json.loads(taken_text(text))
-    result = Result(Handle("quantized", made.value, settled), settled, given, "given", threads)
+    result = Result(Handle("quantized", made.value, settled), settled, given, "given", threads, progress)
     if out is not None:
         result.save(out)
     return Found(result, fields["met"], fields["curve"], fields["chosen"], fields["end"], fields["trials"])

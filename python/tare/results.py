@@ -112,12 +112,13 @@ class Result:
     """
 
     def __init__(self, handle: Handle, config: ConfigHandle, samples: Optional[Samples], evaluated_on: str,
-                 threads: int):
+                 threads: int, progress: Progress):
         self._handle = handle
         self._config = config
         self._samples = samples
         self._evaluated_on = evaluated_on
         self._threads = threads
+        self._progress = progress
         self._report: Optional[Report] = None
         self._quality: Optional[Dict[str, Any]] = None
         #: What was quantized and what was not: `target`, `samples`, `points`, `operators`, `quantized`, `kept_float`,
@@ -178,7 +179,7 @@ class Result:
         >>> result.compare(tare.Samples("digits_evaluation.h5"))["data"]["evaluated_on"]
         'given'
         """
-        work = Work(self._threads, 0, progress, self._config.failures)
+        work = Work(self._threads, 0, self._progress if progress is None else progress, self._config.failures)
         made = address()
         work.run("tare_quantized_compare", self._handle, samples._handle, EVALUATED_ON[evaluated_on], int(brief),
                  ctypes.byref(work.job), ctypes.byref(made))

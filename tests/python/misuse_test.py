@@ -243,7 +243,8 @@ class Misuse(support.InFolder):
 
     def test_32_interrupts_at_any_moment(self):
         """SIGINT after more and more milliseconds, until the work is over before it."""
-        script = ("import numpy, sys, tare\n"
+        script = ("import numpy, signal, sys, tare\n"
+                  "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # else ignored in a job in the background
                   "images = numpy.random.default_rng(0).random((512, 1, 16, 16)).astype('float32')\n"
                   "tare.describe()\n"
                   "print('ready', flush=True)\n"
