@@ -38,7 +38,7 @@ class KernelFinder {
       }
       Verdict& verdict = result.emplace_back();
       verdict.node = layer_name(node.name);
-      verdict.op = node.op;
+      verdict.op = operator_of(node);
       if (is_part(node)) {
         verdict.runs_as = "fused into its neighbour";
         verdict.is_part = true;
@@ -49,7 +49,7 @@ class KernelFinder {
       verdict.detail = found.detail;
       if (found.reason.empty()) {
         const TargetOperator* row = find_operator(target_, graph, node);
-        verdict.runs_as = row != nullptr ? row->runs_as : node.op;
+        verdict.runs_as = row != nullptr ? row->runs_as : verdict.op;
       }
     }
     return result;
@@ -67,7 +67,19 @@ class KernelFinder {
            graph.type(value).dtype == DType::kFloat32;
   }
 
+  /// That of the file, for a unit of the device.
+  static std::string operator_of(const Node& node) {
+    return is_unit(node)
+               ? node.attributes.text("op_type", node.attributes.text("unit", node.op))
+               : node.op;
+  }
+
+  static bool is_unit(const Node& node) { return node.op == "Region"; }
+
   bool counts(const Node& node) const {
+    if (is_unit(node)) {
+      return true;
+    }
     const Graph& graph = view_.graph();
     const auto is_real_here = [&](ValueId value) { return is_real(graph, value); };
     return !view_.is_conversion(node) && node.op != "Cast" &&
@@ -92,6 +104,10 @@ class KernelFinder {
   Obstacle obstacle(const Node& node) const {
     const Graph& graph = view_.graph();
     const TargetOperator* row = find_operator(target_, graph, node);
+    if (is_unit(node)) {
+      return target_.units.empty() ? Obstacle{"the target has no such unit", operator_of(node)}
+                                   : Obstacle{};
+    }
     if (multiplies_integers(node)) {
       return {};
     }

@@ -56,7 +56,7 @@ function(run_accelerator folder network model samples convolutions)
   endif()
   execute_process(COMMAND "${WORK}/prefix/bin/tare" explain "${quantized}" ${target}
                   OUTPUT_VARIABLE said COMMAND_ERROR_IS_FATAL ANY)
-  if(said MATCHES "one group|14 bits")
+  if(said MATCHES "one group|14 bits|no integer form|no such unit")
     message(FATAL_ERROR "tare explain said '${said}'")
   endif()
   run("${WORK}/prefix/bin/tare" run "${quantized}" --data "${samples}" -o "${folder}/results.h5"

@@ -19,5 +19,19 @@ TEST(Verdicts, OfWhatActsOnStorageWithoutConversionsAreThoseOfIntegers) {
   EXPECT_EQ(all[0].runs_as, "Pad");
 }
 
+TEST(Verdicts, OfAUnitAreThatADeviceWithUnitsRunsIt) {
+  const Graph file = parse(
+      "graph \"g\" opset 17 (%x : i8[1,2]) -> (%y) {\n"
+      "unit: %y = Region(%x) {op_type=\"DoubleRelu\", body=\"graph \\\"b\\\" opset 17 "
+      "(%a : i8[1,2]) -> (%b) {\\n%b = Relu(%a) : i8[1,2]\\n}\"} : i8[1,2]\n}");
+  Target target = read_target("ort-cpu");
+  EXPECT_EQ(verdicts(file, target).at(0).because, "the target has no such unit");
+  target.units = {{.name = "double_relu", .pattern = "Relu(Relu)"}};
+  const Verdict verdict = verdicts(file, target).at(0);
+  EXPECT_EQ(verdict.because, "");
+  EXPECT_EQ(verdict.op, "DoubleRelu");
+  EXPECT_EQ(verdict.runs_as, "DoubleRelu");
+}
+
 }  // namespace
 }  // namespace tare::test
