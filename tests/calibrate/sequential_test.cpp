@@ -3,10 +3,15 @@
 #include "tare/statistics.h"
 
 #include "calibrate/calibrate.h"
+#include "support/config.h"
 #include "support/files/samples_in_memory.h"
 #include "support/graphs.h"
 #include "support/random/random_network.h"
 #include "support/simulated.h"
+
+#include <cmath>
+#include <map>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -93,6 +98,45 @@ TEST(SequentialSchedule, LeavesARangeThatTheUserGaveAsItIs) {
       EXPECT_EQ(result.calibrated[0], (Range{0, 6})) << name;
     }
   }
+}
+
+/// The level behind that of x reads h and k in float, which no level has looked at.
+Graph with_late_inputs(const std::string& inputs) {
+  return parse("graph \"g\" opset 17 (" + inputs +
+               ") -> (%y) {\n"
+               "const %w : f32[2,2] = [1, 0.5, -0.25, 1]\n"
+               "%a = MatMul(%x, %w) : f32[1,2]\n%b = Sub(%a, %h) : f32[1,2]\n"
+               "%c = Sub(%k, %b) : f32[1,2]\n%y = MatMul(%c, %w) : f32[1,2]\n}");
+}
+
+TEST(SequentialSchedule, TakesInputsWhereTheyAreReadInWhateverOrderTheyAreDeclared) {
+  std::map<std::string, Tensor> values;
+  for (const auto& [name, factor] : {std::pair("x", 1.0F), {"h", 100.0F}, {"k", 0.01F}}) {
+    Tensor tensor(DType::kFloat32, {16, 2});
+    for (std::size_t i = 0; i < 32; ++i) {
+      tensor.mutable_view<float>()[i] = factor * std::sin(static_cast<float>(i) + factor);
+    }
+    values.emplace(name, std::move(tensor));
+  }
+  const SamplesInMemory data(std::move(values));
+  Config config = config_with({"objective=coverage"});
+  LayerRule rule;
+  rule.op = "Sub";
+  rule.keep_float = true;
+  config.layers = {rule};
+  const auto table = [&](const std::string& inputs) {
+    return calibrate_sequentially(
+        simulated_with(prepare(with_late_inputs(inputs), Toolkit::builtin()), config), data,
+        Toolkit::builtin().calibrators, {});
+  };
+  const std::string x = "%x : f32[1,2]";
+  const std::string h = "%h : f32[1,2]";
+  const std::string k = "%k : f32[1,2]";
+  const QuantTable expected = table(h + ", " + k + ", " + x);
+  EXPECT_GT(expected.at("c").observed[0].high, 50);
+  EXPECT_FALSE(expected.contains("h"));
+  expect_same_decisions(table(x + ", " + h + ", " + k), expected);
+  expect_same_decisions(table(k + ", " + x + ", " + h), expected);
 }
 
 TEST(SequentialSchedule, ReportsProgressOfEveryLevelToTheEnd) {

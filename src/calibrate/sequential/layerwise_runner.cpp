@@ -49,8 +49,11 @@ void quantize_constants(Graph& graph) {
 /// What one step runs.
 struct Part {
   Graph graph;
+  // Inputs of the graph come from the data or the cache, in any order.
   std::vector<std::string> data_inputs;
+  std::vector<std::size_t> data_places;    ///< of these among the inputs
   std::vector<std::size_t> cached_inputs;  ///< indices into the cache
+  std::vector<std::size_t> cached_places;
   ExecuteOptions options;
 };
 
@@ -66,9 +69,11 @@ Part make_part(Subgraph cut, const ActivationCache& cache) {
     const auto found = cached.find(cut.inputs[i]);
     if (found == cached.end()) {
       part.data_inputs.push_back(part.graph.name(input));
+      part.data_places.push_back(i);
       continue;
     }
     part.cached_inputs.push_back(found->second);
+    part.cached_places.push_back(i);
     if (cache.values()[found->second].channels_last) {
       part.options.channels_last.push_back(input);
     }
@@ -141,9 +146,11 @@ void LayerwiseRunner::step(Subgraph cut, std::span<const ValueId> watched,
              [&](std::size_t worker, Executable::Workspace& workspace, std::size_t run,
                  std::span<const Tensor> inputs) {
                std::vector<Tensor>& own = inputs_of[worker];
-               std::copy(inputs.begin(), inputs.end(), own.begin());
+               for (std::size_t i = 0; i < inputs.size(); ++i) {
+                 own[part.data_places[i]] = inputs[i];
+               }
                for (std::size_t i = 0; i < part.cached_inputs.size(); ++i) {
-                 cache_.read(run, part.cached_inputs[i], own[inputs.size() + i]);
+                 cache_.read(run, part.cached_inputs[i], own[part.cached_places[i]]);
                }
                (void)executable.run(workspace, own,
                                     [&](std::size_t index, const TensorView& view) {

@@ -108,9 +108,12 @@ Feed::Feed(const Graph& graph, const Dataset& data, std::size_t samples, std::si
 
 Feed Feed::only(std::span<const std::string> inputs) const {
   Feed result = *this;
-  std::erase_if(result.inputs_, [&](const Input& input) {
-    return std::find(inputs.begin(), inputs.end(), input.name) == inputs.end();
-  });
+  result.inputs_.clear();
+  for (const std::string& name : inputs) {
+    result.inputs_.push_back(
+        *std::find_if(inputs_.begin(), inputs_.end(),
+                      [&](const Input& input) { return input.name == name; }));
+  }
   return result;
 }
 

@@ -25,7 +25,7 @@ class Feed {
   /// with every input that is missing from the data, or whose shape or type does not fit.
   Feed(const Graph&, const Dataset&, std::size_t samples, std::size_t first = 0);
 
-  /// The same runs with only some of the inputs, which may be none.
+  /// The same runs with only some of the inputs, which may be none, in the order given.
   Feed only(std::span<const std::string> inputs) const;
 
   std::size_t chunks() const { return (runs_ + runs_per_chunk_ - 1) / runs_per_chunk_; }
