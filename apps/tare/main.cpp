@@ -109,7 +109,11 @@ int dispatch(std::vector<std::string> words, const Console& console) {
     console.print(options.has("help") ? verb_help(named, console.out()) : version_text());
     return 0;
   }
-  if (!named.verb.shares_work && is_rank_behind_first()) {
+  if (const int rank = rank_of_process(); rank > 0 && !named.verb.shares_work) {
+    if (rank == 1) {
+      console.say("note: ranks do not share '" + named.name +
+                  "', so the first does all of it\n");
+    }
     return 0;
   }
   return named.verb.run(options, console);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <exception>
-#include <string_view>
 
 #ifdef TARE_WITH_MPI
 #include <mpi.h>
@@ -25,14 +24,14 @@ bool is_one_of_many() {
 
 }  // namespace
 
-bool is_rank_behind_first() {
+int rank_of_process() {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK"}) {
     const char* rank = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody sets any
     if (rank != nullptr) {
-      return std::string_view(rank) != "0";
+      return std::atoi(rank);  // NOLINT(cert-err34-c): a number, as mpirun wrote it
     }
   }
-  return false;
+  return 0;
 }
 
 Ranks::Ranks() {
@@ -85,8 +84,8 @@ std::vector<std::string> Ranks::gather(const std::string& own) {
 
 #else
 
-bool is_rank_behind_first() {
-  return false;
+int rank_of_process() {
+  return 0;
 }
 
 Ranks::Ranks() = default;

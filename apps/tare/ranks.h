@@ -35,7 +35,7 @@ class Ranks final : public Communicator {
   int count_ = 1;
 };
 
-/// Whether mpirun started this process, and others before it. Starts no MPI.
-bool is_rank_behind_first();
+/// The rank that mpirun gave this process; 0 where it started none. Starts no MPI.
+int rank_of_process();
 
 }  // namespace tare::cli

@@ -182,6 +182,13 @@ def _rules(model: Any, samples: Optional[Samples], types: Optional[Sequence[str]
     return rules
 
 
+def _quantized_nodes(model: Any, samples: Optional[Samples], types: Optional[Sequence[str]], only: Optional[Sequence[str]],
+                     excluded: Optional[Sequence[str]]) -> Dict[str, Any]:
+    """Keys of a configuration. Whoever names nodes wants them on integers, faster or not."""
+    layers = _rules(model, samples, types, only, excluded)
+    return {"layers": layers, "objective": "coverage"} if only else {"layers": layers}
+
+
 def _weights(type_: Any, per_channel: bool, reduce_range: bool, extra: Mapping[str, Any]) -> Dict[str, Any]:
     storage, bits = _storage(type_, "weight_type")
     if bits == 16:
@@ -241,13 +248,11 @@ def quantize_static(model_input: Any, model_output: _Path, calibration_data_read
     weights = _weights(weight_type, per_channel, reduce_range, extra)
     samples = Samples(calibration_data_reader, model_handle(model_input))
     symmetric = any(extra.get(name) for name in ("ActivationSymmetric", "CalibTensorRangeSymmetric", "symmetric"))
-    config: Dict[str, Any] = {
+    config = {
         "activations": {"storage": storage, "symmetric": bool(symmetric), "calibrator": calibrator},
         "weights": weights,
-        "layers": _rules(model_input, samples, op_types_to_quantize, nodes_to_quantize, nodes_to_exclude),
+        **_quantized_nodes(model_input, samples, op_types_to_quantize, nodes_to_quantize, nodes_to_exclude),
     }
-    if nodes_to_quantize:  # whoever names them wants them on integers, faster or not
-        config["objective"] = "coverage"
     form = "qoperator" if getattr(quant_format, "name", "") == "QOperator" else "qdq"
     _quantized(model_input, samples, config).save(model_output, form)
 
@@ -269,7 +274,7 @@ def quantize_dynamic(model_input: Any, model_output: _Path, op_types_to_quantize
     _check_extra(extra)
     _say_common(use_external_data_format)
     config = {"activations": {"dynamic": True}, "weights": _weights(weight_type, per_channel, reduce_range, extra),
-              "layers": _rules(model_input, None, op_types_to_quantize, nodes_to_quantize, nodes_to_exclude)}
+              **_quantized_nodes(model_input, None, op_types_to_quantize, nodes_to_quantize, nodes_to_exclude)}
     _quantized(model_input, None, config).save(model_output)
 
 

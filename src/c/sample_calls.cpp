@@ -66,6 +66,10 @@ tare_error* tare_samples_open(const char* path, const tare_model* model,
     // Whoever loads the library does not expect a damaged file to end the process.
     constexpr Hdf5Options kTrial{.trial_in_child = true};
     if (model == nullptr) {
+      if (!settings->config.state.empty()) {
+        throw Error(ErrorCode::kInvalidConfig, "argument 'model'",
+                    "is NULL, and the configuration takes states from it");
+      }
       *samples = new tare_samples{open_samples(path, {.inputs = {},
                                                       .preparations = settings->config.inputs,
                                                       .hdf5 = kTrial,

@@ -35,18 +35,18 @@ class ChunkWindow {
   template <class Leave>
   void finish(std::size_t chunk, Results results, const Leave& leave) {
     const std::lock_guard lock(mutex_);
-    if (cannot_leave_) {
+    if (leave_failed_) {
       return;
     }
     finished_.emplace(chunk, std::move(results));
-    cannot_leave_ = true;
+    leave_failed_ = true;  // unless it returns
     for (auto ready = finished_.find(next_); ready != finished_.end();
          ready = finished_.find(next_)) {
       leave(next_, std::move(ready->second));
       finished_.erase(ready);
       ++next_;
     }
-    cannot_leave_ = false;
+    leave_failed_ = false;
     moved_.notify_all();
   }
 
@@ -62,8 +62,8 @@ class ChunkWindow {
   std::map<std::size_t, Results> finished_;
   std::size_t size_;
   std::size_t next_ = 0;
-  bool failed_ = false;
-  bool cannot_leave_ = false;
+  bool failed_ = false;        ///< a chunk, so that those behind it may never leave
+  bool leave_failed_ = false;  ///< what takes the results
 };
 
 }  // namespace

@@ -24,6 +24,7 @@ export NO_COLOR=1
 compares >"$work/alone"
 compares on_ranks 2>"$work/said" | tr -d '\r' >"$work/ranks"
 cmp "$work/alone" "$work/ranks"
+[ "$(grep -c "ranks do not share 'compare'" "$work/said")" = 1 ]
 
 status=0
 on_ranks "$tare" evaluate "$data/digits.onnx" --data "$work/none.h5" 2>"$work/said" || status=$?

@@ -269,7 +269,7 @@ class Misuse(support.InFolder):
         self.assertIn("interrupted", said)
         self.assertEqual(said[-1], "done")
 
-    def test_32_handlers_of_other_signals(self):
+    def test_35_handlers_of_other_signals(self):
         def too_late(_number, _frame):
             raise TimeoutError
 

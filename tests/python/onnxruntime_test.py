@@ -136,6 +136,11 @@ class Others(support.InFolder):
         expected = tare.run("digits.onnx", {"image": support.images(4)})["logits"]
         self.assertLess(abs(outputs - expected).max(), 0.1 * abs(expected).max())
 
+    def test_dynamic_quantizes_nodes_that_are_named(self):
+        gemm = next(entry["node"] for entry in tare.explain("digits.onnx")["operators"] if entry["op"] == "Gemm")
+        quantize_dynamic("digits.onnx", "own.onnx", nodes_to_quantize=[gemm])
+        self.assertIn(b"DynamicQuantizeLinear", pathlib.Path("own.onnx").read_bytes())
+
     def test_preparing_keeps_the_model(self):
         class Proto:
             def SerializeToString(self):

@@ -215,6 +215,8 @@ class Data(support.InFolder):
         numpy.save("array.npy", self.images)
         with self.assertRaisesRegex(tare.ConfigError, "array.npy: a .npy file for no model"):
             tare.Samples("array.npy")
+        with self.assertRaisesRegex(tare.ConfigError, "takes states from it"):
+            tare.Samples("digits_calibration.h5", config={"state": {"image": "logits"}})
 
     def test_models_as_bytes(self):
         model = read("digits.onnx")

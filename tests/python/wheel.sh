@@ -1,11 +1,9 @@
 #!/bin/sh
-# Builds the wheel of a build, and quantizes with what is in it. 77, skipped, without numpy or what makes wheels.
-# usage: wheel.sh PYTHON CMAKE BUILD PROGRAM
+# Makes the wheel of a build, and quantizes with what is in it. 77, skipped, without numpy or what makes wheels.
+# usage: wheel.sh PYTHON BUILD
 set -eu
 python=$1
-cmake=$2
-build=$3
-program=$4
+build=$2
 root=$(cd "$(dirname "$0")/../.." && pwd)
 "$python" -c "import numpy" 2>/dev/null || exit 77
 for tool in patchelf strip dpkg-query; do
@@ -14,7 +12,6 @@ done
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-"$cmake" --build "$build" --target "$program" tare_c >/dev/null
 "$python" -B "$root/python/wheel/backend.py" "$work" "$build"
 size=$(stat -c %s "$work"/*.whl)
 if [ "$size" -gt 40000000 ]; then

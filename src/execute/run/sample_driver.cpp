@@ -16,7 +16,7 @@ SampleDriver::SampleDriver(const Executable& executable, int threads)
 std::size_t SampleDriver::run(const Feed& feed, const Body& body, const PassOptions& options) {
   std::mutex mutex;
   std::size_t done = 0;
-  bool failed = false;
+  bool progress_failed = false;
   const auto run_chunk = [&](std::size_t worker, std::size_t chunk) {
     auto& workspace = workspaces_[worker];
     if (!workspace) {
@@ -27,13 +27,13 @@ std::size_t SampleDriver::run(const Feed& feed, const Body& body, const PassOpti
     });
     if (options.progress) {
       const std::lock_guard lock(mutex);
-      if (failed) {
+      if (progress_failed) {
         return;
       }
       done += feed.samples_in(chunk);
-      failed = true;
+      progress_failed = true;  // unless it returns
       options.progress(done);
-      failed = false;
+      progress_failed = false;
     }
   };
   const std::size_t chunks =
