@@ -5,10 +5,12 @@
 #include "calibrate/rounding/accumulators.h"
 #include "lower/forms/forms.h"
 #include "lower/lower.h"
+#include "support/config.h"
 #include "support/difference.h"
 #include "support/files/digits.h"
 #include "support/files/files.h"
 #include "support/files/folder.h"
+#include "support/files/samples_in_memory.h"
 #include "support/random/random_network.h"
 #include "support/simulated.h"
 
@@ -181,6 +183,28 @@ class DigitsTable : public InFolder {
   const Digits digits_;
   std::string text_;
 };
+
+TEST_F(DigitsTable, OfANetworkWithAScalarInputIsReadBack) {
+  const Graph model = parse(
+      "graph \"g\" opset 17 (%x : f32[1,2], %s : f32[]) -> (%y) {\n"
+      "const %w : f32[2,2] = [1, 0.5, -0.25, 1]\n%a = MatMul(%x, %w) : f32[1,2]\n"
+      "%y = Mul(%a, %s) : f32[1,2]\n}");
+  std::map<std::string, Tensor> values;
+  values.emplace("x", Tensor(DType::kFloat32, {8, 2}));
+  values.emplace("s", Tensor(DType::kFloat32, {8}));
+  for (auto& [name, tensor] : values) {
+    for (float& value : tensor.mutable_view<float>()) {
+      value = 0.5F;
+    }
+  }
+  const SamplesInMemory data(std::move(values));
+  const Config config = config_with({"objective=coverage"});
+  const QuantizeResult made = quantize(model, data, config, Toolkit::builtin());
+  write_table(path("t.yaml"), made);
+  const TableFile table(path("t.yaml"));
+  EXPECT_EQ(table.inputs(), (std::map<std::string, Shape>{{"s", {}}, {"x", {2}}}));
+  EXPECT_EQ(quantize(model, table, config, Toolkit::builtin()).integer, made.integer);
+}
 
 TEST_F(DigitsTable, ThatDisablesAPointLeavesItsRegionInFloat) {
   const QuantizeResult all = result_with("image", "enabled: true", "enabled: true");

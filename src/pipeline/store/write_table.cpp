@@ -178,7 +178,7 @@ std::string text_of(const QuantizeResult& result) {
   for (const ValueId input : simulated.source.inputs()) {
     const Shape& shape = simulated.source.type(input).shape;
     lines.list(yaml_scalar(simulated.source.name(input)),
-               Shape(shape.begin() + 1, shape.end()));
+               shape.empty() ? shape : Shape(shape.begin() + 1, shape.end()));
   }
   lines.close();
   if (!result.factors.empty()) {
