@@ -1,15 +1,51 @@
+# tare_reads_graph(<file> <result>)
+#
+# Whether the file reads tare/graph.h, be it through other headers.
+function(tare_reads_graph file result)
+  get_property(known GLOBAL PROPERTY "tare_reads_graph_${file}")
+  if("${known}" STREQUAL "")
+    set(known NO)
+    set_property(GLOBAL PROPERTY "tare_reads_graph_${file}" NO)  # of headers that read each other
+    file(STRINGS "${file}" lines REGEX "^#include \"")
+    foreach(line IN LISTS lines)
+      string(REGEX REPLACE "^#include \"([^\"]*)\".*" "\\1" header "${line}")
+      if(header STREQUAL "tare/graph.h")
+        set(known YES)
+        break()
+      endif()
+      foreach(folder IN ITEMS include src apps/tare patterns)
+        if(EXISTS "${PROJECT_SOURCE_DIR}/${folder}/${header}")
+          tare_reads_graph("${PROJECT_SOURCE_DIR}/${folder}/${header}" known)
+          break()
+        endif()
+      endforeach()
+      if(known)
+        break()
+      endif()
+    endforeach()
+    set_property(GLOBAL PROPERTY "tare_reads_graph_${file}" ${known})
+  endif()
+  set(${result} ${known} PARENT_SCOPE)
+endfunction()
+
 # tare_compile_together(<target> <name> <size> <source>...)
 #
 # Compiles the sources as units of <size> files, in their order, as most of the time of a file goes into the headers that
-# all of them read. UNITY_BUILD of the target turns that on and off.
+# all of them read. Those that read graph.h are apart from the others, which need not be compiled again when it changes.
+# UNITY_BUILD of the target turns units on and off.
 function(tare_compile_together target name size)
-  set(index 0)
+  set(index_YES 0)
+  set(index_NO 0)
   foreach(source IN LISTS ARGN)
-    math(EXPR group "${index} / ${size}")
     cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}")
+    tare_reads_graph("${source}" reads)
+    math(EXPR group "${index_${reads}} / ${size}")
+    if(reads)
+      string(PREPEND group "graph_")
+    endif()
     set_source_files_properties("${source}" TARGET_DIRECTORY ${target}
                                 PROPERTIES UNITY_GROUP "${name}_${group}")
-    math(EXPR index "${index} + 1")
+    math(EXPR index_${reads} "${index_${reads}} + 1")
   endforeach()
 endfunction()
 

@@ -1,5 +1,6 @@
 // Conv(x, w[, b]) on storage values: every rank, grouped and depthwise alike.
-#include "tare/simulate.h"
+#include "tare/graph.h"
+#include "tare/pattern.h"
 
 namespace tare {
 namespace {

@@ -1,6 +1,7 @@
 // Add(Conv(x, w[, b]), y): the residual joins the convolution before it is rounded, for engines
 // that fuse the addition. The convolution's own result has no quantization point.
-#include "tare/simulate.h"
+#include "tare/graph.h"
+#include "tare/pattern.h"
 
 namespace tare {
 namespace {

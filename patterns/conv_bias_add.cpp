@@ -1,6 +1,7 @@
 // Add(Conv(x, w), b) with one constant per output channel: the addition happens in the
 // accumulator.
-#include "tare/simulate.h"
+#include "tare/graph.h"
+#include "tare/pattern.h"
 
 namespace tare {
 namespace {

@@ -1,6 +1,7 @@
 // ConvTranspose(x, w[, b]) in one group: kernels are [inputs, outputs, ...], so that scales go
 // along axis 1.
-#include "tare/simulate.h"
+#include "tare/graph.h"
+#include "tare/pattern.h"
 
 namespace tare {
 namespace {

@@ -1,6 +1,7 @@
 // Gemm(x, w[, b]) with alpha = beta = 1 and x not transposed, the form preparation leaves
 // behind.
-#include "tare/simulate.h"
+#include "tare/graph.h"
+#include "tare/pattern.h"
 
 namespace tare {
 namespace {

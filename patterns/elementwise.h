@@ -1,6 +1,7 @@
 #pragma once
 
-#include "tare/simulate.h"
+#include "tare/graph.h"
+#include "tare/pattern.h"
 
 #include <string>
 #include <string_view>

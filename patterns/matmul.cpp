@@ -1,5 +1,6 @@
 // MatMul(a, b): b is a constant (per column) or an activation as well.
-#include "tare/simulate.h"
+#include "tare/graph.h"
+#include "tare/pattern.h"
 
 namespace tare {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "tare/config.h"
-#include "tare/quantize.h"
+#include "tare/toolkit.h"
 
 #include "flags.h"
 #include "outputs.h"

@@ -2,6 +2,7 @@
 
 #include "tare/model_files.h"
 #include "tare/report.h"
+#include "tare/toolkit.h"
 
 namespace tare::cli {
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "tare/quantize.h"
 #include "tare/report.h"
 
 #include "flags.h"
@@ -10,6 +9,10 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+namespace tare {
+struct Toolkit;
+}
 
 namespace tare::cli {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "tare/dataset.h"
-#include "tare/graph.h"
+#include "tare/node.h"
 
 #include "flags.h"
 #include "printing/console.h"

@@ -1,12 +1,10 @@
 #pragma once
 
 #include "tare/node.h"
-#include "tare/process.h"
 #include "tare/tensor.h"
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
@@ -18,40 +16,26 @@
 
 namespace tare {
 
-class Graph;
-
-/// A row of the affine allow-list: an operator that conversions may move through, so that it
-/// runs on storage values.
-struct AffineOp {
-  std::string_view op;
-  AffineRule rule = AffineRule::kRounds;
-  bool all_operands = false;  ///< every operand is data (Concat), or only the first one is
-  std::string_view reason;
-  /// Empty: for every node of that operator. Else the row is for nodes for which this holds.
-  std::function<bool(const Graph&, const Node&)> applies{};
-};
-
-/// The rows that Tare brings, sorted by name; of several rows of one name the first that
-/// applies counts.
-std::span<const AffineOp> affine_ops();
-
 /// A data flow graph; a value type (copying it copies the graph). Handles stay valid until
 /// their node or value is erased; indices are never reused.
 class Graph {
  public:
+  Graph();
+  Graph(const Graph&);
+  Graph(Graph&&) noexcept;
+  Graph& operator=(const Graph&);
+  Graph& operator=(Graph&&) noexcept;
+  ~Graph();
+
   // ---- building ---------------------------------------------------------------------------
   /// Names of values are unique; `unique_name` helps to find one.
   ValueId add_input(std::string name, TensorType);
   ValueId add_constant(std::string name, Tensor);
   /// A constant of storage values.
   ValueId add_constant(std::string name, Tensor, TensorType);
-  struct Result {
-    std::string name;
-    TensorType type;
-  };
   /// Appends a node; its outputs are new values. An empty node name becomes the first output's.
   NodeId add_node(std::string name, std::string op, std::vector<ValueId> inputs,
-                  std::vector<Result> outputs, Attributes = {});
+                  std::vector<NamedType> outputs, Attributes = {});
   void set_outputs(std::vector<ValueId>);
   void set_type(ValueId, TensorType);
   void set_input(NodeId, std::size_t operand, ValueId);
@@ -182,7 +166,3 @@ std::string print(const Graph&,
 Graph parse(std::string_view textual_ir);
 
 }  // namespace tare
-
-/// Entry point of a file with one row. A shared object of such a file, compiled with
-/// TARE_PLUGIN defined, is a plug-in, see TARE_PART.
-#define TARE_AFFINE_OP(stem) TARE_PART(AffineOp, tare_affine_op_##stem)

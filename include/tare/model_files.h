@@ -2,7 +2,7 @@
 
 #include "tare/arithmetic.h"
 #include "tare/dataset.h"
-#include "tare/graph.h"
+#include "tare/node.h"
 #include "tare/tensor.h"
 
 #include <cstdint>
@@ -88,5 +88,24 @@ std::uintmax_t stored_bytes(const std::filesystem::path& model);
 /// Throws Error(kIo), Error(kInvalidModel) (not such a file, or it breaks the format's rules),
 /// or Error(kUnsupported) (all unsupported operators and tensors at once).
 Graph read_tflite(const std::filesystem::path&, Numerics numerics = Numerics::kOnnxRuntime);
+
+// Files of all formats.
+
+/// Reads a model with every operator the executor has; symbolic dimensions are bound by `dims`,
+/// then by the shapes in `data` (may be null). A name that ends in .tflite is that of a
+/// TensorFlow Lite model: its shapes are as it says, and where it is quantized it comes in the
+/// form of to_qdq(), with_tflite_averages(), made for `numerics` (see read_tflite()). One that
+/// ends in .tir is that of a graph of any stage in the textual form, which is taken as it is.
+Graph load_model(const std::filesystem::path&, const std::map<std::string, std::int64_t>& dims,
+                 const Dataset* data, Numerics numerics = Numerics::kOnnxRuntime);
+/// The same with shapes of one sample, by input.
+Graph load_model(const std::filesystem::path&, const std::map<std::string, std::int64_t>& dims,
+                 const std::map<std::string, Shape>& samples,
+                 Numerics numerics = Numerics::kOnnxRuntime);
+
+/// The inputs of a model of any of these formats, before its dimensions are bound but for
+/// `dims`.
+std::vector<ModelInput> model_inputs(const std::filesystem::path&,
+                                     const std::map<std::string, std::int64_t>& dims = {});
 
 }  // namespace tare

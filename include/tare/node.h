@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tare/arithmetic.h"
+#include "tare/process.h"
 #include "tare/tensor.h"
 
 #include <compare>
@@ -10,6 +11,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,6 +19,8 @@
 #include <vector>
 
 namespace tare {
+
+class Graph;
 
 // What graphs are made of. Kernels and reports need no more than this of them.
 
@@ -43,6 +47,12 @@ struct TensorType {
   std::string point;
 
   friend bool operator==(const TensorType&, const TensorType&) = default;
+};
+
+/// A value that is to be made.
+struct NamedType {
+  std::string name;
+  TensorType type;
 };
 
 using Attribute = std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>,
@@ -117,4 +127,23 @@ enum class AffineRule : std::uint8_t {
   kCompares,   ///< its results are positions, and storage values are ordered as expressed ones
 };
 
+/// A row of the affine allow-list: an operator that conversions may move through, so that it
+/// runs on storage values.
+struct AffineOp {
+  std::string_view op;
+  AffineRule rule = AffineRule::kRounds;
+  bool all_operands = false;  ///< every operand is data (Concat), or only the first one is
+  std::string_view reason;
+  /// Empty: for every node of that operator. Else the row is for nodes for which this holds.
+  std::function<bool(const Graph&, const Node&)> applies{};
+};
+
+/// The rows that Tare brings, sorted by name; of several rows of one name the first that
+/// applies counts.
+std::span<const AffineOp> affine_ops();
+
 }  // namespace tare
+
+/// Entry point of a file with one row. A shared object of such a file, compiled with
+/// TARE_PLUGIN defined, is a plug-in, see TARE_PART.
+#define TARE_AFFINE_OP(stem) TARE_PART(AffineOp, tare_affine_op_##stem)

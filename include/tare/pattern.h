@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tare/graph.h"
+#include "tare/node.h"
 #include "tare/process.h"
 #include "tare/tensor.h"
 
@@ -133,7 +133,7 @@ class Patch {
               Attributes = {});
   /// A node with several results, named as the first of them.
   std::vector<ValueId> add_multi(std::string op, std::vector<ValueId> inputs,
-                                 std::vector<Graph::Result> results, Attributes = {});
+                                 std::vector<NamedType> results, Attributes = {});
   ValueId add_constant(std::string name, Tensor);
   ValueId add_constant(std::string name, Tensor, TensorType);
   /// Every reader of `before` reads `after`, a value of the same element type and shape. A
@@ -162,7 +162,7 @@ class Patch {
   struct Step {
     std::string op;  // empty: a constant
     std::vector<ValueId> inputs;
-    std::vector<Graph::Result> results;
+    std::vector<NamedType> results;
     Attributes attributes;
     std::optional<Tensor> constant;
   };
@@ -207,8 +207,56 @@ struct RewriteEvent {
 /// fires then.
 Graph rewrite(Graph, std::span<const RewriteRule>, std::vector<RewriteEvent>* log = nullptr);
 
+/// Builds the affine form of one matched region. Simulation and lowering give patterns
+/// different builders, so one function of a pattern serves both: in a simulated graph storage
+/// values and accumulators are float32 and parameters are variables, in the integer graph they
+/// are integers and constants.
+class AffineBuilder {
+ public:
+  virtual ~AffineBuilder() = default;
+  virtual const Graph& graph() const = 0;
+  /// The storage form of a value of the graph; the same for every reader of that value.
+  virtual ValueId activation(ValueId) = 0;
+  /// The storage form of a constant, per `axis` where the configuration says per axis.
+  virtual ValueId weight(const Node& reader, ValueId constant, int axis) = 0;
+  /// The storage form of the constant that `reader` adds to its accumulator of input * weight.
+  /// An absent constant counts as 0.
+  virtual ValueId bias(const Node& reader, ValueId constant, ValueId input, ValueId weight) = 0;
+  /// `node` applied to storage values: a sum of products, in accumulators whose scale is the
+  /// product of the first two operands' scales, with both zero points accounted for. Returns
+  /// the expressed value of the result.
+  virtual ValueId accumulate(const Node& node, std::vector<ValueId> operands) = 0;
+  /// `node` applied to the expressed values of storage operands, and to others as they are.
+  virtual ValueId apply(const Node& node, std::vector<ValueId> operands) = 0;
+};
+
+using AffineForm = std::function<ValueId(AffineBuilder&, const Match&)>;
+
+/// A float pattern and its two rewrites. Each returns the expressed value that replaces the
+/// first output of the matched root. One file each in patterns/.
+struct QuantPattern {
+  std::string_view name;
+  std::string_view summary;
+  int benefit = 0;  ///< larger first, then by name
+  /// True: it gains nothing on its own, so it is quantized only where that saves conversions
+  /// for its neighbours.
+  bool follows_neighbours = false;
+  std::function<Pattern()> pattern;
+  AffineForm simulate;
+  AffineForm quantize;
+  /// Of a pattern that no built-in target lists: the targets that use it although they do not
+  /// list it, by name, or by that of what they extend; empty: every target, which runs it on
+  /// integers where its kernels and its objective allow.
+  std::vector<std::string> targets{};
+  std::string plugin{};  ///< the file that it comes from; empty: none
+};
+
 }  // namespace tare
 
 /// Entry point of a file in src/prepare/rules; the file name is `stem`. A shared object of such
 /// a file, compiled with TARE_PLUGIN defined, is a plug-in, see TARE_PART.
 #define TARE_RULE(stem) TARE_PART(RewriteRule, tare_rule_##stem)
+
+/// Entry point of a file in patterns/; the file name is `stem`. A shared object of such a file,
+/// compiled with TARE_PLUGIN defined, is a plug-in, see TARE_PART.
+#define TARE_PATTERN(stem) TARE_PART(QuantPattern, tare_pattern_##stem)

@@ -1,23 +1,88 @@
 #pragma once
 
 #include "tare/arithmetic.h"
+#include "tare/config.h"
+#include "tare/node.h"
 #include "tare/tensor.h"
 
+#include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tare {
 
-class Graph;
 struct QuantizeResult;
 struct SimulatedGraph;
 struct YamlNode;
+
+enum class Role : std::uint8_t {
+  kActivation,   ///< parameters chosen from data
+  kWeight,       ///< parameters chosen from the constant itself
+  kAccumulator,  ///< int32 at input scale * weight scale, zero point 0; also holds the bias
+};
+
+/// A point of a simulated graph: its place among SimulatedGraph::points.
+struct PointId {
+  std::uint32_t index = 0;
+  auto operator<=>(const PointId&) const = default;
+};
+
+/// One place where a real value becomes an integer.
+struct QuantPoint {
+  std::string name;  ///< the value's name; the key in every table, file and report row
+  ValueId value;     ///< in SimulatedGraph::source
+  /// In SimulatedGraph::graph, before it is quantized: kActivation: the same value;
+  /// kAccumulator, and kWeight in blocks: the first factor of the reader. Absent for other
+  /// weights.
+  ValueId simulated;
+  Role role = Role::kActivation;
+  QuantSpec spec;  ///< kAccumulator: the axis along which weight scales vary in the result
+  CalibratorChoice calibrator;  ///< not used for kAccumulator
+  /// kWeight, kAccumulator: the node (of source) that multiplies by it, or that accumulates.
+  std::optional<NodeId> reader;
+  std::string input;  ///< kAccumulator: the points whose scales multiply
+  std::string weight;
+  std::vector<ValueId> biases;  ///< kAccumulator: constants added at its scale
+  bool corrects_bias = false;   ///< kAccumulator: undo the mean error of the weights there
+  /// kAccumulator, kWeight in blocks: round the weight for the least error of its product.
+  bool rounds_weight = false;
+};
+
+/// Points in the order in which regions use them. Tables and files know them by name, which is
+/// looked up here; what builds graphs uses handles.
+class QuantPoints {
+ public:
+  /// The name must be new, and the factors of an accumulator must be there.
+  PointId add(QuantPoint);
+  /// Takes the last ones out again, until that many are left.
+  void shrink(std::size_t count);
+
+  const QuantPoint& operator[](PointId id) const { return points_[id.index]; }
+  QuantPoint& operator[](PointId id) { return points_[id.index]; }
+  std::optional<PointId> find(std::string_view name) const;
+  /// That whose scale is the product of the scales of these two.
+  std::optional<PointId> accumulator(PointId input, PointId weight) const;
+
+  std::vector<QuantPoint>::const_iterator begin() const { return points_.begin(); }
+  std::vector<QuantPoint>::const_iterator end() const { return points_.end(); }
+  std::size_t size() const { return points_.size(); }
+  bool empty() const { return points_.empty(); }
+
+ private:
+  std::vector<QuantPoint> points_;
+  std::map<std::string, PointId, std::less<>> by_name_;
+  std::map<std::pair<PointId, PointId>, PointId> accumulators_;  ///< by their factors
+};
 
 /// Shares of some values, in [0,1].
 struct Clipped {
@@ -53,6 +118,23 @@ struct PointResult {
 
 /// Point name -> decision.
 using QuantTable = std::map<std::string, PointResult>;
+
+/// A mixed-precision plan: which nodes of a network stay in float.
+struct MixedPrecisionPlan {
+  std::set<std::string> float_nodes;  ///< that would run on integers if time alone counted
+  double nanoseconds = 0;             ///< as PredictedTime::quantized; 0: not predicted
+  double error = 0;                   ///< the sum of those of the points that are quantized
+  double integer_share = 0;           ///< of the multiplications
+
+  friend bool operator==(const MixedPrecisionPlan&, const MixedPrecisionPlan&) = default;
+};
+
+/// What a target is said to take for a run, in nanoseconds of one thread, conversions included.
+/// Only operators that it gives costs for count.
+struct PredictedTime {
+  double floats = 0;     ///< of the float network
+  double quantized = 0;  ///< of the quantized one
+};
 
 /// Something about samples or decisions that may be a mistake.
 struct Warning {

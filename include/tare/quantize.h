@@ -6,13 +6,14 @@
 #include "tare/dataset.h"
 #include "tare/graph.h"
 #include "tare/integer_graph.h"
-#include "tare/lint.h"
+#include "tare/model_files.h"
 #include "tare/pattern.h"
 #include "tare/quant_table.h"
 #include "tare/report.h"
 #include "tare/simulate.h"
 #include "tare/statistics.h"
 #include "tare/tensor.h"
+#include "tare/toolkit.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -28,54 +29,6 @@
 #include <vector>
 
 namespace tare {
-
-/// The extension points, gathered. No globals: a test may build one with a single pattern in
-/// it.
-struct Toolkit {
-  std::vector<RewriteRule> rules;
-  std::vector<QuantPattern> patterns;
-  std::vector<CalibratorInfo> calibrators;
-  std::vector<MetricInfo> metrics{};
-  std::vector<AffineOp> affine_ops{};   ///< the whole allow-list, in the order of Tare's own
-  std::vector<LintRule> lint_rules{};   ///< beside what lint() holds graphs against
-  std::vector<FindingInfo> findings{};  ///< beside those of Tare
-  std::vector<ExportOperator> exports{};
-
-  /// Everything in src/prepare/rules, patterns/, calibrators/ and src/metrics/, and the
-  /// allow-list of Tare.
-  static const Toolkit& builtin();
-  std::vector<std::string> calibrator_names() const;
-};
-
-/// Adds the parts of shared objects, see PluginParts. They stay loaded. Exceptions of theirs
-/// become Error(kInvalidConfig) with the name of the file. Throws Error(kIo) for one that
-/// cannot be loaded, Error(kInvalidConfig) for one that is no plug-in of this version, that
-/// throws or adds nothing, or of which a part has a name that is taken.
-void load_plugins(const std::vector<std::filesystem::path>&, Toolkit&);
-
-/// The configured target as this toolkit serves it: `patterns` has all that it uses, those that
-/// it does not list included (QuantPattern::targets), and its objective and how weights are
-/// packed are as configured.
-/// Throws as read_target(), and Error(kInvalidConfig) with every pattern that a target file
-/// lists and the toolkit does not have.
-Target target_of(const Config&, const Toolkit&);
-
-/// Reads a model with every operator the executor has; symbolic dimensions are bound by `dims`,
-/// then by the shapes in `data` (may be null). A name that ends in .tflite is that of a
-/// TensorFlow Lite model: its shapes are as it says, and where it is quantized it comes in the
-/// form of to_qdq(), with_tflite_averages(), made for `numerics` (see read_tflite()). One that
-/// ends in .tir is that of a graph of any stage in the textual form, which is taken as it is.
-Graph load_model(const std::filesystem::path&, const std::map<std::string, std::int64_t>& dims,
-                 const Dataset* data, Numerics numerics = Numerics::kOnnxRuntime);
-/// The same with shapes of one sample, by input.
-Graph load_model(const std::filesystem::path&, const std::map<std::string, std::int64_t>& dims,
-                 const std::map<std::string, Shape>& samples,
-                 Numerics numerics = Numerics::kOnnxRuntime);
-
-/// The inputs of a model of any of these formats, before its dimensions are bound but for
-/// `dims`.
-std::vector<ModelInput> model_inputs(const std::filesystem::path&,
-                                     const std::map<std::string, std::int64_t>& dims = {});
 
 /// The clean float graph: constants folded, batch norms folded, canonical forms. Throws
 /// Error(kInvalidModel) for a simulated graph.

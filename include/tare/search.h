@@ -3,7 +3,7 @@
 #include "tare/config.h"
 #include "tare/dataset.h"
 #include "tare/error.h"
-#include "tare/graph.h"
+#include "tare/execute.h"
 #include "tare/quantize.h"
 #include "tare/report.h"
 #include "tare/simulate.h"
@@ -103,63 +103,8 @@ struct SearchResult {
 SearchResult search(const Graph& model, const Dataset&, const Config&, const Toolkit&,
                     const SearchOptions& = {});
 
-// Times that are measured in the engine that will run the model: docs/engines.md.
-
-struct EngineOptions {
-  /// "onnxruntime", "onnxruntime-node", "tare", a command that speaks the protocol, or one with
-  /// {model} in it that prints a time.
-  std::string engine;
-  int threads = 1;       ///< of the engine; "tare" has one
-  double patience = 60;  ///< seconds after which an engine that does not answer hangs
-};
-
-/// What an engine says of itself.
-struct EngineFacts {
-  std::string name;
-  std::string version;  ///< empty: it does not say
-  std::string processor;
-  int threads = 1;
-};
-
-/// Nanoseconds of one run.
-struct Quartiles {
-  double low = 0;
-  double median = 0;
-  double high = 0;
-};
-
-/// An estimate, and the bounds between which the true value is at 95 % confidence.
-struct ConfidenceInterval {
-  double low = 0;
-  double value = 0;
-  double high = 0;
-};
-
-/// How much faster a second model is than a first one.
-struct SpeedComparison {
-  EngineFacts engine;
-  Quartiles first;
-  Quartiles second;
-  /// Time of the first one to that of the second: the median over rounds in which both ran one
-  /// after the other, with the bounds that the order of these ratios gives, whatever their
-  /// distribution (Conover, Practical Nonparametric Statistics, 1999, 3.2).
-  ConfidenceInterval ratio;
-  std::size_t rounds = 0;
-};
-
-struct MeasureOptions {
-  double seconds = 10;      ///< at most, beyond some rounds that it takes in any case
-  double precision = 0.01;  ///< ends as soon as the bounds of a ratio are so close to it
-  /// Told of the share that is done, in percent. May be empty.
-  std::function<void(std::size_t done, std::size_t total)> progress{};
-};
-
-/// Runs both files in turn, on the first sample, or on made-up values where there is none.
-/// Throws Error(kUnsupported) where the engine does not start, refuses a model, or does not
-/// measure it, Error(kIo) for files that cannot be read.
-SpeedComparison measure_speed(const std::filesystem::path& first,
-                              const std::filesystem::path& second, const EngineOptions&,
-                              const Config&, const Dataset*, const MeasureOptions& = {});
+// Targets and plans of times that are measured in the engine that will run the model:
+// docs/engines.md.
 
 struct TuneOptions {
   EngineOptions engine;

@@ -22,111 +22,6 @@
 
 namespace tare {
 
-struct SimulatedGraph;
-
-enum class Role : std::uint8_t {
-  kActivation,   ///< parameters chosen from data
-  kWeight,       ///< parameters chosen from the constant itself
-  kAccumulator,  ///< int32 at input scale * weight scale, zero point 0; also holds the bias
-};
-
-/// A point of a simulated graph: its place among SimulatedGraph::points.
-struct PointId {
-  std::uint32_t index = 0;
-  auto operator<=>(const PointId&) const = default;
-};
-
-/// One place where a real value becomes an integer.
-struct QuantPoint {
-  std::string name;  ///< the value's name; the key in every table, file and report row
-  ValueId value;     ///< in SimulatedGraph::source
-  /// In SimulatedGraph::graph, before it is quantized: kActivation: the same value;
-  /// kAccumulator, and kWeight in blocks: the first factor of the reader. Absent for other
-  /// weights.
-  ValueId simulated;
-  Role role = Role::kActivation;
-  QuantSpec spec;  ///< kAccumulator: the axis along which weight scales vary in the result
-  CalibratorChoice calibrator;  ///< not used for kAccumulator
-  /// kWeight, kAccumulator: the node (of source) that multiplies by it, or that accumulates.
-  std::optional<NodeId> reader;
-  std::string input;  ///< kAccumulator: the points whose scales multiply
-  std::string weight;
-  std::vector<ValueId> biases;  ///< kAccumulator: constants added at its scale
-  bool corrects_bias = false;   ///< kAccumulator: undo the mean error of the weights there
-  /// kAccumulator, kWeight in blocks: round the weight for the least error of its product.
-  bool rounds_weight = false;
-};
-
-/// Points in the order in which regions use them. Tables and files know them by name, which is
-/// looked up here; what builds graphs uses handles.
-class QuantPoints {
- public:
-  /// The name must be new, and the factors of an accumulator must be there.
-  PointId add(QuantPoint);
-  /// Takes the last ones out again, until that many are left.
-  void shrink(std::size_t count);
-
-  const QuantPoint& operator[](PointId id) const { return points_[id.index]; }
-  QuantPoint& operator[](PointId id) { return points_[id.index]; }
-  std::optional<PointId> find(std::string_view name) const;
-  /// That whose scale is the product of the scales of these two.
-  std::optional<PointId> accumulator(PointId input, PointId weight) const;
-
-  std::vector<QuantPoint>::const_iterator begin() const { return points_.begin(); }
-  std::vector<QuantPoint>::const_iterator end() const { return points_.end(); }
-  std::size_t size() const { return points_.size(); }
-  bool empty() const { return points_.empty(); }
-
- private:
-  std::vector<QuantPoint> points_;
-  std::map<std::string, PointId, std::less<>> by_name_;
-  std::map<std::pair<PointId, PointId>, PointId> accumulators_;  ///< by their factors
-};
-
-/// Builds the affine form of one matched region. Simulation and lowering give patterns
-/// different builders, so one function of a pattern serves both: in a simulated graph storage
-/// values and accumulators are float32 and parameters are variables, in the integer graph they
-/// are integers and constants.
-class AffineBuilder {
- public:
-  virtual ~AffineBuilder() = default;
-  virtual const Graph& graph() const = 0;
-  /// The storage form of a value of the graph; the same for every reader of that value.
-  virtual ValueId activation(ValueId) = 0;
-  /// The storage form of a constant, per `axis` where the configuration says per axis.
-  virtual ValueId weight(const Node& reader, ValueId constant, int axis) = 0;
-  /// The storage form of the constant that `reader` adds to its accumulator of input * weight.
-  /// An absent constant counts as 0.
-  virtual ValueId bias(const Node& reader, ValueId constant, ValueId input, ValueId weight) = 0;
-  /// `node` applied to storage values: a sum of products, in accumulators whose scale is the
-  /// product of the first two operands' scales, with both zero points accounted for. Returns
-  /// the expressed value of the result.
-  virtual ValueId accumulate(const Node& node, std::vector<ValueId> operands) = 0;
-  /// `node` applied to the expressed values of storage operands, and to others as they are.
-  virtual ValueId apply(const Node& node, std::vector<ValueId> operands) = 0;
-};
-
-using AffineForm = std::function<ValueId(AffineBuilder&, const Match&)>;
-
-/// A float pattern and its two rewrites. Each returns the expressed value that replaces the
-/// first output of the matched root. One file each in patterns/.
-struct QuantPattern {
-  std::string_view name;
-  std::string_view summary;
-  int benefit = 0;  ///< larger first, then by name
-  /// True: it gains nothing on its own, so it is quantized only where that saves conversions
-  /// for its neighbours.
-  bool follows_neighbours = false;
-  std::function<Pattern()> pattern;
-  AffineForm simulate;
-  AffineForm quantize;
-  /// Of a pattern that no built-in target lists: the targets that use it although they do not
-  /// list it, by name, or by that of what they extend; empty: every target, which runs it on
-  /// integers where its kernels and its objective allow.
-  std::vector<std::string> targets{};
-  std::string plugin{};  ///< the file that it comes from; empty: none
-};
-
 /// One place where a pattern matched and was accepted.
 struct Region {
   const QuantPattern* pattern = nullptr;
@@ -191,27 +86,11 @@ Graph bind(const SimulatedGraph&, const QuantTable&);
 /// the operator, else as it says of all.
 NetworkArithmetic network_arithmetic(const Graph&, const Config&, const Target&);
 
-/// What a target is said to take for a run, in nanoseconds of one thread, conversions included.
-/// Only operators that it gives costs for count.
-struct PredictedTime {
-  double floats = 0;     ///< of the float network
-  double quantized = 0;  ///< of the quantized one
-};
-/// Of regions whose points the table enables. Nothing where the target gives no costs, or none
-/// for what takes most of the time: recurrent operators, and products of operands that get
-/// their parameters while the network runs.
+/// The time of a run, of regions whose points the table enables. Nothing where the target gives
+/// no costs, or none for what takes most of the time: recurrent operators, and products of
+/// operands that get their parameters while the network runs.
 std::optional<PredictedTime> predicted_time(const SimulatedGraph&, const QuantTable&,
                                             std::span<const QuantPattern>);
-
-/// A mixed-precision plan: which nodes of a network stay in float.
-struct MixedPrecisionPlan {
-  std::set<std::string> float_nodes;  ///< that would run on integers if time alone counted
-  double nanoseconds = 0;             ///< as PredictedTime::quantized; 0: not predicted
-  double error = 0;                   ///< the sum of those of the points that are quantized
-  double integer_share = 0;           ///< of the multiplications
-
-  friend bool operator==(const MixedPrecisionPlan&, const MixedPrecisionPlan&) = default;
-};
 
 /// Which keys of an entry of `layers:` count somewhere.
 enum class RulePart : std::uint8_t {
@@ -281,7 +160,3 @@ class LayerRules {
 void check_rules(const Graph& model, const Graph& prepared, const Config&);
 
 }  // namespace tare
-
-/// Entry point of a file in patterns/; the file name is `stem`. A shared object of such a file,
-/// compiled with TARE_PLUGIN defined, is a plug-in, see TARE_PART.
-#define TARE_PATTERN(stem) TARE_PART(QuantPattern, tare_pattern_##stem)

@@ -10,7 +10,6 @@
 #include "tare/execute.h"
 #include "tare/graph.h"
 #include "tare/integer_graph.h"
-#include "tare/lint.h"
 #include "tare/model_files.h"
 #include "tare/node.h"
 #include "tare/pattern.h"
@@ -22,3 +21,4 @@
 #include "tare/simulate.h"
 #include "tare/statistics.h"
 #include "tare/tensor.h"
+#include "tare/toolkit.h"

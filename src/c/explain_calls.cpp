@@ -1,8 +1,8 @@
 // What looks at models: tare_explain, tare_inspect, and tare_describe, which looks at Tare.
 #include "tare/error.h"
 #include "tare/integer_graph.h"
-#include "tare/lint.h"
 #include "tare/process.h"
+#include "tare/quantize.h"
 #include "tare/simulate.h"
 
 #include "c/guard.h"

@@ -4,9 +4,9 @@
 #include "tare/config.h"
 #include "tare/dataset.h"
 #include "tare/integer_graph.h"
-#include "tare/quantize.h"
 #include "tare/report.h"
 #include "tare/statistics.h"
+#include "tare/toolkit.h"
 
 #include <deque>
 #include <filesystem>
@@ -63,13 +63,6 @@ struct tare_config {
 
 struct tare_statistics {
   tare::Statistics value;
-};
-
-struct tare_quantized {
-  std::shared_ptr<const tare::c::ReadConfig> settings;
-  tare::QuantizeResult result;
-  std::filesystem::path model{};  ///< that nothing may be written over
-  std::string name{};
 };
 
 struct tare_report {

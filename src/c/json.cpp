@@ -2,6 +2,7 @@
 #include "c/json.h"
 
 #include "tare/error.h"
+#include "tare/search.h"
 
 #include <charconv>
 #include <cmath>

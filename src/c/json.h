@@ -1,14 +1,18 @@
 #pragma once
 
-#include "tare/lint.h"
+#include "tare/integer_graph.h"
 #include "tare/quant_table.h"
-#include "tare/search.h"
 
 #include "c/handles.h"
 
 #include <string>
 
 #include <nlohmann/json.hpp>
+
+namespace tare {
+struct SearchOptions;
+struct SearchResult;
+}  // namespace tare
 
 namespace tare::c {
 

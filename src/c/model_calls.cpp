@@ -1,5 +1,6 @@
 // The functions tare_model_*.
 #include "tare/error.h"
+#include "tare/graph.h"
 #include "tare/model_files.h"
 #include "tare/process.h"
 

@@ -5,6 +5,7 @@
 #include "c/array.h"
 #include "c/guard.h"
 #include "c/handles.h"
+#include "c/quantized.h"
 
 #include <optional>
 #include <string>

@@ -5,6 +5,7 @@
 #include "c/guard.h"
 #include "c/handles.h"
 #include "c/json.h"
+#include "c/quantized.h"
 
 #include <algorithm>
 #include <chrono>

@@ -3,7 +3,6 @@
 #include "tare/calibrator.h"
 #include "tare/dataset.h"
 #include "tare/quant_table.h"
-#include "tare/simulate.h"
 #include "tare/statistics.h"
 
 #include "calibrate/sequential/level_journal.h"

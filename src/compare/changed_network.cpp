@@ -92,7 +92,7 @@ void ChangeableNetwork::copy_layer(const ComparedLayer& layer, Copies& copies,
     std::vector<ValueId> operands;
     std::transform(node.inputs.begin(), node.inputs.end(), std::back_inserter(operands),
                    copy_of);
-    std::vector<Graph::Result> results;
+    std::vector<NamedType> results;
     for (const ValueId output : node.outputs) {
       results.push_back({graph.unique_name(real_.name(output)), real_.type(output)});
     }

@@ -3,7 +3,7 @@
 // alone as one graph (side_by_side.cpp), and one pass over the samples for all figures at once
 // (measure.cpp).
 
-#include "tare/lint.h"
+#include "tare/integer_graph.h"
 
 #include "base/parallel.h"
 #include "calibrate/audit/input_audit.h"

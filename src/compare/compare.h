@@ -2,9 +2,8 @@
 
 #include "tare/calibrator.h"
 #include "tare/dataset.h"
-#include "tare/graph.h"
 #include "tare/integer_graph.h"
-#include "tare/lint.h"
+#include "tare/node.h"
 #include "tare/quant_table.h"
 #include "tare/report.h"
 #include "tare/tensor.h"

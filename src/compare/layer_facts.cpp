@@ -2,8 +2,8 @@
 // A sweep over layers and a pass over the weights of each.
 #include "compare/layer_facts.h"
 
+#include "tare/graph.h"
 #include "tare/integer_graph.h"
-#include "tare/lint.h"
 
 #include "compare/weight_facts.h"
 #include "graph/operators/product.h"

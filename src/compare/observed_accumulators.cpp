@@ -4,6 +4,7 @@
 //
 // That costs several times what running the graph does, so reports look at some samples only.
 
+#include "tare/graph.h"
 #include "tare/integer_graph.h"
 
 #include "execute/run/sample_driver.h"

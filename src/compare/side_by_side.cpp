@@ -228,7 +228,7 @@ class Builder {
     for (const ValueId operand : node.inputs) {
       operands.push_back(operand ? add_operand(operand) : operand);
     }
-    std::vector<Graph::Result> results;
+    std::vector<NamedType> results;
     for (const ValueId output : node.outputs) {
       results.push_back({graph().unique_name(from.name(output)), from.type(output)});
     }

@@ -1,5 +1,7 @@
 #include "engine/model_inputs.h"
 
+#include "tare/graph.h"
+
 #include "execute/run/feed.h"
 
 #include <algorithm>

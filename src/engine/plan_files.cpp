@@ -1,7 +1,7 @@
 #include "engine/plan_files.h"
 
 #include "tare/error.h"
-#include "tare/lint.h"
+#include "tare/integer_graph.h"
 
 #include "engine/hasty_config.h"
 #include "engine/made_up_samples.h"

@@ -1,7 +1,5 @@
 #pragma once
 
-#include "tare/quantize.h"
-
 #include "graph/ir/subgraph.h"
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tare/search.h"
+#include "tare/execute.h"
 
 #include <filesystem>
 #include <map>

@@ -3,7 +3,7 @@
 #include "tare/calibrator.h"
 #include "tare/config.h"
 #include "tare/dataset.h"
-#include "tare/graph.h"
+#include "tare/node.h"
 #include "tare/quant_table.h"
 #include "tare/simulate.h"
 #include "tare/statistics.h"

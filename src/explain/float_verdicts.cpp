@@ -1,7 +1,8 @@
 // Verdicts for operators of the float network, by way of the file that would be written: where
 // operators run does not depend on parameters, so any will do, and no samples are needed.
+#include "tare/graph.h"
 #include "tare/integer_graph.h"
-#include "tare/lint.h"
+#include "tare/simulate.h"
 
 #include "graph/arithmetic/per_axis.h"
 #include "lower/lower.h"

@@ -1,7 +1,8 @@
 // Holds a graph of QuantizeLinear and DequantizeLinear against the rules of a target, one check
 // after the other for each node. It reads the graph as lower() would, so that spellings of the
 // same parameters are no findings. Linear in the graph.
-#include "tare/lint.h"
+#include "tare/graph.h"
+#include "tare/integer_graph.h"
 
 #include "explain/qdq_view.h"
 #include "graph/operators/affine_ops.h"

@@ -1,5 +1,7 @@
 #include "explain/qdq_view.h"
 
+#include "tare/graph.h"
+
 #include "graph/operators/affine_ops.h"
 #include "graph/operators/product.h"
 

@@ -2,7 +2,8 @@
 // by none, from the conversions around it and the target's table of kernels. It looks at the
 // written file and not at intentions, so files of other tools get the same answers. Linear in
 // the graph.
-#include "tare/lint.h"
+#include "tare/graph.h"
+#include "tare/integer_graph.h"
 
 #include "explain/qdq_view.h"
 #include "graph/arithmetic/node_arithmetic.h"

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "tare/graph.h"
-#include "tare/simulate.h"
+#include "tare/node.h"
+#include "tare/quant_table.h"
 
 namespace tare {
 

@@ -1,5 +1,7 @@
 // Products whose operand gets its parameters while the network runs, in the operators that ONNX
 // has for that. ONNX Runtime makes one kernel of those around a MatMulInteger.
+#include "tare/simulate.h"
+
 #include "graph/arithmetic/onnx_number.h"
 #include "graph/operators/permute.h"
 #include "graph/operators/product.h"

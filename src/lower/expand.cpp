@@ -221,7 +221,7 @@ class Expander {
   /// The same operator over storage values of the given parameters.
   Node on_storage(const Node& node, const std::vector<ValueId>& operands,
                   const TensorType& like) {
-    std::vector<Graph::Result> results;
+    std::vector<NamedType> results;
     for (const ValueId output : node.outputs) {
       TensorType type = is_expressed(output) ? like : graph_.type(output);
       type.shape = graph_.type(output).shape;

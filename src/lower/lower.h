@@ -1,16 +1,17 @@
 #pragma once
 
 #include "tare/arithmetic.h"
-#include "tare/graph.h"
 #include "tare/integer_graph.h"
+#include "tare/node.h"
 #include "tare/quant_table.h"
-#include "tare/simulate.h"
 
 #include <map>
 #include <string>
 #include <vector>
 
 namespace tare {
+
+struct Region;
 
 /// True when the table decides every point of the region and disables none.
 bool is_enabled(const Region&, const QuantTable&);

@@ -1,5 +1,7 @@
 // Which quantization point each value of an integer graph belongs to, as far as names tell.
 
+#include "tare/graph.h"
+
 #include "graph/ir/derived_names.h"
 #include "graph/operators/affine_ops.h"
 #include "graph/operators/product.h"

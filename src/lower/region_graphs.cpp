@@ -53,7 +53,7 @@ Graph cut_out(const Graph& graph, const OffloadRegion& region, const IsInput& is
     for (const ValueId input : node.inputs) {
       inputs.push_back(input ? copies.at(input) : ValueId{});
     }
-    std::vector<Graph::Result> results;
+    std::vector<NamedType> results;
     for (const ValueId output : node.outputs) {
       results.push_back({graph.name(output), graph.type(output)});
     }
@@ -87,7 +87,7 @@ void replace(Graph& graph, const OffloadRegion& region) {
   }
   const std::string body =
       print(cut_out(graph, region, [&](ValueId constant) { return is_long(graph, constant); }));
-  std::vector<Graph::Result> results;
+  std::vector<NamedType> results;
   std::vector<std::string> names;
   for (const ValueId output : region.outputs) {
     names.push_back(graph.name(output));

@@ -2,6 +2,8 @@
 // beyond, since Quantize saturates there anyway. Bounds are rounded as values are.
 #include "lower/saturation.h"
 
+#include "tare/graph.h"
+
 #include <cmath>
 #include <limits>
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tare/graph.h"
+#include "tare/node.h"
 
 namespace tare {
 

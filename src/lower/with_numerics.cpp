@@ -4,6 +4,7 @@
 // float32; TVM in fixed point. Each choice here is that of the kernel which the engine takes
 // there.
 
+#include "tare/graph.h"
 #include "tare/integer_graph.h"
 
 #include "graph/arithmetic/node_arithmetic.h"

@@ -1,3 +1,4 @@
+#include "tare/graph.h"
 #include "tare/integer_graph.h"
 
 #include "graph/operators/product.h"

@@ -1,6 +1,7 @@
 #include "onnx/builder.h"
 
 #include "tare/error.h"
+#include "tare/graph.h"
 
 #include "onnx/infer.h"
 #include "onnx/names.h"
@@ -45,7 +46,14 @@ void Draft::drop_trailing_absent_inputs() {
 }
 
 GraphBuilder::GraphBuilder(const ReadOptions& options, std::set<std::string>& reserved)
-    : options_(options), reserved_(reserved) {}
+    : options_(options), reserved_(reserved), graph_(std::make_unique<Graph>()) {}
+
+GraphBuilder::GraphBuilder(GraphBuilder&&) noexcept = default;
+GraphBuilder::~GraphBuilder() = default;
+
+const TensorType& GraphBuilder::type(ValueId id) const {
+  return graph_->type(id);
+}
 
 bool GraphBuilder::supports(const std::string& op) const {
   const auto& ops = options_.supported_ops;
@@ -70,18 +78,18 @@ std::vector<ValueId> GraphBuilder::emit(Draft draft, std::vector<TensorType> typ
   if (draft.op != "Region" && !supports(draft.op)) {
     throw Error(ErrorCode::kUnsupported, "", "operator '" + draft.op + "' is not supported");
   }
-  std::vector<Graph::Result> results;
+  std::vector<NamedType> results;
   for (std::size_t i = 0; i < types.size(); ++i) {
     std::string name =
         draft.outputs[i].empty() ? fresh_name(draft.name + "_unused") : draft.outputs[i];
     results.push_back({std::move(name), std::move(types[i])});
   }
   const NodeId id =
-      graph_.add_node(std::move(draft.name), std::move(draft.op), std::move(draft.inputs),
-                      std::move(results), std::move(draft.attributes));
-  const Node& node = graph_.node(id);
+      graph_->add_node(std::move(draft.name), std::move(draft.op), std::move(draft.inputs),
+                       std::move(results), std::move(draft.attributes));
+  const Node& node = graph_->node(id);
   if (!origin_.op.empty() && origin_ != Origin{node.name, node.op}) {
-    graph_.set_origins(id, {origin_});
+    graph_->set_origins(id, {origin_});
   }
   remember(node);
   return node.outputs;
@@ -94,11 +102,11 @@ ValueId GraphBuilder::emit_helper(std::string_view wanted, std::string op,
 }
 
 ValueId GraphBuilder::add_constant(std::string_view wanted, Tensor tensor) {
-  return graph_.add_constant(fresh_name(wanted), std::move(tensor));
+  return graph_->add_constant(fresh_name(wanted), std::move(tensor));
 }
 
 const Tensor* GraphBuilder::known(ValueId id) const {
-  if (const Tensor* constant = graph_.constant(id)) {
+  if (const Tensor* constant = graph_->constant(id)) {
     return constant;
   }
   const auto found = computed_.find(id);

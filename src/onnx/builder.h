@@ -1,9 +1,10 @@
 #pragma once
 
-#include "tare/graph.h"
 #include "tare/model_files.h"
+#include "tare/node.h"
 
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -33,6 +34,8 @@ class GraphBuilder {
   /// `reserved`: the names of the model and generated ones, which new ones keep clear of and
   /// join. Both outlive the builder.
   GraphBuilder(const ReadOptions&, std::set<std::string>& reserved);
+  GraphBuilder(GraphBuilder&&) noexcept;
+  ~GraphBuilder();
 
   /// What is emitted from now on is, or is part of, that operator of the model.
   void begin(Origin origin) { origin_ = std::move(origin); }
@@ -50,16 +53,16 @@ class GraphBuilder {
                       Attributes = {});
   ValueId add_constant(std::string_view wanted, Tensor);
 
-  const TensorType& type(ValueId id) const { return graph_.type(id); }
-  const Shape& shape(ValueId id) const { return graph_.type(id).shape; }
+  const TensorType& type(ValueId) const;
+  const Shape& shape(ValueId id) const { return type(id).shape; }
   /// Null unless the value is a constant or was computed from constants and shapes.
   const Tensor* known(ValueId) const;
   /// Operand `i`, which must be known. Throws Error(kUnsupported) when it depends on data.
   const Tensor& required(const Draft&, std::size_t i) const;
 
   std::string fresh_name(std::string_view wanted);
-  Graph& graph() { return graph_; }
-  const Graph& graph() const { return graph_; }
+  Graph& graph() { return *graph_; }
+  const Graph& graph() const { return *graph_; }
   /// Says what a value is that this graph does not compute.
   void assume(ValueId id, Tensor tensor) { computed_.emplace(id, std::move(tensor)); }
 
@@ -69,7 +72,7 @@ class GraphBuilder {
   const ReadOptions& options_;
   std::set<std::string>& reserved_;
   Origin origin_;
-  Graph graph_;
+  std::unique_ptr<Graph> graph_;
   std::map<ValueId, Tensor> computed_;
 };
 

@@ -1,5 +1,7 @@
 // Graphs inside of nodes read values around them by name, so what a node captured goes back
 // from operands to names. Names inside are unique in the whole file, as ONNX wants it.
+#include "tare/graph.h"
+
 #include "graph/operators/inner_graphs.h"
 #include "onnx/export_node.h"
 #include "onnx/inlining.h"

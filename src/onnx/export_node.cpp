@@ -1,6 +1,7 @@
 #include "onnx/export_node.h"
 
 #include "tare/error.h"
+#include "tare/graph.h"
 
 #include "graph/arithmetic/packed.h"
 #include "graph/operators/inner_graphs.h"

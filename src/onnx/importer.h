@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tare/error.h"
+#include "tare/graph.h"
 
 #include "onnx/builder.h"
 #include "onnx/inlining.h"

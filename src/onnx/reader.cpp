@@ -1,4 +1,5 @@
 #include "tare/error.h"
+#include "tare/graph.h"
 
 #include "base/input_file.h"
 #include "onnx/importer.h"

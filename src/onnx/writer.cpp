@@ -1,4 +1,5 @@
 
+#include "tare/graph.h"
 #include "tare/model_files.h"
 
 #include "graph/arithmetic/packed.h"

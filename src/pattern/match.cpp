@@ -4,6 +4,7 @@
 // multiply, but patterns have few. The part that matched furthest is remembered, to say why a
 // pattern fails.
 #include "tare/error.h"
+#include "tare/graph.h"
 #include "tare/pattern.h"
 
 #include "base/check.h"

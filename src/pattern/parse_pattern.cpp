@@ -1,6 +1,7 @@
 // Patterns as text, "Relu(Conv(any, constant))", by recursive descent. Depth is bounded, as it
 // comes from a file.
 #include "tare/error.h"
+#include "tare/graph.h"
 #include "tare/pattern.h"
 
 #include "pattern/pattern_text.h"

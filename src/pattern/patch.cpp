@@ -1,5 +1,6 @@
 // A change to a graph that is described first and applied as a whole, or not at all. What it
 // makes unused is erased upwards from there, so no sweep over the graph is needed.
+#include "tare/graph.h"
 #include "tare/pattern.h"
 
 #include "base/check.h"
@@ -65,11 +66,10 @@ ValueId Patch::add(std::string op, std::vector<ValueId> inputs, TensorType type,
 }
 
 std::vector<ValueId> Patch::add_multi(std::string op, std::vector<ValueId> inputs,
-                                      std::vector<Graph::Result> results,
-                                      Attributes attributes) {
+                                      std::vector<NamedType> results, Attributes attributes) {
   check(!op.empty() && !results.empty(), "a node needs an operator and a result");
   std::vector<ValueId> values;
-  for (const Graph::Result& result : results) {
+  for (const NamedType& result : results) {
     values.push_back(next_value(result.type));
   }
   steps_.push_back({std::move(op), std::move(inputs), std::move(results), std::move(attributes),
@@ -161,7 +161,7 @@ std::vector<ValueId> Patch::apply(Graph& graph, std::vector<Erased>* erased) con
   std::vector<NodeId> nodes;
   for (const Step& step : steps_) {
     if (step.constant) {
-      const Graph::Result& result = step.results.front();
+      const NamedType& result = step.results.front();
       added.push_back(
           graph.add_constant(graph.unique_name(result.name), *step.constant, result.type));
       continue;
@@ -169,8 +169,8 @@ std::vector<ValueId> Patch::apply(Graph& graph, std::vector<Erased>* erased) con
     std::vector<ValueId> inputs;
     std::transform(step.inputs.begin(), step.inputs.end(), std::back_inserter(inputs),
                    resolved);
-    std::vector<Graph::Result> results = step.results;
-    for (Graph::Result& result : results) {
+    std::vector<NamedType> results = step.results;
+    for (NamedType& result : results) {
       result.name = graph.unique_name(result.name);
     }
     nodes.push_back(graph.add_node({}, step.op, std::move(inputs), results, step.attributes));
@@ -193,7 +193,7 @@ std::vector<ValueId> Patch::apply(Graph& graph, std::vector<Erased>* erased) con
   auto value = added.begin();
   auto node = nodes.begin();
   for (const Step& step : steps_) {
-    for (const Graph::Result& result : step.results) {
+    for (const NamedType& result : step.results) {
       const bool keeps = std::find(named.begin(), named.end(), *value) != named.end();
       if (!keeps && !graph.find_value(result.name)) {
         graph.rename(*value, result.name);

@@ -1,5 +1,7 @@
 #include "tare/pattern.h"
 
+#include "tare/graph.h"
+
 #include "base/check.h"
 #include "pattern/pattern_impl.h"
 

@@ -7,6 +7,7 @@
 // Cost: a sweep for each round in which something changed, and one more. Rules say at which
 // operators they can start, so most nodes cost a lookup.
 #include "tare/error.h"
+#include "tare/graph.h"
 #include "tare/pattern.h"
 
 #include <algorithm>

@@ -3,6 +3,7 @@
 // trusted when it is of the same model, values and samples, which costs reading these samples
 // again and running the first of them.
 #include "tare/error.h"
+#include "tare/simulate.h"
 
 #include "calibrate/audit/audit.h"
 #include "calibrate/statistics/collect.h"

@@ -3,7 +3,6 @@
 #include "tare/config.h"
 #include "tare/error.h"
 #include "tare/integer_graph.h"
-#include "tare/lint.h"
 #include "tare/quantize.h"
 #include "tare/statistics.h"
 

@@ -3,7 +3,7 @@
 // the name of the file.
 #include "tare/error.h"
 #include "tare/process.h"
-#include "tare/quantize.h"
+#include "tare/toolkit.h"
 
 #include "base/files.h"
 

@@ -1,7 +1,8 @@
 
+#include "tare/toolkit.h"
+
 #include "tare/calibrator.h"
 #include "tare/error.h"
-#include "tare/quantize.h"
 #include "tare/report.h"
 #include "tare/simulate.h"
 

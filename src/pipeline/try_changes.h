@@ -1,7 +1,7 @@
 #pragma once
 
 #include "tare/dataset.h"
-#include "tare/graph.h"
+#include "tare/node.h"
 #include "tare/report.h"
 
 #include "compare/changed_network.h"

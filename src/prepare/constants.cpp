@@ -1,5 +1,7 @@
 #include "prepare/constants.h"
 
+#include "tare/graph.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -1,5 +1,7 @@
 #include "prepare/interval.h"
 
+#include "tare/graph.h"
+
 #include "prepare/constants.h"
 
 namespace tare {

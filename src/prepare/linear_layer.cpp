@@ -3,6 +3,8 @@
 // Inference", 2018, section 3.2). Each fold is computed in double and rounded once.
 #include "prepare/linear_layer.h"
 
+#include "tare/graph.h"
+
 #include "graph/arithmetic/per_axis.h"
 #include "graph/operators/product.h"
 #include "prepare/constants.h"

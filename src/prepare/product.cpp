@@ -3,6 +3,8 @@
 // apart. Depth and powers are bounded: activation functions need no more.
 #include "prepare/product.h"
 
+#include "tare/graph.h"
+
 #include "prepare/constants.h"
 
 #include <algorithm>

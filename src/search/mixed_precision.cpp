@@ -13,6 +13,8 @@
 // greedy step solves a cut for each point and region tried, going on from the flow of the last.
 #include "search/mixed_precision.h"
 
+#include "tare/simulate.h"
+
 #include "graph/operators/product.h"
 #include "simulate/placement/assigner.h"
 

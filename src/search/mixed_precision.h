@@ -1,7 +1,7 @@
 #pragma once
 
 #include "tare/config.h"
-#include "tare/simulate.h"
+#include "tare/quant_table.h"
 
 #include "search/sensitivities.h"
 
@@ -11,6 +11,9 @@
 #include <vector>
 
 namespace tare {
+
+struct MixedPrecisionPlan;
+struct QuantPattern;
 
 /// Points of regions each of which the target can run in float for at most `slowdown` (0.03: 3
 /// %) of the time of the fastest plan. None where the objective is not latency.

@@ -2,7 +2,6 @@
 
 #include "tare/dataset.h"
 #include "tare/quant_table.h"
-#include "tare/simulate.h"
 #include "tare/statistics.h"
 
 #include <cstddef>

@@ -5,6 +5,8 @@
 // result has fewer than some 33,000 weights of 8 bits.
 #include "simulate/accumulated.h"
 
+#include "tare/simulate.h"
+
 #include "graph/operators/product.h"
 #include "simulate/quantized_constants.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "tare/config.h"
-#include "tare/simulate.h"
+#include "tare/quant_table.h"
 
 namespace tare {
 

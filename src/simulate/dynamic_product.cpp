@@ -1,5 +1,7 @@
 #include "simulate/dynamic_product.h"
 
+#include "tare/graph.h"
+
 #include "graph/operators/product.h"
 
 namespace tare {

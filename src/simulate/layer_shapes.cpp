@@ -1,6 +1,8 @@
 // Reads groups, windows and channels off the weights of a layer. Linear in the graph, once.
 #include "simulate/layer_shapes.h"
 
+#include "tare/graph.h"
+
 #include "graph/operators/product.h"
 
 #include <algorithm>

@@ -1,5 +1,8 @@
 #include "simulate/lookup_pattern.h"
 
+#include "tare/graph.h"
+#include "tare/pattern.h"
+
 #include <algorithm>
 
 namespace tare {

@@ -4,6 +4,9 @@
 // graph.
 #include "simulate/separate_biases.h"
 
+#include "tare/graph.h"
+#include "tare/simulate.h"
+
 #include "graph/operators/product.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "tare/config.h"
-#include "tare/graph.h"
-#include "tare/simulate.h"
+#include "tare/node.h"
+#include "tare/quant_table.h"
 
 namespace tare {
 

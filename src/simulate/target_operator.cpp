@@ -1,5 +1,7 @@
 #include "simulate/target_operator.h"
 
+#include "tare/graph.h"
+
 #include <algorithm>
 
 namespace tare {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "tare/config.h"
-#include "tare/graph.h"
+#include "tare/node.h"
 
 namespace tare {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tare/simulate.h"
+#include "tare/quant_table.h"
 
 #include <string>
 #include <vector>

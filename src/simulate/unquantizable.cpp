@@ -3,6 +3,8 @@
 // does, and so does a Clip. One sweep, and one pass over each constant.
 #include "simulate/unquantizable.h"
 
+#include "tare/graph.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>

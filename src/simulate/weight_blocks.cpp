@@ -4,6 +4,10 @@
 // than time.
 #include "simulate/weight_blocks.h"
 
+#include "tare/graph.h"
+#include "tare/pattern.h"
+#include "tare/simulate.h"
+
 #include "graph/operators/product.h"
 
 namespace tare {

@@ -1,10 +1,12 @@
 #pragma once
 
-#include "tare/simulate.h"
+#include "tare/quant_table.h"
 
 #include <optional>
 
 namespace tare {
+
+struct Region;
 
 /// Of a Gemm or MatMul of a computed operand and constant float weights: the axis of these that
 /// is summed over, along which blocks lie. Nothing for other nodes.

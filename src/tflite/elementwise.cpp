@@ -152,7 +152,7 @@ void convert(OperatorImport& op, std::string_view) {
   const Order order = op.order_of(0);
   const ValueId x = op.value(0, order);
   const DType wanted = op.output().type.quant ? DType::kFloat32 : op.output().type.dtype;
-  const bool is_same = op.graph().graph().type(x).dtype == wanted;
+  const bool is_same = op.graph().type(x).dtype == wanted;
   if (is_same) {
     op.define(order, x);
   } else {

@@ -5,6 +5,7 @@
 #include "tflite/graph_import.h"
 
 #include "tare/error.h"
+#include "tare/graph.h"
 
 #include "graph/operators/permute.h"
 #include "graph/operators/quant_operands.h"
@@ -60,15 +61,24 @@ Shape shape_in(Order order, const Shape& shape) {
 }
 
 GraphImport::GraphImport(const ModelFile& file, Numerics numerics)
-    : file_(file), numerics_(numerics), values_(file.tensors.size()) {
-  graph_.graph_name = file.graph_name;
-  graph_.opset = kOpset;
+    : file_(file),
+      numerics_(numerics),
+      graph_(std::make_unique<Graph>()),
+      values_(file.tensors.size()) {
+  graph_->graph_name = file.graph_name;
+  graph_->opset = kOpset;
   for (const int index : file.inputs) {
     const FileTensor& input = tensor(index);
-    const ValueId added = graph_.add_input(input.name, stored(input.type));
+    const ValueId added = graph_->add_input(input.name, stored(input.type));
     Values& values = values_[static_cast<std::size_t>(index)];
     (input.type.quant ? values.storage : values.expressed)[at(Order::kFile)] = added;
   }
+}
+
+GraphImport::~GraphImport() = default;
+
+const TensorType& GraphImport::type(ValueId id) const {
+  return graph_->type(id);
 }
 
 bool GraphImport::is_defined(int index) const {
@@ -112,8 +122,8 @@ ValueId GraphImport::expressed_constant(int index, const Shape& shape,
   type.shape = shape;
   type = permuted(std::move(type), order);
   const ValueId value =
-      graph_.add_constant(graph_.unique_name(from.name),
-                          permuted(from.constant->reshaped(shape), order), stored(type));
+      graph_->add_constant(graph_->unique_name(from.name),
+                           permuted(from.constant->reshaped(shape), order), stored(type));
   return type.quant ? dequantized(value, *type.quant, from.name) : value;
 }
 
@@ -143,7 +153,7 @@ void GraphImport::define_storage(int index, Order order, ValueId storage) {
 
 void GraphImport::require_type(int index, Order order, ValueId computed, DType dtype) const {
   const FileTensor& to = tensor(index);
-  const TensorType& type = graph_.type(computed);
+  const TensorType& type = graph_->type(computed);
   const bool same_rank = type.shape.size() == to.type.shape.size();
   if (!same_rank || type.shape != shape_in(order, to.type.shape) || type.dtype != dtype) {
     throw Error(ErrorCode::kInvalidModel, "tensor '" + to.name + "'",
@@ -156,31 +166,31 @@ void GraphImport::require_type(int index, Order order, ValueId computed, DType d
 
 void GraphImport::set(int index, ValueId& place, ValueId value) {
   place = value;
-  if (!graph_.is_input(value)) {
-    graph_.rename(value, tensor(index).name);
+  if (!graph_->is_input(value)) {
+    graph_->rename(value, tensor(index).name);
   }
 }
 
 ValueId GraphImport::add(const std::string& op, std::vector<ValueId> inputs,
                          const TensorType& type, const std::string& name,
                          Attributes attributes) {
-  const std::string unique = graph_.unique_name(name);
+  const std::string unique = graph_->unique_name(name);
   const NodeId id =
-      graph_.add_node(unique, op, std::move(inputs), {{unique, type}}, std::move(attributes));
-  return graph_.node(id).outputs[0];
+      graph_->add_node(unique, op, std::move(inputs), {{unique, type}}, std::move(attributes));
+  return graph_->node(id).outputs[0];
 }
 
 ValueId GraphImport::add_constant(const std::string& name, Tensor tensor) {
-  return graph_.add_constant(graph_.unique_name(name), std::move(tensor));
+  return graph_->add_constant(graph_->unique_name(name), std::move(tensor));
 }
 
 ValueId GraphImport::dequantized(ValueId storage, const QuantParams& params,
                                  const std::string& name) {
-  const Shape shape = graph_.type(storage).shape;
+  const Shape shape = graph_->type(storage).shape;
   const ValueId scale = add_constant(name + "_scale", scale_operand(params, shape));
   const ValueId zero = add_constant(name + "_zero_point", zero_point_operand(params, shape));
   return add("DequantizeLinear", {storage, scale, zero},
-             plain(graph_.type(storage), DType::kFloat32), name + "_dequantized",
+             plain(graph_->type(storage), DType::kFloat32), name + "_dequantized",
              axis_attributes(params));
 }
 
@@ -196,7 +206,7 @@ ValueId GraphImport::quantized(int index, Order order, ValueId expressed) {
 
 ValueId GraphImport::reordered(ValueId value, Order from, const std::string& name) {
   const auto& order = from == Order::kFile ? to_channels_first() : to_channels_last();
-  TensorType type = graph_.type(value);
+  TensorType type = graph_->type(value);
   const Shape before = type.shape;
   type = permuted(std::move(type), order);
   const std::size_t channels = from == Order::kFile ? 3 : 1;
@@ -221,10 +231,10 @@ ValueId GraphImport::output(int index) {
     }
   }
   const bool is_named = std::find(outputs_.begin(), outputs_.end(), value) != outputs_.end();
-  if (is_named || graph_.is_input(value) || graph_.constant(value) != nullptr) {
-    value = add("Identity", {value}, graph_.type(value), tensor.name);
+  if (is_named || graph_->is_input(value) || graph_->constant(value) != nullptr) {
+    value = add("Identity", {value}, graph_->type(value), tensor.name);
   }
-  graph_.rename(value, tensor.name);
+  graph_->rename(value, tensor.name);
   return value;
 }
 
@@ -232,10 +242,10 @@ Graph GraphImport::finish() {
   for (const int index : file_.outputs) {
     outputs_.push_back(output(index));
   }
-  graph_.set_outputs(outputs_);
-  graph_.erase_unused();
-  verify(graph_);
-  return std::move(graph_);
+  graph_->set_outputs(outputs_);
+  graph_->erase_unused();
+  verify(*graph_);
+  return std::move(*graph_);
 }
 
 }  // namespace tare::tflite

@@ -1,12 +1,13 @@
 #pragma once
 
-#include "tare/graph.h"
+#include "tare/node.h"
 
 #include "graph/arithmetic/node_arithmetic.h"
 #include "tflite/model_file.h"
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,7 @@ Shape shape_in(Order, const Shape&);
 class GraphImport {
  public:
   GraphImport(const ModelFile&, Numerics);
+  ~GraphImport();
 
   /// Those that the graph is made for.
   Numerics numerics() const { return numerics_; }
@@ -64,8 +66,9 @@ class GraphImport {
   ValueId reordered(ValueId value, Order from, const std::string& name);
   /// Real values behind a DequantizeLinear.
   ValueId dequantized(ValueId storage, const QuantParams&, const std::string& name);
-  const Graph& graph() const { return graph_; }
-  Graph& graph() { return graph_; }
+  const TensorType& type(ValueId) const;
+  const Graph& graph() const { return *graph_; }
+  Graph& graph() { return *graph_; }
 
   /// The graph, with the file's inputs and outputs.
   Graph finish();
@@ -83,7 +86,7 @@ class GraphImport {
 
   const ModelFile& file_;
   Numerics numerics_;
-  Graph graph_;
+  std::unique_ptr<Graph> graph_;
   std::vector<Values> values_;
   std::vector<ValueId> outputs_;
 };

@@ -1,6 +1,7 @@
 #include "tflite/operator_import.h"
 
 #include "tare/error.h"
+#include "tare/graph.h"
 
 #include <algorithm>
 #include <numeric>
@@ -116,17 +117,17 @@ Order OperatorImport::common_order() const {
 
 void OperatorImport::require_alike(const std::vector<ValueId>& values) const {
   for (const ValueId value : values) {
-    const DType dtype = graph_.graph().type(value).dtype;
-    if (dtype != graph_.graph().type(values[0]).dtype) {
+    const DType dtype = graph_.type(value).dtype;
+    if (dtype != graph_.type(values[0]).dtype) {
       refuse("has an operand of type " + std::string(name_of(dtype)),
-             std::string(name_of(graph_.graph().type(values[0]).dtype)) + ", as another one");
+             std::string(name_of(graph_.type(values[0]).dtype)) + ", as another one");
     }
   }
 }
 
 ValueId OperatorImport::add(const std::string& op, std::vector<ValueId> inputs,
                             const Shape& shape, Attributes attributes) {
-  const DType dtype = graph_.graph().type(inputs[0]).dtype;
+  const DType dtype = graph_.type(inputs[0]).dtype;
   return add(op, std::move(inputs), shape, dtype, std::move(attributes));
 }
 
@@ -165,12 +166,12 @@ ValueId OperatorImport::concatenated(const std::vector<ValueId>& values, std::si
 
 std::vector<ValueId> OperatorImport::split(ValueId value, std::size_t axis,
                                            const std::vector<std::int64_t>& extents) {
-  const TensorType type = graph_.graph().type(value);
+  const TensorType type = graph_.type(value);
   if (std::accumulate(extents.begin(), extents.end(), std::int64_t{0}) != type.shape[axis]) {
     refuse("splits an extent of " + std::to_string(type.shape[axis]) + " into " +
            to_string(extents));
   }
-  std::vector<Graph::Result> results;
+  std::vector<NamedType> results;
   for (std::size_t i = 0; i < extents.size(); ++i) {
     TensorType part = type;
     part.shape[axis] = extents[i];
@@ -196,8 +197,7 @@ ValueId OperatorImport::number(const Tensor& value) {
 
 ValueId OperatorImport::activated(ValueId value, schema::Activation activation) {
   const Shape shape = shape_of(value);
-  if (activation != schema::Activation_NONE &&
-      graph_.graph().type(value).dtype != DType::kFloat32) {
+  if (activation != schema::Activation_NONE && graph_.type(value).dtype != DType::kFloat32) {
     unsupported("is followed by an activation of integers");
   }
   switch (activation) {

@@ -87,7 +87,7 @@ class OperatorImport {
   void define_storage(Order order, ValueId value) {
     graph_.define_storage(op_.outputs.at(0), order, value);
   }
-  Shape shape_of(ValueId value) const { return graph_.graph().type(value).shape; }
+  Shape shape_of(ValueId value) const { return graph_.type(value).shape; }
   GraphImport& graph() { return graph_; }
 
   [[noreturn]] void refuse(const std::string& what, const std::string& expected = {}) const;

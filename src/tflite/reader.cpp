@@ -1,4 +1,5 @@
 #include "tare/error.h"
+#include "tare/graph.h"
 #include "tare/model_files.h"
 
 #include "tflite/import.h"

@@ -1,5 +1,6 @@
 #include "cli/inputs.h"
 
+#include "tare/graph.h"
 #include "tare/model_files.h"
 
 #include "cli/program.h"

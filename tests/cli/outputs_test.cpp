@@ -1,4 +1,5 @@
 
+#include "tare/graph.h"
 #include "tare/model_files.h"
 
 #include "cli/in_program_folder.h"

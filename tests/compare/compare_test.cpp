@@ -2,7 +2,7 @@
 #include "compare/compare.h"
 
 #include "tare/execute.h"
-#include "tare/lint.h"
+#include "tare/integer_graph.h"
 #include "tare/model_files.h"
 
 #include "compare/compared.h"

@@ -1,6 +1,6 @@
 #include "compare/match.h"
 
-#include "tare/lint.h"
+#include "tare/integer_graph.h"
 
 #include "compare/compared.h"
 #include "compare/layers.h"

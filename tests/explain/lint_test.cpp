@@ -1,4 +1,5 @@
-#include "tare/lint.h"
+#include "tare/graph.h"
+#include "tare/integer_graph.h"
 
 #include <gtest/gtest.h>
 

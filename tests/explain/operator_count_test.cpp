@@ -1,5 +1,4 @@
 #include "tare/integer_graph.h"
-#include "tare/lint.h"
 #include "tare/model_files.h"
 #include "tare/quantize.h"
 #include "tare/report.h"

@@ -1,6 +1,5 @@
 #include "tare/dataset.h"
 #include "tare/integer_graph.h"
-#include "tare/lint.h"
 #include "tare/quantize.h"
 
 #include "support/config.h"

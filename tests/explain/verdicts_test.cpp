@@ -1,5 +1,5 @@
 #include "tare/config.h"
-#include "tare/lint.h"
+#include "tare/integer_graph.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,7 @@
 #include "graph/operators/detection_head.h"
 
+#include "tare/graph.h"
+
 #include <set>
 #include <string>
 

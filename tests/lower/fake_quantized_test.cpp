@@ -176,7 +176,7 @@ std::vector<Case> movements() {
            const std::vector<std::int64_t> sizes =
                in_half ? std::vector<std::int64_t>{112, 112}
                        : std::vector<std::int64_t>{56, 56, 56, 56};
-           std::vector<Graph::Result> parts;
+           std::vector<NamedType> parts;
            for (const std::int64_t size : sizes) {
              parts.push_back({"part" + std::to_string(parts.size()), f32({1, 3, size, 224})});
            }

@@ -1,4 +1,5 @@
 #include "tare/execute.h"
+#include "tare/graph.h"
 
 #include "lower/lower.h"
 

@@ -73,7 +73,7 @@ Graph alone(const Graph& graph, const Node& node) {
     }
     operands.push_back(operand ? copies.at(operand) : ValueId{});
   }
-  std::vector<Graph::Result> results;
+  std::vector<NamedType> results;
   for (const ValueId output : node.outputs) {
     results.push_back({graph.name(output), graph.type(output)});
   }

@@ -132,8 +132,8 @@ Case random_case(std::uint32_t seed) {
     operands.push_back(maybe("c", {count, sequences, hidden}));
     operands.push_back(maybe("p", {count, 3 * hidden}));
   }
-  std::vector<Graph::Result> outputs{{"y", f32({steps, count, sequences, hidden})},
-                                     {"y_h", f32({count, sequences, hidden})}};
+  std::vector<NamedType> outputs{{"y", f32({steps, count, sequences, hidden})},
+                                 {"y_h", f32({count, sequences, hidden})}};
   if (is_lstm) {
     outputs.push_back({"y_c", f32({count, sequences, hidden})});
   }

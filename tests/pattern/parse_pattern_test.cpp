@@ -1,4 +1,5 @@
 #include "tare/error.h"
+#include "tare/graph.h"
 #include "tare/pattern.h"
 
 #include "support/message.h"

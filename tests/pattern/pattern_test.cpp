@@ -1,6 +1,7 @@
 #include "tare/pattern.h"
 
 #include "tare/error.h"
+#include "tare/graph.h"
 
 #include <gtest/gtest.h>
 

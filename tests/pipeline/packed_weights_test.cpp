@@ -1,5 +1,5 @@
 // Weights of 4 bits, two in each byte of a file.
-#include "tare/lint.h"
+#include "tare/integer_graph.h"
 #include "tare/model_files.h"
 
 #include "support/config.h"

@@ -1,5 +1,5 @@
 #include "tare/execute.h"
-#include "tare/lint.h"
+#include "tare/integer_graph.h"
 
 #include "lower/forms/forms.h"
 #include "support/config.h"

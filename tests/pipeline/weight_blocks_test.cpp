@@ -1,7 +1,7 @@
 // Weights of which so many neighbours along the input channels share a scale.
 #include "tare/error.h"
 #include "tare/execute.h"
-#include "tare/lint.h"
+#include "tare/integer_graph.h"
 #include "tare/model_files.h"
 #include "tare/report.h"
 

@@ -1,7 +1,7 @@
 // Activations of 16 bits: by layer and for a whole network, through files and back.
 #include "tare/error.h"
 #include "tare/execute.h"
-#include "tare/lint.h"
+#include "tare/integer_graph.h"
 #include "tare/model_files.h"
 
 #include "report/diagnose.h"

@@ -41,9 +41,9 @@ OWNER = {
     "graph.h": "graph", "node.h": "graph", "config.h": "graph", "dataset.h": "graph", "pattern.h": "pattern",
     "model_files.h": "onnx tflite", "execute.h": "execute", "simulate.h": "simulate",
     "quant_table.h": "simulate", "calibrator.h": "calibrate",
-    "statistics.h": "calibrate", "integer_graph.h": "lower", "lint.h": "explain",
+    "statistics.h": "calibrate", "integer_graph.h": "lower",
     "report.h": "compare", "quantize.h": "pipeline",
-    "search.h": "pipeline", "tare.h": "pipeline", "c.h": "c",
+    "toolkit.h": "pipeline", "search.h": "pipeline", "tare.h": "pipeline", "c.h": "c",
 }
 CONFINED = {  # start of a third-party header -> the places that may name it
     "onnx/": "onnx", "google/protobuf/": "onnx",

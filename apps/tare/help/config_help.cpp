@@ -2,7 +2,7 @@
 
 #include "tare/config.h"
 #include "tare/error.h"
-#include "tare/quantize.h"
+#include "tare/toolkit.h"
 
 #include "printing/layout.h"
 

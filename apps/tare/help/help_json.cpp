@@ -1,7 +1,7 @@
 #include "help/help_json.h"
 
 #include "tare/config.h"
-#include "tare/quantize.h"
+#include "tare/toolkit.h"
 
 #include "help/help.h"
 #include "text.h"

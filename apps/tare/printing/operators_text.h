@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tare/lint.h"
+#include "tare/integer_graph.h"
 
 #include "printing/terminal.h"
 

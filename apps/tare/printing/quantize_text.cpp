@@ -1,5 +1,7 @@
 #include "printing/quantize_text.h"
 
+#include "tare/search.h"
+
 #include "engine_flags.h"
 #include "printing/layout.h"
 #include "printing/operators_text.h"

@@ -1,10 +1,9 @@
 #pragma once
 
-#include "tare/lint.h"
+#include "tare/execute.h"
+#include "tare/integer_graph.h"
 #include "tare/quant_table.h"
 #include "tare/report.h"
-#include "tare/search.h"
-#include "tare/simulate.h"
 
 #include "printing/terminal.h"
 #include "text.h"
@@ -15,6 +14,10 @@
 #include <set>
 #include <string>
 #include <vector>
+
+namespace tare {
+struct MeasuredQuantization;
+}
 
 namespace tare::cli {
 

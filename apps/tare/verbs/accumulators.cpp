@@ -1,8 +1,9 @@
 // Says how many bits the sums of products of a quantized model need.
 #include "tare/dataset.h"
 #include "tare/error.h"
+#include "tare/graph.h"
 #include "tare/integer_graph.h"
-#include "tare/lint.h"
+#include "tare/quantize.h"
 
 #include "activity.h"
 #include "configuration.h"

@@ -1,6 +1,7 @@
 // Collects the statistics of a model on samples, to choose parameters from later.
 
 #include "tare/dataset.h"
+#include "tare/quantize.h"
 #include "tare/simulate.h"
 #include "tare/statistics.h"
 

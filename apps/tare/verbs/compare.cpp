@@ -1,6 +1,7 @@
 // Says layer by layer how far a quantized model is from the float one.
 
 #include "tare/error.h"
+#include "tare/quantize.h"
 
 #include "activity.h"
 #include "arithmetic.h"

@@ -76,7 +76,7 @@ class Listing {
   std::string text_;
 };
 
-std::string as_text(const Json& json, const Terminal& terminal) {
+std::string difference_text(const Json& json, const Terminal& terminal) {
   Listing listing(terminal);
   listing.heading(value_text(json["from"]) + " -> " + value_text(json["to"]));
   listing.line("verdict: " + change_text(json["verdict"]));
@@ -110,7 +110,7 @@ int run_diff(const Options& options, const Console& console) {
     return compare_reports(options.text("BEFORE"), options.text("AFTER"));
   });
   console.print(options.has("json") ? difference
-                                    : as_text(Json::parse(difference), console.out()));
+                                    : difference_text(Json::parse(difference), console.out()));
   return 0;
 }
 

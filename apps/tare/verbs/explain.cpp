@@ -1,7 +1,8 @@
 // Says of every operator what it runs as on a target, or why it stays in float.
 #include "tare/dataset.h"
 #include "tare/error.h"
-#include "tare/lint.h"
+#include "tare/integer_graph.h"
+#include "tare/quantize.h"
 
 #include "activity.h"
 #include "configuration.h"

@@ -1,6 +1,7 @@
 // Shows a model as the toolkit sees it after one of its stages.
 
 #include "tare/dataset.h"
+#include "tare/graph.h"
 
 #include "activity.h"
 #include "configuration.h"

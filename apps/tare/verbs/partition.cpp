@@ -1,5 +1,6 @@
 // Takes out of a quantized network what a device runs as one.
 
+#include "tare/graph.h"
 #include "tare/integer_graph.h"
 #include "tare/process.h"
 
@@ -109,7 +110,7 @@ Json as_json(const std::string& model, const Partition& partition) {
   return json;
 }
 
-std::string as_text(const Json& json, const Terminal& terminal) {
+std::string regions_text(const Json& json, const Terminal& terminal) {
   std::map<std::string, std::size_t> units;
   std::string text;
   for (const Json& region : json["regions"]) {
@@ -191,7 +192,7 @@ int partition_model(const Options& options, const Console& console) {
     if (options.has("output")) {
       write_folder(folder, json, result);
     }
-    console.print(options.has("json") ? to_text(json) : as_text(json, console.out()));
+    console.print(options.has("json") ? to_text(json) : regions_text(json, console.out()));
     return 0;
   });
 }

@@ -1,6 +1,6 @@
 // Quantizes a model: calibrates it on samples and writes it with integer operators.
 #include "tare/error.h"
-#include "tare/lint.h"
+#include "tare/integer_graph.h"
 #include "tare/model_files.h"
 #include "tare/search.h"
 #include "tare/statistics.h"

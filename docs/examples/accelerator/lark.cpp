@@ -6,7 +6,6 @@
 
 #include <tare/calibrator.h>
 #include <tare/integer_graph.h>
-#include <tare/lint.h>
 #include <tare/simulate.h>
 
 namespace {

@@ -9,6 +9,7 @@
 
 #include "calibrate/audit/input_audit.h"
 
+#include "tare/graph.h"
 #include "tare/quant_table.h"
 #include "tare/statistics.h"
 

@@ -16,6 +16,7 @@
 
 #include "tare/execute.h"
 #include "tare/graph.h"
+#include "tare/simulate.h"
 
 #include "base/parallel.h"
 #include "calibrate/rounding/widen_scales.h"

@@ -12,6 +12,8 @@
 // row.
 #include "calibrate/rounding/layer_rows.h"
 
+#include "tare/graph.h"
+
 #include "base/check.h"
 #include "graph/operators/product.h"
 

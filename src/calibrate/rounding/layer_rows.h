@@ -1,7 +1,7 @@
 #pragma once
 
 #include "tare/execute.h"
-#include "tare/graph.h"
+#include "tare/node.h"
 
 #include "base/large_memory.h"
 #include "execute/elements/window.h"

@@ -8,6 +8,8 @@
 // Beside GPTQ itself it costs one copy of the rows and two of the weights.
 #include "calibrate/rounding/round_weights.h"
 
+#include "tare/simulate.h"
+
 #include "base/large_memory.h"
 #include "base/parallel.h"
 #include "calibrate/rounding/gptq.h"

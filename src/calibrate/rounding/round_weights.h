@@ -1,7 +1,6 @@
 #pragma once
 
 #include "tare/quant_table.h"
-#include "tare/simulate.h"
 #include "tare/statistics.h"
 
 #include "calibrate/rounding/layer_rows.h"

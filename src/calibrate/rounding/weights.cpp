@@ -10,6 +10,7 @@
 #include "calibrate/rounding/weights.h"
 
 #include "tare/error.h"
+#include "tare/simulate.h"
 
 #include "graph/arithmetic/per_axis.h"
 #include "graph/arithmetic/power_of_two.h"

@@ -1,9 +1,8 @@
 #pragma once
 
 #include "tare/calibrator.h"
-#include "tare/graph.h"
+#include "tare/node.h"
 #include "tare/quant_table.h"
-#include "tare/simulate.h"
 
 #include <cstddef>
 #include <optional>

@@ -11,6 +11,8 @@
 // weights cost nothing.
 #include "calibrate/rounding/widen_scales.h"
 
+#include "tare/simulate.h"
+
 #include "calibrate/rounding/weights.h"
 #include "graph/operators/product.h"
 #include "simulate/accumulated.h"

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "tare/quant_table.h"
-#include "tare/simulate.h"
 
 namespace tare {
 

@@ -6,6 +6,7 @@
 #include "calibrate/selection/choose.h"
 
 #include "tare/error.h"
+#include "tare/simulate.h"
 #include "tare/statistics.h"
 
 #include "base/parallel.h"

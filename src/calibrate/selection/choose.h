@@ -2,7 +2,6 @@
 
 #include "tare/calibrator.h"
 #include "tare/quant_table.h"
-#include "tare/simulate.h"
 
 #include <memory>
 #include <optional>

@@ -7,6 +7,9 @@
 // own, as they are an operand of what adds it.
 #include "calibrate/selection/masked_scores.h"
 
+#include "tare/graph.h"
+#include "tare/simulate.h"
+
 #include "graph/operators/affine_ops.h"
 #include "graph/operators/scores.h"
 

@@ -4,6 +4,8 @@
 // stays cut off. Accumulators depend on the scales and are derived again.
 #include "calibrate/selection/unify.h"
 
+#include "tare/simulate.h"
+
 #include <algorithm>
 
 namespace tare {

@@ -13,6 +13,7 @@
 #include "calibrate/sequential/levels.h"
 
 #include "tare/graph.h"
+#include "tare/simulate.h"
 
 #include "graph/operators/affine_ops.h"
 

@@ -8,6 +8,7 @@
 
 #include "tare/error.h"
 #include "tare/graph.h"
+#include "tare/simulate.h"
 #include "tare/statistics.h"
 
 #include "calibrate/audit/audit.h"

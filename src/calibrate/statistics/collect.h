@@ -1,7 +1,7 @@
 #pragma once
 
 #include "tare/execute.h"
-#include "tare/simulate.h"
+#include "tare/quant_table.h"
 #include "tare/statistics.h"
 
 #include "execute/run/sample_driver.h"

@@ -1,5 +1,7 @@
 #include "calibrate/statistics/denormals.h"
 
+#include "tare/graph.h"
+
 #include <algorithm>
 #include <cmath>
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "tare/error.h"
-#include "tare/graph.h"
+#include "tare/node.h"
 #include "tare/process.h"
 
 #include "execute/compile/fuse.h"

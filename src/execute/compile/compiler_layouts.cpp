@@ -1,5 +1,7 @@
 // Which layout the operands and results of a kernel have, and where each value lies in which
 // layout.
+#include "tare/graph.h"
+
 #include "execute/compile/compiler.h"
 #include "execute/compile/reorder.h"
 #include "graph/operators/affine_ops.h"

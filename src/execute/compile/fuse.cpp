@@ -3,6 +3,8 @@
 // where its last node would, as only then all of its operands are there. Linear in the graph.
 #include "execute/compile/fuse.h"
 
+#include "tare/graph.h"
+
 #include <algorithm>
 #include <array>
 #include <limits>

@@ -225,7 +225,7 @@ std::vector<Tensor> evaluate(const Node& node, std::span<const Tensor* const> in
             ? graph.add_constant("operand " + std::to_string(operands.size()), *input)
             : ValueId());
   }
-  std::vector<Graph::Result> results;
+  std::vector<NamedType> results;
   for (const TensorType& type : output_types) {
     results.push_back({"result " + std::to_string(results.size()), type});
   }

@@ -4,6 +4,7 @@
 #include "execute/run/feed.h"
 
 #include "tare/error.h"
+#include "tare/graph.h"
 
 #include <algorithm>
 

@@ -1,5 +1,7 @@
 #include "graph/ir/derived_names.h"
 
+#include "tare/graph.h"
+
 #include <algorithm>
 #include <array>
 

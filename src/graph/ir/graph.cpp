@@ -24,6 +24,13 @@ auto Graph::name_of_node() const {
   return [this](std::uint32_t index) -> const std::string& { return nodes_[index].node.name; };
 }
 
+Graph::Graph() = default;
+Graph::Graph(const Graph&) = default;
+Graph::Graph(Graph&&) noexcept = default;
+Graph& Graph::operator=(const Graph&) = default;
+Graph& Graph::operator=(Graph&&) noexcept = default;
+Graph::~Graph() = default;
+
 ValueId Graph::add_value(Value value) {
   const ValueId id{static_cast<std::uint32_t>(values_.size())};
   if (find_value(value.name)) {
@@ -58,7 +65,7 @@ ValueId Graph::add_constant(std::string name, Tensor tensor, TensorType type) {
 }
 
 NodeId Graph::add_node(std::string name, std::string op, std::vector<ValueId> inputs,
-                       std::vector<Result> outputs, Attributes attributes) {
+                       std::vector<NamedType> outputs, Attributes attributes) {
   check(!outputs.empty(), "a node needs an output");
   const NodeId id{static_cast<std::uint32_t>(nodes_.size())};
   Node node{.name = name.empty() ? outputs.front().name : std::move(name),
@@ -75,7 +82,7 @@ NodeId Graph::add_node(std::string name, std::string op, std::vector<ValueId> in
       value(input).users.push_back(id);
     }
   }
-  for (Result& output : outputs) {
+  for (NamedType& output : outputs) {
     Value result;
     result.name = std::move(output.name);
     result.type = std::move(output.type);

@@ -69,7 +69,7 @@ Subgraph GraphCutter::cut(std::span<const ValueId> sources,
     for (const ValueId input : node.inputs) {
       inputs.push_back(input ? part.values.at(input) : ValueId());
     }
-    std::vector<Graph::Result> outputs;
+    std::vector<NamedType> outputs;
     for (const ValueId output : node.outputs) {
       // An output that is a source too is there already, under its name.
       const std::string& name = whole_.name(output);

@@ -4,6 +4,8 @@
 // operator needs. docs/quantization_math.md says what each rule means.
 #include "graph/operators/affine_ops.h"
 
+#include "tare/graph.h"
+
 #include <algorithm>
 #include <array>
 

@@ -2,6 +2,8 @@
 // Concats what belongs to them. Linear in the graph.
 #include "graph/operators/detection_head.h"
 
+#include "tare/graph.h"
+
 #include "graph/operators/affine_ops.h"
 #include "graph/operators/product.h"
 

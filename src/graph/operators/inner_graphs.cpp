@@ -1,6 +1,7 @@
 #include "graph/operators/inner_graphs.h"
 
 #include "tare/error.h"
+#include "tare/graph.h"
 
 namespace tare {
 

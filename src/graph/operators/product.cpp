@@ -6,6 +6,7 @@
 #include "graph/operators/product.h"
 
 #include "tare/error.h"
+#include "tare/graph.h"
 
 #include "graph/arithmetic/per_axis.h"
 #include "graph/arithmetic/storage_type.h"

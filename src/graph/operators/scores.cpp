@@ -2,6 +2,8 @@
 // rounds them. Errors are counted there, as probabilities near 0 and 1 hide them.
 #include "graph/operators/scores.h"
 
+#include "tare/graph.h"
+
 #include "graph/operators/affine_ops.h"
 
 #include <algorithm>

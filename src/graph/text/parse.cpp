@@ -340,7 +340,7 @@ class Parser {
   }
 
   void node(std::string name, std::size_t position) {
-    std::vector<Graph::Result> results;
+    std::vector<NamedType> results;
     do {
       results.push_back({new_value_name(), {}});
     } while (scan_.accept(","));

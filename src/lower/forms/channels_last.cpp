@@ -5,6 +5,8 @@
 // (docs/decisions/0025-float-images-are-quantized-channels-last.md).
 #include "lower/forms/channels_last.h"
 
+#include "tare/graph.h"
+
 #include "graph/operators/permute.h"
 #include "lower/forms/engine_wishes.h"
 

@@ -1,5 +1,6 @@
 
 #include "tare/config.h"
+#include "tare/graph.h"
 #include "tare/integer_graph.h"
 
 #include "base/check.h"

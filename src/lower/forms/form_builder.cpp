@@ -91,7 +91,7 @@ void FormBuilder::visit(const Node& node) {
 }
 
 NodeId FormBuilder::copy(const Node& node, std::vector<ValueId> operands, bool on_storage) {
-  std::vector<Graph::Result> results;
+  std::vector<NamedType> results;
   for (const ValueId output : node.outputs) {
     const TensorType& type = from_.type(output);
     const bool is_real = type.quant && !on_storage;

@@ -2,6 +2,8 @@
 // (docs/decisions/0022-packed-weights-are-for-targets-that-have-them.md). One look at each
 // weight.
 
+#include "tare/graph.h"
+
 #include "graph/arithmetic/packed.h"
 #include "graph/operators/product.h"
 #include "lower/forms/engine_wishes.h"

@@ -5,6 +5,8 @@
 // than integers with channels first.
 #include "lower/forms/quantize_behind_pools.h"
 
+#include "tare/graph.h"
+
 #include <algorithm>
 #include <optional>
 #include <vector>

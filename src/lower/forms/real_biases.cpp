@@ -2,6 +2,8 @@
 // The int32 bias is expressed at its own scale, so an engine that rounds it to the product of
 // both scales gets the same integers back, as far as float32 holds them.
 
+#include "tare/graph.h"
+
 #include "graph/ir/derived_names.h"
 #include "lower/forms/engine_wishes.h"
 

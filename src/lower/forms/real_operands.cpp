@@ -3,6 +3,8 @@
 // Sub and Mul, which compute the same in float32.
 #include "lower/forms/real_operands.h"
 
+#include "tare/graph.h"
+
 #include "graph/arithmetic/onnx_number.h"
 #include "graph/operators/product.h"
 

@@ -4,6 +4,8 @@
 // point for each channel in the file; without it a MobileNet with eight float layers lost 11
 // dB.
 
+#include "tare/graph.h"
+
 #include "graph/operators/product.h"
 #include "lower/forms/engine_wishes.h"
 

@@ -1,5 +1,7 @@
 #include "lower/forms/spelled_parameters.h"
 
+#include "tare/graph.h"
+
 #include <algorithm>
 #include <cmath>
 #include <utility>

@@ -3,6 +3,8 @@
 // matched once for each, and becomes one product again in the end.
 #include "lower/forms/spelled_product.h"
 
+#include "tare/graph.h"
+
 #include "lower/forms/spelled_parameters.h"
 
 #include <algorithm>

@@ -133,7 +133,7 @@ bool StorageFormBuilder::concatenate(const Node& node) {
 
 void StorageFormBuilder::move(const Node& node, const std::string& op,
                               std::vector<ValueId> operands) {
-  std::vector<Graph::Result> results;
+  std::vector<NamedType> results;
   for (const ValueId output : node.outputs) {
     const TensorType& type = from().type(output);
     results.push_back({to().unique_name(from().name(output)), plain(type, type.dtype)});

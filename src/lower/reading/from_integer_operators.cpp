@@ -1,4 +1,5 @@
 // Rules that know conversions and arithmetic on storage values in what core operators say.
+#include "tare/graph.h"
 #include "tare/pattern.h"
 
 #include "graph/arithmetic/storage_type.h"

@@ -2,6 +2,7 @@
 // the two may be moved, picked and bounded as plain integers, and their parameters follow from
 // either side, so it sweeps over the graph until nothing new is learned.
 #include "tare/error.h"
+#include "tare/graph.h"
 
 #include "graph/arithmetic/node_arithmetic.h"
 #include "graph/arithmetic/packed.h"

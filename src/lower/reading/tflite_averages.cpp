@@ -3,6 +3,7 @@
 // kernels do, so averages of an imported model say it. An average with only moves around it
 // keeps ONNX's rounding: in a file nothing would tell its parameters.
 
+#include "tare/graph.h"
 #include "tare/integer_graph.h"
 
 #include "graph/arithmetic/node_arithmetic.h"

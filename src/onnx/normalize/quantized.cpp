@@ -4,6 +4,7 @@
 #include "onnx/normalize/quantized.h"
 
 #include "tare/error.h"
+#include "tare/graph.h"
 
 #include "graph/ir/derived_names.h"
 #include "onnx/constants.h"

@@ -2,7 +2,7 @@
 
 #include "tare/config.h"
 #include "tare/dataset.h"
-#include "tare/graph.h"
+#include "tare/node.h"
 #include "tare/quant_table.h"
 #include "tare/statistics.h"
 

@@ -2,8 +2,8 @@
 
 #include "tare/config.h"
 #include "tare/dataset.h"
-#include "tare/graph.h"
-#include "tare/simulate.h"
+#include "tare/node.h"
+#include "tare/quant_table.h"
 
 #include "search/sensitivities.h"
 

@@ -1,6 +1,7 @@
 // Clip(x, 0, inf) -> Relu(x); Clip(x, -inf, inf) -> x
 //
 // One spelling for each activation.
+#include "tare/graph.h"
 #include "tare/pattern.h"
 
 #include "prepare/interval.h"

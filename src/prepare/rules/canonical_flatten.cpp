@@ -3,6 +3,7 @@
 //
 // Exporters write one or the other between the image and the dense part of a network. Flatten
 // says it without an extent of the batch.
+#include "tare/graph.h"
 #include "tare/pattern.h"
 
 #include <cstddef>

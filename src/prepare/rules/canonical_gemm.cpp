@@ -1,6 +1,7 @@
 // Gemm(a, w, c) {transA, alpha, beta} -> Gemm(a, alpha * w, beta * c) with a bias of rank 1
 //
 // What comes after sees one form: alpha = beta = 1, transA = 0, one bias for each column.
+#include "tare/graph.h"
 #include "tare/pattern.h"
 
 #include "prepare/constants.h"

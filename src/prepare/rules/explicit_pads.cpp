@@ -1,6 +1,7 @@
 // Conv(x) {auto_pad=SAME_UPPER | SAME_LOWER | VALID} -> Conv(x) {pads=...}; likewise pooling
 //
 // One spelling of padding for everything that comes after.
+#include "tare/graph.h"
 #include "tare/pattern.h"
 
 #include <algorithm>

@@ -2,6 +2,7 @@
 //
 // An inference batch norm is one factor and one offset for each channel. A batch norm that does
 // not follow a layer of constants stays.
+#include "tare/graph.h"
 #include "tare/pattern.h"
 
 #include "prepare/linear_layer.h"

@@ -2,6 +2,7 @@
 //
 // An integer layer adds its bias to the accumulator without rounding; an Add of its own would
 // be quantized.
+#include "tare/graph.h"
 #include "tare/pattern.h"
 
 #include "prepare/constants.h"

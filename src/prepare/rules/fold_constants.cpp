@@ -4,6 +4,7 @@
 // they say how a constant is stored.
 #include "tare/error.h"
 #include "tare/execute.h"
+#include "tare/graph.h"
 #include "tare/pattern.h"
 
 #include <algorithm>

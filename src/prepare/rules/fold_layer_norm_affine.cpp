@@ -1,6 +1,7 @@
 // LayerNormalization(x) * scale -> LayerNormalization(x, scale); likewise + bias
 //
 // The second half of what exporters write below opset 17.
+#include "tare/graph.h"
 #include "tare/pattern.h"
 
 #include "prepare/constants.h"

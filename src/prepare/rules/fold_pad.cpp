@@ -1,6 +1,7 @@
 // Conv(Pad(x)), AveragePool(Pad(x)) -> Conv(x), AveragePool(x) with larger pads
 //
 // Frameworks without asymmetric pads export them as a node of their own.
+#include "tare/graph.h"
 #include "tare/pattern.h"
 
 #include "prepare/constants.h"

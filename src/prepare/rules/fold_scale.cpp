@@ -1,6 +1,7 @@
 // layer(x) * c, layer(x) / c -> layer(x) with scaled weights and bias
 //
 // One rounding of the weights instead of one more operator.
+#include "tare/graph.h"
 #include "tare/pattern.h"
 
 #include "prepare/constants.h"

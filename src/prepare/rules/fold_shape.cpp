@@ -1,6 +1,7 @@
 // Shape(x), Size(x) -> constant
 //
 // Shapes are static, so what exporters compute from them is known.
+#include "tare/graph.h"
 #include "tare/pattern.h"
 
 #include <algorithm>

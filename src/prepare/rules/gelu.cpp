@@ -2,6 +2,7 @@
 // x * (1 + Tanh(sqrt(2/pi) * (x + 0.044715 * x^3))) / 2 -> Gelu(x) {approximate="tanh"}
 //
 // The factors come in every order, and the tanh form with x factored out as well.
+#include "tare/graph.h"
 #include "tare/pattern.h"
 
 #include "prepare/constants.h"

@@ -1,6 +1,7 @@
 // Clip(x + 3, 0, 6) / 6 -> HardSigmoid(x, 1/6, 1/2)
 //
 // Exporters without the operator write it out, dividing or multiplying.
+#include "tare/graph.h"
 #include "tare/pattern.h"
 
 #include "prepare/hard_gate.h"

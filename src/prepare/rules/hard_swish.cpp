@@ -1,6 +1,7 @@
 // x * HardSigmoid(x, 1/6, 1/2), x * Clip(x + 3, 0, 6) / 6 in any order -> HardSwish(x)
 //
 // The operator is as old as opset 14; most files write it out.
+#include "tare/graph.h"
 #include "tare/pattern.h"
 
 #include "prepare/hard_gate.h"

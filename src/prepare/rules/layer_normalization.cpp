@@ -1,6 +1,7 @@
 // (x - mean(x)) / sqrt(mean((x - mean(x))^2) + epsilon) -> LayerNormalization(x, ones)
 //
 // What exporters write below opset 17. Scale and bias follow by fold_layer_norm_affine.
+#include "tare/graph.h"
 #include "tare/pattern.h"
 
 #include "prepare/constants.h"

@@ -1,6 +1,7 @@
 // Clip(Clip(x)), Relu(Clip(x)), Relu(Relu(x)), ... -> one Clip or Relu
 //
 // Clipping to [a, b] and then to [c, d] is clipping to [a, b] moved into [c, d].
+#include "tare/graph.h"
 #include "tare/pattern.h"
 
 #include "prepare/interval.h"

@@ -2,6 +2,7 @@
 // Unsqueeze
 //
 // The elements keep their order through all of them, so only the last shape counts.
+#include "tare/graph.h"
 #include "tare/pattern.h"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // Transpose(Transpose(x)) -> Transpose(x), or x when they cancel
 //
 // Layout conversions of exporters come in pairs.
+#include "tare/graph.h"
 #include "tare/pattern.h"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // Min(x, c), Max(x, c) -> Clip(x) with one bound
 //
 // Relu6 comes as Min(Relu(x), 6) from some exporters; Clip is what the other rules know.
+#include "tare/graph.h"
 #include "tare/pattern.h"
 
 #include "prepare/constants.h"

@@ -1,6 +1,7 @@
 // Identity(x), Dropout(x), Cast(x) to its own type, Reshape(x) to its own shape, ... -> x
 //
 // Nodes that do nothing hide neighbours from the other rules.
+#include "tare/graph.h"
 #include "tare/pattern.h"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // Reciprocal(Sqrt(x)), 1 / Sqrt(x) -> Rsqrt(x)
 //
 // ONNX has no such operator. As one it is one table where its operand and result are integers.
+#include "tare/graph.h"
 #include "tare/pattern.h"
 
 namespace tare {

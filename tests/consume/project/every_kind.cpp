@@ -7,7 +7,6 @@
 
 #include <tare/graph.h>
 #include <tare/integer_graph.h>
-#include <tare/lint.h>
 #include <tare/report.h>
 
 namespace {

@@ -173,7 +173,7 @@ class RandomGraph {
     for (std::size_t i = below(4); i > 0; --i) {
       inputs.push_back(below(4) == 0 ? ValueId{} : pick(readable_));
     }
-    std::vector<Graph::Result> results;
+    std::vector<NamedType> results;
     for (std::size_t i = 1 + below(2); i > 0; --i) {
       results.push_back({name(), type()});
     }
