@@ -1,6 +1,6 @@
 #include "user_files.h"
 
-#include "tare/quantize.h"
+#include "tare/model_files.h"
 
 #include "printing/layout.h"
 #include "text.h"

@@ -57,6 +57,13 @@ Graph with_tflite_averages(Graph integer);
 /// average in float.
 Graph for_target(Graph integer, const Target&);
 
+/// The network of real values behind a quantized one, to be quantized anew by another scheme:
+/// constants are what they stand for, and nothing rounds. Takes models as they were read, in
+/// whichever form, which have every Relu that the file has, and integer graphs. Where a storage
+/// type begins at the real 0 and what is rounded to it may be below, a Clip to its range stays,
+/// as engines leave Relu to it. Inputs and outputs become real.
+Graph dequantized(Graph quantized);
+
 /// How an integer graph is spelled in ONNX. All forms say the same and read back to the same
 /// integer graph. Requantize disappears into what follows it.
 enum class Form : std::uint8_t {

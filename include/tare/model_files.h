@@ -9,12 +9,16 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace tare {
+
+struct Config;
+struct Toolkit;
 
 // Models as files: ONNX, read and written, and TensorFlow Lite, read.
 
@@ -107,5 +111,15 @@ Graph load_model(const std::filesystem::path&, const std::map<std::string, std::
 /// `dims`.
 std::vector<ModelInput> model_inputs(const std::filesystem::path&,
                                      const std::map<std::string, std::int64_t>& dims = {});
+
+/// Opens samples of any format that open_samples() takes for the model in the other file, as
+/// the configuration prepares inputs; `notice` is told what was guessed, in a line each. Where
+/// it names states, the samples are those of with_states(). An HDF5 file says itself what it
+/// holds, so the model is read only for preparations and states. Throws as open_samples(),
+/// model_inputs() and with_states().
+std::unique_ptr<Dataset> open_samples(
+    const std::filesystem::path&, const std::filesystem::path& model, const Config&,
+    const Toolkit&, const Hdf5Options& = {},
+    const std::function<void(const std::string&)>& notice = {});
 
 }  // namespace tare

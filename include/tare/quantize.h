@@ -164,16 +164,6 @@ void run_dataset(const Graph&, const Dataset&, int threads, std::size_t samples,
 std::unique_ptr<Dataset> with_states(const Graph& model, std::unique_ptr<Dataset>,
                                      const Config&, int threads = 0);
 
-/// Opens samples of any format that open_samples() takes for the model in the other file, as
-/// the configuration prepares inputs; `notice` is told what was guessed, in a line each. Where
-/// it names states, the samples are those of with_states(). An HDF5 file says itself what it
-/// holds, so the model is read only for preparations and states. Throws as open_samples(),
-/// model_inputs() and with_states().
-std::unique_ptr<Dataset> open_samples(
-    const std::filesystem::path&, const std::filesystem::path& model, const Config&,
-    const Toolkit&, const Hdf5Options& = {},
-    const std::function<void(const std::string&)>& notice = {});
-
 /// Constants that leave a network no sensible results: NaN among them, infinities in weights
 /// and other parameters of layers, variances that are not above 0 with their epsilon; one of
 /// each, in the order of the graph. Infinities elsewhere, as in masks, are none.

@@ -18,7 +18,7 @@ std::filesystem::path temporary_folder() {
   return named != nullptr && *named != '\0' ? named : "/tmp";
 }
 
-[[noreturn]] void fail(const std::string& what, int error) {
+[[noreturn]] void refuse(const std::string& what, int error) {
   throw Error(ErrorCode::kIo, "temporary file in " + temporary_folder().string(),
               what + ": " + std::generic_category().message(error))
       .hint("name another folder in the environment variable TMPDIR");
@@ -30,7 +30,7 @@ ScratchFile::ScratchFile() {
   std::string name = (temporary_folder() / "tare-XXXXXX").string();
   file_ = ::mkstemp(name.data());
   if (file_ < 0) {
-    fail("cannot be made", errno);
+    refuse("cannot be made", errno);
   }
   ::unlink(name.c_str());
 }
@@ -47,7 +47,7 @@ void ScratchFile::write(std::size_t offset, std::span<const std::byte> bytes) {
       continue;
     }
     if (count < 0) {
-      fail("cannot be written", errno);
+      refuse("cannot be written", errno);
     }
     offset += static_cast<std::size_t>(count);
     bytes = bytes.subspan(static_cast<std::size_t>(count));
@@ -62,7 +62,7 @@ void ScratchFile::read(std::size_t offset, std::span<std::byte> bytes) const {
       continue;
     }
     if (count <= 0) {
-      fail("cannot be read", count < 0 ? errno : EIO);
+      refuse("cannot be read", count < 0 ? errno : EIO);
     }
     offset += static_cast<std::size_t>(count);
     bytes = bytes.subspan(static_cast<std::size_t>(count));

@@ -1,6 +1,6 @@
 // The functions tare_samples_*.
 #include "tare/error.h"
-#include "tare/quantize.h"
+#include "tare/model_files.h"
 
 #include "c/guard.h"
 #include "c/handles.h"

@@ -1,5 +1,7 @@
+#include "tare/config.h"
 #include "tare/error.h"
-#include "tare/quantize.h"
+#include "tare/graph.h"
+#include "tare/model_files.h"
 
 #include "base/input_file.h"
 #include "engine/model_inputs.h"

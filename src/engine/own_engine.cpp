@@ -4,6 +4,7 @@
 #include "tare/execute.h"
 #include "tare/quantize.h"
 
+#include "base/version.h"
 #include "engine/engine.h"
 #include "engine/model_inputs.h"
 
@@ -72,7 +73,7 @@ class OwnEngine final : public Engine {
 
  private:
   EngineFacts facts_{
-      .name = "tare", .version = TARE_VERSION, .processor = processor_name(), .threads = 1};
+      .name = "tare", .version = version(), .processor = processor_name(), .threads = 1};
   std::map<std::size_t, std::unique_ptr<OwnModel>> models_;
   std::size_t next_ = 0;
 };

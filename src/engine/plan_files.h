@@ -1,6 +1,7 @@
 #pragma once
 
-#include "tare/quantize.h"
+#include "tare/integer_graph.h"
+#include "tare/model_files.h"
 #include "tare/statistics.h"
 
 #include "engine/engine.h"
@@ -14,6 +15,9 @@
 #include <vector>
 
 namespace tare {
+
+struct QuantizeResult;
+struct Toolkit;
 
 /// Regions of a network that may be on integers, by the name of the node they start from, with
 /// the nodes of each.

@@ -5,7 +5,6 @@
 #include "tare/dataset.h"
 #include "tare/node.h"
 #include "tare/quant_table.h"
-#include "tare/simulate.h"
 #include "tare/statistics.h"
 #include "tare/tensor.h"
 

@@ -3,6 +3,7 @@
 #include "tare/error.h"
 #include "tare/graph.h"
 
+#include "graph/operators/detection_post_process.h"
 #include "onnx/infer.h"
 #include "onnx/names.h"
 
@@ -75,7 +76,7 @@ std::vector<ValueId> GraphBuilder::emit(Draft draft) {
 }
 
 std::vector<ValueId> GraphBuilder::emit(Draft draft, std::vector<TensorType> types) {
-  if (draft.op != "Region" && !supports(draft.op)) {
+  if (draft.op != "Region" && draft.op != kDetectionPostProcess && !supports(draft.op)) {
     throw Error(ErrorCode::kUnsupported, "", "operator '" + draft.op + "' is not supported");
   }
   std::vector<NamedType> results;

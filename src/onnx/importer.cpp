@@ -3,9 +3,11 @@
 #include "onnx/importer.h"
 
 #include "graph/arithmetic/packed.h"
+#include "graph/operators/detection_post_process.h"
 #include "graph/operators/inner_graphs.h"
 #include "onnx/constants.h"
 #include "onnx/domains.h"
+#include "onnx/export/detection_function.h"
 #include "onnx/infer.h"
 #include "onnx/interface.h"
 #include "onnx/node_proto.h"
@@ -127,6 +129,10 @@ void Importer::add_inputs() {
 void Importer::add_node(const onnx::NodeProto& node) {
   const std::string& name = source_.node_names.at(&node);
   try {
+    if (node.domain() == kOwnDomain && is_detection_name(node.op_type())) {
+      add_detection(node);
+      return;
+    }
     if (const auto function = functions_.find(key_of(node.domain(), node.op_type()));
         function != functions_.end()) {
       add_call(node, *function->second);
@@ -184,6 +190,27 @@ void Importer::add_node(const onnx::NodeProto& node) {
     unsupported_.add(what.starts_with("operator '") ? what : operator_name(node) + ": " + what,
                      name);
   }
+}
+
+void Importer::add_detection(const onnx::NodeProto& node) {
+  std::optional<std::vector<ValueId>> inputs = operands_of(node);
+  if (!inputs) {
+    return;
+  }
+  Draft draft{source_.node_names.at(&node), std::string(kDetectionPostProcess),
+              *std::move(inputs), results_of(node), to_attributes(node, folder_)};
+  if (draft.inputs.size() != 3 || draft.outputs.size() > 4) {
+    throw Error(ErrorCode::kInvalidModel, "", "has not three operands and four results");
+  }
+  draft.outputs.resize(4);
+  for (std::string& result : draft.outputs) {  // nobody need read them all
+    result = result.empty() ? builder().fresh_name(draft.name + "_unread") : result;
+  }
+  const auto shape = [&](std::size_t i) { return builder().shape(draft.inputs[i]); };
+  std::vector<TensorType> types =
+      detection_types(detection_options(draft.attributes), shape(0), shape(1), shape(2));
+  builder().begin({draft.name, draft.op});
+  builder().emit(std::move(draft), std::move(types));
 }
 
 void Importer::add_region(const onnx::NodeProto& node) {

@@ -89,6 +89,7 @@ class Importer {
   std::optional<ValueId> model_constant(const std::string& name);
   Tensor to_constant(const ConstantSource&) const;
   /// Optional results that nobody reads are left out at the end of the list.
+  void add_detection(const onnx::NodeProto&);
   void add_region(const onnx::NodeProto&);
   std::vector<std::string> results_of(const onnx::NodeProto&) const;
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "onnx/export_node.h"
+#include "onnx/export/export_node.h"
 
 #include <cstddef>
 #include <filesystem>

@@ -62,9 +62,9 @@ std::string text(std::size_t found, std::int64_t all, const char* what) {
          (found == 1 ? " numbers is " : " numbers are ") + what;
 }
 
-class Search {
+class ConstantCheck {
  public:
-  explicit Search(const Graph& graph) : graph_(graph) {}
+  explicit ConstantCheck(const Graph& graph) : graph_(graph) {}
 
   std::vector<Warning> run() {
     for (const NodeId id : graph_.topological_order()) {
@@ -121,7 +121,7 @@ class Search {
 }  // namespace
 
 std::vector<Warning> invalid_constants(const Graph& graph) {
-  return Search(graph).run();
+  return ConstantCheck(graph).run();
 }
 
 }  // namespace tare

@@ -4,7 +4,6 @@
 #include "tare/calibrator.h"
 #include "tare/error.h"
 #include "tare/report.h"
-#include "tare/simulate.h"
 
 #include "prepare/rule_registry.h"
 

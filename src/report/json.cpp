@@ -1,4 +1,5 @@
 
+#include "base/version.h"
 #include "report/figures.h"
 #include "report/report_json.h"
 
@@ -212,7 +213,7 @@ std::string report_json(const Report& report) {
   const Json json{
       {"format", "tare-report"},
       {"version", 1},
-      {"tool", {{"name", "tare"}, {"version", TARE_VERSION}}},
+      {"tool", {{"name", "tare"}, {"version", version()}}},
       {"float_model", model(report.real)},
       {"quantized_model", std::move(quantized)},
       {"target", report.target},

@@ -11,7 +11,7 @@
 namespace tare {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 double magnitude(const ChannelReport& channel) {
   return std::max(-channel.low, channel.high);
@@ -21,7 +21,7 @@ struct ChannelSpread {
   std::size_t widest = 0;
   double ratio = 0;          ///< of the widest to the median channel
   std::size_t poor = 0;      ///< channels that keep less than `kPoorChannel`
-  double least = kInfinity;  ///< their least SQNR
+  double least = kInfinite;  ///< their least SQNR
 };
 
 /// Errors of a tenth of a channel's weights.
@@ -39,7 +39,7 @@ ChannelSpread spread_of(const std::vector<ChannelReport>& channels) {
   spread.widest = static_cast<std::size_t>(widest - magnitudes.begin());
   const double largest = *widest;
   for (std::size_t c = 0; c < channels.size(); ++c) {
-    const double sqnr = channels[c].sqnr.value_or(kInfinity);
+    const double sqnr = channels[c].sqnr.value_or(kInfinite);
     if (magnitudes[c] > kDead * largest && sqnr < kPoorChannel) {
       ++spread.poor;
       spread.least = std::min(spread.least, sqnr);
@@ -47,12 +47,12 @@ ChannelSpread spread_of(const std::vector<ChannelReport>& channels) {
   }
   const auto middle = magnitudes.begin() + static_cast<std::ptrdiff_t>(magnitudes.size() / 2);
   std::nth_element(magnitudes.begin(), middle, magnitudes.end());
-  spread.ratio = *middle > 0 ? largest / *middle : kInfinity;
+  spread.ratio = *middle > 0 ? largest / *middle : kInfinite;
   return spread;
 }
 
 double local_sqnr(const LayerReport& layer) {
-  return layer.local ? sqnr_of(*layer.local) : kInfinity;
+  return layer.local ? sqnr_of(*layer.local) : kInfinite;
 }
 
 Explanation keep_float(const std::string& kind, const LayerReport& layer, std::string text,

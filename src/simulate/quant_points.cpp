@@ -1,3 +1,4 @@
+#include "tare/quant_table.h"
 #include "tare/simulate.h"
 
 #include "base/check.h"

@@ -146,6 +146,16 @@ void GraphImport::define(int index, Order order, ValueId expressed) {
   }
 }
 
+void GraphImport::define_unshaped(int index, ValueId computed) {
+  const FileTensor& to = tensor(index);
+  if (!to.type.shape.empty() || to.type.quant ||
+      to.type.dtype != graph_->type(computed).dtype) {
+    define(index, Order::kFile, computed);
+    return;
+  }
+  set(index, values_[static_cast<std::size_t>(index)].expressed[at(Order::kFile)], computed);
+}
+
 void GraphImport::define_storage(int index, Order order, ValueId storage) {
   require_type(index, order, storage, tensor(index).type.dtype);
   set(index, values_[static_cast<std::size_t>(index)].storage[at(order)], storage);

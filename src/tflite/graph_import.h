@@ -55,6 +55,9 @@ class GraphImport {
   /// The operator that writes the tensor computed this. Throws Error(kInvalidModel) when the
   /// file says that it has another shape or type of elements.
   void define(int index, Order, ValueId expressed);
+  /// As define(), of a tensor without parameters, in the file's order; a file that says the
+  /// tensor has no axes leaves its shape open.
+  void define_unshaped(int index, ValueId computed);
   /// As define(), of a tensor with parameters; it computed integers.
   void define_storage(int index, Order, ValueId storage);
 

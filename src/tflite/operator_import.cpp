@@ -164,6 +164,26 @@ ValueId OperatorImport::concatenated(const std::vector<ValueId>& values, std::si
   return add("Concat", values, result, {{"axis", static_cast<std::int64_t>(axis)}});
 }
 
+std::span<const std::byte> OperatorImport::custom_options() const {
+  const auto* bytes = op_.options->custom_options();
+  return bytes == nullptr ? std::span<const std::byte>()
+                          : std::as_bytes(std::span(bytes->data(), bytes->size()));
+}
+
+std::vector<ValueId> OperatorImport::add_several(const std::string& op,
+                                                 std::vector<ValueId> inputs,
+                                                 const std::vector<TensorType>& types,
+                                                 Attributes attributes) {
+  Graph& graph = graph_.graph();
+  std::vector<NamedType> results;
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    results.push_back({graph.unique_name(output(i).name), types[i]});
+  }
+  const NodeId id = graph.add_node(graph.unique_name(output().name), op, std::move(inputs),
+                                   std::move(results), std::move(attributes));
+  return graph.node(id).outputs;
+}
+
 std::vector<ValueId> OperatorImport::split(ValueId value, std::size_t axis,
                                            const std::vector<std::int64_t>& extents) {
   const TensorType type = graph_.type(value);

@@ -2,8 +2,10 @@
 
 #include "tflite/graph_import.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,6 +32,9 @@ class OperatorImport {
   const Options* given_options() const {
     return op_.options->template builtin_options_as<Options>();
   }
+
+  /// Those of a custom operator, in a form of its own; empty where there are none.
+  std::span<const std::byte> custom_options() const;
 
   std::size_t input_count() const { return op_.inputs.size(); }
   std::size_t output_count() const { return op_.outputs.size(); }
@@ -69,6 +74,9 @@ class OperatorImport {
               Attributes = {});
   ValueId add(const std::string& op, std::vector<ValueId> inputs, const Shape&, DType,
               Attributes = {});
+  /// A node with several results, named as the file names them.
+  std::vector<ValueId> add_several(const std::string& op, std::vector<ValueId> inputs,
+                                   const std::vector<TensorType>&, Attributes);
   /// The same elements under another shape. Throws when their number differs.
   ValueId reshaped(ValueId, const Shape&);
   /// Values beside each other along an axis. Throws where their other extents differ.
@@ -83,6 +91,10 @@ class OperatorImport {
   ValueId activated(ValueId, schema::Activation);
   void define(Order order, ValueId value, std::size_t i = 0) {
     graph_.define(op_.outputs.at(i), order, value);
+  }
+  /// A result in the file's order, of which files may leave the shape open.
+  void define_unshaped(ValueId value, std::size_t i) {
+    graph_.define_unshaped(op_.outputs.at(i), value);
   }
   void define_storage(Order order, ValueId value) {
     graph_.define_storage(op_.outputs.at(0), order, value);

@@ -21,6 +21,7 @@ constexpr std::array kRules{
     OperatorRule{Builtin_CONCATENATION, concatenation, ""},
     OperatorRule{Builtin_CONV_2D, convolution, ""},
     OperatorRule{Builtin_COS, unary, "Cos"},
+    OperatorRule{Builtin_CUSTOM, detection_post_process, "", "TFLite_Detection_PostProcess"},
     OperatorRule{Builtin_DEPTHWISE_CONV_2D, depthwise_convolution, ""},
     OperatorRule{Builtin_DEPTH_TO_SPACE, depth_to_space, ""},
     OperatorRule{Builtin_DEQUANTIZE, convert, ""},
@@ -86,9 +87,10 @@ std::span<const OperatorRule> operator_rules() {
   return kRules;
 }
 
-const OperatorRule* find_rule(Builtin code) {
-  const auto* found = std::find_if(kRules.begin(), kRules.end(),
-                                   [&](const OperatorRule& rule) { return rule.code == code; });
+const OperatorRule* find_rule(const FileOperator& op) {
+  const auto* found = std::find_if(kRules.begin(), kRules.end(), [&](const OperatorRule& rule) {
+    return rule.code == op.code && (op.code != Builtin_CUSTOM || rule.custom == op.name);
+  });
   return found == kRules.end() ? nullptr : found;
 }
 

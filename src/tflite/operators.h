@@ -11,13 +11,14 @@ namespace tare::tflite {
 struct OperatorRule {
   schema::Builtin code = schema::Builtin_CUSTOM;
   void (*import)(OperatorImport&, std::string_view onnx) = nullptr;
-  std::string_view onnx;  ///< where several rules share a function, what it makes
+  std::string_view onnx;      ///< where several rules share a function, what it makes
+  std::string_view custom{};  ///< the name of a custom operator
 };
 
 /// Every operator that is imported.
 std::span<const OperatorRule> operator_rules();
 /// Null when the operator is not among them.
-const OperatorRule* find_rule(schema::Builtin);
+const OperatorRule* find_rule(const FileOperator&);
 
 // Functions of the rules, by file. Options not named in `onnx` are those of the operator.
 
@@ -53,6 +54,8 @@ void reduce(OperatorImport&, std::string_view onnx);
 void softmax(OperatorImport&, std::string_view onnx);
 void l2_normalization(OperatorImport&, std::string_view);
 void arg_max(OperatorImport&, std::string_view onnx);
+
+void detection_post_process(OperatorImport&, std::string_view);
 
 void reshape(OperatorImport&, std::string_view);
 void transpose(OperatorImport&, std::string_view);

@@ -16,7 +16,7 @@ void require_supported(const ModelFile& file) {
   Faults faults;
   std::set<std::string> refused;
   for (const FileOperator& op : file.operators) {
-    if (find_rule(op.code) == nullptr && refused.insert(op.name).second) {
+    if (find_rule(op) == nullptr && refused.insert(op.name).second) {
       faults.add("", "operator '" + op.name + "' is not supported");
     }
   }
@@ -29,7 +29,7 @@ void require_supported(const ModelFile& file) {
 }
 
 void import_operator(GraphImport& graph, const FileOperator& op) {
-  const OperatorRule& rule = *find_rule(op.code);
+  const OperatorRule& rule = *find_rule(op);
   OperatorImport one(graph, op);
   try {
     rule.import(one, rule.onnx);

@@ -1,5 +1,6 @@
 // What `tare quantize` says of what it made.
 
+#include "tare/graph.h"
 #include "tare/model_files.h"
 
 #include "cli/in_program_folder.h"

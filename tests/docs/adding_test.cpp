@@ -106,7 +106,13 @@ TEST(Adding, TheRuleOfThePageRemovesTwoNegations) {
 TEST(Adding, TheKernelOfThePageNegatesFloatsAndTakesNothingElse) {
   const TensorType floats = f32({3});
   const KernelInfo info = tare_kernel_negate();
+  const Node node{.name = "n",
+                  .op = "Neg",
+                  .inputs = {ValueId{0}},
+                  .outputs = {ValueId{1}},
+                  .attributes = {}};
   KernelRequest request;
+  request.node = &node;
   request.inputs = {Operand{.type = &floats}};
   request.outputs = {Operand{.type = &floats}};
   const auto kernel = info.make(request);

@@ -41,13 +41,12 @@ std::string reference_page(std::string_view writer, const std::string& title,
 void expect_reference_page(const std::string& name, const std::string& text) {
   const std::filesystem::path path =
       std::filesystem::path(TARE_SOURCE_DIR) / "docs/reference" / (name + ".md");
-  if (std::getenv("TARE_WRITE_REFERENCE") != nullptr) {
+  if (std::getenv("TARE_WRITE_GENERATED") != nullptr) {
     std::ofstream(path, std::ios::binary) << text;
   }
   std::ifstream file(path, std::ios::binary);
   const std::string there{std::istreambuf_iterator<char>(file), {}};
-  EXPECT_TRUE(there == text)
-      << path << " is out of date; TARE_WRITE_REFERENCE=1 ctest -R Reference writes it";
+  EXPECT_TRUE(there == text) << path << " is out of date; scripts/write_generated.sh writes it";
 }
 
 }  // namespace tare::test

@@ -15,7 +15,7 @@ std::string table(const Row& head, const std::vector<Row>& rows);
 std::string reference_page(std::string_view writer, const std::string& title,
                            const std::string& introduction);
 
-/// Expects docs/reference/NAME.md to be this text. With TARE_WRITE_REFERENCE in the environment
+/// Expects docs/reference/NAME.md to be this text. With TARE_WRITE_GENERATED in the environment
 /// it is written instead.
 void expect_reference_page(const std::string& name, const std::string& text);
 

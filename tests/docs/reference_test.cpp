@@ -9,6 +9,8 @@
 
 #include "docs/reference_page.h"
 #include "graph/operators/affine_ops.h"
+#include "onnx/infer.h"
+#include "onnx/normalize/normalize.h"
 
 #include <algorithm>
 #include <sstream>
@@ -114,7 +116,11 @@ std::string patterns() {
         users.push_back(target.name);
       }
     }
-    rows.push_back({code(pattern.name), std::string(pattern.summary), joined(users)});
+    // As QuantPattern::targets says of those that no target lists.
+    const bool is_for_all = users.empty() && pattern.targets.empty();
+    users.insert(users.end(), pattern.targets.begin(), pattern.targets.end());
+    rows.push_back({code(pattern.name), std::string(pattern.summary),
+                    is_for_all ? "every target" : joined(users)});
   }
   std::vector<Row> rules;
   for (const RewriteRule& rule : Toolkit::builtin().rules) {
@@ -164,7 +170,11 @@ std::string operators() {
          "\nOperators that may be in a model, at least in float:\n\n" + [] {
            std::string text;
            for (const std::string& op : executable_ops()) {
-             text += "- " + code(op) + "\n";
+             // Those of Tare alone come from its own rewriting.
+             constexpr int kNewestOpset = 25;
+             if (is_onnx_op(op) || replaces_operator(op, kNewestOpset)) {
+               text += "- " + code(op) + "\n";
+             }
            }
            return text;
          }();

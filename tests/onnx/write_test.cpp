@@ -1,6 +1,6 @@
 #include "tare/error.h"
 
-#include "onnx/export_model.h"
+#include "onnx/export/export_model.h"
 #include "onnx/integer_evaluator.h"
 #include "onnx/model_builder.h"
 #include "onnx/model_file.h"
@@ -250,6 +250,29 @@ TEST(Writing, LeavesNothingWhenItFails) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
   EXPECT_THROW(write_onnx(graph, "/dev/null"), Error);
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+}
+
+TEST(WriteOnnx, WritesDetectionPostProcessAsAFunctionOfOnnxOperators) {
+  for (const char* regular : {"0", "1"}) {
+    const Graph graph = parse(
+        "graph \"g\" opset 13 (%e : f32[1,3,4], %s : f32[1,3,3]) -> (%b, %c, %p, %n) {\n"
+        "const %a : f32[3,4] = [1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 1, 1]\n"
+        "%b, %c, %p, %n = DetectionPostProcess(%e, %s, %a) {num_classes=2, max_detections=3, "
+        "max_classes_per_detection=1, detections_per_class=100, use_regular_nms=" +
+        std::string(regular) +
+        ", nms_score_threshold=0.5, nms_iou_threshold=0.5, y_scale=10.0, x_scale=10.0, "
+        "h_scale=5.0, w_scale=5.0} : f32[1,3,4], f32[1,3], f32[1,3], f32[1]\n}");
+    EXPECT_EQ(again(graph), graph);
+    const TemporaryFolder folder;
+    write_onnx(graph, folder / "model.onnx");
+    EXPECT_NO_THROW(onnx::checker::check_model((folder / "model.onnx").string()));
+    const onnx::ModelProto model = export_model(graph, {}).proto;
+    ASSERT_EQ(model.functions_size(), 1);
+    for (const onnx::NodeProto& node : model.functions(0).node()) {
+      EXPECT_EQ(node.domain(), "") << node.op_type();
+    }
+    EXPECT_GE(model.ir_version(), 8);  // the first with functions
+  }
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <iterator>
 
+#include <flatbuffers/flexbuffers.h>
+
 namespace tare::test {
 
 using namespace tflite::schema;
@@ -299,11 +301,41 @@ std::vector<RowCase> movements() {
   };
 }
 
+/// Three boxes around anchors: the second overlaps the first, which is better; the third is
+/// twice as high as its anchor.
+std::vector<RowCase> detections() {
+  flexbuffers::Builder options;
+  options.Map([&] {
+    options.Int("num_classes", 2);
+    options.Int("max_detections", 3);
+    options.Int("max_classes_per_detection", 1);
+    options.Float("nms_score_threshold", 0.2F);
+    options.Float("nms_iou_threshold", 0.5F);
+    options.Float("y_scale", 10);
+    options.Float("x_scale", 10);
+    options.Float("h_scale", 5);
+    options.Float("w_scale", 5);
+  });
+  options.Finish();
+  const float twice = 5 * std::log(2.0F);
+  RowCase one{Builtin_CUSTOM,
+              {{f32({1, 3, 4}, {0, 0, 0, 0, 1, 0, 0, 0, 0, 0, twice, 0})},
+               {f32({1, 3, 3}, {0.99F, 0.3F, 0.9F, 0, 0.8F, 0.1F, 0, 0.6F, 0.5F})},
+               constant(f32({3, 4}, {0.5, 0.5, 1, 1, 0.5, 0.5, 1, 1, 2.5, 2.5, 1, 1}))},
+              {{f32({1, 3, 4}, {0, 0, 1, 1, 1.5, 2, 3.5, 3, 0, 0, 0, 0})},
+               {f32({1, 3}, {1, 0, 0})},
+               {f32({1, 3}, {0.9F, 0.6F, 0})},
+               {f32({1}, {2})}}};
+  one.custom = "TFLite_Detection_PostProcess";
+  one.custom_options = options.GetBuffer();
+  return {one};
+}
+
 }  // namespace
 
 std::vector<RowCase> row_cases() {
   std::vector<RowCase> all;
-  for (auto* part : {functions, pairs, products, windows, along_axes, movements}) {
+  for (auto* part : {functions, pairs, products, windows, along_axes, movements, detections}) {
     std::vector<RowCase> cases = part();
     std::move(cases.begin(), cases.end(), std::back_inserter(all));
   }
@@ -328,7 +360,11 @@ std::vector<std::byte> file_of(const RowCase& one) {
     results.push_back(file.computed("y" + std::to_string(results.size()), result.values,
                                     result.quantization));
   }
-  file.op(one.code, operands, results, one.type, one.options);
+  if (one.code == Builtin_CUSTOM) {
+    file.custom_op(one.custom, operands, results, one.custom_options);
+  } else {
+    file.op(one.code, operands, results, one.type, one.options);
+  }
   return file.finish(inputs, results);
 }
 

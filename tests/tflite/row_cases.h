@@ -25,6 +25,8 @@ struct RowCase {
   std::vector<RowOperand> results;
   tflite::schema::BuiltinOptions type = tflite::schema::BuiltinOptions_NONE;
   TfliteBuilder::Options options{};
+  std::string custom{};  ///< the name of a custom operator
+  std::vector<std::uint8_t> custom_options{};
 
   friend void PrintTo(const RowCase& one, std::ostream* out) {
     *out << EnumNameBuiltin(one.code);

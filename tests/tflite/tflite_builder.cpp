@@ -198,6 +198,16 @@ void TfliteBuilder::op(Builtin code, std::vector<int> inputs, std::vector<int> o
       builder_.CreateVector(outputs), options ? type : BuiltinOptions_NONE, made));
 }
 
+void TfliteBuilder::custom_op(const std::string& name, std::vector<int> inputs,
+                              std::vector<int> outputs,
+                              const std::vector<std::uint8_t>& options) {
+  codes_.push_back(CreateOperatorCode(builder_, static_cast<std::int8_t>(Builtin_CUSTOM),
+                                      builder_.CreateString(name), 1, Builtin_CUSTOM));
+  operators_.push_back(CreateOperator(
+      builder_, static_cast<std::uint32_t>(codes_.size()) - 1, builder_.CreateVector(inputs),
+      builder_.CreateVector(outputs), BuiltinOptions_NONE, 0, builder_.CreateVector(options)));
+}
+
 std::vector<std::byte> TfliteBuilder::finish(const std::vector<int>& inputs,
                                              const std::vector<int>& outputs) {
   const auto graph =

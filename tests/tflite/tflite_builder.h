@@ -51,6 +51,10 @@ class TfliteBuilder {
           tflite::schema::BuiltinOptions = tflite::schema::BuiltinOptions_NONE,
           const Options& = {});
 
+  /// A custom operator of that name, with options in whatever form it has.
+  void custom_op(const std::string& name, std::vector<int> inputs, std::vector<int> outputs,
+                 const std::vector<std::uint8_t>& options);
+
   std::vector<std::byte> finish(const std::vector<int>& inputs,
                                 const std::vector<int>& outputs);
 

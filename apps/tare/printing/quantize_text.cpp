@@ -1,7 +1,5 @@
 #include "printing/quantize_text.h"
 
-#include "tare/search.h"
-
 #include "engine_flags.h"
 #include "printing/layout.h"
 #include "printing/operators_text.h"
@@ -181,19 +179,6 @@ Json quality_json(const QuantizeSummary& summary) {
 }
 
 }  // namespace
-
-void QuantizeSummary::add(const MeasuredQuantization& measured, bool with_engine) {
-  has_engine = with_engine;
-  speed = measured.speed;
-  timed = measured.timed;
-  kept_float = measured.kept_float;
-  if (measured.failure) {
-    engine_failure = measured.failure->where + ": " + measured.failure->what;
-    audit.warnings.push_back(
-        {"not_measured", measured.failure->where,
-         measured.failure->what + "; the costs of the target decided instead"});
-  }
-}
 
 std::string as_text(const QuantizeSummary& summary, const Terminal& terminal) {
   const OperatorCount count = count_operators(summary.verdicts);

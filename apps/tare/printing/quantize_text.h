@@ -15,10 +15,6 @@
 #include <string>
 #include <vector>
 
-namespace tare {
-struct MeasuredQuantization;
-}
-
 namespace tare::cli {
 
 /// What `tare quantize` did, for those who read it.
@@ -50,9 +46,6 @@ struct QuantizeSummary {
   std::uintmax_t model_bytes = 0;
   std::uintmax_t output_bytes = 0;
   double seconds = 0;
-
-  /// What the engine says, if there was one.
-  void add(const MeasuredQuantization&, bool has_engine);
 };
 
 std::string as_text(const QuantizeSummary&, const Terminal&);

@@ -1,7 +1,9 @@
-// Writes a TensorFlow Lite model as ONNX.
+// Writes a TensorFlow Lite model as ONNX, or the float network behind a quantized model.
 
 #include "tare/config.h"
+#include "tare/error.h"
 #include "tare/graph.h"
+#include "tare/integer_graph.h"
 #include "tare/model_files.h"
 #include "tare/quantize.h"
 
@@ -28,6 +30,20 @@ Graph exported(Graph model, const Options& options) {
   return export_form(integer, form_of(options), target);
 }
 
+/// The float network behind a quantized model of any format.
+Graph in_real_values(const std::string& model) {
+  const Toolkit& toolkit = Toolkit::builtin();
+  // With the operators of the file: integer graphs leave a Relu to what saturates.
+  Graph graph = std::filesystem::path(model).extension() == ".tflite"
+                    ? read_tflite(model)
+                    : load_model(model, {}, nullptr);
+  if (!is_quantized(graph)) {
+    throw Error(ErrorCode::kInvalidModel, "",
+                "the model is not quantized, so there is nothing to dequantize");
+  }
+  return prepare(dequantized(std::move(graph)), toolkit);
+}
+
 int import(const Options& options, const Console& console) {
   const std::string model = options.text("MODEL");
   const std::string output = options.text("output");
@@ -39,9 +55,10 @@ int import(const Options& options, const Console& console) {
     }
     files.writes(output, Content::kModel);
     files.check();
-    const Graph graph = read_tflite(model);
-    const bool quantized = is_quantized(graph);
-    const Graph written = exported(graph, options);
+    const bool dequantizes = options.has("dequantize");
+    Graph graph = dequantizes ? in_real_values(model) : read_tflite(model);
+    const bool quantized = !dequantizes && is_quantized(graph);
+    const Graph written = dequantizes ? std::move(graph) : exported(std::move(graph), options);
     write_onnx(written, output);
     const std::size_t nodes = written.nodes().size();
     if (options.has("json")) {
@@ -63,8 +80,8 @@ TARE_VERB(import) {
   using namespace tare::cli;
   return {
       .task = Task::kParts,
-      .summary = "convert a TensorFlow Lite model to ONNX, with its quantization",
-      .arguments = {{"MODEL", "model: TensorFlow Lite"}},
+      .summary = "convert a TensorFlow Lite model to ONNX, with its quantization or without",
+      .arguments = {{"MODEL", "model: TensorFlow Lite; with --dequantize ONNX as well"}},
       .flags = {output_flag("model: ONNX"),
                 {.name = "target",
                  .value = "NAME",
@@ -74,9 +91,13 @@ TARE_VERB(import) {
                  .or_file = true},
                 {.name = "keep-storage",
                  .summary = "keep int8 and uint8 as in the file, whatever the target wants"},
-                form_flag()},
+                form_flag(),
+                {.name = "dequantize",
+                 .summary = "write the float network behind a quantized model, to be quantized "
+                            "anew"}},
       .examples = {"tare import model.tflite -o model.onnx",
                    "tare import model.tflite -o model.onnx --target tensorrt",
-                   "tare import model.tflite -o model.onnx --keep-storage"},
+                   "tare import model.tflite -o model.onnx --keep-storage",
+                   "tare import model.int8.tflite -o model.float.onnx --dequantize"},
       .run = import};
 }

@@ -1,6 +1,6 @@
 // Says how much faster one model is than another, in the engine that is to run them.
-#include "tare/quantize.h"
-#include "tare/search.h"
+#include "tare/execute.h"
+#include "tare/model_files.h"
 
 #include "activity.h"
 #include "configuration.h"

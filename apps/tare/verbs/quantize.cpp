@@ -282,6 +282,20 @@ std::optional<Report> evaluate(const QuantizeResult& result, const EvaluationSam
   return report;
 }
 
+/// What the engine says, if there was one.
+void add(QuantizeSummary& summary, const MeasuredQuantization& measured, bool with_engine) {
+  summary.has_engine = with_engine;
+  summary.speed = measured.speed;
+  summary.timed = measured.timed;
+  summary.kept_float = measured.kept_float;
+  if (measured.failure) {
+    summary.engine_failure = measured.failure->where + ": " + measured.failure->what;
+    summary.audit.warnings.push_back(
+        {"not_measured", measured.failure->where,
+         measured.failure->what + "; the costs of the target decided instead"});
+  }
+}
+
 void name_files(const QuantizeSummary& summary, Report& report) {
   report.real.file = summary.model;
   report.real.bytes = summary.model_bytes;
@@ -321,7 +335,7 @@ int run_quantize(const Options& options, const Console& console) {
         write_model(result, job.output, form_of(options), configuration.toolkit);
         std::filesystem::remove(job.output + kDecisions);
         QuantizeSummary made = summarize(result, job, configuration);
-        made.add(measured, options.has("engine"));
+        add(made, measured, options.has("engine"));
         made.quality =
             evaluate(result, samples, !report_files.empty(), options, spoken, configuration);
         made.evaluation_samples = samples.available();

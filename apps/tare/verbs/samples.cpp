@@ -1,8 +1,9 @@
 // Writes samples of any kind to one HDF5 file, as a model gets them.
 #include "tare/dataset.h"
 #include "tare/error.h"
+#include "tare/graph.h"
+#include "tare/model_files.h"
 #include "tare/process.h"
-#include "tare/quantize.h"
 #include "tare/statistics.h"
 
 #include "activity.h"

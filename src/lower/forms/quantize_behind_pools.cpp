@@ -19,7 +19,7 @@ const Node* producer_of(const Graph& graph, ValueId value, const char* op) {
   return producer && graph.node(*producer).op == op ? &graph.node(*producer) : nullptr;
 }
 
-bool are_equal(const Graph& graph, ValueId a, ValueId b) {
+bool have_one_equal_element(const Graph& graph, ValueId a, ValueId b) {
   const Tensor* first = graph.constant(a);
   const Tensor* second = graph.constant(b);
   return first != nullptr && second != nullptr && first->size() == 1 && *first == *second;
@@ -29,8 +29,8 @@ bool are_equal(const Graph& graph, ValueId a, ValueId b) {
 bool have_equal_parameters(const Graph& graph, const Node& a, const Node& b) {
   constexpr std::size_t kOperands = 3;
   return a.inputs.size() == kOperands && b.inputs.size() == kOperands &&
-         are_equal(graph, a.inputs[1], b.inputs[1]) &&
-         are_equal(graph, a.inputs[2], b.inputs[2]);
+         have_one_equal_element(graph, a.inputs[1], b.inputs[1]) &&
+         have_one_equal_element(graph, a.inputs[2], b.inputs[2]);
 }
 
 /// What the pool may read instead; absent where it has to read what it reads.

@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 #include "base/input_file.h"
+#include "base/version.h"
 #include "graph/operators/usable_labels.h"
 #include "io/config_digest.h"
 #include "pipeline/store/search_checkpoint.h"
@@ -54,7 +55,7 @@ SearchIdentity search_identity(const Graph& model, const Dataset& data, const Co
   SearchIdentity result{
       .model = model_digest(model),
       .data = digest_of(data, samples),
-      .configuration = hash(TARE_VERSION, config_digest(without_effects(config)))};
+      .configuration = hash(version(), config_digest(without_effects(config)))};
   for (const std::filesystem::path& plugin : plugins) {
     const auto digest = file_digest(plugin);
     if (!digest) {

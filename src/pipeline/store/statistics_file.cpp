@@ -2,6 +2,7 @@
 #include "tare/statistics.h"
 
 #include "base/hash.h"
+#include "base/version.h"
 #include "io/tensor_file.h"
 
 #include <algorithm>
@@ -261,7 +262,7 @@ std::map<std::string, ChannelStatistics> restore_channels(const Contents& conten
 void write_statistics(const std::filesystem::path& path, const Statistics& statistics) {
   TensorFile file;
   file.attributes = {{"schema", kSchema},
-                     {"tool", "tare " TARE_VERSION},
+                     {"tool", "tare " + version()},
                      {"model", hexadecimal(statistics.model)},
                      {"data", hexadecimal(statistics.data)}};
   file.tensors["samples"] = Tensor::scalar<std::uint64_t>(statistics.samples);

@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 #include "base/output_file.h"
+#include "base/version.h"
 #include "equalize/equalize.h"
 #include "graph/text/literal.h"
 #include "pipeline/store/rounding_text.h"
@@ -169,7 +170,7 @@ std::string text_of(const QuantizeResult& result) {
   const SimulatedGraph& simulated = result.simulated;
   Lines lines;
   lines.key("version", "1");
-  lines.key("tool", yaml_scalar("tare " TARE_VERSION));
+  lines.key("tool", yaml_scalar("tare " + version()));
   lines.key("target", yaml_scalar(simulated.target.name));
   lines.key("model", yaml_scalar(hexadecimal(model_digest(simulated.source))));
   lines.key("data", yaml_scalar(hexadecimal(result.audit.data)));

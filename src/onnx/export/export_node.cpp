@@ -1,13 +1,15 @@
-#include "onnx/export_node.h"
+#include "onnx/export/export_node.h"
 
 #include "tare/error.h"
 #include "tare/graph.h"
 
 #include "graph/arithmetic/packed.h"
+#include "graph/operators/detection_post_process.h"
 #include "graph/operators/inner_graphs.h"
 #include "graph/text/spelled_in_parts.h"
 #include "onnx/constants.h"
 #include "onnx/domains.h"
+#include "onnx/export/detection_function.h"
 #include "onnx/names.h"
 #include "onnx/node_proto.h"
 #include "onnx/tensor_proto.h"
@@ -86,7 +88,8 @@ std::string region_domain(const Node& region) {
 }
 
 int oldest_opset(const Graph& graph, const Node& node) {
-  if (first_opset_of(node.op) > 0 || !domain_of(node.op).empty() || node.op == "Region") {
+  if (first_opset_of(node.op) > 0 || !domain_of(node.op).empty() || node.op == "Region" ||
+      node.op == kDetectionPostProcess) {
     return kOldest;  // spelled out where it does not exist; not one of ONNX
   }
   if (const auto graphs = graph_attributes(node.op); !graphs.empty()) {
@@ -128,6 +131,8 @@ NodeExporter::NodeExporter(const Graph& graph, int opset, ExportedModel& model)
 void NodeExporter::add(const Node& node) {
   if (node.op == "Region") {
     add_region(node);
+  } else if (node.op == kDetectionPostProcess) {
+    add_detection(node);
   } else if (!graph_attributes(node.op).empty()) {
     add_control(node);
   } else if (node.op == "Gelu" && opset_ < first_opset_of(node.op)) {
@@ -162,6 +167,18 @@ void NodeExporter::add_packed_initializer(const std::string& name, const Tensor&
   proto.set_name(name);
   fill_packed_header(integers, proto);
   model_.constants.push_back(packed(integers));
+}
+
+void NodeExporter::add_detection(const Node& node) {
+  onnx::NodeProto& proto = append(spelled(graph_, node));
+  const std::string name = detection_name(node.attributes);
+  proto.set_domain(std::string(kOwnDomain));
+  proto.set_op_type(name);
+  const auto& functions = model_.proto.functions();
+  if (std::none_of(functions.begin(), functions.end(),
+                   [&](const onnx::FunctionProto& known) { return known.name() == name; })) {
+    *model_.proto.add_functions() = detection_function(name, opset_);
+  }
 }
 
 void NodeExporter::add_reduce(const Node& node) {

@@ -2,9 +2,11 @@
 #include "tare/graph.h"
 #include "tare/model_files.h"
 
+#include "base/version.h"
 #include "graph/arithmetic/packed.h"
+#include "graph/operators/detection_post_process.h"
 #include "onnx/domains.h"
-#include "onnx/export_model.h"
+#include "onnx/export/export_model.h"
 #include "onnx/model_file.h"
 #include "onnx/tensor_proto.h"
 
@@ -15,7 +17,9 @@
 namespace tare {
 namespace {
 
-constexpr int kOldestOpset = 13;  // the forms of the IR's operators are those of 13 to 17
+constexpr int kOldestWritten = 13;  // the forms of the IR's operators are those of 13 to 17
+
+constexpr std::int64_t kFirstWithFunctions = 8;  // of IR versions
 
 /// The IR version that came with an opset.
 int ir_version_of(int opset) {
@@ -67,14 +71,14 @@ void fill_value_info(const Graph& graph, const Node& node, onnx::GraphProto& pro
 ExportedModel export_model(const Graph& graph,
                            const std::map<std::string, std::string>& metadata) {
   const std::vector<NodeId> order = graph.topological_order();
-  int opset = std::max(graph.opset, kOldestOpset);
+  int opset = std::max(graph.opset, kOldestWritten);
   for (const NodeId id : order) {
     opset = std::max(opset, oldest_opset(graph, graph.node(id)));
   }
   ExportedModel model;
   model.proto.set_ir_version(ir_version_of(opset));
   model.proto.set_producer_name("tare");
-  model.proto.set_producer_version(TARE_VERSION);
+  model.proto.set_producer_version(version());
   add_domain("", opset, model.proto);
   const bool needs_runtime = std::any_of(order.begin(), order.end(), [&](NodeId id) {
     return domain_of(graph.node(id).op) == kRuntimeDomain;
@@ -86,6 +90,10 @@ ExportedModel export_model(const Graph& graph,
   for (const NodeId id : order) {
     if (graph.node(id).op == "Region") {
       domains.insert(region_domain(graph.node(id)));
+    } else if (graph.node(id).op == kDetectionPostProcess) {
+      domains.insert(std::string(kOwnDomain));
+      model.proto.set_ir_version(
+          std::max<std::int64_t>(model.proto.ir_version(), kFirstWithFunctions));
     }
   }
   for (const std::string& domain : domains) {

@@ -40,6 +40,7 @@ class NodeExporter {
   /// If, Loop and Scan with their graphs, in which names are other ones than around them.
   void add_control(const Node&);
   void add_region(const Node&);
+  void add_detection(const Node&);
   void add_reduce(const Node&);
   void add_split(const Node&);
   void add_gelu(const Node&);

@@ -3,7 +3,7 @@
 #include "tare/graph.h"
 
 #include "graph/operators/inner_graphs.h"
-#include "onnx/export_node.h"
+#include "onnx/export/export_node.h"
 #include "onnx/inlining.h"
 #include "onnx/names.h"
 #include "onnx/node_proto.h"
