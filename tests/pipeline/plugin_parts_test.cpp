@@ -16,6 +16,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
+#include <string_view>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -209,6 +212,22 @@ TEST_F(PartsOfPlugins, FindingsOfNoSeverityAreRefused) {
           .find("finding 'lossy_start' has a severity of nan, expected a number from 0 "
                 "to 1"),
       std::string::npos);
+}
+
+template <class Part>
+void expect_names_of_their_own(const std::vector<Part>& parts) {
+  std::set<std::string_view> names;
+  for (const Part& part : parts) {
+    EXPECT_TRUE(names.insert(part.name).second) << part.name << " is there twice";
+  }
+}
+
+TEST(Toolkit, HasNoTwoPartsOfOneName) {
+  const Toolkit& toolkit = Toolkit::builtin();
+  expect_names_of_their_own(toolkit.rules);
+  expect_names_of_their_own(toolkit.patterns);
+  expect_names_of_their_own(toolkit.calibrators);
+  expect_names_of_their_own(toolkit.metrics);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-"""Fails when clang-format would change a source file; exits with 77 where it cannot judge.
+"""Fails when clang-format would change a source file, be it one that docs/adding.md shows; exits with 77 where it cannot
+judge.
 
 usage: formatting.py ROOT
 """
@@ -22,7 +23,14 @@ def main(root):
         print(f"skipped: no clang-format {WANTED}")
         return SKIPPED
     sources = [path for path in repository.files(root) if path.suffix in (".h", ".cpp")]
-    return subprocess.run([tool, "--dry-run", "-Werror", *sources], check=False).returncode
+    status = subprocess.run([tool, "--dry-run", "-Werror", *sources], check=False).returncode
+    for code in re.findall(r"```cpp\n(// \S+\.cpp.*?)```", (root / "docs/adding.md").read_text(), re.DOTALL):
+        shown = subprocess.run([tool, "--assume-filename=shown.cpp"], input=code, capture_output=True, text=True,
+                               check=True, cwd=root).stdout
+        if shown != code:
+            print(f"docs/adding.md: {code.splitlines()[0]}: is not formatted")
+            status = 1
+    return status
 
 
 if __name__ == "__main__":
