@@ -49,24 +49,16 @@ function(tare_compile_together target name size)
   endforeach()
 endfunction()
 
-# tare_add_room([NUMERIC] <source>...)
+# tare_add_room([<source>...] [NUMERIC <source>...])
 #
-# Adds the sources of one room of src/ to the library. Those of rooms that loop over the elements of tensors are NUMERIC and
-# compiled for speed, but for files that read graph.h: they walk over graphs. The others are not, which takes half the time.
+# Adds the sources of one room of src/ to the library. Those that loop over the elements of tensors are NUMERIC and compiled
+# for speed; the others are not, which takes half the time.
 function(tare_add_room)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "NUMERIC" "" "")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "" "NUMERIC")
   file(RELATIVE_PATH room "${PROJECT_SOURCE_DIR}/src" "${CMAKE_CURRENT_SOURCE_DIR}")
   string(REPLACE "/" "_" room "${room}")
-  foreach(source IN LISTS arg_UNPARSED_ARGUMENTS)
-    tare_reads_graph("${CMAKE_CURRENT_SOURCE_DIR}/${source}" reads)
-    if(arg_NUMERIC AND NOT reads)
-      list(APPEND numeric "${source}")
-    else()
-      list(APPEND plain "${source}")
-    endif()
-  endforeach()
-  target_sources(tare_numeric PRIVATE ${numeric})
-  target_sources(tare PRIVATE ${plain})
-  tare_compile_together(tare_numeric "${room}" 12 ${numeric})
-  tare_compile_together(tare "${room}" 12 ${plain})
+  target_sources(tare_numeric PRIVATE ${arg_NUMERIC})
+  tare_compile_together(tare_numeric "${room}" 12 ${arg_NUMERIC})
+  target_sources(tare PRIVATE ${arg_UNPARSED_ARGUMENTS})
+  tare_compile_together(tare "${room}" 12 ${arg_UNPARSED_ARGUMENTS})
 endfunction()

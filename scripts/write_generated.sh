@@ -1,8 +1,8 @@
 #!/bin/sh
-# Writes the files again that follow from what there is: docs/reference, the JSON Schema and the Python classes of the
-# configuration, the golden ranges of calibrators, and what the program is expected to print where that is written out whole.
+# Regenerates docs/reference, the JSON Schema and the Python classes of the configuration, the golden ranges of calibrators,
+# and the expected prints of the program, but for those with placeholders in them.
 # usage: scripts/write_generated.sh
-# Needs build/release with its tests, built. Look at what it changed: the tests hold Tare against these files.
+# Needs build/release, built with tests. Look at what it changed: the tests hold Tare against these files.
 set -eu
 here=$(cd "$(dirname "$0")/.." && pwd)
 cd "$here"
@@ -13,4 +13,4 @@ written() {
 written '(^Pages/Reference|^Golden\.EveryCalibrator)'
 scripts/write_config.py
 written '^CommandLine/Case'
-git status --short docs/reference configs python tests
+git diff --stat -- docs/reference configs python tests/calibrate tests/cli 2>/dev/null || true

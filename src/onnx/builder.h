@@ -72,7 +72,7 @@ class GraphBuilder {
   const ReadOptions& options_;
   std::set<std::string>& reserved_;
   Origin origin_;
-  std::unique_ptr<Graph> graph_;
+  std::unique_ptr<Graph> graph_;  // so that rules need not read graph.h
   std::map<ValueId, Tensor> computed_;
 };
 

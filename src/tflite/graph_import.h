@@ -89,7 +89,7 @@ class GraphImport {
 
   const ModelFile& file_;
   Numerics numerics_;
-  std::unique_ptr<Graph> graph_;
+  std::unique_ptr<Graph> graph_;  // so that operators need not read graph.h
   std::vector<Values> values_;
   std::vector<ValueId> outputs_;
 };

@@ -4,6 +4,7 @@
 #include "tare/quantize.h"
 
 #include "support/files/models.h"
+#include "support/files/temporary_folder.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -30,6 +31,20 @@ std::vector<std::string> operators(const Graph& graph) {
 std::vector<float> run(const Graph& graph, std::vector<float> x) {
   const std::vector<Tensor> inputs{Tensor::of<float>({1, 4}, std::move(x))};
   return Executable(graph).run(inputs)[0].to_float();
+}
+
+/// Squares of what the results of a network on the first samples differ by from the float one.
+double squared_error(const Graph& real, const Graph& other, const Dataset& data) {
+  double sum = 0;
+  for (std::size_t i = 0; i < 50; ++i) {
+    const std::vector<Tensor> sample{data.read(data.inputs()[0].name, i, 1)};
+    const auto wanted = Executable(real).run(sample)[0].to_double();
+    const auto found = Executable(other).run(sample)[0].to_double();
+    for (std::size_t k = 0; k < wanted.size(); ++k) {
+      sum += (wanted[k] - found[k]) * (wanted[k] - found[k]);
+    }
+  }
+  return sum;
 }
 
 constexpr const char* kDense =
@@ -72,6 +87,39 @@ TEST(Dequantized, AddsNoClipBehindARelu) {
   EXPECT_EQ(run(graph, {0, 0, 0, 1000}), (std::vector<float>{1750, 0}));
 }
 
+TEST(Dequantized, ClipsWhatOnlySomeOperandsOfAConcatKeepAboveZero) {
+  const auto concat = [](const char* first) {
+    return dequantized_text(std::string(kDense) +
+                            "const %low : i8[] = [-128]\n"
+                            "%u = Relu(%m) : f32[1,2]\n"
+                            "%k = Concat(" +
+                            first +
+                            ") {axis=1} : f32[1,4]\n"
+                            "%r = QuantizeLinear(%k, %s, %low) : i8[1,4]\n"
+                            "%y = DequantizeLinear(%r, %s, %low) : f32[1,4]\n");
+  };
+  EXPECT_EQ(run(concat("%u, %m"), {1, 0, 0, 0}), (std::vector<float>{0.25F, 0, 0.25F, 0}));
+  EXPECT_EQ(operators(concat("%u, %u")),
+            (std::vector<std::string>{"MatMul", "Relu", "Concat"}));
+}
+
+TEST(Dequantized, TakesEveryFormOfAQuantizedModel) {
+  const TestModel files = test_models()[0];
+  const auto data = open_dataset(files.calibration);
+  const Graph model = load_model(files.model, {}, data.get());
+  const QuantizeResult result = quantize(model, *data, {}, Toolkit::builtin(), {.samples = 64});
+  const double error = squared_error(model, dequantized(result.integer), *data);
+  for (const Form form : {Form::kQdq, Form::kQoperator, Form::kInteger}) {
+    const TemporaryFolder folder;
+    write_model(result, folder / "model.onnx", form);
+    const Graph real = dequantized(load_model(folder / "model.onnx", {}, data.get()));
+    EXPECT_FALSE(is_quantized(real)) << static_cast<int>(form);
+    // The same constants; sums may be in another order.
+    EXPECT_NEAR(squared_error(model, real, *data), error, 1e-3 * error)
+        << static_cast<int>(form);
+  }
+}
+
 TEST(Dequantized, HasRealInputsAndOutputs) {
   const Graph graph =
       dequantized(parse("graph \"g\" opset 17 (%x : u8[1,4]) -> (%y) {\n"
@@ -83,20 +131,6 @@ TEST(Dequantized, HasRealInputsAndOutputs) {
   EXPECT_EQ(graph.type(graph.inputs()[0]).dtype, DType::kFloat32);
   EXPECT_EQ(graph.type(graph.outputs()[0]).dtype, DType::kFloat32);
   EXPECT_EQ(graph.name(graph.outputs()[0]), "y");
-}
-
-/// Squares of what the results of a network on the first samples differ by from the float one.
-double squared_error(const Graph& real, const Graph& other, const Dataset& data) {
-  double sum = 0;
-  for (std::size_t i = 0; i < 50; ++i) {
-    const std::vector<Tensor> sample{data.read(data.inputs()[0].name, i, 1)};
-    const auto wanted = Executable(real).run(sample)[0].to_double();
-    const auto found = Executable(other).run(sample)[0].to_double();
-    for (std::size_t k = 0; k < wanted.size(); ++k) {
-      sum += (wanted[k] - found[k]) * (wanted[k] - found[k]);
-    }
-  }
-  return sum;
 }
 
 TEST(Dequantized, ErrsLessThanTheQuantizedNetworkAsOnlyItsWeightsAreRounded) {

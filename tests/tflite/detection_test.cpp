@@ -9,9 +9,9 @@
 #include "tflite/import.h"
 #include "tflite/tflite_builder.h"
 
-#include <functional>
+#include <map>
+#include <string>
 
-#include <flatbuffers/flexbuffers.h>
 #include <gtest/gtest.h>
 
 namespace tare::test {
@@ -20,25 +20,21 @@ namespace {
 using namespace tflite::schema;
 using tare::Tensor;  // and not that of files
 
-std::vector<std::uint8_t> options(const std::function<void(flexbuffers::Builder&)>& more) {
-  flexbuffers::Builder made;
-  made.Map([&] {
-    made.Int("num_classes", 1);
-    made.Int("max_detections", 2);
-    made.Int("max_classes_per_detection", 1);
-    made.Float("nms_score_threshold", 0.25F);
-    made.Float("y_scale", 10);
-    made.Float("x_scale", 10);
-    made.Float("h_scale", 5);
-    made.Float("w_scale", 5);
-    more(made);
-  });
-  made.Finish();
-  return made.GetBuffer();
+/// Of one class, with that threshold of overlap.
+std::map<std::string, double> options(double overlap) {
+  return {{"num_classes", 1},
+          {"max_detections", 2},
+          {"max_classes_per_detection", 1},
+          {"nms_score_threshold", 0.25},
+          {"nms_iou_threshold", overlap},
+          {"y_scale", 10},
+          {"x_scale", 10},
+          {"h_scale", 5},
+          {"w_scale", 5}};
 }
 
 std::vector<std::uint8_t> valid_options() {
-  return options([](flexbuffers::Builder& made) { made.Float("nms_iou_threshold", 0.5F); });
+  return flexbuffer_map(options(0.5));
 }
 
 /// Two boxes, apart from each other, in int8 with parameters; anchors are uint8 constants.
@@ -101,12 +97,13 @@ TEST(TfliteDetection, SaysWhatIsWrongWithItsOptions) {
   };
   EXPECT_NE(error({}).find("its options are damaged"), std::string::npos);
   EXPECT_NE(error({1, 2, 3}).find("its options are damaged"), std::string::npos);
-  EXPECT_NE(error(options([](auto&) {})).find("has no option 'nms_iou_threshold'"),
+  auto incomplete = options(0.5);
+  incomplete.erase("nms_iou_threshold");
+  EXPECT_NE(error(flexbuffer_map(incomplete)).find("has no option 'nms_iou_threshold'"),
             std::string::npos);
-  EXPECT_NE(error(options([](auto& made) {
-              made.Float("nms_iou_threshold", 2);
-            })).find("nms_iou_threshold is not above 0 and at most 1"),
-            std::string::npos);
+  EXPECT_NE(
+      error(flexbuffer_map(options(2))).find("nms_iou_threshold is not above 0 and at most 1"),
+      std::string::npos);
 }
 
 TEST(TfliteDetection, SurvivesAnyByteOfItsOptions) {

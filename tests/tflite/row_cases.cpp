@@ -4,8 +4,6 @@
 #include <cmath>
 #include <iterator>
 
-#include <flatbuffers/flexbuffers.h>
-
 namespace tare::test {
 
 using namespace tflite::schema;
@@ -304,19 +302,6 @@ std::vector<RowCase> movements() {
 /// Three boxes around anchors: the second overlaps the first, which is better; the third is
 /// twice as high as its anchor.
 std::vector<RowCase> detections() {
-  flexbuffers::Builder options;
-  options.Map([&] {
-    options.Int("num_classes", 2);
-    options.Int("max_detections", 3);
-    options.Int("max_classes_per_detection", 1);
-    options.Float("nms_score_threshold", 0.2F);
-    options.Float("nms_iou_threshold", 0.5F);
-    options.Float("y_scale", 10);
-    options.Float("x_scale", 10);
-    options.Float("h_scale", 5);
-    options.Float("w_scale", 5);
-  });
-  options.Finish();
   const float twice = 5 * std::log(2.0F);
   RowCase one{Builtin_CUSTOM,
               {{f32({1, 3, 4}, {0, 0, 0, 0, 1, 0, 0, 0, 0, 0, twice, 0})},
@@ -327,7 +312,15 @@ std::vector<RowCase> detections() {
                {f32({1, 3}, {0.9F, 0.6F, 0})},
                {f32({1}, {2})}}};
   one.custom = "TFLite_Detection_PostProcess";
-  one.custom_options = options.GetBuffer();
+  one.custom_options = flexbuffer_map({{"num_classes", 2},
+                                       {"max_detections", 3},
+                                       {"max_classes_per_detection", 1},
+                                       {"nms_score_threshold", 0.2},
+                                       {"nms_iou_threshold", 0.5},
+                                       {"y_scale", 10},
+                                       {"x_scale", 10},
+                                       {"h_scale", 5},
+                                       {"w_scale", 5}});
   return {one};
 }
 

@@ -1,7 +1,10 @@
 #include "tflite/tflite_builder.h"
 
 #include <algorithm>
+#include <cmath>
 #include <random>
+
+#include <flatbuffers/flexbuffers.h>
 
 namespace tare::test {
 
@@ -126,6 +129,21 @@ std::vector<std::byte> small_network(bool quantized) {
 }
 
 }  // namespace
+
+std::vector<std::uint8_t> flexbuffer_map(const std::map<std::string, double>& options) {
+  flexbuffers::Builder made;
+  made.Map([&] {
+    for (const auto& [name, value] : options) {
+      if (value == std::floor(value)) {
+        made.Int(name.c_str(), static_cast<std::int64_t>(value));
+      } else {
+        made.Float(name.c_str(), static_cast<float>(value));
+      }
+    }
+  });
+  made.Finish();
+  return made.GetBuffer();
+}
 
 FileQuantization per_tensor(float scale, std::int64_t zero_point) {
   return {{scale}, {zero_point}, 0};

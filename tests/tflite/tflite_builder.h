@@ -5,7 +5,9 @@
 #include "tflite/model_file.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -65,6 +67,9 @@ class TfliteBuilder {
   std::vector<flatbuffers::Offset<tflite::schema::Operator>> operators_;
   std::vector<flatbuffers::Offset<tflite::schema::OperatorCode>> codes_;
 };
+
+/// Options of a custom operator, as a map in FlexBuffers; whole numbers as integers.
+std::vector<std::uint8_t> flexbuffer_map(const std::map<std::string, double>&);
 
 /// Parameters of a whole tensor.
 FileQuantization per_tensor(float scale, std::int64_t zero_point);

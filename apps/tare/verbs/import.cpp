@@ -44,9 +44,19 @@ Graph in_real_values(const std::string& model) {
   return prepare(dequantized(std::move(graph)), toolkit);
 }
 
+/// What belongs to quantized files only.
+void check_options(const Options& options) {
+  if (options.has("dequantize") && options.has("keep-storage")) {
+    throw Error(ErrorCode::kInvalidConfig, "import",
+                "options '--dequantize' and '--keep-storage' exclude each other")
+        .hint("a float network has no storage types");
+  }
+}
+
 int import(const Options& options, const Console& console) {
   const std::string model = options.text("MODEL");
   const std::string output = options.text("output");
+  check_options(options);
   return during("importing '" + model + "'", [&] {
     CommandFiles files;
     files.reads(model);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 
 namespace tare {
 namespace {
@@ -45,6 +46,13 @@ std::string in_quotes(std::string_view text) {
     }
   }
   return printable_bytes(result) + '"';
+}
+
+Scanner::Scanner(std::string_view text) : text_(text), lines_{0} {
+  for (std::size_t end = text.find('\n'); end != std::string_view::npos;
+       end = text.find('\n', end + 1)) {
+    lines_.push_back(end + 1);
+  }
 }
 
 std::size_t Scanner::position() {
@@ -187,10 +195,9 @@ std::string_view Scanner::literal_run() {
 }
 
 std::string Scanner::place(std::size_t offset) const {
-  const std::string_view before = text_.substr(0, offset);
-  const auto lines = std::count(before.begin(), before.end(), '\n');
-  const std::size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
-  return std::to_string(lines + 1) + ":" + std::to_string(offset - line_start + 1);
+  const auto next_line = std::upper_bound(lines_.begin(), lines_.end(), offset);
+  return std::to_string(next_line - lines_.begin()) + ":" +
+         std::to_string(offset - *std::prev(next_line) + 1);
 }
 
 void Scanner::fail_expected(std::string_view what) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tare {
 
@@ -22,7 +23,7 @@ enum class NumberKind : std::uint8_t { kNone, kInteger, kReal };
 /// line:column; columns count bytes.
 class Scanner {
  public:
-  explicit Scanner(std::string_view text) : text_(text) {}
+  explicit Scanner(std::string_view text);
 
   /// Offset of the next token.
   std::size_t position();
@@ -63,6 +64,7 @@ class Scanner {
   char escaped();
 
   std::string_view text_;
+  std::vector<std::size_t> lines_;  ///< where each begins; parsing asks for many places
   std::size_t next_ = 0;
 };
 

@@ -1,12 +1,13 @@
-// The network of real values that a quantized one computes on a grid: conversions go, constants
-// become what they stand for, and nothing rounds any more. What saturation does besides is
-// kept: engines take a Relu, or a Clip, out in front of a Quantize whose storage type begins at
-// the real 0. Linear in the size of the graph.
+// Takes the rounding out of a quantized network: conversions go, and constants become the real
+// numbers that they stand for. Saturation may do the work of an operator and then stays, as a
+// Clip: engines drop a Relu or Clip in front of a Quantize whose storage type begins at the
+// real 0. One pass over the graph.
 #include "tare/error.h"
 #include "tare/graph.h"
 #include "tare/integer_graph.h"
 
 #include "graph/arithmetic/node_arithmetic.h"
+#include "graph/operators/affine_ops.h"
 #include "lower/forms/forms.h"
 #include "lower/lower.h"
 
@@ -20,14 +21,11 @@
 namespace tare {
 namespace {
 
-/// Whatever they read, their results are not negative.
+/// Operators whose results are never negative.
 const std::set<std::string_view> kNotNegative{"Relu", "Sigmoid", "Softmax", "HardSigmoid",
                                               "Abs",  "Exp",     "Sqrt"};
-/// Their results are as large as one of their operands.
-const std::set<std::string_view> kMoves{"MaxPool", "Reshape",   "Transpose", "Flatten",
-                                        "Squeeze", "Unsqueeze", "Identity",  "Concat"};
 
-/// What models as they are read have in other words.
+/// Models as they are read have QuantizeLinear and DequantizeLinear in their place.
 const std::set<std::string_view> kOfIntegerGraphs{"Quantize", "Dequantize", "Requantize"};
 
 class Dequantizer {
@@ -35,15 +33,19 @@ class Dequantizer {
   explicit Dequantizer(Graph graph) : graph_(std::move(graph)) {}
 
   Graph run() {
+    not_negative_.insert(graph_.inputs().begin(), graph_.inputs().end());
     for (const NodeId id : graph_.topological_order()) {
       const Node node = graph_.node(id);
       if (node.op == "Quantize") {
-        replace(node, bounded(node.inputs[0], *graph_.type(node.outputs[0]).quant,
+        replace(node, clipped(node.inputs[0], *graph_.type(node.outputs[0]).quant,
                               graph_.name(node.outputs[0])));
       } else if (node.op == "Dequantize") {
         replace(node, node.inputs[0]);
       } else {
         forget_arithmetic(id, node);
+        if (is_not_negative(node)) {
+          not_negative_.insert(node.outputs.begin(), node.outputs.end());
+        }
       }
     }
     graph_.erase_unused();
@@ -57,13 +59,11 @@ class Dequantizer {
  private:
   void replace(const Node& node, ValueId value) { graph_.replace_uses(node.outputs[0], value); }
 
-  /// `real`, or where the parameters saturate at 0 what is left of it there.
-  ValueId bounded(ValueId real, const QuantParams& params, const std::string& name) {
+  /// `real`, or a Clip of it to the range of parameters that begin at 0.
+  ValueId clipped(ValueId real, const QuantParams& params, const std::string& name) {
     const StorageRange range = params.range();
-    const bool begins_at_zero =
-        std::all_of(params.zero_point.begin(), params.zero_point.end(),
-                    [&](std::int32_t zero) { return zero == range.low; });
-    if (params.scale.size() != 1 || !begins_at_zero || is_bounded(real)) {
+    if (params.scale.size() != 1 || params.zero_point[0] != range.low ||
+        not_negative_.contains(real)) {
       return real;
     }
     const float high = params.scale[0] * static_cast<float>(range.high - range.low);
@@ -82,27 +82,24 @@ class Dequantizer {
     return graph_.node(clip).outputs[0];
   }
 
-  /// Whether the value cannot be below 0 as it is. An input may be anything, but what a network
-  /// does to its inputs is not the work of a Relu.
-  bool is_bounded(ValueId value) const {
-    while (true) {
-      const std::optional<NodeId> producer = graph_.producer(value);
-      if (!producer) {
-        return true;
-      }
-      const Node& node = graph_.node(*producer);
-      if (node.op == "Clip") {
-        const Tensor* low = node.inputs.size() > 1 && node.inputs[1]
-                                ? graph_.constant(node.inputs[1])
-                                : nullptr;
-        return low != nullptr && low->dtype() == DType::kFloat32 && low->size() == 1 &&
-               low->view<float>()[0] >= 0;
-      }
-      if (!kMoves.contains(node.op)) {
-        return kNotNegative.contains(node.op);
-      }
-      value = node.inputs[0];
+  /// Whether results of the node are not negative, or are what came in as an input: what a
+  /// network does to its inputs is not the work of a Relu.
+  bool is_not_negative(const Node& node) const {
+    if (node.op == "Clip") {
+      const Tensor* low =
+          node.inputs.size() > 1 && node.inputs[1] ? graph_.constant(node.inputs[1]) : nullptr;
+      return low != nullptr && low->dtype() == DType::kFloat32 && low->size() == 1 &&
+             low->view<float>()[0] >= 0;
     }
+    if (kNotNegative.contains(node.op)) {
+      return true;
+    }
+    const auto is_known = [&](ValueId operand) { return not_negative_.contains(operand); };
+    if (node.op == "Concat") {
+      return std::all_of(node.inputs.begin(), node.inputs.end(), is_known);
+    }
+    const AffineOp* row = find_affine_op(graph_, node);
+    return row != nullptr && row->rule == AffineRule::kMoves && is_known(node.inputs[0]);
   }
 
   void forget_arithmetic(NodeId id, const Node& node) {
@@ -136,6 +133,7 @@ class Dequantizer {
   }
 
   Graph graph_;
+  std::set<ValueId> not_negative_;  ///< and inputs, see is_not_negative()
 };
 
 }  // namespace

@@ -33,12 +33,7 @@ class Body {
   }
   std::string transposed(const std::string& x, std::initializer_list<std::int64_t> order) {
     onnx::NodeProto& made = node("Transpose", {x});
-    auto& perm = *made.add_attribute();
-    perm.set_name("perm");
-    perm.set_type(onnx::AttributeProto::INTS);
-    for (const std::int64_t axis : order) {
-      perm.add_ints(axis);
-    }
+    set(made, "perm", order);
     return next(made);
   }
   std::vector<std::string> several(const char* op, std::initializer_list<std::string> inputs,
@@ -53,12 +48,7 @@ class Body {
   }
   std::string integers(std::initializer_list<std::int64_t> values) {
     onnx::NodeProto& made = node("Constant", {});
-    auto& attribute = *made.add_attribute();
-    attribute.set_name("value_ints");
-    attribute.set_type(onnx::AttributeProto::INTS);
-    for (const std::int64_t value : values) {
-      attribute.add_ints(value);
-    }
+    set(made, "value_ints", values);
     return next(made);
   }
   std::string number(float value) {
@@ -107,6 +97,13 @@ class Body {
       made.add_input(input);
     }
     return made;
+  }
+  static void set(onnx::NodeProto& made, const char* name,
+                  std::initializer_list<std::int64_t> values) {
+    auto& attribute = *made.add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(onnx::AttributeProto::INTS);
+    attribute.mutable_ints()->Add(values.begin(), values.end());
   }
   static void set(onnx::NodeProto& made, const char* name, std::int64_t value) {
     auto& attribute = *made.add_attribute();
