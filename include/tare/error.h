@@ -34,6 +34,9 @@ class Error : public std::exception {
   Error(ErrorCode code, std::string where, std::string what);
   /// `faults` must not be empty.
   Error(ErrorCode code, std::vector<Fault> faults);
+  Error(const Error&);
+  Error& operator=(const Error&);
+  ~Error() override;
 
   ErrorCode code() const noexcept { return code_; }
   const std::vector<Fault>& faults() const noexcept { return faults_; }

@@ -62,14 +62,17 @@ using Attribute = std::variant<std::int64_t, float, std::string, std::vector<std
 /// that name has another type, or is missing and no fallback was given.
 class Attributes {
  public:
-  Attributes() = default;
-  Attributes(std::initializer_list<std::pair<const std::string, Attribute>> items)
-      : items_(items) {}
+  // Compiled once, as those of Graph are.
+  Attributes();
+  Attributes(std::initializer_list<std::pair<const std::string, Attribute>> items);
+  Attributes(const Attributes&);
+  Attributes(Attributes&&) noexcept;
+  Attributes& operator=(const Attributes&);
+  Attributes& operator=(Attributes&&) noexcept;
+  ~Attributes();
 
-  bool has(std::string_view name) const { return items_.find(name) != items_.end(); }
-  void set(std::string name, Attribute value) {
-    items_.insert_or_assign(std::move(name), std::move(value));
-  }
+  bool has(std::string_view name) const;
+  void set(std::string name, Attribute value);
   void erase(std::string_view name);
 
   std::int64_t integer(std::string_view name) const;
@@ -85,7 +88,7 @@ class Attributes {
   const Tensor& tensor(std::string_view name) const;
 
   const std::map<std::string, Attribute, std::less<>>& items() const { return items_; }
-  friend bool operator==(const Attributes&, const Attributes&) = default;
+  friend bool operator==(const Attributes&, const Attributes&);
 
  private:
   std::map<std::string, Attribute, std::less<>> items_;

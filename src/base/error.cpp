@@ -21,6 +21,10 @@ Error::Error(ErrorCode code, std::vector<Fault> faults)
   compose();
 }
 
+Error::Error(const Error&) = default;
+Error& Error::operator=(const Error&) = default;
+Error::~Error() = default;
+
 Error& Error::expected(std::string_view what) {
   faults_.back().expected = what;
   compose();

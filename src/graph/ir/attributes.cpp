@@ -27,6 +27,25 @@ const T& required(const Attributes& attributes, std::string_view name) {
 
 }  // namespace
 
+Attributes::Attributes() = default;
+Attributes::Attributes(std::initializer_list<std::pair<const std::string, Attribute>> items)
+    : items_(items) {}
+Attributes::Attributes(const Attributes&) = default;
+Attributes::Attributes(Attributes&&) noexcept = default;
+Attributes& Attributes::operator=(const Attributes&) = default;
+Attributes& Attributes::operator=(Attributes&&) noexcept = default;
+Attributes::~Attributes() = default;
+
+bool operator==(const Attributes&, const Attributes&) = default;
+
+bool Attributes::has(std::string_view name) const {
+  return items_.find(name) != items_.end();
+}
+
+void Attributes::set(std::string name, Attribute value) {
+  items_.insert_or_assign(std::move(name), std::move(value));
+}
+
 void Attributes::erase(std::string_view name) {
   if (const auto found = items_.find(name); found != items_.end()) {
     items_.erase(found);
