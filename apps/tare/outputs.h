@@ -6,6 +6,9 @@
 
 namespace tare::cli {
 
+/// Behind an output's name: what was decided so far.
+inline constexpr const char* kCheckpoint = ".checkpoint";
+
 /// What is written to a file; its name may not say that it is something else.
 enum class Content { kModel, kArrays, kTable, kReport };
 

@@ -13,7 +13,7 @@
 namespace tare {
 namespace {
 
-ValueId affine(AffineBuilder& builder, const Match& match) {
+ValueId affine_blocks(AffineBuilder& builder, const Match& match) {
   const Graph& graph = builder.graph();
   const Node& node = graph.node(match.root());
   std::vector<ValueId> operands = node.inputs;
@@ -45,8 +45,8 @@ const QuantPattern& weight_blocks() {
               return weight_block_axis(graph, node).has_value();
             });
           },
-      .simulate = affine,
-      .quantize = affine};
+      .simulate = affine_blocks,
+      .quantize = affine_blocks};
   return pattern;
 }
 

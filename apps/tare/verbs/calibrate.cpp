@@ -21,7 +21,7 @@
 namespace tare::cli {
 namespace {
 
-struct Job {
+struct CalibrateJob {
   std::string model;
   std::string output;
   std::size_t samples = 0;          ///< of all ranks
@@ -35,13 +35,11 @@ std::string part_of(const std::string& output, int rank) {
 }
 
 /// What this rank writes: its part, or all where it is alone.
-std::string output_of(const Job& job, const Ranks& ranks) {
+std::string output_of(const CalibrateJob& job, const Ranks& ranks) {
   return ranks.alone() ? job.output : part_of(job.output, ranks.own());
 }
 
-constexpr const char* kCheckpoint = ".checkpoint";
-
-void check_files(const Options& options, const Job& job, const Ranks& ranks) {
+void check_files(const Options& options, const CalibrateJob& job, const Ranks& ranks) {
   CommandFiles files;
   files.reads_model(job.model);
   files.reads(options.text("data"));
@@ -56,7 +54,7 @@ void check_files(const Options& options, const Job& job, const Ranks& ranks) {
 
 /// The statistics of this rank's share of the samples.
 Statistics collect_share(const Options& options, const Console& console, const Ranks& ranks,
-                         Job& job, const std::string& output) {
+                         CalibrateJob& job, const std::string& output) {
   const auto [config, toolkit] = read_configuration(options);
   const auto data = open_samples(options.text("data"), job.model, config, console);
   const Graph graph = load_model(job.model, config.dims, data.get());
@@ -98,7 +96,7 @@ Statistics merge_parts(const std::string& output, int count) {
 }
 
 int run_calibrate(const Options& options, const Console& console) {
-  Job job{.model = options.text("MODEL"), .output = options.text("output")};
+  CalibrateJob job{.model = options.text("MODEL"), .output = options.text("output")};
   return during("calibrating '" + job.model + "'", [&] {
     const Ranks ranks;
     check_files(options, job, ranks);

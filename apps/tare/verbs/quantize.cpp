@@ -39,17 +39,14 @@ constexpr std::size_t kMostEvaluated = 64;
 
 using Clock = std::chrono::steady_clock;
 
-struct Job {
+struct QuantizeJob {
   std::string model;
   std::string output;
   std::size_t samples = 0;
   int ranks = 1;
 };
 
-/// Behind the output's name: what was decided so far.
-constexpr const char* kDecisions = ".checkpoint";
-
-QuantizeSummary summarize(const QuantizeResult& result, const Job& job,
+QuantizeSummary summarize(const QuantizeResult& result, const QuantizeJob& job,
                           const Configuration& configuration) {
   QuantizeSummary summary;
   summary.model = job.model;
@@ -123,7 +120,7 @@ bool writes_table(const Options& options) {
 }
 
 /// No output may be an input, nor another output. Returns what a report is to be written to.
-ReportFiles check_files(const Options& options, const Job& job) {
+ReportFiles check_files(const Options& options, const QuantizeJob& job) {
   CommandFiles files;
   files.reads_model(job.model);
   files.reads(options.text("data"));
@@ -131,7 +128,7 @@ ReportFiles check_files(const Options& options, const Job& job) {
   add_configuration(options, files);
   files.writes(job.output, Content::kModel);
   if (options.has("data")) {
-    files.keeps_beside(job.output, kDecisions);
+    files.keeps_beside(job.output, kCheckpoint);
   }
   if (writes_statistics(options)) {
     files.writes(options.text("stats"), Content::kArrays);
@@ -156,14 +153,14 @@ struct Source {
 
 Source from_data(const Options& options, const Console& console,
                  const Configuration& configuration, const Dataset& data, Ranks& ranks,
-                 Job& job) {
+                 QuantizeJob& job) {
   Source source{load_model(job.model, configuration.config.dims, &data), {}};
   job.samples = data.size();
   const auto pass = [&options, &configuration, &ranks, &job](Progress& progress) {
     return CalibrateOptions{.threads = static_cast<int>(options.count("threads")),
                             .samples = 0,
                             .memory = configuration.config.memory,
-                            .checkpoint = job.output + kDecisions,
+                            .checkpoint = job.output + kCheckpoint,
                             .plugins = plugins_of(options),
                             .communicator = ranks.team(),
                             .progress = progress.callback()};
@@ -197,7 +194,8 @@ Source from_data(const Options& options, const Console& console,
   return source;
 }
 
-Source from_statistics(const Options& options, const Configuration& configuration, Job& job) {
+Source from_statistics(const Options& options, const Configuration& configuration,
+                       QuantizeJob& job) {
   Statistics statistics = open_statistics(options.text("stats"));
   job.samples = statistics.samples;
   Source source{load_model(job.model, configuration.config.dims, statistics.inputs), {}};
@@ -208,7 +206,8 @@ Source from_statistics(const Options& options, const Configuration& configuratio
   return source;
 }
 
-Source from_table(const Options& options, const Configuration& configuration, Job& job) {
+Source from_table(const Options& options, const Configuration& configuration,
+                  QuantizeJob& job) {
   const auto table = std::make_shared<const TableFile>(options.text("table"));
   Source source{load_model(job.model, configuration.config.dims, table->inputs()), {}};
   source.quantize = [&, table, graph = source.model](const Config& config) {
@@ -219,7 +218,7 @@ Source from_table(const Options& options, const Configuration& configuration, Jo
   return source;
 }
 
-Source from_weights(const Configuration& configuration, const Job& job) {
+Source from_weights(const Configuration& configuration, const QuantizeJob& job) {
   Source source{load_model(job.model, configuration.config.dims, nullptr), {}};
   source.quantize = [&configuration, graph = source.model](const Config& config) {
     return quantize(graph, config, configuration.toolkit);
@@ -229,7 +228,7 @@ Source from_weights(const Configuration& configuration, const Job& job) {
 
 Source source_of(const Options& options, const Console& console,
                  const Configuration& configuration, const Dataset* data, Ranks& ranks,
-                 Job& job) {
+                 QuantizeJob& job) {
   return data != nullptr        ? from_data(options, console, configuration, *data, ranks, job)
          : options.has("stats") ? from_statistics(options, configuration, job)
          : options.has("table") ? from_table(options, configuration, job)
@@ -239,7 +238,7 @@ Source source_of(const Options& options, const Console& console,
 /// For the engine that is there, or for the costs of the target where it is none.
 MeasuredQuantization quantized(const Options& options, const Console& console,
                                const Configuration& configuration, const Source& source,
-                               const Dataset* data, const Job& job) {
+                               const Dataset* data, const QuantizeJob& job) {
   if (!options.has("engine")) {
     return {.result = source.quantize(configuration.config), .speed = {}};
   }
@@ -305,7 +304,7 @@ void name_files(const QuantizeSummary& summary, Report& report) {
 
 int run_quantize(const Options& options, const Console& console) {
   const auto start = Clock::now();
-  Job job;
+  QuantizeJob job;
   job.model = options.text("MODEL");
   job.output = options.text("output");
   auto summary =
@@ -333,7 +332,7 @@ int run_quantize(const Options& options, const Console& console) {
           write_table(options.text("table"), result);
         }
         write_model(result, job.output, form_of(options), configuration.toolkit);
-        std::filesystem::remove(job.output + kDecisions);
+        std::filesystem::remove(job.output + kCheckpoint);
         QuantizeSummary made = summarize(result, job, configuration);
         add(made, measured, options.has("engine"));
         made.quality =

@@ -23,7 +23,6 @@
 namespace tare::cli {
 namespace {
 
-constexpr const char* kCheckpoint = ".checkpoint";
 constexpr const char* kGoesOn = "run the same command to resume";
 
 SearchOptions search_options(const Options& options) {
