@@ -6,28 +6,12 @@
 
 #include "tare/model_files.h"
 
-#include "report/condition.h"
+#include "report/figures.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 namespace tare {
-namespace {
-
-/// Of all outputs; infinite where all are exact.
-double least_sqnr(const Json& report) {
-  double result = std::numeric_limits<double>::infinity();
-  for (const Json& output : report.at("outputs")) {
-    const auto sqnr = output.find("sqnr");
-    if (sqnr != output.end() && sqnr->is_number()) {
-      result = std::min(result, sqnr->get<double>());
-    }
-  }
-  return result;
-}
-
-}  // namespace
 
 PlanTrials::PlanTrials(const SearchOptions& options, PlanWork work, SearchMemory& memory)
     : options_(options), work_(std::move(work)), memory_(memory), files_(options.reports) {
@@ -111,11 +95,10 @@ void PlanTrials::make(std::size_t at) {
 
 void PlanTrials::note_report(const std::string& report, std::size_t at) {
   const bool had_best = plans_[chosen_].meets();
-  const Json json = Json::parse(report);
   SearchedPlan& tried = plans_[at];
   tried.report = report;
-  tried.sqnr = least_sqnr(json);
-  tried.failures = ConditionEvaluator::reasons(forbidden_, json);
+  tried.sqnr = least_sqnr(report);
+  tried.failures = conditions_met(forbidden_, report);
   if (tried.meets() || !had_best) {
     chosen_ = at;
   }

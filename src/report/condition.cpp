@@ -1,18 +1,20 @@
 // Evaluates conditions on a report: a path to one figure, or the least or largest of several,
 // and a comparison. Paths are checked against a prototype with every field that a report can
 // have, so a misspelt one is an error before any sample is run.
-#include "report/condition.h"
-
 #include "tare/error.h"
+#include "tare/report.h"
 
 #include "report/figures.h"
 #include "report/prototype.h"
+#include "report/report_json.h"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace tare {
@@ -249,6 +251,16 @@ class PathEvaluator {
 };
 
 }  // namespace
+
+/// What conditions say of reports that were parsed already. Throws as ReportCondition::met_by()
+/// does.
+class ConditionEvaluator {
+ public:
+  static std::optional<std::string> reason(const ReportCondition&, const Json& report);
+  /// Of those that hold.
+  static std::vector<std::string> reasons(const std::vector<ReportCondition>&,
+                                          const Json& report);
+};
 
 ReportCondition::ReportCondition(const std::string& text) : text_(text) {
   const auto fault = [&](const std::string& what) {

@@ -1,5 +1,7 @@
 #include "report/figures.h"
 
+#include "report/report_json.h"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -50,6 +52,17 @@ const OutputReport* worst_output(const std::vector<OutputReport>& outputs) {
                                         return sqnr_of(a.error) < sqnr_of(b.error);
                                       });
   return worst == outputs.end() ? nullptr : &*worst;
+}
+
+double least_sqnr(const std::string& report) {
+  double result = std::numeric_limits<double>::infinity();
+  for (const Json& output : Json::parse(report).at("outputs")) {
+    const auto sqnr = output.find("sqnr");
+    if (sqnr != output.end() && sqnr->is_number()) {
+      result = std::min(result, sqnr->get<double>());
+    }
+  }
+  return result;
 }
 
 }  // namespace tare

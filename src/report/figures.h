@@ -21,5 +21,7 @@ double sqnr_of(const Deviation&);
 
 /// The output of least SQNR, or null.
 const OutputReport* worst_output(const std::vector<OutputReport>&);
+/// Of all outputs of a report, as report_json() writes it; infinite where all are exact.
+double least_sqnr(const std::string& report);
 
 }  // namespace tare
