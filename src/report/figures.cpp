@@ -55,8 +55,9 @@ const OutputReport* worst_output(const std::vector<OutputReport>& outputs) {
 }
 
 double least_sqnr(const std::string& report) {
+  const Json json = Json::parse(report);
   double result = std::numeric_limits<double>::infinity();
-  for (const Json& output : Json::parse(report).at("outputs")) {
+  for (const Json& output : json.at("outputs")) {
     const auto sqnr = output.find("sqnr");
     if (sqnr != output.end() && sqnr->is_number()) {
       result = std::min(result, sqnr->get<double>());

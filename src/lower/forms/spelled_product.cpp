@@ -28,7 +28,7 @@ struct Factor {
 
 /// Operand i of a ConvInteger or MatMulInteger.
 std::optional<Factor> factor_of(const Graph& graph, const Node& product, std::size_t i) {
-  constexpr std::int32_t kShift = 128;
+  constexpr std::int32_t kSignBit = 128;
   Factor factor{product.inputs[i], {{0}, {}}};
   const bool has_zero = product.inputs.size() > i + 2 && product.inputs[i + 2];
   if (has_zero) {
@@ -40,14 +40,14 @@ std::optional<Factor> factor_of(const Graph& graph, const Node& product, std::si
   }
   // i8 in the guise of u8.
   static const Pattern shifted =
-      op("Cast").with(op("Add").with(op("Cast").with(any().as("signed")), scalar(kShift)));
+      op("Cast").with(op("Add").with(op("Cast").with(any().as("signed")), scalar(kSignBit)));
   const auto producer = graph.producer(factor.values);
   const auto match = producer ? shifted.match(graph, *producer) : std::nullopt;
   if (match && graph.type(factor.values).dtype == DType::kUint8 &&
       graph.type(match->value("signed")).dtype == DType::kInt8) {
     factor.values = match->value("signed");
     for (float& zero : factor.zero_points.values) {
-      zero -= kShift;
+      zero -= kSignBit;
     }
   }
   return factor;
