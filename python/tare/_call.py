@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 import warnings
-from typing import Any, Callable, List, Optional, Union
+from typing import Any, Callable, Dict, List, Optional, Union
 
 from . import _errors, _library
 from ._library import library
@@ -81,34 +81,43 @@ class Failures:
 
 
 class _Interrupt:
-    """Ctrl-C while the library works: what its handler raises is kept until the work is over, wherever in Python the main
-    thread was. Python ends threads that run on behind it, in the middle of the library's code."""
+    """Ctrl-C and other signals while the library works: what their handlers raise is kept until the work is over, wherever
+    in Python the main thread was. Python ends threads that run on behind it, in the middle of the library's code."""
 
     def __init__(self, cancel: Callable[[], None]):
         self.raised: Optional[BaseException] = None
         self._cancel = cancel
-        self._handler: Any = None
+        self._handlers: Dict[int, Any] = {}
 
     def __enter__(self) -> "_Interrupt":
-        handler = signal.getsignal(signal.SIGINT)
-        if callable(handler) and threading.current_thread() is threading.main_thread():
-            self._handler = handler
-            signal.signal(signal.SIGINT, self._handle)
+        if threading.current_thread() is threading.main_thread():  # which handlers run in
+            try:
+                for number in signal.valid_signals():
+                    handler = signal.getsignal(number)
+                    if callable(handler):
+                        self._handlers[number] = handler
+                        signal.signal(number, self._handle)
+            except BaseException:
+                self._give_back()
+                raise
         return self
 
     def __exit__(self, *_: Any) -> None:
-        if self._handler is not None:
-            signal.signal(signal.SIGINT, self._handler)
+        self._give_back()
+
+    def _give_back(self) -> None:
+        for number, handler in self._handlers.items():
+            try:
+                signal.signal(number, handler)
+            except BaseException as error:  # pylint: disable=broad-except  # of a handler that was given back
+                self.raised = self.raised or error
 
     def _handle(self, number: int, frame: Any) -> None:
         try:
-            self._handler(number, frame)
+            self._handlers[number](number, frame)
         except BaseException as error:  # pylint: disable=broad-except  # of any kind, as handlers are the user's
-            self.keep(error)
-
-    def keep(self, error: BaseException) -> None:
-        self.raised = self.raised or error
-        self._cancel()
+            self.raised = self.raised or error
+            self._cancel()
 
 
 class _Bar:
@@ -195,11 +204,7 @@ class Work:
         thread = threading.Thread(target=call, name=name, daemon=True)
         with _Interrupt(self._cancelled.set) as interrupt:
             thread.start()
-            while not over.is_set():
-                try:
-                    over.wait()
-                except BaseException as error:  # pylint: disable=broad-except  # of a handler of another signal
-                    interrupt.keep(error)
+            over.wait()
             thread.join()
         self._bar.close()
         self._end(returned[0] if returned else None, interrupt.raised)

@@ -279,6 +279,25 @@ class Misuse(support.InFolder):
             tare.quantize("digits.onnx", {"image": support.images(2000)})
         self.assertEqual([thread.name for thread in threading.enumerate() if thread.name.startswith("tare_")], [])
 
+    def test_36_a_signal_while_the_work_begins(self):
+        def too_late(_number, _frame):
+            raise TimeoutError
+
+        begin = threading.Thread.start
+
+        def interrupted(thread):
+            begin(thread)
+            if thread.name.startswith("tare_quantize"):
+                signal.raise_signal(signal.SIGALRM)
+
+        self.addCleanup(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, too_late))
+        with mock.patch.object(threading.Thread, "start", interrupted):
+            with self.assertRaises(TimeoutError):
+                tare.quantize("digits.onnx", {"image": support.images(2000)})
+        self.assertEqual([thread.name for thread in threading.enumerate() if thread.name.startswith("tare_")], [])
+        self.assertIs(signal.getsignal(signal.SIGALRM), too_late)
+        self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)
+
     def test_33_results_outlive_what_they_were_made_of(self):
         samples = tare.Samples({"image": self.images.copy()})
         config = {"activations": {"calibrator": type("Own", (), {"choose": lambda self, seen, spec: (seen.low, seen.high)})()}}
