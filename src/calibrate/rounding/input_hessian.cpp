@@ -134,8 +134,8 @@ void share_tiles(std::span<const std::pair<Index, Index>> tiles, Communicator& t
 }
 
 /// X'X / n, less the product of the means.
-Matrix second_moments(const RowMajor& rows, const Eigen::VectorXd& means, int threads,
-                      Communicator* team) {
+Matrix hessian_of(const RowMajor& rows, const Eigen::VectorXd& means, int threads,
+                  Communicator* team) {
   // Integers up to 255: sums of that many products stay below 2^24, exact in float32.
   constexpr Index kExact = 256;
   const Index columns = rows.cols();
@@ -211,7 +211,7 @@ InputHessian::InputHessian(const RoundingTask& task, std::size_t first, std::siz
     order_.push_back(first + places[k]);
     means[static_cast<Index>(k)] = moments.means[static_cast<Index>(places[k])];
   }
-  hessian_ = second_moments(gather(task, rows, order_, threads), means, threads, task.team);
+  hessian_ = hessian_of(gather(task, rows, order_, threads), means, threads, task.team);
   // 1 % of the mean diagonal, as in the paper: where rows do not span all columns, H has no
   // factor otherwise. The floor is for rows that are zero throughout.
   hessian_.diagonal().array() += std::max(0.01F * hessian_.diagonal().mean(), 1e-6F);

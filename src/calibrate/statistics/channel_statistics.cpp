@@ -1,7 +1,7 @@
-// Extremes and sums of each channel. Within one tensor sums are plain ones in a fixed order, in
-// vector code; only the sum of each tensor goes into an exact one, which is slow and makes the
-// order of tensors irrelevant. Cost: one pass over the values, and a long addition for each
-// channel and tensor. Memory: 72 bytes for each channel.
+// Minimum, maximum and sums of each channel. Within one tensor sums are plain ones in a fixed
+// order, in vector code; only the sum of each tensor goes into an exact one, which is slow and
+// makes the order of tensors irrelevant. Cost: one pass over the values, and a long addition
+// for each channel and tensor. Memory: 72 bytes for each channel.
 #include "tare/error.h"
 #include "tare/execute.h"
 #include "tare/statistics.h"
@@ -16,7 +16,7 @@
 namespace tare {
 namespace {
 
-/// Extremes and sums of the channels of one tensor.
+/// Minimum, maximum and sums of the channels of one tensor.
 struct Channels {
   explicit Channels(std::size_t count)
       : lows(count, std::numeric_limits<float>::infinity()),
