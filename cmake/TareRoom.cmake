@@ -31,8 +31,8 @@ endfunction()
 # tare_compile_together(<target> <name> <size> <source>...)
 #
 # Compiles the sources as units of <size> files, in their order, as most of the time of a file goes into the headers that
-# all of them read. Those that read graph.h, whose headers take longer, are in units of twice as many and apart from the
-# others, which need not be compiled again when it changes.
+# all of them read. Those that read graph.h are in units of their own, so that the others need not be compiled again when it
+# changes, and of twice as many files, as the headers that go with it take longer.
 # UNITY_BUILD of the target turns units on and off.
 function(tare_compile_together target name size)
   set(index_YES 0)

@@ -6,7 +6,7 @@
 
 namespace tare::cli {
 
-/// Behind an output's name: what was decided so far.
+/// Suffix of the checkpoint beside an output.
 inline constexpr const char* kCheckpoint = ".checkpoint";
 
 /// What is written to a file; its name may not say that it is something else.

@@ -34,8 +34,11 @@ class Error : public std::exception {
   Error(ErrorCode code, std::string where, std::string what);
   /// `faults` must not be empty.
   Error(ErrorCode code, std::vector<Fault> faults);
+  // Defined in one file, not in each that throws.
   Error(const Error&);
+  Error(Error&&) noexcept;
   Error& operator=(const Error&);
+  Error& operator=(Error&&) noexcept;
   ~Error() override;
 
   ErrorCode code() const noexcept { return code_; }

@@ -20,7 +20,7 @@ namespace tare {
 /// their node or value is erased; indices are never reused.
 class Graph {
  public:
-  // Compiled once, in place of in each of the many files that copy graphs.
+  // Defined in one file, not in each of the many that copy graphs.
   Graph();
   Graph(const Graph&);
   Graph(Graph&&) noexcept;

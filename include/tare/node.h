@@ -62,7 +62,7 @@ using Attribute = std::variant<std::int64_t, float, std::string, std::vector<std
 /// that name has another type, or is missing and no fallback was given.
 class Attributes {
  public:
-  // Compiled once, as those of Graph are.
+  // Defined in one file, as those of Graph are.
   Attributes();
   Attributes(std::initializer_list<std::pair<const std::string, Attribute>> items);
   Attributes(const Attributes&);

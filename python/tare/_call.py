@@ -108,7 +108,8 @@ class _Interrupt:
     def _give_back(self) -> None:
         for number, handler in self._handlers.items():
             try:
-                signal.signal(number, handler)
+                if signal.getsignal(number) == self._handle:  # else one of them put another in its place
+                    signal.signal(number, handler)
             except BaseException as error:  # pylint: disable=broad-except  # of a handler that was given back
                 self.raised = self.raised or error
 

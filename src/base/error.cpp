@@ -22,7 +22,9 @@ Error::Error(ErrorCode code, std::vector<Fault> faults)
 }
 
 Error::Error(const Error&) = default;
+Error::Error(Error&&) noexcept = default;
 Error& Error::operator=(const Error&) = default;
+Error& Error::operator=(Error&&) noexcept = default;
 Error::~Error() = default;
 
 Error& Error::expected(std::string_view what) {

@@ -283,6 +283,7 @@ class Misuse(support.InFolder):
         def too_late(_number, _frame):
             raise TimeoutError
 
+        before = signal.getsignal(signal.SIGINT)
         begin = threading.Thread.start
 
         def interrupted(thread):
@@ -296,7 +297,22 @@ class Misuse(support.InFolder):
                 tare.quantize("digits.onnx", {"image": support.images(2000)})
         self.assertEqual([thread.name for thread in threading.enumerate() if thread.name.startswith("tare_")], [])
         self.assertIs(signal.getsignal(signal.SIGALRM), too_late)
-        self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)
+        self.assertIs(signal.getsignal(signal.SIGINT), before)
+
+    def test_37_a_handler_that_puts_another_in_its_place(self):
+        def once(_number, _frame):
+            signal.signal(signal.SIGALRM, signal.SIG_IGN)
+
+        self.addCleanup(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, once))
+        begin = threading.Thread.start
+
+        def interrupted(thread):
+            begin(thread)
+            signal.raise_signal(signal.SIGALRM)
+
+        with mock.patch.object(threading.Thread, "start", interrupted):
+            tare.quantize("digits.onnx", {"image": self.images}, evaluate=False)
+        self.assertEqual(signal.getsignal(signal.SIGALRM), signal.SIG_IGN)
 
     def test_33_results_outlive_what_they_were_made_of(self):
         samples = tare.Samples({"image": self.images.copy()})
