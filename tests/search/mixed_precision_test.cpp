@@ -17,15 +17,26 @@
 namespace tare::test {
 namespace {
 
+/// What becomes of the results of integer kernels.
+enum class Results : std::uint8_t {
+  kQuantized,     ///< each is, and converted where it is read in float
+  kAsTheyAreRead  ///< quantized where the reader is on integers, else float as they are
+};
+
+std::string name_of(Results results) {
+  return results == Results::kQuantized ? "Quantized" : "AsTheyAreRead";
+}
+
 /// Products take a nanosecond per multiplication in float and half of that on integers, and a
 /// conversion takes one per element.
-Target simple_target() {
+Target simple_target(Results results) {
+  const bool quantized = results == Results::kQuantized;
   Target target = read_target("ort-cpu");
   target.name = "test";
   target.patterns = {"conv", "add"};
   target.operators = {
-      {.op = "Conv", .quantized_result = true, .float_cost = 1, .integer_cost = 0.5},
-      {.op = "Add", .quantized_result = true, .float_cost = 1, .integer_cost = 1}};
+      {.op = "Conv", .quantized_result = quantized, .float_cost = 1, .integer_cost = 0.5},
+      {.op = "Add", .quantized_result = quantized, .float_cost = 1, .integer_cost = 1}};
   target.conversion = {.call = 0, .element = 1, .layout = 0};
   target.least_gain = 0;
   target.keep_float.clear();
@@ -59,7 +70,8 @@ Graph branching() {
 
 /// What is on integers in the network above, and what follows from that by plain sums.
 struct Placement {
-  std::set<std::string> on_integers;
+  Results results = Results::kQuantized;
+  std::set<std::string> on_integers{};
 
   bool has(const std::string& node) const { return on_integers.contains(node); }
   /// Of multiplications, of additions, and of conversions where one side has floats.
@@ -71,7 +83,8 @@ struct Placement {
     sum += 80;  // of s, either way
     for (const auto& [name, elements, readers] : kValues) {
       const auto differ = [&, name = std::string(name)](const std::string& reader) {
-        return has(reader) != has(name);
+        return results == Results::kQuantized ? has(reader) != has(name)
+                                              : has(reader) && !has(name);
       };
       sum += std::any_of(readers.begin(), readers.end(), differ) ? elements : 0;
     }
@@ -82,7 +95,8 @@ struct Placement {
     std::set<std::string> result;
     for (const auto& [name, elements, readers] : kValues) {
       const auto has_reader = [&](const std::string& reader) { return has(reader); };
-      if (has(name) || std::any_of(readers.begin(), readers.end(), has_reader)) {
+      const bool is_stored = results == Results::kQuantized && has(name);
+      if (is_stored || std::any_of(readers.begin(), readers.end(), has_reader)) {
         result.insert(name);
       }
     }
@@ -95,15 +109,16 @@ struct Placement {
   }
 
   /// The fastest with these nodes in float, of all that there are.
-  static const Placement& without(const std::set<std::string>& nodes) {
-    static std::map<std::set<std::string>, Placement> found;
-    if (const auto known = found.find(nodes); known != found.end()) {
+  static const Placement& without(const std::set<std::string>& nodes, Results results) {
+    static std::map<std::pair<std::set<std::string>, Results>, Placement> found;
+    if (const auto known = found.find({nodes, results}); known != found.end()) {
       return known->second;
     }
     const std::vector<std::string> all{"a", "b", "c", "d", "s", "e"};
-    Placement& best = found[nodes];
+    Placement& best = found[{nodes, results}];
+    best.results = results;
     for (unsigned subset = 0; subset < 1U << all.size(); ++subset) {
-      Placement placement;
+      Placement placement{.results = results};
       for (std::size_t i = 0; i < all.size(); ++i) {
         if ((subset >> i & 1U) != 0 && !nodes.contains(all[i])) {
           placement.on_integers.insert(all[i]);
@@ -133,18 +148,21 @@ struct Placement {
       {"d", 80, {"s"}}, {"s", 80, {"e"}},      {"e", 40, {"output"}}};
 };
 
-class AnySensitivities : public ::testing::TestWithParam<unsigned> {
+class AnySensitivities : public ::testing::TestWithParam<std::tuple<unsigned, Results>> {
  protected:
+  static unsigned seed() { return std::get<0>(GetParam()); }
+  static Results results() { return std::get<1>(GetParam()); }
+
   /// What remains when those nodes stay float.
   double error_without(const std::set<std::string>& nodes) const {
     double sum = 0;
-    for (const std::string& point : Placement::without(nodes).points()) {
+    for (const std::string& point : Placement::without(nodes, results()).points()) {
       sum += errors_.at(point);
     }
     return sum;
   }
   static double time_without(const std::set<std::string>& nodes) {
-    return Placement::without(nodes).nanoseconds();
+    return Placement::without(nodes, results()).nanoseconds();
   }
 
   /// Of every point with one of its own.
@@ -157,13 +175,20 @@ class AnySensitivities : public ::testing::TestWithParam<unsigned> {
   }
 
   Graph graph_ = branching();
-  Target target_ = simple_target();
+  Target target_ = simple_target(results());
   std::span<const QuantPattern> patterns_ = Toolkit::builtin().patterns;
   SimulatedGraph simulated_ = simulate(graph_, {}, target_, patterns_);
   std::map<std::string, double> errors_;
 };
 
-TEST(Assignments, AreTheFastestOfAllPlacementsWithoutTheLayersThatCostTooMuch) {
+class Assignments : public ::testing::TestWithParam<Results> {};
+
+INSTANTIATE_TEST_SUITE_P(Targets, Assignments,
+                         ::testing::Values(Results::kQuantized, Results::kAsTheyAreRead),
+                         [](const auto& test) { return name_of(test.param); });
+
+TEST_P(Assignments, AreTheFastestOfAllPlacementsWithoutTheLayersThatCostTooMuch) {
+  const Target target = simple_target(GetParam());
   const auto& patterns = Toolkit::builtin().patterns;
   const std::vector<std::string> layers{"a", "b", "c", "d", "e"};
   for (unsigned subset = 0; subset < 1U << layers.size(); ++subset) {
@@ -175,10 +200,10 @@ TEST(Assignments, AreTheFastestOfAllPlacementsWithoutTheLayersThatCostTooMuch) {
         prices.emplace("w" + layers[i], 1e9);
       }
     }
-    const Placement expected = Placement::without(kept);
-    const Assignment found = assign(branching(), {}, simple_target(), patterns, prices);
+    const Placement expected = Placement::without(kept, GetParam());
+    const Assignment found = assign(branching(), {}, target, patterns, prices);
     EXPECT_NEAR(found.nanoseconds, expected.nanoseconds(), 1e-9) << subset;
-    const SimulatedGraph simulated = simulate(branching(), {}, simple_target(), patterns, kept);
+    const SimulatedGraph simulated = simulate(branching(), {}, target, patterns, kept);
     std::set<std::string> points;
     for (const QuantPoint& point : simulated.points) {
       if (point.role != Role::kAccumulator) {
@@ -190,7 +215,7 @@ TEST(Assignments, AreTheFastestOfAllPlacementsWithoutTheLayersThatCostTooMuch) {
 }
 
 TEST_P(AnySensitivities, LeaveNoPlanThatIsNeitherSlowerNorLessExact) {
-  Random random(GetParam());
+  Random random(seed());
   set_errors(random);
   const double slowdown = 0.01 * static_cast<double>(random.integer(0, 60));
   const double fastest = time_without({});
@@ -214,7 +239,7 @@ TEST_P(AnySensitivities, LeaveNoPlanThatIsNeitherSlowerNorLessExact) {
 }
 
 TEST_P(AnySensitivities, LeaveNoTimeUnspentThatWouldMakeOneMoreLayerExact) {
-  Random random(GetParam());
+  Random random(seed());
   set_errors(random);
   const double slowdown = 0.01 * static_cast<double>(random.integer(0, 60));
   const double limit = (1 + slowdown) * time_without({});
@@ -234,7 +259,7 @@ TEST_P(AnySensitivities, LeaveNoTimeUnspentThatWouldMakeOneMoreLayerExact) {
 }
 
 TEST_P(AnySensitivities, OfUnaffordablePointsNeedNotBeKnown) {
-  Random random(GetParam());
+  Random random(seed());
   const double slowdown = 0.01 * static_cast<double>(random.integer(0, 60));
   const auto points = affordable_points(simulated_, {}, patterns_, slowdown);
   const double limit = (1 + slowdown) * time_without({});
@@ -251,7 +276,7 @@ TEST_P(AnySensitivities, OfUnaffordablePointsNeedNotBeKnown) {
 }
 
 TEST_P(AnySensitivities, MayBePaidForBitByBit) {
-  Random random(GetParam());
+  Random random(seed());
   set_errors(random);
   const Config config;
   Assigner assigner(graph_, config, target_, patterns_);
@@ -277,7 +302,7 @@ TEST_P(AnySensitivities, MayBePaidForBitByBit) {
 }
 
 TEST_P(AnySensitivities, AreSparedInNoMoreTimeThanByChangingLittle) {
-  Random random(GetParam());
+  Random random(seed());
   const Config config;
   const Assigner fastest(graph_, config, target_, patterns_);
   for (int step = 0; step < 8; ++step) {
@@ -299,7 +324,7 @@ TEST_P(AnySensitivities, AreSparedInNoMoreTimeThanByChangingLittle) {
 }
 
 TEST_P(AnySensitivities, MakeAConvexParetoFront) {
-  Random random(GetParam());
+  Random random(seed());
   set_errors(random);
   const auto curve = pareto_plans(simulated_, {}, patterns_, errors_, 10);
   double steepest = std::numeric_limits<double>::infinity();
@@ -318,19 +343,28 @@ TEST_P(AnySensitivities, MakeAConvexParetoFront) {
   EXPECT_EQ(curve.back().error, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, AnySensitivities, ::testing::Range(0U, 30U));
+INSTANTIATE_TEST_SUITE_P(Seeds, AnySensitivities,
+                         ::testing::Combine(::testing::Range(0U, 30U),
+                                            ::testing::Values(Results::kQuantized,
+                                                              Results::kAsTheyAreRead)),
+                         [](const auto& test) {
+                           return name_of(std::get<1>(test.param)) +
+                                  std::to_string(std::get<0>(test.param));
+                         });
 
 TEST(MixedPrecisionPlans, AreOneWhereNoTimeMayBeLostOrTheObjectiveIsAnother) {
   const Graph graph = branching();
   const auto& patterns = Toolkit::builtin().patterns;
-  const SimulatedGraph simulated = simulate(graph, {}, simple_target(), patterns);
+  const SimulatedGraph simulated =
+      simulate(graph, {}, simple_target(Results::kQuantized), patterns);
   const std::map<std::string, double> errors{{"a", 1}, {"wa", 1}};
   EXPECT_EQ(pareto_plans(simulated, {}, patterns, errors, 0).size(), 1U);
   EXPECT_EQ(pareto_plans(simulated, {}, patterns, errors, 10).back().float_nodes.count("a"),
             1U);
   Config coverage;
   coverage.objective = Objective::kCoverage;
-  const SimulatedGraph covered = simulate(graph, coverage, simple_target(), patterns);
+  const SimulatedGraph covered =
+      simulate(graph, coverage, simple_target(Results::kQuantized), patterns);
   EXPECT_EQ(pareto_plans(covered, coverage, patterns, errors, 10).size(), 1U);
 }
 

@@ -240,7 +240,8 @@ class PlacementStatement {
     const std::int64_t layout = layout_cost(type.shape);
     const std::size_t quantized = cut_.add_node();
     add_time(quantized, from, cost);
-    add_price(quantized, from, value);
+    // What is stored has its price above, whoever reads it.
+    add_price(quantized, stores(value) ? from : cut_.sink(), value);
     for (const std::size_t reader : readers) {
       if (reader != cut_.sink()) {
         tie(reader, quantized);
