@@ -70,10 +70,12 @@ struct SimulatedGraph {
 /// Matches the target's patterns on a clean float graph and rewrites each accepted match with
 /// its `simulate` callback. Where that throws an Error(kUnsupported) or Error(kInvalidModel)
 /// the nodes stay float, with its message as the reason; others pass. Nodes whose names are in
-/// `float_nodes` stay float as well.
+/// `float_nodes` stay float as well. Activations called as in `wide_values` get the target's
+/// type of 16 bits, where neither the configuration nor the model says which type they have.
 SimulatedGraph simulate(const Graph&, const Config&, const Target&,
                         std::span<const QuantPattern> patterns,
-                        const std::set<std::string>& float_nodes = {});
+                        const std::set<std::string>& float_nodes = {},
+                        const std::set<std::string>& wide_values = {});
 
 /// The simulated graph with the table's parameters bound: what quantization does, in float32.
 /// Points that are disabled (or absent) pass values through. The simulated graph's own values

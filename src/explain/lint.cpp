@@ -11,6 +11,7 @@
 #include "simulate/target_operator.h"
 
 #include <algorithm>
+#include <set>
 
 namespace tare {
 namespace {
@@ -116,12 +117,42 @@ class Linter {
       check_weight(node);
       check_bias(node);
     }
+    check_widths(node);
     check_residual(node);
     check_unified(node);
     check_fixed_range(node);
     check_movement(node);
     if (target_.objective == Objective::kCoverage) {
       check_coverage(node);
+    }
+  }
+
+  /// A target with kernels for 8 and 16 bits has none that mix them.
+  void check_widths(const Node& node) {
+    if (target_.wide_activations.empty() || !target_.operators.empty()) {
+      return;
+    }
+    std::set<DType> types;
+    for (const ValueId operand : view_.data_operands(node)) {
+      const QuantParams* params = view_.dequantized(operand);
+      if (params != nullptr && !(is_product(node) && view_.is_constant(operand))) {
+        types.insert(params->storage);
+      }
+    }
+    for (const ValueId output : node.outputs) {
+      if (const Node* quantizer = view_.quantize_after(output)) {
+        types.insert(view_.graph().type(quantizer->outputs[0]).quant->storage);
+      }
+    }
+    std::string all;
+    std::set<std::size_t> widths;
+    for (const DType type : types) {
+      all += (all.empty() ? "" : " and ") + text(type);
+      widths.insert(size_of(type));
+    }
+    if (widths.size() > 1) {
+      report(node, "an operator reads and computes values of one width",
+             "here they are " + all);
     }
   }
 

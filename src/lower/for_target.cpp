@@ -11,6 +11,7 @@
 #include "graph/operators/product.h"
 #include "lower/forms/form_builder.h"
 #include "lower/forms/storage_form.h"
+#include "lower/lower.h"
 
 #include <algorithm>
 #include <cmath>
@@ -187,7 +188,7 @@ Graph for_target(Graph integer, const Target& target) {
       integer.set_attributes(id, attributes);
     }
   }
-  return StorageMover(std::move(integer), target).run();
+  return with_equal_widths(StorageMover(std::move(integer), target).run(), target, {});
 }
 
 }  // namespace tare

@@ -12,6 +12,7 @@
 namespace tare {
 
 struct Region;
+struct Target;
 
 /// True when the table decides every point of the region and disables none.
 bool is_enabled(const Region&, const QuantTable&);
@@ -41,6 +42,11 @@ Graph with_rounded_averages(Graph);
 std::map<std::string, std::string> unnamed_points(const Graph& integer);
 /// The integer graph with the points that its names say, but for those.
 Graph with_points(Graph integer, const std::map<std::string, std::string>& unnamed);
+
+/// The integer graph in which each operator has operands and results of one width, for a target
+/// with kernels for 8 and 16 bits: where one has 16, others of 8 bits are converted before and
+/// behind it, rescaled in that mode. Weights keep theirs. As it is for other targets.
+Graph with_equal_widths(Graph integer, const Target&, const RequantizeMode&);
 
 /// Names of the nodes of an integer graph that compute on real values: they have a float32
 /// operand or result, and are no conversion.

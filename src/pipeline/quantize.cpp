@@ -62,6 +62,7 @@ void decide(Stages& stages, const Dataset& data, const CalibrateOptions& options
   if (auto plan = checkpoint.plan()) {
     stages.use(std::move(plan->factors));
     stages.keep_float(std::move(plan->float_nodes));
+    stages.widen(std::move(plan->wide_values));
     stages.simulate();
   } else {
     stages.equalize(data, options);
@@ -70,9 +71,10 @@ void decide(Stages& stages, const Dataset& data, const CalibrateOptions& options
     // decided.
     if (const double slowdown = stages.slowdown(); slowdown > 0) {
       stages.keep_float(stages.best_plan_within(data, options, slowdown).float_nodes);
+      stages.widen(stages.wide_values_within(data, options, slowdown));
       stages.simulate();
     }
-    checkpoint.add(PreparedPlan{stages.factors(), stages.float_nodes()});
+    checkpoint.add(PreparedPlan{stages.factors(), stages.float_nodes(), stages.wide_values()});
   }
   stages.calibrate(data, options, options.checkpoint.empty() ? nullptr : &checkpoint);
 }

@@ -11,6 +11,7 @@
 #include "lower/forms/forms.h"
 #include "lower/lower.h"
 #include "search/sensitivities.h"
+#include "search/wide_activations.h"
 #include "simulate/check_demands.h"
 #include "simulate/separate_biases.h"
 
@@ -216,7 +217,7 @@ double Stages::slowdown() const {
 void Stages::simulate() {
   result_.simulated = during("simulating", [&] {
     return tare::simulate(tare::equalize(result_.prepared, result_.factors), config_, target_,
-                          patterns_, result_.float_nodes);
+                          patterns_, result_.float_nodes, wide_values_);
   });
   if (!patterns_.empty()) {
     during("applying 'layers'", [&] { check_demands(result_.simulated, config_); });
@@ -240,9 +241,9 @@ QuantTable Stages::independent_table(const Dataset& data,
 }
 
 Sensitivities Stages::errors(const Dataset& data, const CalibrateOptions& options,
-                             double slowdown, const MeasuredSensitivities& measured) const {
+                             const std::set<std::string>& points,
+                             const MeasuredSensitivities& measured) const {
   const SimulatedGraph& simulated = result_.simulated;
-  const auto points = affordable_points(simulated, config_, patterns_, slowdown);
   // Each point is tried alone, so it gets the parameters that suit the float network.
   const QuantTable table = independent_table(data, options);
   const std::size_t used = options.samples == 0 ? data.size() : options.samples;
@@ -259,8 +260,11 @@ std::vector<MixedPrecisionPlan> Stages::mixed_precision_plans(
     const Dataset& data, const CalibrateOptions& options, double slowdown,
     const MeasuredSensitivities& measured) const {
   return during("calibrating", [&] {
-    return pareto_plans(result_.simulated, config_, patterns_,
-                        errors(data, options, slowdown, measured), slowdown);
+    return pareto_plans(
+        result_.simulated, config_, patterns_,
+        errors(data, options,
+               affordable_points(result_.simulated, config_, patterns_, slowdown), measured),
+        slowdown);
   });
 }
 
@@ -268,13 +272,51 @@ MixedPrecisionPlan Stages::best_plan_within(const Dataset& data,
                                             const CalibrateOptions& options,
                                             double slowdown) const {
   return during("calibrating", [&] {
-    return tare::best_plan_within(result_.simulated, config_, patterns_,
-                                  errors(data, options, slowdown, {}), slowdown);
+    return tare::best_plan_within(
+        result_.simulated, config_, patterns_,
+        errors(data, options,
+               affordable_points(result_.simulated, config_, patterns_, slowdown), {}),
+        slowdown);
+  });
+}
+
+std::set<std::string> Stages::wide_values_within(const Dataset& data,
+                                                 const CalibrateOptions& options,
+                                                 double slowdown) const {
+  const SimulatedGraph& simulated = result_.simulated;
+  const bool is_coverage =
+      config_.objective.value_or(target_.objective) == Objective::kCoverage;
+  if (!is_coverage || target_.wide_activations.empty() || !target_.operators.empty()) {
+    return {};
+  }
+  return during("calibrating", [&] {
+    std::set<std::string> narrow;
+    std::set<std::string> points;
+    for (const QuantPoint& point : simulated.points) {
+      if (point.role == Role::kActivation && size_of(point.spec.storage) == 1) {
+        narrow.insert(point.name);
+      }
+      if (point.role != Role::kAccumulator) {
+        points.insert(point.name);
+      }
+    }
+    const SimulatedGraph wide = tare::simulate(simulated.source, config_, target_, patterns_,
+                                               result_.float_nodes, narrow);
+    std::erase_if(narrow, [&](const std::string& name) {
+      const QuantPoint* point = wide.find(name);
+      return point == nullptr || size_of(point->spec.storage) == 1;
+    });
+    return narrow.empty() ? narrow
+                          : wide_activations(simulated, narrow,
+                                             errors(data, options, points, {}), slowdown);
   });
 }
 
 QuantizeResult Stages::finish() {
-  result_.integer = during("lowering", [&] { return lower(result_.simulated, result_.table); });
+  result_.integer = during("lowering", [&] {
+    return with_equal_widths(lower(result_.simulated, result_.table), target_,
+                             result_.simulated.arithmetic.usual.requantize);
+  });
   const bool was_quantized = is_quantized(result_.prepared);
   if (was_quantized) {
     result_.audit.warnings.push_back(

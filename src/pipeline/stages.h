@@ -48,6 +48,7 @@ class Stages {
 
   void use(ChannelFactors factors) { result_.factors = std::move(factors); }
   void keep_float(std::set<std::string> nodes) { result_.float_nodes = std::move(nodes); }
+  void widen(std::set<std::string> values) { wide_values_ = std::move(values); }
   void simulate();
 
   /// `decide` makes a table of the simulated graph and fills the audit.
@@ -65,6 +66,7 @@ class Stages {
   bool is_sequential() const { return schedule_of(config_) == Schedule::kSequential; }
   const ChannelFactors& factors() const { return result_.factors; }
   const std::set<std::string>& float_nodes() const { return result_.float_nodes; }
+  const std::set<std::string>& wide_values() const { return wide_values_; }
 
   /// The ways to share what is simulated out that are at most that much slower.
   std::vector<MixedPrecisionPlan> mixed_precision_plans(
@@ -73,6 +75,10 @@ class Stages {
   /// Of such ways the one with the least error.
   MixedPrecisionPlan best_plan_within(const Dataset&, const CalibrateOptions&,
                                       double slowdown) const;
+  /// Which activations are to have 16 bits where nothing may be in float: see
+  /// wide_activations(). None for other targets and objectives.
+  std::set<std::string> wide_values_within(const Dataset&, const CalibrateOptions&,
+                                           double slowdown) const;
 
   /// Lowers what was decided; once.
   QuantizeResult finish();
@@ -80,13 +86,16 @@ class Stages {
  private:
   /// Parameters for the float network, of which each is tried alone.
   QuantTable independent_table(const Dataset&, const CalibrateOptions&) const;
-  Sensitivities errors(const Dataset&, const CalibrateOptions&, double slowdown,
+  /// Of these points.
+  Sensitivities errors(const Dataset&, const CalibrateOptions&,
+                       const std::set<std::string>& points,
                        const MeasuredSensitivities&) const;
 
   Config config_;
   const Toolkit* toolkit_;
   Target target_;
   std::span<const QuantPattern> patterns_;  // none where all runs on integers already
+  std::set<std::string> wide_values_;
   QuantizeResult result_;
   Statistics observed_;  ///< of `prepared`; of no samples where it was equalized
 };

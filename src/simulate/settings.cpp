@@ -65,12 +65,14 @@ DType wide_storage(const Target& target, DType narrow) {
 }  // namespace
 
 Settings::Settings(const Graph& graph, const Config& config, const Target& target,
-                   const std::set<std::string>& float_nodes)
+                   const std::set<std::string>& float_nodes,
+                   const std::set<std::string>& wide_values)
     : graph_(&graph),
       config_(&config),
       target_(&target),
       rules_(graph, config.layers),
       float_nodes_(float_nodes),
+      wide_values_(wide_values),
       unquantizable_(unquantizable_nodes(graph)) {
   if (objective() != Objective::kCoverage) {
     for (const NodeId id : detection_head(graph)) {
@@ -196,10 +198,18 @@ bool Settings::equalizes(const Node& node) const {
   return rule(node).equalization.value_or(config_->equalization);
 }
 
+DType Settings::activation_storage(ValueId value, const ValueOverride& own) const {
+  const DType usual = target_->activation_storage;
+  const bool is_open =
+      !own.bits && !config_->activations.bits && !target_->activation_bits.has_value();
+  return is_open && wide_values_.contains(graph_->name(value)) ? wide_storage(*target_, usual)
+                                                               : usual;
+}
+
 QuantPoint Settings::activation(ValueId value) const {
   const ValueOverride& chosen = rules_.of(value);
   QuantPoint result = point(value, Role::kActivation, config_->activations, chosen,
-                            target_->activation_storage);
+                            activation_storage(value, chosen));
   if (const auto stated = stated_parameters(*graph_, value); stated && !chosen.calibrator) {
     result.spec = {.storage = stated->storage};
     result.calibrator = {.name = "fixed",

@@ -14,9 +14,11 @@ namespace tare {
 /// What the configuration and the target say about single nodes and values.
 class Settings {
  public:
-  /// `float_nodes` stay float, whatever else is said.
+  /// `float_nodes` stay float, whatever else is said; `wide_values` have 16 bits, unless
+  /// something else is.
   Settings(const Graph& graph, const Config& config, const Target& target,
-           const std::set<std::string>& float_nodes = {});
+           const std::set<std::string>& float_nodes = {},
+           const std::set<std::string>& wide_values = {});
 
   /// From now on rules for the nodes of a region are about its result.
   void join(const Region& region) { rules_.join(*graph_, region.match.nodes()); }
@@ -63,12 +65,15 @@ class Settings {
   bool is_dynamic(const Node&) const;
   QuantPoint point(ValueId, Role, const ValueConfig&, const ValueOverride&,
                    DType automatic) const;
+  /// The type of an activation whose bits nobody chose.
+  DType activation_storage(ValueId, const ValueOverride& own) const;
 
   const Graph* graph_;
   const Config* config_;
   const Target* target_;
   LayerRules rules_;
   std::set<std::string> float_nodes_;
+  std::set<std::string> wide_values_;
   std::map<ValueId, std::string> unquantizable_;     ///< see unquantizable_nodes()
   std::map<std::string, std::string> target_float_;  ///< node and why the target keeps it float
 };

@@ -278,7 +278,8 @@ void check_storage(const Config& config, const Target& target) {
 
 SimulatedGraph simulate(const Graph& graph, const Config& config, const Target& target,
                         std::span<const QuantPattern> patterns,
-                        const std::set<std::string>& float_nodes) {
+                        const std::set<std::string>& float_nodes,
+                        const std::set<std::string>& wide_values) {
   check_storage(config, target);
   check_blocks(config);
   SimulatedGraph result;
@@ -287,7 +288,7 @@ SimulatedGraph simulate(const Graph& graph, const Config& config, const Target& 
   result.arithmetic = network_arithmetic(result.source, config, target);
   check_rescaling(config, target, result.arithmetic);
   result.avoids_overflow = config.avoid_overflow;
-  Settings settings(result.source, config, target, float_nodes);
+  Settings settings(result.source, config, target, float_nodes, wide_values);
   MatchedRegions matched = match_regions(result.source, settings, patterns);
   result.regions = std::move(matched.regions);
   result.kept_float = std::move(matched.kept_float);

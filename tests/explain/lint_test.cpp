@@ -145,6 +145,30 @@ TEST(Lint, SeesASumThatIsRoundedBeforeTheResidualJoinsIt) {
   EXPECT_EQ(tensorrt(with("%y = Relu(%c)", "%y = Add(%c, %d)")), "");
 }
 
+TEST(Lint, SeesOperatorsThatMixWidths) {
+  const auto activation = [](const std::string& last) {
+    return R"(
+  const %s : f32[] = [0.5]
+  const %z : u8[] = [0]
+  const %t : f32[] = [0.001]
+  const %u : u16[] = [0]
+  %q = QuantizeLinear(%x, %s, %z) : u8[1,1,4,4]
+  %d = DequantizeLinear(%q, %s, %z) : f32[1,1,4,4]
+  )" + last;
+  };
+  const std::string mixed = activation(R"(a: %a = Add(%d, %d) : f32[1,1,4,4]
+  %aq = QuantizeLinear(%a, %t, %u) : u16[1,1,4,4]
+  %y = DequantizeLinear(%aq, %t, %u) : f32[1,1,4,4])");
+  EXPECT_EQ(findings(mixed, read_target("qnn")),
+            "an operator reads and computes values of one width: here they are u8 and u16\n");
+  const std::string equal = activation(R"(%dq = QuantizeLinear(%d, %t, %u) : u16[1,1,4,4]
+  %dd = DequantizeLinear(%dq, %t, %u) : f32[1,1,4,4]
+  a: %a = Add(%dd, %dd) : f32[1,1,4,4]
+  %aq = QuantizeLinear(%a, %t, %u) : u16[1,1,4,4]
+  %y = DequantizeLinear(%aq, %t, %u) : f32[1,1,4,4])");
+  EXPECT_EQ(findings(equal, read_target("qnn")), "");
+}
+
 TEST(Lint, SeesOperandsOfAConcatThatDiffer) {
   const std::string concat = with("%y = Relu(%c) : f32[1,2,4,4]",
                                   "const %t : f32[] = [1]\n"

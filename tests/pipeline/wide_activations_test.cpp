@@ -59,7 +59,7 @@ std::map<std::string, DType> storage_of(const QuantizeResult& result) {
 TEST_F(WideActivations, AreThoseOfOneLayerWhereARuleSaysSo) {
   const std::string layer = "/inverted2/depthwise/conv/Conv";
   for (const char* target : {"qnn", "ort-cpu"}) {
-    Config config = config_with({std::string("target=") + target});
+    Config config = config_with({std::string("target=") + target, "accuracy.slowdown=0"});
     config.layers = {rule_for(layer, DType::kUint16)};
     const QuantizeResult result = quantized(config);
     const Graph& source = result.simulated.source;
@@ -78,8 +78,9 @@ TEST_F(WideActivations, AreThoseOfOneLayerWhereARuleSaysSo) {
     for (const AccumulatorRange& each : worst_case_accumulators(result.integer)) {
       ++sums[result.integer.type(result.integer.node(each.node).outputs[0]).dtype];
     }
-    // The layer behind it reads 16 bits.
-    EXPECT_EQ(sums[DType::kInt64], 1);
+    // The layer behind it reads 16 bits. Where kernels have one width, so does the layer
+    // itself.
+    EXPECT_EQ(sums[DType::kInt64], std::string(target) == "qnn" ? 2 : 1);
     EXPECT_GT(sums[DType::kInt32], 10);
   }
 }
@@ -102,14 +103,15 @@ TEST_F(WideActivations, OfOneLayerAreThoseOfItsResultInTheFile) {
   by_operator.op = "Conv";
   for (const LayerRule& rule : {rule_for("/features/Conv", DType::kUint16), by_operator,
                                 rule_for("/act/Relu", DType::kUint16)}) {
-    Config config = config_with({"target=qnn"});
+    Config config = config_with({"target=qnn", "accuracy.slowdown=0"});
     config.layers = {rule};
     const QuantizeResult result = quantized(config);
     write_onnx(export_form(result.integer, Form::kQdq, result.simulated.target),
                path("q.onnx"));
     EXPECT_EQ(wide_results(load_model(path("q.onnx"), {}, nullptr)),
-              std::vector<std::string>{"Conv"})
-        << rule.name << ": what it computes, and its Relu, which saturation replaces";
+              (std::vector<std::string>{"DequantizeLinear", "Conv", "GlobalAveragePool"}))
+        << rule.name << ": what it computes, and its Relu, which saturation replaces; "
+        << "kernels of one width want what it reads and what the next one computes, too";
   }
 }
 
@@ -262,6 +264,61 @@ TEST_F(WideActivations, ReadBackFromEveryForm) {
 TEST_F(WideActivations, ReadBackFromATable) {
   const Config config = config_with({"target=qnn", "activations.storage=uint16"});
   const QuantizeResult first = quantized(config);
+  write_table(path("table.yaml"), first);
+  const QuantizeResult second =
+      quantize(digits_.model, TableFile(path("table.yaml")), config, Toolkit::builtin());
+  EXPECT_EQ(second.integer, first.integer);
+}
+
+std::size_t count_wide(const QuantizeResult& result) {
+  const auto storage = storage_of(result);
+  return static_cast<std::size_t>(
+      std::count_if(storage.begin(), storage.end(),
+                    [](const auto& entry) { return entry.second == DType::kUint16; }));
+}
+
+TEST_F(WideActivations, AreChosenBySensitivityWhereNothingMayBeInFloat) {
+  const QuantizeResult none = quantized({"target=qnn", "accuracy.slowdown=0"});
+  const QuantizeResult some = quantized({"target=qnn"});
+  const QuantizeResult many = quantized({"target=qnn", "accuracy.slowdown=1"});
+  EXPECT_EQ(count_wide(none), 0U);
+  EXPECT_GT(count_wide(some), 0U);
+  EXPECT_GT(count_wide(many), count_wide(some));
+  EXPECT_LT(count_wide(many), storage_of(many).size()) << "weights have errors of their own";
+  const auto mse = [&](const QuantizeResult& result) {
+    return *report(result).outputs.at(0).error.mse;
+  };
+  EXPECT_LT(mse(some), mse(none));
+  EXPECT_LT(mse(many), mse(some));
+  for (const char* setting :
+       {"accuracy.effort=fast", "target=ort-cpu", "objective=latency", "activations.storage=uint8",
+        "activations.bits=8", "activations.bits=7"}) {
+    EXPECT_EQ(count_wide(quantized({"target=qnn", setting})), 0U) << setting;
+  }
+}
+
+TEST_F(WideActivations, ThatWereChosenLeaveLayersAsARuleSays) {
+  const std::string layer = "/features/Conv";
+  Config config = config_with({"target=qnn", "accuracy.slowdown=1"});
+  const auto storage = [&](const std::string& value) {
+    return storage_of(quantized(config)).at(value);
+  };
+  ASSERT_EQ(storage("/act/Relu_output_0"), DType::kUint16);
+  config.layers = {rule_for(layer, DType::kUint8)};
+  EXPECT_EQ(storage("/act/Relu_output_0"), DType::kUint8);
+  config.layers = {{.name = layer, .activations = {.bits = 6}}};
+  EXPECT_EQ(storage("/act/Relu_output_0"), DType::kUint8);
+}
+
+TEST_F(WideActivations, ThatWereChosenReadBackFromFilesAndTables) {
+  const Config config = config_with({"target=qnn", "accuracy.slowdown=0.5"});
+  const QuantizeResult first = quantized(config);
+  const Graph file = export_form(first.integer, Form::kQdq, first.simulated.target);
+  write_onnx(file, path("q.onnx"));
+  const Graph again =
+      lower_quantized(load_model(path("q.onnx"), {}, nullptr), {}, Toolkit::builtin());
+  EXPECT_EQ(structural_difference(first.integer, again), "");
+  EXPECT_TRUE(lint(file, first.simulated.target).empty());
   write_table(path("table.yaml"), first);
   const QuantizeResult second =
       quantize(digits_.model, TableFile(path("table.yaml")), config, Toolkit::builtin());

@@ -25,7 +25,7 @@
 namespace tare {
 namespace {
 
-constexpr std::string_view kQuantizeForm = "tare quantize 1 ";
+constexpr std::string_view kQuantizeForm = "tare quantize 2 ";
 
 Error cannot_write(const std::filesystem::path& path, int error) {
   return {ErrorCode::kIo, path.string(),
@@ -286,6 +286,9 @@ std::optional<PreparedPlan> QuantizeCheckpoint::plan() {
   for (std::size_t left = reader.counted(1); left > 0; --left) {
     plan.float_nodes.insert(reader.get_text());
   }
+  for (std::size_t left = reader.counted(1); left > 0; --left) {
+    plan.wide_values.insert(reader.get_text());
+  }
   return plan;
 }
 
@@ -296,9 +299,11 @@ void QuantizeCheckpoint::add(const PreparedPlan& plan) {
     writer.add_text(name);
     writer.add_all(std::span<const float>(factors));
   }
-  writer.add(std::uint64_t{plan.float_nodes.size()});
-  for (const std::string& node : plan.float_nodes) {
-    writer.add_text(node);
+  for (const auto* names : {&plan.float_nodes, &plan.wide_values}) {
+    writer.add(std::uint64_t{names->size()});
+    for (const std::string& name : *names) {
+      writer.add_text(name);
+    }
   }
   append(writer.take());
 }

@@ -21,6 +21,7 @@ namespace tare {
 struct PreparedPlan {
   ChannelFactors factors;
   std::set<std::string> float_nodes;
+  std::set<std::string> wide_values;
 
   friend bool operator==(const PreparedPlan&, const PreparedPlan&) = default;
 };
