@@ -155,7 +155,7 @@ void describe(Visitor& visit, Target& target, const KnownNames& known) {
   visit.key(
       "slowdown", target.slowdown, cost(),
       "what `accuracy.slowdown: auto` is: how much slower a network may be for keeping its "
-      "most sensitive layers in float");
+      "most sensitive layers in float, or in 16 bits");
 }
 
 }  // namespace tare

@@ -88,8 +88,7 @@ class Stages {
   QuantTable independent_table(const Dataset&, const CalibrateOptions&) const;
   /// Of these points.
   Sensitivities errors(const Dataset&, const CalibrateOptions&,
-                       const std::set<std::string>& points,
-                       const MeasuredSensitivities&) const;
+                       const std::set<std::string>& points, const MeasuredSensitivities&) const;
 
   Config config_;
   const Toolkit* toolkit_;

@@ -45,6 +45,7 @@ SamplesInMemory samples() {
 Config everything(Schedule schedule, const std::string& calibrator) {
   Config config;
   config.target = "qnn";
+  config.slowdown = 0;  // 8 bits for all
   config.schedule = schedule;
   config.activations.calibrator.name = calibrator;
   return config;

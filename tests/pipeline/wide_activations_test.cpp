@@ -291,8 +291,8 @@ TEST_F(WideActivations, AreChosenBySensitivityWhereNothingMayBeInFloat) {
   EXPECT_LT(mse(some), mse(none));
   EXPECT_LT(mse(many), mse(some));
   for (const char* setting :
-       {"accuracy.effort=fast", "target=ort-cpu", "objective=latency", "activations.storage=uint8",
-        "activations.bits=8", "activations.bits=7"}) {
+       {"accuracy.effort=fast", "target=ort-cpu", "objective=latency",
+        "activations.storage=uint8", "activations.bits=8", "activations.bits=7"}) {
     EXPECT_EQ(count_wide(quantized({"target=qnn", setting})), 0U) << setting;
   }
 }

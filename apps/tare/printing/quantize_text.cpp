@@ -113,8 +113,10 @@ Json measured_json(const QuantizeSummary& summary) {
 }
 
 std::string samples_text(const QuantizeSummary& summary) {
-  return fmt::format("{}, {}", summary.samples == 0 ? "none" : std::to_string(summary.samples),
-                     counted(summary.points, "point"));
+  return fmt::format(
+      "{}, {}{}", summary.samples == 0 ? "none" : std::to_string(summary.samples),
+      counted(summary.points, "point"),
+      summary.wide_points == 0 ? "" : fmt::format(", {} of 16 bits", summary.wide_points));
 }
 
 std::string quantized_text(const QuantizeSummary& summary) {
@@ -209,6 +211,7 @@ Json as_json(const QuantizeSummary& summary) {
             {"samples", summary.samples},
             {"ranks", summary.ranks},
             {"points", summary.points},
+            {"wide_points", summary.wide_points},
             {"operators", {{"on_integers", count.on_integers}, {"all", count.all}}},
             {"quality", quality_json(summary)},
             {"quantized", Json::array()},

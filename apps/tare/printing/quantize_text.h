@@ -22,10 +22,11 @@ struct QuantizeSummary {
   std::string model;
   std::string output;
   std::string target;
-  bool covers_all = false;  ///< the objective was coverage
-  std::size_t samples = 0;  ///< calibrated on; 0: none
-  int ranks = 1;            ///< processes that shared the work
-  std::size_t points = 0;   ///< that are enabled
+  bool covers_all = false;      ///< the objective was coverage
+  std::size_t samples = 0;      ///< calibrated on; 0: none
+  int ranks = 1;                ///< processes that shared the work
+  std::size_t points = 0;       ///< that are enabled
+  std::size_t wide_points = 0;  ///< of these, activations of 16 bits
   std::vector<Verdict> verdicts;
   std::map<std::string, std::string> patterns;  ///< by operator that a pattern covers
   struct Sums {

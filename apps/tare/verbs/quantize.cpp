@@ -62,6 +62,7 @@ QuantizeSummary summarize(const QuantizeResult& result, const QuantizeJob& job,
       predicted_time(result.simulated, result.table, configuration.toolkit.patterns);
   for (const auto& [name, point] : result.table) {
     summary.points += point.enabled ? 1 : 0;
+    summary.wide_points += point.enabled && size_of(point.params.storage) == 2 ? 1 : 0;
   }
   const Graph& source = result.simulated.source;
   for (const Region& region : result.simulated.regions) {
