@@ -119,9 +119,11 @@ struct PointResult {
 /// Point name -> decision.
 using QuantTable = std::map<std::string, PointResult>;
 
-/// A mixed-precision plan: which nodes of a network stay in float.
+/// A mixed-precision plan: which nodes of a network stay in float, or for how much of its time
+/// activations have 16 bits where none does.
 struct MixedPrecisionPlan {
   std::set<std::string> float_nodes;  ///< that would run on integers if time alone counted
+  double slowdown = 0;                ///< for which quantize() chooses activations of 16 bits
   double nanoseconds = 0;             ///< as PredictedTime::quantized; 0: not predicted
   double error = 0;                   ///< the sum of those of the points that are quantized
   double integer_share = 0;           ///< of the multiplications

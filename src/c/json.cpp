@@ -154,6 +154,7 @@ Json search_json(const SearchResult& found, const SearchOptions& wanted) {
          {"integer_share", tried.plan.integer_share},
          {"expected_error", tried.plan.error},
          {"keep_float", tried.plan.float_nodes},
+         {"slowdown", tried.plan.slowdown},
          {"sqnr", tried.sqnr && std::isfinite(*tried.sqnr) ? Json(*tried.sqnr) : Json()},
          {"failures", std::move(failures)}});
   }

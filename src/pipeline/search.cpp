@@ -168,7 +168,7 @@ SearchResult search(const Graph& model, const Dataset& data, const Config& confi
 }
 
 Config apply_plan(Config config, const MixedPrecisionPlan& plan) {
-  config.slowdown = 0;
+  config.slowdown = plan.slowdown;
   for (const std::string& node : plan.float_nodes) {
     LayerRule rule;
     rule.name = node;

@@ -260,6 +260,10 @@ std::vector<MixedPrecisionPlan> Stages::mixed_precision_plans(
     const Dataset& data, const CalibrateOptions& options, double slowdown,
     const MeasuredSensitivities& measured) const {
   return during("calibrating", [&] {
+    if (may_widen()) {
+      return wide_activation_plans(result_.simulated, widenable(),
+                                   all_errors(data, options, measured));
+    }
     return pareto_plans(
         result_.simulated, config_, patterns_,
         errors(data, options,
@@ -280,35 +284,49 @@ MixedPrecisionPlan Stages::best_plan_within(const Dataset& data,
   });
 }
 
+bool Stages::may_widen() const {
+  return config_.objective.value_or(target_.objective) == Objective::kCoverage &&
+         !target_.wide_activations.empty() && target_.operators.empty();
+}
+
+std::set<std::string> Stages::widenable() const {
+  const SimulatedGraph& simulated = result_.simulated;
+  std::set<std::string> narrow;
+  for (const QuantPoint& point : simulated.points) {
+    if (point.role == Role::kActivation && size_of(point.spec.storage) == 1) {
+      narrow.insert(point.name);
+    }
+  }
+  const SimulatedGraph wide = tare::simulate(simulated.source, config_, target_, patterns_,
+                                             result_.float_nodes, narrow);
+  std::erase_if(narrow, [&](const std::string& name) {
+    const QuantPoint* point = wide.find(name);
+    return point == nullptr || size_of(point->spec.storage) == 1;
+  });
+  return narrow;
+}
+
+Sensitivities Stages::all_errors(const Dataset& data, const CalibrateOptions& options,
+                                 const MeasuredSensitivities& measured) const {
+  std::set<std::string> points;
+  for (const QuantPoint& point : result_.simulated.points) {
+    if (point.role != Role::kAccumulator) {
+      points.insert(point.name);
+    }
+  }
+  return errors(data, options, points, measured);
+}
+
 std::set<std::string> Stages::wide_values_within(const Dataset& data,
                                                  const CalibrateOptions& options,
                                                  double slowdown) const {
-  const SimulatedGraph& simulated = result_.simulated;
-  const bool is_coverage =
-      config_.objective.value_or(target_.objective) == Objective::kCoverage;
-  if (!is_coverage || target_.wide_activations.empty() || !target_.operators.empty()) {
-    return {};
-  }
-  return during("calibrating", [&] {
-    std::set<std::string> narrow;
-    std::set<std::string> points;
-    for (const QuantPoint& point : simulated.points) {
-      if (point.role == Role::kActivation && size_of(point.spec.storage) == 1) {
-        narrow.insert(point.name);
-      }
-      if (point.role != Role::kAccumulator) {
-        points.insert(point.name);
-      }
+  return during("calibrating", [&]() -> std::set<std::string> {
+    const auto candidates = may_widen() ? widenable() : std::set<std::string>();
+    if (candidates.empty()) {
+      return {};
     }
-    const SimulatedGraph wide = tare::simulate(simulated.source, config_, target_, patterns_,
-                                               result_.float_nodes, narrow);
-    std::erase_if(narrow, [&](const std::string& name) {
-      const QuantPoint* point = wide.find(name);
-      return point == nullptr || size_of(point->spec.storage) == 1;
-    });
-    return narrow.empty() ? narrow
-                          : wide_activations(simulated, narrow,
-                                             errors(data, options, points, {}), slowdown);
+    return wide_activations(result_.simulated, candidates, all_errors(data, options, {}),
+                            slowdown);
   });
 }
 

@@ -68,7 +68,8 @@ class Stages {
   const std::set<std::string>& float_nodes() const { return result_.float_nodes; }
   const std::set<std::string>& wide_values() const { return wide_values_; }
 
-  /// The ways to share what is simulated out that are at most that much slower.
+  /// The ways to share what is simulated out that are at most that much slower, or those of
+  /// wide_activation_plans() where nothing may be in float.
   std::vector<MixedPrecisionPlan> mixed_precision_plans(
       const Dataset&, const CalibrateOptions&, double slowdown,
       const MeasuredSensitivities& = {}) const;
@@ -86,6 +87,12 @@ class Stages {
  private:
   /// Parameters for the float network, of which each is tried alone.
   QuantTable independent_table(const Dataset&, const CalibrateOptions&) const;
+  /// Where nothing may be in float and the target has activations of 16 bits.
+  bool may_widen() const;
+  /// Activations of 8 bits of which nobody says how many bits they have.
+  std::set<std::string> widenable() const;
+  Sensitivities all_errors(const Dataset&, const CalibrateOptions&,
+                           const MeasuredSensitivities&) const;
   /// Of these points.
   Sensitivities errors(const Dataset&, const CalibrateOptions&,
                        const std::set<std::string>& points, const MeasuredSensitivities&) const;

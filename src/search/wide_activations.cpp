@@ -73,7 +73,7 @@ class Widener {
   }
 
   std::set<std::string> within(double slowdown) {
-    double left = slowdown * network_;
+    const double limit = slowdown * network_;
     for (std::size_t i = 0; i < groups_.size(); ++i) {
       offer(i);
     }
@@ -83,10 +83,10 @@ class Widener {
       best_.pop();
       Group& group = groups_[i];
       // Since it was offered it may have become cheaper, and was offered again.
-      if (group.is_wide || gain != gain_of(group) || cost_of(group) > left) {
+      if (group.is_wide || gain != gain_of(group) || spent_ + cost_of(group) > limit) {
         continue;
       }
-      left -= cost_of(group);
+      spent_ += cost_of(group);
       of_activations_ -= group.error;
       group.is_wide = true;
       result.insert(group.names.begin(), group.names.end());
@@ -94,6 +94,9 @@ class Widener {
     }
     return result;
   }
+
+  double time() const { return network_ + spent_; }
+  double error() const { return of_weights_ + of_activations_; }
 
  private:
   /// Values that share parameters, often one.
@@ -167,6 +170,7 @@ class Widener {
   std::map<NodeId, NodeId> layer_of_;
   std::map<NodeId, double> times_;  ///< of layers on 8 bits; 0 once they are on 16
   double network_ = 0;              ///< all of these
+  double spent_ = 0;                ///< for those on 16 bits
   double of_weights_ = 0;           ///< errors
   double of_activations_ = 0;
   std::vector<Group> groups_;
@@ -180,6 +184,24 @@ std::set<std::string> wide_activations(const SimulatedGraph& simulated,
                                        const std::set<std::string>& candidates,
                                        const Sensitivities& errors, double slowdown) {
   return Widener(simulated, candidates, errors).within(slowdown);
+}
+
+std::vector<MixedPrecisionPlan> wide_activation_plans(const SimulatedGraph& simulated,
+                                                      const std::set<std::string>& candidates,
+                                                      const Sensitivities& errors) {
+  std::vector<MixedPrecisionPlan> result;
+  for (const double slowdown : {0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0}) {
+    Widener widener(simulated, candidates, errors);
+    (void)widener.within(slowdown);
+    if (result.empty() || widener.error() < result.back().error) {
+      result.push_back({.float_nodes = {},
+                        .slowdown = slowdown,
+                        .nanoseconds = widener.time(),
+                        .error = widener.error(),
+                        .integer_share = 1});
+    }
+  }
+  return result;
 }
 
 }  // namespace tare

@@ -85,15 +85,19 @@ TEST_F(CoveredTransformer, HasNoFloatOperatorAndFallsShortByLittle) {
 TEST_F(CoveredTransformer, KeepsItsOperatorsWholeInFiles) {
   Random random(12);
   const SamplesInMemory data({{"x", random.tensor({8, 6, 8})}});
-  const QuantizeResult result =
-      quantize(block(), data, config_with({"target=qnn"}), Toolkit::builtin());
-  write_model(result, path("q.onnx"));
-  const Graph file = load_model(path("q.onnx"), {}, nullptr);
-  EXPECT_EQ(count_of(file, "Gelu"), 1U);
-  EXPECT_EQ(count_of(file, "Erf"), 0U);
-  const Graph again = lower_quantized(file, {}, Toolkit::builtin());
-  const std::vector<Tensor> x{data.read("x", 0, 1)};
-  EXPECT_EQ(Executable(again).run(x), Executable(result.integer).run(x));
+  for (const char* bits : {"auto", "6"}) {  // which a Clip cuts off in the file
+    const Config config = config_with({"target=qnn", std::string("activations.bits=") + bits});
+    const QuantizeResult result = quantize(block(), data, config, Toolkit::builtin());
+    const OperatorCount count = count_operators(result.verdicts);
+    EXPECT_EQ(count.on_integers, count.all) << bits;
+    write_model(result, path("q.onnx"));
+    const Graph file = load_model(path("q.onnx"), {}, nullptr);
+    EXPECT_EQ(count_of(file, "Gelu"), 1U) << bits;
+    EXPECT_EQ(count_of(file, "Erf"), 0U) << bits;
+    const Graph again = lower_quantized(file, {}, Toolkit::builtin());
+    const std::vector<Tensor> x{data.read("x", 0, 1)};
+    EXPECT_EQ(Executable(again).run(x), Executable(result.integer).run(x)) << bits;
+  }
 }
 
 }  // namespace

@@ -90,7 +90,7 @@ TEST_F(SearchCheckpoints, OfAnyBytesBehindARightDigestAreValuesOrErrors) {
       constexpr std::string_view kLetters = " 0123456789abcdefF-";
       changed[random() % changed.size()] = kLetters[random() % kLetters.size()];
     }
-    write_bytes(file(), "tare search 1 " + hexadecimal(hash(changed)) + "\n" + changed);
+    write_bytes(file(), "tare search 2 " + hexadecimal(hash(changed)) + "\n" + changed);
     try {
       const SearchCheckpoint found = read();
       for (const auto& searched : found.plans) {

@@ -70,6 +70,23 @@ TEST_F(Searches, KeepTheFewestLayersInFloatThatMeetTheConditions) {
   EXPECT_LT(result.trials, result.plans.size()) << "all were tried";
 }
 
+TEST_F(Searches, WidenActivationsWhereNothingMayBeInFloat) {
+  config_.target = "qnn";
+  const auto at_first = found({}).plans;
+  ASSERT_GT(at_first.size(), 2U);
+  const SearchResult narrow = found({.conditions = at_least(1)});
+  EXPECT_EQ(narrow.chosen, 0U);
+  const double bound = *narrow.plans[0].sqnr + 2;
+  const SearchResult result = found({.conditions = at_least(bound)});
+  ASSERT_TRUE(result.meets());
+  EXPECT_GT(result.chosen, 0U);
+  EXPECT_GE(*result.plans[result.chosen].sqnr, bound);
+  EXPECT_TRUE(result.plans[result.chosen].plan.float_nodes.empty());
+  EXPECT_EQ(result.config.slowdown, result.plans[result.chosen].plan.slowdown);
+  ASSERT_TRUE(result.quantized);
+  EXPECT_EQ(model_bytes(quantized(result.config)), model_bytes(*result.quantized));
+}
+
 TEST_F(Searches, GiveTheNetworkOfTheirConfiguration) {
   const SearchResult result = found({.conditions = at_least(44)});
   ASSERT_TRUE(result.quantized);

@@ -117,6 +117,24 @@ TEST_P(WideActivationsOf, AreNoMoreThanItTakesToBeAsGoodAsTheWeights) {
   }
 }
 
+TEST_P(WideActivationsOf, MakePlansOfWhichEachIsSlowerAndHasLessError) {
+  const auto plans = wide_activation_plans(simulated_, candidates_, errors_);
+  ASSERT_FALSE(plans.empty());
+  EXPECT_EQ(plans[0].slowdown, 0);
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    const MixedPrecisionPlan& plan = plans[i];
+    const auto wide = wide_activations(simulated_, candidates_, errors_, plan.slowdown);
+    EXPECT_EQ(plan.nanoseconds, kAll + time(wide));
+    EXPECT_NEAR(plan.error, sum(Role::kWeight, {}) + sum(Role::kActivation, wide), 1e-12);
+    EXPECT_TRUE(plan.float_nodes.empty());
+    if (i > 0) {
+      EXPECT_GT(plan.slowdown, plans[i - 1].slowdown);
+      EXPECT_GT(plan.nanoseconds, plans[i - 1].nanoseconds);
+      EXPECT_LT(plan.error, plans[i - 1].error);
+    }
+  }
+}
+
 TEST_P(WideActivationsOf, AreThoseThatMayBeAlone) {
   const std::string fixed = "b";
   candidates_.erase(fixed);

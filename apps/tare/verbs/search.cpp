@@ -71,8 +71,8 @@ std::string front_text(const SearchResult& found, const Terminal& terminal) {
 /// The lines with which, added to the configuration, `tare quantize` writes the same file.
 std::string config_text(const SearchResult& found) {
   const MixedPrecisionPlan& plan = found.plans[found.chosen].plan;
-  std::string text = fmt::format("calibration: {{samples: {}}}\naccuracy: {{slowdown: 0}}\n",
-                                 found.calibrated_on);
+  std::string text = fmt::format("calibration: {{samples: {}}}\naccuracy: {{slowdown: {}}}\n",
+                                 found.calibrated_on, plan.slowdown);
   if (!plan.float_nodes.empty()) {
     text += "layers:\n";
   }
@@ -105,6 +105,7 @@ Json as_json(const SearchResult& found, const SearchOptions& wanted) {
                {"integer_share", tried.plan.integer_share},
                {"expected_error", tried.plan.error},
                {"keep_float", tried.plan.float_nodes},
+               {"slowdown", tried.plan.slowdown},
                {"failures", failures_of(tried, wanted.least_integers)}};
     entry["sqnr"] = tried.sqnr && std::isfinite(*tried.sqnr) ? Json(*tried.sqnr) : Json();
     json["curve"].push_back(std::move(entry));

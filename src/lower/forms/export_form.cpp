@@ -25,6 +25,16 @@ Graph with_own_layout(Graph onnx, const Target& target) {
   return target.channels_last ? quantize_channels_last(std::move(onnx)) : onnx;
 }
 
+/// Between it and the rounding there may be a Clip, to fewer bits than the type has.
+bool is_rounded(const Graph& qdq, ValueId result) {
+  const auto& users = qdq.users(result);
+  return std::any_of(users.begin(), users.end(), [&](NodeId user) {
+    const Node& node = qdq.node(user);
+    return node.op == "QuantizeLinear" ||
+           (node.op == "Clip" && is_rounded(qdq, node.outputs[0]));
+  });
+}
+
 /// Where no operator is to be left in float, the file has an opset in which each of those
 /// between storage values is one operator: older ones spell some with several, in float.
 Graph with_whole_operators(Graph qdq, const Target& target) {
@@ -32,10 +42,8 @@ Graph with_whole_operators(Graph qdq, const Target& target) {
   for (const NodeId id : qdq.nodes()) {
     const Node& node = qdq.node(id);
     const int first = first_opset_of(node.op);
-    const auto& users = qdq.users(node.outputs[0]);
     if (target.objective == Objective::kCoverage && first > qdq.opset && first <= kNewest &&
-        std::any_of(users.begin(), users.end(),
-                    [&](NodeId user) { return qdq.node(user).op == "QuantizeLinear"; })) {
+        is_rounded(qdq, node.outputs[0])) {
       qdq.opset = first;
     }
   }

@@ -18,7 +18,7 @@ namespace {
 
 // A line that names the form and the digest of what follows; then numbers, each with a space
 // behind, and texts behind their lengths. Reals are written as their bits.
-constexpr std::string_view kForm = "tare search 1 ";
+constexpr std::string_view kForm = "tare search 2 ";
 
 class Writer {
  public:
@@ -88,6 +88,7 @@ void add(const MixedPrecisionPlan& plan, Writer& writer) {
   for (const std::string& node : plan.float_nodes) {
     writer.add(node);
   }
+  writer.add(plan.slowdown);
   writer.add(plan.nanoseconds);
   writer.add(plan.error);
   writer.add(plan.integer_share);
@@ -98,6 +99,7 @@ MixedPrecisionPlan read_plan(Reader& reader) {
   for (std::size_t left = reader.count(); left > 0; --left) {
     plan.float_nodes.insert(reader.text());
   }
+  plan.slowdown = reader.real();
   plan.nanoseconds = reader.real();
   plan.error = reader.real();
   plan.integer_share = reader.real();
