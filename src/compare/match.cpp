@@ -96,9 +96,19 @@ class Matcher {
     }
   }
 
+  /// What a result of 16 bits is only computed to be rounded to.
+  ValueId narrowed(ValueId result) const {
+    const std::vector<NodeId>& users = integer_.users(result);
+    const TensorType& type = integer_.type(result);
+    const bool is_wide = type.quant && !is_sum_type(type.dtype) && size_of(type.dtype) == 2;
+    return is_wide && users.size() == 1 && integer_.node(users[0]).op == "Requantize"
+               ? integer_.node(users[0]).outputs[0]
+               : result;
+  }
+
   /// The value after a Relu or Clip whose work it does that `result` saturates.
   ValueId past_saturation(ValueId value, ValueId result) const {
-    const TensorType& type = integer_.type(result);
+    const TensorType& type = integer_.type(narrowed(result));
     for (bool changed = type.quant && !is_sum_type(type.quant->storage); changed;) {
       changed = false;
       for (const NodeId user : real_.users(value)) {

@@ -297,6 +297,18 @@ TEST_F(WideActivations, AreChosenBySensitivityWhereNothingMayBeInFloat) {
   }
 }
 
+TEST_F(WideActivations, AreComparedBehindTheActivationThatTheyComeBefore) {
+  // Results of 8 bits that are computed in 16 saturate where the Clip does, but a step of 16
+  // bits later.
+  Config config = config_with({"target=qnn", "accuracy.slowdown=0"});
+  config.layers = {rule_for("/inverted?/expand/conv/Conv", DType::kUint16)};
+  Report found = report(quantized(config));
+  diagnose(found);
+  for (const Diagnosis& each : found.diagnoses) {
+    EXPECT_NE(each.kind, "saturation") << each.text;
+  }
+}
+
 TEST_F(WideActivations, ThatWereChosenLeaveLayersAsARuleSays) {
   const std::string layer = "/features/Conv";
   Config config = config_with({"target=qnn", "accuracy.slowdown=1"});
