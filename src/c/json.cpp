@@ -76,8 +76,10 @@ Json verdicts_json(const std::vector<Verdict>& verdicts) {
 
 Json summary_json(const ReadConfig& settings, const QuantizeResult& result) {
   std::size_t points = 0;
+  std::size_t wide_points = 0;
   for (const auto& [name, point] : result.table) {
     points += point.enabled ? 1 : 0;
+    wide_points += point.enabled && size_of(point.params.storage) == 2 ? 1 : 0;
   }
   const auto predicted =
       predicted_time(result.simulated, result.table, settings.toolkit.patterns);
@@ -85,6 +87,7 @@ Json summary_json(const ReadConfig& settings, const QuantizeResult& result) {
       {"target", result.simulated.target.name},
       {"samples", result.audit.samples},
       {"points", points},
+      {"wide_points", wide_points},
       {"operators", count_json(result.verdicts)},
       {"predicted_speed", predicted ? Json(predicted->floats / predicted->quantized) : Json()},
       {"quantized", Json::array()},

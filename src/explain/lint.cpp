@@ -75,7 +75,7 @@ class Linter {
   /// A type of 16 bits that the target does not compute on in float.
   bool has_wide_kernels(DType storage) const {
     const auto& wide = target_.wide_activations;
-    return target_.operators.empty() &&
+    return tare::has_wide_kernels(target_) &&
            std::find(wide.begin(), wide.end(), storage) != wide.end();
   }
 
@@ -129,7 +129,7 @@ class Linter {
 
   /// A target with kernels for 8 and 16 bits has none that mix them.
   void check_widths(const Node& node) {
-    if (target_.wide_activations.empty() || !target_.operators.empty()) {
+    if (!tare::has_wide_kernels(target_)) {
       return;
     }
     std::set<DType> types;

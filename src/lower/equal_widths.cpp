@@ -12,6 +12,7 @@
 #include "graph/operators/product.h"
 #include "lower/conversions.h"
 #include "lower/lower.h"
+#include "simulate/target_operator.h"
 
 #include <algorithm>
 #include <cmath>
@@ -265,8 +266,7 @@ class WidthMatcher {
 }  // namespace
 
 Graph with_equal_widths(Graph integer, const Target& target, const RequantizeMode& mode) {
-  const bool has_both = !target.wide_activations.empty() && target.operators.empty();
-  return has_both ? WidthMatcher(std::move(integer), mode).run() : integer;
+  return has_wide_kernels(target) ? WidthMatcher(std::move(integer), mode).run() : integer;
 }
 
 }  // namespace tare

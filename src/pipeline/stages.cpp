@@ -14,6 +14,7 @@
 #include "search/wide_activations.h"
 #include "simulate/check_demands.h"
 #include "simulate/separate_biases.h"
+#include "simulate/target_operator.h"
 
 #include <algorithm>
 
@@ -286,7 +287,7 @@ MixedPrecisionPlan Stages::best_plan_within(const Dataset& data,
 
 bool Stages::may_widen() const {
   return config_.objective.value_or(target_.objective) == Objective::kCoverage &&
-         !target_.wide_activations.empty() && target_.operators.empty();
+         has_wide_kernels(target_);
 }
 
 std::set<std::string> Stages::widenable() const {

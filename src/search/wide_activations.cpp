@@ -83,10 +83,10 @@ class Widener {
       best_.pop();
       Group& group = groups_[i];
       // Since it was offered it may have become cheaper, and was offered again.
-      if (group.is_wide || gain != gain_of(group) || spent_ + cost_of(group) > limit) {
+      if (group.is_wide || gain != gain_of(group) || spent_ + group.cost > limit) {
         continue;
       }
-      spent_ += cost_of(group);
+      spent_ += group.cost;
       of_activations_ -= group.error;
       group.is_wide = true;
       result.insert(group.names.begin(), group.names.end());
@@ -102,8 +102,9 @@ class Widener {
   /// Values that share parameters, often one.
   struct Group {
     std::vector<std::string> names;
-    std::vector<NodeId> layers;  ///< which read or compute them
+    std::set<NodeId> layers;  ///< which read or compute them
     double error = 0;
+    double cost = 0;  ///< the time of those of them that are on 8 bits
     bool may_be_wide = true;
     bool is_wide = false;
   };
@@ -114,8 +115,8 @@ class Widener {
     group.may_be_wide = group.may_be_wide && is_candidate;
     const auto touch = [&](NodeId node) {
       const NodeId id = layer_of(node);
-      if (std::find(group.layers.begin(), group.layers.end(), id) == group.layers.end()) {
-        group.layers.push_back(id);
+      if (group.layers.insert(id).second) {
+        group.cost += times_.at(id);
         groups_of_[id].push_back(static_cast<std::size_t>(&group - groups_.data()));
       }
     };
@@ -132,18 +133,10 @@ class Widener {
     return found == layer_of_.end() ? id : found->second;
   }
 
-  double cost_of(const Group& group) const {
-    double sum = 0;
-    for (const NodeId id : group.layers) {
-      sum += times_.at(id);
-    }
-    return sum;
-  }
-
   /// What is free counts as next to free, so that the larger error comes first.
   double gain_of(const Group& group) const {
     constexpr double kFree = 1e-6;
-    return group.error / (cost_of(group) + kFree * network_);
+    return group.error / (group.cost + kFree * network_);
   }
 
   void offer(std::size_t i) {
@@ -157,8 +150,11 @@ class Widener {
   void widen(const Group& group) {
     std::set<std::size_t> cheaper;
     for (const NodeId id : group.layers) {
-      if (std::exchange(times_.at(id), 0) > 0) {
-        cheaper.insert(groups_of_.at(id).begin(), groups_of_.at(id).end());
+      if (const double time = std::exchange(times_.at(id), 0); time > 0) {
+        for (const std::size_t i : groups_of_.at(id)) {
+          groups_[i].cost -= time;
+          cheaper.insert(i);
+        }
       }
     }
     for (const std::size_t i : cheaper) {

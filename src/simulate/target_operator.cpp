@@ -51,6 +51,10 @@ const TargetOperator* find_costs(const Target& target, const Graph& graph, const
   return find(target.operators.empty() ? target.costs : target.operators, graph, node);
 }
 
+bool has_wide_kernels(const Target& target) {
+  return !target.wide_activations.empty() && target.operators.empty();
+}
+
 AccumulatorConfig operator_accumulator(const Target& target, const Graph& graph,
                                        const Node& node) {
   const OperatorAccumulator* row = find(target.accumulators, graph, node);

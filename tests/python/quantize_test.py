@@ -69,7 +69,7 @@ class SameAsTheProgram(support.InFolder):
     def test_the_summary_says_what_the_program_says(self):
         said = json.loads(self.program("quantize", "digits.onnx", "--data", "digits_calibration.h5", "-o", "expected.onnx", "--json"))
         summary = tare.quantize("digits.onnx", "digits_calibration.h5").summary
-        for field in ("target", "samples", "points", "operators", "quantized", "kept_float", "accumulators", "calibration"):
+        for field in ("target", "samples", "points", "wide_points", "operators", "quantized", "kept_float", "accumulators", "calibration"):
             self.assertEqual(summary[field], said[field], field)
         for field in ("verdict", "text", "samples", "evaluated_on", "sqnr", "exact", "agreement", "worst_layer"):
             self.assertEqual(summary["quality"][field], said["quality"][field], field)
