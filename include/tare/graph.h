@@ -90,6 +90,10 @@ class Graph {
   int opset = 17;  ///< opset of the model as imported; exporters write it, raised where needed
   /// Input or output name -> one entry per dimension; a symbolic dimension's name, or empty.
   std::map<std::string, std::vector<std::string>> dimension_names;
+  /// Dimensions that its file leaves open but that had to be bound, as the network would be
+  /// another one for other extents: by name, with what they are bound to. Not part of what
+  /// makes graphs equal.
+  std::map<std::string, std::int64_t> fixed_dimensions;
 
   // ---- what is known of its operators -------------------------------------------------------
   /// The allow-list that holds for this graph; null: affine_ops(). prepare() takes it from the
@@ -152,6 +156,10 @@ class Graph {
 /// operand is absent or not constant.
 std::optional<std::vector<std::int64_t>> constant_integers(const Graph&, const Node&,
                                                            std::size_t operand);
+
+/// Whether the model leaves extents of its inputs open, so that the shapes in the graph are
+/// only an example of those that it runs with.
+bool leaves_extents_open(const Graph&);
 
 /// Checks every invariant of graph, types and parameters: operand counts, dangling or cyclic
 /// values, element counts of constants, quantization parameters. Throws Error(kInvalidModel)

@@ -4,6 +4,8 @@
 #include "tare/graph.h"
 
 #include "graph/operators/detection_post_process.h"
+#include "graph/operators/shape_facts.h"
+#include "onnx/constants.h"
 #include "onnx/infer.h"
 #include "onnx/names.h"
 
@@ -12,28 +14,6 @@
 #include <utility>
 
 namespace tare {
-namespace {
-
-/// Shape and Size are known as soon as the type of their operand is.
-std::optional<Tensor> fact_of_type(const Node& node, const Shape& shape) {
-  const auto rank = static_cast<std::int64_t>(shape.size());
-  if (node.op == "Size") {
-    return Tensor::scalar<std::int64_t>(element_count(shape));
-  }
-  if (node.op != "Shape") {
-    return std::nullopt;
-  }
-  const auto bound = [&](const char* name, std::int64_t fallback) {
-    const std::int64_t axis = node.attributes.integer(name, fallback);
-    return std::clamp<std::int64_t>(axis < 0 ? axis + rank : axis, 0, rank);
-  };
-  const std::int64_t start = bound("start", 0);
-  const std::int64_t end = std::max(start, bound("end", rank));
-  return Tensor::of<std::int64_t>(
-      {end - start}, std::vector<std::int64_t>(shape.begin() + start, shape.begin() + end));
-}
-
-}  // namespace
 
 void Draft::set_input(std::size_t i, ValueId id) {
   inputs.resize(std::max(inputs.size(), i + 1));
@@ -106,6 +86,13 @@ ValueId GraphBuilder::add_constant(std::string_view wanted, Tensor tensor) {
   return graph_->add_constant(fresh_name(wanted), std::move(tensor));
 }
 
+ValueId GraphBuilder::extents_of(ValueId id, std::string_view wanted) {
+  if (!graph_->dimension_names.empty()) {
+    return emit_helper(wanted, "Shape", {id});
+  }
+  return add_constant(wanted, vector_of(shape(id)));
+}
+
 const Tensor* GraphBuilder::known(ValueId id) const {
   if (const Tensor* constant = graph_->constant(id)) {
     return constant;
@@ -114,8 +101,16 @@ const Tensor* GraphBuilder::known(ValueId id) const {
   return found == computed_.end() ? nullptr : &found->second;
 }
 
-const Tensor& GraphBuilder::required(const Draft& draft, std::size_t i) const {
-  const Tensor* tensor = draft.has_input(i) ? known(draft.inputs[i]) : nullptr;
+const Tensor* GraphBuilder::decisive(ValueId id) {
+  const Tensor* tensor = known(id);
+  if (tensor != nullptr && graph_->constant(id) == nullptr) {
+    decisive_.insert(id);
+  }
+  return tensor;
+}
+
+const Tensor& GraphBuilder::required(const Draft& draft, std::size_t i) {
+  const Tensor* tensor = draft.has_input(i) ? decisive(draft.inputs[i]) : nullptr;
   if (tensor == nullptr) {
     throw Error(ErrorCode::kUnsupported, "",
                 "operand " + std::to_string(i) + " depends on data");
@@ -129,7 +124,7 @@ std::string GraphBuilder::fresh_name(std::string_view wanted) {
 
 void GraphBuilder::remember(const Node& node) {
   if (!node.inputs.empty() && node.inputs[0]) {
-    if (auto fact = fact_of_type(node, shape(node.inputs[0]))) {
+    if (auto fact = fact_of_shape(node, shape(node.inputs[0]))) {
       computed_.emplace(node.outputs[0], *std::move(fact));
       return;
     }

@@ -53,12 +53,22 @@ class GraphBuilder {
                       Attributes = {});
   ValueId add_constant(std::string_view wanted, Tensor);
 
+  /// The shape of a value, for the target of a Reshape: a constant, or read from the value
+  /// where the model leaves extents open.
+  ValueId extents_of(ValueId, std::string_view wanted);
+
   const TensorType& type(ValueId) const;
   const Shape& shape(ValueId id) const { return type(id).shape; }
   /// Null unless the value is a constant or was computed from constants and shapes.
   const Tensor* known(ValueId) const;
-  /// Operand `i`, which must be known. Throws Error(kUnsupported) when it depends on data.
-  const Tensor& required(const Draft&, std::size_t i) const;
+  /// The same where what is emitted depends on the value, which for other shapes of the inputs
+  /// might be another one: see decisive_values().
+  const Tensor* decisive(ValueId);
+  /// Operand `i`, which must be known and is decisive. Throws Error(kUnsupported) when it
+  /// depends on data.
+  const Tensor& required(const Draft&, std::size_t i);
+  /// What was asked for by decisive() and is no constant.
+  const std::set<ValueId>& decisive_values() const { return decisive_; }
 
   std::string fresh_name(std::string_view wanted);
   Graph& graph() { return *graph_; }
@@ -74,6 +84,7 @@ class GraphBuilder {
   Origin origin_;
   std::unique_ptr<Graph> graph_;  // so that rules need not read graph.h
   std::map<ValueId, Tensor> computed_;
+  std::set<ValueId> decisive_;
 };
 
 }  // namespace tare

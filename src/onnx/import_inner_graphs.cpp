@@ -152,7 +152,7 @@ void Importer::add_if(const onnx::NodeProto& node, const std::vector<ValueId>& i
                   "its condition has " + std::to_string(elements) + " elements");
     }
   };
-  if (const Tensor* condition = builder().known(inputs[0])) {
+  if (const Tensor* condition = builder().decisive(inputs[0])) {
     require_one(condition->size());
     const char* wanted = condition->to_int64()[0] != 0 ? "then_branch" : "else_branch";
     add_part(inlined_branch(graph_of(node, wanted),
@@ -196,8 +196,8 @@ void Importer::add_loop(const onnx::NodeProto& node, const std::vector<ValueId>&
   const onnx::GraphProto& body = graph_of(node, "body");
   const auto outputs = static_cast<std::size_t>(body.output_size());
   expect_counts(node, body, types.size(), states + 1, outputs - 1);
-  const Tensor* most = operands[0] ? builder().known(operands[0]) : nullptr;
-  const Tensor* goes_on = operands[1] ? builder().known(operands[1]) : nullptr;
+  const Tensor* most = operands[0] ? builder().decisive(operands[0]) : nullptr;
+  const Tensor* goes_on = operands[1] ? builder().decisive(operands[1]) : nullptr;
   const bool is_counted = most != nullptr && most->size() == 1 &&
                           (!operands[1] || (goes_on != nullptr && goes_on->size() == 1));
   if (outputs > states + 1 && !is_counted) {

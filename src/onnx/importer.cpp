@@ -14,6 +14,7 @@
 #include "onnx/normalize/normalize.h"
 #include "onnx/normalize/quantized.h"
 #include "onnx/normalize/runtime_operators.h"
+#include "onnx/open_dimensions.h"
 #include "onnx/tensor_proto.h"
 
 #include <algorithm>
@@ -109,6 +110,7 @@ Graph Importer::run() {
   unsupported_.report(faults_);
   faults_.raise(ErrorCode::kUnsupported);
   graph.erase_unused_constants();  // normalizing made attributes of some
+  keep_dimensions_open(graph, options_.evaluate, builder().decisive_values(), assumed_);
   return std::move(graph);
 }
 
@@ -121,6 +123,7 @@ void Importer::add_inputs() {
         value->second.dtype() == builder().type(id).dtype &&
         value->second.size() == element_count(builder().shape(id))) {
       builder().assume(id, value->second.reshaped(builder().shape(id)));
+      assumed_.emplace(id, value->second.reshaped(builder().shape(id)));
     }
   }
   builder().graph().dimension_names = std::move(interface.dimension_names);

@@ -100,6 +100,7 @@ class Importer {
   Source source_;
   std::set<std::string> reserved_;      ///< names that generated ones keep clear of
   std::deque<Scope> scopes_;            ///< from the model's graph inwards
+  std::map<ValueId, Tensor> assumed_;   ///< inputs that have one value
   std::deque<onnx::GraphProto> parts_;  ///< that were inlined, or are graphs of nodes
   std::size_t part_nodes_ = 0;
   std::map<FunctionKey, const onnx::FunctionProto*> functions_;  ///< of the model

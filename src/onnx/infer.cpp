@@ -161,7 +161,7 @@ TensorType static_type(const onnx::TypeProto& proto, const std::optional<Shape>&
 }
 
 std::vector<TensorType> infer_with_schema(const InferenceRequest& request,
-                                          const onnx::OpSchema& schema) {
+                                          const onnx::OpSchema& schema, bool checks_rules) {
   onnx::NodeProto node = to_node_proto(request.name, request.op, request.attributes);
   for (const KnownOperand& operand : request.operands) {
     node.add_input(operand.type != nullptr ? "operand" : "");
@@ -169,8 +169,10 @@ std::vector<TensorType> infer_with_schema(const InferenceRequest& request,
   for (std::size_t i = 0; i < request.results; ++i) {
     node.add_output("result");
   }
-  schema.Verify(node);
-  check_operand_types(schema, request.operands);
+  if (checks_rules) {
+    schema.Verify(node);
+    check_operand_types(schema, request.operands);
+  }
   Context context(request, node);
   if (schema.has_type_and_shape_inference_function()) {
     schema.GetTypeAndShapeInferenceFunction()(context);
@@ -291,7 +293,9 @@ std::size_t required_results(const std::string& op) {
   return schema != nullptr ? static_cast<std::size_t>(schema->min_output()) : 1;
 }
 
-std::vector<TensorType> infer_types(const InferenceRequest& request) {
+namespace {
+
+std::vector<TensorType> infer(const InferenceRequest& request, bool checks_rules) {
   check_request(request);
   if (request.op == "Gelu") {
     return infer_gelu(request);
@@ -310,7 +314,7 @@ std::vector<TensorType> infer_types(const InferenceRequest& request) {
     throw Error(ErrorCode::kInternal, "", "operator '" + request.op + "' is not of opset 17");
   }
   try {
-    return infer_with_schema(request, *schema);
+    return infer_with_schema(request, *schema, checks_rules);
   } catch (const Error&) {
     throw;
   } catch (const std::bad_alloc&) {
@@ -318,6 +322,20 @@ std::vector<TensorType> infer_types(const InferenceRequest& request) {
   } catch (const std::exception& error) {
     throw Error(ErrorCode::kInvalidModel, "", own_words(error.what()));
   }
+}
+
+}  // namespace
+
+std::vector<TensorType> infer_types(const InferenceRequest& request) {
+  return infer(request, true);
+}
+
+std::vector<Shape> infer_shapes(const InferenceRequest& request) {
+  std::vector<Shape> shapes;
+  for (TensorType& type : infer(request, false)) {
+    shapes.push_back(std::move(type.shape));
+  }
+  return shapes;
 }
 
 }  // namespace tare

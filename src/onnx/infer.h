@@ -34,5 +34,8 @@ std::size_t required_results(const std::string& op);
 /// onnx library. Throws Error with an empty `where`: kInvalidModel for a broken rule,
 /// kUnsupported for results that have no static tensor type.
 std::vector<TensorType> infer_types(const InferenceRequest&);
+/// The shapes alone, for nodes of any stage: operators may have attributes and element types
+/// that ONNX does not give them.
+std::vector<Shape> infer_shapes(const InferenceRequest&);
 
 }  // namespace tare

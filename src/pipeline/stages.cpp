@@ -30,6 +30,16 @@ std::string joined(const std::set<std::string>& words) {
   return text;
 }
 
+/// What the model leaves open but the network does not.
+void audit_fixed_dimensions(const Graph& prepared, std::vector<Warning>& warnings) {
+  for (const auto& [name, extent] : prepared.fixed_dimensions) {
+    warnings.push_back({"fixed_dimension", "dimension '" + name + "'",
+                        "is " + std::to_string(extent) +
+                            " in the written model, as the network would be another one for "
+                            "other extents"});
+  }
+}
+
 /// What files say in their metadata alone, since their operators have no word for it.
 void audit_rescaling(const NetworkArithmetic& arithmetic, std::vector<Warning>& warnings) {
   std::set<std::string> words;
@@ -352,6 +362,7 @@ QuantizeResult Stages::finish() {
   result_.qdq = export_form(result_.integer, Form::kQdq, target_);
   result_.verdicts = was_quantized ? verdicts(result_.qdq, target_)
                                    : verdicts(result_.simulated, result_.table, result_.qdq);
+  audit_fixed_dimensions(result_.prepared, result_.audit.warnings);
   audit_rescaling(result_.simulated.arithmetic, result_.audit.warnings);
   audit_accumulators(result_.simulated, result_.integer, result_.audit.warnings);
   audit_storage(result_.simulated, result_.table, result_.audit.warnings);

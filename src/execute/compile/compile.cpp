@@ -5,6 +5,7 @@
 // more of their operands lie already. A value may lie in both. Time: linear in the graph, and
 // packing.
 #include "tare/error.h"
+#include "tare/execute.h"
 #include "tare/graph.h"
 #include "tare/process.h"
 
@@ -16,6 +17,7 @@
 #include "execute/failure.h"
 #include "execute/request_facts.h"
 #include "execute/run/one_thread.h"
+#include "graph/operators/shape_facts.h"
 
 #include <algorithm>
 #include <array>
@@ -28,6 +30,9 @@ namespace {
 std::string describe(const Node& node) {
   return "node '" + node.name + "' (" + node.op + ")";
 }
+
+/// What is computed from shapes and has more elements is computed in each run.
+constexpr std::int64_t kMostShapeElements = 4096;
 
 constexpr const char* kMoreMemory =
     "half of what this process may have is taken unless '--memory' or 'calibration.memory' "
@@ -50,7 +55,9 @@ std::vector<NodeId> Compiler::live_order(const std::set<ValueId>& kept) const {
     if (std::any_of(node.outputs.begin(), node.outputs.end(),
                     [&](ValueId output) { return wanted.contains(output); })) {
       live.push_back(*id);
-      wanted.insert(node.inputs.begin(), node.inputs.end());
+      if (!reads_shape_only(node)) {
+        wanted.insert(node.inputs.begin(), node.inputs.end());
+      }
     }
   }
   std::reverse(live.begin(), live.end());
@@ -147,7 +154,7 @@ Program Compiler::exchange(const Program& before, std::span<const Exchange> cons
 /// As many folded nodes as some kernel takes; the others follow as steps of their own.
 void Compiler::emit(const Unit& unit) {
   const Node& node = graph_.node(unit.node);
-  if (unit.folded.empty() && convert_constant(node)) {
+  if (unit.folded.empty() && (convert_constant(node) || follow_shapes(node))) {
     return;
   }
   std::size_t count = unit.folded.size();
@@ -183,6 +190,50 @@ bool Compiler::convert_constant(const Node& node) {
   converted_.emplace(result, dequantize(is_simulated ? quantize(*from, unit) : *from,
                                         *params(node.inputs[0])));
   return true;
+}
+
+/// What is computed from shapes is known before anything runs, so that operators may want
+/// constants where models compute them; whether it is such a node.
+bool Compiler::follow_shapes(const Node& node) try {
+  if (node.inputs.empty() || !node.inputs[0]) {
+    return false;
+  }
+  if (auto fact = fact_of_shape(node, graph_.type(node.inputs[0]).shape)) {
+    from_shapes_.insert(node.outputs[0]);
+    converted_.emplace(node.outputs[0], *std::move(fact));
+    return true;
+  }
+  const auto is_known = [&](ValueId id) { return !id || constant(id) != nullptr; };
+  const auto follows = [&](ValueId id) { return from_shapes_.contains(id); };
+  const auto is_small = [&](ValueId id) {
+    const TensorType& type = graph_.type(id);
+    return !type.quant && element_count(type.shape) <= kMostShapeElements;
+  };
+  if (!std::any_of(node.inputs.begin(), node.inputs.end(), follows) ||
+      !std::all_of(node.inputs.begin(), node.inputs.end(), is_known) ||
+      !std::all_of(node.outputs.begin(), node.outputs.end(), is_small)) {
+    return false;
+  }
+  std::vector<const Tensor*> operands;
+  for (const ValueId input : node.inputs) {
+    operands.push_back(input ? constant(input) : nullptr);
+  }
+  std::vector<TensorType> types;
+  for (const ValueId output : node.outputs) {
+    types.push_back(graph_.type(output));
+  }
+  std::vector<Tensor> results = evaluate(node, operands, types);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    from_shapes_.insert(node.outputs[i]);
+    converted_.emplace(node.outputs[i], std::move(results[i]));
+  }
+  return true;
+} catch (Error& error) {
+  if (error.code() == ErrorCode::kUnsupported) {
+    return false;
+  }
+  error.at(describe(node));
+  throw;
 }
 
 const Tensor* Compiler::constant(ValueId id) const {

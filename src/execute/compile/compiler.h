@@ -47,6 +47,7 @@ class Compiler {
   void add_interface();
   void emit(const Unit&);
   bool convert_constant(const Node&);
+  bool follow_shapes(const Node&);
   const Tensor* constant(ValueId) const;
   bool emit_fused(const Node&, std::span<const NodeId> folded, bool last_try);
   Work describe_work(const Node&, std::span<const NodeId> folded) const;
@@ -67,6 +68,7 @@ class Compiler {
   Program program_;
   std::map<ValueId, Homes> homes_;
   std::map<ValueId, Tensor> converted_;        ///< constants
+  std::set<ValueId> from_shapes_;              ///< of these
   std::map<std::size_t, std::size_t> writer_;  ///< buffer -> step
   Faults faults_;
   bool too_large_ = false;

@@ -2,6 +2,7 @@
 
 #include "execute/elements/dispatch.h"
 #include "execute/operands.h"
+#include "graph/operators/shape_facts.h"
 
 #include <algorithm>
 #include <cstring>
@@ -14,25 +15,6 @@ std::unique_ptr<Kernel> constant_kernel(Tensor value) {
   return make_kernel([value = std::move(value)](const Buffers& buffers) {
     std::memcpy(buffers.outputs[0], value.data(), value.byte_size());
   });
-}
-
-std::unique_ptr<Kernel> make_shape(const KernelRequest& request) {
-  const Shape& shape = required(request, 0).shape();
-  const auto rank = static_cast<std::int64_t>(shape.size());
-  const auto clamped = [&](std::int64_t i) {
-    return std::clamp<std::int64_t>(i < 0 ? i + rank : i, 0, rank);
-  };
-  const std::int64_t start = clamped(request.attributes().integer("start", 0));
-  const std::int64_t end = std::max(start, clamped(request.attributes().integer("end", rank)));
-  const Tensor value = Tensor::of<std::int64_t>(
-      {end - start}, std::vector<std::int64_t>(shape.begin() + start, shape.begin() + end));
-  expect_shape(request.outputs[0], value.shape());
-  return constant_kernel(value);
-}
-
-std::unique_ptr<Kernel> make_size(const KernelRequest& request) {
-  expect_shape(request.outputs[0], {});
-  return constant_kernel(Tensor::scalar(element_count(required(request, 0).shape())));
 }
 
 std::unique_ptr<Kernel> make_constant_of_shape(const KernelRequest& request) {
@@ -77,7 +59,9 @@ std::unique_ptr<Kernel> make_fill(const KernelRequest& request) {
     if (request.outputs[0].dtype() != DType::kInt64) {
       return nullptr;
     }
-    return op == "Shape" ? make_shape(request) : make_size(request);
+    Tensor value = *fact_of_shape(*request.node, required(request, 0).shape());
+    expect_shape(request.outputs[0], value.shape());
+    return constant_kernel(std::move(value));
   }
   return op == "Range" ? make_range(request) : make_constant_of_shape(request);
 }

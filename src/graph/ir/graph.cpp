@@ -395,4 +395,10 @@ std::optional<std::vector<std::int64_t>> constant_integers(const Graph& graph, c
   return tensor != nullptr ? std::optional(tensor->to_int64()) : std::nullopt;
 }
 
+bool leaves_extents_open(const Graph& graph) {
+  return std::any_of(graph.inputs().begin(), graph.inputs().end(), [&](ValueId input) {
+    return graph.dimension_names.contains(graph.name(input));
+  });
+}
+
 }  // namespace tare

@@ -72,9 +72,7 @@ void group_to_instance_normalization(Draft& draft, GraphBuilder& builder) {
   const ValueId normal =
       builder.emit_helper(name + "_normal", "InstanceNormalization", {grouped, scale, bias},
                           {{"epsilon", draft.attributes.real("epsilon", 1e-5F)}});
-  Shape open = group.data;
-  open.front() = -1;  // so that the batch may still vary in an exported model
-  const std::vector<ValueId> back{normal, shape_constant(builder, name + "_shape", open)};
+  const std::vector<ValueId> back{normal, builder.extents_of(data, name + "_shape")};
   if (group.per_channel) {
     Shape channel(group.data.size() - 1, 1);
     channel.front() = group.data[1];

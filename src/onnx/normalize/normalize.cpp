@@ -110,8 +110,8 @@ void inference_batch_norm(Draft& draft, GraphBuilder& builder) {
   }
 }
 
-bool drops_nothing(const Draft& draft, const GraphBuilder& builder) {
-  const Tensor* ratio = draft.has_input(1) ? builder.known(draft.inputs[1]) : nullptr;
+bool drops_nothing(const Draft& draft, GraphBuilder& builder) {
+  const Tensor* ratio = draft.has_input(1) ? builder.decisive(draft.inputs[1]) : nullptr;
   return ratio != nullptr && ratio->to_double() == std::vector<double>{0};
 }
 

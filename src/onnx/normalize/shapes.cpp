@@ -119,14 +119,10 @@ void flatten_softmax(Draft& draft, GraphBuilder& builder) {
   Draft rows{name, draft.op, {flat}, {builder.fresh_name(name + "_rows")}, {}};
   rows.attributes.set("axis", std::int64_t{-1});
   const ValueId softmax = builder.emit(std::move(rows)).front();
-  // The first extent is left open, so that the batch may still vary in an exported model.
-  Shape target = shape;
-  if (element_count(shape) > 0) {
-    target.front() = -1;
-  }
+  const ValueId extents = builder.extents_of(draft.inputs[0], name + "_shape");
   draft.name = builder.fresh_name(name + "_unflat");
   draft.op = "Reshape";
-  draft.inputs = {softmax, builder.add_constant(name + "_shape", vector_of(target))};
+  draft.inputs = {softmax, extents};
   draft.attributes =
       element_count(shape) > 0 ? Attributes{} : Attributes{{"allowzero", std::int64_t{1}}};
 }
@@ -219,7 +215,7 @@ bool shrinks(const Tensor* scales) {
 
 void to_resize(Draft& draft, GraphBuilder& builder) {
   require_first_inputs(draft, 2);
-  const Tensor* scales = builder.known(draft.inputs[1]);
+  const Tensor* scales = builder.decisive(draft.inputs[1]);
   draft.op = "Resize";
   draft.inputs = {draft.inputs[0], ValueId{}, draft.inputs[1]};
   if (draft.attributes.text("mode", "nearest") == "bilinear") {
@@ -231,8 +227,7 @@ void to_resize(Draft& draft, GraphBuilder& builder) {
 
 void drop_empty_resize_operands(Draft& draft, GraphBuilder& builder) {
   for (std::size_t i = kRoi; i < draft.inputs.size(); ++i) {
-    const Tensor* tensor = draft.has_input(i) ? builder.known(draft.inputs[i]) : nullptr;
-    if (tensor != nullptr && tensor->size() == 0) {
+    if (draft.has_input(i) && element_count(builder.shape(draft.inputs[i])) == 0) {
       draft.inputs[i] = {};
     }
   }

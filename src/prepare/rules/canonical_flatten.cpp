@@ -24,14 +24,24 @@ std::optional<std::int64_t> leading_axes(const Shape& shape, std::int64_t rows) 
   return rows == 1 ? std::optional<std::int64_t>(0) : std::nullopt;
 }
 
+/// Whether the target says that the first axis stays, whatever its extent is.
+bool keeps_first_axis(const Graph& graph, const Node& reshape) {
+  const auto target = constant_integers(graph, reshape, 1);
+  return target && target->size() == 2 && target->front() == 0;
+}
+
 std::variant<Patch, Refusal> flatten(const Graph& graph, const Match& match) {
   const Node& node = graph.node(match.root());
+  if (leaves_extents_open(graph) && !keeps_first_axis(graph, node)) {
+    return Refusal{"its rows may not be the leading axes for other extents"};
+  }
   const Shape& before = graph.type(node.inputs[0]).shape;
   const Shape& after = graph.type(node.outputs[0]).shape;
   if (after.size() != 2 || before.size() < 3 || element_count(before) == 0) {
     return Refusal{"it makes no matrix of more axes"};
   }
-  const auto axis = leading_axes(before, after[0]);
+  const auto axis = leaves_extents_open(graph) ? std::optional<std::int64_t>(1)
+                                               : leading_axes(before, after[0]);
   if (!axis) {
     return Refusal{"its rows are not the leading axes"};
   }

@@ -5,6 +5,7 @@
 #include "tare/pattern.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 namespace tare {
@@ -24,6 +25,26 @@ bool keeps_order(const Node& transpose, std::size_t rank) {
   std::iota(reversed.rbegin(), reversed.rend(), 0);
   const auto perm = transpose.attributes.integers("perm", reversed);
   return std::is_sorted(perm.begin(), perm.end());
+}
+
+/// Whether a node that changes shapes, or picks elements, does nothing whatever the extents
+/// that the model leaves open are. It does nothing for those at hand.
+bool always_passes_through(const Graph& graph, const Node& node) {
+  if (node.op == "Reshape") {  // importing wrote -1 only where an extent changes
+    const auto target = constant_integers(graph, node, 1);
+    return target && std::find(target->begin(), target->end(), -1) == target->end();
+  }
+  if (node.op == "Expand" || node.op == "Tile") {
+    return constant_integers(graph, node, 1).has_value();
+  }
+  if (node.op == "Slice") {
+    constexpr std::int64_t kEnd = std::numeric_limits<std::int32_t>::max();
+    const auto ends = constant_integers(graph, node, 2);
+    return all_equal(constant_integers(graph, node, 1), 0) && ends &&
+           std::all_of(ends->begin(), ends->end(),
+                       [](std::int64_t end) { return end >= kEnd; });
+  }
+  return node.op != "Flatten" || node.attributes.integer("axis", 1) == 1;
 }
 
 /// Given that the type of the result is that of the first operand.
@@ -56,7 +77,8 @@ bool passes_through(const Graph& graph, const Node& node) {
 bool does_nothing(const Graph& graph, const Node& node) {
   return !node.inputs.empty() && node.inputs[0] &&
          graph.type(node.inputs[0]) == graph.type(node.outputs[0]) &&
-         passes_through(graph, node);
+         passes_through(graph, node) &&
+         (!leaves_extents_open(graph) || always_passes_through(graph, node));
 }
 
 std::variant<Patch, Refusal> bypass(const Graph& graph, const Match& match) {
