@@ -34,6 +34,9 @@ class Dataset {
   virtual ~Dataset() = default;
   virtual std::size_t size() const = 0;
   virtual const std::vector<DatasetInput>& inputs() const = 0;
+  /// Whether samples differ in shape, as sentences and recordings do. inputs() has the shapes
+  /// of the largest one then, and read() takes one sample at a time.
+  virtual bool has_several_shapes() const { return false; }
   /// Samples [first, first + count) of the input with that name, as one tensor of shape
   /// [count, ...shape]. Throws Error(kInvalidData), naming sample and position, on NaN or
   /// infinity; Error(kIo) when the file cannot be read.

@@ -84,7 +84,9 @@ class Executable {
   };
 
   /// Runs the graph once, on the calling thread; denormal floats are taken for 0. `inputs` have
-  /// order and types of Graph::inputs; throws Error(kInvalidData) otherwise. Returns outputs.
+  /// order and types of Graph::inputs; throws Error(kInvalidData) otherwise. Where the graph
+  /// can be reshaped (Graph::reshape) they may have other shapes, for which it is compiled
+  /// once. Returns outputs.
   std::vector<Tensor> run(Workspace&, std::span<const Tensor> inputs,
                           const ValueCallback& callback = {}) const;
   /// Convenience: one run with a workspace of its own.
@@ -99,6 +101,8 @@ class Executable {
  private:
   struct Impl;
   explicit Executable(std::unique_ptr<const Impl>);
+  std::vector<Tensor> run_for_shapes(Workspace&, std::span<const Tensor> inputs,
+                                     const ValueCallback&) const;
   std::unique_ptr<const Impl> impl_;
 };
 

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
@@ -99,6 +100,10 @@ class Graph {
   /// The allow-list that holds for this graph; null: affine_ops(). prepare() takes it from the
   /// toolkit. Not part of what makes graphs equal.
   std::shared_ptr<const std::vector<AffineOp>> affine_rows;
+  /// Makes the same graph for inputs of other shapes, given in their order; null where it only
+  /// runs with those that it has. load_model() sets it where a model leaves extents open. Not
+  /// part of what makes graphs equal.
+  std::shared_ptr<const std::function<Graph(const Graph&, std::span<const Shape>)>> reshape;
 
   friend bool operator==(const Graph&, const Graph&);
 

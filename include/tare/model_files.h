@@ -46,6 +46,11 @@ struct ReadOptions {
 /// Error(kUnsupported) (all unsupported operators, types and dynamic shapes at once).
 Graph read_onnx(const std::filesystem::path&, const ReadOptions& = {});
 
+/// The graph, which may be one of any stage after reading, with inputs of these shapes, in
+/// their order, and the shapes of all values that follow. Handles stay as they are. Throws
+/// Error at the node that does not take its operands then.
+Graph with_input_shapes(const Graph&, std::span<const Shape>, const Evaluator&);
+
 /// The inputs that a model declares, without looking at what is behind them. Throws Error(kIo),
 /// Error(kInvalidModel), and Error(kUnsupported) for inputs that are no tensors of numbers.
 std::vector<ModelInput> read_onnx_inputs(const std::filesystem::path&);

@@ -21,6 +21,7 @@ class DatasetPart final : public Dataset {
 
   std::size_t size() const override { return count_; }
   const std::vector<DatasetInput>& inputs() const override { return whole_.inputs(); }
+  bool has_several_shapes() const override { return whole_.has_several_shapes(); }
   Tensor read(const std::string& input, std::size_t first, std::size_t count) const override {
     return whole_.read(input, first_ + first, count);
   }
@@ -47,6 +48,7 @@ class ChosenSamples final : public Dataset {
 
   std::size_t size() const override { return samples_.size(); }
   const std::vector<DatasetInput>& inputs() const override { return whole_.inputs(); }
+  bool has_several_shapes() const override { return whole_.has_several_shapes(); }
 
   /// Neighbours are read at once.
   Tensor read(const std::string& input, std::size_t first, std::size_t count) const override {

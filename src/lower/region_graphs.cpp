@@ -36,6 +36,7 @@ Graph cut_out(const Graph& graph, const OffloadRegion& region, const IsInput& is
   result.graph_name = graph.node(region.match.root()).name;
   result.opset = graph.opset;
   result.affine_rows = graph.affine_rows;
+  result.reshape = graph.reshape;
   std::map<ValueId, ValueId> copies;
   for (const ValueId input : region.inputs) {
     copies[input] = result.add_input(graph.name(input), graph.type(input));

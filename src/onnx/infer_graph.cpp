@@ -161,6 +161,23 @@ class Inference {
 
 }  // namespace
 
+Graph with_input_shapes(const Graph& graph, std::span<const Shape> shapes,
+                        const Evaluator& evaluate) {
+  std::map<ValueId, Shape> inputs;
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    inputs.emplace(graph.inputs()[i], shapes[i]);
+  }
+  Graph result = graph;
+  for (auto& [id, shape] : infer_graph(graph, inputs, evaluate).shapes) {
+    TensorType type = graph.type(id);
+    if (type.shape != shape) {
+      type.shape = shape;
+      result.set_type(id, std::move(type));
+    }
+  }
+  return result;
+}
+
 InferredValues infer_graph(const Graph& graph, const std::map<ValueId, Shape>& inputs,
                            const Evaluator& evaluate,
                            const std::map<ValueId, Tensor>& assumed) {

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <optional>
 
 namespace tare {
@@ -28,7 +29,12 @@ std::optional<Tensor> value_in_all(const Dataset& data, const DatasetInput& inpu
   if (is_float || element_count(input.shape) != 1 || data.size() > kMostSamples) {
     return std::nullopt;
   }
-  const std::vector<std::int64_t> values = data.read(input.name, 0, data.size()).to_int64();
+  std::vector<std::int64_t> values;
+  const std::size_t at_once = data.has_several_shapes() ? 1 : data.size();
+  for (std::size_t first = 0; first < data.size(); first += at_once) {
+    const auto some = data.read(input.name, first, at_once).to_int64();
+    values.insert(values.end(), some.begin(), some.end());
+  }
   if (std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>()) != values.end()) {
     return std::nullopt;
   }
@@ -62,7 +68,15 @@ Graph load(const std::filesystem::path& path, Numerics numerics, ReadOptions opt
   }
   options.supported_ops = executable_ops();
   options.evaluate = evaluate;
-  return read_onnx(path, options);
+  Graph graph = read_onnx(path, options);
+  if (leaves_extents_open(graph)) {
+    graph.reshape =
+        std::make_shared<const std::function<Graph(const Graph&, std::span<const Shape>)>>(
+            [](const Graph& any_stage, std::span<const Shape> shapes) {
+              return with_input_shapes(any_stage, shapes, evaluate);
+            });
+  }
+  return graph;
 }
 
 }  // namespace

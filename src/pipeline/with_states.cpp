@@ -71,6 +71,7 @@ class StatefulSamples final : public Dataset {
 
   std::size_t size() const override { return data_->size(); }
   const std::vector<DatasetInput>& inputs() const override { return inputs_; }
+  bool has_several_shapes() const override { return data_->has_several_shapes(); }
   std::optional<std::vector<std::int64_t>> labels() const override { return data_->labels(); }
 
   Tensor read(const std::string& input, std::size_t first, std::size_t count) const override {

@@ -90,9 +90,9 @@ LayerRows::LayerRows(const Graph& graph, const Node& node, std::size_t runs)
   if (node.op == "Conv") {
     window_ = make_window(node.attributes, input, output, spatial(weights));
   }
-  positions_ =
+  const std::size_t positions =
       static_cast<std::size_t>(element_count(output)) / (matrix_.groups * matrix_.outputs);
-  rows_ = std::min(runs_ * positions_, wanted_rows(matrix_));
+  rows_ = std::min(runs_ * positions, wanted_rows(matrix_));
   values_ = LargeArray<float>(matrix_.groups * rows_ * matrix_.columns);
 }
 
@@ -103,10 +103,16 @@ void LayerRows::observe(std::size_t run, const TensorView& input) {
   // 2^16 times its fraction.
   constexpr std::size_t kFractions = 1U << 16U;
   const std::size_t shift = run * 40503U % kFractions;
+  const Shape& shape = input.type->shape;
+  const std::optional<Window> window =
+      window_ ? std::optional(window_over(shape)) : std::nullopt;
+  const auto positions = static_cast<std::size_t>(
+      window ? shape[0] * element_count(window->output)
+             : element_count(shape) / static_cast<std::int64_t>(matrix_.columns));
   for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t position = (i * kFractions + shift) * positions_ / (count * kFractions);
-    if (window_) {
-      copy_window(input, position, first + i);
+    const std::size_t position = (i * kFractions + shift) * positions / (count * kFractions);
+    if (window) {
+      copy_window(input, *window, position, first + i);
     } else {
       copy_line(input, position, first + i);
     }
@@ -158,8 +164,21 @@ void LayerRows::copy_line(const TensorView& input, std::size_t position, std::si
   }
 }
 
-void LayerRows::copy_window(const TensorView& input, std::size_t position, std::size_t to) {
-  const Window& window = *window_;
+Window LayerRows::window_over(const Shape& input) const {
+  Window window = *window_;
+  window.input = spatial(input);
+  for (std::size_t axis = 0; axis < window.axes(); ++axis) {
+    if (window.input[axis] != window_->input[axis]) {
+      const std::int64_t room = window.input[axis] + window.pads_begin[axis] +
+                                window.pads_end[axis] - window.reach(axis);
+      window.output[axis] = room / window.strides[axis] + 1;
+    }
+  }
+  return window;
+}
+
+void LayerRows::copy_window(const TensorView& input, const Window& window, std::size_t position,
+                            std::size_t to) {
   const std::vector<std::size_t> stride = strides(input);
   const auto elements = input.elements<float>();
   std::vector<std::int64_t> corner(window.axes());

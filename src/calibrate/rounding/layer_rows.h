@@ -57,12 +57,13 @@ class LayerRows {
   std::size_t first_row(std::size_t run) const { return run * rows_ / runs_; }
   float* row(std::size_t group, std::size_t index);
   void copy_line(const TensorView&, std::size_t position, std::size_t to);
-  void copy_window(const TensorView&, std::size_t position, std::size_t to);
+  void copy_window(const TensorView&, const Window&, std::size_t position, std::size_t to);
+  /// That of the convolution over an input of that shape.
+  Window window_over(const Shape& input) const;
 
   LayerMatrix matrix_;
-  std::optional<Window> window_;  ///< of a convolution
+  std::optional<Window> window_;  ///< of a convolution, over the graph's own shapes
   std::size_t runs_;
-  std::size_t positions_;  ///< in one run
   std::size_t rows_;
   LargeArray<float> values_;  ///< [groups, rows, columns]
 };

@@ -1,10 +1,12 @@
 // One record of fixed size for each run, so that a record is found without an index and threads
-// write theirs without a lock. Values with parameters are kept in their storage type: one byte
-// for each element of an 8-bit activation in place of four, at the cost of converting them on
-// the way in and out. Records that fit into `memory` stay there, those of the later runs go to
-// a file. Cost of a step: runs times the bytes of a record, written once and read once.
+// write theirs without a lock; where runs have several shapes, an entry for each of their
+// values. Values with parameters are kept in their storage type: one byte for each element of
+// an 8-bit activation in place of four, at the cost of converting them on the way in and out.
+// Records that fit into `memory` stay there, those of the later runs go to a file. Cost of a
+// step: runs times the bytes of a record, written once and read once.
 #include "calibrate/sequential/activation_cache.h"
 
+#include "execute/compile/reorder.h"
 #include "graph/arithmetic/storage_type.h"
 
 #include <algorithm>
@@ -58,7 +60,7 @@ std::span<std::byte> scratch(std::size_t bytes) {
 }  // namespace
 
 ActivationCache::ActivationCache(std::vector<CachedActivation> values, std::size_t runs,
-                                 std::size_t memory, Storage storage)
+                                 std::size_t memory, Storage storage, bool several_shapes)
     : values_(std::move(values)), storage_(std::move(storage)) {
   for (const CachedActivation& cached : values_) {
     offsets_.push_back(record_);
@@ -69,7 +71,11 @@ ActivationCache::ActivationCache(std::vector<CachedActivation> values, std::size
     storage_.memory = {};  // before more is asked for
     storage_.memory = LargeMemory(needed);
   }
-  if (in_memory_ < runs && storage_.file == nullptr) {
+  if (several_shapes) {
+    entries_.resize(runs * values_.size());
+    mutex_ = std::make_unique<std::mutex>();
+  }
+  if ((in_memory_ < runs || several_shapes) && storage_.file == nullptr) {
     storage_.file = std::make_unique<ScratchFile>();
   }
 }
@@ -83,27 +89,69 @@ std::size_t ActivationCache::bytes(const std::vector<CachedActivation>& values,
   return record * runs;
 }
 
-void ActivationCache::write(std::size_t run, std::size_t index, const TensorView& view) {
-  const TensorType& type = values_[index].type;
+ActivationCache::Entry ActivationCache::entry_of(std::size_t run, std::size_t index) const {
+  if (mutex_) {
+    return entries_[run * values_.size() + index];
+  }
   const std::size_t offset = run * record_ + offsets_[index];
-  if (run < in_memory_) {
-    encode(type, view.data, storage_.memory.data() + offset);
+  const bool is_in_memory = run < in_memory_;
+  return {values_[index].type.shape, is_in_memory ? offset : offset - in_memory_ * record_,
+          is_in_memory};
+}
+
+ActivationCache::Entry ActivationCache::new_entry(const TensorType& type) {
+  const std::size_t bytes = aligned_bytes_of(type);
+  const std::lock_guard lock(*mutex_);
+  const bool fits = bytes <= in_memory_ * record_ - memory_used_;
+  std::size_t& used = fits ? memory_used_ : file_used_;
+  const std::size_t offset = used;
+  used += bytes;
+  return {type.shape, offset, fits};
+}
+
+TensorType ActivationCache::type_of(std::size_t index, const Shape& shape) const {
+  TensorType type = values_[index].type;
+  type.shape = shape;
+  return type;
+}
+
+void ActivationCache::write(std::size_t run, std::size_t index, const TensorView& view) {
+  const TensorType type = type_of(index, view.type->shape);
+  Entry entry = entry_of(run, index);
+  Tensor in_order;  // for some shapes layers may choose another one
+  const std::byte* data = view.data;
+  if (mutex_) {
+    entry = new_entry(type);
+    entries_[run * values_.size() + index] = entry;
+    if (view.channels_last != values_[index].channels_last) {
+      in_order = view.channels_last ? view.tensor() : Tensor(view.type->dtype, type.shape);
+      if (!view.channels_last) {
+        copy_to_channels_last(*view.type, view.data, in_order.mutable_data());
+      }
+      data = in_order.data();
+    }
+  }
+  if (entry.is_in_memory) {
+    encode(type, data, storage_.memory.data() + entry.offset);
     return;
   }
   const std::span<std::byte> bytes = scratch(bytes_of(type));
-  encode(type, view.data, bytes.data());
-  storage_.file->write(offset - in_memory_ * record_, bytes);
+  encode(type, data, bytes.data());
+  storage_.file->write(entry.offset, bytes);
 }
 
 void ActivationCache::read(std::size_t run, std::size_t index, Tensor& result) const {
-  const TensorType& type = values_[index].type;
-  const std::size_t offset = run * record_ + offsets_[index];
-  if (run < in_memory_) {
-    decode(type, storage_.memory.data() + offset, result.mutable_data());
+  const Entry entry = entry_of(run, index);
+  const TensorType type = type_of(index, entry.shape);
+  if (result.shape() != type.shape) {
+    result = Tensor(result.dtype(), type.shape);
+  }
+  if (entry.is_in_memory) {
+    decode(type, storage_.memory.data() + entry.offset, result.mutable_data());
     return;
   }
   const std::span<std::byte> bytes = scratch(bytes_of(type));
-  storage_.file->read(offset - in_memory_ * record_, bytes);
+  storage_.file->read(entry.offset, bytes);
   decode(type, bytes.data(), result.mutable_data());
 }
 

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 namespace tare {
@@ -29,8 +30,9 @@ class ActivationCache {
   };
 
   /// `storage` is used as far as it suffices, whatever is in it; what is missing is made.
+  /// Where runs have `several_shapes`, those of `values` are about as large as any.
   ActivationCache(std::vector<CachedActivation> values, std::size_t runs, std::size_t memory,
-                  Storage storage = {});
+                  Storage storage = {}, bool several_shapes = false);
 
   /// What such records take.
   static std::size_t bytes(const std::vector<CachedActivation>& values, std::size_t runs);
@@ -38,16 +40,32 @@ class ActivationCache {
   const std::vector<CachedActivation>& values() const { return values_; }
   /// May be called for different runs at once.
   void write(std::size_t run, std::size_t index, const TensorView&);
+  /// Gives the result another shape where that of the run is another one.
   void read(std::size_t run, std::size_t index, Tensor& result) const;
   /// For another cache, when this one is not read any more: pages that are there already need
   /// not be made and cleared.
   Storage take_storage() { return std::move(storage_); }
 
  private:
+  /// Where one value of one run is.
+  struct Entry {
+    Shape shape;
+    std::size_t offset = 0;
+    bool is_in_memory = false;
+  };
+  Entry entry_of(std::size_t run, std::size_t index) const;
+  Entry new_entry(const TensorType&);
+  TensorType type_of(std::size_t index, const Shape&) const;
+
   std::vector<CachedActivation> values_;
   std::vector<std::size_t> offsets_;  ///< in a record
   std::size_t record_ = 0;
   std::size_t in_memory_ = 0;  ///< records
+  // Of runs of several shapes, whose entries follow each other as they come.
+  std::vector<Entry> entries_;  ///< by run and value; empty where all have one shape
+  std::unique_ptr<std::mutex> mutex_;
+  std::size_t memory_used_ = 0;
+  std::size_t file_used_ = 0;
   Storage storage_;
 };
 

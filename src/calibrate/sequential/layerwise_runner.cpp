@@ -92,6 +92,7 @@ LayerwiseRunner::LayerwiseRunner(const Graph& source, const Dataset& data,
     : runs_(Feed(source, data, options.samples).runs()),
       own_(own_share(runs_, team)),
       feed_(own_feed(source, data, options.samples, 0, team)),
+      several_shapes_(data.has_several_shapes()),
       threads_(thread_count(options.threads)),
       memory_(options.memory == 0 ? available_memory() / kDefaultPart : options.memory),
       cache_({}, feed_.runs(), 0) {}
@@ -131,7 +132,8 @@ void LayerwiseRunner::step(Subgraph cut, std::span<const ValueId> watched,
     cached.resize(decided);
     std::fill_n(places.begin(), watched.size(), std::nullopt);
   }
-  ActivationCache next(std::move(cached), feed_.runs(), memory_ / 2, std::move(spare_));
+  ActivationCache next(std::move(cached), feed_.runs(), memory_ / 2, std::move(spare_),
+                       several_shapes_);
 
   const Feed feed = feed_.only(part.data_inputs);
   SampleDriver driver(executable, threads_);

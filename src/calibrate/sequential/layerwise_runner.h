@@ -46,6 +46,7 @@ class LayerwiseRunner {
   std::size_t runs_;
   Share own_;
   Feed feed_;  ///< of this process
+  bool several_shapes_;
   int threads_;
   std::size_t memory_;
   ActivationCache cache_;

@@ -21,6 +21,7 @@ class SampleDigests final : public Dataset {
 
   std::size_t size() const override { return data_.size(); }
   const std::vector<DatasetInput>& inputs() const override { return data_.inputs(); }
+  bool has_several_shapes() const override { return data_.has_several_shapes(); }
   Tensor read(const std::string& input, std::size_t first, std::size_t count) const override;
   std::optional<std::vector<std::int64_t>> labels() const override { return data_.labels(); }
 

@@ -83,4 +83,9 @@ void copy_to_plain(const TensorType& type, const std::byte* channels_last, std::
   reorder(type, Layout::kPlain, channels_last, plain);
 }
 
+void copy_to_channels_last(const TensorType& type, const std::byte* plain,
+                           std::byte* channels_last) {
+  reorder(type, Layout::kChannelsLast, plain, channels_last);
+}
+
 }  // namespace tare

@@ -14,5 +14,6 @@ std::unique_ptr<Kernel> make_reorder(const TensorType&, Layout to);
 
 /// A row-major copy of channels-last elements.
 void copy_to_plain(const TensorType&, const std::byte* channels_last, std::byte* plain);
+void copy_to_channels_last(const TensorType&, const std::byte* plain, std::byte* channels_last);
 
 }  // namespace tare

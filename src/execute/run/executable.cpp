@@ -4,6 +4,7 @@
 #include "tare/error.h"
 #include "tare/execute.h"
 #include "tare/graph.h"
+#include "tare/process.h"
 
 #include "base/check.h"
 #include "execute/compile/program.h"
@@ -14,6 +15,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <list>
+#include <mutex>
 #include <set>
 
 namespace tare {
@@ -28,8 +31,67 @@ Tensor TensorView::tensor() const {
   return result;
 }
 
+/// The same graph for inputs of other shapes. Each is compiled when samples of these shapes
+/// come and kept as long as there is room, since its kernels have packed weights of their own.
+class OtherShapes {
+ public:
+  OtherShapes(const Graph& graph, const ExecuteOptions& options)
+      : graph_(graph), options_(options) {}
+
+  std::shared_ptr<const Executable> of(const std::vector<Shape>& shapes) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::find_if(kept_.begin(), kept_.end(),
+                                    [&](const auto& kept) { return kept.first == shapes; });
+    if (found != kept_.end()) {
+      kept_.splice(kept_.begin(), kept_, found);
+      return kept_.front().second;
+    }
+    Graph graph = reshaped(shapes);
+    graph.reshape = nullptr;  // these shapes and no others
+    kept_.emplace_front(shapes, std::make_shared<const Executable>(graph, options_));
+    bytes_ += kept_.front().second->constant_bytes();
+    while (bytes_ > memory_limit() / kShareOfMemory && kept_.size() > 1) {
+      bytes_ -= kept_.back().second->constant_bytes();
+      kept_.pop_back();
+    }
+    return kept_.front().second;
+  }
+
+ private:
+  static constexpr std::size_t kShareOfMemory = 4;
+
+  Graph reshaped(const std::vector<Shape>& shapes) const {
+    try {
+      return (*graph_.reshape)(graph_, shapes);
+    } catch (Error& error) {
+      std::string text;
+      for (const Shape& shape : shapes) {
+        text += (text.empty() ? "" : ", ") + to_string(shape);
+      }
+      error.during("running the network on inputs of shape " + text);
+      throw;
+    }
+  }
+
+  Graph graph_;
+  ExecuteOptions options_;
+  mutable std::mutex mutex_;
+  /// The one that was used last comes first.
+  mutable std::list<std::pair<std::vector<Shape>, std::shared_ptr<const Executable>>> kept_;
+  mutable std::size_t bytes_ = 0;
+};
+
 struct Executable::Impl {
+  Impl(Program made, const Graph& graph, const ExecuteOptions& options)
+      : program(std::move(made)), executes(options) {
+    if (graph.reshape) {
+      others = std::make_unique<const OtherShapes>(graph, options);
+    }
+  }
+
   Program program;
+  ExecuteOptions executes;
+  std::unique_ptr<const OtherShapes> others;  ///< null: there is no other one
 };
 
 struct Executable::Workspace::Impl {
@@ -54,6 +116,14 @@ struct Executable::Workspace::Impl {
   Tensor arena;  ///< bytes, aligned to 64
   std::vector<Call> calls;
   std::vector<InputUse> input_uses;
+
+  /// For inputs of other shapes; only the last ones, as each has memory of its own.
+  struct Other {
+    std::vector<Shape> shapes;
+    std::shared_ptr<const Executable> executable;
+    Workspace workspace;
+  };
+  std::list<Other> others;
 };
 
 Executable::Workspace::Impl::Impl(const Program& p)
@@ -123,6 +193,19 @@ void check_inputs(const Program& program, std::span<const Tensor> inputs) {
   faults.raise(ErrorCode::kInvalidData);
 }
 
+/// As many, of the same types, and not all of the same shapes.
+bool have_other_shapes(const Program& program, std::span<const Tensor> inputs) {
+  bool has_other = false;
+  for (std::size_t i = 0; i < std::min(inputs.size(), program.inputs.size()); ++i) {
+    const auto& [name, type, place] = program.inputs[i];
+    if (inputs[i].dtype() != type.dtype) {
+      return false;
+    }
+    has_other = has_other || inputs[i].shape() != type.shape;
+  }
+  return has_other && inputs.size() == program.inputs.size();
+}
+
 void run_step(const Step& step, const Buffers& buffers) try {
   const FlushDenormals flush;  // in kernels only: observers are the caller's
   step.kernel->run(buffers);
@@ -136,7 +219,7 @@ void run_step(const Step& step, const Buffers& buffers) try {
 }  // namespace
 
 Executable::Executable(const Graph& graph, const ExecuteOptions& options)
-    : impl_(std::make_unique<const Impl>(Impl{compile(graph, options)})) {}
+    : impl_(std::make_unique<const Impl>(compile(graph, options), graph, options)) {}
 Executable::Executable(std::unique_ptr<const Impl> impl) : impl_(std::move(impl)) {}
 Executable::~Executable() = default;
 Executable::Executable(Executable&&) noexcept = default;
@@ -144,8 +227,8 @@ Executable& Executable::operator=(Executable&&) noexcept = default;
 
 Executable Executable::exchanged(const Graph& graph,
                                  std::span<const Exchange> constants) const {
-  return Executable(
-      std::make_unique<const Impl>(Impl{tare::exchanged(impl_->program, graph, constants)}));
+  return Executable(std::make_unique<const Impl>(
+      tare::exchanged(impl_->program, graph, constants), graph, impl_->executes));
 }
 
 std::vector<Tensor> Executable::run(Workspace& workspace, std::span<const Tensor> inputs,
@@ -153,6 +236,9 @@ std::vector<Tensor> Executable::run(Workspace& workspace, std::span<const Tensor
   const Program& program = impl_->program;
   Workspace::Impl& memory = *workspace.impl_;
   check(&memory.program == &program, "a workspace was used with another executable");
+  if (impl_->others && have_other_shapes(program, inputs)) {
+    return run_for_shapes(workspace, inputs, callback);
+  }
   check_inputs(program, inputs);
   const OneThread one_thread;
 
@@ -181,6 +267,30 @@ std::vector<Tensor> Executable::run(Workspace& workspace, std::span<const Tensor
     results.push_back(TensorView{&type, memory.read(place, inputs)}.tensor());
   }
   return results;
+}
+
+std::vector<Tensor> Executable::run_for_shapes(Workspace& workspace,
+                                               std::span<const Tensor> inputs,
+                                               const ValueCallback& callback) const {
+  constexpr std::size_t kMostWorkspaces = 4;
+  std::vector<Shape> shapes;
+  for (const Tensor& input : inputs) {
+    shapes.push_back(input.shape());
+  }
+  auto& others = workspace.impl_->others;
+  const auto found = std::find_if(others.begin(), others.end(),
+                                  [&](const auto& other) { return other.shapes == shapes; });
+  if (found != others.end()) {
+    others.splice(others.begin(), others, found);
+  } else {
+    auto executable = impl_->others->of(shapes);
+    Workspace own(*executable);
+    others.push_front({std::move(shapes), std::move(executable), std::move(own)});
+    if (others.size() > kMostWorkspaces) {
+      others.pop_back();
+    }
+  }
+  return others.front().executable->run(others.front().workspace, inputs, callback);
 }
 
 std::vector<Tensor> Executable::run(std::span<const Tensor> inputs) const {

@@ -89,6 +89,12 @@ Feed::Feed(const Graph& graph, const Dataset& data, std::size_t samples, std::si
     inputs_.push_back({graph.name(id), type, is_whole});
   }
   faults.raise(ErrorCode::kInvalidData);
+  if (data.has_several_shapes() && batch_ != 1) {
+    throw Error(ErrorCode::kInvalidData, "",
+                "samples have several shapes, and the model takes " + std::to_string(batch_) +
+                    " at a time")
+        .expected("a batch of 1");
+  }
   const std::size_t available = samples == 0 ? data.size() : std::min(samples, data.size());
   if (batch_ == 0 || available < batch_) {
     throw Error(ErrorCode::kInvalidData, "",
@@ -105,6 +111,9 @@ Feed::Feed(const Graph& graph, const Dataset& data, std::size_t samples, std::si
   constexpr std::size_t kChunkBytes = 1 << 20;  // held by each thread, so memory stays bounded
   runs_per_chunk_ =
       std::clamp<std::size_t>(runs_ / 32, 1, std::max<std::size_t>(kChunkBytes / run_bytes, 1));
+  if (data.has_several_shapes()) {
+    runs_per_chunk_ = 1;  // they are read one by one
+  }
 }
 
 Feed Feed::only(std::span<const std::string> inputs) const {
@@ -136,7 +145,9 @@ std::vector<Tensor> Feed::inputs_of(std::span<const Tensor> rows, std::size_t ru
     inputs[i] = rows[i].rows(static_cast<std::int64_t>(run * batch_),
                              static_cast<std::int64_t>(batch_));
     if (inputs_[i].is_whole) {
-      inputs[i] = inputs[i].reshaped(inputs_[i].type.shape);
+      const Shape& shape = inputs[i].shape();
+      inputs[i] = inputs[i].reshaped(
+          inputs_[i].type.shape.empty() ? Shape{} : Shape(shape.begin() + 1, shape.end()));
     }
   }
   return inputs;

@@ -44,6 +44,7 @@ Subgraph GraphCutter::cut(std::span<const ValueId> sources,
   const std::set<ValueId> needed = needed_values(whole_, cut, results);
   Subgraph part;
   part.graph.affine_rows = whole_.affine_rows;
+  part.graph.reshape = whole_.reshape;
   const auto add_inputs = [&](std::span<const ValueId> values) {
     for (const ValueId value : values) {
       if (needed.contains(value) && !part.values.contains(value)) {

@@ -67,6 +67,7 @@ class OtherBatchAxis final : public Dataset {
 
   std::size_t size() const override { return data_->size(); }
   const std::vector<DatasetInput>& inputs() const override { return inputs_; }
+  bool has_several_shapes() const override { return data_->has_several_shapes(); }
   Tensor read(const std::string& input, std::size_t first, std::size_t count) const override {
     const Tensor rows = data_->read(input, first, count);
     const auto axis = axes_.find(input);

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/parallel.h"
 #include "io/normalize.h"
+#include "io/samples/npy.h"
 
 #include <algorithm>
 #include <optional>
@@ -16,15 +17,39 @@ namespace {
 /// What is wrong with one file of many is likely to be wrong with others.
 constexpr std::size_t kMostFaults = 10;
 
+/// Whether the model takes samples of both shapes: they differ where it leaves extents open.
+bool takes_both(const ModelInput* input, const Shape& a, const Shape& b) {
+  if (a == b) {
+    return true;
+  }
+  if (input == nullptr || a.size() != b.size()) {
+    return false;
+  }
+  if (!input->shape) {
+    return true;
+  }
+  // Samples are whole inputs, or rows of the first axis.
+  const std::size_t rank = input->shape->size();
+  const std::size_t first = rank - std::min(rank, a.size());
+  for (std::size_t axis = 0; axis < a.size(); ++axis) {
+    if (a[axis] != b[axis] && (first + axis >= rank || (*input->shape)[first + axis] >= 0)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 void require_like(const FileContents& found, const FileContents& first,
-                  const std::string& place, const std::string& first_place, Faults& faults) {
+                  const std::string& place, const std::string& first_place,
+                  const std::vector<ModelInput>& model, Faults& faults) {
   for (const DatasetInput& input : first.inputs) {
     const auto same =
         std::find_if(found.inputs.begin(), found.inputs.end(),
                      [&](const DatasetInput& other) { return other.name == input.name; });
     if (same == found.inputs.end()) {
       faults.add(place, "holds no '" + input.name + "'", "one as in '" + first_place + "'");
-    } else if (same->dtype != input.dtype || same->shape != input.shape) {
+    } else if (same->dtype != input.dtype ||
+               !takes_both(find_input(model, input.name), same->shape, input.shape)) {
       faults.add(place,
                  "'" + input.name + "' is " + std::string(name_of(same->dtype)) + " " +
                      to_string(same->shape),
@@ -34,17 +59,44 @@ void require_like(const FileContents& found, const FileContents& first,
   }
 }
 
+std::int64_t elements_in(const FileContents& contents) {
+  std::int64_t elements = 0;
+  for (const DatasetInput& input : contents.inputs) {
+    elements += element_count(input.shape);
+  }
+  return elements;
+}
+
+/// The first of them that has most elements in a sample.
+const FileContents& largest(const std::vector<FileContents>& contents) {
+  return *std::max_element(contents.begin(), contents.end(), [](const auto& a, const auto& b) {
+    return elements_in(a) < elements_in(b);
+  });
+}
+
+bool have_shapes(const FileContents& contents, const std::vector<DatasetInput>& inputs) {
+  return std::all_of(inputs.begin(), inputs.end(), [&](const DatasetInput& input) {
+    return std::any_of(contents.inputs.begin(), contents.inputs.end(), [&](const auto& other) {
+      return other.name == input.name && other.shape == input.shape;
+    });
+  });
+}
+
 class FileDataset final : public Dataset {
  public:
-  FileDataset(SampleFiles files, std::unique_ptr<SampleFormat> format)
+  FileDataset(SampleFiles files, std::unique_ptr<SampleFormat> format,
+              const std::vector<ModelInput>& model)
       : files_(std::move(files)), format_(std::move(format)) {
     const std::vector<FileContents> contents = look_at_all();
-    inputs_ = contents.front().inputs;
+    inputs_ = largest(contents).inputs;
+    several_shapes_ = std::any_of(contents.begin(), contents.end(), [&](const auto& each) {
+      return !have_shapes(each, inputs_);
+    });
     Faults faults;
     for (std::size_t i = 0; i < contents.size(); ++i) {
       if (faults.size() < kMostFaults) {
         require_like(contents[i], contents.front(), files_.paths[i].string(),
-                     files_.paths.front().filename().string(), faults);
+                     files_.paths.front().filename().string(), model, faults);
       }
       begins_.push_back(size_);
       size_ += contents[i].samples;
@@ -55,7 +107,10 @@ class FileDataset final : public Dataset {
   std::size_t size() const override { return size_; }
   const std::vector<DatasetInput>& inputs() const override { return inputs_; }
 
+  bool has_several_shapes() const override { return several_shapes_; }
+
   Tensor read(const std::string& input, std::size_t first, std::size_t count) const override {
+    check(!several_shapes_ || count <= 1, "samples of several shapes are read one by one");
     check(count <= size_ && first <= size_ - count, "samples beyond the end of the data");
     std::optional<Tensor> all;
     std::byte* to = nullptr;
@@ -151,7 +206,8 @@ class FileDataset final : public Dataset {
                      [&](const DatasetInput& known) { return known.name == input; });
     check(described != inputs_.end(), "an input that the samples do not have");
     const Shape sample(part.shape().begin() + 1, part.shape().end());
-    if (part.dtype() != described->dtype || sample != described->shape) {
+    if (part.dtype() != described->dtype || (!several_shapes_ && sample != described->shape) ||
+        sample.size() != described->shape.size()) {
       throw Error(ErrorCode::kInvalidData, path.string(), "has changed since it was opened");
     }
     if (part.dtype() == DType::kFloat32) {
@@ -170,12 +226,14 @@ class FileDataset final : public Dataset {
   std::vector<DatasetInput> inputs_;
   std::vector<std::size_t> begins_;  ///< the first sample of each file
   std::size_t size_ = 0;
+  bool several_shapes_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<Dataset> file_dataset(SampleFiles files, std::unique_ptr<SampleFormat> format) {
-  return std::make_unique<FileDataset>(std::move(files), std::move(format));
+std::unique_ptr<Dataset> file_dataset(SampleFiles files, std::unique_ptr<SampleFormat> format,
+                                      const std::vector<ModelInput>& model) {
+  return std::make_unique<FileDataset>(std::move(files), std::move(format), model);
 }
 
 }  // namespace tare

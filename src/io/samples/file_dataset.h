@@ -11,7 +11,8 @@ namespace tare {
 
 /// The samples of files, one file after the other. Looks at all of them. Throws Error(kIo), and
 /// Error(kInvalidData) with the files that are damaged, or whose inputs are not those of the
-/// first one.
-std::unique_ptr<Dataset> file_dataset(SampleFiles, std::unique_ptr<SampleFormat>);
+/// first one. Samples of several files may differ in shape where the model leaves extents open.
+std::unique_ptr<Dataset> file_dataset(SampleFiles, std::unique_ptr<SampleFormat>,
+                                      const std::vector<ModelInput>& model);
 
 }  // namespace tare

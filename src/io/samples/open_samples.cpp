@@ -86,12 +86,13 @@ std::unique_ptr<Dataset> open_samples(const std::filesystem::path& path,
     if (is_folder && options.inputs.size() > 1) {
       if (auto format = folder_of_inputs(options, files.paths)) {
         return with_batch_axes(file_dataset({.kind = files.kind, .paths = {path}, .labels = {}},
-                                            std::move(format)),
+                                            std::move(format), options.inputs),
                                options);
       }
     }
     auto format = format_of(files.kind, options);
-    return with_batch_axes(file_dataset(std::move(files), std::move(format)), options);
+    return with_batch_axes(file_dataset(std::move(files), std::move(format), options.inputs),
+                           options);
   } catch (Error& error) {
     if (!error.faults().empty() && error.faults().front().where.empty()) {
       error.at(path.string());

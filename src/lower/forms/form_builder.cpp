@@ -43,6 +43,7 @@ FormBuilder::FormBuilder(const Graph& integer) : from_(integer) {
   to_.opset = integer.opset;
   to_.dimension_names = integer.dimension_names;
   to_.affine_rows = integer.affine_rows;
+  to_.reshape = integer.reshape;
 }
 
 Graph FormBuilder::build() {
