@@ -156,6 +156,10 @@ class ModelReader {
     verify_type("", read.type, faults);
     faults.raise(ErrorCode::kInvalidModel);
     read.constant = constant(tensor, read.type);
+    read.is_variable = tensor.is_variable();
+    if (read.is_variable && read.constant) {
+      invalid("", "is a variable, and has a value");
+    }
   }
 
   static std::string refusal(const schema::Tensor& tensor) {
@@ -169,9 +173,7 @@ class ModelReader {
         quantization->details_type() != schema::QuantizationDetails_NONE) {
       return "has scales neither of the whole tensor nor along one axis";
     }
-    return tensor.is_variable()           ? "is a variable"
-           : tensor.sparsity() != nullptr ? "is sparse"
-                                          : "";
+    return tensor.sparsity() != nullptr ? "is sparse" : "";
   }
 
   /// What a tensor without scales holds are plain integers.
@@ -306,10 +308,11 @@ class ModelReader {
 
   void check_order() const {
     std::vector<bool> known(file_.tensors.size());
-    std::vector<bool> refused(file_.tensors.size());  // a variable has a value all the time
+    std::vector<bool> refused(file_.tensors.size());
     for (std::size_t i = 0; i < known.size(); ++i) {
-      refused[i] = !file_.tensors[i].refusal.empty();
-      known[i] = file_.tensors[i].constant.has_value() || refused[i];
+      const FileTensor& tensor = file_.tensors[i];
+      refused[i] = !tensor.refusal.empty();
+      known[i] = tensor.constant.has_value() || tensor.is_variable || refused[i];
     }
     const auto define = [&](int index, const std::string& by) {
       if (known[static_cast<std::size_t>(index)] && !refused[static_cast<std::size_t>(index)]) {

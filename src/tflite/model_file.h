@@ -18,6 +18,9 @@ struct FileTensor {
   /// scales follow from the operands, or plain integers.
   TensorType type;
   std::optional<Tensor> constant;
+  /// Keeps its elements from one call of an interpreter to the next. In a graph, which is one
+  /// call, they are the real 0 that the first one finds.
+  bool is_variable = false;
   std::string refusal;  ///< what of it means nothing here, for an error; usually empty
 };
 

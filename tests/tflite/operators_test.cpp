@@ -22,7 +22,7 @@ TEST_P(TfliteRow, ComputesWhatTensorFlowLiteDefines) {
   const Graph graph = tflite::import_model(tflite::ModelFile(file_of(one)));
   std::vector<Tensor> given;
   for (const RowOperand& operand : one.operands) {
-    if (!operand.constant) {
+    if (operand.is_input()) {
       given.push_back(operand.values);
     }
   }

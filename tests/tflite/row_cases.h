@@ -16,6 +16,10 @@ struct RowOperand {
   Tensor values;
   bool constant = false;
   std::optional<FileQuantization> quantization{};
+  bool variable = false;  ///< a state
+  bool absent = false;
+
+  bool is_input() const { return !constant && !variable && !absent; }
 };
 
 /// One operator, and what it makes of a few numbers.
@@ -35,6 +39,10 @@ struct RowCase {
 
 /// One or more for each row of the table of operators, with results known from elsewhere.
 std::vector<RowCase> row_cases();
+
+/// Those of operators that compare and choose, and of those that index, fill or remember.
+std::vector<RowCase> choice_row_cases();
+std::vector<RowCase> index_row_cases();
 
 /// A model of that operator alone: operands that are no constants are its inputs.
 std::vector<std::byte> file_of(const RowCase&);

@@ -28,6 +28,8 @@ FileType type_of(DType dtype) {
       return TensorType_INT64;
     case DType::kFloat16:
       return TensorType_FLOAT16;
+    case DType::kBool:
+      return TensorType_BOOL;
     default:
       return TensorType_FLOAT32;
   }
@@ -188,6 +190,15 @@ int TfliteBuilder::constant(const std::string& name, const Tensor& values,
                  .type = type_of(values.dtype()),
                  .quantization = std::move(quantization),
                  .data = {values.data(), values.data() + values.byte_size()}});
+}
+
+int TfliteBuilder::variable(const std::string& name, const Tensor& like,
+                            std::optional<FileQuantization> quantization) {
+  return tensor({.name = name,
+                 .shape = like.shape(),
+                 .type = type_of(like.dtype()),
+                 .quantization = std::move(quantization),
+                 .is_variable = true});
 }
 
 int TfliteBuilder::computed(const std::string& name, const Tensor& like,

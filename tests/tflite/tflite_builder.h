@@ -47,6 +47,10 @@ class TfliteBuilder {
   int computed(const std::string& name, const Tensor& like,
                std::optional<FileQuantization> = {});
 
+  /// A state of that shape and type.
+  int variable(const std::string& name, const Tensor& like,
+               std::optional<FileQuantization> = {});
+
   /// Makes the options in the builder that it is given; none where it is empty.
   using Options = std::function<flatbuffers::Offset<void>(flatbuffers::FlatBufferBuilder&)>;
   void op(tflite::schema::Builtin, std::vector<int> inputs, std::vector<int> outputs,
