@@ -50,6 +50,10 @@ void bound_integers(OperatorImport& op, const QuantParams& params, float high) {
   op.define_storage(order, op.add("Clip", {x, bound(0), bound(high)}, op.shape_of(x)));
 }
 
+ValueId zero_point_of(OperatorImport& op, const QuantParams& params) {
+  return op.number(static_cast<float>(params.zero_point[0]));
+}
+
 void rectify(OperatorImport& op, schema::Activation activation) {
   const Order order = op.order_of(0);
   op.define(order, op.activated(op.value(0, order), activation));
@@ -219,10 +223,20 @@ void gelu(OperatorImport& op, std::string_view) {
                           {{"approximate", std::string(by_tanh ? "tanh" : "none")}}));
 }
 
-/// QUANTIZE and DEQUANTIZE: what they convert between is in the types of their tensors.
+/// QUANTIZE and DEQUANTIZE: what they convert between is in the types of their tensors. ONNX
+/// quantizes to no 32 bits by opset 17, so there the conversion is spelled out.
 void convert(OperatorImport& op, std::string_view) {
   const Order order = op.order_of(0);
-  const ValueId x = op.value(0, order);
+  ValueId x = op.value(0, order);
+  const Shape shape = op.shape_of(x);
+  if (const auto& from = op.input(0).wide) {
+    x = op.add("Sub", {op.cast(x, DType::kFloat32), zero_point_of(op, *from)}, shape);
+    x = op.add("Mul", {x, op.number(from->scale[0])}, shape);
+  }
+  if (const auto& to = op.output().wide) {
+    x = op.add("Div", {op.cast(x, DType::kFloat32), op.number(to->scale[0])}, shape);
+    x = op.add("Add", {op.add("Round", {x}, shape), zero_point_of(op, *to)}, shape);
+  }
   const DType wanted = op.output().type.quant ? DType::kFloat32 : op.output().type.dtype;
   op.define(order, op.cast(x, wanted));
 }

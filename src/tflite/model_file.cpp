@@ -6,6 +6,7 @@
 #include "graph/ir/verify.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <set>
 #include <span>
@@ -155,6 +156,7 @@ class ModelReader {
     Faults faults;
     verify_type("", read.type, faults);
     faults.raise(ErrorCode::kInvalidModel);
+    read.wide = wide_parameters(tensor);
     read.constant = constant(tensor, read.type);
     read.is_variable = tensor.is_variable();
     if (read.is_variable && read.constant) {
@@ -208,6 +210,27 @@ class ModelReader {
       params.axis = quantization->quantized_dimension();
     }
     return params;
+  }
+
+  /// Biases have scales that nobody reads, so nothing of these is an error here.
+  static std::optional<QuantParams> wide_parameters(const schema::Tensor& tensor) {
+    const schema::Quantization* quantization = tensor.quantization();
+    if (tensor.type() != schema::TensorType_INT32 || quantization == nullptr) {
+      return std::nullopt;
+    }
+    const auto scale = to_vector(quantization->scale());
+    const auto zero_point = to_vector(quantization->zero_point());
+    const bool is_one = scale.size() == 1 && zero_point.size() == 1 && scale[0] > 0 &&
+                        std::isfinite(scale[0]) &&
+                        zero_point[0] == static_cast<std::int32_t>(zero_point[0]);
+    if (!is_one) {
+      return std::nullopt;
+    }
+    return QuantParams{.storage = DType::kInt32,
+                       .scale = scale,
+                       .zero_point = {static_cast<std::int32_t>(zero_point[0])},
+                       .axis = {},
+                       .narrow_range = false};
   }
 
   std::optional<Tensor> constant(const schema::Tensor& tensor, const TensorType& type) const {

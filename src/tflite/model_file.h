@@ -17,6 +17,8 @@ struct FileTensor {
   /// With parameters where 8- or 16-bit integers have some. Those of 32 bits are biases, whose
   /// scales follow from the operands, or plain integers.
   TensorType type;
+  /// What the file says of an integer of 32 bits, for QUANTIZE and DEQUANTIZE.
+  std::optional<QuantParams> wide;
   std::optional<Tensor> constant;
   /// Keeps its elements from one call of an interpreter to the next. In a graph, which is one
   /// call, they are the real 0 that the first one finds.

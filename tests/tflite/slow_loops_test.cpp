@@ -232,6 +232,77 @@ TEST(TfliteLoops, SquareDifferencesOfAllIntegersAsTheKernelsDo) {
   EXPECT_EQ(different, 0U);
 }
 
+/// What the operator makes of all int8 values, in rows of 32.
+std::vector<std::int64_t> of_all_bytes(Builtin code, const FileQuantization& x,
+                                       std::vector<RowOperand> others, const RowOperand& result,
+                                       BuiltinOptions type = BuiltinOptions_NONE,
+                                       const TfliteBuilder::Options& options = {}) {
+  const RowOperand bytes{Tensor::of<std::int8_t>({8, 32}, all_bytes()), false, x};
+  others.insert(others.begin(), bytes);
+  const tflite::ModelFile file(file_of({code, others, {result}, type, options}));
+  return Executable(integer_graph(file, Numerics::kTfliteRef))
+      .run(std::vector<Tensor>{bytes.values})
+      .at(0)
+      .to_int64();
+}
+
+TEST(TfliteLoops, SumsOfIntegersAreRescaledOnceAsTheReferenceKernelDoes) {
+  const FileQuantization x = per_tensor(0.0193F, 5);
+  const FileQuantization y = per_tensor(0.61F, -3);
+  const auto ours =
+      of_all_bytes(Builtin_SUM, x, {numbers({1})},
+                   {Tensor::of<std::int8_t>({8}, std::vector<std::int8_t>(8)), false, y});
+  for (std::int64_t row = 0; row < 8; ++row) {
+    std::int64_t sum = 0;
+    for (std::int64_t i = 0; i < 32; ++i) {
+      sum += row * 32 + i - 128 - 5;
+    }
+    const std::int64_t steps =
+        fixed_point(sum, static_cast<double>(x.scale[0]) / static_cast<double>(y.scale[0]));
+    EXPECT_EQ(ours[static_cast<std::size_t>(row)],
+              std::clamp<std::int64_t>(steps - 3, -128, 127));
+  }
+}
+
+/// Exponentials have 19 bits behind the point where they are summed, and each share is rounded
+/// to one of 65536 steps.
+TEST(TfliteLoops, SoftmaxIn16BitsIsWithinTwoStepsOfTheRealOne) {
+  const FileQuantization x = per_tensor(0.11F, 3);
+  const auto ours =
+      of_all_bytes(Builtin_SOFTMAX, x, {},
+                   {Tensor::of<std::int16_t>({8, 32}, std::vector<std::int16_t>(256)), false,
+                    per_tensor(1.0F / 65536, -32768)},
+                   BuiltinOptions_SoftmaxOptions,
+                   [](auto& to) { return CreateSoftmaxOptions(to, 1).Union(); });
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    double sum = 0;  // all rows are the same numbers apart from what softmax takes off
+    for (std::size_t k = 0; k < 32; ++k) {
+      sum += std::exp(static_cast<double>(x.scale[0]) *
+                      (static_cast<double>(k) - static_cast<double>(i % 32)));
+    }
+    EXPECT_NEAR(static_cast<double>(ours[i]), 65536 / sum - 32768, 2) << i;
+  }
+}
+
+TEST(TfliteLoops, CastSeesIntegersAsTheyAreStored) {
+  EXPECT_EQ(of_all_bytes(Builtin_CAST, per_tensor(0.5F, 7), {},
+                         {i32({8, 32}, std::vector<std::int32_t>(256))}),
+            Tensor::of<std::int8_t>({256}, all_bytes()).to_int64());
+}
+
+TEST(TfliteLoops, IntegersOf32BitsHaveTheScaleOfTheFile) {
+  // Steps of 1/8 around 1000.
+  const auto ours = of_all_bytes(
+      Builtin_QUANTIZE, per_tensor(0.5F, 7), {},
+      {i32({8, 32}, std::vector<std::int32_t>(256)), false, per_tensor(0.125F, 1000)});
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    EXPECT_EQ(ours[i], (static_cast<std::int64_t>(i) - 128 - 7) * 4 + 1000);
+  }
+  const RowOperand wide{i32({3}, {992, 1000, 1004}), false, per_tensor(0.125F, 1000)};
+  EXPECT_EQ(result_of({Builtin_DEQUANTIZE, {wide}, {{f32({3}, {0, 0, 0})}}}).to_float(),
+            (std::vector<float>{-1, 0, 0.5F}));
+}
+
 std::vector<float> counted(std::int64_t count) {
   std::vector<float> values(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < values.size(); ++i) {
