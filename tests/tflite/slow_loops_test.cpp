@@ -1,6 +1,7 @@
 // Operators against plain loops over all values, or over random ones.
 #include "tare/execute.h"
 
+#include "tflite/fixed_point.h"
 #include "tflite/golden.h"
 #include "tflite/import.h"
 #include "tflite/row_values.h"
@@ -103,26 +104,6 @@ TEST(TfliteLoops, DivideFloatsDownwardsAndLeaveARestOfTheDivisorsSign) {
     EXPECT_EQ(quotients[i], quotient) << a[i] << " / " << b[i];
     EXPECT_EQ(rests[i], a[i] - quotient * b[i]) << a[i] << " / " << b[i];
   }
-}
-
-/// The fixed point of the kernels, written as they define it: a factor of 31 bits, the doubled
-/// high half of a product to nearest, then a shift to nearest with halves away from zero.
-std::int64_t fixed_point(std::int64_t value, double factor) {
-  int exponent = 0;
-  auto significand =
-      static_cast<std::int64_t>(std::round(std::frexp(factor, &exponent) * 2147483648.0));
-  if (significand == 2147483648) {
-    significand /= 2;
-    ++exponent;
-  }
-  if (exponent > 0) {
-    value <<= exponent;
-  }
-  const auto high = static_cast<std::int64_t>(
-      std::floor((static_cast<long double>(value) * static_cast<long double>(significand) +
-                  1073741824.0L) /
-                 2147483648.0L));
-  return exponent > 0 ? high : std::llround(std::ldexp(static_cast<double>(high), exponent));
 }
 
 std::vector<std::int8_t> all_bytes() {
@@ -232,12 +213,13 @@ TEST(TfliteLoops, SquareDifferencesOfAllIntegersAsTheKernelsDo) {
   EXPECT_EQ(different, 0U);
 }
 
-/// What the operator makes of all int8 values, in rows of 32.
+/// What the operator makes of all int8 values, in rows of 32 unless told otherwise.
 std::vector<std::int64_t> of_all_bytes(Builtin code, const FileQuantization& x,
                                        std::vector<RowOperand> others, const RowOperand& result,
                                        BuiltinOptions type = BuiltinOptions_NONE,
-                                       const TfliteBuilder::Options& options = {}) {
-  const RowOperand bytes{Tensor::of<std::int8_t>({8, 32}, all_bytes()), false, x};
+                                       const TfliteBuilder::Options& options = {},
+                                       const Shape& shape = {8, 32}) {
+  const RowOperand bytes{Tensor::of<std::int8_t>(shape, all_bytes()), false, x};
   others.insert(others.begin(), bytes);
   const tflite::ModelFile file(file_of({code, others, {result}, type, options}));
   return Executable(integer_graph(file, Numerics::kTfliteRef))
@@ -261,6 +243,18 @@ TEST(TfliteLoops, SumsOfIntegersAreRescaledOnceAsTheReferenceKernelDoes) {
         fixed_point(sum, static_cast<double>(x.scale[0]) / static_cast<double>(y.scale[0]));
     EXPECT_EQ(ours[static_cast<std::size_t>(row)],
               std::clamp<std::int64_t>(steps - 3, -128, 127));
+  }
+}
+
+TEST(TfliteLoops, SumsOfIntegersRoundNegativeHalvesUpAsTheReferenceKernelDoes) {
+  const auto ours = of_all_bytes(
+      Builtin_SUM, per_tensor(0.5F, 5), {numbers({1})},
+      {Tensor::of<std::int8_t>({256}, std::vector<std::int8_t>(256)), false, per_tensor(1, -3)},
+      BuiltinOptions_NONE, {}, {256, 1});
+  for (std::int64_t i = 0; i < 256; ++i) {
+    const double halved = static_cast<double>(i - 128 - 5) / 2;
+    EXPECT_EQ(ours[static_cast<std::size_t>(i)],
+              static_cast<std::int64_t>(std::floor(halved + 0.5)) - 3);
   }
 }
 
