@@ -187,6 +187,9 @@ void GraphImport::define_unshaped(int index, ValueId computed) {
 
 void GraphImport::define_storage(int index, Order order, ValueId storage) {
   require_type(index, order, storage, tensor(index).type.dtype);
+  TensorType type = graph_->type(storage);
+  type.point = tensor(index).type.point;
+  graph_->set_type(storage, std::move(type));
   set(index, values_[static_cast<std::size_t>(index)].storage[at(order)], storage);
 }
 

@@ -281,6 +281,7 @@ class ModelReader {
       read.options = &op;
       read.inputs = operands(op.inputs(), read.name, true);
       read.outputs = operands(op.outputs(), read.name, false);
+      read.intermediates = operands(op.intermediates(), read.name, true);
       if (read.outputs.empty()) {
         invalid("operator " + std::to_string(i) + " (" + read.name + ")", "has no results");
       }

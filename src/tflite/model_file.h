@@ -32,6 +32,9 @@ struct FileOperator {
   /// Indices of tensors; -1: the optional operand is absent.
   std::vector<int> inputs;
   std::vector<int> outputs;
+  /// Tensors that nothing reads or writes: what their parameters say is how the operator stores
+  /// values between its steps.
+  std::vector<int> intermediates;
   const schema::Operator* options = nullptr;  ///< lives as long as the file
 };
 

@@ -45,6 +45,11 @@ const FileTensor& OperatorImport::output(std::size_t i) const {
   return graph_.tensor(op_.outputs[i]);
 }
 
+const FileTensor* OperatorImport::intermediate(std::size_t i) const {
+  const bool is_there = i < op_.intermediates.size() && op_.intermediates[i] >= 0;
+  return is_there ? &graph_.tensor(op_.intermediates[i]) : nullptr;
+}
+
 void OperatorImport::require_rank(std::size_t i, std::size_t rank) const {
   if (this->rank(i) != rank) {
     refuse("operand " + std::to_string(i) + " has shape " + to_string(shape(i)),

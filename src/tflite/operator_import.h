@@ -41,6 +41,9 @@ class OperatorImport {
   bool has_input(std::size_t i) const { return i < op_.inputs.size() && op_.inputs[i] >= 0; }
   const FileTensor& input(std::size_t i) const;
   const FileTensor& output(std::size_t i = 0) const;
+  /// A tensor whose parameters say how values are stored between steps; null where the file has
+  /// none.
+  const FileTensor* intermediate(std::size_t i) const;
   const Shape& shape(std::size_t i) const { return input(i).type.shape; }
   std::size_t rank(std::size_t i) const { return shape(i).size(); }
   /// Throws unless operand i has that rank.

@@ -1,6 +1,8 @@
 // Operators with a state that lasts from one call of an interpreter to the next. A graph is one
 // call, and finds the state that the first one finds: zeros.
 #include "tflite/bias.h"
+#include "tflite/integer_lstm.h"
+#include "tflite/integer_svdf.h"
 #include "tflite/operators.h"
 
 #include <algorithm>
@@ -56,6 +58,22 @@ struct GateOperands {
 constexpr std::size_t kHiddenState = 18;
 constexpr std::size_t kCellState = 19;
 
+/// What integers of a bias stand for, in products of the scales of input and weights.
+std::vector<float> real_bias(const OperatorImport& op, std::size_t i) {
+  constexpr std::size_t kFirst = 12;
+  constexpr std::size_t kToWeights = 11;
+  const bool is_bias = i >= kFirst && i < kFirst + kGates;
+  const auto& x = op.input(0).type.quant;
+  if (!is_bias || !x || !op.has_input(i - kToWeights) || !op.input(i - kToWeights).type.quant) {
+    op.unsupported("operand " + std::to_string(i) + " holds integers without a scale");
+  }
+  const float scale = x->scale[0] * op.input(i - kToWeights).type.quant->scale[0];
+  std::vector<float> values = op.input(i).constant->to_float();
+  std::transform(values.begin(), values.end(), values.begin(),
+                 [&](float value) { return value * scale; });
+  return values;
+}
+
 /// The real values of a constant operand.
 std::vector<float> real_constant(const OperatorImport& op, std::size_t i) {
   const FileTensor& from = op.input(i);
@@ -63,7 +81,7 @@ std::vector<float> real_constant(const OperatorImport& op, std::size_t i) {
     op.unsupported("operand " + std::to_string(i) + " is computed", "a constant");
   }
   if (!from.type.quant) {
-    return from.constant->to_float();
+    return is_integer(from.type.dtype) ? real_bias(op, i) : from.constant->to_float();
   }
   if (from.type.quant->per_axis()) {
     op.unsupported("operand " + std::to_string(i) + " has scales along an axis");
@@ -109,6 +127,29 @@ struct Lstm {
   bool can_clip() const { return clip > 0 && static_cast<float>(steps) > clip; }
 };
 
+/// An input gate without weights of its own is what the forget gate leaves: 1 - sigmoid(x) is
+/// sigmoid(-x).
+void couple_gates(std::vector<float>& of_gates, std::size_t gates) {
+  constexpr std::size_t kForget = 2;
+  const std::size_t each = of_gates.size() / gates;
+  for (std::size_t i = 0; i < each; ++i) {
+    of_gates[i] = -of_gates[kForget * each + i];
+  }
+}
+
+void require_plain_gates(const OperatorImport& op) {
+  const auto& options = op.options<schema::UnidirectionalSequenceLSTMOptions>();
+  if (options.diagonal_recurrent_tensors()) {
+    op.unsupported("has diagonal weights");
+  }
+  if (options.activation() != schema::Activation_TANH) {
+    op.unsupported("has activation " + std::to_string(options.activation()), "TANH");
+  }
+  if (!(options.cell_clip() >= 0)) {
+    op.refuse("bounds its cell by " + std::to_string(options.cell_clip()));
+  }
+}
+
 Lstm lstm_of(const OperatorImport& op, bool time_major) {
   const auto& options = op.options<schema::UnidirectionalSequenceLSTMOptions>();
   op.require_rank(0, 3);
@@ -122,32 +163,25 @@ Lstm lstm_of(const OperatorImport& op, bool time_major) {
       op.unsupported("normalizes its gates");
     }
   }
-  if (!op.has_input(1) || options.diagonal_recurrent_tensors()) {
-    op.unsupported("couples its gates, or has diagonal weights");
+  const auto is_real = [](const FileTensor& tensor) {
+    return tensor.type.dtype == DType::kFloat32 || tensor.type.quant;
+  };
+  if (!is_real(op.input(0)) || !is_real(op.output())) {
+    op.unsupported("computes in plain integers", "float or quantized activations");
   }
-  if (options.activation() != schema::Activation_TANH) {
-    op.unsupported("has activation " + std::to_string(options.activation()), "TANH");
-  }
-  const bool is_float =
-      op.input(0).type.dtype == DType::kFloat32 && op.output().type.dtype == DType::kFloat32;
-  if (!is_float) {
-    op.unsupported("computes in integers", "float activations");
-  }
-  if (!(options.cell_clip() >= 0)) {
-    op.refuse("bounds its cell by " + std::to_string(options.cell_clip()));
-  }
-  op.require_rank(5, 2);
+  op.require_rank(8, 2);
   Lstm lstm{.steps = op.shape(0)[time_major ? 0 : 1],
             .batch = op.shape(0)[time_major ? 1 : 0],
             .inputs = op.shape(0)[2],
-            .hidden = op.shape(5)[0],
+            .hidden = op.shape(8)[0],
             .clip = options.cell_clip()};
   require_state(op, kHiddenState, {lstm.batch, lstm.hidden});
   require_state(op, kCellState, {lstm.batch, lstm.hidden});
   const GateOperands operands;
+  const bool couples = !op.has_input(operands.input[0]);
   for (const auto& weights : {operands.input, operands.recurrent}) {
-    for (const std::size_t i : weights) {
-      op.input(i);  // is there
+    for (std::size_t gate = couples ? 1 : 0; gate < kGates; ++gate) {
+      op.input(weights[gate]);  // is there
     }
   }
   lstm.w = joined(op, operands.input, {lstm.hidden, lstm.inputs});
@@ -156,6 +190,12 @@ Lstm lstm_of(const OperatorImport& op, bool time_major) {
   const auto is_there = [&](std::size_t i) { return op.has_input(i); };
   if (std::any_of(operands.peephole.begin(), operands.peephole.end(), is_there)) {
     lstm.peepholes = joined(op, operands.peephole, {lstm.hidden});
+  }
+  if (couples) {
+    couple_gates(lstm.w, kGates);
+    couple_gates(lstm.r, kGates);
+    couple_gates(lstm.b, kGates);
+    couple_gates(lstm.peepholes, kGates - 1);
   }
   return lstm;
 }
@@ -315,6 +355,10 @@ void svdf(OperatorImport& op, std::string_view) {
   if (units > kMostWeights / std::max<std::int64_t>(filters, 1)) {
     op.unsupported("has " + std::to_string(filters) + " filters");
   }
+  if (is_integer_svdf(op)) {
+    integer_svdf(op, rank);
+    return;
+  }
   const Attributes transposed{{"transB", std::int64_t{1}}};
   const std::vector<ValueId> features{op.value(0, Order::kFile), op.value(1, Order::kFile)};
   op.require_alike(features);
@@ -327,11 +371,18 @@ void svdf(OperatorImport& op, std::string_view) {
   }
   op.require_alike(operands);
   const ValueId y = op.add("Gemm", operands, Shape{batch, units}, transposed);
-  op.define(Order::kFile, op.activated(y, options.activation()));
+  // Of integers the kernels leave an activation to the range of the result.
+  op.define(Order::kFile, op.output().type.quant ? y : op.activated(y, options.activation()));
 }
 
 void unidirectional_sequence_lstm(OperatorImport& op, std::string_view) {
-  const bool time_major = op.options<schema::UnidirectionalSequenceLSTMOptions>().time_major();
+  const auto& options = op.options<schema::UnidirectionalSequenceLSTMOptions>();
+  require_plain_gates(op);
+  const bool time_major = options.time_major();
+  if (is_integer_lstm(op)) {
+    integer_lstm(op, time_major, options.cell_clip());
+    return;
+  }
   const Lstm lstm = lstm_of(op, time_major);
   const ValueId x = swapped(op, op.value(0, Order::kFile), !time_major);
   const ValueId y = lstm.can_clip() ? unrolled(op, lstm, x) : as_one_node(op, lstm, x);

@@ -86,6 +86,7 @@ struct LstmCase {
   std::size_t steps = 0;
   bool time_major = false;
   bool peeps = false;
+  bool couples = false;  ///< the input gate is what the forget gate leaves
   float clip = 0;
   float bound = 1;  ///< of weights
 };
@@ -128,19 +129,20 @@ RowCase case_of(const LstmCase& of, const LstmWeights& weights, const Tensor& x)
   Shape result = x.shape();
   result.back() = kHidden;
   one.results.push_back({Tensor(DType::kFloat32, result)});
-  for (const auto& w : weights.w) {
-    one.operands.push_back(constant(f32({kHidden, kInputs}, w)));
+  const auto add = [&](const Shape& shape, const std::vector<std::vector<float>>& gates) {
+    for (std::size_t gate = 0; gate < gates.size(); ++gate) {
+      const bool is_left_out = gate == 0 && of.couples;
+      one.operands.push_back(is_left_out ? absent() : constant(f32(shape, gates[gate])));
+    }
+  };
+  add({kHidden, kInputs}, weights.w);
+  add({kHidden, kHidden}, weights.r);
+  if (of.peeps) {
+    add({kHidden}, weights.peepholes);
+  } else {
+    one.operands.insert(one.operands.end(), 3, absent());
   }
-  for (const auto& r : weights.r) {
-    one.operands.push_back(constant(f32({kHidden, kHidden}, r)));
-  }
-  for (std::size_t k = 0; k < 3; ++k) {
-    one.operands.push_back(of.peeps ? constant(f32({kHidden}, weights.peepholes[k]))
-                                    : absent());
-  }
-  for (const auto& b : weights.b) {
-    one.operands.push_back(constant(f32({kHidden}, b)));
-  }
+  add({kHidden}, weights.b);
   one.operands.insert(one.operands.end(),
                       {absent(), absent(), state({kBatch, kHidden}), state({kBatch, kHidden})});
   return one;
@@ -172,8 +174,9 @@ std::vector<double> by_loop(const LstmCase& of, const LstmWeights& weights,
         const auto peep = [&](std::size_t which, double at_cell) {
           return of.peeps ? static_cast<double>(weights.peepholes[which][k]) * at_cell : 0;
         };
-        double c = sigmoid_of(sum(1) + peep(1, cell[k])) * cell[k] +
-                   sigmoid_of(sum(0) + peep(0, cell[k])) * std::tanh(sum(2));
+        const double forget = sigmoid_of(sum(1) + peep(1, cell[k]));
+        const double input = of.couples ? 1 - forget : sigmoid_of(sum(0) + peep(0, cell[k]));
+        double c = forget * cell[k] + input * std::tanh(sum(2));
         furthest = std::max(furthest, std::abs(c));
         if (of.clip > 0) {
           c = std::clamp(c, -static_cast<double>(of.clip), static_cast<double>(of.clip));
@@ -212,7 +215,9 @@ INSTANTIATE_TEST_SUITE_P(
     Cases, TfliteLstm,
     ::testing::Values(LstmCase{.steps = 6}, LstmCase{.steps = 6, .time_major = true},
                       LstmCase{.steps = 6, .peeps = true}, LstmCase{.steps = 9, .clip = 0.5F},
-                      LstmCase{.steps = 9, .time_major = true, .peeps = true, .clip = 0.5F}));
+                      LstmCase{.steps = 9, .time_major = true, .peeps = true, .clip = 0.5F},
+                      LstmCase{.steps = 6, .couples = true},
+                      LstmCase{.steps = 9, .peeps = true, .couples = true, .clip = 0.5F}));
 
 TEST(TfliteRecurrent, AnLstmWhoseCellCannotReachItsBoundIsOneNode) {
   const auto ops = [](const LstmCase& of) {

@@ -344,6 +344,9 @@ std::vector<std::byte> file_of(const RowCase& one) {
     results.push_back(file.computed("y" + std::to_string(results.size()), result.values,
                                     result.quantization));
   }
+  for (const RowOperand& between : one.intermediates) {
+    file.intermediate(file.computed("between", between.values, between.quantization));
+  }
   if (one.code == Builtin_CUSTOM) {
     file.custom_op(one.custom, operands, results, one.custom_options);
   } else {

@@ -31,6 +31,7 @@ struct RowCase {
   TfliteBuilder::Options options{};
   std::string custom{};  ///< the name of a custom operator
   std::vector<std::uint8_t> custom_options{};
+  std::vector<RowOperand> intermediates{};
 
   friend void PrintTo(const RowCase& one, std::ostream* out) {
     *out << EnumNameBuiltin(one.code);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <utility>
 
 #include <flatbuffers/flexbuffers.h>
 
@@ -222,9 +223,14 @@ void TfliteBuilder::op(Builtin code, std::vector<int> inputs, std::vector<int> o
   }
   codes_.push_back(CreateOperatorCode(
       builder_, static_cast<std::int8_t>(std::min(static_cast<int>(code), 127)), 0, 1, code));
-  operators_.push_back(CreateOperator(
-      builder_, static_cast<std::uint32_t>(codes_.size()) - 1, builder_.CreateVector(inputs),
-      builder_.CreateVector(outputs), options ? type : BuiltinOptions_NONE, made));
+  flatbuffers::Offset<flatbuffers::Vector<int>> between;
+  if (!intermediates_.empty()) {
+    between = builder_.CreateVector(std::exchange(intermediates_, {}));
+  }
+  operators_.push_back(
+      CreateOperator(builder_, static_cast<std::uint32_t>(codes_.size()) - 1,
+                     builder_.CreateVector(inputs), builder_.CreateVector(outputs),
+                     options ? type : BuiltinOptions_NONE, made, 0, 0, 0, between));
 }
 
 void TfliteBuilder::custom_op(const std::string& name, std::vector<int> inputs,
