@@ -1,6 +1,7 @@
 // Sums of products. Weights are O H W I in the file (depthwise ones 1 H W O) and O I H W in the
 // graph; the axis of their scales moves with them.
 #include "graph/operators/permute.h"
+#include "tflite/bias.h"
 #include "tflite/operators.h"
 #include "tflite/window_shape.h"
 
@@ -23,45 +24,6 @@ QuantParams bias_parameters(const QuantParams& x, QuantParams w) {
     scale *= x.scale[0];
   }
   return w;
-}
-
-/// The bias of a sum. Where its steps are too small for a scale, or it has 64 bits, it is real.
-ValueId bias(OperatorImport& op, std::size_t i, const FileTensor& x, const FileTensor& w) {
-  if (!op.has_input(i)) {
-    return {};
-  }
-  const FileTensor& b = op.input(i);
-  if (!is_integer(b.type.dtype)) {
-    return op.value(i, Order::kFile);
-  }
-  if (!b.constant || b.type.shape.size() != 1 || !x.type.quant || !w.type.quant) {
-    op.refuse("its bias holds integers", "a constant row, and operands with scales");
-  }
-  const QuantParams params = bias_parameters(*x.type.quant, *w.type.quant);
-  const auto count = static_cast<std::size_t>(b.constant->size());
-  if (params.scale.size() != 1 && params.scale.size() != count) {
-    op.refuse("its bias has " + std::to_string(count) + " elements",
-              std::to_string(params.scale.size()) + ", as there are scales");
-  }
-  const auto is_scale = [](float scale) { return scale > 0 && std::isfinite(scale); };
-  GraphImport& graph = op.graph();
-  if (b.type.dtype == DType::kInt32 &&
-      std::all_of(params.scale.begin(), params.scale.end(), is_scale)) {
-    return graph.dequantized(graph.add_constant(b.name, *b.constant), params, b.name);
-  }
-  std::vector<float> real(count);
-  const auto integers = b.constant->to_double();
-  for (std::size_t c = 0; c < count; ++c) {
-    const double scale = params.scale[params.scale.size() == 1 ? 0 : c];
-    real[c] = static_cast<float>(integers[c] * scale);
-  }
-  return graph.add_constant(b.name, Tensor::of<float>(b.type.shape, real));
-}
-
-void require_bias_of(OperatorImport& op, ValueId bias, std::int64_t channels) {
-  if (bias && op.shape_of(bias) != Shape{channels}) {
-    op.refuse("its bias has shape " + to_string(op.shape_of(bias)), to_string(Shape{channels}));
-  }
 }
 
 std::vector<ValueId> operands(const OperatorImport& op, ValueId x, ValueId w, ValueId b) {
@@ -139,6 +101,44 @@ Shape product_shape(const OperatorImport& op, const std::vector<ValueId>& factor
 }
 
 }  // namespace
+
+ValueId bias(OperatorImport& op, std::size_t i, const FileTensor& x, const FileTensor& w) {
+  if (!op.has_input(i)) {
+    return {};
+  }
+  const FileTensor& b = op.input(i);
+  if (!is_integer(b.type.dtype)) {
+    return op.value(i, Order::kFile);
+  }
+  if (!b.constant || b.type.shape.size() != 1 || !x.type.quant || !w.type.quant) {
+    op.refuse("its bias holds integers", "a constant row, and operands with scales");
+  }
+  const QuantParams params = bias_parameters(*x.type.quant, *w.type.quant);
+  const auto count = static_cast<std::size_t>(b.constant->size());
+  if (params.scale.size() != 1 && params.scale.size() != count) {
+    op.refuse("its bias has " + std::to_string(count) + " elements",
+              std::to_string(params.scale.size()) + ", as there are scales");
+  }
+  const auto is_scale = [](float scale) { return scale > 0 && std::isfinite(scale); };
+  GraphImport& graph = op.graph();
+  if (b.type.dtype == DType::kInt32 &&
+      std::all_of(params.scale.begin(), params.scale.end(), is_scale)) {
+    return graph.dequantized(graph.add_constant(b.name, *b.constant), params, b.name);
+  }
+  std::vector<float> real(count);
+  const auto integers = b.constant->to_double();
+  for (std::size_t c = 0; c < count; ++c) {
+    const double scale = params.scale[params.scale.size() == 1 ? 0 : c];
+    real[c] = static_cast<float>(integers[c] * scale);
+  }
+  return graph.add_constant(b.name, Tensor::of<float>(b.type.shape, real));
+}
+
+void require_bias_of(OperatorImport& op, ValueId bias, std::int64_t channels) {
+  if (bias && op.shape_of(bias) != Shape{channels}) {
+    op.refuse("its bias has shape " + to_string(op.shape_of(bias)), to_string(Shape{channels}));
+  }
+}
 
 void convolution(OperatorImport& op, std::string_view) {
   convolve(op, op.options<schema::Conv2DOptions>(), {0, 3, 1, 2});

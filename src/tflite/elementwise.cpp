@@ -1,7 +1,9 @@
 // Operators that look at one element, or at one of each operand.
-#include "graph/arithmetic/onnx_number.h"
+#include "graph/arithmetic/rescale.h"
 #include "graph/arithmetic/storage_type.h"
+#include "tflite/broadcast.h"
 #include "tflite/operators.h"
+#include "tflite/storage_tables.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,43 +11,25 @@
 namespace tare::tflite {
 namespace {
 
-/// The shape of what broadcasts from two shapes of one rank.
-Shape common_shape(const OperatorImport& op, const Shape& a, const Shape& b) {
-  const std::size_t rank = std::max(a.size(), b.size());
-  Shape result(rank, 1);
-  for (std::size_t i = 0; i < rank; ++i) {
-    const std::int64_t of_a = i < a.size() ? a[a.size() - 1 - i] : 1;
-    const std::int64_t of_b = i < b.size() ? b[b.size() - 1 - i] : 1;
-    if (of_a != of_b && of_a != 1 && of_b != 1) {
-      op.refuse("its operands have shapes " + to_string(a) + " and " + to_string(b));
-    }
-    result[rank - 1 - i] = of_a == 1 ? of_b : of_a;
-  }
-  return result;
+/// Two operands of one type of elements.
+Broadcast alike_pair(OperatorImport& op) {
+  Broadcast pair = broadcast(op, 2);
+  op.require_alike(pair.values);
+  return pair;
 }
 
-struct Operands {
-  Order order = Order::kFile;
-  ValueId a;
-  ValueId b;
-  Shape result;
-};
-
-Operands broadcast(OperatorImport& op) {
-  const std::size_t rank = std::max(op.rank(0), op.rank(1));
-  Operands result;
-  result.order = rank == kImageRank ? op.common_order() : Order::kFile;
-  result.a = op.broadcastable(0, rank, result.order);
-  result.b = op.broadcastable(1, rank, result.order);
-  op.require_alike({result.a, result.b});
-  result.result = common_shape(op, op.shape_of(result.a), op.shape_of(result.b));
-  return result;
+/// Two operands that are no integers with parameters: what kernels make of these is not known.
+Broadcast whole_pair(OperatorImport& op) {
+  if (op.input(0).type.quant || op.input(1).type.quant) {
+    op.unsupported("divides quantized values", "float or plain integers");
+  }
+  return alike_pair(op);
 }
 
 template <class Options>
 void arithmetic(OperatorImport& op, const char* onnx) {
-  const Operands operands = broadcast(op);
-  const ValueId y = op.add(onnx, {operands.a, operands.b}, operands.result);
+  const Broadcast operands = alike_pair(op);
+  const ValueId y = op.add(onnx, operands.values, operands.shape);
   // Without options there is nothing behind it.
   const auto* options = op.given_options<Options>();
   op.define(operands.order, options == nullptr ? y : op.activated(y, options->activation()));
@@ -64,6 +48,10 @@ void bound_integers(OperatorImport& op, const QuantParams& params, float high) {
   const Order order = op.order_of(0);
   const ValueId x = op.storage(0, order);
   op.define_storage(order, op.add("Clip", {x, bound(0), bound(high)}, op.shape_of(x)));
+}
+
+ValueId zero_point_of(OperatorImport& op, const QuantParams& params) {
+  return op.number(static_cast<float>(params.zero_point[0]));
 }
 
 void rectify(OperatorImport& op, schema::Activation activation) {
@@ -103,9 +91,97 @@ void divide(OperatorImport& op, std::string_view) {
 }
 
 void binary(OperatorImport& op, std::string_view onnx) {
-  const Operands operands = broadcast(op);
-  op.define(operands.order,
-            op.add(std::string(onnx), {operands.a, operands.b}, operands.result));
+  const Broadcast operands = alike_pair(op);
+  op.define(operands.order, op.add(std::string(onnx), operands.values, operands.shape));
+}
+
+/// ONNX divides integers towards 0: one less where the remainder has the sign of the divisor
+/// only after it was made to have it.
+void floor_divide(OperatorImport& op, std::string_view) {
+  const Broadcast pair = whole_pair(op);
+  const DType dtype = op.graph().type(pair.values[0]).dtype;
+  const ValueId quotient = op.add("Div", pair.values, pair.shape);
+  if (!is_integer(dtype)) {
+    op.define(pair.order, op.add("Floor", {quotient}, pair.shape));
+    return;
+  }
+  const ValueId floored = op.add("Mod", pair.values, pair.shape);
+  const ValueId truncated = op.add("Mod", pair.values, pair.shape, {{"fmod", std::int64_t{1}}});
+  const ValueId same = op.add("Equal", {floored, truncated}, pair.shape, DType::kBool);
+  const ValueId differ = op.add("Not", {same}, pair.shape);
+  const ValueId one = op.cast(differ, dtype);
+  op.define(pair.order, op.add("Sub", {quotient, one}, pair.shape));
+}
+
+/// ONNX has the remainder of floats with the sign of the dividend only.
+void floor_modulo(OperatorImport& op, std::string_view) {
+  const Broadcast pair = whole_pair(op);
+  if (is_integer(op.graph().type(pair.values[0]).dtype)) {
+    op.define(pair.order, op.add("Mod", pair.values, pair.shape));
+    return;
+  }
+  const ValueId divisor = pair.values[1];
+  const ValueId rest = op.add("Mod", pair.values, pair.shape, {{"fmod", std::int64_t{1}}});
+  const ValueId signs = op.add(
+      "Mul",
+      {op.add("Sign", {rest}, pair.shape), op.add("Sign", {divisor}, op.shape_of(divisor))},
+      pair.shape);
+  const ValueId differ = op.add("Less", {signs, op.number(0)}, pair.shape, DType::kBool);
+  const ValueId moved = op.add("Add", {rest, divisor}, pair.shape);
+  op.define(pair.order,
+            op.add("Where", {differ, moved, rest}, pair.shape, op.graph().type(rest).dtype));
+}
+
+void square(OperatorImport& op, std::string_view) {
+  const Order order = op.order_of(0);
+  const ValueId x = op.value(0, order);
+  op.define(order, op.add("Mul", {x, x}, op.shape_of(x)));
+}
+
+/// The kernels bring quantized operands to a common scale with 7 bits behind the point.
+void squared_difference(OperatorImport& op, std::string_view) {
+  const auto& result = op.output().type.quant;
+  if (!computes_by_tables(op, {0, 1}) || !result || size_of(result->storage) != 1) {
+    const Broadcast pair = alike_pair(op);
+    const ValueId difference = op.add("Sub", pair.values, pair.shape);
+    op.define(pair.order, op.add("Mul", {difference, difference}, pair.shape));
+    return;
+  }
+  constexpr int kFractionBits = 7;
+  const auto scale = [&](std::size_t i) {
+    return static_cast<double>(op.input(i).type.quant->scale[0]);
+  };
+  const double common = 2 * std::max(scale(0), scale(1));
+  const Rescaled a = rescaled_by_table(op, 0, kFractionBits, scale(0) / common);
+  const Rescaled b = rescaled_by_table(op, 1, kFractionBits, scale(1) / common);
+  const Shape shape = common_shape(op, op.shape_of(a.value), op.shape_of(b.value));
+  const ValueId difference = op.add("Abs", {op.add("Sub", {a.value, b.value}, shape)}, shape);
+  const FixedPointFactor factor = fixed_point_factor(
+      common * common /
+      (std::ldexp(1.0, 2 * kFractionBits) * static_cast<double>(result->scale[0])));
+  const Tensor table = with_storage(result->storage, [&](auto type) {
+    using Q = decltype(type);
+    std::vector<Q> squares;
+    for (std::int64_t d = 0; d <= a.most + b.most; ++d) {
+      const std::int64_t square = rescale_twice(static_cast<std::int32_t>(d * d), factor);
+      const StorageRange range = result->range();
+      squares.push_back(
+          static_cast<Q>(std::clamp(square + result->zero_point[0], range.low, range.high)));
+    }
+    return Tensor::of<Q>({static_cast<std::int64_t>(squares.size())}, squares);
+  });
+  op.define_storage(Order::kFile, looked_up(op, table, difference));
+}
+
+void add_all(OperatorImport& op, std::string_view) {
+  op.input(0);  // is there
+  const Broadcast all = broadcast(op, op.input_count());
+  op.require_alike(all.values);
+  ValueId sum = all.values[0];
+  for (std::size_t i = 1; i < all.values.size(); ++i) {
+    sum = op.add("Add", {sum, all.values[i]}, all.shape);
+  }
+  op.define(all.order, sum);
 }
 
 void relu(OperatorImport& op, std::string_view) {
@@ -135,8 +211,8 @@ void leaky_relu(OperatorImport& op, std::string_view) {
 }
 
 void prelu(OperatorImport& op, std::string_view) {
-  const Operands operands = broadcast(op);
-  op.define(operands.order, op.add("PRelu", {operands.a, operands.b}, operands.result));
+  const Broadcast operands = alike_pair(op);
+  op.define(operands.order, op.add("PRelu", operands.values, operands.shape));
 }
 
 void gelu(OperatorImport& op, std::string_view) {
@@ -147,24 +223,34 @@ void gelu(OperatorImport& op, std::string_view) {
                           {{"approximate", std::string(by_tanh ? "tanh" : "none")}}));
 }
 
-/// QUANTIZE and DEQUANTIZE: what they convert between is in the types of their tensors.
+/// QUANTIZE and DEQUANTIZE: what they convert between is in the types of their tensors. ONNX
+/// quantizes to no 32 bits by opset 17, so there the conversion is spelled out.
 void convert(OperatorImport& op, std::string_view) {
   const Order order = op.order_of(0);
-  const ValueId x = op.value(0, order);
-  const DType wanted = op.output().type.quant ? DType::kFloat32 : op.output().type.dtype;
-  const bool is_same = op.graph().type(x).dtype == wanted;
-  if (is_same) {
-    op.define(order, x);
-  } else {
-    cast(op, {});
+  ValueId x = op.value(0, order);
+  const Shape shape = op.shape_of(x);
+  if (const auto& from = op.input(0).wide) {
+    x = op.add("Sub", {op.cast(x, DType::kFloat32), zero_point_of(op, *from)}, shape);
+    x = op.add("Mul", {x, op.number(from->scale[0])}, shape);
   }
+  if (const auto& to = op.output().wide) {
+    x = op.add("Div", {op.cast(x, DType::kFloat32), op.number(to->scale[0])}, shape);
+    x = op.add("Add", {op.add("Round", {x}, shape), zero_point_of(op, *to)}, shape);
+  }
+  const DType wanted = op.output().type.quant ? DType::kFloat32 : op.output().type.dtype;
+  op.define(order, op.cast(x, wanted));
 }
 
+/// CAST sees integers as they are stored, whatever they stand for.
 void cast(OperatorImport& op, std::string_view) {
   const Order order = op.order_of(0);
-  const ValueId x = op.value(0, order);
-  const DType dtype = op.output().type.dtype;
-  op.define(order, op.add("Cast", {x}, op.shape_of(x), dtype, {{"to", onnx_number(dtype)}}));
+  const ValueId x = op.input(0).type.quant ? op.storage(0, order) : op.value(0, order);
+  const ValueId y = op.cast(x, op.output().type.dtype);
+  if (op.output().type.quant) {
+    op.define_storage(order, y);
+  } else {
+    op.define(order, y);
+  }
 }
 
 }  // namespace tare::tflite

@@ -100,6 +100,10 @@ ValueId GraphImport::expressed(int index, Order order) {
     return result;
   }
   const FileTensor& from = tensor(index);
+  if (from.is_variable) {
+    throw Error(ErrorCode::kUnsupported, "tensor '" + from.name + "'",
+                "is a variable, and no state of its operator");
+  }
   if (const ValueId storage = values_[static_cast<std::size_t>(index)].storage[at(order)]) {
     return result = dequantized(storage, *type_in(order, from.type).quant, from.name);
   }
@@ -125,6 +129,31 @@ ValueId GraphImport::expressed_constant(int index, const Shape& shape,
       graph_->add_constant(graph_->unique_name(from.name),
                            permuted(from.constant->reshaped(shape), order), stored(type));
   return type.quant ? dequantized(value, *type.quant, from.name) : value;
+}
+
+ValueId GraphImport::expressed_elements(int index, const Tensor& elements) {
+  const FileTensor& like = tensor(index);
+  TensorType type = stored(like.type);
+  type.shape = elements.shape();
+  const ValueId value =
+      graph_->add_constant(graph_->unique_name(like.name), elements, std::move(type));
+  return like.type.quant ? dequantized(value, *like.type.quant, like.name) : value;
+}
+
+ValueId GraphImport::rounded(int index, ValueId expressed) {
+  const FileTensor& like = tensor(index);
+  if (!like.type.quant) {
+    return expressed;
+  }
+  TensorType type = stored(like.type);
+  type.shape = graph_->type(expressed).shape;
+  const QuantParams& params = *like.type.quant;
+  const ValueId scale = add_constant(like.name + "_scale", scale_operand(params, type.shape));
+  const ValueId zero =
+      add_constant(like.name + "_zero_point", zero_point_operand(params, type.shape));
+  return dequantized(
+      add("QuantizeLinear", {expressed, scale, zero}, type, like.name, axis_attributes(params)),
+      params, like.name);
 }
 
 ValueId GraphImport::storage(int index, Order order) {
@@ -158,6 +187,9 @@ void GraphImport::define_unshaped(int index, ValueId computed) {
 
 void GraphImport::define_storage(int index, Order order, ValueId storage) {
   require_type(index, order, storage, tensor(index).type.dtype);
+  TensorType type = graph_->type(storage);
+  type.point = tensor(index).type.point;
+  graph_->set_type(storage, std::move(type));
   set(index, values_[static_cast<std::size_t>(index)].storage[at(order)], storage);
 }
 

@@ -52,6 +52,11 @@ class GraphImport {
   /// `shape`. For constants, whose elements are moved once and for all.
   ValueId expressed_constant(int index, const Shape& shape,
                              const std::vector<std::int64_t>& order);
+  /// These elements, which stand for what elements of the constant tensor would.
+  ValueId expressed_elements(int index, const Tensor& elements);
+  /// Real values as storage with the tensor's parameters leaves them, whatever their shape; the
+  /// same values where it has none.
+  ValueId rounded(int index, ValueId expressed);
   /// The operator that writes the tensor computed this. Throws Error(kInvalidModel) when the
   /// file says that it has another shape or type of elements.
   void define(int index, Order, ValueId expressed);

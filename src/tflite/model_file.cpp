@@ -6,6 +6,7 @@
 #include "graph/ir/verify.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <set>
 #include <span>
@@ -155,7 +156,12 @@ class ModelReader {
     Faults faults;
     verify_type("", read.type, faults);
     faults.raise(ErrorCode::kInvalidModel);
+    read.wide = wide_parameters(tensor);
     read.constant = constant(tensor, read.type);
+    read.is_variable = tensor.is_variable();
+    if (read.is_variable && read.constant) {
+      invalid("", "is a variable, and has a value");
+    }
   }
 
   static std::string refusal(const schema::Tensor& tensor) {
@@ -169,9 +175,7 @@ class ModelReader {
         quantization->details_type() != schema::QuantizationDetails_NONE) {
       return "has scales neither of the whole tensor nor along one axis";
     }
-    return tensor.is_variable()           ? "is a variable"
-           : tensor.sparsity() != nullptr ? "is sparse"
-                                          : "";
+    return tensor.sparsity() != nullptr ? "is sparse" : "";
   }
 
   /// What a tensor without scales holds are plain integers.
@@ -206,6 +210,27 @@ class ModelReader {
       params.axis = quantization->quantized_dimension();
     }
     return params;
+  }
+
+  /// Biases have scales that nobody reads, so nothing of these is an error here.
+  static std::optional<QuantParams> wide_parameters(const schema::Tensor& tensor) {
+    const schema::Quantization* quantization = tensor.quantization();
+    if (tensor.type() != schema::TensorType_INT32 || quantization == nullptr) {
+      return std::nullopt;
+    }
+    const auto scale = to_vector(quantization->scale());
+    const auto zero_point = to_vector(quantization->zero_point());
+    const bool is_one = scale.size() == 1 && zero_point.size() == 1 && scale[0] > 0 &&
+                        std::isfinite(scale[0]) &&
+                        zero_point[0] == static_cast<std::int32_t>(zero_point[0]);
+    if (!is_one) {
+      return std::nullopt;
+    }
+    return QuantParams{.storage = DType::kInt32,
+                       .scale = scale,
+                       .zero_point = {static_cast<std::int32_t>(zero_point[0])},
+                       .axis = {},
+                       .narrow_range = false};
   }
 
   std::optional<Tensor> constant(const schema::Tensor& tensor, const TensorType& type) const {
@@ -256,6 +281,7 @@ class ModelReader {
       read.options = &op;
       read.inputs = operands(op.inputs(), read.name, true);
       read.outputs = operands(op.outputs(), read.name, false);
+      read.intermediates = operands(op.intermediates(), read.name, true);
       if (read.outputs.empty()) {
         invalid("operator " + std::to_string(i) + " (" + read.name + ")", "has no results");
       }
@@ -306,10 +332,11 @@ class ModelReader {
 
   void check_order() const {
     std::vector<bool> known(file_.tensors.size());
-    std::vector<bool> refused(file_.tensors.size());  // a variable has a value all the time
+    std::vector<bool> refused(file_.tensors.size());
     for (std::size_t i = 0; i < known.size(); ++i) {
-      refused[i] = !file_.tensors[i].refusal.empty();
-      known[i] = file_.tensors[i].constant.has_value() || refused[i];
+      const FileTensor& tensor = file_.tensors[i];
+      refused[i] = !tensor.refusal.empty();
+      known[i] = tensor.constant.has_value() || tensor.is_variable || refused[i];
     }
     const auto define = [&](int index, const std::string& by) {
       if (known[static_cast<std::size_t>(index)] && !refused[static_cast<std::size_t>(index)]) {

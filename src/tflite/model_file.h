@@ -17,7 +17,12 @@ struct FileTensor {
   /// With parameters where 8- or 16-bit integers have some. Those of 32 bits are biases, whose
   /// scales follow from the operands, or plain integers.
   TensorType type;
+  /// What the file says of an integer of 32 bits, for QUANTIZE and DEQUANTIZE.
+  std::optional<QuantParams> wide;
   std::optional<Tensor> constant;
+  /// Keeps its elements from one call of an interpreter to the next. In a graph, which is one
+  /// call, they are the real 0 that the first one finds.
+  bool is_variable = false;
   std::string refusal;  ///< what of it means nothing here, for an error; usually empty
 };
 
@@ -27,6 +32,9 @@ struct FileOperator {
   /// Indices of tensors; -1: the optional operand is absent.
   std::vector<int> inputs;
   std::vector<int> outputs;
+  /// Tensors that nothing reads or writes: what their parameters say is how the operator stores
+  /// values between its steps.
+  std::vector<int> intermediates;
   const schema::Operator* options = nullptr;  ///< lives as long as the file
 };
 

@@ -254,6 +254,21 @@ void strided_slice(OperatorImport& op, std::string_view) {
   op.define(order, shrinks ? op.reshaped(y, shape) : y);
 }
 
+void reverse(OperatorImport& op, std::string_view) {
+  std::vector<Steps> axes;
+  for (const std::int64_t extent : op.shape(0)) {
+    axes.push_back({0, extent, 1, extent});
+  }
+  for (const std::int64_t axis : op.integers(1)) {
+    const std::int64_t extent =
+        op.shape(0)[static_cast<std::size_t>(op.axis(axis, op.rank(0)))];
+    axes[static_cast<std::size_t>(op.axis(axis, op.rank(0)))] = {extent - 1, kBeyond, -1,
+                                                                 extent};
+  }
+  const Order order = op.order_of(0);
+  op.define(order, sliced(op, order, axes));
+}
+
 void gather(OperatorImport& op, std::string_view) {
   const auto* options = op.given_options<schema::GatherOptions>();
   if (options != nullptr && options->batch_dims() != 0) {

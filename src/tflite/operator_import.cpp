@@ -3,6 +3,10 @@
 #include "tare/error.h"
 #include "tare/graph.h"
 
+#include "graph/arithmetic/onnx_number.h"
+#include "graph/ir/verify.h"
+#include "tflite/broadcast.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -39,6 +43,11 @@ const FileTensor& OperatorImport::output(std::size_t i) const {
     refuse("has no result " + std::to_string(i));
   }
   return graph_.tensor(op_.outputs[i]);
+}
+
+const FileTensor* OperatorImport::intermediate(std::size_t i) const {
+  const bool is_there = i < op_.intermediates.size() && op_.intermediates[i] >= 0;
+  return is_there ? &graph_.tensor(op_.intermediates[i]) : nullptr;
 }
 
 void OperatorImport::require_rank(std::size_t i, std::size_t rank) const {
@@ -137,6 +146,13 @@ ValueId OperatorImport::add(const std::string& op, std::vector<ValueId> inputs,
   return graph_.add(op, std::move(inputs), type, output().name, std::move(attributes));
 }
 
+ValueId OperatorImport::cast(ValueId value, DType to) {
+  if (graph_.type(value).dtype == to) {
+    return value;
+  }
+  return add("Cast", {value}, shape_of(value), to, {{"to", onnx_number(to)}});
+}
+
 ValueId OperatorImport::reshaped(ValueId value, const Shape& to) {
   const Shape from = shape_of(value);
   if (from == to) {
@@ -146,6 +162,26 @@ ValueId OperatorImport::reshaped(ValueId value, const Shape& to) {
     refuse("turns shape " + to_string(from) + " into " + to_string(to));
   }
   return add("Reshape", {value, indices(to)}, to);
+}
+
+ValueId OperatorImport::expanded(ValueId value, const Shape& to) {
+  const Shape from = shape_of(value);
+  if (from.size() > to.size() || common_shape(*this, from, to) != to) {
+    refuse("repeats shape " + to_string(from) + " to " + to_string(to));
+  }
+  return from == to ? value : add("Expand", {value, indices(to)}, to);
+}
+
+Shape OperatorImport::shape_from(std::size_t i) const {
+  if (!input(i).constant) {
+    return output().type.shape;
+  }
+  const TensorType type{
+      .dtype = output().type.dtype, .shape = integers(i), .quant = {}, .point = {}};
+  Faults faults;
+  verify_type("", type, faults);
+  faults.raise(ErrorCode::kInvalidModel);
+  return type.shape;
 }
 
 ValueId OperatorImport::concatenated(const std::vector<ValueId>& values, std::size_t axis) {

@@ -41,6 +41,9 @@ class OperatorImport {
   bool has_input(std::size_t i) const { return i < op_.inputs.size() && op_.inputs[i] >= 0; }
   const FileTensor& input(std::size_t i) const;
   const FileTensor& output(std::size_t i = 0) const;
+  /// A tensor whose parameters say how values are stored between steps; null where the file has
+  /// none.
+  const FileTensor* intermediate(std::size_t i) const;
   const Shape& shape(std::size_t i) const { return input(i).type.shape; }
   std::size_t rank(std::size_t i) const { return shape(i).size(); }
   /// Throws unless operand i has that rank.
@@ -55,6 +58,14 @@ class OperatorImport {
   }
   /// A constant operand with its axes in that order.
   ValueId constant(std::size_t i, const std::vector<std::int64_t>& order);
+  /// Elements in place of those of constant operand i, with its parameters.
+  ValueId elements(std::size_t i, const Tensor& instead) {
+    return graph_.expressed_elements(op_.inputs.at(i), instead);
+  }
+  /// Real values as storage with the parameters of operand i leaves them.
+  ValueId rounded(std::size_t i, ValueId value) {
+    return graph_.rounded(op_.inputs.at(i), value);
+  }
   /// Operand i so that it broadcasts against values of that rank in that order.
   ValueId broadcastable(std::size_t i, std::size_t rank, Order);
   /// The elements of a constant operand.
@@ -77,8 +88,15 @@ class OperatorImport {
   /// A node with several results, named as the file names them.
   std::vector<ValueId> add_several(const std::string& op, std::vector<ValueId> inputs,
                                    const std::vector<TensorType>&, Attributes);
+  /// The same elements in another type; the value itself where they have it.
+  ValueId cast(ValueId, DType);
   /// The same elements under another shape. Throws when their number differs.
   ValueId reshaped(ValueId, const Shape&);
+  /// The same elements repeated to a shape. Throws where they do not broadcast to it.
+  ValueId expanded(ValueId, const Shape&);
+  /// The shape that the integers of operand i are. Where these are computed, it is that of the
+  /// result, as the file says.
+  Shape shape_from(std::size_t i) const;
   /// Values beside each other along an axis. Throws where their other extents differ.
   ValueId concatenated(const std::vector<ValueId>&, std::size_t axis);
   /// Parts of these extents along an axis. Throws where they do not add up.
@@ -101,6 +119,7 @@ class OperatorImport {
   }
   Shape shape_of(ValueId value) const { return graph_.type(value).shape; }
   GraphImport& graph() { return graph_; }
+  Numerics numerics() const { return graph_.numerics(); }
 
   [[noreturn]] void refuse(const std::string& what, const std::string& expected = {}) const;
   [[noreturn]] void unsupported(const std::string& what,

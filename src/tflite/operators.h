@@ -50,10 +50,28 @@ void gelu(OperatorImport&, std::string_view);
 void convert(OperatorImport&, std::string_view);
 void cast(OperatorImport&, std::string_view);
 
+void floor_divide(OperatorImport&, std::string_view);
+void floor_modulo(OperatorImport&, std::string_view);
+void square(OperatorImport&, std::string_view);
+void squared_difference(OperatorImport&, std::string_view);
+void add_all(OperatorImport&, std::string_view);
+
+void compare(OperatorImport&, std::string_view onnx);
+void not_equal(OperatorImport&, std::string_view);
+void logical(OperatorImport&, std::string_view onnx);
+void logical_not(OperatorImport&, std::string_view);
+void select(OperatorImport&, std::string_view);
+void select_v2(OperatorImport&, std::string_view);
+
 void reduce(OperatorImport&, std::string_view onnx);
+void reduce_booleans(OperatorImport&, std::string_view onnx);
+void local_response_normalization(OperatorImport&, std::string_view);
 void softmax(OperatorImport&, std::string_view onnx);
 void l2_normalization(OperatorImport&, std::string_view);
 void arg_max(OperatorImport&, std::string_view onnx);
+
+void svdf(OperatorImport&, std::string_view);
+void unidirectional_sequence_lstm(OperatorImport&, std::string_view);
 
 void detection_post_process(OperatorImport&, std::string_view);
 
@@ -70,5 +88,21 @@ void slice(OperatorImport&, std::string_view);
 void strided_slice(OperatorImport&, std::string_view);
 void gather(OperatorImport&, std::string_view);
 void tile(OperatorImport&, std::string_view);
+void reverse(OperatorImport&, std::string_view);
+void space_to_batch(OperatorImport&, std::string_view);
+void batch_to_space(OperatorImport&, std::string_view);
+
+void gather_nd(OperatorImport&, std::string_view);
+void scatter_nd(OperatorImport&, std::string_view);
+void one_hot(OperatorImport&, std::string_view);
+void top_k(OperatorImport&, std::string_view);
+void cumsum(OperatorImport&, std::string_view);
+
+void fill(OperatorImport&, std::string_view);
+void broadcast_to(OperatorImport&, std::string_view);
+void zeros_like(OperatorImport&, std::string_view);
+void shape_of_operand(OperatorImport&, std::string_view);
+void rank_of_operand(OperatorImport&, std::string_view);
+void range(OperatorImport&, std::string_view);
 
 }  // namespace tare::tflite

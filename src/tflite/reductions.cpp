@@ -1,5 +1,4 @@
 // Operators along axes.
-#include "graph/arithmetic/onnx_number.h"
 #include "tflite/operators.h"
 
 #include <algorithm>
@@ -37,14 +36,14 @@ std::int64_t last_axis(const OperatorImport& op, Order order) {
   return axis_in(order, static_cast<std::int64_t>(op.rank(0)) - 1);
 }
 
-}  // namespace
-
-void reduce(OperatorImport& op, std::string_view onnx) {
+/// Along the axes of operand 1; in another type of elements where one is given.
+void reduce_as(OperatorImport& op, std::string_view onnx, std::optional<DType> by) {
   const auto* options = op.given_options<schema::ReducerOptions>();
   const bool keeps = options != nullptr && options->keep_dims();
   const Order order = reduction_order(op, keeps);
   const std::vector<std::int64_t> axes = reduced_axes(op, order);
-  const ValueId x = op.value(0, order);
+  const ValueId given = op.value(0, order);
+  const ValueId x = by ? op.cast(given, *by) : given;
   const Shape from = op.shape_of(x);
   Shape shape;
   for (std::size_t i = 0; i < from.size(); ++i) {
@@ -68,7 +67,22 @@ void reduce(OperatorImport& op, std::string_view onnx) {
     attributes.set("axes", axes);
     y = op.add(std::string(onnx), {x}, shape, attributes);
   }
-  op.define(keeps ? order : Order::kFile, y);
+  op.define(keeps ? order : Order::kFile, op.cast(y, op.graph().type(given).dtype));
+}
+
+}  // namespace
+
+void reduce(OperatorImport& op, std::string_view onnx) {
+  reduce_as(op, onnx, std::nullopt);
+}
+
+/// REDUCE_ANY and REDUCE_ALL: ONNX reduces no booleans by opset 17, but these are the largest
+/// and the smallest of 0 and 1.
+void reduce_booleans(OperatorImport& op, std::string_view onnx) {
+  if (op.input(0).type.dtype != DType::kBool) {
+    op.refuse("operand 0 is " + std::string(name_of(op.input(0).type.dtype)), "booleans");
+  }
+  reduce_as(op, onnx, DType::kInt32);
 }
 
 void softmax(OperatorImport& op, std::string_view onnx) {
@@ -92,6 +106,24 @@ void l2_normalization(OperatorImport& op, std::string_view) {
   op.define(order, options == nullptr ? y : op.activated(y, options->activation()));
 }
 
+/// Neighbours on either side; ONNX divides the factor of their squares by how many there are.
+void local_response_normalization(OperatorImport& op, std::string_view) {
+  const auto& options = op.options<schema::LocalResponseNormalizationOptions>();
+  constexpr int kMost = 1 << 20;
+  op.require_rank(0, kImageRank);
+  if (options.radius() < 0 || options.radius() > kMost) {
+    op.refuse("has radius " + std::to_string(options.radius()));
+  }
+  const std::int64_t size = 2 * std::int64_t{options.radius()} + 1;
+  const ValueId x = op.value(0, Order::kChannelsFirst);
+  op.define(Order::kChannelsFirst,
+            op.add("LRN", {x}, op.shape_of(x),
+                   {{"size", size},
+                    {"bias", options.bias()},
+                    {"alpha", options.alpha() * static_cast<float>(size)},
+                    {"beta", options.beta()}}));
+}
+
 void arg_max(OperatorImport& op, std::string_view onnx) {
   const std::int64_t axis = op.axis(op.integer(1), op.rank(0));
   const ValueId x = op.value(0, Order::kFile);
@@ -99,10 +131,7 @@ void arg_max(OperatorImport& op, std::string_view onnx) {
   shape.erase(shape.begin() + axis);
   ValueId y = op.add(std::string(onnx), {x}, shape, DType::kInt64,
                      {{"axis", axis}, {"keepdims", std::int64_t{0}}});
-  const DType wanted = op.output().type.dtype;
-  if (wanted != DType::kInt64) {
-    y = op.add("Cast", {y}, shape, wanted, {{"to", onnx_number(wanted)}});
-  }
+  y = op.cast(y, op.output().type.dtype);
   op.define(Order::kFile, y);
 }
 

@@ -68,8 +68,9 @@ std::vector<GoldenRun> golden_runs(const Golden& golden, const tflite::ModelFile
     GoldenRun run;
     for (const int input : file.inputs) {
       const std::string& name = file.tensors[static_cast<std::size_t>(input)].name;
-      for (const char* separator : {"/", "_"}) {
-        const auto found = arrays.find("in" + number + separator + name);
+      // A tensor without a name is there by its index.
+      for (const std::string& key : {"/" + name, "_" + name, "/" + std::to_string(input)}) {
+        const auto found = arrays.find("in" + number + key);
         if (found != arrays.end()) {
           run.inputs.emplace(input, found->second);
         }
@@ -138,7 +139,11 @@ void keep_operator(tflite::ModelFile& file, std::size_t index) {
   for (const int input : kept.inputs) {
     const bool is_new =
         std::find(file.inputs.begin(), file.inputs.end(), input) == file.inputs.end();
-    if (input >= 0 && is_new && !file.tensors[static_cast<std::size_t>(input)].constant) {
+    if (input < 0 || !is_new) {
+      continue;
+    }
+    const auto& tensor = file.tensors[static_cast<std::size_t>(input)];
+    if (!tensor.constant && !tensor.is_variable) {
       file.inputs.push_back(input);
     }
   }

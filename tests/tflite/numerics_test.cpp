@@ -13,21 +13,6 @@
 namespace tare::test {
 namespace {
 
-/// Operators that the importer has no rule for, or no integer form.
-bool is_unsupported(const Golden& golden) {
-  for (const char* name : {"sqdiff", "bmm", "sum", "log_softmax", "elu"}) {
-    if (golden.name.starts_with(name)) {
-      return true;
-    }
-  }
-  return false;
-}
-
-std::vector<Golden> without_unsupported(std::vector<Golden> all) {
-  std::erase_if(all, is_unsupported);
-  return all;
-}
-
 /// Operators of which the algorithm is not known; the executor says so.
 bool is_refused(const Golden& golden, Numerics numerics) {
   const bool wide_function = golden.name == "logistic_i16" || golden.name == "tanh_i16";
@@ -73,6 +58,9 @@ TEST_P(TfliteOperator, EqualsTheReferenceKernels) {
 }
 
 TEST_P(TfliteOperator, EqualsTheOptimizedKernels) {
+  if (GetParam().name == "sum_u8") {
+    GTEST_SKIP() << "sums of uint8 wrapped in the version that made the results";
+  }
   expect_equal(Numerics::kTfliteBuiltin, "builtin");
 }
 
@@ -81,8 +69,7 @@ TEST_P(TfliteOperator, EqualsXnnpack) {
 }
 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(TfliteOperator);
-INSTANTIATE_TEST_SUITE_P(Files, TfliteOperator,
-                         ::testing::ValuesIn(without_unsupported(golden_operators())),
+INSTANTIATE_TEST_SUITE_P(Files, TfliteOperator, ::testing::ValuesIn(golden_operators()),
                          [](const auto& info) { return info.param.name; });
 
 class TfliteNetwork : public TfliteNumerics {};
@@ -92,6 +79,9 @@ TEST_P(TfliteNetwork, EqualsTheReferenceKernelsInEveryActivation) {
 }
 
 TEST_P(TfliteNetwork, EqualsTheOptimizedKernelsInEveryActivation) {
+  if (GetParam().name == "kws_svdf_8bit") {
+    GTEST_SKIP() << "states of SVDF wrapped in the version that made the results";
+  }
   if (GetParam().name == "person_detect_i8") {
     GTEST_SKIP() << "begins with a depthwise convolution of one channel, which in ONNX is a "
                     "convolution, and these kernels round differently";
@@ -105,8 +95,7 @@ TEST_P(TfliteNetwork, EqualsXnnpackInEveryActivation) {
 
 std::vector<Golden> quantized(std::vector<Golden> all) {
   std::erase_if(all, [](const Golden& golden) {
-    return golden.name.ends_with("f32") || golden.name.ends_with("hybrid") ||
-           golden.name == "kws_svdf_8bit";
+    return golden.name.ends_with("f32") || golden.name.ends_with("hybrid");
   });
   return all;
 }

@@ -2,7 +2,9 @@
 #include "tflite/operators.h"
 
 #include "tare/execute.h"
+#include "tare/model_files.h"
 
+#include "support/files/folder.h"
 #include "tflite/import.h"
 #include "tflite/row_cases.h"
 
@@ -15,30 +17,39 @@
 namespace tare::test {
 namespace {
 
-class TfliteRow : public ::testing::TestWithParam<RowCase> {};
+class TfliteRow : public InFolder, public ::testing::WithParamInterface<RowCase> {
+ protected:
+  static void expect_results(const Graph& graph) {
+    const RowCase& one = GetParam();
+    std::vector<Tensor> given;
+    for (const RowOperand& operand : one.operands) {
+      if (operand.is_input()) {
+        given.push_back(operand.values);
+      }
+    }
+    const std::vector<Tensor> computed = Executable(graph).run(given);
+    ASSERT_EQ(computed.size(), one.results.size());
+    for (std::size_t k = 0; k < computed.size(); ++k) {
+      const Tensor& wanted = one.results[k].values;
+      ASSERT_EQ(computed[k].shape(), wanted.shape());
+      ASSERT_EQ(computed[k].dtype(), wanted.dtype());
+      const auto ours = computed[k].to_double();
+      const auto theirs = wanted.to_double();
+      for (std::size_t i = 0; i < ours.size(); ++i) {
+        // Some roundings in float32.
+        EXPECT_NEAR(ours[i], theirs[i], 1e-6 * std::max(1.0, std::abs(theirs[i]))) << i;
+      }
+    }
+  }
+};
 
 TEST_P(TfliteRow, ComputesWhatTensorFlowLiteDefines) {
-  const RowCase& one = GetParam();
-  const Graph graph = tflite::import_model(tflite::ModelFile(file_of(one)));
-  std::vector<Tensor> given;
-  for (const RowOperand& operand : one.operands) {
-    if (!operand.constant) {
-      given.push_back(operand.values);
-    }
-  }
-  const std::vector<Tensor> computed = Executable(graph).run(given);
-  ASSERT_EQ(computed.size(), one.results.size());
-  for (std::size_t k = 0; k < computed.size(); ++k) {
-    const Tensor& wanted = one.results[k].values;
-    ASSERT_EQ(computed[k].shape(), wanted.shape());
-    ASSERT_EQ(computed[k].dtype(), wanted.dtype());
-    const auto ours = computed[k].to_double();
-    const auto theirs = wanted.to_double();
-    for (std::size_t i = 0; i < ours.size(); ++i) {
-      // Some roundings in float32.
-      EXPECT_NEAR(ours[i], theirs[i], 1e-6 * std::max(1.0, std::abs(theirs[i]))) << i;
-    }
-  }
+  expect_results(tflite::import_model(tflite::ModelFile(file_of(GetParam()))));
+}
+
+TEST_P(TfliteRow, ComputesTheSameFromAnOnnxFile) {
+  write_onnx(tflite::import_model(tflite::ModelFile(file_of(GetParam()))), path("row.onnx"));
+  expect_results(load_model(path("row.onnx"), {}, nullptr));
 }
 
 INSTANTIATE_TEST_SUITE_P(Table, TfliteRow, ::testing::ValuesIn(row_cases()),

@@ -140,18 +140,11 @@ TEST_P(TfliteParameters, MoveWithTheStorageOfTheTarget) {
   }
 }
 
-std::vector<Golden> quantized_models() {
-  std::vector<Golden> all = golden_networks();
-  std::erase_if(all, [](const Golden& golden) { return golden.name == "kws_svdf_8bit"; });
-  return all;
-}
-
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(TfliteParameters);
-INSTANTIATE_TEST_SUITE_P(Files, TfliteParameters, ::testing::ValuesIn(quantized_models()),
+INSTANTIATE_TEST_SUITE_P(Files, TfliteParameters, ::testing::ValuesIn(golden_networks()),
                          [](const auto& info) { return info.param.name; });
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(TfliteParametersInFiles);
-INSTANTIATE_TEST_SUITE_P(Files, TfliteParametersInFiles,
-                         ::testing::ValuesIn(quantized_models()),
+INSTANTIATE_TEST_SUITE_P(Files, TfliteParametersInFiles, ::testing::ValuesIn(golden_networks()),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace

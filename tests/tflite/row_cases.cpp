@@ -1,5 +1,7 @@
 #include "tflite/row_cases.h"
 
+#include "tflite/row_values.h"
+
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -10,22 +12,6 @@ using namespace tflite::schema;
 using tare::Tensor;  // and not that of files
 
 namespace {
-
-Tensor f32(const Shape& shape, const std::vector<float>& values) {
-  return Tensor::of<float>(shape, values);
-}
-
-RowOperand constant(Tensor values) {
-  return {std::move(values), true};
-}
-
-RowOperand numbers(const std::vector<std::int32_t>& values) {
-  return constant(Tensor::of<std::int32_t>({static_cast<std::int64_t>(values.size())}, values));
-}
-
-RowOperand number(std::int32_t value) {
-  return constant(Tensor::scalar(value));
-}
 
 template <class Function>
 Tensor mapped(const Tensor& x, Function function) {
@@ -328,7 +314,8 @@ std::vector<RowCase> detections() {
 
 std::vector<RowCase> row_cases() {
   std::vector<RowCase> all;
-  for (auto* part : {functions, pairs, products, windows, along_axes, movements, detections}) {
+  for (auto* part : {functions, pairs, products, windows, along_axes, movements, detections,
+                     choice_row_cases, index_row_cases}) {
     std::vector<RowCase> cases = part();
     std::move(cases.begin(), cases.end(), std::back_inserter(all));
   }
@@ -341,7 +328,11 @@ std::vector<std::byte> file_of(const RowCase& one) {
   std::vector<int> inputs;
   for (const RowOperand& operand : one.operands) {
     const std::string name = "x" + std::to_string(operands.size());
-    if (operand.constant) {
+    if (operand.absent) {
+      operands.push_back(-1);
+    } else if (operand.variable) {
+      operands.push_back(file.variable(name, operand.values, operand.quantization));
+    } else if (operand.constant) {
       operands.push_back(file.constant(name, operand.values, operand.quantization));
     } else {
       operands.push_back(file.computed(name, operand.values, operand.quantization));
@@ -352,6 +343,9 @@ std::vector<std::byte> file_of(const RowCase& one) {
   for (const RowOperand& result : one.results) {
     results.push_back(file.computed("y" + std::to_string(results.size()), result.values,
                                     result.quantization));
+  }
+  for (const RowOperand& between : one.intermediates) {
+    file.intermediate(file.computed("between", between.values, between.quantization));
   }
   if (one.code == Builtin_CUSTOM) {
     file.custom_op(one.custom, operands, results, one.custom_options);

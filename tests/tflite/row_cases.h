@@ -16,6 +16,10 @@ struct RowOperand {
   Tensor values;
   bool constant = false;
   std::optional<FileQuantization> quantization{};
+  bool variable = false;  ///< a state
+  bool absent = false;
+
+  bool is_input() const { return !constant && !variable && !absent; }
 };
 
 /// One operator, and what it makes of a few numbers.
@@ -27,6 +31,7 @@ struct RowCase {
   TfliteBuilder::Options options{};
   std::string custom{};  ///< the name of a custom operator
   std::vector<std::uint8_t> custom_options{};
+  std::vector<RowOperand> intermediates{};
 
   friend void PrintTo(const RowCase& one, std::ostream* out) {
     *out << EnumNameBuiltin(one.code);
@@ -35,6 +40,10 @@ struct RowCase {
 
 /// One or more for each row of the table of operators, with results known from elsewhere.
 std::vector<RowCase> row_cases();
+
+/// Those of operators that compare and choose, and of those that index, fill or remember.
+std::vector<RowCase> choice_row_cases();
+std::vector<RowCase> index_row_cases();
 
 /// A model of that operator alone: operands that are no constants are its inputs.
 std::vector<std::byte> file_of(const RowCase&);

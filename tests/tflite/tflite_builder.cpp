@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <utility>
 
 #include <flatbuffers/flexbuffers.h>
 
@@ -28,6 +29,8 @@ FileType type_of(DType dtype) {
       return TensorType_INT64;
     case DType::kFloat16:
       return TensorType_FLOAT16;
+    case DType::kBool:
+      return TensorType_BOOL;
     default:
       return TensorType_FLOAT32;
   }
@@ -190,6 +193,15 @@ int TfliteBuilder::constant(const std::string& name, const Tensor& values,
                  .data = {values.data(), values.data() + values.byte_size()}});
 }
 
+int TfliteBuilder::variable(const std::string& name, const Tensor& like,
+                            std::optional<FileQuantization> quantization) {
+  return tensor({.name = name,
+                 .shape = like.shape(),
+                 .type = type_of(like.dtype()),
+                 .quantization = std::move(quantization),
+                 .is_variable = true});
+}
+
 int TfliteBuilder::computed(const std::string& name, const Tensor& like,
                             std::optional<FileQuantization> quantization) {
   return value(name, like.shape(), type_of(like.dtype()), std::move(quantization));
@@ -211,9 +223,14 @@ void TfliteBuilder::op(Builtin code, std::vector<int> inputs, std::vector<int> o
   }
   codes_.push_back(CreateOperatorCode(
       builder_, static_cast<std::int8_t>(std::min(static_cast<int>(code), 127)), 0, 1, code));
-  operators_.push_back(CreateOperator(
-      builder_, static_cast<std::uint32_t>(codes_.size()) - 1, builder_.CreateVector(inputs),
-      builder_.CreateVector(outputs), options ? type : BuiltinOptions_NONE, made));
+  flatbuffers::Offset<flatbuffers::Vector<int>> between;
+  if (!intermediates_.empty()) {
+    between = builder_.CreateVector(std::exchange(intermediates_, {}));
+  }
+  operators_.push_back(
+      CreateOperator(builder_, static_cast<std::uint32_t>(codes_.size()) - 1,
+                     builder_.CreateVector(inputs), builder_.CreateVector(outputs),
+                     options ? type : BuiltinOptions_NONE, made, 0, 0, 0, between));
 }
 
 void TfliteBuilder::custom_op(const std::string& name, std::vector<int> inputs,

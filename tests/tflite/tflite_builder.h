@@ -47,6 +47,13 @@ class TfliteBuilder {
   int computed(const std::string& name, const Tensor& like,
                std::optional<FileQuantization> = {});
 
+  /// A state of that shape and type.
+  int variable(const std::string& name, const Tensor& like,
+               std::optional<FileQuantization> = {});
+
+  /// The next operator has this tensor for what it stores between its steps, behind others.
+  void intermediate(int tensor) { intermediates_.push_back(tensor); }
+
   /// Makes the options in the builder that it is given; none where it is empty.
   using Options = std::function<flatbuffers::Offset<void>(flatbuffers::FlatBufferBuilder&)>;
   void op(tflite::schema::Builtin, std::vector<int> inputs, std::vector<int> outputs,
@@ -62,6 +69,7 @@ class TfliteBuilder {
 
  private:
   flatbuffers::FlatBufferBuilder builder_;
+  std::vector<int> intermediates_;
   std::vector<flatbuffers::Offset<tflite::schema::Tensor>> tensors_;
   std::vector<flatbuffers::Offset<tflite::schema::Buffer>> buffers_;
   std::vector<flatbuffers::Offset<tflite::schema::Operator>> operators_;

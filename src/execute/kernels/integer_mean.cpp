@@ -1,4 +1,5 @@
-// ReduceMean of storage values in integers, as TensorFlow Lite's kernels compute it.
+// ReduceMean and ReduceSum of storage values in integers, as TensorFlow Lite's kernels compute
+// it.
 //
 // Kernels divide at different places, and each rounding here is at the place where the kernel
 // that TensorFlow Lite would run has it. Sums are in int64 and exact.
@@ -17,8 +18,8 @@
 namespace tare {
 namespace {
 
-/// From the sum of `each` storage values to their mean in steps of the result, without its
-/// zero point.
+/// From the sum of `each` storage values to their mean, or their real sum, in steps of the
+/// result, without its zero point.
 using Finish = std::function<std::int64_t(std::int64_t sum)>;
 
 struct MeanRequest {
@@ -79,6 +80,26 @@ Finish xnn_mean(const MeanRequest& r) {
   };
 }
 
+/// As the mean, and nothing is divided.
+Finish reference_sum(const MeanRequest& r) {
+  const FixedPointFactor factor = fixed_point_factor(static_cast<double>(r.from.scale[0]) /
+                                                     static_cast<double>(r.to.scale[0]));
+  const std::int64_t zero = r.from.zero_point[0] * r.each;
+  const std::int64_t zero_to = r.to.zero_point[0];
+  return
+      [=](std::int64_t sum) { return rescale_twice(saturated(sum - zero), factor) + zero_to; };
+}
+
+/// In float32: all optimized kernels, XNNPACK has none.
+Finish float_sum(const MeanRequest& r) {
+  const float scale = finite_factor(r.from.scale[0] / r.to.scale[0]);
+  const float bias =
+      -static_cast<float>(r.from.zero_point[0]) * scale * static_cast<float>(r.each);
+  const std::int64_t zero = r.to.zero_point[0];
+  return
+      [=](std::int64_t sum) { return rounded(static_cast<float>(sum) * scale + bias) + zero; };
+}
+
 bool keeps_whole_images(const KernelRequest& request) {
   const Shape& x = request.inputs[0].shape();
   const Shape& y = request.outputs[0].shape();
@@ -86,7 +107,11 @@ bool keeps_whole_images(const KernelRequest& request) {
 }
 
 Finish finish_of(const KernelRequest& request, const MeanRequest& r) {
-  switch (numerics(request.attributes())) {
+  const Numerics by = numerics(request.attributes());
+  if (request.node->op == "ReduceSum") {
+    return by == Numerics::kTfliteRef ? reference_sum(r) : float_sum(r);
+  }
+  switch (by) {
     case Numerics::kTfliteXnn:
       return xnn_mean(r);
     case Numerics::kTfliteBuiltin:
@@ -132,7 +157,7 @@ std::unique_ptr<Kernel> make_integer_mean(const KernelRequest& request) {
 
 TARE_KERNEL(integer_mean) {
   using namespace tare;
-  return {.ops = {"ReduceMean"},
+  return {.ops = {"ReduceMean", "ReduceSum"},
           .layout = reduction_layout,
           .make = make_integer_mean,
           .for_storage = true,
