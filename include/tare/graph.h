@@ -90,6 +90,10 @@ class Graph {
   int opset = 17;  ///< opset of the model as imported; exporters write it, raised where needed
   /// Input or output name -> one entry per dimension; a symbolic dimension's name, or empty.
   std::map<std::string, std::vector<std::string>> dimension_names;
+  /// Real value -> its element type in the file, where that is not float32 for all:
+  /// in_float32() notes it and in_file_types() goes by it. Values that are not in it are
+  /// float32.
+  std::map<std::string, DType> file_types;
 
   // ---- what is known of its operators -------------------------------------------------------
   /// The allow-list that holds for this graph; null: affine_ops(). prepare() takes it from the
@@ -157,6 +161,16 @@ std::optional<std::vector<std::int64_t>> constant_integers(const Graph&, const N
 /// values, element counts of constants, quantization parameters. Throws Error(kInvalidModel)
 /// with all violations.
 void verify(const Graph&);
+
+/// The same network with all real values in float32, which is what calibration, quantization
+/// and reports know; `file_types` remembers what they were. A graph that has nothing else is
+/// returned as it is.
+Graph in_float32(Graph);
+/// The way back, of a float graph or a canonical integer one: what computes on real values does
+/// so in the types of `file_types`, as far as ONNX has the operator for them, with Casts where
+/// types meet; inputs and outputs have their types, and `file_types` is empty. Conversions from
+/// and to storage values stay in float32, which their scales need.
+Graph in_file_types(Graph);
 
 /// Textual form; grammar in docs/textual_ir.md. `parse(print(g)) == g`.
 /// Constants and per-axis parameters of more than `elide_above` elements are written as `...`;
