@@ -71,7 +71,8 @@ enum {
   TARE_U32 = 8,
   TARE_I64 = 9,
   TARE_U64 = 10,
-  TARE_BOOL = 11 /* one byte, 0 is false */
+  TARE_BOOL = 11, /* one byte, 0 is false */
+  TARE_BF16 = 12  /* bfloat16 */
 };
 typedef struct tare_array {
   const char* name; /* of an input or output */

@@ -95,6 +95,10 @@ class Graph {
   /// another one for other extents: by name, with what they are bound to. Not part of what
   /// makes graphs equal.
   std::map<std::string, std::int64_t> fixed_dimensions;
+  /// Real value -> its element type in the file, where that is not float32 for all:
+  /// in_float32() notes it and in_file_types() goes by it. Values that are not in it are
+  /// float32.
+  std::map<std::string, DType> file_types;
 
   // ---- what is known of its operators -------------------------------------------------------
   /// The allow-list that holds for this graph; null: affine_ops(). prepare() takes it from the
@@ -170,6 +174,16 @@ bool leaves_extents_open(const Graph&);
 /// values, element counts of constants, quantization parameters. Throws Error(kInvalidModel)
 /// with all violations.
 void verify(const Graph&);
+
+/// The same network with all real values in float32, which is what calibration, quantization
+/// and reports know; `file_types` remembers what they were. A graph that has nothing else is
+/// returned as it is.
+Graph in_float32(Graph);
+/// The way back, of a float graph or a canonical integer one: what computes on real values does
+/// so in the types of `file_types`, as far as ONNX has the operator for them, with Casts where
+/// types meet; inputs and outputs have their types, and `file_types` is empty. Conversions from
+/// and to storage values stay in float32, which their scales need.
+Graph in_file_types(Graph);
 
 /// Textual form; grammar in docs/textual_ir.md. `parse(print(g)) == g`.
 /// Constants and per-axis parameters of more than `elide_above` elements are written as `...`;

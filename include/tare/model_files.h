@@ -105,6 +105,7 @@ Graph read_tflite(const std::filesystem::path&, Numerics numerics = Numerics::kO
 /// TensorFlow Lite model: its shapes are as it says, and where it is quantized it comes in the
 /// form of to_qdq(), with_tflite_averages(), made for `numerics` (see read_tflite()). One that
 /// ends in .tir is that of a graph of any stage in the textual form, which is taken as it is.
+/// Real values of other models are float32, see in_float32().
 Graph load_model(const std::filesystem::path&, const std::map<std::string, std::int64_t>& dims,
                  const Dataset* data, Numerics numerics = Numerics::kOnnxRuntime);
 /// The same with shapes of one sample, by input.

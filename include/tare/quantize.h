@@ -74,7 +74,7 @@ Graph lower_quantized(Graph model, const Config&, const Toolkit&);
 std::vector<Verdict> verdicts_of_file(Graph model, const Target&, const Toolkit&);
 
 /// The model as it is run: the canonical integer graph of a quantized one, whose results are
-/// those of engines with integer kernels, or the prepared graph of a float one.
+/// those of engines with integer kernels, or the prepared graph of a float one; in float32.
 Graph ready_to_run(Graph model, const Config&, const Toolkit&);
 
 /// What the file of a quantized model says beside the model, in metadata_props: see

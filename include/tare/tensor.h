@@ -11,7 +11,7 @@
 
 namespace tare {
 
-/// Element types. Names in text and files: f32 f64 f16 i8 u8 i16 u16 i32 u32 i64 u64 bool.
+/// Element types. Names in text and files: f32 f64 f16 i8 u8 i16 u16 i32 u32 i64 u64 bool bf16.
 enum class DType : std::uint8_t {
   kFloat32,
   kFloat64,
@@ -25,13 +25,14 @@ enum class DType : std::uint8_t {
   kInt64,
   kUint64,
   kBool,
+  kBfloat16,
 };
 
 std::size_t size_of(DType);       ///< bytes of one element
 std::string_view name_of(DType);  ///< "f32", "u8", ...
 /// Throws Error(kInvalidModel) for a name that is not in the list above.
 DType dtype_from_name(std::string_view);
-bool is_float(DType);    ///< f16, f32, f64
+bool is_float(DType);    ///< bf16, f16, f32, f64
 bool is_integer(DType);  ///< every integer type, not bool
 
 using Shape = std::vector<std::int64_t>;

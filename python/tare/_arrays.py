@@ -8,10 +8,10 @@ import numpy
 
 from . import _errors, _library
 
-# In the order of the numbers in c.h.
+# In the order of the numbers in c.h. Of bfloat16, the last one, numpy knows no more than the bits.
 DTYPES = [numpy.dtype(name) for name in ("float32", "float64", "float16", "int8", "uint8", "int16", "uint16", "int32",
-                                         "uint32", "int64", "uint64", "bool")]
-_NUMBER = {dtype: number for number, dtype in enumerate(DTYPES)}
+                                         "uint32", "int64", "uint64", "bool", "uint16")]
+_NUMBER = {dtype: number for number, dtype in enumerate(DTYPES[:-1])}
 
 
 def as_array(name: str, value: Any) -> "numpy.ndarray[Any, Any]":

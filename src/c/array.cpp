@@ -13,7 +13,8 @@ static_assert(TARE_F32 == static_cast<int>(DType::kFloat32) &&
               TARE_F16 == static_cast<int>(DType::kFloat16) &&
               TARE_U8 == static_cast<int>(DType::kUint8) &&
               TARE_I64 == static_cast<int>(DType::kInt64) &&
-              TARE_BOOL == static_cast<int>(DType::kBool));
+              TARE_BOOL == static_cast<int>(DType::kBool) &&
+              TARE_BF16 == static_cast<int>(DType::kBfloat16));
 
 constexpr std::int32_t kMostAxes = 64;
 
@@ -72,8 +73,8 @@ Array array_of(const tare_array& given, bool is_described) {
   const auto fault = [&](const std::string& what) {
     return Error(ErrorCode::kInvalidData, "input '" + result.name + "'", what);
   };
-  if (given.dtype < TARE_F32 || given.dtype > TARE_BOOL) {
-    throw fault("has the dtype " + std::to_string(given.dtype)).expected("0 to 11");
+  if (given.dtype < TARE_F32 || given.dtype > TARE_BF16) {
+    throw fault("has the dtype " + std::to_string(given.dtype)).expected("0 to 12");
   }
   if (given.rank < 0 || given.rank > kMostAxes || (given.rank > 0 && given.shape == nullptr)) {
     throw fault("has the rank " + std::to_string(given.rank) +

@@ -15,8 +15,9 @@ bool same_names(const Graph& real, const Graph& integer) {
   });
 }
 
-/// An input that is fed real values in place of one.
-void replace_input(ValueId input, const std::string& name, Graph& graph) {
+/// An input that is fed real values in place of one. The name is a copy, as it may be one of
+/// the graph, whose names move when it grows.
+void replace_input(ValueId input, std::string name, Graph& graph) {
   TensorType type = graph.type(input);
   const std::string own_name = graph.name(input);
   TensorType fed = type;

@@ -1,11 +1,13 @@
 // Talks to an engine by lines of JSON, as docs/engines.md describes them. Whatever it answers
 // is checked: numbers of samples, types, times that are numbers above 0.
 #include "tare/error.h"
+#include "tare/model_files.h"
 
 #include "base/input_file.h"
 #include "engine/base64.h"
 #include "engine/child_process.h"
 #include "engine/engine.h"
+#include "graph/operators/float_types.h"
 
 #include <array>
 #include <cmath>
@@ -21,24 +23,39 @@ using Json = nlohmann::json;
 constexpr int kProtocol = 1;
 
 const char* type_name(DType dtype) {
-  constexpr std::array<std::pair<DType, const char*>, 12> kNames{{{DType::kFloat32, "float32"},
-                                                                  {DType::kFloat64, "float64"},
-                                                                  {DType::kFloat16, "float16"},
-                                                                  {DType::kInt8, "int8"},
-                                                                  {DType::kUint8, "uint8"},
-                                                                  {DType::kInt16, "int16"},
-                                                                  {DType::kUint16, "uint16"},
-                                                                  {DType::kInt32, "int32"},
-                                                                  {DType::kUint32, "uint32"},
-                                                                  {DType::kInt64, "int64"},
-                                                                  {DType::kUint64, "uint64"},
-                                                                  {DType::kBool, "bool"}}};
+  constexpr std::array<std::pair<DType, const char*>, 13> kNames{
+      {{DType::kFloat32, "float32"},
+       {DType::kFloat64, "float64"},
+       {DType::kFloat16, "float16"},
+       {DType::kInt8, "int8"},
+       {DType::kUint8, "uint8"},
+       {DType::kInt16, "int16"},
+       {DType::kUint16, "uint16"},
+       {DType::kInt32, "int32"},
+       {DType::kUint32, "uint32"},
+       {DType::kInt64, "int64"},
+       {DType::kUint64, "uint64"},
+       {DType::kBool, "bool"},
+       {DType::kBfloat16, "bfloat16"}}};
   for (const auto& [known, name] : kNames) {
     if (known == dtype) {
       return name;
     }
   }
   return "unknown";
+}
+
+/// Graphs compute in float32 whatever the file has (in_float32()), engines do not. What is
+/// wrong with a file is theirs to say.
+void as_declared(const std::filesystem::path& model, ModelInputs& inputs) try {
+  for (const ModelInput& input : model_inputs(model)) {
+    for (auto& [name, values] : inputs) {
+      if (name == input.name && is_float(input.dtype) && is_float(values.dtype())) {
+        values = in_float_type(values, input.dtype);
+      }
+    }
+  }
+} catch (const Error&) {
 }
 
 Json described_inputs(const ModelInputs& inputs) {
@@ -70,12 +87,14 @@ class ProtocolEngine final : public Engine {
 
   LoadedModel load(const std::filesystem::path& path, const ModelInputs& inputs) override {
     const std::filesystem::path whole = std::filesystem::absolute(path);
+    ModelInputs declared = inputs;
+    as_declared(whole, declared);
     const LoadedModel model{next_++};
     Json request{{"request", "load"},
                  {"model", key(model)},
                  {"file", whole.string()},
                  {"bytes", std::filesystem::file_size(whole)},
-                 {"inputs", described_inputs(inputs)}};
+                 {"inputs", described_inputs(declared)}};
     Json answer = ask(request);
     if (answer.contains("missing")) {
       request["content"] = base64(std::string_view(InputFile(whole).contents()));

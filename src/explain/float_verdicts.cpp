@@ -130,8 +130,9 @@ std::string layer_name(std::string_view node) {
 
 std::vector<Verdict> verdicts(const SimulatedGraph& simulated) {
   const QuantTable table = any_table(simulated);
-  return verdicts(simulated, table,
-                  export_form(lower(simulated, table), Form::kQdq, simulated.target));
+  Graph integer = lower(simulated, table);
+  integer.file_types.clear();  // Casts change no kernel
+  return verdicts(simulated, table, export_form(integer, Form::kQdq, simulated.target));
 }
 
 std::vector<Verdict> verdicts(const SimulatedGraph& simulated, const QuantTable& table,

@@ -43,11 +43,13 @@ Handle bool_type() {
   return type;
 }
 
-Handle half_type() {
+/// A float of 16 bits; the sign is the highest one.
+Handle short_float(std::size_t exponent_bits, std::size_t mantissa_bits, std::size_t bias) {
   Handle type = owned(H5Tcopy(H5T_IEEE_F32LE), "type");
-  checked(H5Tset_fields(type.get(), 15, 10, 5, 0, 10), "type");  // sign, exponent, mantissa
+  checked(H5Tset_fields(type.get(), 15, mantissa_bits, exponent_bits, 0, mantissa_bits),
+          "type");
   checked(H5Tset_size(type.get(), 2), "type");
-  checked(H5Tset_ebias(type.get(), 15), "type");
+  checked(H5Tset_ebias(type.get(), bias), "type");
   return type;
 }
 
@@ -145,7 +147,9 @@ Handle type_of(DType dtype) {
     case DType::kFloat64:
       return copy(H5T_IEEE_F64LE);
     case DType::kFloat16:
-      return half_type();
+      return short_float(5, 10, 15);
+    case DType::kBfloat16:
+      return short_float(8, 7, 127);
     case DType::kInt8:
       return copy(H5T_STD_I8LE);
     case DType::kUint8:

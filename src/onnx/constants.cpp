@@ -20,6 +20,9 @@ Tensor filled(DType dtype, Shape shape, double value) {
     case DType::kFloat16:
       fill(float_to_half(static_cast<float>(value)));
       break;
+    case DType::kBfloat16:
+      fill(float_to_bfloat16(static_cast<float>(value)));
+      break;
     default:
       fill(static_cast<float>(value));
       break;

@@ -2,6 +2,7 @@
 // from outside as inputs. All types are static, so a loop that collects results must have a
 // number of iterations that is known.
 #include "graph/operators/inner_graphs.h"
+#include "onnx/constants.h"
 #include "onnx/importer.h"
 #include "onnx/node_proto.h"
 
@@ -77,6 +78,8 @@ void Importer::add_control(const onnx::NodeProto& node, const std::vector<ValueI
     add_if(node, inputs);
   } else if (node.op_type() == "Loop") {
     add_loop(node, inputs);
+  } else if (opset_ < 9) {
+    add_scan_of_batch(node, inputs);
   } else {
     add_scan(node, inputs);
   }
@@ -221,9 +224,6 @@ void Importer::add_loop(const onnx::NodeProto& node, const std::vector<ValueId>&
 }
 
 void Importer::add_scan(const onnx::NodeProto& node, const std::vector<ValueId>& inputs) {
-  if (opset_ < 9) {
-    throw Error(ErrorCode::kUnsupported, "", "Scan of opset 8 is not supported");
-  }
   Attributes attributes;
   for (const auto& attribute : node.attribute()) {
     if (!attribute.has_g()) {
@@ -281,6 +281,50 @@ void Importer::add_scan(const onnx::NodeProto& node, const std::vector<ValueId>&
     results[i] = collected(results[i], iterations.value(), result_axes[i - states]);
   }
   emit_control(node, inputs, {*std::move(inner)}, std::move(results), std::move(attributes));
+}
+
+void Importer::add_scan_of_batch(const onnx::NodeProto& node,
+                                 const std::vector<ValueId>& inputs) {
+  if (inputs.empty() || inputs[0]) {
+    throw Error(ErrorCode::kUnsupported, "", "Scan of opset 8 with lengths of its own");
+  }
+  const std::string& name = source_.node_names.at(&node);
+  std::vector<ValueId> operands;
+  for (auto input = inputs.begin() + 1; input != inputs.end(); ++input) {
+    const Shape shape = *input ? builder().shape(*input) : Shape{};
+    if (shape.empty() || shape[0] != 1) {
+      throw Error(ErrorCode::kUnsupported, "", "Scan of opset 8 of more than one sample");
+    }
+    const Shape sample(shape.begin() + 1, shape.end());
+    const ValueId extents = builder().add_constant(name + "_shape", vector_of(sample));
+    operands.push_back(builder().emit_helper(name + "_operand", "Reshape", {*input, extents}));
+  }
+  onnx::NodeProto& newer = *parts_.emplace_back().add_node();
+  newer = node;
+  source_.node_names.emplace(&newer, name);
+  for (auto& attribute : *newer.mutable_attribute()) {
+    if (attribute.name() == "directions") {
+      attribute.set_name("scan_input_directions");
+    }
+  }
+  for (std::string& output : *newer.mutable_output()) {
+    output = builder().fresh_name(name + "_result");
+  }
+  add_scan(newer, operands);
+  for (int i = 0; i < node.output_size(); ++i) {
+    const auto result = builder().graph().find_value(newer.output(i));
+    if (!result || node.output(i).empty()) {
+      continue;  // what it lacks is among the faults, or nobody reads it
+    }
+    Shape shape = builder().shape(*result);
+    shape.insert(shape.begin(), 1);
+    const ValueId extents = builder().add_constant(name + "_shape", vector_of(shape));
+    builder().emit({builder().fresh_name(name + "_batch"),
+                    "Reshape",
+                    {*result, extents},
+                    {node.output(i)},
+                    {}});
+  }
 }
 
 }  // namespace tare

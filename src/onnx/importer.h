@@ -70,6 +70,8 @@ class Importer {
   void add_if(const onnx::NodeProto&, const std::vector<ValueId>& inputs);
   void add_loop(const onnx::NodeProto&, const std::vector<ValueId>& inputs);
   void add_scan(const onnx::NodeProto&, const std::vector<ValueId>& inputs);
+  /// The form of opset 8, which scans each sample of a batch.
+  void add_scan_of_batch(const onnx::NodeProto&, const std::vector<ValueId>& inputs);
   /// `inputs` are the types of what the operator hands to the graph. Nothing where something in
   /// it is not supported.
   std::optional<InnerGraph> import_inner(const onnx::NodeProto&, const std::string& attribute,

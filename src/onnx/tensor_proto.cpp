@@ -26,6 +26,7 @@ constexpr std::array kDataTypes{
     std::pair{DType::kInt64, onnx::TensorProto::INT64},
     std::pair{DType::kUint64, onnx::TensorProto::UINT64},
     std::pair{DType::kBool, onnx::TensorProto::BOOL},
+    std::pair{DType::kBfloat16, onnx::TensorProto::BFLOAT16},
 };
 
 [[noreturn]] void fail(const std::string& what, const std::string& expected = {}) {
@@ -93,6 +94,7 @@ Tensor from_fields(DType dtype, const Shape& shape, const onnx::TensorProto& pro
     case DType::kBool:
       return from_field<bool>(dtype, shape, proto.int32_data());
     case DType::kFloat16:  // the bits of the halves
+    case DType::kBfloat16:
     case DType::kUint16:
       return from_field<std::uint16_t>(dtype, shape, proto.int32_data());
   }

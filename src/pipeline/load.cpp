@@ -25,8 +25,7 @@ namespace {
 /// nothing where it differs, or where there are more samples than are worth reading for it.
 std::optional<Tensor> value_in_all(const Dataset& data, const DatasetInput& input) {
   constexpr std::size_t kMostSamples = 65'536;
-  const bool is_float = input.dtype == DType::kFloat32 || input.dtype == DType::kFloat64;
-  if (is_float || element_count(input.shape) != 1 || data.size() > kMostSamples) {
+  if (is_float(input.dtype) || element_count(input.shape) != 1 || data.size() > kMostSamples) {
     return std::nullopt;
   }
   std::vector<std::int64_t> values;
@@ -68,7 +67,7 @@ Graph load(const std::filesystem::path& path, Numerics numerics, ReadOptions opt
   }
   options.supported_ops = executable_ops();
   options.evaluate = evaluate;
-  Graph graph = read_onnx(path, options);
+  Graph graph = in_float32(read_onnx(path, options));
   if (leaves_extents_open(graph)) {
     graph.reshape =
         std::make_shared<const std::function<Graph(const Graph&, std::span<const Shape>)>>(

@@ -227,6 +227,7 @@ Graph ready_to_run(Graph model, const Config& config, const Toolkit& toolkit) {
   if (has_operator(model, "SimulatedQuantize")) {
     return model;
   }
+  model = in_float32(std::move(model));
   return is_quantized(model) ? lower_quantized(std::move(model), config, toolkit)
                              : prepare(std::move(model), toolkit);
 }

@@ -182,7 +182,8 @@ Stages::Stages(const Graph& model, const Config& config, const Toolkit& toolkit)
       target_(target_of(config, toolkit)) {
   during("reading the configuration", [&] { check_calibrators(config, toolkit.calibrators); });
   require_numbers(model);  // by the names of the file, and of what it computes from constants
-  result_.prepared = during("preparing the graph", [&] { return prepare(model, toolkit); });
+  result_.prepared =
+      during("preparing the graph", [&] { return prepare(in_float32(model), toolkit); });
   require_numbers(result_.prepared);
   during("applying 'layers'", [&] { check_rules(model, result_.prepared, config); });
   // Here, as values of all that comes after are those of this graph.
@@ -359,9 +360,15 @@ QuantizeResult Stages::finish() {
         for_target(lower_quantized(to_qdq(result_.integer), config_, *toolkit_), target_);
   }
   check_fallback(config_, result_.integer, result_.simulated.kept_float);
-  result_.qdq = export_form(result_.integer, Form::kQdq, target_);
-  result_.verdicts = was_quantized ? verdicts(result_.qdq, target_)
-                                   : verdicts(result_.simulated, result_.table, result_.qdq);
+  // Engines choose kernels as for a model of float32: Casts are around those on integers.
+  Graph plain = result_.integer;
+  plain.file_types.clear();
+  const Graph qdq = export_form(plain, Form::kQdq, target_);
+  result_.verdicts =
+      was_quantized ? verdicts(qdq, target_) : verdicts(result_.simulated, result_.table, qdq);
+  result_.qdq = result_.integer.file_types.empty()
+                    ? qdq
+                    : export_form(result_.integer, Form::kQdq, target_);
   audit_fixed_dimensions(result_.prepared, result_.audit.warnings);
   audit_rescaling(result_.simulated.arithmetic, result_.audit.warnings);
   audit_accumulators(result_.simulated, result_.integer, result_.audit.warnings);

@@ -150,7 +150,13 @@ Tensor read_tensor(const std::filesystem::path& path, const onnx::ValueInfoProto
   if (!is_tensor(value)) {
     throw NotInScope("values that are no tensors");
   }
-  return to_tensor(read_proto<onnx::TensorProto>(path), path.parent_path());
+  auto proto = read_proto<onnx::TensorProto>(path);
+  // NumPy, which wrote the data, has no bfloat16: these are its bits.
+  if (value.type().tensor_type().elem_type() == onnx::TensorProto::BFLOAT16 &&
+      proto.data_type() == onnx::TensorProto::UINT16) {
+    proto.set_data_type(onnx::TensorProto::BFLOAT16);
+  }
+  return to_tensor(proto, path.parent_path());
 } catch (const Error& error) {
   if (error.code() != ErrorCode::kUnsupported) {
     throw;

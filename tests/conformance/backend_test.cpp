@@ -156,7 +156,8 @@ std::string test_name(const ::testing::TestParamInfo<std::string>& info) {
 
 /// How results differ, empty where they do not: integers and truth values are to be equal,
 /// floats within the tolerance of onnx's own runner (onnx/backend/test/loader): relative 1e-3,
-/// absolute 1e-7.
+/// absolute 1e-7. Those of bfloat16 may differ by one step: the data were truncated to it,
+/// while later versions of ONNX round, as we do.
 std::string difference(const Tensor& actual, const Tensor& expected) {
   if (actual.dtype() != expected.dtype() || actual.shape() != expected.shape()) {
     return "the result is " + std::string(name_of(actual.dtype())) + to_string(actual.shape());
@@ -164,11 +165,12 @@ std::string difference(const Tensor& actual, const Tensor& expected) {
   if (!is_float(expected.dtype())) {
     return actual.to_int64() == expected.to_int64() ? "" : "integers differ";
   }
+  const double relative = expected.dtype() == DType::kBfloat16 ? 0x1p-7 : 1e-3;
   const auto a = actual.to_double();
   const auto e = expected.to_double();
   for (std::size_t i = 0; i < a.size(); ++i) {
     const bool same = a[i] == e[i] || (std::isnan(a[i]) && std::isnan(e[i]));
-    if (!same && !(std::abs(a[i] - e[i]) <= 1e-7 + 1e-3 * std::abs(e[i]))) {
+    if (!same && !(std::abs(a[i] - e[i]) <= 1e-7 + relative * std::abs(e[i]))) {
       std::ostringstream text;
       text << "element " << i << " is " << a[i] << ", expected " << e[i];
       return text.str();
@@ -209,9 +211,8 @@ std::string run(const BackendCase& test) {
 /// Whether an operator that must run does not, for a reason other than those agreed upon: types
 /// the toolkit does not have, models older than it reads, training.
 bool is_gap(const BackendCase& test, const std::string& reason) {
-  constexpr std::array kAgreed{"element type",        "values that are no tensors",
-                               "operators of domain", "the model is of opset",
-                               "training mode",       "Scan of opset 8"};
+  constexpr std::array kAgreed{"element type", "values that are no tensors",
+                               "operators of domain", "the model is of opset", "training mode"};
   const auto& ops = test.ops();
   return std::all_of(ops.begin(), ops.end(),
                      [](const std::string& op) { return kRequired.contains(op); }) &&

@@ -1,5 +1,7 @@
 #include "graph/operators/scores.h"
 
+#include "tare/graph.h"
+
 #include <gtest/gtest.h>
 
 namespace tare::test {

@@ -97,7 +97,7 @@ TEST(Tensor, ConvertsBoolFloatAndDouble) {
 }
 
 TEST(DTypeNames, ReadBackAndOthersAreRefused) {
-  for (int i = 0; i <= static_cast<int>(DType::kBool); ++i) {
+  for (int i = 0; i <= static_cast<int>(DType::kBfloat16); ++i) {
     const auto dtype = static_cast<DType>(i);
     EXPECT_EQ(dtype_from_name(name_of(dtype)), dtype);
   }
@@ -168,6 +168,34 @@ TEST(Half, OverflowsToInfinityFromHalfAStepAboveTheLargest) {
   EXPECT_EQ(float_to_half(std::nextafter(65520.0F, 0.0F)), 0x7BFF);
   EXPECT_EQ(float_to_half(65520.0F), 0x7C00);
   EXPECT_EQ(float_to_half(-std::numeric_limits<float>::max()), 0xFC00);
+}
+
+/// The values of bfloat16 are those of binary32 whose lower half is 0.
+TEST(Bfloat16, EveryPatternIsTheUpperHalfOfAFloatAndConvertsBack) {
+  for (std::uint32_t i = 0; i < 65536; ++i) {
+    const auto bits = static_cast<std::uint16_t>(i);
+    const float value = bfloat16_to_float(bits);
+    ASSERT_EQ(std::bit_cast<std::uint32_t>(value), i << 16U);
+    if (std::isnan(value)) {
+      ASSERT_TRUE(std::isnan(bfloat16_to_float(float_to_bfloat16(value))));
+    } else {
+      ASSERT_EQ(float_to_bfloat16(value), bits);
+    }
+  }
+}
+
+TEST(Bfloat16, RoundsToTheNearerNeighbourAndTiesToEven) {
+  for (std::uint32_t i = 0; i < 0x7F80; ++i) {  // the positive finite ones
+    const auto bits = static_cast<std::uint16_t>(i);
+    const auto next = static_cast<std::uint16_t>(i + 1);
+    const auto even = static_cast<std::uint16_t>(i + i % 2);
+    const auto middle = std::bit_cast<float>((i << 16U) + 0x8000U);
+    ASSERT_EQ(float_to_bfloat16(middle), even) << bits;
+    ASSERT_EQ(float_to_bfloat16(std::nextafter(middle, 0.0F)), bits);
+    ASSERT_EQ(float_to_bfloat16(std::nextafter(middle, std::numeric_limits<float>::infinity())),
+              next);
+    ASSERT_EQ(float_to_bfloat16(-middle), even | 0x8000);
+  }
 }
 
 TEST(Half, TensorsConvertIt) {

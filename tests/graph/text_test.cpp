@@ -146,15 +146,17 @@ TEST(Text, KeepsTheBitsOfSpecialNumbers) {
   expect_bits_kept<std::uint64_t>({0, UINT64_MAX});
 }
 
-TEST(Text, KeepsTheBitsOfEveryHalfFloat) {
-  Tensor all(DType::kFloat16, {65536});
-  for (std::uint32_t i = 0; i < 65536; ++i) {
-    const auto bits = static_cast<std::uint16_t>(i);
-    std::memcpy(all.mutable_data() + 2 * static_cast<std::size_t>(i), &bits, 2);
+TEST(Text, KeepsTheBitsOfEveryFloatOf16Bits) {
+  for (const DType dtype : {DType::kFloat16, DType::kBfloat16}) {
+    Tensor all(dtype, {65536});
+    for (std::uint32_t i = 0; i < 65536; ++i) {
+      const auto bits = static_cast<std::uint16_t>(i);
+      std::memcpy(all.mutable_data() + 2 * static_cast<std::size_t>(i), &bits, 2);
+    }
+    Graph graph;
+    graph.set_outputs({graph.add_constant("c", all)});
+    EXPECT_TRUE(parse(print(graph)) == graph);
   }
-  Graph graph;
-  graph.set_outputs({graph.add_constant("c", all)});
-  EXPECT_TRUE(parse(print(graph)) == graph);
 }
 
 TEST(Text, KeepsNanAttributes) {

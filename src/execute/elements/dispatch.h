@@ -19,14 +19,30 @@ struct Half {
   explicit operator float() const { return half_to_float(bits); }
 };
 
+/// The same of one bf16 element.
+struct Bfloat16 {
+  std::uint16_t bits = 0;
+  Bfloat16() = default;
+  explicit Bfloat16(float value) : bits(float_to_bfloat16(value)) {}
+  explicit operator float() const { return bfloat16_to_float(bits); }
+};
+
 template <>
 struct DTypeOf<Half> {
   static constexpr DType kValue = DType::kFloat16;
 };
+template <>
+struct DTypeOf<Bfloat16> {
+  static constexpr DType kValue = DType::kBfloat16;
+};
+
+template <class T>
+inline constexpr bool kHas16BitsOfFloat =
+    std::is_same_v<T, Half> || std::is_same_v<T, Bfloat16>;
 
 /// What elements of type T are computed in.
 template <class T>
-using Compute = std::conditional_t<std::is_same_v<T, Half>, float, T>;
+using Compute = std::conditional_t<kHas16BitsOfFloat<T>, float, T>;
 
 template <class T>
 struct Tag {
@@ -45,7 +61,9 @@ template <class... A, class... B>
 Types<A..., B...> join(Types<A...>, Types<B...>);
 
 using Numbers = decltype(join(Floats{}, Integers{}));
-using AllTypes = decltype(join(Numbers{}, Types<bool>{}));
+/// Where elements of bf16 are computed with, they are widened to f32 (wider_types.h): few
+/// models have them, and each type that a kernel takes is compiled for it.
+using AllTypes = decltype(join(Numbers{}, Types<bool, Bfloat16>{}));
 
 /// f(Tag<T>) for the T of the list that has `dtype`; null when none has.
 template <class... T, class F>
@@ -86,10 +104,10 @@ template <class To, class From>
 To convert(From value) {
   if constexpr (std::is_same_v<From, To>) {
     return value;
-  } else if constexpr (std::is_same_v<From, Half>) {
+  } else if constexpr (kHas16BitsOfFloat<From>) {
     return convert<To>(static_cast<float>(value));
-  } else if constexpr (std::is_same_v<To, Half>) {
-    return Half(static_cast<float>(value));
+  } else if constexpr (kHas16BitsOfFloat<To>) {
+    return To(static_cast<float>(value));
   } else if constexpr (std::is_same_v<To, bool>) {
     return value != From(0);
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {

@@ -17,6 +17,7 @@ constexpr std::size_t kAlignment = 64;
 std::optional<DType> wider(DType dtype) {
   switch (dtype) {
     case DType::kFloat16:
+    case DType::kBfloat16:
       return DType::kFloat32;
     case DType::kInt8:
     case DType::kInt16:
@@ -37,6 +38,8 @@ void with_types(DType narrow, F&& f) {
   switch (narrow) {
     case DType::kFloat16:
       return f(Tag<Half>{}, Tag<float>{});
+    case DType::kBfloat16:
+      return f(Tag<Bfloat16>{}, Tag<float>{});
     case DType::kInt8:
       return f(Tag<std::int8_t>{}, Tag<std::int64_t>{});
     case DType::kInt16:

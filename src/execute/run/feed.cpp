@@ -6,6 +6,8 @@
 #include "tare/error.h"
 #include "tare/graph.h"
 
+#include "graph/operators/float_types.h"
+
 #include <algorithm>
 
 namespace tare {
@@ -32,17 +34,19 @@ Shape sample_shape(const TensorType& type, bool is_whole) {
   return {type.shape.begin() + (is_whole ? 0 : 1), type.shape.end()};
 }
 
-/// Integers may become wider integers or floats; nothing may lose its fraction.
+/// Integers may become wider integers or floats, and floats others; nothing may lose its
+/// fraction.
 bool converts(DType from, DType to) {
-  return from == to || (is_integer(from) && (to == DType::kFloat32 || to == DType::kInt64));
+  return from == to || (is_float(to) && from != DType::kBool) ||
+         (is_integer(from) && to == DType::kInt64);
 }
 
 Tensor converted(const Tensor& tensor, DType to) {
   if (tensor.dtype() == to) {
     return tensor;
   }
-  return to == DType::kFloat32 ? Tensor::of<float>(tensor.shape(), tensor.to_float())
-                               : Tensor::of<std::int64_t>(tensor.shape(), tensor.to_int64());
+  return is_float(to) ? in_float_type(tensor, to)
+                      : Tensor::of<std::int64_t>(tensor.shape(), tensor.to_int64());
 }
 
 void check_input(const std::string& name, const TensorType& type, const Dataset& data,

@@ -16,8 +16,17 @@ struct HalfElement {
   operator float() const { return half_to_float(bits); }  // NOLINT(google-explicit-constructor)
 };
 
+/// One bf16 element as it lies in memory.
+struct Bfloat16Element {
+  std::uint16_t bits = 0;
+  // As above.
+  operator float() const {
+    return bfloat16_to_float(bits);
+  }  // NOLINT(google-explicit-constructor)
+};
+
 /// Calls f with a value of the C++ type whose objects lie in a tensor of that type: HalfElement
-/// for f16, bool for bool, the obvious type otherwise.
+/// for f16, Bfloat16Element for bf16, bool for bool, the obvious type otherwise.
 template <class F>
 decltype(auto) with_element_type(DType dtype, F&& f) {
   switch (dtype) {
@@ -27,6 +36,8 @@ decltype(auto) with_element_type(DType dtype, F&& f) {
       return f(double{});
     case DType::kFloat16:
       return f(HalfElement{});
+    case DType::kBfloat16:
+      return f(Bfloat16Element{});
     case DType::kInt8:
       return f(std::int8_t{});
     case DType::kUint8:

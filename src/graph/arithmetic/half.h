@@ -40,4 +40,18 @@ inline std::uint16_t float_to_half(float value) {
   return static_cast<std::uint16_t>(sign | ((rounded - 0x38000000U) >> 13U));
 }
 
+/// bfloat16, the upper half of a binary32, to binary32, exact.
+inline float bfloat16_to_float(std::uint16_t bits) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16U);
+}
+
+/// binary32 to bfloat16, round half to even, overflow to infinity.
+inline std::uint16_t float_to_bfloat16(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  if ((bits & 0x7FFFFFFFU) > 0x7F800000U) {
+    return static_cast<std::uint16_t>((bits >> 16U) | 0x40U);  // stays a NaN, and is quiet
+  }
+  return static_cast<std::uint16_t>((bits + 0x7FFFU + ((bits >> 16U) & 1U)) >> 16U);
+}
+
 }  // namespace tare

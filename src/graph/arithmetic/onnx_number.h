@@ -33,6 +33,8 @@ constexpr std::int64_t onnx_number(DType dtype) {
       return 12;
     case DType::kUint64:
       return 13;
+    case DType::kBfloat16:
+      return 16;
   }
   return 0;
 }

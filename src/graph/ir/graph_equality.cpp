@@ -60,7 +60,7 @@ std::vector<std::pair<std::string, TensorType>> interface_of(const Graph& graph,
 
 bool operator==(const Graph& a, const Graph& b) {
   return a.graph_name == b.graph_name && a.opset == b.opset &&
-         a.dimension_names == b.dimension_names &&
+         a.dimension_names == b.dimension_names && a.file_types == b.file_types &&
          interface_of(a, a.inputs()) == interface_of(b, b.inputs()) &&
          interface_of(a, a.outputs()) == interface_of(b, b.outputs()) &&
          named_constants(a) == named_constants(b) && named_nodes(a) == named_nodes(b);

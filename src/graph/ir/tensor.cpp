@@ -20,12 +20,13 @@ struct DTypeInfo {
 };
 
 constexpr std::array kDTypes{
-    DTypeInfo{DType::kFloat32, "f32", 4}, DTypeInfo{DType::kFloat64, "f64", 8},
-    DTypeInfo{DType::kFloat16, "f16", 2}, DTypeInfo{DType::kInt8, "i8", 1},
-    DTypeInfo{DType::kUint8, "u8", 1},    DTypeInfo{DType::kInt16, "i16", 2},
-    DTypeInfo{DType::kUint16, "u16", 2},  DTypeInfo{DType::kInt32, "i32", 4},
-    DTypeInfo{DType::kUint32, "u32", 4},  DTypeInfo{DType::kInt64, "i64", 8},
-    DTypeInfo{DType::kUint64, "u64", 8},  DTypeInfo{DType::kBool, "bool", 1},
+    DTypeInfo{DType::kFloat32, "f32", 4},   DTypeInfo{DType::kFloat64, "f64", 8},
+    DTypeInfo{DType::kFloat16, "f16", 2},   DTypeInfo{DType::kInt8, "i8", 1},
+    DTypeInfo{DType::kUint8, "u8", 1},      DTypeInfo{DType::kInt16, "i16", 2},
+    DTypeInfo{DType::kUint16, "u16", 2},    DTypeInfo{DType::kInt32, "i32", 4},
+    DTypeInfo{DType::kUint32, "u32", 4},    DTypeInfo{DType::kInt64, "i64", 8},
+    DTypeInfo{DType::kUint64, "u64", 8},    DTypeInfo{DType::kBool, "bool", 1},
+    DTypeInfo{DType::kBfloat16, "bf16", 2},
 };
 
 const DTypeInfo& info(DType dtype) {
@@ -73,7 +74,8 @@ DType dtype_from_name(std::string_view name) {
 }
 
 bool is_float(DType dtype) {
-  return dtype == DType::kFloat16 || dtype == DType::kFloat32 || dtype == DType::kFloat64;
+  return dtype == DType::kFloat16 || dtype == DType::kBfloat16 || dtype == DType::kFloat32 ||
+         dtype == DType::kFloat64;
 }
 
 bool is_integer(DType dtype) {

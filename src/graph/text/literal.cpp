@@ -34,6 +34,13 @@ struct FloatTraits<HalfElement> {
   static constexpr Bits kNan = 0x7E00U;
   static HalfElement from(Decimal value) { return {float_to_half(value)}; }
 };
+template <>
+struct FloatTraits<Bfloat16Element> {
+  using Bits = std::uint16_t;
+  using Decimal = float;
+  static constexpr Bits kNan = 0x7FC0U;
+  static Bfloat16Element from(Decimal value) { return {float_to_bfloat16(value)}; }
+};
 
 template <class T>
 concept Float = requires {
@@ -155,6 +162,7 @@ bool parse_literal(std::string_view text, T& value) {
 TARE_LITERAL(float)
 TARE_LITERAL(double)
 TARE_LITERAL(HalfElement)
+TARE_LITERAL(Bfloat16Element)
 TARE_LITERAL(std::int8_t)
 TARE_LITERAL(std::uint8_t)
 TARE_LITERAL(std::int16_t)

@@ -315,6 +315,8 @@ class Parser {
       graph_.add_constant(std::move(name), std::move(tensor), std::move(type));
     } else if (word == "dims") {
       dimensions();
+    } else if (word == "filetype") {
+      file_types();
     } else {
       scan_.fail_expected("':' after the name of a node");
     }
@@ -328,6 +330,16 @@ class Parser {
       names.push_back(scan_.accept_word("_") ? "" : scan_.name("the name of a dimension or _"));
     });
     graph_.dimension_names.insert_or_assign(std::move(value.name), std::move(names));
+  }
+
+  void file_types() {
+    const std::size_t position = scan_.position();
+    const DType type = dtype();
+    if (!is_float(type)) {
+      fail(position, "'" + std::string(name_of(type)) + "' is no floating type");
+    }
+    scan_.expect("[");
+    each("]", [&] { graph_.file_types.insert_or_assign(value_name().name, type); });
   }
 
   std::string operator_name() {

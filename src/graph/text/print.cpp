@@ -78,6 +78,7 @@ class Printer {
     append_separated(out_, graph_.outputs(), [&](ValueId id) { operand(id); });
     append(") {\n");
     dimensions();
+    file_types();
     for (const ValueId id : graph_.values()) {
       if (const Tensor* tensor = graph_.constant(id)) {
         append("  const ");
@@ -182,6 +183,20 @@ class Printer {
       append_separated(out_, dimensions, [&](const std::string& dimension) {
         append(dimension.empty() ? "_" : written_name(dimension));
       });
+      append("]\n");
+    }
+  }
+
+  /// Names by type.
+  void file_types() {
+    std::map<DType, std::vector<std::string>> names;
+    for (const auto& [name, dtype] : graph_.file_types) {
+      names[dtype].push_back(name);
+    }
+    for (const auto& [dtype, of_type] : names) {
+      append("  filetype ", name_of(dtype), " [");
+      append_separated(out_, of_type,
+                       [&](const std::string& name) { append("%", written_name(name)); });
       append("]\n");
     }
   }

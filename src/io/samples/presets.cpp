@@ -81,7 +81,7 @@ const Preset& guessed_preset(const ModelInput& input, std::int64_t channels, std
                              bool channels_last) {
   constexpr std::int64_t kDetectors = 416;  // classifiers are rarely as large
   constexpr std::int64_t kFaces = 112;
-  if (input.dtype != DType::kFloat32 && input.dtype != DType::kFloat16) {
+  if (!is_float(input.dtype)) {
     return preset_of("bytes");
   }
   if (channels == 1) {

@@ -74,6 +74,9 @@ Graph qdq_for(const Graph& integer, const Target& target) {
 }  // namespace
 
 Graph export_form(const Graph& integer, Form form, const Target& target) {
+  if (!integer.file_types.empty()) {
+    return export_form(in_file_types(integer), form, target);
+  }
   switch (form) {
     case Form::kQdq:
       return qdq_for(integer, target);

@@ -42,6 +42,7 @@ FormBuilder::FormBuilder(const Graph& integer) : from_(integer) {
   to_.graph_name = integer.graph_name;
   to_.opset = integer.opset;
   to_.dimension_names = integer.dimension_names;
+  to_.file_types = integer.file_types;
   to_.affine_rows = integer.affine_rows;
   to_.reshape = integer.reshape;
 }

@@ -70,6 +70,9 @@ void fill_value_info(const Graph& graph, const Node& node, onnx::GraphProto& pro
 
 ExportedModel export_model(const Graph& graph,
                            const std::map<std::string, std::string>& metadata) {
+  if (!graph.file_types.empty()) {
+    return export_model(in_file_types(graph), metadata);
+  }
   const std::vector<NodeId> order = graph.topological_order();
   int opset = std::max(graph.opset, kOldestWritten);
   for (const NodeId id : order) {
