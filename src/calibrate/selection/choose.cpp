@@ -275,7 +275,7 @@ void require_values(const SimulatedGraph& simulated, const Statistics& statistic
       require(name, statistics.values.contains(name));
     } else if (point.corrects_bias) {
       const std::string& name = accumulated_input(simulated, point);
-      require(name, statistics.channels.contains(name));
+      require(name, statistics.values.contains(name));
     }
   }
   faults.raise(ErrorCode::kInvalidData);
@@ -324,8 +324,10 @@ CandidateTable make_candidate_table(const SimulatedGraph& simulated, const Colle
       accumulators.push_back(&point);
       if (point.corrects_bias) {
         const std::string& input = accumulated_input(simulated, point);
-        candidate_table.means.emplace(point.name,
-                                      ChannelMeans{statistics.channels.at(input).means()});
+        if (const auto of_input = statistics.channels.find(input);
+            of_input != statistics.channels.end()) {  // or axis 1 has several extents
+          candidate_table.means.emplace(point.name, ChannelMeans{of_input->second.means()});
+        }
       }
     }
   }

@@ -116,6 +116,7 @@ void share(Communicator& team, const LayerwiseRunner& runner,
   const Share own = runner.own_runs();
   for (const auto& [value, of_value] : observed) {
     add(of_value.values, writer);
+    writer.add(std::uint64_t{of_value.mixed_channels});
     add(of_value.channels, writer);
     add(of_value.holdout, writer);
   }
@@ -129,6 +130,7 @@ void share(Communicator& team, const LayerwiseRunner& runner,
     for (const auto& entry : observed) {
       Observed theirs;
       theirs.values = read_tensor_statistics(reader);
+      theirs.mixed_channels = reader.get<std::uint64_t>() != 0;
       theirs.channels = read_channel_statistics(reader);
       theirs.holdout = read_channel_statistics(reader);
       all[entry.first].merge(theirs);
@@ -217,7 +219,7 @@ void decide(const SimulatedGraph& simulated, const CalibrationLevel& level,
     candidate_table.add(point->name, std::move(results));
   }
   for (const QuantPoint* point : level.accumulators) {
-    if (point->corrects_bias) {
+    if (point->corrects_bias && !observed.at(point->simulated).mixed_channels) {
       candidate_table.means.emplace(point->name, observed.at(point->simulated).channel_means());
     }
   }

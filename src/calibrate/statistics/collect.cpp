@@ -61,6 +61,8 @@ std::vector<std::vector<Observed>> workers_after(std::size_t count,
     if (const auto channels = so_far.channels.find(names[i]);
         channels != so_far.channels.end()) {
       workers[0][i].channels = std::move(channels->second);
+    } else {
+      workers[0][i].mix_channels();  // or it has no axis of channels
     }
   }
   so_far.values.clear();
@@ -93,21 +95,54 @@ void add(std::vector<Observed> values, std::span<const std::string> names, Colle
   }
 }
 
+/// Values whose axis 1 had several extents, which not each worker may have seen.
+std::set<std::string> mix_channels(std::vector<std::vector<Observed>>& workers,
+                                   std::span<const std::string> names) {
+  std::set<std::string> mixed;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    std::set<std::size_t> extents;
+    bool is_mixed = false;
+    for (const std::vector<Observed>& values : workers) {
+      is_mixed = is_mixed || values[i].mixed_channels;
+      if (values[i].channels.channels() > 0) {
+        extents.insert(values[i].channels.channels());
+      }
+    }
+    if (is_mixed || extents.size() > 1) {
+      mixed.insert(names[i]);
+      for (std::vector<Observed>& values : workers) {
+        values[i].mix_channels();
+      }
+    }
+  }
+  return mixed;
+}
+
 /// Adds what other processes observed.
-void share(Communicator& team, std::span<const std::string> names, Statistics& statistics) {
+void share(Communicator& team, std::span<const std::string> names,
+           const std::set<std::string>& mixed, Statistics& statistics) {
   ByteWriter writer;
   for (const std::string& name : names) {
     add(statistics.values[name], writer);
+    writer.add(std::uint64_t{mixed.contains(name)});
     add(statistics.channels[name], writer);
   }
   statistics.values.clear();
   statistics.channels.clear();
+  std::map<std::string, Observed> all;
   for (const std::string& bytes : team.gather(writer.take())) {
     ByteReader reader(bytes);
     for (const std::string& name : names) {
-      statistics.values[name].merge(read_tensor_statistics(reader));
-      statistics.channels[name].merge(read_channel_statistics(reader));
+      Observed theirs;
+      theirs.values = read_tensor_statistics(reader);
+      theirs.mixed_channels = reader.get<std::uint64_t>() != 0;
+      theirs.channels = read_channel_statistics(reader);
+      all[name].merge(theirs);
     }
+  }
+  for (auto& [name, observed] : all) {
+    statistics.values[name] = std::move(observed.values);
+    statistics.channels[name] = std::move(observed.channels);
   }
   std::erase_if(statistics.channels,
                 [](const auto& entry) { return entry.second.channels() == 0; });
@@ -173,6 +208,7 @@ Collected Collector::run(const Dataset& data, const CalibrateOptions& options,
   // Statistics are the same however samples were grouped, so which worker saw which sample does
   // not matter.
   Collected result{.statistics = std::move(so_far), .observers = {}};
+  const std::set<std::string> mixed = mix_channels(workers, names_);
   for (std::vector<Observed>& values : workers) {
     add(std::move(values), names_, result);
   }
@@ -181,7 +217,7 @@ Collected Collector::run(const Dataset& data, const CalibrateOptions& options,
     const std::size_t all = Feed(graph_, samples, options.samples, first).samples();
     result.statistics.samples += all - observed;
     samples.share(*team);
-    share(*team, names_, result.statistics);
+    share(*team, names_, mixed, result.statistics);
   }
   result.statistics.data += samples.sum();
   audit_samples(samples, audit);

@@ -4,13 +4,22 @@
 // over it.
 #include "calibrate/statistics/observed.h"
 
+#include <algorithm>
+
 namespace tare {
 
 void Observed::observe(const TensorView& view, std::size_t batch, bool into_holdout) {
   const auto elements = view.elements<float>();
   const Shape& shape = view.type->shape;
-  const auto extremes =
-      shape.size() >= 2 ? (into_holdout ? holdout : channels).observe(view) : std::nullopt;
+  if (shape.size() >= 2) {
+    const std::size_t known = std::max(channels.channels(), holdout.channels());
+    if (known > 0 && known != static_cast<std::size_t>(shape[1])) {
+      mix_channels();
+    }
+  }
+  const auto extremes = shape.size() >= 2 && !mixed_channels
+                            ? (into_holdout ? holdout : channels).observe(view)
+                            : std::nullopt;
   // Whatever the memory order, the first axis varies slowest.
   const std::size_t samples =
       !shape.empty() && static_cast<std::size_t>(shape[0]) == batch ? batch : 1;
@@ -30,11 +39,24 @@ void Observed::observe(const TensorView& view, std::size_t batch, bool into_hold
 
 void Observed::merge(const Observed& other) {
   values.merge(other.values);
-  channels.merge(other.channels);
-  holdout.merge(other.holdout);
+  const std::size_t own = std::max(channels.channels(), holdout.channels());
+  const std::size_t theirs = std::max(other.channels.channels(), other.holdout.channels());
+  if (other.mixed_channels || (own > 0 && theirs > 0 && own != theirs)) {
+    mix_channels();
+  }
+  if (!mixed_channels) {
+    channels.merge(other.channels);
+    holdout.merge(other.holdout);
+  }
   if (observer != nullptr) {
     observer->merge(*other.observer);
   }
+}
+
+void Observed::mix_channels() {
+  mixed_channels = true;
+  channels = {};
+  holdout = {};
 }
 
 ChannelStatistics Observed::all_channels() const {

@@ -16,6 +16,8 @@ struct Observed {
   TensorStatistics values;
   ChannelStatistics channels;  ///< of rank 2 and more
   ChannelStatistics holdout;   ///< the same, of the runs held out
+  /// Axis 1 had several extents, so what lies along it are no channels, and none are kept.
+  bool mixed_channels = false;
   /// Of a calibrator that looks at the values themselves; mostly null.
   std::unique_ptr<Observer> observer{};
 
@@ -23,6 +25,7 @@ struct Observed {
   void observe(const TensorView&, std::size_t batch, bool into_holdout = false);
   void merge(const Observed&);
 
+  void mix_channels();
   ChannelStatistics all_channels() const;
   ChannelMeans channel_means() const;
 };

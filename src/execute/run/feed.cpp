@@ -49,8 +49,26 @@ Tensor converted(const Tensor& tensor, DType to) {
                       : Tensor::of<std::int64_t>(tensor.shape(), tensor.to_int64());
 }
 
-void check_input(const std::string& name, const TensorType& type, const Dataset& data,
-                 Faults& faults) {
+/// Whether a sample has other extents only where the model leaves them open, so that the graph
+/// can be made for it.
+bool fits_open(const Graph& graph, ValueId input, const Shape& sample, const Shape& wanted) {
+  const auto names = graph.dimension_names.find(graph.name(input));
+  if (!graph.reshape || names == graph.dimension_names.end() ||
+      sample.size() != wanted.size()) {
+    return false;
+  }
+  const std::size_t first = names->second.size() - sample.size();  // behind the batch
+  for (std::size_t axis = 0; axis < sample.size(); ++axis) {
+    if (sample[axis] != wanted[axis] && names->second[first + axis].empty()) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void check_input(const Graph& graph, ValueId input, const Dataset& data, Faults& faults) {
+  const std::string& name = graph.name(input);
+  const TensorType& type = graph.type(input);
   const std::string where = "input '" + name + "'";
   const DatasetInput* given = find(data, name);
   if (given == nullptr) {
@@ -59,7 +77,7 @@ void check_input(const std::string& name, const TensorType& type, const Dataset&
   }
   const Shape wanted =
       sample_shape(type, type.shape.empty() || is_whole_input(given->shape, type.shape));
-  if (element_count(given->shape) != element_count(wanted) || given->shape != wanted) {
+  if (given->shape != wanted && !fits_open(graph, input, given->shape, wanted)) {
     faults.add(where, "samples have shape " + to_string(given->shape), to_string(wanted));
   }
   if (!converts(given->dtype, type.dtype)) {
@@ -79,7 +97,7 @@ Feed::Feed(const Graph& graph, const Dataset& data, std::size_t samples, std::si
   Faults faults;
   for (const ValueId id : graph.inputs()) {
     const TensorType& type = graph.type(id);
-    check_input(graph.name(id), type, data, faults);
+    check_input(graph, id, data, faults);
     const DatasetInput* given = find(data, graph.name(id));
     const bool is_whole =
         type.shape.empty() || (given != nullptr && is_whole_input(given->shape, type.shape));
