@@ -71,6 +71,15 @@ TEST(Stft, HasAsManyFramesAsFitAndHalfOfTheBins) {
             "node 'STFT_y' (STFT): signal [1,400,1] has no such frames");
 }
 
+TEST(NewerForms, Bfloat16KeepsTheOpsetThatOperatorsHaveItFrom) {
+  ModelBuilder model(23);
+  model.input("x", {2, 4}, DType::kBfloat16).node("Elu", {"x"}, {"y"}).output("y");
+  EXPECT_EQ(model.read().opset, 22);
+  ModelBuilder older(17);
+  older.input("x", {2, 4}, DType::kBfloat16).node("Relu", {"x"}, {"y"}).output("y");
+  EXPECT_EQ(older.read().opset, 17);
+}
+
 TEST(NewerForms, DequantizedTypesAreThoseOfTheScale) {
   const auto model = [](std::int64_t dtype) {
     ModelBuilder built(23);
