@@ -25,8 +25,8 @@ namespace {
 
 constexpr int kOldestOpset = 6;
 constexpr int kNewestOpset = 25;
-/// Those after it added types that are refused as such, and operators and attributes for which
-/// there are rules; engines fuse more of this one.
+/// Those after it added types that are refused as such or asked for by read_onnx() (bfloat16),
+/// and operators and attributes for which there are rules; engines fuse more of this one.
 constexpr int kNewestForm = 21;
 /// Functions of functions may stand for more nodes than any memory holds.
 constexpr std::size_t kMostPartNodes = 200'000;

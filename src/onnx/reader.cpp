@@ -2,9 +2,14 @@
 #include "tare/graph.h"
 
 #include "base/input_file.h"
+#include "graph/operators/float_types.h"
+#include "onnx/domains.h"
 #include "onnx/importer.h"
 #include "onnx/interface.h"
 #include "onnx/parse_model.h"
+
+#include <algorithm>
+#include <vector>
 
 namespace tare {
 namespace {
@@ -21,6 +26,22 @@ void require_network(const onnx::ModelProto& model) {
   }
 }
 
+/// Where the importer names an older opset, which has the same operators, most of them would
+/// lose bfloat16.
+void keep_opset_of_bfloat16(const onnx::ModelProto& model, Graph& graph) {
+  const auto& opsets = model.opset_import();
+  const std::vector<ValueId> values = graph.values();
+  if (std::any_of(opsets.begin(), opsets.end(),
+                  [](const auto& entry) {
+                    return in_default_domain(entry.domain()) &&
+                           entry.version() >= kOpsetOfBfloat16;
+                  }) &&
+      std::any_of(values.begin(), values.end(),
+                  [&](ValueId id) { return graph.type(id).dtype == DType::kBfloat16; })) {
+    graph.opset = kOpsetOfBfloat16;
+  }
+}
+
 }  // namespace
 
 Graph read_onnx(const std::filesystem::path& path, const ReadOptions& options) {
@@ -28,7 +49,9 @@ Graph read_onnx(const std::filesystem::path& path, const ReadOptions& options) {
   try {
     const onnx::ModelProto model = parse_model(file);
     require_network(model);
-    return Importer(model, path.parent_path(), options).run();
+    Graph graph = Importer(model, path.parent_path(), options).run();
+    keep_opset_of_bfloat16(model, graph);
+    return graph;
   } catch (Error& error) {
     error.at(path.string());
     throw;

@@ -24,6 +24,16 @@ bool is_near(double value, double wanted) {
   return std::abs(value - wanted) <= 4 * kStep * std::abs(wanted);
 }
 
+bool is_near(const Graph& graph, ValueId result, double value, double wanted) {
+  const auto found = graph.file_types.find(graph.name(result));
+  const DType dtype = found == graph.file_types.end() ? DType::kFloat32 : found->second;
+  if (dtype != DType::kFloat16 && dtype != DType::kBfloat16) {
+    return is_near(value, wanted);
+  }
+  const double step = dtype == DType::kFloat16 ? 0x1p-10 : 0x1p-7;
+  return std::abs(value - wanted) <= step * std::abs(wanted);
+}
+
 std::optional<std::vector<double>> per_channel(const Graph& graph, ValueId id,
                                                const Shape& result, std::size_t axis) {
   const Tensor* tensor = graph.constant(id);

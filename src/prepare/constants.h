@@ -13,6 +13,9 @@ std::optional<double> uniform_constant(const Graph&, ValueId);
 
 /// Whether `value` is within float rounding (four steps) of `wanted`.
 bool is_near(double value, double wanted);
+/// The same of what multiplies `result`; one step of 16 bits if the file computes it in these,
+/// to which it has rounded the constants of a formula.
+bool is_near(const Graph&, ValueId result, double value, double wanted);
 
 /// The numbers of a float constant that broadcasts over `result` along nothing but `axis`; one
 /// for each channel. Nothing when it varies otherwise, or would enlarge the result.

@@ -1,6 +1,8 @@
 #include "onnx/model_builder.h"
 #include "onnx/tensor_proto.h"
 
+#include <cstring>
+
 #include <gtest/gtest.h>
 
 namespace tare::test {
@@ -69,6 +71,43 @@ TEST(Stft, HasAsManyFramesAsFitAndHalfOfTheBins) {
             "node 'STFT_y' (STFT): signal [1,400,1] has no such frames");
   EXPECT_EQ(complaint(model(1, 401)),
             "node 'STFT_y' (STFT): signal [1,400,1] has no such frames");
+}
+
+TEST(NewerForms, Bfloat16KeepsTheOpsetThatOperatorsHaveItFrom) {
+  ModelBuilder model(23);
+  model.input("x", {2, 4}, DType::kBfloat16).node("Elu", {"x"}, {"y"}).output("y");
+  EXPECT_EQ(model.read().opset, 22);
+  ModelBuilder older(17);
+  older.input("x", {2, 4}, DType::kBfloat16).node("Relu", {"x"}, {"y"}).output("y");
+  EXPECT_EQ(older.read().opset, 17);
+}
+
+TEST(NewerForms, ScalesOf16BitsAreFloat32BetweenCasts) {
+  Tensor half(DType::kFloat16, {});
+  const std::uint16_t bits = 0x3800;  // 0.5
+  std::memcpy(half.mutable_data(), &bits, sizeof(bits));
+  ModelBuilder model(21);
+  model.input("x", {2, 4}, DType::kFloat16)
+      .constant("scale", half)
+      .constant("zero", Tensor::scalar<std::uint8_t>(7))
+      .node("QuantizeLinear", {"x", "scale", "zero"}, {"q"})
+      .node("DequantizeLinear", {"q", "scale", "zero"}, {"y"})
+      .output("y");
+  const Graph graph = model.read();
+  EXPECT_EQ(operators(graph), (Names{"Cast", "QuantizeLinear", "DequantizeLinear", "Cast"}));
+  EXPECT_EQ(operand(graph, "QuantizeLinear", 1).dtype(), DType::kFloat32);
+  EXPECT_EQ(operand(graph, "DequantizeLinear", 1).to_float(), std::vector<float>{0.5F});
+  EXPECT_EQ(graph.type(*graph.find_value("y")).dtype, DType::kFloat16);
+  EXPECT_EQ(operators(in_float32(graph)), (Names{"QuantizeLinear", "DequantizeLinear"}));
+}
+
+TEST(NewerForms, AScaleOf16BitsThatIsComputedIsCast) {
+  ModelBuilder model(19);
+  model.input("x", {2, 4}, DType::kInt8)
+      .input("scale", {}, DType::kFloat16)
+      .node("DequantizeLinear", {"x", "scale"}, {"y"})
+      .output("y");
+  EXPECT_EQ(operators(model.read()), (Names{"Cast", "DequantizeLinear", "Cast"}));
 }
 
 TEST(NewerForms, DequantizedTypesAreThoseOfTheScale) {

@@ -11,22 +11,34 @@
 namespace tare {
 namespace {
 
-constexpr int kOpsetOfBfloat16 = 22;  // where nearly all operators got it
-
 /// Float32 only. Conversions and quantized operators are here because their scales are.
-constexpr std::array<std::string_view, 19> kFloat32Only{
-    "ConvInteger",           "Dequantize",      "DequantizeLinear", "DetectionPostProcess",
-    "DynamicQuantizeLinear", "FakeQuantize",    "MatMulInteger",    "MelWeightMatrix",
-    "NonMaxSuppression",     "QLinearConv",     "QLinearMatMul",    "Quantize",
-    "QuantizeLinear",        "Region",          "Requantize",       "SimulatedDequantize",
-    "SimulatedQuantize",     "TfIdfVectorizer", "Upsample"};
+constexpr std::array<std::string_view, 20> kFloat32Only{"Celu",
+                                                        "ConvInteger",
+                                                        "Dequantize",
+                                                        "DequantizeLinear",
+                                                        "DetectionPostProcess",
+                                                        "DynamicQuantizeLinear",
+                                                        "FakeQuantize",
+                                                        "MatMulInteger",
+                                                        "MelWeightMatrix",
+                                                        "NonMaxSuppression",
+                                                        "QLinearConv",
+                                                        "QLinearMatMul",
+                                                        "Quantize",
+                                                        "QuantizeLinear",
+                                                        "Region",
+                                                        "Requantize",
+                                                        "SimulatedDequantize",
+                                                        "SimulatedQuantize",
+                                                        "TfIdfVectorizer",
+                                                        "Upsample"};
 
 /// Float32 and float64, no type of 16 bits.
 constexpr std::array<std::string_view, 2> kWideOnly{"IsInf", "Range"};
 
-constexpr std::array<std::string_view, 10> kNeverBfloat16{
-    "Celu",   "Compress", "Einsum",          "GlobalLpPool", "OneHot",
-    "Shrink", "TopK",     "ReverseSequence", "Unique",       "Scatter"};
+constexpr std::array<std::string_view, 9> kNeverBfloat16{
+    "Compress", "Einsum",          "GlobalLpPool", "OneHot", "Shrink",
+    "TopK",     "ReverseSequence", "Unique",       "Scatter"};
 
 /// Some of these have bfloat16 in opsets 14 to 16 already, which is not worth a column.
 constexpr std::array<std::string_view, 51> kLateBfloat16{"Acos",
@@ -116,8 +128,11 @@ bool computes_in(const Node& node, DType dtype, int opset) {
   if (is_among(kWideOnly, op)) {
     return false;
   }
-  return dtype == DType::kFloat16 ||
-         (!is_among(kNeverBfloat16, op) &&
+  if (dtype == DType::kFloat16) {
+    constexpr int kOpsetOfHalfSums = 14;
+    return op != "CumSum" || opset >= kOpsetOfHalfSums;
+  }
+  return (!is_among(kNeverBfloat16, op) &&
           (opset >= kOpsetOfBfloat16 || !is_among(kLateBfloat16, op)));
 }
 

@@ -6,6 +6,9 @@
 
 namespace tare {
 
+/// Where nearly all operators got bfloat16.
+inline constexpr int kOpsetOfBfloat16 = 22;
+
 /// Whether ONNX has the operator on real values of that type in an opset.
 bool computes_in(const Node&, DType, int opset);
 /// Whether that operand is float32 whatever type the operator computes in.

@@ -75,8 +75,9 @@ class ToFloat32 {
       const Node& node = graph_.node(id);
       const bool begins = node.op == "Cast" && is_storage(graph_.type(node.inputs[0]).dtype) &&
                           graph_.type(node.outputs[0]).dtype == DType::kFloat64;
-      const bool reads = std::any_of(node.inputs.begin(), node.inputs.end(),
-                                     [&](ValueId id) { return exact_values_.contains(id); });
+      const bool reads =
+          std::any_of(node.inputs.begin(), node.inputs.end(),
+                      [&](ValueId input) { return exact_values_.contains(input); });
       if (!begins && !reads) {
         continue;
       }

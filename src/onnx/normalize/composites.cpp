@@ -2,6 +2,8 @@
 // Swish, RMSNormalization, and BatchNormalization in training mode.
 #include "tare/error.h"
 
+#include "graph/arithmetic/onnx_number.h"
+#include "graph/operators/float_types.h"
 #include "onnx/constants.h"
 #include "onnx/normalize/rules.h"
 #include "onnx/tensor_proto.h"
@@ -51,6 +53,47 @@ GroupShape group_shape(const Draft& draft, const GraphBuilder& builder) {
     throw Error(ErrorCode::kInvalidModel, "", "scale has shape " + to_string(scale));
   }
   return result;
+}
+
+constexpr std::size_t kScale = 1;
+constexpr std::size_t kZeroPoint = 2;
+
+bool is_of_16_bits(const GraphBuilder& builder, ValueId id) {
+  const DType dtype = builder.type(id).dtype;
+  return dtype == DType::kFloat16 || dtype == DType::kBfloat16;
+}
+
+/// The operand in float32, where it is of another floating type.
+void widen(Draft& draft, std::size_t operand, std::string_view part, GraphBuilder& builder) {
+  ValueId& id = draft.inputs[operand];
+  if (!is_of_16_bits(builder, id)) {
+    return;
+  }
+  const std::string name = draft.name + "_" + std::string(part);
+  if (const Tensor* known = builder.known(id)) {
+    id = builder.add_constant(name, in_float_type(*known, DType::kFloat32));
+  } else {
+    id = builder.emit_helper(name, "Cast", {id}, {{"to", onnx_number(DType::kFloat32)}});
+  }
+}
+
+/// From opset 19 on scales may be of 16 bits, and what is quantized and dequantized with them.
+void widen_scale(Draft& draft, GraphBuilder& builder) {
+  if (!draft.has_input(0) || !draft.has_input(kScale)) {
+    return;  // the schema says so
+  }
+  const DType dtype = builder.type(draft.inputs[kScale]).dtype;
+  const bool is_narrow = is_of_16_bits(builder, draft.inputs[kScale]);
+  widen(draft, kScale, "scale", builder);
+  if (draft.op == "QuantizeLinear") {
+    widen(draft, 0, "real", builder);
+  } else if (is_narrow) {
+    const ValueId real = builder.emit_helper(draft.name + "_real", draft.op, draft.inputs,
+                                             std::move(draft.attributes));
+    draft.op = "Cast";
+    draft.inputs = {real};
+    draft.attributes = Attributes{{"to", onnx_number(dtype)}};
+  }
 }
 
 }  // namespace
@@ -208,8 +251,6 @@ void expand_rms_normalization(Draft& draft, GraphBuilder& builder) {
 }
 
 void drop_newer_quantization(Draft& draft, GraphBuilder& builder) {
-  constexpr std::size_t kScale = 1;
-  constexpr std::size_t kZeroPoint = 2;
   draft.attributes.erase("saturate");  // about 8-bit floats, which are refused as types
   if (draft.attributes.has("block_size") &&
       (draft.op == "QuantizeLinear" || draft.attributes.integer("block_size", 0) == 0)) {
@@ -233,6 +274,7 @@ void drop_newer_quantization(Draft& draft, GraphBuilder& builder) {
                       builder.shape(draft.inputs[kScale]));
     draft.set_input(kZeroPoint, builder.add_constant(draft.name + "_zero_point", zero));
   }
+  widen_scale(draft, builder);
 }
 
 }  // namespace tare

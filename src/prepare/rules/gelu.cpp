@@ -20,7 +20,7 @@ constexpr double kCubic = 0.044715;
 bool is_monomial(const Graph& graph, ValueId value, double coefficient, ValueId x,
                  std::size_t power) {
   const Product product = product_of(graph, value);
-  return is_near(product.coefficient, coefficient) &&
+  return is_near(graph, value, product.coefficient, coefficient) &&
          product.factors == std::vector<ValueId>(power, x);
 }
 
@@ -34,7 +34,7 @@ bool is_polynomial(const Graph& graph, ValueId value, ValueId x) {
 
 bool is_tanh_argument(const Graph& graph, ValueId value, ValueId x) {
   const Product product = product_of(graph, value);
-  if (!is_near(product.coefficient, std::sqrt(2 / std::numbers::pi))) {
+  if (!is_near(graph, value, product.coefficient, std::sqrt(2 / std::numbers::pi))) {
     return false;
   }
   if (product.factors.size() == 1) {

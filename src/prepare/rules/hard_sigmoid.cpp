@@ -11,7 +11,8 @@ namespace {
 
 std::optional<ValueId> hard_sigmoid_operand(const Graph& graph, const Node& node) {
   const Product product = product_of(graph, node.outputs[0]);
-  if (product.factors.size() != 1 || !is_near(product.coefficient, 1.0 / 6)) {
+  if (product.factors.size() != 1 ||
+      !is_near(graph, node.outputs[0], product.coefficient, 1.0 / 6)) {
     return std::nullopt;
   }
   const auto x = relu6_gate_of(graph, product.factors[0]);

@@ -9,8 +9,8 @@
 namespace tare {
 namespace {
 
-bool is_gate(const Graph& graph, ValueId gate, ValueId x, double coefficient) {
-  if (is_near(coefficient, 1.0 / 6)) {
+bool is_gate(const Graph& graph, ValueId result, ValueId gate, ValueId x, double coefficient) {
+  if (is_near(graph, result, coefficient, 1.0 / 6)) {
     return relu6_gate_of(graph, gate) == x;
   }
   const Node* sigmoid = computed_by(graph, gate, "HardSigmoid");
@@ -23,7 +23,7 @@ std::optional<ValueId> hard_swish_operand(const Graph& graph, const Node& node) 
   const Product product = product_of(graph, node.outputs[0]);
   for (const ValueId x : product.factors) {
     const auto gate = product.partner_of(x);
-    if (gate && is_gate(graph, *gate, x, product.coefficient) &&
+    if (gate && is_gate(graph, node.outputs[0], *gate, x, product.coefficient) &&
         graph.type(x) == graph.type(node.outputs[0])) {
       return x;
     }
