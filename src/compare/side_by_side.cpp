@@ -22,6 +22,8 @@ class Builder {
   Builder(const Graph& real, const std::map<std::string, Tensor>& divisors,
           const Graph& integer, const Comparison& comparison)
       : real_(real), integer_(integer), comparison_(comparison) {
+    graph().dimension_names = real.dimension_names;  // so that it can be reshaped as well
+    graph().reshape = real.reshape;
     for (const auto& [name, divisor] : divisors) {
       if (const auto value = real.find_value(name)) {
         divisors_.emplace(

@@ -252,7 +252,8 @@ TEST_P(SeveralShapes, AreCompared) {
   });
   const double sqnr = 10 * std::log10(signal / noise);
   EXPECT_GT(sqnr, 20);
-  EXPECT_NEAR(report.outputs[0].error.sqnr.value(), sqnr, 0.3);  // floats round in another order
+  EXPECT_NEAR(report.outputs[0].error.sqnr.value(), sqnr,
+              0.3);  // floats round in another order
 }
 
 INSTANTIATE_TEST_SUITE_P(

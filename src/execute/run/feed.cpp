@@ -34,9 +34,14 @@ Shape sample_shape(const TensorType& type, bool is_whole) {
   return {type.shape.begin() + (is_whole ? 0 : 1), type.shape.end()};
 }
 
-/// Integers may become wider integers or floats, and floats others; nothing may lose its
-/// fraction.
-bool converts(DType from, DType to) {
+/// Integers may become wider integers or floats, and floats wider ones; nothing may lose its
+/// fraction. The inputs of a network in float64 are float32 here.
+bool converts(const Graph& graph, ValueId input, DType from) {
+  const DType to = graph.type(input).dtype;
+  if (from == DType::kFloat64 && to == DType::kFloat32) {
+    const auto in_file = graph.file_types.find(graph.name(input));
+    return in_file != graph.file_types.end() && in_file->second == DType::kFloat64;
+  }
   return from == to || (is_float(to) && from != DType::kBool) ||
          (is_integer(from) && to == DType::kInt64);
 }
@@ -80,7 +85,7 @@ void check_input(const Graph& graph, ValueId input, const Dataset& data, Faults&
   if (given->shape != wanted && !fits_open(graph, input, given->shape, wanted)) {
     faults.add(where, "samples have shape " + to_string(given->shape), to_string(wanted));
   }
-  if (!converts(given->dtype, type.dtype)) {
+  if (!converts(graph, input, given->dtype)) {
     faults.add(where, "samples have type " + std::string(name_of(given->dtype)),
                std::string(name_of(type.dtype)));
   }
