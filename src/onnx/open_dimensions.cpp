@@ -227,6 +227,14 @@ std::optional<std::vector<std::int64_t>> target(const Shape& in_here, const Shap
   return result;
 }
 
+/// Of targets that are constants only those change whose -1 is the first extent of the operand,
+/// which clean-up rules recognise as 0. Others say the same as before.
+bool is_worth_saying(const std::vector<std::int64_t>& before,
+                     const std::vector<std::int64_t>& target) {
+  return !before.empty() && before.front() == -1 && target.front() == 0 &&
+         std::find(target.begin(), target.end(), -1) == target.end();
+}
+
 void copy_extents(Graph& graph, const InferredValues& here, const InferredValues& there) {
   for (const NodeId id : graph.nodes()) {
     const Node& node = graph.node(id);
@@ -235,7 +243,8 @@ void copy_extents(Graph& graph, const InferredValues& here, const InferredValues
     }
     const auto made = target(here.shapes.at(node.inputs[0]), there.shapes.at(node.inputs[0]),
                              here.shapes.at(node.outputs[0]), there.shapes.at(node.outputs[0]));
-    if (!made || constant_integers(graph, node, 1) == made) {
+    const auto before = constant_integers(graph, node, 1);
+    if (!made || (before && !is_worth_saying(*before, *made))) {
       continue;
     }
     Attributes attributes = node.attributes;
@@ -286,7 +295,8 @@ void keep_dimensions_open(Graph& graph, const Evaluator& evaluate,
   const InferredValues here = *choices.here();
   fix_dimensions(graph, fixed);
   if (fixed.size() == choices.bound().size()) {
-    return;  // all shapes are constants
+    graph.dimension_names.clear();  // so the outputs have no open ones either
+    return;
   }
   fold_equal_values(graph, here, *there);
   copy_extents(graph, here, *there);

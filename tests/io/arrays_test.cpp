@@ -195,11 +195,22 @@ TEST_F(ArraySamples, OfOtherShapesThanTheFirstAreErrorsWithTheirFiles) {
   write("f/d.npy", npy_file("<i4", "(3,)", floats({1, 2, 3})));
   EXPECT_EQ(message_of(
                 [&] {
-                  return open_samples(path("f"), {.inputs = {input_like({1, -1})}});
+                  return open_samples(path("f"), {.inputs = {input_like({1, 3})}});
                 },
                 ErrorCode::kInvalidData),
             "f/b.npy: 'x' is f32 [2], expected f32 [3] as in 'a.npy'\n"
             "f/d.npy: 'x' is i32 [3], expected f32 [3] as in 'a.npy'");
+}
+
+TEST_F(ArraySamples, MayDifferInExtentsThatTheModelLeavesOpen) {
+  std::filesystem::create_directory(path("f"));
+  write("f/a.npy", npy_file("<f4", "(2,)", floats({1, 2})));
+  write("f/b.npy", npy_file("<f4", "(3,)", floats({3, 4, 5})));
+  const auto data = open_samples(path("f"), {.inputs = {input_like({1, -1})}});
+  EXPECT_TRUE(data->has_several_shapes());
+  EXPECT_EQ(data->inputs().at(0).shape, (Shape{3}));  // of the largest
+  EXPECT_EQ(data->read("x", 0, 1), Tensor::of<float>({1, 2}, std::vector<float>{1, 2}));
+  EXPECT_EQ(data->read("x", 1, 1), Tensor::of<float>({1, 3}, std::vector<float>{3, 4, 5}));
 }
 
 TEST_F(ArraySamples, ThatAreNotFiniteAreErrorsWithFileAndPlace) {
