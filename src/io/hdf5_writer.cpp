@@ -133,9 +133,16 @@ void DatasetWriter::append(const std::string& name, const Tensor& tensor) {
       found = impl_->series.emplace(name, std::move(series)).first;
     }
     const Shape& so_far = found->second.shape;
-    check(found->second.dtype == batch.dtype() && so_far.size() == batch.shape().size() &&
-              std::equal(so_far.begin() + 1, so_far.end(), batch.shape().begin() + 1),
-          "results of one name differ in type or shape");
+    check(found->second.dtype == batch.dtype(), "results of one name differ in type");
+    if (so_far.size() != batch.shape().size() ||
+        !std::equal(so_far.begin() + 1, so_far.end(), batch.shape().begin() + 1)) {
+      const auto sample = [](const Shape& shape) {
+        return to_string(Shape(shape.begin() + 1, shape.end()));
+      };
+      throw Error(ErrorCode::kUnsupported, "'" + name + "'",
+                  "has shape " + sample(batch.shape()) + " after others of " + sample(so_far))
+          .expected("one shape for all samples, as an HDF5 dataset has one");
+    }
     extend(found->second, name, batch);
   });
 }

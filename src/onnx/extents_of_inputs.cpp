@@ -35,7 +35,9 @@ class ByInputs {
       }
     }
     for (const ValueId id : inner) {
-      if (auto places = places_of(id)) {
+      auto places = places_of(id);
+      if (places && std::any_of(places->begin(), places->end(),
+                                [](const auto& place) { return place.has_value(); })) {
         said_.emplace(id, *std::move(places));
       }
     }

@@ -12,6 +12,7 @@
 #include <array>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -141,45 +142,50 @@ using Change = std::function<std::int64_t(std::int64_t extent, std::size_t place
 /// and multiples, and lower extents stay within tables of positions.
 std::vector<Change> changes() {
   constexpr std::array<std::int64_t, 6> kPrimes{2, 3, 5, 7, 11, 13};
-  const auto halved = [](std::int64_t extent) {
-    return extent > 1 && extent % 2 == 0 ? extent / 2 : extent == 1 ? 2 : extent - 1;
+  const auto lowered = [](std::int64_t extent) {
+    return extent == 1 ? 2 : extent % 2 == 0 ? extent / 2 : extent - 1;
   };
   return {
       [kPrimes](std::int64_t extent, std::size_t place) {
         return extent * kPrimes[place % kPrimes.size()];
       },
       [](std::int64_t extent, std::size_t) { return extent * 2; },
-      [halved](std::int64_t extent, std::size_t) { return halved(extent); },
+      [lowered](std::int64_t extent, std::size_t) { return lowered(extent); },
       [](std::int64_t extent, std::size_t) { return extent + 1; },
   };
 }
 
-/// Extents for which the graph holds, other ones than in `bound` for as many dimensions as can
-/// be found.
-Extents other_extents(const Choices& choices) {
-  const Extents& bound = choices.bound();
+/// Gives as many of these dimensions other extents as the graph holds for. Where not all of
+/// them can change at once, each half is tried by itself, so a few that cannot are found among
+/// many in few passes.
+void change_extents(const Choices& choices, std::span<const std::string> symbols,
+                    Extents& extents) {
   for (const Change& change : changes()) {
-    Extents extents = bound;
-    std::size_t place = 0;
-    for (auto& [symbol, extent] : extents) {
-      extent = change(extent, place++);
+    Extents tried = extents;
+    for (std::size_t place = 0; place < symbols.size(); ++place) {
+      tried[symbols[place]] = change(choices.bound().at(symbols[place]), place);
     }
-    if (choices.inferred(extents)) {
-      return extents;
-    }
-  }
-  // Not all at once, so one after the other, as far as they go together.
-  Extents extents = bound;
-  for (const auto& [symbol, extent] : bound) {
-    for (const Change& change : changes()) {
-      Extents tried = extents;
-      tried[symbol] = change(extent, 0);
-      if (choices.inferred(tried)) {
-        extents = std::move(tried);
-        break;
-      }
+    if (choices.inferred(tried)) {
+      extents = std::move(tried);
+      return;
     }
   }
+  if (symbols.size() > 1) {
+    const std::size_t half = symbols.size() / 2;
+    change_extents(choices, symbols.first(half), extents);
+    change_extents(choices, symbols.subspan(half), extents);
+  }
+}
+
+/// Extents for which the graph holds, other ones than in the graph for as many dimensions as
+/// can be found.
+Extents other_extents(const Choices& choices) {
+  Extents extents = choices.bound();
+  std::vector<std::string> symbols;
+  for (const auto& [symbol, extent] : extents) {
+    symbols.push_back(symbol);
+  }
+  change_extents(choices, symbols, extents);
   return extents;
 }
 

@@ -3,6 +3,7 @@
 #include "support/files/files.h"
 #include "support/files/folder.h"
 #include "support/files/hdf5_builder.h"
+#include "support/message.h"
 
 #include <numeric>
 #include <thread>
@@ -59,6 +60,23 @@ TEST_F(Writer, RoundTripsEveryType) {
     EXPECT_EQ(data->read("out_" + std::string(name_of(tensor.dtype())), 0, 2), tensor)
         << name_of(tensor.dtype());
   }
+}
+
+TEST_F(Writer, RefusesResultsOfSeveralShapesAndLeavesNoFile) {
+  {
+    DatasetWriter writer(path("o.h5"));
+    writer.append("y", Tensor(DType::kFloat32, {1, 9, 8}));
+    EXPECT_EQ(message_of(
+                  [&] {
+                    writer.append("y", Tensor(DType::kFloat32, {1, 16, 8}));
+                    return 0;
+                  },
+                  ErrorCode::kUnsupported),
+              "o.h5: 'y': has shape [16,8] after others of [9,8], expected one shape for all "
+              "samples, "
+              "as an HDF5 dataset has one");
+  }
+  EXPECT_FALSE(std::filesystem::exists(path("o.h5")));
 }
 
 TEST_F(Writer, LeavesNoFileWithoutFinish) {

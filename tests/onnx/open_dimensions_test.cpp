@@ -9,10 +9,10 @@
 
 #include "onnx/infer_graph.h"
 #include "onnx/model_builder.h"
+#include "support/tensors.h"
 
 #include <cmath>
 #include <map>
-#include <random>
 
 #include <gtest/gtest.h>
 
@@ -28,16 +28,6 @@ ReadOptions at(const Extents& dims) {
   options.evaluate = evaluate;
   options.supported_ops = executable_ops();
   return options;
-}
-
-Tensor noise(const Shape& shape, unsigned seed) {
-  std::mt19937 random(seed);
-  std::normal_distribution<float> normal;
-  std::vector<float> values(static_cast<std::size_t>(element_count(shape)));
-  for (float& value : values) {
-    value = normal(random);
-  }
-  return Tensor::of(shape, values);
 }
 
 std::size_t count(const Graph& graph, const std::string& op) {
@@ -68,9 +58,9 @@ void view_shape(ModelBuilder& model, const std::string& name, const std::string&
 ModelBuilder attention() {
   ModelBuilder model(17);
   model.input("x", {"N", "length", 32})
-      .constant("wq", noise({32, 32}, 1))
-      .constant("wk", noise({32, 32}, 2))
-      .constant("wo", noise({32, 8}, 3))
+      .constant("wq", normal_tensor({32, 32}, 1))
+      .constant("wk", normal_tensor({32, 32}, 2))
+      .constant("wo", normal_tensor({32, 8}, 3))
       .node("MatMul", {"x", "wq"}, {"q0"})
       .node("Relu", {"q0"}, {"q"})
       .node("MatMul", {"x", "wk"}, {"k"});
@@ -95,8 +85,8 @@ ModelBuilder attention() {
 ModelBuilder pyramid() {
   ModelBuilder model(11);
   model.input("x", {"N", 3, "height", "width"})
-      .constant("w1", noise({4, 3, 3, 3}, 1))
-      .constant("w2", noise({4, 4, 3, 3}, 2))
+      .constant("w1", normal_tensor({4, 3, 3, 3}, 1))
+      .constant("w2", normal_tensor({4, 4, 3, 3}, 2))
       .node("Conv", {"x", "w1"}, {"large"}, {{"pads", Integers{1, 1, 1, 1}}})
       .node("Conv", {"large", "w2"}, {"small"},
             {{"pads", Integers{1, 1, 1, 1}}, {"strides", Integers{2, 2}}})
@@ -124,7 +114,7 @@ ModelBuilder pyramid() {
 ModelBuilder tensordot() {
   return ModelBuilder(13)
       .input("x", {"N", 6, 8})
-      .constant("w", noise({8, 4}, 1))
+      .constant("w", normal_tensor({8, 4}, 1))
       .integers("rows", {1, -1, 8})
       .integers("first", {0})
       .integers("back", {-1, 6, 4})
@@ -140,8 +130,8 @@ ModelBuilder tensordot() {
 ModelBuilder expanded() {
   ModelBuilder model(17);
   model.input("x", {"N", "length", 8})
-      .constant("class", noise({1, 1, 8}, 1))
-      .constant("table", noise({64, 8}, 2))
+      .constant("class", normal_tensor({1, 1, 8}, 1))
+      .constant("table", normal_tensor({64, 8}, 2))
       .node("Relu", {"x"}, {"r"});
   view_shape(model, "one_each", "r", {0}, {1, 8});
   return model.node("Expand", {"class", "one_each"}, {"classes"})
@@ -168,8 +158,8 @@ ModelBuilder flattened() {
 ModelBuilder grouped() {
   return ModelBuilder(21)
       .input("x", {"N", 4, "height", "width"})
-      .constant("scale", noise({4}, 1))
-      .constant("bias", noise({4}, 2))
+      .constant("scale", normal_tensor({4}, 1))
+      .constant("bias", normal_tensor({4}, 2))
       .node("GroupNormalization", {"x", "scale", "bias"}, {"y"},
             {{"num_groups", std::int64_t{2}}})
       .output("y");
@@ -191,7 +181,7 @@ class OpenDimensions : public testing::TestWithParam<Case> {
   std::vector<Tensor> inputs_for(const Graph& graph) const {
     std::vector<Tensor> inputs;
     for (const ValueId id : graph.inputs()) {
-      inputs.push_back(noise(graph.type(id).shape, 9));
+      inputs.push_back(normal_tensor(graph.type(id).shape, 9));
     }
     return inputs;
   }
@@ -294,12 +284,26 @@ TEST(ShapesInGraphs, AreConstantsWhereNoExtentChangesThem) {
 TEST(FixedDimensions, AreThoseThatTheNetworkFixes) {
   ModelBuilder model(13);
   model.input("x", {"N", "length", 8})
-      .constant("positions", noise({6, 8}, 1))
+      .constant("positions", normal_tensor({6, 8}, 1))
       .node("Add", {"x", "positions"}, {"y"})
       .output("y");
   const Graph graph = model.read(at({{"length", 6}}));
   EXPECT_EQ(graph.dimension_names.at("x"), (std::vector<std::string>{"N", "", ""}));
   EXPECT_EQ(graph.fixed_dimensions, (Extents{{"length", 6}}));
+}
+
+TEST(FixedDimensions, AreFoundAmongOthers) {
+  ModelBuilder model(13);
+  model.constant("rows", normal_tensor({3, 4}, 1));
+  for (const std::string name : {"a", "b", "c", "d", "e"}) {
+    const std::string symbol = "n_" + name;
+    model.input(name, {Dim(symbol.c_str()), 4}).output(name + "_y");
+    model.node("Add", {name, name == "c" ? "rows" : name}, {name + "_y"});
+  }
+  const Graph graph =
+      model.read(at({{"n_a", 3}, {"n_b", 3}, {"n_c", 3}, {"n_d", 1}, {"n_e", 3}}));
+  EXPECT_EQ(graph.fixed_dimensions, (Extents{{"n_c", 3}}));
+  EXPECT_EQ(graph.dimension_names.at("e"), (std::vector<std::string>{"n_e", ""}));
 }
 
 TEST(FixedDimensions, MayBeAll) {
@@ -316,7 +320,7 @@ TEST(FixedDimensions, MayBeAll) {
 TEST(FixedDimensions, AreThoseOnWhichPadsOfStridedWindowsDepend) {
   ModelBuilder model(13);
   model.input("x", {"N", 1, "width"})
-      .constant("w", noise({1, 1, 3}, 1))
+      .constant("w", normal_tensor({1, 1, 3}, 1))
       .node("Conv", {"x", "w"}, {"y"},
             {{"auto_pad", std::string("SAME_UPPER")}, {"strides", Integers{2}}})
       .output("y");

@@ -40,15 +40,7 @@ class FloatTypes : public InFolder, public ::testing::WithParamInterface<DType> 
                     {.samples = 20});
   }
 
-  std::vector<float> results(const Graph& graph) const {
-    std::vector<float> all;
-    run_dataset(ready_to_run(graph, {}, Toolkit::builtin()), *digits_.data, 1, 10,
-                [&](std::size_t, std::vector<Tensor> outputs) {
-                  const std::vector<float> scores = outputs[0].to_float();
-                  all.insert(all.end(), scores.begin(), scores.end());
-                });
-    return all;
-  }
+  std::vector<float> results(const Graph& graph) const { return digits_.results(graph); }
 
   const Digits digits_;
 };

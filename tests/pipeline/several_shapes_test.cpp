@@ -10,26 +10,17 @@
 
 #include "support/files/samples_in_memory.h"
 #include "support/files/temporary_folder.h"
+#include "support/message.h"
+#include "support/tensors.h"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <random>
 
 #include <gtest/gtest.h>
 
 namespace tare::test {
 namespace {
-
-Tensor noise(const Shape& shape, unsigned seed) {
-  std::mt19937 random(seed);
-  std::normal_distribution<float> normal;
-  std::vector<float> values(static_cast<std::size_t>(element_count(shape)));
-  for (float& value : values) {
-    value = normal(random);
-  }
-  return Tensor::of(shape, values);
-}
 
 /// Rows of an input called x, each of its own shape.
 class OfTheirOwnShapes final : public Dataset {
@@ -72,7 +63,7 @@ Graph sentences() {
   };
   using Integers = std::vector<std::int64_t>;
   const auto weight = [&](const Shape& shape, unsigned seed) {
-    return graph.add_constant(graph.unique_name("w"), noise(shape, seed));
+    return graph.add_constant(graph.unique_name("w"), normal_tensor(shape, seed));
   };
   const auto target = [&](const Integers& extents) {
     return graph.add_constant(graph.unique_name("target"),
@@ -99,30 +90,21 @@ Graph sentences() {
   return graph;
 }
 
+/// A constant with values of a normal distribution, as a line of text.
+std::string constant(const std::string& name, const Shape& shape, unsigned seed) {
+  std::string text;
+  const Tensor values = normal_tensor(shape, seed);
+  for (const float value : values.view<float>()) {
+    text += (text.empty() ? "" : ", ") + std::to_string(value);
+  }
+  return "  const %" + name + " : f32" + to_string(shape) + " = [" + text + "]\n";
+}
+
 /// Images of any size.
 Graph images() {
-  return parse(R"(graph "images" opset 17 (%x : f32[N=1,3,height=9,width=8]) -> (%y) {
-  const %w1 : f32[4,3,3,3] = [)" +
-               [] {
-                 std::string text;
-                 const Tensor w = noise({4, 3, 3, 3}, 1);
-                 for (const float value : w.view<float>()) {
-                   text += (text.empty() ? "" : ", ") + std::to_string(value);
-                 }
-                 return text;
-               }() +
-               R"(]
-  const %w2 : f32[8,4,3,3] = [)" +
-               [] {
-                 std::string text;
-                 const Tensor w = noise({8, 4, 3, 3}, 2);
-                 for (const float value : w.view<float>()) {
-                   text += (text.empty() ? "" : ", ") + std::to_string(value);
-                 }
-                 return text;
-               }() +
-               R"(]
-  %a = Conv(%x, %w1) {pads=[1, 1, 1, 1], strides=[1, 1]} : f32[1,4,9,8]
+  return parse("graph \"images\" opset 17 (%x : f32[N=1,3,height=9,width=8]) -> (%y) {\n" +
+               constant("w1", {4, 3, 3, 3}, 1) + constant("w2", {8, 4, 3, 3}, 2) +
+               R"(  %a = Conv(%x, %w1) {pads=[1, 1, 1, 1], strides=[1, 1]} : f32[1,4,9,8]
   %b = Relu(%a) : f32[1,4,9,8]
   %c = Conv(%b, %w2) {pads=[1, 1, 1, 1], strides=[2, 2]} : f32[1,8,5,4]
   %y = Relu(%c) : f32[1,8,5,4]
@@ -149,7 +131,8 @@ class SeveralShapes : public testing::TestWithParam<Network> {
     std::vector<Tensor> result;
     for (std::size_t i = 0; i < count; ++i) {
       const auto& shapes = GetParam().shapes;
-      result.push_back(noise(shapes[i % shapes.size()], static_cast<unsigned>(100 + i)));
+      result.push_back(
+          normal_tensor(shapes[i % shapes.size()], static_cast<unsigned>(100 + i)));
     }
     return result;
   }
@@ -194,7 +177,7 @@ TEST_P(SeveralShapes, MakeNoDifferenceWhereAllAreEqual) {
   std::vector<Tensor> all;
   Shape shape = GetParam().shapes.front();
   for (unsigned i = 0; i < 12; ++i) {
-    all.push_back(noise(shape, i));
+    all.push_back(normal_tensor(shape, i));
   }
   const OfTheirOwnShapes one_by_one(all);
   std::vector<float> values;
@@ -254,6 +237,47 @@ TEST_P(SeveralShapes, AreCompared) {
   EXPECT_GT(sqnr, 20);
   EXPECT_NEAR(report.outputs[0].error.sqnr.value(), sqnr,
               0.3);  // floats round in another order
+}
+
+TEST(ShapesOfSamples, ThatTheNetworkCannotTakeAreErrors) {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder / "model.onnx";
+  write_onnx(parse("graph \"g\" opset 17 (%x : f32[N=1,1,width=8]) -> (%y) {\n" +
+                   constant("w", {1, 1, 3}, 1) +
+                   "  %y = Conv(%x, %w) {pads=[0, 0], strides=[1]} : f32[1,1,6]\n}\n"),
+             path);
+  const OfTheirOwnShapes data({normal_tensor({1, 8}, 1), normal_tensor({1, 1}, 2)});
+  const std::string message = message_of(
+      [&] {
+        run_dataset(load_model(path, {}, &data), data, 1, 0, [](auto, auto) {});
+        return 0;
+      },
+      ErrorCode::kInvalidModel);
+  EXPECT_NE(message.find("node 'y' (Conv)"), std::string::npos) << message;
+  EXPECT_NE(message.find("while running the network on inputs of shape [1,1,1]"),
+            std::string::npos)
+      << message;
+}
+
+TEST(FixedDimension, IsAWarningWhenAModelIsQuantized) {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder / "model.onnx";
+  write_onnx(parse("graph \"g\" opset 17 (%x : f32[N=1,length=6,32]) -> (%y) {\n" +
+                   constant("positions", {6, 32}, 1) + constant("w", {32, 8}, 2) +
+                   R"(  %sum = Add(%x, %positions) : f32[1,6,32]
+  %y = MatMul(%sum, %w) : f32[1,6,8]
+}
+)"),
+             path);
+  const SamplesInMemory data({{"x", normal_tensor({8, 6, 32}, 3)}});
+  const QuantizeResult result =
+      quantize(load_model(path, {}, &data), data, {}, Toolkit::builtin());
+  const auto warning =
+      std::find_if(result.audit.warnings.begin(), result.audit.warnings.end(),
+                   [](const Warning& each) { return each.kind == "fixed_dimension"; });
+  ASSERT_NE(warning, result.audit.warnings.end());
+  EXPECT_EQ(warning->where, "dimension 'length'");
+  EXPECT_EQ(result.qdq.dimension_names.at("x"), (std::vector<std::string>{"N", "", ""}));
 }
 
 INSTANTIATE_TEST_SUITE_P(
