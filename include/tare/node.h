@@ -127,7 +127,7 @@ enum class AffineRule : std::uint8_t {
             ///< only where the constants lie on the grid
   kRounds,  ///< runs on storage values with parameters of its own on each side; rounds once
   kTabulates,  ///< as kRounds, and each result depends on one value: a table gives it
-  kCompares,   ///< its results are positions, and storage values are ordered as expressed ones
+  kCompares,   ///< its results are positions or extents, which storage values give as well
 };
 
 /// A row of the affine allow-list: an operator that conversions may move through, so that it

@@ -5,6 +5,7 @@
 #include "tare/simulate.h"
 
 #include "graph/arithmetic/per_axis.h"
+#include "graph/operators/shape_facts.h"
 #include "lower/lower.h"
 #include "simulate/accumulated.h"
 
@@ -109,7 +110,7 @@ bool is_real(const Graph& graph, ValueId value) {
 /// As of the operators of a file.
 bool counts(const Graph& graph, const Node& node) {
   const auto is_real_here = [&](ValueId value) { return is_real(graph, value); };
-  return node.op != "Cast" &&
+  return node.op != "Cast" && !reads_shape_only(node) &&
          (std::any_of(node.inputs.begin(), node.inputs.end(), is_real_here) ||
           std::any_of(node.outputs.begin(), node.outputs.end(), is_real_here));
 }

@@ -9,6 +9,7 @@
 #include "graph/arithmetic/node_arithmetic.h"
 #include "graph/operators/affine_ops.h"
 #include "graph/operators/product.h"
+#include "graph/operators/shape_facts.h"
 #include "graph/text/spelled_in_parts.h"
 #include "lower/lower.h"
 #include "simulate/target_operator.h"
@@ -83,7 +84,7 @@ class KernelFinder {
     }
     const Graph& graph = view_.graph();
     const auto is_real_here = [&](ValueId value) { return is_real(graph, value); };
-    return !view_.is_conversion(node) && node.op != "Cast" &&
+    return !view_.is_conversion(node) && node.op != "Cast" && !reads_shape_only(node) &&
            (std::any_of(node.inputs.begin(), node.inputs.end(), is_real_here) ||
             std::any_of(node.outputs.begin(), node.outputs.end(), is_real_here) ||
             acts_on_storage(node) || multiplies_integers(node));

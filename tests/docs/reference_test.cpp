@@ -149,7 +149,7 @@ std::string meaning(AffineRule rule) {
     case AffineRule::kTabulates:
       return "a table of 256 entries";
     case AffineRule::kCompares:
-      return "compares";
+      return "gives positions or extents";
   }
   return "";
 }

@@ -94,6 +94,8 @@ const std::map<std::string, Sample>& samples() {
       {"ThresholdedRelu", {"", "ThresholdedRelu(%x)", "[2,4,4,4]"}},
       {"ArgMax", {"", "ArgMax(%x) {axis=1}", "[2,1,4,4]"}},
       {"ArgMin", {"", "ArgMin(%x) {axis=1}", "[2,1,4,4]"}},
+      {"Shape", {"", "Shape(%x)", "[4]"}},
+      {"Size", {"", "Size(%x)", "[]"}},
       {"Expand", {"const %s : i64[5] = [3, 2, 4, 4, 4]\n", "Expand(%x, %s)", "[3,2,4,4,4]"}},
       {"GatherElements",
        {"const %i : i64[2,4,4,1] = [0, 1, 2, 3, 3, 2, 1, 0, 0, 0, 1, 1, 2, 2, 3, 3, 1, 0, 3, "

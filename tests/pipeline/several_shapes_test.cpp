@@ -112,6 +112,29 @@ Graph images() {
 )");
 }
 
+/// A small image grows to the size of a large one, whose shape is asked for inside.
+Graph pyramid() {
+  return parse("graph \"pyramid\" opset 17 (%x : f32[N=1,3,height=18,width=16]) -> (%y) {\n" +
+               constant("w1", {4, 3, 3, 3}, 1) + constant("w2", {4, 4, 3, 3}, 2) +
+               constant("w3", {4, 4, 3, 3}, 3) + R"(  const %zero : i64[1] = [0]
+  const %two : i64[1] = [2]
+  const %four : i64[1] = [4]
+  %a = Conv(%x, %w1) {pads=[1, 1, 1, 1], strides=[2, 2]} : f32[1,4,9,8]
+  %large = Relu(%a) : f32[1,4,9,8]
+  %b = Conv(%large, %w2) {pads=[1, 1, 1, 1], strides=[2, 2]} : f32[1,4,5,4]
+  %small = Relu(%b) : f32[1,4,5,4]
+  %of_large = Shape(%large) : i64[4]
+  %area = Slice(%of_large, %two, %four, %zero) : i64[2]
+  %of_small = Shape(%small) : i64[4]
+  %planes = Slice(%of_small, %zero, %two, %zero) : i64[2]
+  %sizes = Concat(%planes, %area) {axis=0} : i64[4]
+  %grown = Resize(%small, _, _, %sizes) {coordinate_transformation_mode="asymmetric", mode="nearest", nearest_mode="floor"} : f32[1,4,9,8]
+  %sum = Add(%grown, %large) : f32[1,4,9,8]
+  %y = Conv(%sum, %w3) {pads=[1, 1, 1, 1], strides=[1, 1]} : f32[1,4,9,8]
+}
+)");
+}
+
 struct Network {
   const char* name;
   Graph (*graph)();
@@ -283,7 +306,8 @@ TEST(FixedDimension, IsAWarningWhenAModelIsQuantized) {
 INSTANTIATE_TEST_SUITE_P(
     Networks, SeveralShapes,
     testing::Values(Network{"sentences", sentences, {{6, 32}, {1, 32}, {17, 32}, {3, 32}}},
-                    Network{"images", images, {{3, 9, 8}, {3, 4, 20}, {3, 16, 5}}}),
+                    Network{"images", images, {{3, 9, 8}, {3, 4, 20}, {3, 16, 5}}},
+                    Network{"pyramid", pyramid, {{3, 18, 16}, {3, 8, 40}, {3, 31, 10}}}),
     [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

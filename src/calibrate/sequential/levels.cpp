@@ -7,7 +7,9 @@
 // Values are cached from the level in which they are known to the one in which the last reader
 // that is still wanted has been computed, so that each step runs only the operators between two
 // levels. Where a value follows from a quantized one by moving elements, that one is cached: it
-// takes a quarter of the bytes.
+// takes a quarter of the bytes. What is computed from shapes is computed anew in each step,
+// from the values whose shapes these are, so that it is a constant for each shape of the
+// samples.
 //
 // Time: sweeps over the graph, and for each cached value one step for each level it is kept.
 #include "calibrate/sequential/levels.h"
@@ -16,6 +18,7 @@
 #include "tare/simulate.h"
 
 #include "graph/operators/affine_ops.h"
+#include "graph/operators/shape_facts.h"
 
 #include <algorithm>
 #include <map>
@@ -32,6 +35,7 @@ class Planner {
   std::vector<CalibrationLevel> run() {
     for (const NodeId id : order_) {
       place(id);
+      follow_shapes(id);
     }
     std::vector<CalibrationLevel> levels;
     const auto at = [&](std::size_t level) -> CalibrationLevel& {
@@ -121,6 +125,43 @@ class Planner {
     }
   }
 
+  /// Notes what follows from shapes and constants alone, and from whose shapes.
+  void follow_shapes(NodeId id) {
+    const Node& node = graph_.node(id);
+    std::set<ValueId> roots;
+    if (reads_shape_only(node)) {
+      roots.insert(node.inputs[0]);
+    } else {
+      for (const ValueId input : node.inputs) {
+        const auto found = shape_roots_.find(input);
+        if (found != shape_roots_.end()) {
+          roots.insert(found->second.begin(), found->second.end());
+        } else if (input && graph_.constant(input) == nullptr) {
+          return;
+        }
+      }
+    }
+    for (const ValueId output : node.outputs) {
+      if (!roots.empty()) {
+        shape_roots_.emplace(output, roots);
+      }
+    }
+  }
+
+  /// The operands of a node that are computed from data, and those whose shapes decide others.
+  std::set<ValueId> data_of(const Node& node) const {
+    std::set<ValueId> result;
+    for (const ValueId input : node.inputs) {
+      const auto found = shape_roots_.find(input);
+      if (found != shape_roots_.end()) {
+        result.insert(found->second.begin(), found->second.end());
+      } else if (input) {
+        result.insert(input);
+      }
+    }
+    return result;
+  }
+
   void want(ValueId value, std::size_t level) {
     wanted_[value] = std::max(wanted_[value], level);
   }
@@ -182,13 +223,16 @@ class Planner {
     std::vector<Lifetime> result;
     for (const NodeId id : order_) {
       const Node& node = graph_.node(id);
+      if (shape_roots_.contains(node.outputs[0])) {
+        continue;
+      }
       std::size_t wanted = 0;
       for (const ValueId output : node.outputs) {
         const auto found = wanted_.find(output);
         wanted = std::max(wanted, found == wanted_.end() ? 0 : found->second);
       }
-      for (const ValueId input : node.inputs) {
-        const std::size_t known = input ? depth(input) : 0;
+      for (const ValueId input : data_of(node)) {
+        const std::size_t known = depth(input);
         const std::size_t end = std::min(depth(node.outputs[0]), wanted > 0 ? wanted - 1 : 0);
         if (known > 0 && known < end) {
           const auto origin = quantized.find(input);
@@ -219,6 +263,7 @@ class Planner {
   std::vector<NodeId> order_;
   std::map<ValueId, std::size_t> depths_;
   std::map<ValueId, std::size_t> wanted_;
+  std::map<ValueId, std::set<ValueId>> shape_roots_;  ///< of what is computed from shapes
 };
 
 }  // namespace

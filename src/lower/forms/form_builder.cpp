@@ -11,6 +11,7 @@
 #include "graph/operators/affine_ops.h"
 #include "graph/operators/product.h"
 #include "graph/operators/quant_operands.h"
+#include "graph/operators/shape_facts.h"
 #include "lower/conversions.h"
 #include "lower/integer_averages.h"
 
@@ -21,6 +22,9 @@ namespace tare {
 bool is_raw(const Graph& graph, const Node& node) {
   if (is_conversion(node) || is_integer_product(graph, node)) {
     return false;
+  }
+  if (reads_shape_only(node)) {
+    return true;  // nothing is dequantized for it
   }
   const AffineOp* row = find_affine_op(graph, node);
   return row == nullptr ||
