@@ -70,7 +70,7 @@ void decide(Stages& stages, const Dataset& data, const CalibrateOptions& options
     // What stays in float changes what the others compute with, so it is known before they are
     // decided.
     if (const double slowdown = stages.slowdown(); slowdown > 0) {
-      stages.keep_float(stages.best_plan_within(data, options, slowdown).float_nodes);
+      stages.keep_float(stages.best_plan(data, options).float_nodes);
       stages.widen(stages.wide_values_within(data, options, slowdown));
       stages.simulate();
     }

@@ -17,6 +17,7 @@
 #include "simulate/target_operator.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace tare {
 namespace {
@@ -119,6 +120,13 @@ std::size_t tried_samples(std::size_t used, std::size_t points) {
   constexpr std::size_t kEnough = 8;
   return std::clamp(used / std::max<std::size_t>(points, 1), kLeast, kEnough);
 }
+
+/// Results with more error than that, an SQNR of 20 dB, are rarely of use.
+constexpr double kLargeError = 0.01;
+/// A plan that is slower has to leave no more of the error than this, 1 dB less.
+constexpr double kWorthSlowdown = 0.8;
+/// How many samples a plan is judged on.
+constexpr std::size_t kSamplesOfPlans = 8;
 
 /// With the best effort all calibrators are tried where none was asked for.
 Config with_effort(Config config, const Toolkit& toolkit) {
@@ -253,14 +261,11 @@ QuantTable Stages::independent_table(const Dataset& data,
 }
 
 Sensitivities Stages::errors(const Dataset& data, const CalibrateOptions& options,
-                             const std::set<std::string>& points,
+                             const QuantTable& table, const std::set<std::string>& points,
                              const MeasuredSensitivities& measured) const {
-  const SimulatedGraph& simulated = result_.simulated;
-  // Each point is tried alone, so it gets the parameters that suit the float network.
-  const QuantTable table = independent_table(data, options);
   const std::size_t used = options.samples == 0 ? data.size() : options.samples;
-  const SimulatedGraph scored =
-      tare::simulate(up_to_scores(simulated.source), config_, target_, toolkit_->patterns);
+  const SimulatedGraph scored = tare::simulate(up_to_scores(result_.simulated.source), config_,
+                                               target_, toolkit_->patterns);
   return sensitivities(scored, table, points, data,
                        {.threads = options.threads,
                         .samples = options.samples,
@@ -278,21 +283,61 @@ std::vector<MixedPrecisionPlan> Stages::mixed_precision_plans(
     }
     return pareto_plans(
         result_.simulated, config_, patterns_,
-        errors(data, options,
+        errors(data, options, independent_table(data, options),
                affordable_points(result_.simulated, config_, patterns_, slowdown), measured),
         slowdown);
   });
 }
 
-MixedPrecisionPlan Stages::best_plan_within(const Dataset& data,
-                                            const CalibrateOptions& options,
-                                            double slowdown) const {
+double Stages::error_of(const MixedPrecisionPlan& plan, const Dataset& data,
+                        const CalibrateOptions& options, const QuantTable& table) const {
+  const SimulatedGraph scored = tare::simulate(up_to_scores(result_.simulated.source), config_,
+                                               target_, toolkit_->patterns, plan.float_nodes);
+  return error_together(scored, table, data,
+                        {.threads = options.threads,
+                         .samples = options.samples,
+                         .communicator = options.communicator},
+                        kSamplesOfPlans);
+}
+
+std::vector<double> Stages::slowdowns() const {
+  std::vector<double> result{slowdown()};
+  if (!config_.slowdown) {
+    for (const double more : {0.05, 0.1, 0.2, 0.3, 0.5}) {
+      if (more > result[0]) {
+        result.push_back(more);
+      }
+    }
+  }
+  return result;
+}
+
+MixedPrecisionPlan Stages::best_plan(const Dataset& data,
+                                     const CalibrateOptions& options) const {
   return during("calibrating", [&] {
-    return tare::best_plan_within(
-        result_.simulated, config_, patterns_,
-        errors(data, options,
-               affordable_points(result_.simulated, config_, patterns_, slowdown), {}),
-        slowdown);
+    const QuantTable table = independent_table(data, options);
+    Sensitivities known;
+    std::optional<MixedPrecisionPlan> best;
+    double least = 0;
+    for (const double slowdown : slowdowns()) {
+      const std::set<std::string> points =
+          affordable_points(result_.simulated, config_, patterns_, slowdown);
+      if (best && points.empty()) {
+        continue;
+      }
+      known = errors(data, options, table, points, {.known = std::move(known)});
+      MixedPrecisionPlan plan =
+          best_plan_within(result_.simulated, config_, patterns_, known, slowdown);
+      const double error = error_of(plan, data, options, table);
+      if (!best || error < kWorthSlowdown * least) {
+        best = std::move(plan);
+        least = error;
+      }
+      if (least <= kLargeError) {
+        break;
+      }
+    }
+    return *best;
   });
 }
 
@@ -326,7 +371,7 @@ Sensitivities Stages::all_errors(const Dataset& data, const CalibrateOptions& op
       points.insert(point.name);
     }
   }
-  return errors(data, options, points, measured);
+  return errors(data, options, independent_table(data, options), points, measured);
 }
 
 std::set<std::string> Stages::wide_values_within(const Dataset& data,

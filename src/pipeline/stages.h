@@ -73,9 +73,9 @@ class Stages {
   std::vector<MixedPrecisionPlan> mixed_precision_plans(
       const Dataset&, const CalibrateOptions&, double slowdown,
       const MeasuredSensitivities& = {}) const;
-  /// Of such ways the one with the least error.
-  MixedPrecisionPlan best_plan_within(const Dataset&, const CalibrateOptions&,
-                                      double slowdown) const;
+  /// Of those that are at most slowdown() slower the one with the least error. Where nothing is
+  /// configured and that error is large, more slowdown is tried.
+  MixedPrecisionPlan best_plan(const Dataset&, const CalibrateOptions&) const;
   /// Which activations are to have 16 bits where nothing may be in float: see
   /// wide_activations(). None for other targets and objectives.
   std::set<std::string> wide_values_within(const Dataset&, const CalibrateOptions&,
@@ -93,9 +93,14 @@ class Stages {
   std::set<std::string> widenable() const;
   Sensitivities all_errors(const Dataset&, const CalibrateOptions&,
                            const MeasuredSensitivities&) const;
-  /// Of these points.
-  Sensitivities errors(const Dataset&, const CalibrateOptions&,
+  /// Of these points, with the parameters of independent_table().
+  Sensitivities errors(const Dataset&, const CalibrateOptions&, const QuantTable&,
                        const std::set<std::string>& points, const MeasuredSensitivities&) const;
+  /// Of everything that the plan quantizes, with the same parameters.
+  double error_of(const MixedPrecisionPlan&, const Dataset&, const CalibrateOptions&,
+                  const QuantTable&) const;
+  /// What best_plan() tries, in turn.
+  std::vector<double> slowdowns() const;
 
   Config config_;
   const Toolkit* toolkit_;

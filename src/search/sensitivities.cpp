@@ -249,4 +249,18 @@ Sensitivities sensitivities(const SimulatedGraph& simulated, const QuantTable& t
   return result;
 }
 
+double error_together(const SimulatedGraph& simulated, const QuantTable& table,
+                      const Dataset& data, const CalibrateOptions& options,
+                      std::size_t samples) {
+  const Trial trial(simulated.source, data, options, samples);
+  Probe probe(simulated, table, trial);
+  std::vector<std::string> points;
+  for (const QuantPoint& point : simulated.points) {
+    if (table.contains(point.name) && probe.has(point.name)) {
+      points.push_back(point.name);
+    }
+  }
+  return probe.together(points) / static_cast<double>(simulated.source.outputs().size());
+}
+
 }  // namespace tare
