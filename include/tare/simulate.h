@@ -41,11 +41,15 @@ struct KeptFloat {
   std::string detail{};  ///< numbers to it; may be empty
 };
 
-/// A product of constant weights whose other operand gets parameters while the network runs.
+/// A product of constant weights whose other operand gets parameters while the network runs, or
+/// a recurrent layer of such products.
 struct DynamicProduct {
-  NodeId node;         ///< of the source graph
-  std::string weight;  ///< its point
+  NodeId node;                       ///< of the source graph
+  std::vector<std::string> weights;  ///< their points, in the order of operands
 };
+
+/// Whether the table enables all of its weights.
+bool is_enabled(const DynamicProduct&, const QuantTable&);
 
 /// The float graph with its quantization points. `graph` runs like `source` while every point
 /// is disabled, and shows the effect of quantization where points are enabled.

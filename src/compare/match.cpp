@@ -158,7 +158,7 @@ class Matcher {
     const bool is_kind = integer.op == "ConvInteger" ? real.op == "Conv"
                          : integer.op == "MatMulInteger"
                              ? real.op == "MatMul" || real.op == "Gemm"
-                             : false;
+                             : integer.op == "DynamicQuantizeLSTM" && real.op == "LSTM";
     return is_kind &&
            real_.type(real.outputs[0]).shape == integer_.type(integer.outputs[0]).shape;
   }

@@ -8,6 +8,7 @@
 #include "graph/operators/shape_facts.h"
 #include "lower/lower.h"
 #include "simulate/accumulated.h"
+#include "simulate/dynamic_product.h"
 
 #include <algorithm>
 #include <cmath>
@@ -83,7 +84,9 @@ std::map<std::string, KeptFloat> decided_reasons(const SimulatedGraph& simulated
     }
   }
   for (const DynamicProduct& product : simulated.dynamic) {
-    disable(product.node, product.weight);
+    for (const std::string& weight : product.weights) {
+      disable(product.node, weight);
+    }
   }
   return reasons;
 }
@@ -94,8 +97,7 @@ std::set<std::string> dynamic_products(const SimulatedGraph& simulated,
                                        const QuantTable& table) {
   std::set<std::string> names;
   for (const DynamicProduct& product : simulated.dynamic) {
-    const auto entry = table.find(product.weight);
-    if (entry != table.end() && entry->second.enabled) {
+    if (is_enabled(product, table)) {
       names.insert(simulated.source.node(product.node).name);
     }
   }
@@ -154,7 +156,7 @@ std::vector<Verdict> verdicts(const SimulatedGraph& simulated, const QuantTable&
     const auto found = of_file.find(layer_name(node.name));
     Verdict& verdict = result.emplace_back();
     if (dynamic.contains(node.name)) {
-      verdict.runs_as = node.op == "Conv" ? "ConvInteger" : "MatMulInteger";
+      verdict.runs_as = dynamic_kernel(node);
     } else if (found == of_file.end()) {
       verdict.runs_as = "fused into its neighbour";
       verdict.is_part = true;

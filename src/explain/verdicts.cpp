@@ -100,7 +100,8 @@ class KernelFinder {
 
   /// Of operands that were quantized while the network runs.
   static bool multiplies_integers(const Node& node) {
-    return node.op == "MatMulInteger" || node.op == "ConvInteger";
+    return node.op == "MatMulInteger" || node.op == "ConvInteger" ||
+           node.op == "DynamicQuantizeLSTM";
   }
 
   Obstacle obstacle(const Node& node) const {

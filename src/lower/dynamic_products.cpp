@@ -1,5 +1,6 @@
 // Products whose operand gets its parameters while the network runs, in the operators that ONNX
-// has for that. ONNX Runtime makes one kernel of those around a MatMulInteger.
+// has for that. ONNX Runtime makes one kernel of those around a MatMulInteger. For recurrent
+// layers it has one operator of its own.
 #include "tare/simulate.h"
 
 #include "graph/arithmetic/onnx_number.h"
@@ -9,7 +10,9 @@
 #include "simulate/quantized_constants.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <utility>
 
 namespace tare {
 namespace {
@@ -32,11 +35,45 @@ void make_unsigned(Tensor& values, std::vector<std::int32_t>& zero_points) {
   values = std::move(shifted);
 }
 
+Tensor row_of(const std::vector<float>& values) {
+  return Tensor::of<float>({static_cast<std::int64_t>(values.size())}, values);
+}
+
+/// Numbers of 8 bits.
+Tensor in_storage(const std::vector<std::int32_t>& values, DType dtype) {
+  Tensor result(dtype, {static_cast<std::int64_t>(values.size())});
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    result.mutable_data()[i] = static_cast<std::byte>(values[i]);
+  }
+  return result;
+}
+
+/// The same in each direction, of which `shape` has the number first: one number for all
+/// results of a direction, or one for each.
+Tensor in_directions(const Tensor& of_one, const Shape& shape) {
+  const auto size = of_one.size() * size_of(of_one.dtype());
+  const bool varies = of_one.size() > 1;
+  Tensor result(of_one.dtype(), varies ? shape : Shape{shape[0]});
+  for (std::size_t i = 0; i < static_cast<std::size_t>(shape[0]); ++i) {
+    std::copy_n(of_one.data(), size, result.mutable_data() + i * size);
+  }
+  return result;
+}
+
 class DynamicProducts {
  public:
   explicit DynamicProducts(Graph& graph) : graph_(graph) {}
 
-  void rewrite(NodeId id, const PointResult& weights) {
+  void rewrite(NodeId id, const std::vector<const PointResult*>& weights) {
+    if (graph_.node(id).op == "LSTM") {
+      rewrite_lstm(id, *weights.at(0), *weights.at(1));
+    } else {
+      rewrite_product(id, *weights.at(0));
+    }
+  }
+
+ private:
+  void rewrite_product(NodeId id, const PointResult& weights) {
     const Node node = graph_.node(id);
     const ValueId before = node.outputs[0];
     const Shape shape = graph_.type(before).shape;
@@ -62,7 +99,48 @@ class DynamicProducts {
     graph_.rename(*graph_.producer(integer_sum), node.name);
   }
 
- private:
+  void rewrite_lstm(NodeId id, const PointResult& w, const PointResult& r) {
+    const Node node = graph_.node(id);
+    name_ = node.name;
+    constexpr std::size_t kOfLstm = 8;
+    std::vector<ValueId> inputs = node.inputs;
+    inputs.resize(kOfLstm);
+    const std::array points{&w, &r};
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const QuantParams& params = points[i]->params;
+      const std::string suffix = i == 0 ? "_weight" : "_recurrent_weight";
+      Tensor values = quantized_weight(*graph_.constant(node.inputs[i + 1]), *points[i]);
+      std::vector<std::int32_t> zero_points = params.zero_point;
+      if (values.dtype() == DType::kInt8) {
+        // As fast, and exact on processors whose sums of u8 * i8 saturate.
+        make_unsigned(values, zero_points);
+      }
+      const Shape rows{values.shape()[0], values.shape()[1]};
+      const DType storage = values.dtype();
+      inputs[i + 1] = constant(permuted(values, {0, 2, 1}), suffix);
+      inputs.push_back(constant(in_directions(row_of(params.scale), rows), suffix + "_scale"));
+      inputs.push_back(constant(in_directions(in_storage(zero_points, storage), rows),
+                                suffix + "_zero_point"));
+    }
+    std::vector<NamedType> results;
+    for (const ValueId result : node.outputs) {
+      results.push_back({graph_.unique_name(graph_.name(result)), graph_.type(result)});
+    }
+    const NodeId integer = graph_.add_node("", "DynamicQuantizeLSTM", std::move(inputs),
+                                           std::move(results), node.attributes);
+    const std::vector<ValueId> after = graph_.node(integer).outputs;
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < after.size(); ++i) {
+      names.push_back(graph_.name(node.outputs[i]));
+      graph_.replace_uses(node.outputs[i], after[i]);
+    }
+    graph_.erase(id);
+    for (std::size_t i = 0; i < after.size(); ++i) {
+      graph_.rename(after[i], names[i]);
+    }
+    graph_.rename(integer, node.name);
+  }
+
   struct Operand {
     ValueId values;
     ValueId scale;
@@ -111,11 +189,7 @@ class DynamicProducts {
       values.resize(1);
       shape.clear();
     }
-    Tensor zero_points(dtype, shape);
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      zero_points.mutable_data()[i] = static_cast<std::byte>(values[i]);
-    }
-    return constant(std::move(zero_points), "_weight_zero_point");
+    return constant(in_storage(values, dtype).reshaped(shape), "_weight_zero_point");
   }
 
   ValueId bias(const Node& node, std::size_t rank) {
@@ -157,11 +231,15 @@ void expand_dynamic_products(Graph& graph, const SimulatedGraph& simulated,
                              const QuantTable& table) {
   DynamicProducts products(graph);
   for (const DynamicProduct& product : simulated.dynamic) {
-    const auto weights = table.find(product.weight);
-    if (weights != table.end() && weights->second.enabled) {
-      const std::string& name = simulated.source.node(product.node).name;
-      products.rewrite(*graph.find_node(name), weights->second);
+    if (!is_enabled(product, table)) {
+      continue;
     }
+    std::vector<const PointResult*> weights;
+    for (const std::string& weight : product.weights) {
+      weights.push_back(&table.at(weight));
+    }
+    const std::string& name = simulated.source.node(product.node).name;
+    products.rewrite(*graph.find_node(name), weights);
   }
 }
 

@@ -6,6 +6,7 @@
 #include "graph/operators/detection_post_process.h"
 #include "graph/operators/shape_facts.h"
 #include "onnx/constants.h"
+#include "onnx/domains.h"
 #include "onnx/infer.h"
 #include "onnx/names.h"
 
@@ -38,7 +39,8 @@ const TensorType& GraphBuilder::type(ValueId id) const {
 
 bool GraphBuilder::supports(const std::string& op) const {
   const auto& ops = options_.supported_ops;
-  return is_onnx_op(op) && (ops.empty() || std::binary_search(ops.begin(), ops.end(), op));
+  return (is_onnx_op(op) || op == kDynamicQuantizeLstm) &&
+         (ops.empty() || std::binary_search(ops.begin(), ops.end(), op));
 }
 
 std::vector<ValueId> GraphBuilder::emit(Draft draft) {

@@ -10,6 +10,9 @@ inline constexpr std::string_view kRuntimeDomain = "com.microsoft";
 /// Where regions of a graph are that no device has a name for.
 inline constexpr std::string_view kOwnDomain = "ai.tare";
 
+/// An LSTM with weights of 8 bits there, an operator of graphs as well.
+inline constexpr std::string_view kDynamicQuantizeLstm = "DynamicQuantizeLSTM";
+
 /// Operators of that domain that the toolkit writes; empty for those of ONNX itself.
 std::string_view domain_of(std::string_view op);
 

@@ -146,7 +146,10 @@ void Importer::add_node(const onnx::NodeProto& node) {
         is_quantized_operator(is_onnx ? std::string() : node.domain(), node.op_type());
     const bool is_runtimes =
         !is_quantized && node.domain() == kRuntimeDomain && is_runtime_operator(node.op_type());
-    if (!is_onnx && !is_quantized && !is_runtimes) {
+    const bool is_kept =
+        node.op_type() == kDynamicQuantizeLstm && node.domain() == kRuntimeDomain;
+    if ((!is_onnx && !is_quantized && !is_runtimes && !is_kept) ||
+        (is_onnx && node.op_type() == kDynamicQuantizeLstm)) {
       if (!is_region(node)) {
         throw unsupported_operator(node);
       }
@@ -180,7 +183,7 @@ void Importer::add_node(const onnx::NodeProto& node) {
       normalize_quantized(draft, builder());
     } else if (is_runtimes) {
       normalize_runtime_operator(draft, builder());
-    } else {
+    } else if (!is_kept) {
       normalize(draft, opset_, builder());
     }
     builder().emit(std::move(draft));

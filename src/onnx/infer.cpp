@@ -6,6 +6,7 @@
 #include "tare/error.h"
 
 #include "onnx/check_request.h"
+#include "onnx/domains.h"
 #include "onnx/node_proto.h"
 #include "onnx/shape_by_values.h"
 #include "onnx/tensor_proto.h"
@@ -282,6 +283,31 @@ std::vector<TensorType> infer_in_blocks(const InferenceRequest& request) {
                       .results = request.results});
 }
 
+/// Its results are those of the LSTM that has the same operands in float.
+std::vector<TensorType> infer_dynamic_lstm(const InferenceRequest& request) {
+  constexpr std::size_t kOfLstm = 8;
+  const std::string lstm = "LSTM";
+  std::vector<KnownOperand> operands = request.operands;
+  operands.resize(std::min(operands.size(), kOfLstm));
+  std::array<TensorType, 2> weights;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const TensorType* stored = operands.size() > i + 1 ? operands[i + 1].type : nullptr;
+    if (stored == nullptr || stored->shape.size() != 3 ||
+        (stored->dtype != DType::kInt8 && stored->dtype != DType::kUint8)) {
+      throw Error(ErrorCode::kInvalidModel, "", "weights have another form")
+          .expected("integers of 8 bits, [directions, inputs, gates * hidden]");
+    }
+    const Shape& shape = stored->shape;
+    weights[i] = {DType::kFloat32, {shape[0], shape[2], shape[1]}, {}, {}};
+    operands[i + 1] = {&weights[i], nullptr};
+  }
+  return infer_types({.name = request.name,
+                      .op = lstm,
+                      .attributes = request.attributes,
+                      .operands = std::move(operands),
+                      .results = request.results});
+}
+
 }  // namespace
 
 bool is_onnx_op(const std::string& op) {
@@ -296,6 +322,9 @@ std::size_t required_results(const std::string& op) {
 namespace {
 
 std::vector<TensorType> infer(const InferenceRequest& request, bool checks_rules) {
+  if (request.op == kDynamicQuantizeLstm) {
+    return infer_dynamic_lstm(request);
+  }
   check_request(request);
   if (request.op == "Gelu") {
     return infer_gelu(request);

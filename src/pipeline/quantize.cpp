@@ -181,6 +181,7 @@ bool is_lowered(const Graph& graph) {
 bool is_quantized(const Graph& model) {
   return is_lowered(model) || has_operator(model, "DequantizeLinear") ||
          has_operator(model, "DynamicQuantizeLinear") ||
+         has_operator(model, "DynamicQuantizeLSTM") ||
          // Only with such a cast is there anything to rewrite, and few graphs have one.
          (casts_to_storage(model) &&
           has_operator(from_integer_operators(model), "QuantizeLinear"));

@@ -1,7 +1,7 @@
 #include "simulate/settings.h"
 
 #include "graph/operators/detection_head.h"
-#include "simulate/dynamic_product.h"
+#include "graph/operators/product.h"
 #include "simulate/lookup_pattern.h"
 #include "simulate/region_builder.h"
 #include "simulate/separate_biases.h"
@@ -144,9 +144,9 @@ std::string Settings::float_reason(const Node& node) const {
     return "its weights are in blocks";
   }
   if (is_dynamic(node)) {
-    return dynamic_weight_axis(*graph_, node)
-               ? "the target has no kernel for dynamically quantized operands"
-               : "only products with constant weights are quantized dynamically";
+    return tare::dynamic_weights(*graph_, node).empty()
+               ? "only products with constant weights are quantized dynamically"
+               : "the target has no kernel for dynamically quantized operands";
   }
   if (demands_integers(node)) {
     return "";
@@ -165,14 +165,28 @@ bool Settings::is_dynamic(const Node& node) const {
          rule(node).activations.dynamic.value_or(config_->activations.dynamic);
 }
 
-std::optional<int> Settings::dynamic_axis(const Node& node) const {
-  const std::string kernel = node.op == "Conv" ? "ConvInteger" : "MatMulInteger";
+std::vector<DynamicWeight> Settings::dynamic_weights(const Node& node) const {
+  const std::string kernel = dynamic_kernel(node);
   const auto& rows = target_->operators;
-  const bool has_kernel = rows.empty() || objective() == Objective::kCoverage ||
-                          std::any_of(rows.begin(), rows.end(), [&](const TargetOperator& row) {
-                            return row.op == kernel;
-                          });
-  return has_kernel && is_dynamic(node) ? dynamic_weight_axis(*graph_, node) : std::nullopt;
+  const auto row = std::find_if(rows.begin(), rows.end(),
+                                [&](const TargetOperator& r) { return r.op == kernel; });
+  // That of recurrent layers is no operator of ONNX.
+  const bool is_standard = kernel != "DynamicQuantizeLSTM";
+  const bool has_kernel =
+      row != rows.end() ||
+      (is_standard && (rows.empty() || objective() == Objective::kCoverage));
+  const bool is_wanted =
+      is_dynamic(node) || (row != rows.end() && pays_dynamically(node, *row));
+  return has_kernel && is_wanted ? tare::dynamic_weights(*graph_, node)
+                                 : std::vector<DynamicWeight>();
+}
+
+bool Settings::pays_dynamically(const Node& node, const TargetOperator& row) const {
+  if (row.float_cost == 0 || is_kept_float(node) || weight_block(node) != 0) {
+    return false;
+  }
+  const double gain = multiplications(*graph_, node) * (row.float_cost - row.integer_cost);
+  return objective() != Objective::kLatency || gain >= target_->least_gain;
 }
 
 int Settings::weight_block(const Node& node) const {

@@ -3,6 +3,8 @@
 #include "tare/config.h"
 #include "tare/simulate.h"
 
+#include "simulate/dynamic_product.h"
+
 #include <map>
 #include <optional>
 #include <set>
@@ -39,10 +41,10 @@ class Settings {
   bool runs_on_integers(const Node&) const;
   /// Whether a region runs on integers only when what it computes is quantized.
   bool needs_quantized_result(const Region&) const;
-  /// Of a product whose operand is quantized while it runs, the axis of its weights along which
-  /// results vary. Not where the target has no kernel for that, unless coverage is the
-  /// objective.
-  std::optional<int> dynamic_axis(const Node&) const;
+  /// Of a product whose operand is quantized while it runs, its weights. None where the target
+  /// has no kernel for that, unless coverage is the objective. Recurrent layers need not be
+  /// asked for where the target says that they gain time.
+  std::vector<DynamicWeight> dynamic_weights(const Node&) const;
   /// How many weights of a product share a scale; 0 where it gets no weights in blocks.
   int weight_block(const Node&) const;
   /// Whether no constant may join the accumulator of this product.
@@ -63,6 +65,8 @@ class Settings {
   bool is_kept_float(const Node&) const;
   /// Whether the node's operands are quantized while it runs, if at all.
   bool is_dynamic(const Node&) const;
+  /// By the costs of that row, if it has some: enough for latency, any gain of size for others.
+  bool pays_dynamically(const Node&, const TargetOperator&) const;
   QuantPoint point(ValueId, Role, const ValueConfig&, const ValueOverride&,
                    DType automatic) const;
   /// The type of an activation whose bits nobody chose.

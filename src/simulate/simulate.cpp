@@ -31,12 +31,16 @@ class SimulatedBuilder final : public RegionBuilder {
     return storage(constant, weight_point(reader, constant, axis));
   }
 
-  /// Only the weight of a dynamic product has a point: no other parameters are known before.
-  DynamicProduct dynamic(NodeId id, int weight_axis) {
+  /// Only weights of a dynamic product have points: no other parameters are known before.
+  DynamicProduct dynamic(NodeId id, const std::vector<DynamicWeight>& weights) {
     const Node& node = source().node(id);
-    const PointId weight = weight_point(node, node.inputs[1], weight_axis);
+    DynamicProduct result{id, {}};
+    for (const DynamicWeight& weight : weights) {
+      const PointId point = weight_point(node, node.inputs[weight.operand], weight.axis);
+      result.weights.push_back(points_[point].name);
+    }
     (void)take_names();
-    return {id, points_[weight].name};
+    return result;
   }
 
   /// Replaces the region, or leaves it and says why where its pattern throws an Error. What is
@@ -315,8 +319,8 @@ SimulatedGraph simulate(const Graph& graph, const Config& config, const Target& 
   std::set<std::string> dynamic;
   for (const NodeId id : result.source.topological_order()) {
     const Node& node = result.source.node(id);
-    if (const auto axis = settings.dynamic_axis(node)) {
-      result.dynamic.push_back(builder.dynamic(id, *axis));
+    if (const auto weights = settings.dynamic_weights(node); !weights.empty()) {
+      result.dynamic.push_back(builder.dynamic(id, weights));
       dynamic.insert(node.name);
     }
   }

@@ -169,6 +169,37 @@ TEST_P(RecurrentLayer, GivesWhatOnnxRuntimeGives) {
   }
 }
 
+/// Every third of the varieties.
+class QuantizedRecurrentLayer : public RecurrentLayer {};
+
+TEST_P(QuantizedRecurrentLayer, GivesWhatOnnxRuntimeGives) {
+  const Case c = random_case(3 * GetParam());
+  Random random(GetParam() + 2000);
+  const Tensor sample = random.tensor(c.input);
+  const SamplesInMemory data({{"x", sample}});
+  Config config;
+  config.objective = Objective::kSize;  // however small
+  const QuantizeResult q = quantize(c.graph, data, config, Toolkit::builtin());
+  const auto file = folder_ / "model.onnx";
+  write_onnx(export_form(q.integer, Form::kQdq, q.simulated.target), file);
+  EXPECT_EQ(runtime_->kernels(file).at("DynamicQuantizeLSTM"), 1);
+  const auto theirs =
+      runtime_->run(file, write_raw_samples(c.graph, data, 0, folder_), folder_ / "outputs");
+  const Graph read = load_model(file, {}, nullptr);
+  for (const Graph* graph : {&q.integer, &read}) {
+    const auto ours = Executable(*graph).run(std::vector<Tensor>{sample});
+    ASSERT_EQ(ours.size(), theirs.size());
+    for (std::size_t i = 0; i < ours.size(); ++i) {
+      const auto values = ours[i].to_float();
+      ASSERT_EQ(values.size(), theirs[i].size());
+      for (std::size_t k = 0; k < values.size(); ++k) {
+        EXPECT_NEAR(values[k], theirs[i][k], 1e-5 * std::max(1.0F, std::abs(values[k])))
+            << "result " << i << " element " << k;
+      }
+    }
+  }
+}
+
 using RecurrentNetwork = WithOnnxRuntime;
 
 TEST_F(RecurrentNetwork, IsQuantizedAroundItsRecurrentLayers) {
@@ -196,7 +227,7 @@ TEST_F(RecurrentNetwork, IsQuantizedAroundItsRecurrentLayers) {
   const auto file = folder_ / "model.onnx";
   write_onnx(export_form(q.integer, Form::kQdq, q.simulated.target), file);
   const std::map<std::string, int> kernels = runtime_->kernels(file);
-  EXPECT_EQ(kernels.at("LSTM"), 1);
+  EXPECT_EQ(kernels.at("DynamicQuantizeLSTM"), 1);
   EXPECT_FALSE(kernels.contains("MatMul"));  // both are of integers
 
   const auto theirs =
@@ -212,6 +243,7 @@ TEST_F(RecurrentNetwork, IsQuantizedAroundItsRecurrentLayers) {
 }
 
 INSTANTIATE_TEST_SUITE_P(OfRandomVariety, RecurrentLayer, ::testing::Range(0U, 60U));
+INSTANTIATE_TEST_SUITE_P(OfRandomVariety, QuantizedRecurrentLayer, ::testing::Range(0U, 40U));
 
 }  // namespace
 }  // namespace tare::test

@@ -4,6 +4,7 @@
 #include "tare/model_files.h"
 
 #include "support/files/digits.h"
+#include "support/files/samples_in_memory.h"
 #include "support/files/temporary_folder.h"
 #include "support/graphs.h"
 #include "support/random/random.h"
@@ -230,6 +231,110 @@ TEST_F(Dynamic, ReadsBackAsItWasWritten) {
     EXPECT_EQ(Executable(ready_to_run(read, {}, Toolkit::builtin())).run(x),
               Executable(integer).run(x));
   }
+}
+
+/// An LSTM of constant weights; `inputs` values in each of 16 steps, as many states.
+class DynamicLstm : public ::testing::Test {
+ protected:
+  Graph network(std::int64_t size, const std::string& direction = "forward") {
+    const std::int64_t directions = direction == "bidirectional" ? 2 : 1;
+    Graph graph;
+    const ValueId x = graph.add_input("x", f32({16, 1, size}));
+    const ValueId w = graph.add_constant("w", small({directions, 4 * size, size}));
+    const ValueId r = graph.add_constant("r", small({directions, 4 * size, size}));
+    const NodeId layer =
+        graph.add_node("layer", "LSTM", {x, w, r}, {{"y", f32({16, directions, 1, size})}},
+                       {{"hidden_size", size}, {"direction", direction}});
+    graph.set_outputs({graph.node(layer).outputs[0]});
+    return graph;
+  }
+
+  Graph quantized(const Graph& graph, const Config& config = {}) const {
+    return quantize(graph, config, Toolkit::builtin()).integer;
+  }
+
+  Random random_{5};
+
+ private:
+  Tensor small(Shape shape) {
+    Tensor result = random_.tensor(std::move(shape));
+    for (float& w : result.mutable_view<float>()) {
+      w *= 0.125F;
+    }
+    return result;
+  }
+};
+
+TEST_F(DynamicLstm, IsQuantizedWhereItGainsTime) {
+  EXPECT_EQ(count_of(quantized(network(64)), "DynamicQuantizeLSTM"), 1);
+  const Graph small = quantized(network(8));
+  EXPECT_EQ(count_of(small, "DynamicQuantizeLSTM"), 0);
+  EXPECT_EQ(count_of(small, "LSTM"), 1);
+}
+
+TEST_F(DynamicLstm, StaysInFloatWhereItIsToOrTheTargetHasNoSuchOperator) {
+  Config config;
+  LayerRule rule;
+  rule.op = "LSTM";
+  rule.keep_float = true;
+  config.layers = {rule};
+  EXPECT_EQ(count_of(quantized(network(64), config), "LSTM"), 1);
+  config.layers.clear();
+  config.target = "openvino";
+  config.objective = Objective::kCoverage;
+  EXPECT_EQ(count_of(quantized(network(64), config), "LSTM"), 1);
+}
+
+/// Values on a grid of 255 steps are exact in 8 bits, and so are states of zero.
+TEST_F(DynamicLstm, IsTheFloatOneOfItsRoundedWeightsWhereInputsAreExact) {
+  for (const std::string direction : {"forward", "bidirectional"}) {
+    const Graph graph = network(64, direction);
+    const QuantizeResult result = quantize(graph, {}, Toolkit::builtin());
+    Tensor x(DType::kFloat32, {16, 1, 64});
+    for (float& value : x.mutable_view<float>()) {
+      value = static_cast<float>(random_.integer(-100, 155)) / 64;
+    }
+    x.mutable_view<float>()[0] = -100.0F / 64;
+    x.mutable_view<float>()[1] = 155.0F / 64;
+    Graph rounded = graph;
+    for (const std::string name : {"w", "r"}) {
+      const ValueId real = *rounded.find_value(name);
+      rounded.replace_uses(
+          real, rounded.add_constant(
+                    name + "_rounded",
+                    dequantize(quantize(*rounded.constant(real), result.table.at(name).params),
+                               result.table.at(name).params)));
+    }
+    const auto ours = Executable(result.integer).run(std::vector<Tensor>{x})[0].to_float();
+    const auto real = Executable(rounded).run(std::vector<Tensor>{x})[0].to_float();
+    const std::size_t last = 15 * (direction == "forward" ? 64 : 128);
+    for (std::size_t k = 0; k < 64; ++k) {
+      EXPECT_NEAR(ours[k], real[k], 1e-5);
+      if (direction != "forward") {  // which starts at the end
+        EXPECT_NEAR(ours[last + 64 + k], real[last + 64 + k], 1e-5);
+      }
+    }
+  }
+}
+
+TEST_F(DynamicLstm, ReadsBackAsItWasWritten) {
+  const TemporaryFolder folder;
+  const Graph integer = quantized(network(64, "bidirectional"));
+  const std::filesystem::path file = folder / "lstm.onnx";
+  write_onnx(export_form(integer, Form::kQdq), file);
+  const Graph read = load_model(file, {}, nullptr);
+  EXPECT_TRUE(is_quantized(read));
+  const std::vector<Tensor> x{random_.tensor({16, 1, 64})};
+  EXPECT_EQ(Executable(ready_to_run(read, {}, Toolkit::builtin())).run(x),
+            Executable(integer).run(x));
+}
+
+TEST_F(DynamicLstm, IsFoundAgainInTheNetworkThatItCameFrom) {
+  const QuantizeResult result = quantize(network(64), {}, Toolkit::builtin());
+  const SamplesInMemory data({{"x", random_.tensor({2, 16, 1, 64})}});
+  const Report report = compare_result(result, data, Toolkit::builtin());
+  ASSERT_EQ(report.layers.size(), 1U);
+  EXPECT_EQ(report.layers[0].runs_as, "DynamicQuantizeLSTM");
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // LSTM of ONNX (Hochreiter and Schmidhuber, "Long Short-Term Memory", 1997; forget gates and
-// peepholes are of later work).
-#include "execute/products/recurrent.h"
+// peepholes are of later work), and that of ONNX Runtime with weights of 8 bits.
+#include "execute/products/dynamic_recurrent.h"
 
 namespace tare {
 namespace {
@@ -36,13 +36,14 @@ void step(const CellWeights& weights, const CellOptions& options, CellStep& s) {
 }
 
 std::unique_ptr<Kernel> make_lstm(const KernelRequest& request) {
-  return make_recurrent({.gates = 4, .activations = {"Sigmoid", "Tanh", "Tanh"}, .step = step},
-                        request);
+  const Cell cell{.gates = 4, .activations = {"Sigmoid", "Tanh", "Tanh"}, .step = step};
+  return request.node->op == "LSTM" ? make_recurrent(cell, request)
+                                    : make_dynamic_recurrent(cell, request);
 }
 
 }  // namespace
 }  // namespace tare
 
 TARE_KERNEL(lstm) {
-  return {.ops = {"LSTM"}, .make = tare::make_lstm};
+  return {.ops = {"LSTM", "DynamicQuantizeLSTM"}, .make = tare::make_lstm};
 }

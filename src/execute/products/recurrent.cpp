@@ -10,6 +10,7 @@
 
 #include "tare/error.h"
 
+#include "execute/elements/dynamic_range.h"
 #include "execute/operands.h"
 
 #include <algorithm>
@@ -118,6 +119,12 @@ std::vector<Activation> activations_of(const Cell& cell, const Attributes& attri
   return result;
 }
 
+/// To the nearest of 256 steps that hold all of them and 0; `to` may be `from`.
+void round_dynamically(const float* from, Index count, float* to) {
+  const DynamicRange range(from, static_cast<std::size_t>(count));
+  std::transform(from, from + count, to, [&](float x) { return range.real(range.storage(x)); });
+}
+
 /// Where the numbers of one time, or of one direction, of one sequence are.
 struct Order {
   Index steps = 0;
@@ -174,8 +181,9 @@ class Recurrent final : public Kernel {
 
   std::size_t scratch_bytes() const override {
     const Index rows = order_.steps * order_.sequences * gates_ +  // from the input
-                       order_.sequences * (gates_ + 3);            // of one step
-    return static_cast<std::size_t>(rows * hidden_) * sizeof(float);
+                       order_.sequences * (gates_ + 4);            // of one step
+    const Index rounded = cell_.quantizes_operands ? order_.steps * order_.sequences : 0;
+    return static_cast<std::size_t>(rows * hidden_ + rounded * inputs_) * sizeof(float);
   }
 
   void run(const Buffers& buffers) const override {
@@ -268,21 +276,36 @@ class Recurrent final : public Kernel {
         .activations =
             std::span(activations_)
                 .subspan(static_cast<std::size_t>(direction) * cell_.activations.size(),
-                         cell_.activations.size())};
+                         cell_.activations.size()),
+        .quantizes_state = cell_.quantizes_operands};
     Rows from_input = take(order_.steps * sequences, width);
     const ConstRows x(operand(buffers, kX), order_.steps * sequences, inputs_);
     const ConstRows w(operand(buffers, kW) + direction * width * inputs_, width, inputs_);
-    from_input.matrix().noalias() = x.matrix() * w.matrix().transpose();
-    if (bias != nullptr) {
-      from_input.rowwise() += ConstRow(bias, width);
-    }
     std::vector<Index> lengths;
     for (Index s = 0; s < sequences; ++s) {
       lengths.push_back(length(buffers, s));
     }
-    std::vector<const float*> rows(static_cast<std::size_t>(sequences));
-    CellStep step{rows, take(sequences, hidden_), take(sequences, hidden_),
-                  take(sequences, width), take(sequences, hidden_)};
+    if (cell_.quantizes_operands) {
+      const Index used = sequences * *std::max_element(lengths.begin(), lengths.end());
+      Rows rounded = take(x.rows(), inputs_);
+      round_dynamically(x.data(), used * inputs_, rounded.data());
+      from_input.topRows(used).matrix().noalias() =
+          rounded.topRows(used).matrix() * w.matrix().transpose();
+    } else {
+      from_input.matrix().noalias() = x.matrix() * w.matrix().transpose();
+    }
+    if (bias != nullptr) {
+      from_input.rowwise() += ConstRow(bias, width);
+    }
+    std::vector<const float*> rows(static_cast<std::size_t>(sequences), x.data());
+    std::vector<const float*> rows_before;
+    CellStep step{rows,
+                  take(sequences, hidden_),
+                  take(sequences, hidden_),
+                  take(sequences, width),
+                  take(sequences, hidden_),
+                  take(cell_.quantizes_operands ? sequences : 0, hidden_),
+                  {}};
     start(operand(buffers, kHidden), direction, step.hidden);
     start(operand(buffers, kCell), direction, step.cell);
     const bool reversed = starts_reversed_ != (direction == 1);
@@ -293,6 +316,8 @@ class Recurrent final : public Kernel {
         return reversed && i < length ? length - 1 - i : i;
       };
       const auto goes_on = [&](Index s) { return i < lengths[static_cast<std::size_t>(s)]; };
+      rows_before = rows;
+      step.from_input_before = rows_before;
       for (Index s = 0; s < sequences; ++s) {
         rows[static_cast<std::size_t>(s)] =
             goes_on(s) ? from_input.row(order_.row(time(s), s)).data() : nullptr;
@@ -328,8 +353,20 @@ class Recurrent final : public Kernel {
 }  // namespace
 
 void add_state(const CellWeights& weights, Index count, CellStep& step) {
+  if (weights.quantizes_state) {
+    for (Index row = 0; row < step.hidden.rows(); ++row) {
+      const bool has_ended = step.from_input_before[static_cast<std::size_t>(row)] == nullptr;
+      if (has_ended) {
+        step.rounded.row(row) = 0;
+      } else {
+        step.rounded.row(row) = step.hidden.row(row);
+      }
+    }
+    round_dynamically(step.rounded.data(), step.rounded.size(), step.rounded.data());
+  }
+  const Rows& hidden = weights.quantizes_state ? step.rounded : step.hidden;
   step.gates.leftCols(count).matrix().noalias() =
-      step.hidden.matrix() * weights.of_state.topRows(count).matrix().transpose();
+      hidden.matrix() * weights.of_state.topRows(count).matrix().transpose();
   if (weights.bias != nullptr) {
     step.gates.leftCols(count).rowwise() += ConstRow(weights.bias, count);
   }

@@ -45,6 +45,7 @@ struct CellWeights {
   const float* bias;       ///< Rb: [gates * hidden]; null: zeros
   const float* peepholes;  ///< of LSTM: [3 * hidden]; null: zeros
   std::span<const Activation> activations;
+  bool quantizes_state = false;  ///< see Cell::quantizes_operands
 };
 
 /// One step through some sequences, each of which has a row.
@@ -56,15 +57,22 @@ struct CellStep {
   Rows cell;       ///< C of LSTM, the same
   Rows gates;      ///< [rows, gates * hidden], to compute in
   Rows candidate;  ///< [rows, hidden], to compute in
+  Rows rounded;    ///< [rows, hidden], to compute in; empty where states are not quantized
+  /// from_input of the step before, which is of use where states are quantized.
+  std::span<const float* const> from_input_before{};
 };
 
 struct Cell {
   Eigen::Index gates = 1;
   std::vector<std::string> activations;  ///< what they are when a node says nothing
   void (*step)(const CellWeights&, const CellOptions&, CellStep&) = nullptr;
+  /// Factors of weights are rounded to 8 bits first, each time with the scale that suits them:
+  /// X up to the end of the longest sequence, and H of all sequences in each step, in which
+  /// those that ended before the last step count as zeros. So does ONNX Runtime.
+  bool quantizes_operands = false;
 };
 
-/// gates = H R^T + Rb, of the first `count` columns.
+/// gates = H R^T + Rb, of the first `count` columns, where H may have to be rounded.
 void add_state(const CellWeights&, Eigen::Index count, CellStep&);
 
 /// Null when something is not in float. Throws Error(kUnsupported) for activations that ONNX

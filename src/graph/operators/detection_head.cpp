@@ -14,8 +14,8 @@ namespace tare {
 namespace {
 
 bool multiplies(const Node& node) {
-  return is_product(node) || node.op == "LSTM" || node.op == "GRU" || node.op == "RNN" ||
-         node.op == "Loop" || node.op == "Scan" || node.op == "If";
+  return is_product(node) || is_recurrent(node) || node.op == "Loop" || node.op == "Scan" ||
+         node.op == "If";
 }
 
 /// Nodes from which no product is reached.

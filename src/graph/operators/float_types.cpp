@@ -12,11 +12,12 @@ namespace tare {
 namespace {
 
 /// Float32 only. Conversions and quantized operators are here because their scales are.
-constexpr std::array<std::string_view, 20> kFloat32Only{"Celu",
+constexpr std::array<std::string_view, 21> kFloat32Only{"Celu",
                                                         "ConvInteger",
                                                         "Dequantize",
                                                         "DequantizeLinear",
                                                         "DetectionPostProcess",
+                                                        "DynamicQuantizeLSTM",
                                                         "DynamicQuantizeLinear",
                                                         "FakeQuantize",
                                                         "MatMulInteger",

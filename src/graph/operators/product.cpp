@@ -122,13 +122,22 @@ DType sum_type(DType x, DType w, const Accumulator& held) {
   return is_wide && held == Accumulator{} ? DType::kInt64 : DType::kInt32;
 }
 
+bool is_recurrent(const Node& node) {
+  return node.op == "LSTM" || node.op == "GRU" || node.op == "RNN";
+}
+
 double multiplications(const Graph& graph, const Node& node) {
-  if (!is_product(node)) {
-    return 0;
-  }
   const auto count = [&](ValueId value) {
     return static_cast<double>(element_count(graph.type(value).shape));
   };
+  if (is_recurrent(node)) {
+    const Shape& x = graph.type(node.inputs[0]).shape;
+    const auto steps = static_cast<double>(x[0] * x[1]);  // of all sequences
+    return steps * (count(node.inputs[1]) + count(node.inputs[2]));
+  }
+  if (!is_product(node)) {
+    return 0;
+  }
   const Shape& x = graph.type(node.inputs[0]).shape;
   const Shape& w = graph.type(node.inputs[1]).shape;
   if (node.op == "Conv") {

@@ -27,7 +27,10 @@ WeightLayout weight_layout(const Node&, std::size_t rank);
 /// Axis of its result along which the scales of a per-axis weight vary.
 int channel_axis(const Node&, const Shape& result);
 
-/// Multiplications of one run of a product; 0 for other operators.
+/// LSTM, GRU or RNN.
+bool is_recurrent(const Node&);
+
+/// Multiplications of one run of a product or a recurrent layer; 0 for other operators.
 double multiplications(const Graph&, const Node&);
 
 /// To which result of a product (channel or column, of any position or row) each weight

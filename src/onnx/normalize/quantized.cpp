@@ -243,7 +243,8 @@ void normalize_quantized(Draft& draft, GraphBuilder& builder) {
 }
 
 std::string_view domain_of(std::string_view op) {
-  const bool is_runtimes = !is_conversion(op) && is_quantized_operator(kRuntimeDomain, op);
+  const bool is_runtimes = op == kDynamicQuantizeLstm ||
+                           (!is_conversion(op) && is_quantized_operator(kRuntimeDomain, op));
   return is_runtimes ? kRuntimeDomain : std::string_view();
 }
 

@@ -13,11 +13,6 @@
 namespace tare {
 namespace {
 
-/// Operators that take most of the time of a network that has them, and have no costs.
-bool is_recurrent(const Node& node) {
-  return node.op == "LSTM" || node.op == "GRU" || node.op == "RNN";
-}
-
 /// Nodes of regions that the table quantizes.
 std::set<NodeId> quantized_nodes(const SimulatedGraph& simulated, const QuantTable& table) {
   std::set<NodeId> nodes;
@@ -48,8 +43,10 @@ std::optional<PredictedTime> predicted_time(const SimulatedGraph& simulated,
   const Graph& graph = simulated.source;
   const std::vector<NodeId> nodes = graph.nodes();
   if (!has_costs(simulated.target) || !simulated.dynamic.empty() ||
-      std::any_of(nodes.begin(), nodes.end(),
-                  [&](NodeId id) { return is_recurrent(graph.node(id)); })) {
+      std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) {
+        // Which take most of the time, and have no costs.
+        return is_recurrent(graph.node(id));
+      })) {
     return std::nullopt;
   }
   Config config;
