@@ -121,8 +121,8 @@ std::size_t tried_samples(std::size_t used, std::size_t points) {
   return std::clamp(used / std::max<std::size_t>(points, 1), kLeast, kEnough);
 }
 
-/// Results with more error than that, an SQNR of 20 dB, are rarely of use.
-constexpr double kLargeError = 0.01;
+/// Results with more error than that, an SQNR of 15 dB, get the verdict that they are poor.
+constexpr double kLargeError = 0.0316;
 /// A plan that is slower has to leave no more of the error than this, 1 dB less.
 constexpr double kWorthSlowdown = 0.8;
 /// How many samples a plan is judged on.
