@@ -342,8 +342,8 @@ void describe(Visitor& visit, Config& config, const KnownNames& known) {
         "how much slower the network may be for keeping its most sensitive layers in "
         "float, or in 16 bits where nothing is float: 0.01 is 1 %; auto: by effort 0, as "
         "the target says (0.01 to 0.2), or at least 0.1; for detectors at least 0.15, and "
-        "up to 0.5 where results of less than 15 dB get better by that, but for effort "
-        "fast");
+        "up to 0.5 where that makes results of less than 15 dB better than that, but for "
+        "effort fast");
     describe_methods(inner, config);
   });
   visit.section("requantize", "how the integer graph rescales sums of products",

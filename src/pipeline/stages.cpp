@@ -123,8 +123,6 @@ std::size_t tried_samples(std::size_t used, std::size_t points) {
 
 /// Results with more error than that, an SQNR of 15 dB, get the verdict that they are poor.
 constexpr double kLargeError = 0.0316;
-/// A plan that is slower has to leave no more of the error than this, 1 dB less.
-constexpr double kWorthSlowdown = 0.8;
 /// How many samples a plan is judged on.
 constexpr std::size_t kSamplesOfPlans = 8;
 
@@ -317,27 +315,24 @@ MixedPrecisionPlan Stages::best_plan(const Dataset& data,
   return during("calibrating", [&] {
     const QuantTable table = independent_table(data, options);
     Sensitivities known;
-    std::optional<MixedPrecisionPlan> best;
-    double least = 0;
+    std::optional<MixedPrecisionPlan> usual;
     for (const double slowdown : slowdowns()) {
       const std::set<std::string> points =
           affordable_points(result_.simulated, config_, patterns_, slowdown);
-      if (best && points.empty()) {
+      if (usual && points.empty()) {
         continue;
       }
       known = errors(data, options, table, points, {.known = std::move(known)});
       MixedPrecisionPlan plan =
           best_plan_within(result_.simulated, config_, patterns_, known, slowdown);
-      const double error = error_of(plan, data, options, table);
-      if (!best || error < kWorthSlowdown * least) {
-        best = std::move(plan);
-        least = error;
+      if (error_of(plan, data, options, table) <= kLargeError) {
+        return plan;
       }
-      if (least <= kLargeError) {
-        break;
+      if (!usual) {
+        usual = std::move(plan);
       }
     }
-    return *best;
+    return *usual;
   });
 }
 

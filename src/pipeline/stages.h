@@ -74,7 +74,8 @@ class Stages {
       const Dataset&, const CalibrateOptions&, double slowdown,
       const MeasuredSensitivities& = {}) const;
   /// Of those that are at most slowdown() slower the one with the least error. Where nothing is
-  /// configured and that error is large, more slowdown is tried.
+  /// configured and that error is large, more slowdown is tried, and taken if the error is not
+  /// large then.
   MixedPrecisionPlan best_plan(const Dataset&, const CalibrateOptions&) const;
   /// Which activations are to have 16 bits where nothing may be in float: see
   /// wide_activations(). None for other targets and objectives.
