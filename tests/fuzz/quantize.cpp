@@ -11,7 +11,6 @@
 #include "fuzz/network.h"
 #include "fuzz/scratch.h"
 #include "fuzz/settings.h"
-#include "support/files/samples_in_memory.h"
 #include "support/run.h"
 #include "support/same_structure.h"
 
@@ -33,13 +32,13 @@ std::vector<File> seeds() {
 }
 
 struct Case {
-  Network network;
+  Graph network;
   Config config;
-  test::SamplesInMemory data;
+  std::unique_ptr<Dataset> data;
 };
 
 QuantizeResult quantized(const Case& c, int threads) {
-  return tare::quantize(c.network.graph, c.data, c.config, Toolkit::builtin(),
+  return tare::quantize(c.network, *c.data, c.config, Toolkit::builtin(),
                         {.threads = threads});
 }
 
@@ -56,7 +55,7 @@ void require_the_same_again(const Case& c, const QuantizeResult& result) {
   require(other.integer == result.integer, "another graph with two threads");
   const File text = table_of(result);
   const QuantizeResult again = must("quantizing by the table", [&] {
-    return tare::quantize(c.network.graph, TableFile(Scratch::path("table.yaml")), c.config,
+    return tare::quantize(c.network, TableFile(Scratch::path("table.yaml")), c.config,
                           Toolkit::builtin());
   });
   require(print(again.integer) == print(result.integer), "another graph by the table");
@@ -84,9 +83,9 @@ void require_close(const Case& c, const QuantizeResult& result) {
   const Executable real =
       must("making it ready", [&] { return Executable(result.simulated.source); });
   const RequantizeMode& mode = result.simulated.arithmetic.usual.requantize;
-  const std::size_t count = std::min<std::size_t>(c.data.size(), 2);
+  const std::size_t count = std::min<std::size_t>(c.data->size(), 2);
   for (std::size_t i = 0; i < count; ++i) {
-    const std::vector<Tensor> inputs = test::inputs_of(bound, c.data, i);
+    const std::vector<Tensor> inputs = test::inputs_of(bound, *c.data, i);
     const auto ties = envelopes(bound, result.table, mode, Difference::kTies, inputs);
     require_held(ties, simulated.run(inputs), "the simulated graph");
     require_held(ties, integer.run(inputs), "the integer graph");
@@ -128,18 +127,32 @@ void require_read_back(const Case& c, const QuantizeResult& result) {
          [&] { write_onnx(export_form(result.integer, form, target), file); });
     const Graph own = must("reading what was written for the target",
                            [&] { return load_model(file, {}, nullptr); });
-    must("running it", [&] { return Executable(own).run(test::inputs_of(own, c.data, 0)); });
+    must("running it", [&] { return Executable(own).run(test::inputs_of(own, *c.data, 0)); });
   }
+}
+
+/// As the file says it where extents are open: it is what makes a graph for others.
+Graph read_back(const Graph& network, const Dataset& data) {
+  const auto file = Scratch::path("network.onnx");
+  must("writing the network", [&] { write_onnx(network, file); });
+  return must("reading the network", [&] { return load_model(file, {}, &data); });
 }
 
 void run(Bytes bytes) {
   Choices choices(bytes);
   const std::vector<std::string> settings = any_settings(choices);
-  const Config config = read_config({}, settings, Toolkit::builtin().calibrator_names());
-  Network network = any_network(choices);
-  test::SamplesInMemory data(network.samples);
-  const Case c{std::move(network), config, std::move(data)};
-  must("verifying the network", [&] { verify(c.network.graph); });
+  Config config = read_config({}, settings, Toolkit::builtin().calibrator_names());
+  const Network network = any_network(choices);
+  must("verifying the network", [&] { verify(network.graph); });
+  std::unique_ptr<Dataset> data = samples_of(network);
+  Graph graph = leaves_extents_open(network.graph) ? read_back(network.graph, *data)
+                                                   : network.graph;
+  if (!network.state.empty()) {
+    config.state = network.state;
+    config.steps = choices.between(1, 4);
+    data = with_states(graph, std::move(data), config, 1);
+  }
+  const Case c{std::move(graph), config, std::move(data)};
   const QuantizeResult result = quantized(c, 1);
   try {
     must("verifying what was quantized", [&] { verify(result.integer); });
@@ -152,7 +165,7 @@ void run(Bytes bytes) {
       text += "\n--set " + setting;
     }
     const Graph bound = tare::bind(result.simulated, result.table);
-    throw Finding(text + "\n" + print(c.network.graph) + print(bound) + print(result.integer));
+    throw Finding(text + "\n" + print(c.network) + print(bound) + print(result.integer));
   }
 }
 

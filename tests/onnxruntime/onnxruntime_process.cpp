@@ -87,6 +87,12 @@ std::vector<std::vector<float>> OnnxRuntimeProcess::run(
   return outputs;
 }
 
+std::string OnnxRuntimeProcess::script(const std::string& name,
+                                       const std::filesystem::path& operand) {
+  return output_of(std::string(TARE_NODE) + " " + TARE_ONNXRUNTIME_DIR + "/" + name + " " +
+                   in_quotes(operand));
+}
+
 std::map<std::string, int> OnnxRuntimeProcess::kernels(
     const std::filesystem::path& model) const {
   return output_of_process("kernels " + in_quotes(model))
