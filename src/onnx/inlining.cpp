@@ -177,6 +177,13 @@ void rename_graph(onnx::GraphProto& graph, NewNames outside, const FreshName& fr
       output.set_name(found->second);
     }
   }
+  for (auto& node : *graph.mutable_node()) {
+    for (auto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_g()) {
+        rename_graph(*attribute.mutable_g(), {}, fresh);
+      }
+    }
+  }
 }
 
 onnx::GraphProto renamed_body(const onnx::GraphProto& body, const FreshName& fresh) {

@@ -9,6 +9,7 @@
 #include "onnx/node_proto.h"
 
 #include <map>
+#include <set>
 
 namespace tare {
 namespace {
@@ -55,6 +56,24 @@ onnx::GraphProto inner_proto(const Graph& graph, int opset,
   return proto;
 }
 
+/// Everything that has a name in the graph and in those inside of it.
+std::set<std::string> names_within(const onnx::GraphProto& proto) {
+  std::set<std::string> names;
+  for_each_graph(proto, [&](const onnx::GraphProto& graph) {
+    for (const auto& tensor : graph.initializer()) {
+      names.insert(tensor.name());
+    }
+    for (const auto& input : graph.input()) {
+      names.insert(input.name());
+    }
+    for (const auto& node : graph.node()) {
+      names.insert(node.name());
+      names.insert(node.output().begin(), node.output().end());
+    }
+  });
+  return names;
+}
+
 }  // namespace
 
 void NodeExporter::add_control(const Node& node) {
@@ -74,8 +93,16 @@ void NodeExporter::add_control(const Node& node) {
             .emplace(attribute, inner_proto(inner_graph(node, attribute), opset_, captured,
                                             !graph_.dimension_names.empty()))
             .first->second;
-    rename_graph(inner, captured,
-                 [&](const std::string& name) { return take_name(names_, name); });
+    // A name that a graph further inside has is not fresh: what reads the value would read that
+    // one there.
+    const std::set<std::string> theirs = names_within(inner);
+    rename_graph(inner, captured, [&](const std::string& name) {
+      std::string made = take_name(names_, name);
+      while (made != name && theirs.contains(made)) {
+        made = take_name(names_, name);
+      }
+      return made;
+    });
   }
   onnx::NodeProto proto = to_node_proto(node.name, node.op, attributes);
   for (std::size_t i = 0; i < own; ++i) {
