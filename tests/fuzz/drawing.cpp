@@ -49,8 +49,8 @@ std::vector<ValueId> Drawing::ops(const char* name, std::vector<ValueId> inputs,
   const std::string unique = graph.unique_name(name);
   std::vector<NamedType> outputs;
   for (std::size_t i = 0; i < shapes.size(); ++i) {
-    outputs.push_back(
-        {i == 0 ? unique : unique + "_" + std::to_string(i) + "th", test::f32(shapes[i][0])});
+    outputs.push_back({i == 0 ? unique : graph.unique_name(unique + ":" + std::to_string(i)),
+                       test::f32(shapes[i][0])});
   }
   const NodeId node =
       graph.add_node(unique, name, std::move(inputs), outputs, std::move(attributes));

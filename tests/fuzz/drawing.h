@@ -73,7 +73,8 @@ class Drawing {
 
   Choices& choose;
   NetworkKind kind;
-  std::size_t count = 1;  ///< of shapes of each value
+  std::size_t count = 1;   ///< of shapes of each value
+  bool is_within = false;  ///< another network's node
   Graph graph;
   std::vector<ValueId> values;  ///< to be read: in f32, of rank 2 to 4
   std::vector<ValueId> given;   ///< of these, inputs of the network, on which two engines agree

@@ -26,6 +26,7 @@ class Inner {
   Inner(Drawing& outer, Captured& captured)
       : d(outer.choose, inside(outer)), outer_(outer), captured_(captured) {
     d.count = outer.count;
+    d.is_within = true;
   }
 
   ValueId capture(ValueId around) {
@@ -117,10 +118,11 @@ ValueId any_threshold(Drawing& d) {
 
 ValueId any_condition(Drawing& d, ValueId x) {
   const std::int64_t type = d.choose.below(4);
-  if (type == 0) {
+  // Inside of loops ONNX Runtime loses values where it puts branches in the place of their If.
+  if (type == 0 && !(d.is_within && d.kind.is_tame)) {
     return d.constant_of(Tensor::scalar(d.choose.coin()));
   }
-  if (type == 1 || d.given.empty()) {
+  if (type <= 1 || d.given.empty()) {
     const std::int64_t axis = d.choose.below(static_cast<std::int64_t>(d.rank_of(x)));
     const bool is_scalar = d.choose.coin();
     const ValueId least = d.constant_of(Tensor::scalar<std::int64_t>(d.choose.between(1, 5)));

@@ -101,6 +101,10 @@ std::optional<ValueId> transposed_convolution(Drawing& d, ValueId x) {
 }
 
 std::optional<ValueId> pool(Drawing& d, ValueId x) {
+  const auto producer = d.graph.producer(x);
+  if (d.kind.is_tame && producer && d.graph.node(*producer).op == "Pad") {
+    return {};  // ONNX Runtime makes one pool of both, which then says that its pads are too wide
+  }
   const Window w = any_window(d, x, false);
   if (w.extents.empty()) {
     return {};
@@ -245,8 +249,8 @@ std::optional<ValueId> moved_image(Drawing& d, ValueId x) {
                     d.each(x, [](const Shape& s) { return Shape{s[0], s[1], s[2] * s[3]}; }));
       }
       const Shape& s = d.shape_of(x);
-      return d.op("Reshape", {x, d.integers({1, s[1], s[3], s[2]})},
-                  d.always({1, s[1], s[3], s[2]}));
+      return d.op("Reshape", {x, d.integers({s[0], s[1], s[3], s[2]})},
+                  d.always({s[0], s[1], s[3], s[2]}));
   }
 }
 
@@ -263,7 +267,8 @@ std::optional<ValueId> moved(Drawing& d, ValueId x) {
                 d.each(x, [](const Shape& s) { return Shape{s[0], s[2], s[1]}; }),
                 {{"perm", Integers{0, 2, 1}}});
   }
-  return d.op("Reshape", {x, d.integers({d.kind.has_open_extents ? 0 : 1, -1, 1, 1})},
+  const std::int64_t first = d.kind.has_open_extents ? 0 : d.shape_of(x)[0];
+  return d.op("Reshape", {x, d.integers({first, -1, 1, 1})},
               d.each(x, [](const Shape& s) { return Shape{s[0], s[1], 1, 1}; }));
 }
 

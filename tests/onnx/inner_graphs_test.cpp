@@ -180,6 +180,45 @@ TEST(InnerGraphs, OfInnerGraphsHaveNamesThatAreUniqueInTheFile) {
   EXPECT_EQ(Executable(again).run(inputs), Executable(graph).run(inputs));
 }
 
+/// The first graph in an attribute of a node of the graph.
+const onnx::GraphProto& graph_in(const onnx::GraphProto& graph) {
+  for (const auto& node : graph.node()) {
+    for (const auto& attribute : node.attribute()) {
+      if (attribute.has_g()) {
+        return attribute.g();
+      }
+    }
+  }
+  throw std::logic_error("has no inner graph");
+}
+
+TEST(InnerGraphs, OfInnerGraphsLeaveOpenWhatTheModelDoes) {
+  Graph innermost;
+  innermost.set_outputs({add(innermost, "Tanh", {innermost.add_input("x", f32({3, 2}))}, {3, 2})});
+  Graph inner;
+  const ValueId x = inner.add_input("x", f32({3, 2}));
+  const ValueId c = inner.add_input("c", typed(DType::kBool, {}));
+  inner.set_outputs({add(inner, "If", {c, x}, {3, 2},
+                         {{"captured", std::vector<std::string>{"x"}},
+                          {"then_branch", print(innermost)},
+                          {"else_branch", print(innermost)}})});
+  Graph graph;
+  const ValueId given = graph.add_input("x", f32({3, 2}));
+  const ValueId condition = graph.add_input("c", typed(DType::kBool, {}));
+  graph.set_outputs({add(graph, "If", {condition, given, condition}, {3, 2},
+                         {{"captured", std::vector<std::string>{"x", "c"}},
+                          {"then_branch", print(inner)},
+                          {"else_branch", print(inner)}})});
+  graph.dimension_names["x"] = {"N", ""};
+  const TemporaryFolder folder;
+  write_onnx(graph, folder / "model.onnx");
+  const onnx::ModelProto model = load(folder / "model.onnx");
+  const onnx::GraphProto& deepest = graph_in(graph_in(model.graph()));
+  const auto& shape = deepest.output(0).type().tensor_type().shape();
+  ASSERT_EQ(shape.dim_size(), 2);
+  EXPECT_FALSE(shape.dim(0).has_dim_value());
+}
+
 TEST(InnerGraphs, OfLoopsNeedACountWhereTheyCollectResults) {
   ModelBuilder model = iterated(squashing());
   model.input("count", {}, DType::kInt64);

@@ -20,7 +20,7 @@ onnx::GraphProto inner_proto(const Graph& graph, int opset,
                              const std::map<std::string, std::string>& captured,
                              bool may_vary) {
   ExportedModel model;
-  NodeExporter exporter(graph, opset, model);
+  NodeExporter exporter(graph, opset, model, may_vary);
   for (const ValueId id : graph.values()) {
     if (const Tensor* tensor = graph.constant(id)) {
       exporter.add_initializer(graph.name(id), *tensor);
@@ -90,8 +90,8 @@ void NodeExporter::add_control(const Node& node) {
     attributes.erase(attribute);
     onnx::GraphProto& inner =
         graphs
-            .emplace(attribute, inner_proto(inner_graph(node, attribute), opset_, captured,
-                                            !graph_.dimension_names.empty()))
+            .emplace(attribute,
+                     inner_proto(inner_graph(node, attribute), opset_, captured, may_vary_))
             .first->second;
     // A name that a graph further inside has is not fresh: what reads the value would read that
     // one there.

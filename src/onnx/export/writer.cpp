@@ -111,7 +111,7 @@ ExportedModel export_model(const Graph& graph,
   // ONNX wants some name.
   proto.set_name(graph.graph_name.empty() ? "graph" : graph.graph_name);
   fill_interface(graph, proto);
-  NodeExporter exporter(graph, opset, model);
+  NodeExporter exporter(graph, opset, model, !graph.dimension_names.empty());
   for (const ValueId id : graph.values()) {
     if (const Tensor* tensor = graph.constant(id)) {
       if (is_packed(graph.type(id))) {
