@@ -6,6 +6,7 @@
 #include "fuzz/sequences.h"
 #include "support/files/samples_in_memory.h"
 #include "support/files/samples_of_several_shapes.h"
+#include "support/other_shapes.h"
 
 #include <algorithm>
 #include <utility>
@@ -165,10 +166,6 @@ Network any_network(Choices& choices, const NetworkKind& kind) {
   return NetworkDrawing(choices, kind).draw();
 }
 
-Network any_network(Choices& choices) {
-  return any_network(choices, kind_of(choices.below(16)));
-}
-
 std::unique_ptr<Dataset> samples_of(const Network& network) {
   if (network.graph.type(network.graph.inputs()[0]).shape[0] != 1 ||
       leaves_extents_open(network.graph)) {
@@ -186,6 +183,22 @@ std::unique_ptr<Dataset> samples_of(const Network& network) {
     all.emplace(name, Tensor::of<float>(shape, values));
   }
   return std::make_unique<test::SamplesInMemory>(std::move(all));
+}
+
+void leave_out_others(Network& network, const Graph& read) {
+  std::map<std::string, std::vector<Tensor>> kept;
+  for (std::size_t i = 0; i < network.samples.begin()->second.size(); ++i) {
+    std::map<std::string, Tensor> sample;
+    for (const auto& [name, all] : network.samples) {
+      sample.emplace(name, all[i]);
+    }
+    if (test::takes(read, sample)) {
+      for (auto& [name, tensor] : sample) {
+        kept[name].push_back(std::move(tensor));
+      }
+    }
+  }
+  network.samples = std::move(kept);
 }
 
 void draw_step(Drawing& d) {

@@ -23,14 +23,15 @@ struct Network {
 /// A small valid network of operators that are quantized, ones that go along and ones that stay
 /// in float, and of what else the kind says.
 Network any_network(Choices&, const NetworkKind&);
-/// One of any kind; numbers may be extreme.
-Network any_network(Choices&);
 
 /// The kind of that number, from 0 to 15. 0 has nothing of its own.
 NetworkKind kind_of(std::int64_t number);
 
 /// The samples as the library takes them.
 std::unique_ptr<Dataset> samples_of(const Network&);
+/// Leaves out those that a graph, as which the network was read, does not take because it had to
+/// bind what the network leaves open.
+void leave_out_others(Network&, const Graph& read);
 
 /// Lets a network that is being drawn grow by a layer of its kind, if the choices allow it.
 void draw_step(Drawing&);

@@ -7,11 +7,12 @@
 #include "tare/integer_graph.h"
 #include "tare/model_files.h"
 
+#include "execute/run/feed.h"
 #include "fuzz/envelope.h"
 #include "fuzz/network.h"
 #include "fuzz/scratch.h"
 #include "fuzz/settings.h"
-#include "support/run.h"
+#include "support/other_shapes.h"
 #include "support/same_structure.h"
 
 #include <algorithm>
@@ -83,13 +84,14 @@ void require_close(const Case& c, const QuantizeResult& result) {
   const Executable real =
       must("making it ready", [&] { return Executable(result.simulated.source); });
   const RequantizeMode& mode = result.simulated.arithmetic.usual.requantize;
-  const std::size_t count = std::min<std::size_t>(c.data->size(), 2);
+  const std::size_t count = std::min<std::size_t>(c.data->size(), 3);
   for (std::size_t i = 0; i < count; ++i) {
-    const std::vector<Tensor> inputs = test::inputs_of(bound, *c.data, i);
-    const auto ties = envelopes(bound, result.table, mode, Difference::kTies, inputs);
+    const std::vector<Tensor> inputs = Feed(bound, *c.data, 0).read(i);
+    const Graph here = test::for_shapes_of(bound, inputs);
+    const auto ties = envelopes(here, result.table, mode, Difference::kTies, inputs);
     require_held(ties, simulated.run(inputs), "the simulated graph");
     require_held(ties, integer.run(inputs), "the integer graph");
-    require_held(envelopes(bound, result.table, mode, Difference::kRounding, inputs),
+    require_held(envelopes(here, result.table, mode, Difference::kRounding, inputs),
                  real.run(inputs), "the float graph");
   }
 }
@@ -127,11 +129,12 @@ void require_read_back(const Case& c, const QuantizeResult& result) {
          [&] { write_onnx(export_form(result.integer, form, target), file); });
     const Graph own = must("reading what was written for the target",
                            [&] { return load_model(file, {}, nullptr); });
-    must("running it", [&] { return Executable(own).run(test::inputs_of(own, *c.data, 0)); });
+    must("running it", [&] { return Executable(own).run(Feed(own, *c.data, 0).read(0)); });
   }
 }
 
-/// As the file says it where extents are open: it is what makes a graph for others.
+/// As a file says it where extents are open, as it is what makes a graph for others, and where
+/// nodes hold graphs, of which a file may make less.
 Graph read_back(const Graph& network, const Dataset& data) {
   const auto file = Scratch::path("network.onnx");
   must("writing the network", [&] { write_onnx(network, file); });
@@ -142,11 +145,14 @@ void run(Bytes bytes) {
   Choices choices(bytes);
   const std::vector<std::string> settings = any_settings(choices);
   Config config = read_config({}, settings, Toolkit::builtin().calibrator_names());
-  const Network network = any_network(choices);
+  const NetworkKind kind = kind_of(choices.below(16));
+  Network network = any_network(choices, kind);
   must("verifying the network", [&] { verify(network.graph); });
+  Graph graph = kind.has_open_extents || kind.has_inner_graphs
+                    ? read_back(network.graph, *samples_of(network))
+                    : network.graph;
+  leave_out_others(network, graph);
   std::unique_ptr<Dataset> data = samples_of(network);
-  Graph graph = leaves_extents_open(network.graph) ? read_back(network.graph, *data)
-                                                   : network.graph;
   if (!network.state.empty()) {
     config.state = network.state;
     config.steps = choices.between(1, 4);

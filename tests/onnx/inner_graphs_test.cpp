@@ -79,8 +79,9 @@ TEST(InnerGraphs, CaptureWhatTheyReadFromOutside) {
   const Graph body = inner_graph(loop, "body");
   EXPECT_EQ(own_operands(loop), 3U);
   EXPECT_EQ(captured_names(loop), (std::vector<std::string>{"x"})) << "k is small";
-  EXPECT_EQ(operators(body), (std::vector<std::string>{"Mul", "Add", "Tanh", "Identity",
-                                                       "Identity", "Identity", "Identity"}));
+  EXPECT_EQ(operators(body),
+            (std::vector<std::string>{"Mul", "Add", "Tanh", "Identity", "Identity"}))
+      << "a result that is listed twice is copied";
   EXPECT_EQ(graph.type(loop.outputs[0]).shape, (Shape{2, 4}));
   EXPECT_EQ(graph.type(loop.outputs[1]).shape, (Shape{3, 2, 4}));
 }
@@ -115,12 +116,7 @@ TEST(InnerGraphs, AreWrittenWithNamesThatAreUniqueInTheFile) {
   const Node& before = only(graph, "Loop");
   const Node& after = only(again, "Loop");
   EXPECT_EQ(captured_names(after), captured_names(before));
-  const auto unlike_copies = [](const Node& node) {
-    std::vector<std::string> ops = operators(inner_graph(node, "body"));
-    std::erase(ops, "Identity");
-    return ops;
-  };
-  EXPECT_EQ(unlike_copies(after), unlike_copies(before));
+  EXPECT_EQ(operators(inner_graph(after, "body")), operators(inner_graph(before, "body")));
 }
 
 /// All names of values in the file that the graph becomes, each time one is defined.

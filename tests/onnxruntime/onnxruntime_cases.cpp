@@ -3,7 +3,6 @@
 #include <fstream>
 #include <limits>
 #include <sstream>
-#include <stdexcept>
 
 #include <nlohmann/json.hpp>
 
@@ -30,49 +29,58 @@ Tensor read(const nlohmann::json& json) {
   return Tensor::of<float>(json.at("dims").get<Shape>(), values);
 }
 
+nlohmann::json written(const OnnxRuntimeCase& each) {
+  nlohmann::json samples = nlohmann::json::array();
+  for (const Tensors& sample : each.samples) {
+    nlohmann::json inputs = nlohmann::json::object();
+    for (const auto& [name, tensor] : sample) {
+      inputs[name] = written(tensor);
+    }
+    samples.push_back(std::move(inputs));
+  }
+  nlohmann::json state = nlohmann::json::object();
+  for (const auto& [input, output] : each.state) {
+    state[input] = output;
+  }
+  return {{"model", each.model.string()}, {"samples", samples}, {"state", state}};
+}
+
+OnnxRuntimeOutputs read_line(const std::string& line) {
+  const nlohmann::json printed = nlohmann::json::parse(line);
+  OnnxRuntimeOutputs outputs;
+  if (printed.is_object()) {
+    outputs.error = printed.at("error");
+    return outputs;
+  }
+  for (const nlohmann::json& sample : printed) {
+    Tensors& tensors = outputs.samples.emplace_back();
+    for (const auto& [name, tensor] : sample.items()) {
+      tensors.emplace(name, read(tensor));
+    }
+  }
+  return outputs;
+}
+
 }  // namespace
 
 std::vector<OnnxRuntimeOutputs> run_cases(const OnnxRuntimeProcess& process,
                                           std::span<const OnnxRuntimeCase> cases,
                                           const std::filesystem::path& folder) {
-  nlohmann::json list = nlohmann::json::array();
-  for (const OnnxRuntimeCase& each : cases) {
-    nlohmann::json samples = nlohmann::json::array();
-    for (const Tensors& sample : each.samples) {
-      nlohmann::json inputs = nlohmann::json::object();
-      for (const auto& [name, tensor] : sample) {
-        inputs[name] = written(tensor);
-      }
-      samples.push_back(std::move(inputs));
-    }
-    list.push_back({{"model", each.model.string()},
-                    {"samples", std::move(samples)},
-                    {"state", nlohmann::json(each.state)}});
-    if (each.state.empty()) {
-      list.back()["state"] = nlohmann::json::object();
-    }
-  }
   const std::filesystem::path file = folder / "cases.json";
-  std::ofstream(file) << list.dump();
-  std::istringstream lines(process.script("cases.mjs", file));
   std::vector<OnnxRuntimeOutputs> results;
-  for (std::string line; std::getline(lines, line);) {
-    const nlohmann::json printed = nlohmann::json::parse(line);
-    OnnxRuntimeOutputs& outputs = results.emplace_back();
-    if (printed.is_object()) {
-      outputs.error = printed.at("error");
-      continue;
+  while (results.size() < cases.size()) {
+    nlohmann::json rest = nlohmann::json::array();
+    for (const OnnxRuntimeCase& each : cases.subspan(results.size())) {
+      rest.push_back(written(each));
     }
-    for (const nlohmann::json& sample : printed) {
-      Tensors& tensors = outputs.samples.emplace_back();
-      for (const auto& [name, tensor] : sample.items()) {
-        tensors.emplace(name, read(tensor));
-      }
+    std::ofstream(file) << rest.dump();
+    std::istringstream lines(process.script("cases.mjs", file));
+    for (std::string line; std::getline(lines, line);) {
+      results.push_back(read_line(line));
     }
-  }
-  if (results.size() != cases.size()) {
-    throw std::runtime_error("ONNX Runtime ended after " + std::to_string(results.size()) +
-                             " of " + std::to_string(cases.size()) + " models");
+    if (results.size() < cases.size()) {
+      results.emplace_back().error = "ONNX Runtime ended without an answer";
+    }
   }
   return results;
 }

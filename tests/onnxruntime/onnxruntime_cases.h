@@ -27,7 +27,8 @@ struct OnnxRuntimeOutputs {
   std::string error;  ///< empty: it ran
 };
 
-/// Runs all cases in one process; `folder` is for files.
+/// Runs all cases in one process, and in another one what follows a case that ends it; `folder`
+/// is for files.
 std::vector<OnnxRuntimeOutputs> run_cases(const OnnxRuntimeProcess&,
                                           std::span<const OnnxRuntimeCase>,
                                           const std::filesystem::path& folder);

@@ -9,6 +9,7 @@
 
 #include "fuzz/network.h"
 #include "onnxruntime_cases.h"
+#include "support/other_shapes.h"
 #include "support/run.h"
 #include "with_onnxruntime.h"
 
@@ -62,37 +63,6 @@ std::vector<Tensor> in_order(const Graph& graph, const Tensors& inputs) {
   return result;
 }
 
-/// Whether the graph takes inputs of these shapes.
-bool takes(const Graph& graph, const Tensors& inputs) {
-  return std::all_of(graph.inputs().begin(), graph.inputs().end(), [&](ValueId id) {
-    const auto found = inputs.find(graph.name(id));
-    if (found == inputs.end()) {
-      return true;
-    }
-    const Shape& own = graph.type(id).shape;
-    const Shape& given = found->second.shape();
-    const auto names = graph.dimension_names.find(graph.name(id));
-    for (std::size_t axis = 0; axis < own.size(); ++axis) {
-      const bool is_open =
-          names != graph.dimension_names.end() && !names->second[axis].empty();
-      if (own[axis] != given[axis] && !is_open) {
-        return false;
-      }
-    }
-    return true;
-  });
-}
-
-Graph for_shapes(const Graph& graph, const std::vector<Tensor>& inputs) {
-  std::vector<Shape> shapes;
-  bool is_same = true;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    shapes.push_back(inputs[i].shape());
-    is_same = is_same && shapes[i] == graph.type(graph.inputs()[i]).shape;
-  }
-  return is_same ? graph : (*graph.reshape)(graph, shapes);
-}
-
 float largest_of(const Tensor& tensor) {
   float largest = 0;
   for (const float value : tensor.to_float()) {
@@ -104,7 +74,7 @@ float largest_of(const Tensor& tensor) {
 /// The largest number on the way to the results.
 float largest_in(const Graph& graph, const std::vector<Tensor>& inputs) {
   float largest = 0;
-  for (const auto& [name, tensor] : values_of(for_shapes(graph, inputs), inputs)) {
+  for (const auto& [name, tensor] : values_of(for_shapes_of(graph, inputs), inputs)) {
     if (tensor.dtype() == DType::kFloat32) {
       largest = std::max(largest, largest_of(tensor));
     }

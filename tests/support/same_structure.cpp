@@ -1,5 +1,7 @@
 #include "support/same_structure.h"
 
+#include "graph/operators/inner_graphs.h"
+
 #include <map>
 
 namespace tare::test {
@@ -8,6 +10,17 @@ namespace {
 class Comparison {
  public:
   Comparison(const Graph& a, const Graph& b) : a_(a), b_(b) {}
+
+  /// Of graphs inside of nodes: their inputs go by their places.
+  void pair_inputs() {
+    if (a_.inputs().size() != b_.inputs().size()) {
+      difference_ = "number of inputs";
+      return;
+    }
+    for (std::size_t i = 0; i < a_.inputs().size(); ++i) {
+      pairs_.emplace(a_.inputs()[i], b_.inputs()[i]);
+    }
+  }
 
   std::string difference() {
     if (a_.outputs().size() != b_.outputs().size()) {
@@ -61,10 +74,19 @@ class Comparison {
   }
 
   void compare(const Node& left, const Node& right, ValueId a, ValueId b) {
-    if (left.op != right.op || left.attributes != right.attributes ||
+    if (left.op != right.op || plain(left) != plain(right) ||
         left.inputs.size() != right.inputs.size()) {
       differ(left.op + " and " + right.op, a, b);
       return;
+    }
+    for (const std::string& attribute : graph_attributes(left.op)) {
+      const Graph in_left = inner_graph(left, attribute);
+      const Graph in_right = inner_graph(right, attribute);
+      Comparison inner(in_left, in_right);
+      inner.pair_inputs();
+      if (const std::string found = inner.difference(); !found.empty()) {
+        differ(attribute + " with " + found, a, b);
+      }
     }
     for (std::size_t i = 0; i < left.inputs.size(); ++i) {
       if (static_cast<bool>(left.inputs[i]) != static_cast<bool>(right.inputs[i])) {
@@ -73,6 +95,16 @@ class Comparison {
         compare(left.inputs[i], right.inputs[i]);
       }
     }
+  }
+
+  /// Without the inner graphs, in which names differ.
+  static Attributes plain(const Node& node) {
+    Attributes attributes = node.attributes;
+    for (const std::string& attribute : graph_attributes(node.op)) {
+      attributes.erase(attribute);
+      attributes.erase("captured");
+    }
+    return attributes;
   }
 
   const Graph& a_;

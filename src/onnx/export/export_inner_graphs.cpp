@@ -39,10 +39,7 @@ onnx::GraphProto inner_proto(const Graph& graph, int opset,
     info.set_name(graph.name(id));
     fill_type(graph.type(id), {}, *info.mutable_type());
     if (may_vary) {
-      auto& shape = *info.mutable_type()->mutable_tensor_type()->mutable_shape();
-      for (auto& dim : *shape.mutable_dim()) {
-        dim.clear_dim_value();
-      }
+      clear_extents(*info.mutable_type());
     }
   };
   for (const ValueId id : graph.inputs()) {

@@ -272,4 +272,10 @@ void fill_type(const TensorType& type, const std::vector<std::string>& symbols,
   }
 }
 
+void clear_extents(onnx::TypeProto& type) {
+  for (auto& dim : *type.mutable_tensor_type()->mutable_shape()->mutable_dim()) {
+    dim.clear_dim_value();
+  }
+}
+
 }  // namespace tare

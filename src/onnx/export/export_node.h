@@ -61,5 +61,7 @@ class NodeExporter {
 
 /// Element type and shape of a value; `symbols` name the dimensions that may vary.
 void fill_type(const TensorType&, const std::vector<std::string>& symbols, onnx::TypeProto&);
+/// Leaves the rank.
+void clear_extents(onnx::TypeProto&);
 
 }  // namespace tare
