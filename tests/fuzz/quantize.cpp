@@ -117,7 +117,7 @@ void require_read_back(const Case& c, const QuantizeResult& result) {
     const std::string name = "form " + std::to_string(static_cast<int>(form));
     const Graph exported = must(name, [&] { return export_form(result.integer, form); });
     must("writing " + name, [&] { write_onnx(exported, file, file_metadata(result)); });
-    const Graph read = must("reading " + name, [&] { return load_model(file, {}, nullptr); });
+    const Graph read = must("reading " + name, [&] { return load_model(file, {}, c.data.get()); });
     const Graph again =
         must("lowering " + name, [&] { return lower_quantized(read, c.config, Toolkit{}); });
     const std::string difference = test::structural_difference(result.integer, again);
@@ -128,7 +128,7 @@ void require_read_back(const Case& c, const QuantizeResult& result) {
     must("writing for the target",
          [&] { write_onnx(export_form(result.integer, form, target), file); });
     const Graph own = must("reading what was written for the target",
-                           [&] { return load_model(file, {}, nullptr); });
+                           [&] { return load_model(file, {}, c.data.get()); });
     must("running it", [&] { return Executable(own).run(Feed(own, *c.data, 0).read(0)); });
   }
 }
