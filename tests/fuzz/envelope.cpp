@@ -115,6 +115,7 @@ class Interpreter {
       : graph_(graph), table_(table), difference_(difference) {
     // Rounding twice goes half a step further.
     slack_ = mode.rounding == RequantizeRounding::kTfliteDouble ? 0.5 : 0;
+    slack_ += difference == Difference::kSteps ? 1 : 0;
   }
   Interpreter(const Graph& graph, const QuantTable& table, Difference difference, double slack)
       : graph_(graph), table_(table), difference_(difference), slack_(slack) {}

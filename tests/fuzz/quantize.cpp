@@ -143,9 +143,13 @@ Graph read_back(const Graph& network, const Dataset& data) {
 
 void run(Bytes bytes) {
   Choices choices(bytes);
-  const std::vector<std::string> settings = any_settings(choices);
+  std::vector<std::string> settings = any_settings(choices);
+  const std::int64_t number = choices.below(16);
+  if (number != 0 && choices.coin()) {
+    settings.emplace_back("objective=coverage");  // else little is quantized in small networks
+  }
   Config config = read_config({}, settings, Toolkit::builtin().calibrator_names());
-  const NetworkKind kind = kind_of(choices.below(16));
+  const NetworkKind kind = kind_of(number);
   Network network = any_network(choices, kind);
   must("verifying the network", [&] { verify(network.graph); });
   Graph graph = kind.has_open_extents || kind.has_inner_graphs

@@ -7,6 +7,7 @@
 #include "tare/model_files.h"
 #include "tare/quantize.h"
 
+#include "fuzz/envelope.h"
 #include "fuzz/network.h"
 #include "onnxruntime_cases.h"
 #include "support/other_shapes.h"
@@ -29,6 +30,8 @@ std::optional<int> environment(const char* name) {
   const char* text = std::getenv(name);
   return text == nullptr ? std::nullopt : std::optional(std::atoi(text));
 }
+
+constexpr auto kDifference = fuzz::Difference::kTies;
 
 fuzz::Network network_of(int number) {
   std::mt19937 random(static_cast<unsigned>(number));
@@ -113,22 +116,81 @@ class Trial {
         runs_.push_back(std::move(run));
       }
     }
-    if (!network_.state.empty() && !runs_.empty()) {
+    if (!network_.state.empty()) {
       const auto& [input, output] = *network_.state.begin();
       const TensorType& type = graph_.type(*graph_.find_value(input));
-      runs_[0].emplace(input, Tensor(type.dtype, type.shape));
+      runs_.at(0).emplace(input, Tensor(type.dtype, type.shape));
     }
+    quantize_network(number);
   }
 
   const Graph& drawn() const { return network_.graph; }
   bool is_left_open() const { return leaves_extents_open(graph_); }
 
   std::vector<OnnxRuntimeCase> cases() const {
-    return {{file("float"), runs_, network_.state}, {file("again"), runs_, network_.state}};
+    return {{file("float"), runs_, network_.state},
+            {file("again"), runs_, network_.state},
+            {file("quantized"), runs_, network_.state}};
   }
 
   /// What is wrong with what ONNX Runtime says of cases().
   std::string fault(std::span<const OnnxRuntimeOutputs> theirs) const {
+    const std::string of_floats = float_fault(theirs.first(2));
+    return of_floats.empty() ? quantized_fault(theirs[2]) : of_floats;
+  }
+
+ private:
+  void quantize_network(int number) {
+    fuzz::leave_out_others(network_, graph_);
+    std::unique_ptr<Dataset> data = samples_of(network_);
+    Config config;
+    config.objective = Objective::kCoverage;
+    if (!network_.state.empty()) {
+      config.state = network_.state;
+      data = with_states(graph_, std::move(data), config, 1);
+    }
+    quantized_ = quantize(graph_, *data, config, Toolkit::builtin(), {.threads = 1});
+    bound_ = tare::bind(quantized_.simulated, quantized_.table);
+    const auto form = static_cast<Form>(number / 16 % 3);
+    write_onnx(export_form(quantized_.integer, form, quantized_.simulated.target),
+               file("quantized"));
+  }
+
+  /// Whether their numbers are those that rounding allows, where the states are theirs, too.
+  std::string quantized_fault(const OnnxRuntimeOutputs& theirs) const {
+    if (!theirs.error.empty()) {
+      return "quantized: " + theirs.error;
+    }
+    const Executable executable(quantized_.integer);
+    for (std::size_t run = 0; run < runs_.size(); ++run) {
+      Tensors inputs = runs_[run];
+      for (const auto& [input, output] : network_.state) {
+        if (run > 0) {
+          inputs.insert_or_assign(input, theirs.samples[run - 1].at(output));
+        }
+      }
+      const std::vector<Tensor> operands = in_order(bound_, inputs);
+      const auto bounds = fuzz::envelopes(
+          for_shapes_of(bound_, operands), quantized_.table,
+          quantized_.simulated.arithmetic.usual.requantize, kDifference, operands);
+      const std::vector<Tensor> ours = executable.run(operands);
+      for (std::size_t i = 0; i < ours.size(); ++i) {
+        const std::string& name = bound_.name(bound_.outputs()[i]);
+        const Tensor& other = theirs.samples[run].at(name);
+        std::string what = "shape " + to_string(other.shape());
+        if (other.shape() == ours[i].shape()) {
+          what = first_outside(bounds[i], other);
+        }
+        if (!what.empty()) {
+          return "quantized, run " + std::to_string(run) + ", output '" + name + "': " + what +
+                 ", ours " + std::to_string(ours[i].to_float()[0]);
+        }
+      }
+    }
+    return {};
+  }
+
+  std::string float_fault(std::span<const OnnxRuntimeOutputs> theirs) const {
     const Executable executable(graph_);
     Tensors state;
     for (std::size_t run = 0; run < runs_.size(); ++run) {
@@ -165,7 +227,6 @@ class Trial {
     return {};
   }
 
- private:
   fs::path file(const char* which) const {
     return path_.string() + "." + which + ".onnx";
   }
@@ -175,6 +236,8 @@ class Trial {
   fs::path path_;
   Graph graph_;
   std::vector<Tensors> runs_;
+  QuantizeResult quantized_;
+  Graph bound_;
 };
 
 class RandomNetworks : public WithOnnxRuntime {};
@@ -211,14 +274,14 @@ TEST_F(RandomNetworks, GiveWhatOnnxRuntimeGives) {
     std::span<const OnnxRuntimeOutputs> rest(theirs);
     for (const auto& [number, trial] : trials) {
       try {
-        const std::string fault = trial.fault(rest.first(2));
+        const std::string fault = trial.fault(rest.first(3));
         if (!fault.empty()) {
           report(number, fault, &trial);
         }
       } catch (const std::exception& error) {
         report(number, error.what(), &trial);
       }
-      rest = rest.subspan(2);
+      rest = rest.subspan(3);
     }
   }
   std::cout << wrong << " of " << end - first << " networks are wrong\n";
