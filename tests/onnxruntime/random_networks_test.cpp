@@ -175,7 +175,7 @@ class Trial {
           quantized_.simulated.arithmetic.usual.requantize, kDifference, operands);
       const std::vector<Tensor> ours = executable.run(operands);
       for (std::size_t i = 0; i < ours.size(); ++i) {
-        const std::string& name = bound_.name(bound_.outputs()[i]);
+        const std::string& name = graph_.name(graph_.outputs()[i]);
         const Tensor& other = theirs.samples[run].at(name);
         std::string what = "shape " + to_string(other.shape());
         if (other.shape() == ours[i].shape()) {
