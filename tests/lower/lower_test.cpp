@@ -228,9 +228,14 @@ TEST(Lower, GivesEachResultOfTheModelItsName) {
   ASSERT_EQ(integer.outputs().size(), 2U);
   EXPECT_EQ(integer.name(integer.outputs()[0]), "y");
   EXPECT_EQ(integer.name(integer.outputs()[1]), "z");
-  const std::vector<Tensor> results =
-      Executable(integer).run(std::vector<Tensor>{data.read("x", 3, 1)});
+  const std::vector<Tensor> inputs{data.read("x", 3, 1)};
+  const std::vector<Tensor> results = Executable(integer).run(inputs);
   EXPECT_EQ(results[0], results[1]);
+  for (const Form form : {Form::kQdq, Form::kQoperator, Form::kInteger}) {
+    const Graph exported = export_form(integer, form);
+    EXPECT_EQ(exported.name(exported.outputs()[0]), "y");
+    EXPECT_EQ(exported.name(exported.outputs()[1]), "z");
+  }
 }
 
 TEST(Lower, IsCloseToTheFloatGraph) {
