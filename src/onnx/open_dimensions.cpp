@@ -5,13 +5,16 @@
 
 #include "tare/error.h"
 
+#include "graph/ir/subgraph.h"
 #include "onnx/extents_of_inputs.h"
 #include "onnx/infer_graph.h"
 
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -142,31 +145,38 @@ using Change = std::function<std::int64_t(std::int64_t extent, std::size_t place
 /// and multiples, and lower extents stay within tables of positions.
 std::vector<Change> changes() {
   constexpr std::array<std::int64_t, 6> kPrimes{2, 3, 5, 7, 11, 13};
-  const auto lowered = [](std::int64_t extent) {
-    return extent == 1 ? 2 : extent % 2 == 0 ? extent / 2 : extent - 1;
-  };
   return {
       [kPrimes](std::int64_t extent, std::size_t place) {
         return extent * kPrimes[place % kPrimes.size()];
       },
       [](std::int64_t extent, std::size_t) { return extent * 2; },
-      [lowered](std::int64_t extent, std::size_t) { return lowered(extent); },
+      [](std::int64_t extent, std::size_t) { return extent * 3; },
+      [](std::int64_t extent, std::size_t) {
+        return extent == 1 ? 2 : extent % 2 == 0 ? extent / 2 : extent - 1;
+      },
+      [](std::int64_t extent, std::size_t) { return extent == 1 ? 3 : extent - 1; },
       [](std::int64_t extent, std::size_t) { return extent + 1; },
   };
 }
 
-/// Gives as many of these dimensions other extents as the graph holds for. Where not all of
-/// them can change at once, each half is tried by itself, so a few that cannot are found among
-/// many in few passes.
+/// Gives as many of these dimensions other extents as the graph holds for. It has to hold for two
+/// choices: for one it may by chance, where what has to stay as it is is a product of extents.
+/// Where not all of them can change at once, each half is tried by itself, so a few that cannot
+/// are found among many in few passes.
 void change_extents(const Choices& choices, std::span<const std::string> symbols,
                     Extents& extents) {
+  std::vector<Extents> held;
+  std::set<Extents> tried;
   for (const Change& change : changes()) {
-    Extents tried = extents;
+    Extents others = extents;
     for (std::size_t place = 0; place < symbols.size(); ++place) {
-      tried[symbols[place]] = change(choices.bound().at(symbols[place]), place);
+      others[symbols[place]] = change(choices.bound().at(symbols[place]), place);
     }
-    if (choices.inferred(tried)) {
-      extents = std::move(tried);
+    if (tried.insert(others).second && choices.inferred(others)) {
+      held.push_back(std::move(others));
+    }
+    if (held.size() == 2) {
+      extents = std::move(held[0]);
       return;
     }
   }
@@ -276,6 +286,58 @@ void fix_dimensions(Graph& graph, const Extents& fixed) {
   graph.fixed_dimensions.insert(fixed.begin(), fixed.end());
 }
 
+/// What decided how the model was read, as computed from its inputs.
+class Decisions {
+ public:
+  Decisions(const Graph& graph, const std::set<ValueId>& decisive, const InferredValues& here,
+            const Evaluator& evaluate, const std::map<ValueId, Tensor>& assumed)
+      : evaluate_(evaluate) {
+    const std::vector<ValueId> values(decisive.begin(), decisive.end());
+    Subgraph part = subgraph(graph, {}, values);
+    for (const ValueId id : values) {
+      const auto known = here.known.find(id);
+      if (known != here.known.end()) {
+        decided_.emplace(part.values.at(id), known->second);
+      }
+    }
+    for (const auto& [id, tensor] : assumed) {
+      if (const auto found = part.values.find(id); found != part.values.end()) {
+        assumed_.emplace(found->second, tensor);
+      }
+    }
+    graph_ = std::move(part.graph);
+  }
+
+  /// Throws Error(kUnsupported) where the model would have been read as another network for these
+  /// inputs. Of a part of the network, which has other inputs, nothing is known.
+  void expect_same(const Graph& network, std::span<const Shape> shapes) const {
+    std::map<ValueId, Shape> inputs;
+    for (const ValueId id : graph_.inputs()) {
+      const auto found = std::find_if(
+          network.inputs().begin(), network.inputs().end(),
+          [&](ValueId input) { return network.name(input) == graph_.name(id); });
+      if (found == network.inputs().end()) {
+        return;
+      }
+      inputs.emplace(id, shapes[static_cast<std::size_t>(found - network.inputs().begin())]);
+    }
+    const InferredValues there = infer_graph(graph_, inputs, evaluate_, assumed_);
+    for (const auto& [id, tensor] : decided_) {
+      const auto other = there.known.find(id);
+      if (other == there.known.end() || !is_equal(other->second, tensor)) {
+        throw Error(ErrorCode::kUnsupported, "value '" + graph_.name(id) + "'",
+                    "decides which network the model is, and decides otherwise for these inputs");
+      }
+    }
+  }
+
+ private:
+  Graph graph_;
+  Evaluator evaluate_;
+  std::map<ValueId, Tensor> decided_;
+  std::map<ValueId, Tensor> assumed_;
+};
+
 }  // namespace
 
 void keep_dimensions_open(Graph& graph, const Evaluator& evaluate,
@@ -299,6 +361,8 @@ void keep_dimensions_open(Graph& graph, const Evaluator& evaluate,
     }
   }
   const InferredValues here = *choices.here();
+  const auto decisions =
+      std::make_shared<const Decisions>(graph, decisive, here, evaluate, assumed);
   fix_dimensions(graph, fixed);
   if (fixed.size() == choices.bound().size()) {
     graph.dimension_names.clear();  // so the outputs have no open ones either
@@ -308,6 +372,12 @@ void keep_dimensions_open(Graph& graph, const Evaluator& evaluate,
   copy_extents(graph, here, *there);
   graph.erase_unused();
   say_extents_by_inputs(graph, here, *there);
+  graph.reshape =
+      std::make_shared<const std::function<Graph(const Graph&, std::span<const Shape>)>>(
+          [decisions, evaluate](const Graph& any_stage, std::span<const Shape> shapes) {
+            decisions->expect_same(any_stage, shapes);
+            return with_input_shapes(any_stage, shapes, evaluate);
+          });
 }
 
 }  // namespace tare

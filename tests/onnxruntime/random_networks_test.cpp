@@ -111,16 +111,8 @@ class Trial {
     write_onnx(network_.graph, file("float"));
     graph_ = load_model(file("float"), {}, data_.get());
     write_onnx(graph_, file("again"));
-    for (Tensors& run : runs_of(network_)) {
-      if (takes(graph_, run)) {
-        runs_.push_back(std::move(run));
-      }
-    }
-    if (!network_.state.empty()) {
-      const auto& [input, output] = *network_.state.begin();
-      const TensorType& type = graph_.type(*graph_.find_value(input));
-      runs_.at(0).emplace(input, Tensor(type.dtype, type.shape));
-    }
+    fuzz::leave_out_others(network_, graph_);
+    runs_ = runs_of(network_);
     quantize_network(number);
   }
 
@@ -141,7 +133,6 @@ class Trial {
 
  private:
   void quantize_network(int number) {
-    fuzz::leave_out_others(network_, graph_);
     std::unique_ptr<Dataset> data = samples_of(network_);
     Config config;
     config.objective = Objective::kCoverage;
