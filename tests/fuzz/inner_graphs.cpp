@@ -23,8 +23,8 @@ struct Captured {
 /// A graph inside of a node. Its own inputs come first, then those for captured values.
 class Inner {
  public:
-  Inner(Drawing& outer, Captured& captured)
-      : d(outer.choose, inside(outer)), outer_(outer), captured_(captured) {
+  Inner(Drawing& outer, Captured& captured, bool may_nest = true)
+      : d(outer.choose, inside(outer, may_nest)), outer_(outer), captured_(captured) {
     d.count = outer.count;
     d.is_within = true;
   }
@@ -89,9 +89,9 @@ class Inner {
   Drawing d;
 
  private:
-  static NetworkKind inside(Drawing& outer) {
+  static NetworkKind inside(Drawing& outer, bool may_nest) {
     NetworkKind kind = outer.kind;
-    kind.has_inner_graphs = kind.has_inner_graphs && outer.choose.rarely(4);
+    kind.has_inner_graphs = may_nest && kind.has_inner_graphs && outer.choose.rarely(4);
     kind.has_state = false;
     return kind;
   }
@@ -116,20 +116,24 @@ ValueId any_threshold(Drawing& d) {
   return d.scalar((static_cast<float>(d.choose.between(-100, 100)) + 0.5F) / 500);
 }
 
-ValueId any_condition(Drawing& d, ValueId x) {
+struct Condition {
+  ValueId value;
+  bool is_of_data = false;
+};
+
+Condition any_condition(Drawing& d, ValueId x) {
   const std::int64_t type = d.choose.below(4);
-  // Inside of loops ONNX Runtime loses values where it puts branches in the place of their If.
-  if (type == 0 && !(d.is_within && d.kind.is_tame)) {
-    return d.constant_of(Tensor::scalar(d.choose.coin()));
+  if (type == 0) {
+    return {d.constant_of(Tensor::scalar(d.choose.coin()))};
   }
-  if (type <= 1 || d.given.empty()) {
+  if (type == 1 || d.given.empty()) {
     const std::int64_t axis = d.choose.below(static_cast<std::int64_t>(d.rank_of(x)));
     const bool is_scalar = d.choose.coin();
     const ValueId least = d.constant_of(Tensor::scalar<std::int64_t>(d.choose.between(1, 5)));
-    return d.op("Greater", {extent_of(d, x, axis, is_scalar), least},
-                d.always(is_scalar ? Shape{} : Shape{1}), {}, DType::kBool);
+    return {d.op("Greater", {extent_of(d, x, axis, is_scalar), least},
+                 d.always(is_scalar ? Shape{} : Shape{1}), {}, DType::kBool)};
   }
-  return of_data(d, any_threshold(d));
+  return {of_data(d, any_threshold(d)), true};
 }
 
 /// A node whose last operands are what its graphs captured.
@@ -142,17 +146,22 @@ std::vector<ValueId> control(Drawing& d, const char* op, std::vector<ValueId> op
 }
 
 std::optional<ValueId> branches(Drawing& d, ValueId x) {
-  const ValueId condition = any_condition(d, x);
+  const Condition condition = any_condition(d, x);
+  // Where ONNX Runtime knows the condition it puts a branch in the place of the node, and loses
+  // values of nodes further inside or around.
+  if (d.kind.is_tame && d.is_within && !condition.is_of_data) {
+    return {};
+  }
   Captured captured;
   Attributes attributes;
   for (const char* name : {"then_branch", "else_branch"}) {
-    Inner branch(d, captured);
+    Inner branch(d, captured, !d.kind.is_tame || condition.is_of_data);
     const ValueId own = branch.capture(x);
     branch.draw();
     const ValueId result = branch.result(own, false);
     attributes.set(name, branch.text(name, {result}));
   }
-  return control(d, "If", {condition}, captured, {d.shapes_of(x)}, std::move(attributes))[0];
+  return control(d, "If", {condition.value}, captured, {d.shapes_of(x)}, std::move(attributes))[0];
 }
 
 /// How often a loop runs its body.
@@ -198,7 +207,7 @@ std::optional<ValueId> loop(Drawing& d, ValueId x) {
   const bool collects = count.most && d.choose.coin();
   std::optional<ValueId> starts;
   if (!collects && d.choose.coin()) {
-    starts = any_condition(d, x);
+    starts = any_condition(d, x).value;
     if (d.rank_of(*starts) != 0) {
       starts.reset();
     }
