@@ -202,12 +202,11 @@ class WidthMatcher {
     if (held == Accumulator{}) {
       return shift;  // they have 64 bits
     }
-    for (const SumRange& sum : worst_case_accumulators(
-             ProductOperands{.node = &node,
-                             .x = &graph_.type(node.inputs[0]),
-                             .w = &graph_.type(node.inputs[1]),
-                             .weights = graph_.constant(node.inputs[1]),
-                             .bias = bias})) {
+    for (const SumRange& sum : worst_case_accumulators(ProductOperands{.node = &node,
+                               .x = &graph_.type(node.inputs[0]),
+                               .w = &graph_.type(node.inputs[1]),
+                               .weights = graph_.constant(node.inputs[1]),
+                               .bias = bias})) {
       while (shift > 0 && (sum.low < held.low() >> shift || sum.high > held.high() >> shift)) {
         --shift;
       }

@@ -14,8 +14,8 @@
 namespace tare {
 namespace {
 
-/// Whether one value can be read in the place of another. Results of the model keep their names,
-/// so none is another one or an input.
+/// Whether one value can be read in the place of another. Results of the model keep their
+/// names, so none is another one or an input.
 bool can_stand_for(const Graph& graph, ValueId value, ValueId instead) {
   return !graph.is_output(value) || (!graph.is_output(instead) && !graph.is_input(instead));
 }
@@ -67,7 +67,8 @@ std::optional<ValueId> replacement(Graph& graph, const Node& node,
   const ValueId storage = operand_of(graph, node.inputs[0]);
   const TensorType& type = graph.type(node.outputs[0]);
   if (graph.type(storage).quant == type.quant) {
-    return can_stand_for(graph, node.outputs[0], storage) ? std::optional(storage) : std::nullopt;
+    return can_stand_for(graph, node.outputs[0], storage) ? std::optional(storage)
+                                                          : std::nullopt;
   }
   if (type.quant->per_axis() || graph.type(storage).quant->block != 0) {
     return std::nullopt;

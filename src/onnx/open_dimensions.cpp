@@ -5,7 +5,7 @@
 
 #include "tare/error.h"
 
-#include "graph/ir/subgraph.h"
+#include "onnx/decisions.h"
 #include "onnx/extents_of_inputs.h"
 #include "onnx/infer_graph.h"
 
@@ -159,10 +159,10 @@ std::vector<Change> changes() {
   };
 }
 
-/// Gives as many of these dimensions other extents as the graph holds for. It has to hold for two
-/// choices: for one it may by chance, where what has to stay as it is is a product of extents.
-/// Where not all of them can change at once, each half is tried by itself, so a few that cannot
-/// are found among many in few passes.
+/// Gives as many of these dimensions other extents as the graph holds for. It has to hold for
+/// two choices: for one it may by chance, where what has to stay as it is is a product of
+/// extents. Where not all of them can change at once, each half is tried by itself, so a few
+/// that cannot are found among many in few passes.
 void change_extents(const Choices& choices, std::span<const std::string> symbols,
                     Extents& extents) {
   std::vector<Extents> held;
@@ -285,58 +285,6 @@ void fix_dimensions(Graph& graph, const Extents& fixed) {
   }
   graph.fixed_dimensions.insert(fixed.begin(), fixed.end());
 }
-
-/// What decided how the model was read, as computed from its inputs.
-class Decisions {
- public:
-  Decisions(const Graph& graph, const std::set<ValueId>& decisive, const InferredValues& here,
-            const Evaluator& evaluate, const std::map<ValueId, Tensor>& assumed)
-      : evaluate_(evaluate) {
-    const std::vector<ValueId> values(decisive.begin(), decisive.end());
-    Subgraph part = subgraph(graph, {}, values);
-    for (const ValueId id : values) {
-      const auto known = here.known.find(id);
-      if (known != here.known.end()) {
-        decided_.emplace(part.values.at(id), known->second);
-      }
-    }
-    for (const auto& [id, tensor] : assumed) {
-      if (const auto found = part.values.find(id); found != part.values.end()) {
-        assumed_.emplace(found->second, tensor);
-      }
-    }
-    graph_ = std::move(part.graph);
-  }
-
-  /// Throws Error(kUnsupported) where the model would have been read as another network for these
-  /// inputs. Of a part of the network, which has other inputs, nothing is known.
-  void expect_same(const Graph& network, std::span<const Shape> shapes) const {
-    std::map<ValueId, Shape> inputs;
-    for (const ValueId id : graph_.inputs()) {
-      const auto found = std::find_if(
-          network.inputs().begin(), network.inputs().end(),
-          [&](ValueId input) { return network.name(input) == graph_.name(id); });
-      if (found == network.inputs().end()) {
-        return;
-      }
-      inputs.emplace(id, shapes[static_cast<std::size_t>(found - network.inputs().begin())]);
-    }
-    const InferredValues there = infer_graph(graph_, inputs, evaluate_, assumed_);
-    for (const auto& [id, tensor] : decided_) {
-      const auto other = there.known.find(id);
-      if (other == there.known.end() || !is_equal(other->second, tensor)) {
-        throw Error(ErrorCode::kUnsupported, "value '" + graph_.name(id) + "'",
-                    "decides which network the model is, and decides otherwise for these inputs");
-      }
-    }
-  }
-
- private:
-  Graph graph_;
-  Evaluator evaluate_;
-  std::map<ValueId, Tensor> decided_;
-  std::map<ValueId, Tensor> assumed_;
-};
 
 }  // namespace
 

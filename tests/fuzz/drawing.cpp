@@ -37,8 +37,8 @@ ValueId Drawing::op(const char* name, std::vector<ValueId> inputs, Shapes shapes
                     Attributes attributes, DType dtype) {
   const std::string unique = graph.unique_name(name);
   const NodeId node =
-      graph.add_node(unique, name, std::move(inputs),
-                     {{unique, test::typed(dtype, shapes[0])}}, std::move(attributes));
+      graph.add_node(unique, name, std::move(inputs), {{unique, test::typed(dtype, shapes[0])}},
+                     std::move(attributes));
   const ValueId id = graph.node(node).outputs[0];
   shapes_.emplace(id, std::move(shapes));
   return id;

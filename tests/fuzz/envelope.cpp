@@ -3,6 +3,7 @@
 #include "tare/execute.h"
 
 #include "fuzz/envelope_inner.h"
+#include "fuzz/envelope_values.h"
 #include "graph/arithmetic/node_arithmetic.h"
 #include "graph/operators/inner_graphs.h"
 
@@ -18,7 +19,6 @@
 namespace tare::fuzz {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr double kEpsilon = std::numeric_limits<float>::epsilon();
 
 bool is_one_of(std::string_view op, std::initializer_list<std::string_view> ops) {
@@ -32,63 +32,15 @@ bool is_linear(std::string_view op) {
 
 /// They grow with each operand.
 bool is_monotone(std::string_view op) {
-  return is_one_of(
-      op, {"Relu",     "Clip",    "Sigmoid",   "Tanh",   "LeakyRelu", "MaxPool", "Concat",
-           "Reshape",  "Flatten", "Transpose", "Pad",    "Slice",     "Squeeze", "Unsqueeze",
-           "Identity", "Max",     "Min",       "Resize", "Gather",    "Split",   "ReduceMax",
-           "ReduceMin"});
+  return is_one_of(op,
+                   {"Relu",    "Clip",      "Sigmoid",   "Tanh",      "LeakyRelu", "MaxPool",
+                    "Concat",  "Reshape",   "Flatten",   "Transpose", "Pad",       "Slice",
+                    "Squeeze", "Unsqueeze", "Identity",  "Max",       "Min",       "Resize",
+                    "Gather",  "Split",     "ReduceMax", "ReduceMin"});
 }
 
 bool is_product(std::string_view op) {
   return is_one_of(op, {"Conv", "ConvTranspose", "Gemm", "MatMul", "Mul"});
-}
-
-Tensor map(const Tensor& a, const std::function<double(double)>& f) {
-  Tensor result(DType::kFloat32, a.shape());
-  const auto in = a.view<float>();
-  const auto out = result.mutable_view<float>();
-  std::transform(in.begin(), in.end(), out.begin(),
-                 [&](float x) { return static_cast<float>(f(static_cast<double>(x))); });
-  return result;
-}
-
-Tensor map(const Tensor& a, const Tensor& b, const std::function<double(double, double)>& f) {
-  Tensor result(DType::kFloat32, a.shape());
-  const auto left = a.view<float>();
-  const auto right = b.view<float>();
-  const auto out = result.mutable_view<float>();
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    out[i] = static_cast<float>(f(static_cast<double>(left[i]), static_cast<double>(right[i])));
-  }
-  return result;
-}
-
-Tensor magnitudes(const Envelope& e) {
-  return map(e.low, e.high,
-             [](double low, double high) { return std::max(std::abs(low), std::abs(high)); });
-}
-
-/// Moves both ends away by `error`, and by what sums of so few terms may lose to underflow;
-/// what is no number afterwards is not known.
-Envelope widened(const Envelope& e, const Tensor& error) {
-  constexpr double kUnderflow = 4096.0 * std::numeric_limits<float>::min();
-  const auto down = [](double x, double by) {
-    return std::isnan(x - by) ? -kInfinity : x - by - kUnderflow;
-  };
-  const auto up = [](double x, double by) {
-    return std::isnan(x + by) ? kInfinity : x + by + kUnderflow;
-  };
-  return {map(e.low, error, down), map(e.high, error, up)};
-}
-
-Envelope bounded(const Shape& shape, double magnitude) {
-  const Tensor zeros(DType::kFloat32, shape);
-  return {map(zeros, [&](double) { return -magnitude; }),
-          map(zeros, [&](double) { return magnitude; })};
-}
-
-Envelope unknown(const Shape& shape) {
-  return bounded(shape, kInfinity);
 }
 
 /// Calls f(element, channel) for each element of a value with these parameters.
@@ -115,7 +67,6 @@ class Interpreter {
       : graph_(graph), table_(table), difference_(difference) {
     // Rounding twice goes half a step further.
     slack_ = mode.rounding == RequantizeRounding::kTfliteDouble ? 0.5 : 0;
-    slack_ += difference == Difference::kSteps ? 1 : 0;
   }
   Interpreter(const Graph& graph, const QuantTable& table, Difference difference, double slack)
       : graph_(graph), table_(table), difference_(difference), slack_(slack) {}
@@ -169,11 +120,11 @@ class Interpreter {
   }
 
   std::vector<Envelope> of_control(const Node& node) {
-    return envelopes_of_control(node, operands_of(node), types_of(node),
-                                [&](const Graph& inner, std::span<const Envelope> inputs) {
-                                  return Interpreter(inner, table_, difference_, slack_)
-                                      .run(inputs);
-                                });
+    return envelopes_of_control(
+        node, operands_of(node), types_of(node),
+        [&](const Graph& inner, std::span<const Envelope> inputs) {
+          return Interpreter(inner, table_, difference_, slack_).run(inputs);
+        });
   }
 
   /// Extents, and conditions, which may not be known.
@@ -191,8 +142,7 @@ class Interpreter {
       const Envelope& large = operands[is_greater ? 0 : 1];
       const auto compared = [&](const Tensor& less, const Tensor& more) {
         const TensorType type = plain(node.outputs[0]);
-        const Ends ends =
-            is_greater ? Ends{&more, &less} : Ends{&less, &more};
+        const Ends ends = is_greater ? Ends{&more, &less} : Ends{&less, &more};
         return evaluate(node, ends, std::span(&type, 1))[0];
       };
       return {{compared(small.high, large.low), compared(small.low, large.high)}};

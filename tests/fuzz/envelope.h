@@ -19,7 +19,6 @@ struct Envelope {
 /// What may make two versions of a network differ.
 enum class Difference {
   kTies,      ///< storage values: sums in float that fall next to a half go either way
-  kSteps,     ///< storage values: each may be the next one, as some kernels of engines round
   kRounding,  ///< expressed values: one version rounds to storage values and one does not
 };
 

@@ -2,12 +2,12 @@
 
 #include "tare/execute.h"
 
+#include "fuzz/envelope_values.h"
 #include "graph/operators/inner_graphs.h"
 
 #include <algorithm>
 #include <cstring>
 #include <limits>
-#include <map>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -20,39 +20,13 @@ Envelope exact(const Tensor& tensor) {
   return {tensor, tensor};
 }
 
-Envelope anything(const TensorType& type) {
-  if (type.dtype != DType::kFloat32) {
-    throw std::logic_error("integers that are not known");
-  }
-  Envelope e{Tensor(type.dtype, type.shape), Tensor(type.dtype, type.shape)};
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  for (float& x : e.low.mutable_view<float>()) {
-    x = -kInfinity;
-  }
-  for (float& x : e.high.mutable_view<float>()) {
-    x = kInfinity;
-  }
-  return e;
-}
-
 std::vector<Envelope> anything(std::span<const TensorType> types) {
   std::vector<Envelope> result;
   for (const TensorType& type : types) {
-    result.push_back(anything(type));
-  }
-  return result;
-}
-
-/// What one or the other is.
-Envelope either(const Envelope& a, const Envelope& b) {
-  Envelope result = a;
-  const auto low = result.low.mutable_view<float>();
-  const auto high = result.high.mutable_view<float>();
-  const auto other_low = b.low.view<float>();
-  const auto other_high = b.high.view<float>();
-  for (std::size_t i = 0; i < low.size(); ++i) {
-    low[i] = std::min(low[i], other_low[i]);
-    high[i] = std::max(high[i], other_high[i]);
+    if (type.dtype != DType::kFloat32) {
+      throw std::logic_error("integers that are not known");
+    }
+    result.push_back(unknown(type.shape));
   }
   return result;
 }
@@ -122,8 +96,8 @@ class Control {
   std::vector<Envelope> scan() const {
     const std::size_t own = own_operands(node_);
     const auto scanned = static_cast<std::size_t>(node_.attributes.integer("num_scan_inputs"));
-    std::vector<Envelope> states(operands_.begin(),
-                                 operands_.begin() + static_cast<std::ptrdiff_t>(own - scanned));
+    std::vector<Envelope> states(
+        operands_.begin(), operands_.begin() + static_cast<std::ptrdiff_t>(own - scanned));
     const Shape& whole = operands_[states.size()].low.shape();
     const std::int64_t count = whole[axis("scan_input_axes", 0, whole.size())];
     std::vector<std::vector<Envelope>> collected(results_.size() - states.size());
@@ -260,8 +234,9 @@ std::vector<Envelope> envelopes_of_control(const Node& node, std::span<const Env
                                            std::span<const TensorType> results,
                                            const RunInner& run) {
   const Control control(node, operands, results, run);
-  return node.op == "If" ? control.branches() : node.op == "Loop" ? control.loop()
-                                                                  : control.scan();
+  return node.op == "If"     ? control.branches()
+         : node.op == "Loop" ? control.loop()
+                             : control.scan();
 }
 
 }  // namespace tare::fuzz

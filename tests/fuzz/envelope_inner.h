@@ -1,7 +1,8 @@
 #pragma once
 
-#include "fuzz/envelope.h"
 #include "tare/node.h"
+
+#include "fuzz/envelope.h"
 
 #include <functional>
 #include <span>

@@ -104,10 +104,10 @@ class Inner {
 /// between the numbers that there are, so no rounding decides.
 ValueId of_data(Drawing& d, ValueId threshold) {
   const ValueId x = d.choose.of(d.given);
-  const ValueId extreme = d.op(d.choose.coin() ? "ReduceMin" : "ReduceMax", {x}, d.always({}),
-                               kWithoutAxes);
-  const ValueId sum = d.op("Add", {extreme, d.scalar(d.choose.coin() ? 1.5F : -1.5F)},
-                           d.always({}));
+  const ValueId extreme =
+      d.op(d.choose.coin() ? "ReduceMin" : "ReduceMax", {x}, d.always({}), kWithoutAxes);
+  const ValueId sum =
+      d.op("Add", {extreme, d.scalar(d.choose.coin() ? 1.5F : -1.5F)}, d.always({}));
   return d.op(d.choose.coin() ? "Less" : "Greater", {sum, threshold}, d.always({}), {},
               DType::kBool);
 }
@@ -161,7 +161,8 @@ std::optional<ValueId> branches(Drawing& d, ValueId x) {
     const ValueId result = branch.result(own, false);
     attributes.set(name, branch.text(name, {result}));
   }
-  return control(d, "If", {condition.value}, captured, {d.shapes_of(x)}, std::move(attributes))[0];
+  return control(d, "If", {condition.value}, captured, {d.shapes_of(x)},
+                 std::move(attributes))[0];
 }
 
 /// How often a loop runs its body.
@@ -255,9 +256,8 @@ std::optional<ValueId> scan(Drawing& d, ValueId x) {
     s.erase(s.begin() + axis);
     return s;
   });
-  const ValueId first =
-      d.op("ReduceMean", {x}, slices,
-           {{"axes", Integers{axis}}, {"keepdims", std::int64_t{0}}});
+  const ValueId first = d.op("ReduceMean", {x}, slices,
+                             {{"axes", Integers{axis}}, {"keepdims", std::int64_t{0}}});
   Captured captured;
   Inner body(d, captured);
   const ValueId state = body.d.input("state", slices);

@@ -6,8 +6,8 @@
 
 namespace tare::fuzz {
 
-/// An If, Loop or Scan that reads this value, among others; its graphs are drawn as networks are.
-/// Nothing where the value does not fit.
+/// An If, Loop or Scan that reads this value, among others; its graphs are drawn as networks
+/// are. Nothing where the value does not fit.
 std::optional<ValueId> inner_layer(Drawing&, ValueId);
 
 }  // namespace tare::fuzz

@@ -103,7 +103,8 @@ std::optional<ValueId> transposed_convolution(Drawing& d, ValueId x) {
 std::optional<ValueId> pool(Drawing& d, ValueId x) {
   const auto producer = d.graph.producer(x);
   if (d.kind.is_tame && producer && d.graph.node(*producer).op == "Pad") {
-    return {};  // ONNX Runtime makes one pool of both, which then says that its pads are too wide
+    return {};  // ONNX Runtime makes one pool of both, which then says that its pads are too
+                // wide
   }
   const Window w = any_window(d, x, false);
   if (w.extents.empty()) {
@@ -137,13 +138,16 @@ std::optional<ValueId> normalization(Drawing& d, ValueId x) {
 std::optional<ValueId> spatial(Drawing& d, ValueId x) {
   switch (d.choose.below(10)) {
     case 0:
-      return d.op("GlobalAveragePool", {x},
-                  d.each(x, [](const Shape& s) { return Shape{s[0], s[1], 1, 1}; }));
+      return d.op("GlobalAveragePool", {x}, d.each(x, [](const Shape& s) {
+        return Shape{s[0], s[1], 1, 1};
+      }));
     case 1:
-      return d.op(
-          "Flatten", {x},
-          d.each(x, [](const Shape& s) { return Shape{s[0], element_count(s) / s[0]}; }),
-          {{"axis", std::int64_t{1}}});
+      return d.op("Flatten", {x},
+                  d.each(x,
+                         [](const Shape& s) {
+                           return Shape{s[0], element_count(s) / s[0]};
+                         }),
+                  {{"axis", std::int64_t{1}}});
     case 2:
       return normalization(d, x);
     case 3:
@@ -154,12 +158,14 @@ std::optional<ValueId> spatial(Drawing& d, ValueId x) {
                     return Shape{s[0], s[1], s[2] + 1, s[3] + 2};
                   }));
     case 5:
-      return d.op(
-          "Resize", {x, {}, d.constant_of(Tensor::of<float>({4}, {1, 1, 2, 2}))},
-          d.each(x, [](const Shape& s) { return Shape{s[0], s[1], 2 * s[2], 2 * s[3]}; }),
-          {{"mode", std::string("nearest")},
-           {"coordinate_transformation_mode", std::string("asymmetric")},
-           {"nearest_mode", std::string("floor")}});
+      return d.op("Resize", {x, {}, d.constant_of(Tensor::of<float>({4}, {1, 1, 2, 2}))},
+                  d.each(x,
+                         [](const Shape& s) {
+                           return Shape{s[0], s[1], 2 * s[2], 2 * s[3]};
+                         }),
+                  {{"mode", std::string("nearest")},
+                   {"coordinate_transformation_mode", std::string("asymmetric")},
+                   {"nearest_mode", std::string("floor")}});
     case 6:
       return pool(d, x);
     default:
@@ -181,7 +187,11 @@ std::optional<ValueId> product(Drawing& d, ValueId x) {
       attributes.set("alpha", 0.5F);
     }
     return d.op("Gemm", {x, d.constant(weights, shape[1]), d.constant({results})},
-                d.each(x, [&](const Shape& s) { return Shape{s[0], results}; }), attributes);
+                d.each(x,
+                       [&](const Shape& s) {
+                         return Shape{s[0], results};
+                       }),
+                attributes);
   }
   if (shape.size() == 4 && shape[2] == shape[3] && d.choose.rarely(3)) {
     for (const ValueId other : d.values) {
@@ -211,11 +221,12 @@ std::optional<ValueId> pair(Drawing& d, ValueId x) {
   }
   const std::int64_t type = d.choose.below(6);
   if (type == 0 && d.graph.constant(*other) == nullptr) {
-    return d.op("Concat", {x, *other}, d.each(x,
-                                              [](Shape s) {
-                                                s[1] *= 2;
-                                                return s;
-                                              }),
+    return d.op("Concat", {x, *other},
+                d.each(x,
+                       [](Shape s) {
+                         s[1] *= 2;
+                         return s;
+                       }),
                 {{"axis", std::int64_t{1}}});
   }
   constexpr std::array<const char*, 6> kOps{"Add", "Add", "Add", "Mul", "Sub", "Max"};
@@ -226,11 +237,17 @@ std::optional<ValueId> moved_image(Drawing& d, ValueId x) {
   switch (d.choose.below(4)) {
     case 0:
       return d.op("Transpose", {x},
-                  d.each(x, [](const Shape& s) { return Shape{s[0], s[2], s[3], s[1]}; }),
+                  d.each(x,
+                         [](const Shape& s) {
+                           return Shape{s[0], s[2], s[3], s[1]};
+                         }),
                   {{"perm", Integers{0, 2, 3, 1}}});
     case 1:
       return d.op("Transpose", {x},
-                  d.each(x, [](const Shape& s) { return Shape{s[0], s[1], s[3], s[2]}; }),
+                  d.each(x,
+                         [](const Shape& s) {
+                           return Shape{s[0], s[1], s[3], s[2]};
+                         }),
                   {{"perm", Integers{0, 1, 3, 2}}});
     case 2: {
       const std::int64_t channels = d.shape_of(x)[1];
@@ -245,8 +262,9 @@ std::optional<ValueId> moved_image(Drawing& d, ValueId x) {
     }
     default:
       if (d.kind.has_open_extents) {
-        return d.op("Reshape", {x, d.integers({0, 0, -1})},
-                    d.each(x, [](const Shape& s) { return Shape{s[0], s[1], s[2] * s[3]}; }));
+        return d.op("Reshape", {x, d.integers({0, 0, -1})}, d.each(x, [](const Shape& s) {
+          return Shape{s[0], s[1], s[2] * s[3]};
+        }));
       }
       const Shape& s = d.shape_of(x);
       return d.op("Reshape", {x, d.integers({s[0], s[1], s[3], s[2]})},
@@ -260,16 +278,21 @@ std::optional<ValueId> moved(Drawing& d, ValueId x) {
   }
   if (d.rank_of(x) == 3) {
     if (d.choose.coin()) {
-      return d.op("Reshape", {x, d.integers({0, 0, -1, 1})},
-                  d.each(x, [](const Shape& s) { return Shape{s[0], s[1], s[2], 1}; }));
+      return d.op("Reshape", {x, d.integers({0, 0, -1, 1})}, d.each(x, [](const Shape& s) {
+        return Shape{s[0], s[1], s[2], 1};
+      }));
     }
     return d.op("Transpose", {x},
-                d.each(x, [](const Shape& s) { return Shape{s[0], s[2], s[1]}; }),
+                d.each(x,
+                       [](const Shape& s) {
+                         return Shape{s[0], s[2], s[1]};
+                       }),
                 {{"perm", Integers{0, 2, 1}}});
   }
   const std::int64_t first = d.kind.has_open_extents ? 0 : d.shape_of(x)[0];
-  return d.op("Reshape", {x, d.integers({first, -1, 1, 1})},
-              d.each(x, [](const Shape& s) { return Shape{s[0], s[1], 1, 1}; }));
+  return d.op("Reshape", {x, d.integers({first, -1, 1, 1})}, d.each(x, [](const Shape& s) {
+    return Shape{s[0], s[1], 1, 1};
+  }));
 }
 
 }  // namespace

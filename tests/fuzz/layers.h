@@ -6,8 +6,8 @@
 
 namespace tare::fuzz {
 
-/// A layer that reads some value: a product, an operator on images, on pairs of values, one that
-/// moves elements, or a function of each element. Nothing where that value does not fit.
+/// A layer that reads some value: a product, an operator on images, on pairs of values, one
+/// that moves elements, or a function of each element. Nothing where that value does not fit.
 std::optional<ValueId> any_layer(Drawing&);
 /// One that reads this value.
 std::optional<ValueId> any_layer(Drawing&, ValueId);

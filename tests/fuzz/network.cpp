@@ -99,13 +99,15 @@ class NetworkDrawing {
     return shapes;
   }
 
-  /// Names what differs from one choice of shapes to the other; equal extents are one dimension.
+  /// Names what differs from one choice of shapes to the other; equal extents are one
+  /// dimension.
   void name_extents(ValueId value, const std::string& prefix) {
     std::vector<std::string> names;
     for (std::size_t axis = 0; axis < d_.rank_of(value); ++axis) {
       names.push_back(d_.is_fixed(value, axis) ? "" : prefix + std::to_string(axis));
     }
-    if (std::any_of(names.begin(), names.end(), [](const auto& name) { return !name.empty(); })) {
+    if (std::any_of(names.begin(), names.end(),
+                    [](const auto& name) { return !name.empty(); })) {
       d_.graph.dimension_names[d_.graph.name(value)] = std::move(names);
     }
   }
@@ -117,9 +119,9 @@ class NetworkDrawing {
     const Shape shape = is_like ? d_.shape_of(x) : Shape{1, d_.choose.between(1, 5)};
     state_ = d_.input("h", d_.always(shape));
     d_.keep(state_);
-    const ValueId mixed = is_like ? state_
-                                  : d_.op("ReduceMean", {state_}, d_.always({}),
-                                          {{"keepdims", std::int64_t{0}}});
+    const ValueId mixed =
+        is_like ? state_
+                : d_.op("ReduceMean", {state_}, d_.always({}), {{"keepdims", std::int64_t{0}}});
     d_.keep(d_.op(d_.choose.coin() ? "Add" : "Mul", {x, mixed}, d_.shapes_of(x)));
   }
 
@@ -130,8 +132,8 @@ class NetworkDrawing {
         return d_.op("Tanh", {*value}, d_.shapes_of(state_));
       }
     }
-    const ValueId mean = d_.op("ReduceMean", {d_.values.back()}, d_.always({}),
-                               {{"keepdims", std::int64_t{0}}});
+    const ValueId mean =
+        d_.op("ReduceMean", {d_.values.back()}, d_.always({}), {{"keepdims", std::int64_t{0}}});
     const ValueId sum = d_.op("Add", {state_, mean}, d_.shapes_of(state_));
     return d_.op("Tanh", {sum}, d_.shapes_of(state_));
   }

@@ -17,7 +17,7 @@ namespace tare::fuzz {
 struct Network {
   Graph graph;
   std::map<std::string, std::vector<Tensor>> samples;  ///< of several shapes in open networks
-  std::map<std::string, std::string> state;            ///< input: output that it is a step later
+  std::map<std::string, std::string> state;  ///< input: output that it is a step later
 };
 
 /// A small valid network of operators that are quantized, ones that go along and ones that stay
@@ -29,8 +29,8 @@ NetworkKind kind_of(std::int64_t number);
 
 /// The samples as the library takes them.
 std::unique_ptr<Dataset> samples_of(const Network&);
-/// Leaves out those that a graph, as which the network was read, does not take: because it had to
-/// bind what the network leaves open, or was read as another network than it is for these.
+/// Leaves out those that a graph, as which the network was read, does not take: because it had
+/// to bind what the network leaves open, or was read as another network than it is for these.
 void leave_out_others(Network&, const Graph& read);
 
 /// Lets a network that is being drawn grow by a layer of its kind, if the choices allow it.

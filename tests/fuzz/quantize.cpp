@@ -39,8 +39,7 @@ struct Case {
 };
 
 QuantizeResult quantized(const Case& c, int threads) {
-  return tare::quantize(c.network, *c.data, c.config, Toolkit::builtin(),
-                        {.threads = threads});
+  return tare::quantize(c.network, *c.data, c.config, Toolkit::builtin(), {.threads = threads});
 }
 
 File table_of(const QuantizeResult& result) {
@@ -117,7 +116,8 @@ void require_read_back(const Case& c, const QuantizeResult& result) {
     const std::string name = "form " + std::to_string(static_cast<int>(form));
     const Graph exported = must(name, [&] { return export_form(result.integer, form); });
     must("writing " + name, [&] { write_onnx(exported, file, file_metadata(result)); });
-    const Graph read = must("reading " + name, [&] { return load_model(file, {}, c.data.get()); });
+    const Graph read =
+        must("reading " + name, [&] { return load_model(file, {}, c.data.get()); });
     const Graph again =
         must("lowering " + name, [&] { return lower_quantized(read, c.config, Toolkit{}); });
     const std::string difference = test::structural_difference(result.integer, again);

@@ -148,9 +148,9 @@ TEST(InnerGraphs, OfInnerGraphsHaveNamesThatAreUniqueInTheFile) {
   const ValueId other = add(branch, "Tanh", {a}, {2});
   branch.rename(other, "a_1");
   const ValueId count = branch.add_constant("count", Tensor::scalar<std::int64_t>(3));
-  branch.set_outputs({add(branch, "Loop", {count, {}, other, other}, {2},
-                          {{"captured", std::vector<std::string>{"a_1"}},
-                           {"body", print(body)}})});
+  branch.set_outputs(
+      {add(branch, "Loop", {count, {}, other, other}, {2},
+           {{"captured", std::vector<std::string>{"a_1"}}, {"body", print(body)}})});
 
   Graph graph;
   const ValueId input = graph.add_input("x", f32({2}));
@@ -190,7 +190,8 @@ const onnx::GraphProto& graph_in(const onnx::GraphProto& graph) {
 
 TEST(InnerGraphs, OfInnerGraphsLeaveOpenWhatTheModelDoes) {
   Graph innermost;
-  innermost.set_outputs({add(innermost, "Tanh", {innermost.add_input("x", f32({3, 2}))}, {3, 2})});
+  innermost.set_outputs(
+      {add(innermost, "Tanh", {innermost.add_input("x", f32({3, 2}))}, {3, 2})});
   Graph inner;
   const ValueId x = inner.add_input("x", f32({3, 2}));
   const ValueId c = inner.add_input("c", typed(DType::kBool, {}));

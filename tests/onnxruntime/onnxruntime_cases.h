@@ -1,7 +1,8 @@
 #pragma once
 
-#include "onnxruntime_process.h"
 #include "tare/tensor.h"
+
+#include "onnxruntime_process.h"
 
 #include <filesystem>
 #include <map>

@@ -1,6 +1,6 @@
-// Random networks of the fuzzer in a real ONNX Runtime: with inner graphs, recurrent layers, state
-// that flows back, and samples of several shapes. TARE_NETWORKS in the environment asks for more
-// of them, TARE_NETWORK is the number of the only one to try.
+// Random networks of the fuzzer in a real ONNX Runtime: with inner graphs, recurrent layers,
+// state that flows back, and samples of several shapes. TARE_NETWORKS in the environment asks
+// for more of them, TARE_NETWORK is the number of the only one to try.
 #include "tare/config.h"
 #include "tare/execute.h"
 #include "tare/integer_graph.h"
@@ -178,10 +178,9 @@ class Trial {
         }
       }
       const std::vector<Tensor> operands = in_order(bound_, inputs);
-      const auto bounds = fuzz::envelopes(
-          for_shapes_of(bound_, operands), quantized_.table,
-          quantized_.simulated.arithmetic.usual.requantize, fuzz::Difference::kTies,
-          operands);
+      const auto bounds = fuzz::envelopes(for_shapes_of(bound_, operands), quantized_.table,
+                                          quantized_.simulated.arithmetic.usual.requantize,
+                                          fuzz::Difference::kTies, operands);
       const std::vector<Tensor> ours = executable.run(operands);
       for (std::size_t i = 0; i < ours.size(); ++i) {
         const std::string& name = graph_.name(graph_.outputs()[i]);
@@ -238,8 +237,7 @@ class Trial {
                                         ? "is missing"
                                         : difference(tensor, found->second, bound);
           if (!apart.empty()) {
-            return which + ", run " + std::to_string(run) + ", output '" + name +
-                   "': " + apart;
+            return which + ", run " + std::to_string(run) + ", output '" + name + "': " + apart;
           }
         }
       }
@@ -247,9 +245,7 @@ class Trial {
     return {};
   }
 
-  fs::path file(const char* which) const {
-    return path_.string() + "." + which + ".onnx";
-  }
+  fs::path file(const char* which) const { return path_.string() + "." + which + ".onnx"; }
 
   fuzz::Network network_;
   std::unique_ptr<Dataset> data_;

@@ -15,8 +15,7 @@ bool takes(const Graph& graph, const std::map<std::string, Tensor>& inputs) {
     const Shape& given = found->second.shape();
     const auto names = graph.dimension_names.find(graph.name(id));
     for (std::size_t axis = 0; axis < own.size(); ++axis) {
-      const bool is_open =
-          names != graph.dimension_names.end() && !names->second[axis].empty();
+      const bool is_open = names != graph.dimension_names.end() && !names->second[axis].empty();
       if (own[axis] != given[axis] && !is_open) {
         return false;
       }

@@ -108,8 +108,8 @@ class Comparison {
     return result;
   }
 
-  /// Inputs of an inner graph with the places in operands() of what they stand for; behind these
-  /// come those that the node itself gives.
+  /// Inputs of an inner graph with the places in operands() of what they stand for; behind
+  /// these come those that the node itself gives.
   static std::vector<std::pair<std::size_t, ValueId>> all_inputs(const Node& node,
                                                                  const Graph& inner) {
     const std::vector<std::string> names = captured_names(node);
@@ -124,8 +124,8 @@ class Comparison {
         continue;
       }
       const ValueId value = node.inputs[own + static_cast<std::size_t>(name - names.begin())];
-      const auto place = std::find(values.begin() + static_cast<std::ptrdiff_t>(own),
-                                   values.end(), value);
+      const auto place =
+          std::find(values.begin() + static_cast<std::ptrdiff_t>(own), values.end(), value);
       result.emplace_back(place - values.begin(), id);
     }
     return result;

@@ -85,11 +85,10 @@ void NodeExporter::add_control(const Node& node) {
   std::map<std::string, onnx::GraphProto> graphs;
   for (const std::string& attribute : graph_attributes(node.op)) {
     attributes.erase(attribute);
-    onnx::GraphProto& inner =
-        graphs
-            .emplace(attribute,
-                     inner_proto(inner_graph(node, attribute), opset_, captured, may_vary_))
-            .first->second;
+    onnx::GraphProto& inner = graphs
+                                  .emplace(attribute, inner_proto(inner_graph(node, attribute),
+                                                                  opset_, captured, may_vary_))
+                                  .first->second;
     // A name that a graph further inside has is not fresh: what reads the value would read that
     // one there.
     const std::set<std::string> theirs = names_within(inner);

@@ -11,9 +11,8 @@ SamplesOfSeveralShapes::SamplesOfSeveralShapes(
     : samples_(std::move(samples)) {
   for (const auto& [name, all] : samples_) {
     const auto largest =
-        std::max_element(all.begin(), all.end(), [](const Tensor& a, const Tensor& b) {
-          return a.size() < b.size();
-        });
+        std::max_element(all.begin(), all.end(),
+                         [](const Tensor& a, const Tensor& b) { return a.size() < b.size(); });
     inputs_.push_back({.name = name, .dtype = largest->dtype(), .shape = largest->shape()});
   }
 }
