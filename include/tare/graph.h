@@ -105,8 +105,9 @@ class Graph {
   /// toolkit. Not part of what makes graphs equal.
   std::shared_ptr<const std::vector<AffineOp>> affine_rows;
   /// Makes the same graph for inputs of other shapes, given in their order; null where it only
-  /// runs with those that it has. load_model() sets it where a model leaves extents open. Not
-  /// part of what makes graphs equal.
+  /// runs with those that it has. read_onnx() sets it where a model leaves extents open; then
+  /// it throws Error where the model is another network for these shapes. Not part of what
+  /// makes graphs equal.
   std::shared_ptr<const std::function<Graph(const Graph&, std::span<const Shape>)>> reshape;
 
   friend bool operator==(const Graph&, const Graph&);

@@ -163,15 +163,19 @@ class WidthMatcher {
     if (has_bias && bias == nullptr) {
       return;
     }
-    const Wider to{wide, bias == nullptr ? 8 : most_shift(*bias)};
+    // Each operand brings as many powers of two as it is finer.
+    const auto count = static_cast<int>(narrow);
+    const int room = std::min(most_shift(bias, 8 * count), most_shift(before, bias, 8 * count));
+    const Wider to{wide, room / count};
+    const int finer = to.shift * count;
     widen_operands(id, to);
     const Node node = graph_.node(id);
     if (bias != nullptr) {
-      graph_.set_input(id, kBias, finer_bias(before.inputs[kBias], to.shift));
+      graph_.set_input(id, kBias, finer_bias(before.inputs[kBias], finer));
     }
     TensorType type = graph_.type(node.outputs[0]);
     for (float& scale : type.quant->scale) {
-      scale = std::ldexp(scale, -to.shift);
+      scale = std::ldexp(scale, -finer);
     }
     type.dtype = sum_type(graph_.type(node.inputs[0]).dtype, graph_.type(node.inputs[1]).dtype,
                           accumulator(node.attributes));
@@ -179,10 +183,31 @@ class WidthMatcher {
     graph_.set_type(node.outputs[0], type);
   }
 
-  static int most_shift(const Tensor& bias) {
-    int shift = 8;
-    for (const std::int64_t value : bias.to_int64()) {
+  /// By how many powers of two the steps of sums can be finer so that the bias fits.
+  static int most_shift(const Tensor* bias, int shift) {
+    if (bias == nullptr) {
+      return shift;
+    }
+    for (const std::int64_t value : bias->to_int64()) {
       while (shift > 0 && std::abs(value) > std::numeric_limits<std::int32_t>::max() >> shift) {
+        --shift;
+      }
+    }
+    return shift;
+  }
+  /// The same for sums, which in accumulators of fewer bits than usual must not leave these if
+  /// they did not before.
+  int most_shift(const Node& node, const Tensor* bias, int shift) const {
+    const Accumulator held = accumulator(node.attributes);
+    if (held == Accumulator{}) {
+      return shift;  // they have 64 bits
+    }
+    for (const SumRange& sum : worst_case_accumulators(ProductOperands{.node = &node,
+                               .x = &graph_.type(node.inputs[0]),
+                               .w = &graph_.type(node.inputs[1]),
+                               .weights = graph_.constant(node.inputs[1]),
+                               .bias = bias})) {
+      while (shift > 0 && (sum.low < held.low() >> shift || sum.high > held.high() >> shift)) {
         --shift;
       }
     }

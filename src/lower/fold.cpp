@@ -14,11 +14,18 @@
 namespace tare {
 namespace {
 
+/// Whether one value can be read in the place of another. Results of the model keep their
+/// names, so none is another one or an input.
+bool can_stand_for(const Graph& graph, ValueId value, ValueId instead) {
+  return !graph.is_output(value) || (!graph.is_output(instead) && !graph.is_input(instead));
+}
+
 std::optional<ValueId> equal_conversion(const Graph& graph, const Node& node) {
   for (const NodeId other_id : graph.users(node.inputs[0])) {
     const Node& other = graph.node(other_id);
     if (other.outputs[0] < node.outputs[0] && other.op == node.op &&
-        graph.type(other.outputs[0]).quant == graph.type(node.outputs[0]).quant) {
+        graph.type(other.outputs[0]).quant == graph.type(node.outputs[0]).quant &&
+        can_stand_for(graph, node.outputs[0], other.outputs[0])) {
       return other.outputs[0];
     }
   }
@@ -43,7 +50,8 @@ std::optional<ValueId> replacement(Graph& graph, const Node& node,
                                    const NetworkArithmetic& arithmetic) {
   const auto& params = graph.type(node.outputs[0]).quant;
   const std::string name = graph.name(node.outputs[0]);
-  if (params && saturates_like(graph, node, *params)) {
+  if (params && saturates_like(graph, node, *params) &&
+      can_stand_for(graph, node.outputs[0], node.inputs[0])) {
     take_name(graph, node.inputs[0], name);
     return node.inputs[0];
   }
@@ -59,7 +67,8 @@ std::optional<ValueId> replacement(Graph& graph, const Node& node,
   const ValueId storage = operand_of(graph, node.inputs[0]);
   const TensorType& type = graph.type(node.outputs[0]);
   if (graph.type(storage).quant == type.quant) {
-    return storage;
+    return can_stand_for(graph, node.outputs[0], storage) ? std::optional(storage)
+                                                          : std::nullopt;
   }
   if (type.quant->per_axis() || graph.type(storage).quant->block != 0) {
     return std::nullopt;

@@ -97,6 +97,16 @@ void give_fresh_names(onnx::GraphProto& part, NewNames& names, const FreshName& 
   }
 }
 
+/// A copy of a value that is made at the end of the part.
+std::string copied(onnx::GraphProto& part, const std::string& value, const FreshName& fresh) {
+  onnx::NodeProto& copy = *part.add_node();
+  copy.set_op_type("Identity");
+  copy.set_name(fresh(value));
+  copy.add_input(value);
+  copy.add_output(fresh(value));
+  return copy.output(0);
+}
+
 /// The part has these results instead of its own, of which they are copies.
 void copy_results(onnx::GraphProto& part, const NewNames& names,
                   const std::vector<std::string>& results, const FreshName& fresh) {
@@ -177,17 +187,29 @@ void rename_graph(onnx::GraphProto& graph, NewNames outside, const FreshName& fr
       output.set_name(found->second);
     }
   }
+  for (auto& node : *graph.mutable_node()) {
+    for (auto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_g()) {
+        rename_graph(*attribute.mutable_g(), {}, fresh);
+      }
+    }
+  }
 }
 
 onnx::GraphProto renamed_body(const onnx::GraphProto& body, const FreshName& fresh) {
   onnx::GraphProto part = body;
   NewNames names;
   give_fresh_names(part, names, fresh);
-  std::vector<std::string> results;
-  for (const auto& output : body.output()) {
-    results.push_back(fresh(output.name()));
+  // Of an input, of a constant, of what is read from outside, and where one is listed twice.
+  std::set<std::string> free;
+  for (const auto& node : part.node()) {
+    free.insert(node.output().begin(), node.output().end());
   }
-  copy_results(part, names, results, fresh);
+  for (auto& output : *part.mutable_output()) {
+    const auto renamed = names.find(output.name());
+    const std::string result = renamed == names.end() ? output.name() : renamed->second;
+    output.set_name(free.erase(result) > 0 ? result : copied(part, result, fresh));
+  }
   return part;
 }
 

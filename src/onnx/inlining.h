@@ -25,11 +25,12 @@ onnx::GraphProto inlined_branch(const onnx::GraphProto& branch,
                                 const FreshName& fresh);
 
 /// A graph that stays inside of its node, such as the body of a loop: everything in it has a
-/// fresh name, and its results are copies, so that none is an input or listed twice.
+/// fresh name, and no result is an input, from outside, or listed twice: such ones are copied.
 onnx::GraphProto renamed_body(const onnx::GraphProto&, const FreshName& fresh);
 
-/// Gives everything that the graph defines a fresh name, in place. `outside` has other names
-/// for what it reads from outside.
+/// Gives everything that the graph and those inside of it define a fresh name, in place, which
+/// must be none of theirs but the one that it had. `outside` has other names for what it reads
+/// from outside.
 void rename_graph(onnx::GraphProto&, std::map<std::string, std::string> outside,
                   const FreshName& fresh);
 

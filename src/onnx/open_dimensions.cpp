@@ -5,13 +5,16 @@
 
 #include "tare/error.h"
 
+#include "onnx/decisions.h"
 #include "onnx/extents_of_inputs.h"
 #include "onnx/infer_graph.h"
 
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -142,31 +145,38 @@ using Change = std::function<std::int64_t(std::int64_t extent, std::size_t place
 /// and multiples, and lower extents stay within tables of positions.
 std::vector<Change> changes() {
   constexpr std::array<std::int64_t, 6> kPrimes{2, 3, 5, 7, 11, 13};
-  const auto lowered = [](std::int64_t extent) {
-    return extent == 1 ? 2 : extent % 2 == 0 ? extent / 2 : extent - 1;
-  };
   return {
       [kPrimes](std::int64_t extent, std::size_t place) {
         return extent * kPrimes[place % kPrimes.size()];
       },
       [](std::int64_t extent, std::size_t) { return extent * 2; },
-      [lowered](std::int64_t extent, std::size_t) { return lowered(extent); },
+      [](std::int64_t extent, std::size_t) { return extent * 3; },
+      [](std::int64_t extent, std::size_t) {
+        return extent == 1 ? 2 : extent % 2 == 0 ? extent / 2 : extent - 1;
+      },
+      [](std::int64_t extent, std::size_t) { return extent == 1 ? 3 : extent - 1; },
       [](std::int64_t extent, std::size_t) { return extent + 1; },
   };
 }
 
-/// Gives as many of these dimensions other extents as the graph holds for. Where not all of
-/// them can change at once, each half is tried by itself, so a few that cannot are found among
-/// many in few passes.
+/// Gives as many of these dimensions other extents as the graph holds for. It has to hold for
+/// two choices: for one it may by chance, where what has to stay as it is is a product of
+/// extents. Where not all of them can change at once, each half is tried by itself, so a few
+/// that cannot are found among many in few passes.
 void change_extents(const Choices& choices, std::span<const std::string> symbols,
                     Extents& extents) {
+  std::vector<Extents> held;
+  std::set<Extents> tried;
   for (const Change& change : changes()) {
-    Extents tried = extents;
+    Extents others = extents;
     for (std::size_t place = 0; place < symbols.size(); ++place) {
-      tried[symbols[place]] = change(choices.bound().at(symbols[place]), place);
+      others[symbols[place]] = change(choices.bound().at(symbols[place]), place);
     }
-    if (choices.inferred(tried)) {
-      extents = std::move(tried);
+    if (tried.insert(others).second && choices.inferred(others)) {
+      held.push_back(std::move(others));
+    }
+    if (held.size() == 2) {
+      extents = std::move(held[0]);
       return;
     }
   }
@@ -299,6 +309,8 @@ void keep_dimensions_open(Graph& graph, const Evaluator& evaluate,
     }
   }
   const InferredValues here = *choices.here();
+  const auto decisions =
+      std::make_shared<const Decisions>(graph, decisive, here, evaluate, assumed);
   fix_dimensions(graph, fixed);
   if (fixed.size() == choices.bound().size()) {
     graph.dimension_names.clear();  // so the outputs have no open ones either
@@ -308,6 +320,12 @@ void keep_dimensions_open(Graph& graph, const Evaluator& evaluate,
   copy_extents(graph, here, *there);
   graph.erase_unused();
   say_extents_by_inputs(graph, here, *there);
+  graph.reshape =
+      std::make_shared<const std::function<Graph(const Graph&, std::span<const Shape>)>>(
+          [decisions, evaluate](const Graph& any_stage, std::span<const Shape> shapes) {
+            decisions->expect_same(any_stage, shapes);
+            return with_input_shapes(any_stage, shapes, evaluate);
+          });
 }
 
 }  // namespace tare

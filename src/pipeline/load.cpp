@@ -67,15 +67,7 @@ Graph load(const std::filesystem::path& path, Numerics numerics, ReadOptions opt
   }
   options.supported_ops = executable_ops();
   options.evaluate = evaluate;
-  Graph graph = in_float32(read_onnx(path, options));
-  if (leaves_extents_open(graph)) {
-    graph.reshape =
-        std::make_shared<const std::function<Graph(const Graph&, std::span<const Shape>)>>(
-            [](const Graph& any_stage, std::span<const Shape> shapes) {
-              return with_input_shapes(any_stage, shapes, evaluate);
-            });
-  }
-  return graph;
+  return in_float32(read_onnx(path, options));
 }
 
 }  // namespace

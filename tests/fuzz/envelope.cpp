@@ -2,7 +2,10 @@
 
 #include "tare/execute.h"
 
+#include "fuzz/envelope_inner.h"
+#include "fuzz/envelope_values.h"
 #include "graph/arithmetic/node_arithmetic.h"
+#include "graph/operators/inner_graphs.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,7 +19,6 @@
 namespace tare::fuzz {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr double kEpsilon = std::numeric_limits<float>::epsilon();
 
 bool is_one_of(std::string_view op, std::initializer_list<std::string_view> ops) {
@@ -30,58 +32,15 @@ bool is_linear(std::string_view op) {
 
 /// They grow with each operand.
 bool is_monotone(std::string_view op) {
-  return is_one_of(
-      op, {"Relu",     "Clip",    "Sigmoid",   "Tanh",   "LeakyRelu", "MaxPool", "Concat",
-           "Reshape",  "Flatten", "Transpose", "Pad",    "Slice",     "Squeeze", "Unsqueeze",
-           "Identity", "Max",     "Min",       "Resize", "Gather",    "Split"});
+  return is_one_of(op,
+                   {"Relu",    "Clip",      "Sigmoid",   "Tanh",      "LeakyRelu", "MaxPool",
+                    "Concat",  "Reshape",   "Flatten",   "Transpose", "Pad",       "Slice",
+                    "Squeeze", "Unsqueeze", "Identity",  "Max",       "Min",       "Resize",
+                    "Gather",  "Split",     "ReduceMax", "ReduceMin"});
 }
 
 bool is_product(std::string_view op) {
   return is_one_of(op, {"Conv", "ConvTranspose", "Gemm", "MatMul", "Mul"});
-}
-
-Tensor map(const Tensor& a, const std::function<double(double)>& f) {
-  Tensor result(DType::kFloat32, a.shape());
-  const auto in = a.view<float>();
-  const auto out = result.mutable_view<float>();
-  std::transform(in.begin(), in.end(), out.begin(),
-                 [&](float x) { return static_cast<float>(f(static_cast<double>(x))); });
-  return result;
-}
-
-Tensor map(const Tensor& a, const Tensor& b, const std::function<double(double, double)>& f) {
-  Tensor result(DType::kFloat32, a.shape());
-  const auto left = a.view<float>();
-  const auto right = b.view<float>();
-  const auto out = result.mutable_view<float>();
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    out[i] = static_cast<float>(f(static_cast<double>(left[i]), static_cast<double>(right[i])));
-  }
-  return result;
-}
-
-Tensor magnitudes(const Envelope& e) {
-  return map(e.low, e.high,
-             [](double low, double high) { return std::max(std::abs(low), std::abs(high)); });
-}
-
-/// Moves both ends away by `error`, and by what sums of so few terms may lose to underflow;
-/// what is no number afterwards is not known.
-Envelope widened(const Envelope& e, const Tensor& error) {
-  constexpr double kUnderflow = 4096.0 * std::numeric_limits<float>::min();
-  const auto down = [](double x, double by) {
-    return std::isnan(x - by) ? -kInfinity : x - by - kUnderflow;
-  };
-  const auto up = [](double x, double by) {
-    return std::isnan(x + by) ? kInfinity : x + by + kUnderflow;
-  };
-  return {map(e.low, error, down), map(e.high, error, up)};
-}
-
-Envelope unknown(const Shape& shape) {
-  const Tensor zeros(DType::kFloat32, shape);
-  return {map(zeros, [](double) { return -kInfinity; }),
-          map(zeros, [](double) { return kInfinity; })};
 }
 
 /// Calls f(element, channel) for each element of a value with these parameters.
@@ -109,15 +68,23 @@ class Interpreter {
     // Rounding twice goes half a step further.
     slack_ = mode.rounding == RequantizeRounding::kTfliteDouble ? 0.5 : 0;
   }
+  Interpreter(const Graph& graph, const QuantTable& table, Difference difference, double slack)
+      : graph_(graph), table_(table), difference_(difference), slack_(slack) {}
 
-  std::vector<Envelope> run(std::span<const Tensor> inputs) {
+  std::vector<Envelope> run(std::span<const Envelope> inputs) {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      known_[graph_.inputs()[i]] = {inputs[i], inputs[i]};
+      known_[graph_.inputs()[i]] = inputs[i];
     }
     for (const NodeId id : graph_.topological_order()) {
       const Node& node = graph_.node(id);
-      for (const ValueId output : node.outputs) {
-        known_[output] = result(node, output);
+      if (!graph_attributes(node.op).empty()) {
+        remember(node, of_control(node));
+      } else if (graph_.type(node.outputs[0]).dtype != DType::kFloat32) {
+        remember(node, of_integers(node));
+      } else {
+        for (const ValueId output : node.outputs) {
+          known_[output] = result(node, output);
+        }
       }
     }
     std::vector<Envelope> results;
@@ -129,6 +96,59 @@ class Interpreter {
 
  private:
   using Ends = std::vector<const Tensor*>;
+
+  void remember(const Node& node, std::vector<Envelope> results) {
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      known_[node.outputs[i]] = std::move(results[i]);
+    }
+  }
+
+  std::vector<Envelope> operands_of(const Node& node) {
+    std::vector<Envelope> operands;
+    for (const ValueId input : node.inputs) {
+      operands.push_back(input ? of(input) : Envelope{});
+    }
+    return operands;
+  }
+
+  std::vector<TensorType> types_of(const Node& node) const {
+    std::vector<TensorType> types;
+    for (const ValueId output : node.outputs) {
+      types.push_back(plain(output));
+    }
+    return types;
+  }
+
+  std::vector<Envelope> of_control(const Node& node) {
+    return envelopes_of_control(
+        node, operands_of(node), types_of(node),
+        [&](const Graph& inner, std::span<const Envelope> inputs) {
+          return Interpreter(inner, table_, difference_, slack_).run(inputs);
+        });
+  }
+
+  /// Extents, and conditions, which may not be known.
+  std::vector<Envelope> of_integers(const Node& node) {
+    const std::vector<Envelope> operands = operands_of(node);
+    if (node.op == "Shape") {
+      const Tensor shape = Tensor::of<std::int64_t>(graph_.type(node.outputs[0]).shape,
+                                                    graph_.type(node.inputs[0]).shape);
+      return {{shape, shape}};
+    }
+    const bool is_greater = node.op == "Greater";
+    if (is_greater || node.op == "Less") {
+      // Least where the smaller side is large, most where it is small.
+      const Envelope& small = operands[is_greater ? 1 : 0];
+      const Envelope& large = operands[is_greater ? 0 : 1];
+      const auto compared = [&](const Tensor& less, const Tensor& more) {
+        const TensorType type = plain(node.outputs[0]);
+        const Ends ends = is_greater ? Ends{&more, &less} : Ends{&less, &more};
+        return evaluate(node, ends, std::span(&type, 1))[0];
+      };
+      return {{compared(small.high, large.low), compared(small.low, large.high)}};
+    }
+    return exactly(node, operands, types_of(node));
+  }
 
   const Envelope& of(ValueId value) {
     const auto found = known_.find(value);
@@ -171,15 +191,18 @@ class Interpreter {
 
   Envelope result(const Node& node, ValueId output) {
     const Shape& shape = graph_.type(output).shape;
-    if (graph_.type(output).dtype != DType::kFloat32) {
-      throw std::logic_error("a bound graph computes in float32");
-    }
     if (node.op == "SimulatedQuantize") {
       return quantized(of(node.inputs[0]), graph_.constant(node.inputs[0]) != nullptr,
                        graph_.type(output));
     }
     if (node.op == "SimulatedDequantize") {
       return dequantized(of(node.inputs[0]), *graph_.type(node.inputs[0]).quant);
+    }
+    if (is_one_of(node.op, {"LSTM", "GRU", "RNN"})) {
+      return bounded(shape, 1 + 1e-5);  // products of what Sigmoid and Tanh give
+    }
+    if (node.op == "Cast" || node.op == "Where") {
+      return of_choice(node, output);
     }
     if (node.outputs.size() > 1 || states_accumulator(node.attributes)) {
       return unknown(shape);
@@ -211,10 +234,15 @@ class Interpreter {
                      map(magnitudes(e), [&](double m) { return 4 * kEpsilon * m + absolute; }));
     }
     if (node.op == "Softmax") {
-      const Tensor zeros(DType::kFloat32, shape);
-      return {zeros, map(zeros, [](double) { return 1 + 1e-5; })};
+      return {Tensor(DType::kFloat32, shape), bounded(shape, 1 + 1e-5).high};
     }
     return unknown(shape);
+  }
+
+  /// Of integers, which are known: a number, or one of two.
+  Envelope of_choice(const Node& node, ValueId output) {
+    const bool is_known = is_exact(of(node.inputs[0]));
+    return is_known ? monotone(node) : unknown(graph_.type(output).shape);
   }
 
   /// a + b in place of a - b.
@@ -338,7 +366,11 @@ class Interpreter {
 std::vector<Envelope> envelopes(const Graph& bound, const QuantTable& table,
                                 const RequantizeMode& mode, Difference difference,
                                 std::span<const Tensor> inputs) {
-  return Interpreter(bound, table, mode, difference).run(inputs);
+  std::vector<Envelope> exact;
+  for (const Tensor& input : inputs) {
+    exact.push_back({input, input});
+  }
+  return Interpreter(bound, table, mode, difference).run(exact);
 }
 
 std::string first_outside(const Envelope& e, const Tensor& tensor) {

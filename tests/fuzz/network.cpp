@@ -1,379 +1,244 @@
 #include "fuzz/network.h"
 
-#include "support/graphs.h"
-#include "support/random/random.h"
+#include "tare/error.h"
+
+#include "fuzz/computed_shapes.h"
+#include "fuzz/inner_graphs.h"
+#include "fuzz/layers.h"
+#include "fuzz/sequences.h"
+#include "support/files/samples_in_memory.h"
+#include "support/files/samples_of_several_shapes.h"
+#include "support/other_shapes.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
-#include <limits>
-#include <optional>
 #include <utility>
 
 namespace tare::fuzz {
 namespace {
 
-using test::f32;
-using Integers = std::vector<std::int64_t>;
+constexpr std::size_t kChoicesOfShapes = 3;
 
-constexpr std::int64_t kMostElements = 2000;
-/// Rounding the weights of products takes the cube of that.
-constexpr std::int64_t kMostFactors = 300;
-
-std::int64_t window_end(std::int64_t extent, std::int64_t pads, std::int64_t kernel,
-                        std::int64_t dilation, std::int64_t stride) {
-  const std::int64_t room = extent + pads - dilation * (kernel - 1) - 1;
-  return room < 0 ? 0 : room / stride + 1;
-}
-
-class Drawing {
+/// Draws inputs, layers and outputs.
+class NetworkDrawing {
  public:
-  explicit Drawing(Choices& choices) : choices_(choices) {}
+  NetworkDrawing(Choices& choices, const NetworkKind& kind) : d_(choices, kind) {
+    d_.count = kind.has_open_extents ? kChoicesOfShapes : 1;
+  }
 
   Network draw() {
-    const std::int64_t inputs = choices_.rarely(3) ? 2 : 1;
-    const std::int64_t count = choices_.between(1, 8);
-    Shape shape{1, choices_.between(1, 6), choices_.between(1, 6), choices_.between(1, 6)};
-    if (choices_.rarely(6)) {
-      shape.resize(2);
+    draw_inputs();
+    if (d_.kind.has_state) {
+      draw_state();
     }
-    for (std::int64_t i = 0; i < inputs; ++i) {
-      const std::string name = i == 0 ? "x" : "y";
-      values_.push_back(graph_.add_input(name, f32(shape)));
-      Shape all = shape;
-      all[0] = count;
-      samples_.emplace(name, numbers(all));
+    for (std::int64_t i = d_.choose.between(1, 9); i > 0; --i) {
+      draw_step(d_);
     }
-    for (std::int64_t i = choices_.between(1, 9); i > 0; --i) {
-      step();
+    std::vector<ValueId> outputs = draw_outputs();
+    if (d_.kind.has_state) {
+      outputs.push_back(next_state());
+      network_.state = {{"h", d_.graph.name(outputs.back())}};
     }
-    std::vector<ValueId> outputs{values_.back()};
-    if (choices_.rarely(4)) {
-      const ValueId other = any();
-      if (other != outputs[0] && graph_.producer(other)) {
-        outputs.push_back(other);
-      }
+    d_.graph.set_outputs(outputs);
+    d_.graph.erase_unused();
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      name_extents(outputs[i], "y" + std::to_string(i) + "_");
     }
-    if (!graph_.producer(outputs[0])) {
-      outputs = {op("Relu", {outputs[0]}, shape_of(outputs[0]))};
-    }
-    graph_.set_outputs(outputs);
-    graph_.erase_unused();
-    return {std::move(graph_), std::move(samples_)};
+    network_.graph = std::move(d_.graph);
+    return std::move(network_);
   }
 
  private:
-  const Shape& shape_of(ValueId value) const { return graph_.type(value).shape; }
-
-  ValueId op(const char* name, std::vector<ValueId> inputs, Shape shape,
-             Attributes attributes = {}) {
-    return test::add(graph_, name, std::move(inputs), std::move(shape), std::move(attributes));
+  void draw_inputs() {
+    const std::int64_t inputs = d_.choose.rarely(3) ? 2 : 1;
+    const std::int64_t count = d_.choose.between(1, 8);
+    Shape shape{1, d_.choose.between(1, 6), d_.choose.between(1, 6), d_.choose.between(1, 6)};
+    if (d_.choose.rarely(6)) {
+      shape.resize(2);
+    } else if (d_.kind.has_sequences && !d_.choose.rarely(4)) {
+      shape.resize(3);
+    }
+    const Shapes shapes = d_.kind.has_open_extents ? opened(shape) : d_.always(shape);
+    for (std::int64_t i = 0; i < inputs; ++i) {
+      const std::string name = i == 0 ? "x" : "y";
+      const ValueId id = d_.input(name, shapes);
+      name_extents(id, "d");
+      d_.keep(id);
+      d_.given.push_back(id);
+      network_.samples[name] = draw_samples(shapes, count);
+    }
   }
 
-  /// Recent values more often.
-  ValueId any() { return choices_.coin() ? values_.back() : choices_.of(values_); }
-
-  /// Like those of networks, or unlike them.
-  Tensor numbers(const Shape& shape) {
-    Tensor result(DType::kFloat32, shape);
-    const std::int64_t kind = choices_.below(16);
-    test::Random random(choices_.byte());
-    const float factor = std::ldexp(1.0F, static_cast<int>(choices_.between(-6, 3)));
-    const auto values = result.mutable_view<float>();
-    for (float& value : values) {
-      value = random.real() * factor;
-    }
-    constexpr std::array kExtremes{0.0F,     -0.0F,   1e-30F, 1e-45F, 3e38F,
-                                   -3.4e38F, 1.0e10F, 1e-6F,  -1.0F,  65504.0F};
-    const float extreme = choices_.of(std::span<const float>(kExtremes));
-    if (kind == 15) {
-      std::fill(values.begin(), values.end(), extreme);
-    } else if (kind == 14 && !values.empty()) {
-      values[static_cast<std::size_t>(random.integer(0, result.size() - 1))] = extreme;
-    } else if (kind == 13) {
-      for (float& value : values) {  // many halves between steps
-        value = std::round(value * 4) / 4;
+  std::vector<Tensor> draw_samples(const Shapes& shapes, std::int64_t count) {
+    std::vector<Tensor> samples;
+    if (d_.count == 1) {
+      Shape all = shapes[0];
+      all[0] = count;
+      const Tensor rows = d_.numbers(all);
+      for (std::int64_t i = 0; i < count; ++i) {
+        samples.push_back(rows.rows(i, 1));
       }
-    } else if (kind == 12) {
-      for (float& value : values) {
-        value = std::abs(value);
-      }
+      return samples;
     }
-    return result;
+    for (std::int64_t i = 0; i < std::max<std::int64_t>(count, kChoicesOfShapes); ++i) {
+      samples.push_back(d_.numbers(shapes[static_cast<std::size_t>(i) % shapes.size()]));
+    }
+    return samples;
   }
 
-  ValueId constant(const Shape& shape) {
-    return graph_.add_constant(graph_.unique_name("c"), numbers(shape));
-  }
-  ValueId scalar(float value) {
-    return graph_.add_constant(graph_.unique_name("c"), Tensor::scalar(value));
-  }
-  ValueId integers(const Integers& values) {
-    return graph_.add_constant(
-        graph_.unique_name("i"),
-        Tensor::of<std::int64_t>({static_cast<std::int64_t>(values.size())}, values));
-  }
-
-  struct Window {
-    Integers kernel;
-    Integers strides;
-    Integers dilations;
-    Integers pads;
-    Shape extents;  ///< of the result; empty where the window does not fit
-
-    Attributes attributes(bool dilated) const {
-      Attributes result{{"kernel_shape", kernel}, {"strides", strides}, {"pads", pads}};
-      if (dilated) {
-        result.set("dilations", dilations);
-      }
-      return result;
-    }
-  };
-
-  Window window(const Shape& shape, bool dilated) {
-    Window w{{}, {}, {}, Integers(4), {}};
-    for (std::size_t axis = 0; axis < 2; ++axis) {
-      w.kernel.push_back(choices_.between(1, 3));
-      w.strides.push_back(choices_.rarely(3) ? 2 : 1);
-      w.dilations.push_back(dilated && choices_.rarely(6) ? 2 : 1);
-      const std::int64_t most = w.kernel[axis] - 1;  // no window of padding alone
-      w.pads[axis] = choices_.between(0, most);
-      w.pads[axis + 2] = choices_.between(0, most);
-      const std::int64_t end = window_end(shape[axis + 2], w.pads[axis] + w.pads[axis + 2],
-                                          w.kernel[axis], w.dilations[axis], w.strides[axis]);
-      w.extents.push_back(end);
-    }
-    if (w.extents[0] == 0 || w.extents[1] == 0) {
-      w.extents.clear();
-    }
-    return w;
-  }
-
-  std::optional<ValueId> convolution(ValueId x) {
-    const Shape shape = shape_of(x);
-    const std::int64_t channels = shape[1];
-    const Window w = window(shape, true);
-    if (w.extents.empty()) {
-      return {};
-    }
-    const std::int64_t kind = choices_.below(4);
-    const std::int64_t groups = kind == 0 ? channels : (kind == 1 && channels % 2 == 0 ? 2 : 1);
-    const std::int64_t results = groups * choices_.between(1, groups > 2 ? 2 : 5);
-    std::vector<ValueId> operands{
-        x, constant({results, channels / groups, w.kernel[0], w.kernel[1]})};
-    if (choices_.coin()) {
-      operands.push_back(constant({results}));
-    }
-    Attributes attributes = w.attributes(true);
-    attributes.set("group", groups);
-    return op("Conv", operands, {1, results, w.extents[0], w.extents[1]}, attributes);
-  }
-
-  std::optional<ValueId> transposed_convolution(ValueId x) {
-    const Shape shape = shape_of(x);
-    const std::int64_t results = choices_.between(1, 4);
-    const Integers kernel{choices_.between(1, 3), choices_.between(1, 3)};
-    const Integers strides{choices_.between(1, 2), choices_.between(1, 2)};
-    return op("ConvTranspose", {x, constant({shape[1], results, kernel[0], kernel[1]})},
-              {1, results, (shape[2] - 1) * strides[0] + kernel[0],
-               (shape[3] - 1) * strides[1] + kernel[1]},
-              {{"strides", strides}});
-  }
-
-  std::optional<ValueId> pool(ValueId x) {
-    const Shape shape = shape_of(x);
-    const Window w = window(shape, false);
-    if (w.extents.empty()) {
-      return {};
-    }
-    const Shape result{1, shape[1], w.extents[0], w.extents[1]};
-    if (choices_.coin()) {
-      return op("MaxPool", {x}, result, w.attributes(false));
-    }
-    Attributes attributes = w.attributes(false);
-    attributes.set("count_include_pad", choices_.below(2));
-    return op("AveragePool", {x}, result, attributes);
-  }
-
-  std::optional<ValueId> normalization(ValueId x) {
-    const Shape channels{shape_of(x)[1]};
-    Tensor variance = numbers(channels);
-    for (float& value : variance.mutable_view<float>()) {
-      value = std::abs(value);
-    }
-    return op("BatchNormalization",
-              {x, constant(channels), constant(channels), constant(channels),
-               graph_.add_constant(graph_.unique_name("c"), variance)},
-              shape_of(x));
-  }
-
-  /// Operators on images.
-  std::optional<ValueId> spatial(ValueId x) {
-    const Shape shape = shape_of(x);
-    switch (choices_.below(10)) {
-      case 0:
-        return op("GlobalAveragePool", {x}, {1, shape[1], 1, 1});
-      case 1:
-        return op("Flatten", {x}, {1, element_count(shape)}, {{"axis", std::int64_t{1}}});
-      case 2:
-        return normalization(x);
-      case 3:
-        return transposed_convolution(x);
-      case 4:
-        return op("Pad", {x, integers({0, 0, 1, 0, 0, 0, 0, 2})},
-                  {1, shape[1], shape[2] + 1, shape[3] + 2});
-      case 5:
-        return op("Resize",
-                  {x,
-                   {},
-                   graph_.add_constant(graph_.unique_name("c"),
-                                       Tensor::of<float>({4}, {1, 1, 2, 2}))},
-                  {1, shape[1], 2 * shape[2], 2 * shape[3]},
-                  {{"mode", std::string("nearest")},
-                   {"coordinate_transformation_mode", std::string("asymmetric")},
-                   {"nearest_mode", std::string("floor")}});
-      case 6:
-        return pool(x);
-      default:
-        return convolution(x);
-    }
-  }
-
-  std::optional<ValueId> product(ValueId x) {
-    const Shape shape = shape_of(x);
-    if (shape.back() > kMostFactors) {
-      return {};
-    }
-    const std::int64_t results = choices_.between(1, 5);
-    Shape result = shape;
-    result.back() = results;
-    if (shape.size() == 2 && choices_.coin()) {
-      const bool transposed = choices_.coin();
-      const Shape weights = transposed ? Shape{results, shape[1]} : Shape{shape[1], results};
-      Attributes attributes{{"transB", std::int64_t{transposed ? 1 : 0}}};
-      if (choices_.rarely(4)) {
-        attributes.set("alpha", 0.5F);
-      }
-      return op("Gemm", {x, constant(weights), constant({results})}, result, attributes);
-    }
-    if (shape.size() == 4 && shape[2] == shape[3] && choices_.rarely(3)) {
-      for (const ValueId other : values_) {
-        if (shape_of(other) == shape) {
-          return op("MatMul", {x, other}, shape);
-        }
+  /// Leaves open the batch, a length, or the size of images: all but the axis of channels.
+  Shapes opened(const Shape& shape) {
+    const std::size_t channels = shape.size() == 3 ? 2 : 1;
+    Shapes shapes = d_.always(shape);
+    const std::int64_t open = d_.choose.below(8);
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+      const bool is_open = axis == 0 ? open < 4 : (open & 1) == 0 || axis % 2 == 1;
+      for (std::size_t i = 0; i < shapes.size() && is_open && axis != channels; ++i) {
+        shapes[i][axis] = d_.choose.between(1, axis == 0 ? 3 : 6);
       }
     }
-    return op("MatMul", {x, constant({shape.back(), results})}, result);
+    return shapes;
   }
 
-  std::optional<ValueId> pair(ValueId x) {
-    const Shape shape = shape_of(x);
-    std::optional<ValueId> other;
-    const std::int64_t first = choices_.below(static_cast<std::int64_t>(values_.size()));
-    for (std::size_t i = 0; i < values_.size() && !other; ++i) {
-      const ValueId value = values_[(static_cast<std::size_t>(first) + i) % values_.size()];
-      if (shape_of(value) == shape) {
-        other = value;
+  /// Names what differs from one choice of shapes to the other; equal extents are one
+  /// dimension.
+  void name_extents(ValueId value, const std::string& prefix) {
+    std::vector<std::string> names;
+    for (std::size_t axis = 0; axis < d_.rank_of(value); ++axis) {
+      names.push_back(d_.is_fixed(value, axis) ? "" : prefix + std::to_string(axis));
+    }
+    if (std::any_of(names.begin(), names.end(),
+                    [](const auto& name) { return !name.empty(); })) {
+      d_.graph.dimension_names[d_.graph.name(value)] = std::move(names);
+    }
+  }
+
+  /// Has an input that will be an output of the step before, and layers that mix it in.
+  void draw_state() {
+    const ValueId x = d_.values[0];
+    const bool is_like = d_.choose.coin() && d_.is_fixed(x);
+    const Shape shape = is_like ? d_.shape_of(x) : Shape{1, d_.choose.between(1, 5)};
+    state_ = d_.input("h", d_.always(shape));
+    d_.keep(state_);
+    const ValueId mixed =
+        is_like ? state_
+                : d_.op("ReduceMean", {state_}, d_.always({}), {{"keepdims", std::int64_t{0}}});
+    d_.keep(d_.op(d_.choose.coin() ? "Add" : "Mul", {x, mixed}, d_.shapes_of(x)));
+  }
+
+  /// A value of the shape of the state, between -1 and 1.
+  ValueId next_state() {
+    for (auto value = d_.values.rbegin(); value != d_.values.rend(); ++value) {
+      if (d_.graph.producer(*value) && d_.shapes_of(*value) == d_.shapes_of(state_)) {
+        return d_.op("Tanh", {*value}, d_.shapes_of(state_));
       }
     }
-    if (choices_.rarely(3)) {
-      Shape channels(shape.size(), 1);
-      channels[1] = shape[1];
-      other = choices_.coin() ? constant(channels) : constant({});
-    }
-    const std::int64_t kind = choices_.below(6);
-    if (kind == 0) {
-      const Shape joined_with = shape_of(*other);
-      if (joined_with.size() == shape.size() && graph_.constant(*other) == nullptr) {
-        Shape result = shape;
-        result[1] += joined_with[1];
-        return op("Concat", {x, *other}, result, {{"axis", std::int64_t{1}}});
+    const ValueId mean =
+        d_.op("ReduceMean", {d_.values.back()}, d_.always({}), {{"keepdims", std::int64_t{0}}});
+    const ValueId sum = d_.op("Add", {state_, mean}, d_.shapes_of(state_));
+    return d_.op("Tanh", {sum}, d_.shapes_of(state_));
+  }
+
+  std::vector<ValueId> draw_outputs() {
+    std::vector<ValueId> outputs{d_.values.back()};
+    if (d_.choose.rarely(4)) {
+      const ValueId other = d_.any();
+      if (other != outputs[0] && d_.graph.producer(other)) {
+        outputs.push_back(other);
       }
     }
-    constexpr std::array<const char*, 6> kOps{"Add", "Add", "Add", "Mul", "Sub", "Max"};
-    return op(kOps[static_cast<std::size_t>(kind)], {x, *other}, shape);
+    if (!d_.graph.producer(outputs[0])) {
+      outputs = {d_.op("Relu", {outputs[0]}, d_.shapes_of(outputs[0]))};
+    }
+    return outputs;
   }
 
-  std::optional<ValueId> moved(ValueId x) {
-    const Shape shape = shape_of(x);
-    if (shape.size() != 4) {
-      return op("Reshape", {x, integers({1, -1, 1, 1})}, {1, shape[1], 1, 1});
-    }
-    switch (choices_.below(4)) {
-      case 0:
-        return op("Transpose", {x}, {1, shape[2], shape[3], shape[1]},
-                  {{"perm", Integers{0, 2, 3, 1}}});
-      case 1:
-        return op("Transpose", {x}, {1, shape[1], shape[3], shape[2]},
-                  {{"perm", Integers{0, 1, 3, 2}}});
-      case 2: {
-        const std::int64_t first = choices_.below(shape[1]);
-        return op("Slice", {x, integers({first}), integers({shape[1]}), integers({1})},
-                  {1, shape[1] - first, shape[2], shape[3]});
-      }
-      default:
-        return op("Reshape", {x, integers({1, shape[1], shape[3], shape[2]})},
-                  {1, shape[1], shape[3], shape[2]});
-    }
-  }
-
-  std::optional<ValueId> function(ValueId x) {
-    const Shape shape = shape_of(x);
-    switch (choices_.below(8)) {
-      case 0:
-        return op("Clip", {x, scalar(0), scalar(6)}, shape);
-      case 1:
-        return op("Clip", {x, scalar(-0.3F), scalar(choices_.coin() ? 1.7F : -0.1F)}, shape);
-      case 2:
-        return op("Sigmoid", {x}, shape);
-      case 3:
-        return op("Tanh", {x}, shape);
-      case 4:
-        return op("LeakyRelu", {x}, shape, {{"alpha", 0.1F}});
-      case 5:
-        return op("Softmax", {x}, shape, {{"axis", std::int64_t{1}}});
-      default:
-        return op("Relu", {x}, shape);
-    }
-  }
-
-  void step() {
-    const ValueId x = any();
-    std::optional<ValueId> result;
-    switch (choices_.below(8)) {
-      case 0:
-        result = function(x);
-        break;
-      case 1:
-        result = pair(x);
-        break;
-      case 2:
-        result = moved(x);
-        break;
-      case 3:
-        result = product(x);
-        break;
-      case 4:
-        result = function(x);
-        break;
-      default:
-        result = shape_of(x).size() == 4 ? spatial(x) : product(x);
-    }
-    if (result && element_count(shape_of(*result)) <= kMostElements) {
-      values_.push_back(*result);
-    }
-  }
-
-  Choices& choices_;
-  Graph graph_;
-  std::vector<ValueId> values_;
-  std::map<std::string, Tensor> samples_;
+  Drawing d_;
+  Network network_;
+  ValueId state_;
 };
+
+/// Whether the model is read as this network for such a sample, too.
+bool is_the_same(const Graph& read, const std::map<std::string, Tensor>& sample) {
+  std::vector<Tensor> inputs;
+  for (const ValueId id : read.inputs()) {
+    const auto found = sample.find(read.name(id));
+    const TensorType& type = read.type(id);
+    inputs.push_back(found == sample.end() ? Tensor(type.dtype, type.shape) : found->second);
+  }
+  try {
+    (void)test::for_shapes_of(read, inputs);
+    return true;
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::kUnsupported) {
+      return false;
+    }
+    throw;
+  }
+}
 
 }  // namespace
 
-Network any_network(Choices& choices) {
-  return Drawing(choices).draw();
+NetworkKind kind_of(std::int64_t number) {
+  return {.has_inner_graphs = (number & 1) != 0,
+          .has_sequences = (number & 2) != 0,
+          .has_open_extents = (number & 4) != 0,
+          .has_state = (number & 8) != 0};
+}
+
+Network any_network(Choices& choices, const NetworkKind& kind) {
+  return NetworkDrawing(choices, kind).draw();
+}
+
+std::unique_ptr<Dataset> samples_of(const Network& network) {
+  if (network.graph.type(network.graph.inputs()[0]).shape[0] != 1 ||
+      leaves_extents_open(network.graph)) {
+    return std::make_unique<test::SamplesOfSeveralShapes>(network.samples);
+  }
+  std::map<std::string, Tensor> all;
+  for (const auto& [name, samples] : network.samples) {
+    Shape shape = samples[0].shape();
+    shape[0] = static_cast<std::int64_t>(samples.size());
+    std::vector<float> values;
+    for (const Tensor& sample : samples) {
+      const auto part = sample.view<float>();
+      values.insert(values.end(), part.begin(), part.end());
+    }
+    all.emplace(name, Tensor::of<float>(shape, values));
+  }
+  return std::make_unique<test::SamplesInMemory>(std::move(all));
+}
+
+void leave_out_others(Network& network, const Graph& read) {
+  std::map<std::string, std::vector<Tensor>> kept;
+  for (std::size_t i = 0; i < network.samples.begin()->second.size(); ++i) {
+    std::map<std::string, Tensor> sample;
+    for (const auto& [name, all] : network.samples) {
+      sample.emplace(name, all[i]);
+    }
+    if (test::takes(read, sample) && is_the_same(read, sample)) {
+      for (auto& [name, tensor] : sample) {
+        kept[name].push_back(std::move(tensor));
+      }
+    }
+  }
+  network.samples = std::move(kept);
+}
+
+void draw_step(Drawing& d) {
+  const ValueId x = d.any();
+  std::optional<ValueId> result;
+  if (d.kind.has_inner_graphs && d.choose.rarely(4)) {
+    result = inner_layer(d, x);
+  } else if (d.kind.has_sequences && d.rank_of(x) == 3 && d.choose.coin()) {
+    result = sequence_layer(d, x);
+  } else if (d.kind.has_open_extents && d.choose.rarely(4)) {
+    result = layer_of_extents(d, x);
+  } else {
+    result = any_layer(d, x);
+  }
+  if (result) {
+    d.keep(*result);
+  }
 }
 
 }  // namespace tare::fuzz

@@ -7,12 +7,12 @@
 #include "tare/integer_graph.h"
 #include "tare/model_files.h"
 
+#include "execute/run/feed.h"
 #include "fuzz/envelope.h"
 #include "fuzz/network.h"
 #include "fuzz/scratch.h"
 #include "fuzz/settings.h"
-#include "support/files/samples_in_memory.h"
-#include "support/run.h"
+#include "support/other_shapes.h"
 #include "support/same_structure.h"
 
 #include <algorithm>
@@ -33,14 +33,13 @@ std::vector<File> seeds() {
 }
 
 struct Case {
-  Network network;
+  Graph network;
   Config config;
-  test::SamplesInMemory data;
+  std::unique_ptr<Dataset> data;
 };
 
 QuantizeResult quantized(const Case& c, int threads) {
-  return tare::quantize(c.network.graph, c.data, c.config, Toolkit::builtin(),
-                        {.threads = threads});
+  return tare::quantize(c.network, *c.data, c.config, Toolkit::builtin(), {.threads = threads});
 }
 
 File table_of(const QuantizeResult& result) {
@@ -56,7 +55,7 @@ void require_the_same_again(const Case& c, const QuantizeResult& result) {
   require(other.integer == result.integer, "another graph with two threads");
   const File text = table_of(result);
   const QuantizeResult again = must("quantizing by the table", [&] {
-    return tare::quantize(c.network.graph, TableFile(Scratch::path("table.yaml")), c.config,
+    return tare::quantize(c.network, TableFile(Scratch::path("table.yaml")), c.config,
                           Toolkit::builtin());
   });
   require(print(again.integer) == print(result.integer), "another graph by the table");
@@ -84,13 +83,14 @@ void require_close(const Case& c, const QuantizeResult& result) {
   const Executable real =
       must("making it ready", [&] { return Executable(result.simulated.source); });
   const RequantizeMode& mode = result.simulated.arithmetic.usual.requantize;
-  const std::size_t count = std::min<std::size_t>(c.data.size(), 2);
+  const std::size_t count = std::min<std::size_t>(c.data->size(), 3);
   for (std::size_t i = 0; i < count; ++i) {
-    const std::vector<Tensor> inputs = test::inputs_of(bound, c.data, i);
-    const auto ties = envelopes(bound, result.table, mode, Difference::kTies, inputs);
+    const std::vector<Tensor> inputs = Feed(bound, *c.data, 0).read(i);
+    const Graph here = test::for_shapes_of(bound, inputs);
+    const auto ties = envelopes(here, result.table, mode, Difference::kTies, inputs);
     require_held(ties, simulated.run(inputs), "the simulated graph");
     require_held(ties, integer.run(inputs), "the integer graph");
-    require_held(envelopes(bound, result.table, mode, Difference::kRounding, inputs),
+    require_held(envelopes(here, result.table, mode, Difference::kRounding, inputs),
                  real.run(inputs), "the float graph");
   }
 }
@@ -116,7 +116,8 @@ void require_read_back(const Case& c, const QuantizeResult& result) {
     const std::string name = "form " + std::to_string(static_cast<int>(form));
     const Graph exported = must(name, [&] { return export_form(result.integer, form); });
     must("writing " + name, [&] { write_onnx(exported, file, file_metadata(result)); });
-    const Graph read = must("reading " + name, [&] { return load_model(file, {}, nullptr); });
+    const Graph read =
+        must("reading " + name, [&] { return load_model(file, {}, c.data.get()); });
     const Graph again =
         must("lowering " + name, [&] { return lower_quantized(read, c.config, Toolkit{}); });
     const std::string difference = test::structural_difference(result.integer, again);
@@ -127,19 +128,41 @@ void require_read_back(const Case& c, const QuantizeResult& result) {
     must("writing for the target",
          [&] { write_onnx(export_form(result.integer, form, target), file); });
     const Graph own = must("reading what was written for the target",
-                           [&] { return load_model(file, {}, nullptr); });
-    must("running it", [&] { return Executable(own).run(test::inputs_of(own, c.data, 0)); });
+                           [&] { return load_model(file, {}, c.data.get()); });
+    must("running it", [&] { return Executable(own).run(Feed(own, *c.data, 0).read(0)); });
   }
+}
+
+/// As a file says it where extents are open, as it is what makes a graph for others, and where
+/// nodes hold graphs, of which a file may make less.
+Graph read_back(const Graph& network, const Dataset& data) {
+  const auto file = Scratch::path("network.onnx");
+  must("writing the network", [&] { write_onnx(network, file); });
+  return must("reading the network", [&] { return load_model(file, {}, &data); });
 }
 
 void run(Bytes bytes) {
   Choices choices(bytes);
-  const std::vector<std::string> settings = any_settings(choices);
-  const Config config = read_config({}, settings, Toolkit::builtin().calibrator_names());
-  Network network = any_network(choices);
-  test::SamplesInMemory data(network.samples);
-  const Case c{std::move(network), config, std::move(data)};
-  must("verifying the network", [&] { verify(c.network.graph); });
+  std::vector<std::string> settings = any_settings(choices);
+  const std::int64_t number = choices.below(16);
+  if (number != 0 && choices.coin()) {
+    settings.emplace_back("objective=coverage");  // else little is quantized in small networks
+  }
+  Config config = read_config({}, settings, Toolkit::builtin().calibrator_names());
+  const NetworkKind kind = kind_of(number);
+  Network network = any_network(choices, kind);
+  must("verifying the network", [&] { verify(network.graph); });
+  Graph graph = kind.has_open_extents || kind.has_inner_graphs
+                    ? read_back(network.graph, *samples_of(network))
+                    : network.graph;
+  leave_out_others(network, graph);
+  std::unique_ptr<Dataset> data = samples_of(network);
+  if (!network.state.empty()) {
+    config.state = network.state;
+    config.steps = choices.between(1, 4);
+    data = with_states(graph, std::move(data), config, 1);
+  }
+  const Case c{std::move(graph), config, std::move(data)};
   const QuantizeResult result = quantized(c, 1);
   try {
     must("verifying what was quantized", [&] { verify(result.integer); });
@@ -152,7 +175,7 @@ void run(Bytes bytes) {
       text += "\n--set " + setting;
     }
     const Graph bound = tare::bind(result.simulated, result.table);
-    throw Finding(text + "\n" + print(c.network.graph) + print(bound) + print(result.integer));
+    throw Finding(text + "\n" + print(c.network) + print(bound) + print(result.integer));
   }
 }
 

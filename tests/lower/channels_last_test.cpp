@@ -121,5 +121,13 @@ TEST(PadStorage, KeepsConversionsThatRescaleAndFormsThatPadFloatsOnly) {
   EXPECT_EQ(count_of(pad_storage(padded(12, "%z")), "DequantizeLinear"), 1U);
 }
 
+TEST(PadStorage, KeepsConversionsOf16Bits) {
+  std::string text = print(padded(21, "%z"));
+  for (std::size_t at = text.find("u8"); at != std::string::npos; at = text.find("u8")) {
+    text.replace(at, 2, "u16");
+  }
+  EXPECT_EQ(count_of(pad_storage(parse(text)), "DequantizeLinear"), 1U);
+}
+
 }  // namespace
 }  // namespace tare::test

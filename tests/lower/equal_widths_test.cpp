@@ -102,6 +102,36 @@ TEST(EqualWidths, LeaveRoomForALargeBias) {
   EXPECT_EQ(outputs(equal, x), outputs(mixed, x));
 }
 
+TEST(EqualWidths, LeaveRoomInAccumulatorsOfFewerBits) {
+  // Sums down to -128 * 155 - 127 * 100 - 300 in 20 bits: times 8 they fit, times 16 not.
+  std::string text = convolution_with_bias("-300, 77");
+  const std::string conv = "Conv(%x, %w, %b)";
+  text.insert(text.find(conv) + conv.size(),
+              " {accumulator_bits=20, accumulator_overflow=\"saturate\"}");
+  const Graph mixed = parse(text);
+  const Graph equal = with_equal_widths(mixed, both_widths(), {});
+  expect_one_width(equal);
+  const Node& product = equal.node(*equal.find_node("s"));
+  EXPECT_EQ(equal.constant(product.inputs[2])->to_int64(),
+            (std::vector<std::int64_t>{-300 * 8, 77 * 8}));
+  for (std::uint32_t seed = 0; seed < 20; ++seed) {
+    const Tensor x = random_bytes({1, 2, 3, 3}, seed);
+    EXPECT_EQ(outputs(equal, x), outputs(mixed, x)) << "nothing saturates";
+  }
+}
+
+TEST(EqualWidths, OfTwoComputedOperandsAreCountedBoth) {
+  const Graph mixed = parse(
+      "graph \"g\" opset 21 (%x : u8[1,2,3,3] q(0.5, 100)) -> (%y) {\n"
+      "%s = MatMul(%x, %x) : i32[1,2,3,3] q(0.25, 0)\n"
+      "%y = Requantize(%s) : u16[1,2,3,3] q(1.5, 30000)\n}");
+  const Graph equal = with_equal_widths(mixed, both_widths(), {});
+  for (std::uint32_t seed = 0; seed < 20; ++seed) {
+    const Tensor x = random_bytes({1, 2, 3, 3}, seed);
+    EXPECT_EQ(outputs(equal, x), outputs(mixed, x)) << "finer steps lose nothing";
+  }
+}
+
 TEST(EqualWidths, RoundAResultOfBytesTwice) {
   const Graph mixed = parse(
       "graph \"g\" opset 21 (%x : u16[1,2,3,3] q(0.001, 30000)) -> (%y) {\n"

@@ -209,6 +209,35 @@ TEST(Lower, LeavesNoFloatOperatorBetweenTheFirstQuantizeAndTheLastDequantize) {
   }
 }
 
+TEST(Lower, GivesEachResultOfTheModelItsName) {
+  // What is never negative passes a Relu as it is, so both results are the same integers.
+  const Graph graph = parse(R"(graph "g" opset 17 (%x : f32[1,4]) -> (%y, %z) {
+  const %c : f32[4] = [1, 2, 3, 4]
+  %z = Mul(%x, %c) : f32[1,4]
+  %y = Relu(%z) : f32[1,4]
+}
+)");
+  std::vector<float> values;
+  for (int i = 0; i < 64; ++i) {
+    values.push_back(static_cast<float>(i));
+  }
+  const SamplesInMemory data({{"x", Tensor::of<float>({16, 4}, values)}});
+  Config config;
+  config.objective = Objective::kCoverage;
+  const Graph integer = quantize(graph, data, config, Toolkit::builtin()).integer;
+  ASSERT_EQ(integer.outputs().size(), 2U);
+  EXPECT_EQ(integer.name(integer.outputs()[0]), "y");
+  EXPECT_EQ(integer.name(integer.outputs()[1]), "z");
+  const std::vector<Tensor> inputs{data.read("x", 3, 1)};
+  const std::vector<Tensor> results = Executable(integer).run(inputs);
+  EXPECT_EQ(results[0], results[1]);
+  for (const Form form : {Form::kQdq, Form::kQoperator, Form::kInteger}) {
+    const Graph exported = export_form(integer, form);
+    EXPECT_EQ(exported.name(exported.outputs()[0]), "y");
+    EXPECT_EQ(exported.name(exported.outputs()[1]), "z");
+  }
+}
+
 TEST(Lower, IsCloseToTheFloatGraph) {
   const Quantized q;
   // A wrong zero point, axis or bias makes noise as large as the signal; rounding stays below a

@@ -50,6 +50,18 @@ TEST(RepeatedScales, AreReadAsTheOneTheyAre) {
   EXPECT_EQ(structural_difference(integer, lower(from_qdq(exported))), "");
 }
 
+TEST(RepeatedScales, StandAlongAnAxisThatTheModelDoesNotLeaveOpen) {
+  Graph sentences = parse(
+      "graph \"g\" opset 17 (%x : f32[1,7,3]) -> (%b) {\n"
+      "const %s : f32[] = [0.5]\nconst %z : u8[] = [3]\nconst %w : f32[3,1] = [1, 2, 3]\n"
+      "%q = QuantizeLinear(%x, %s, %z) : u8[1,7,3]\n"
+      "%d = DequantizeLinear(%q, %s, %z) : f32[1,7,3]\n"
+      "%b = MatMul(%d, %w) : f32[1,7,1]\n}");
+  EXPECT_EQ(scales_before(with_repeated_scales(sentences), "b"), 7);
+  sentences.dimension_names["x"] = {"", "length", ""};
+  EXPECT_EQ(scales_before(with_repeated_scales(sentences), "b"), 3);
+}
+
 TEST(RepeatedScales, AreMissingWhereThereIsNoAxisForThem) {
   const Graph one = parse(
       "graph \"g\" opset 17 (%x : f32[3,1]) -> (%b) {\n"

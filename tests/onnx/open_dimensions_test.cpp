@@ -9,6 +9,7 @@
 
 #include "onnx/infer_graph.h"
 #include "onnx/model_builder.h"
+#include "support/message.h"
 #include "support/tensors.h"
 
 #include <cmath>
@@ -327,15 +328,16 @@ TEST(FixedDimensions, AreThoseOnWhichPadsOfStridedWindowsDepend) {
   EXPECT_EQ(model.read(at({{"width", 8}})).fixed_dimensions, (Extents{{"width", 8}}));
 }
 
-TEST(FixedDimensions, AreThoseThatDecideBranches) {
+/// One operator or another on x of [N,length], by comparing the length with 6.
+ModelBuilder branching(const char* comparison) {
   ModelBuilder model(13);
   model.input("x", {"N", "length"})
       .node("Shape", {"x"}, {"of_x"})
       .constant("second", Tensor::scalar<std::int64_t>(1))
       .node("Gather", {"of_x", "second"}, {"length"}, {{"axis", std::int64_t{0}}})
       .constant("six", Tensor::scalar<std::int64_t>(6))
-      .node("Equal", {"length", "six"}, {"is_six"})
-      .node("If", {"is_six"}, {"y"})
+      .node(comparison, {"length", "six"}, {"decides"})
+      .node("If", {"decides"}, {"y"})
       .output("y");
   for (const char* name : {"then_branch", "else_branch"}) {
     ModelBuilder branch(13);
@@ -346,7 +348,39 @@ TEST(FixedDimensions, AreThoseThatDecideBranches) {
     attribute.set_type(onnx::AttributeProto::GRAPH);
     *attribute.mutable_g() = branch.graph();
   }
-  EXPECT_EQ(model.read(at({{"length", 6}})).fixed_dimensions, (Extents{{"length", 6}}));
+  return model;
+}
+
+TEST(FixedDimensions, AreThoseThatDecideBranches) {
+  EXPECT_EQ(branching("Equal").read(at({{"length", 6}})).fixed_dimensions,
+            (Extents{{"length", 6}}));
+}
+
+TEST(FixedDimensions, AreThoseOfAProductThatStaysTheSameByChance) {
+  ModelBuilder model(13);
+  model.input("x", {1, "H", "W"})
+      .integers("target", {1, -1})
+      .node("Reshape", {"x", "target"}, {"row"})
+      .constant("four", normal_tensor({1, 4}, 1))
+      .node("Add", {"row", "four"}, {"y"})
+      .output("y");
+  // 4 * 1 is 2 * 2.
+  EXPECT_EQ(model.read(at({{"H", 4}, {"W", 1}})).fixed_dimensions,
+            (Extents{{"H", 4}, {"W", 1}}));
+}
+
+TEST(Reshaping, IsRefusedWhereAnotherBranchWouldBeTaken) {
+  const Graph graph = branching("Greater").read(at({{"length", 20}}));
+  ASSERT_TRUE(graph.fixed_dimensions.empty());
+  ASSERT_TRUE(graph.reshape);
+  const auto reshaped = [&](std::int64_t length) {
+    const Shape shape{2, length};
+    return (*graph.reshape)(graph, std::span(&shape, 1));
+  };
+  EXPECT_EQ(reshaped(7).type(graph.outputs()[0]).shape, (Shape{2, 7}));
+  EXPECT_EQ(message_of([&] { return reshaped(6); }, ErrorCode::kUnsupported),
+            "value 'decides': decides which network the model is, and decides otherwise for "
+            "these inputs");
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ const COMMANDS = {
   compare: {operands: ['MODEL', 'OTHER', 'SPEC.json'], options: ['threads', 'optimization'], execute: compareCommand},
 };
 const OPTIMIZATION_LEVELS = {none: 'disabled', basic: 'basic', extended: 'extended', all: 'all'};
-const ARRAY_TYPES = {
+export const ARRAY_TYPES = {
   float32: Float32Array,
   int64: BigInt64Array,
   int32: Int32Array,
@@ -178,7 +178,7 @@ class SampleReader {
 
 // ---- ONNX Runtime ---------------------------------------------------------------------------------------------------
 
-async function loadRuntime() {
+export async function loadRuntime() {
   try {
     return (await import('onnxruntime-node')).default;
   } catch (error) {
@@ -187,7 +187,7 @@ async function loadRuntime() {
   }
 }
 
-async function createSession(ort, model, options, extra = {}) {
+export async function createSession(ort, model, options, extra = {}) {
   if (!fs.existsSync(model)) throw new Failure(`cannot read ${model}: no such file`);
   try {
     return await ort.InferenceSession.create(model, {

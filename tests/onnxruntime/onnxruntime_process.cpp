@@ -19,8 +19,12 @@ std::string in_quotes(const std::filesystem::path& path) {
   return "'" + path.string() + "'";
 }
 
-/// Standard output of a command; throws when it fails.
-std::string output_of(const std::string& command) {
+struct Printed {
+  std::string text;  ///< to standard output
+  bool is_whole = false;
+};
+
+Printed run_command(const std::string& command) {
   const auto close = [](std::FILE* pipe) { return pclose(pipe); };
   std::unique_ptr<std::FILE, decltype(close)> pipe(popen(command.c_str(), "r"), close);
   std::string output;
@@ -32,10 +36,17 @@ std::string output_of(const std::string& command) {
     }
     output.append(buffer.data(), count);
   }
-  if (pipe == nullptr || pclose(pipe.release()) != 0) {
-    throw std::runtime_error("failed: " + command + "\n" + output);
+  const bool ends_well = pipe != nullptr && pclose(pipe.release()) == 0;
+  return {std::move(output), ends_well};
+}
+
+/// Standard output of a command; throws when it fails.
+std::string output_of(const std::string& command) {
+  Printed printed = run_command(command);
+  if (!printed.is_whole) {
+    throw std::runtime_error("failed: " + command + "\n" + printed.text);
   }
-  return output;
+  return std::move(printed.text);
 }
 
 nlohmann::json output_of_process(const std::string& arguments) {
@@ -85,6 +96,13 @@ std::vector<std::vector<float>> OnnxRuntimeProcess::run(
                                          : read_as_float<float>(file));
   }
   return outputs;
+}
+
+std::string OnnxRuntimeProcess::script(const std::string& name,
+                                       const std::filesystem::path& operand) {
+  return run_command(std::string(TARE_NODE) + " " + TARE_ONNXRUNTIME_DIR + "/" + name + " " +
+                     in_quotes(operand))
+      .text;
 }
 
 std::map<std::string, int> OnnxRuntimeProcess::kernels(

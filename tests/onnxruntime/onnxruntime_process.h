@@ -18,6 +18,8 @@ class OnnxRuntimeProcess {
   std::vector<std::vector<float>> run(const std::filesystem::path& model,
                                       const std::filesystem::path& spec,
                                       const std::filesystem::path& folder) const;
+  /// What a script beside onnxruntime.mjs prints, until it ends or dies.
+  static std::string script(const std::string& name, const std::filesystem::path& operand);
   /// Operator types of the optimized graph with their counts.
   std::map<std::string, int> kernels(const std::filesystem::path& model) const;
 };

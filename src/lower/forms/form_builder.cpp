@@ -90,10 +90,22 @@ void FormBuilder::visit(const Node& node) {
     set_storage(result, quantized(expressed(node.inputs[0]), from_.type(result),
                                   from_.name(result), original(result)));
   } else if (node.op == "Dequantize") {
-    set_expressed(result, expressed(node.inputs[0]));
+    set_expressed(result, of_dequantize(node));
   } else {
     on_expressed(node);
   }
+}
+
+/// Who reads the same integers shares one real value, but that of a result has its name.
+ValueId FormBuilder::of_dequantize(const Node& node) {
+  const ValueId stored = node.inputs[0];
+  const ValueId value = expressed(stored);
+  if (!from_.is_output(node.outputs[0]) || named_.insert(value).second) {
+    return value;
+  }
+  return storage_.contains(stored)
+             ? dequantized(stored, from_.type(stored))
+             : add("Identity", {value}, to_.type(value), from_.name(node.outputs[0]));
 }
 
 NodeId FormBuilder::copy(const Node& node, std::vector<ValueId> operands, bool on_storage) {

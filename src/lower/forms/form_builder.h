@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -74,12 +75,14 @@ class FormBuilder {
   void on_expressed(const Node&);
   void average_integers(const Node&, std::int32_t centre);
   NodeId copy(const Node&, std::vector<ValueId> operands, bool on_storage);
+  ValueId of_dequantize(const Node&);
   ValueId named_output(ValueId);
 
   const Graph& from_;
   Graph to_;
   std::map<ValueId, ValueId> storage_;
   std::map<ValueId, ValueId> expressed_;
+  std::set<ValueId> named_;  ///< dequantized ones that are results of the model
   std::multimap<std::uint64_t, ValueId> shared_;  ///< constants by a digest of their bytes
 };
 

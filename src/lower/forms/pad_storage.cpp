@@ -54,8 +54,8 @@ std::optional<PaddedStorage> padded_storage(const Graph& graph, const Node& pad)
   }
   const Node& dequantize = graph.node(*producer);
   const auto params = one_scale(graph, dequantize);
-  if (!params) {
-    return std::nullopt;
+  if (!params || size_of(params->storage) != 1) {
+    return std::nullopt;  // ONNX Runtime has no kernel for 16 bits
   }
   PaddedStorage result{dequantize.inputs[0], *params, {}};
   for (const NodeId id : users) {

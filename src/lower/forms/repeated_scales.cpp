@@ -11,6 +11,9 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <utility>
+#include <vector>
 
 namespace tare {
 namespace {
@@ -21,10 +24,18 @@ bool has_float_weights(const Graph& graph, const Node& node) {
   return weights != nullptr && weights->dtype() == DType::kFloat32;
 }
 
-/// The first axis but that of samples along which there is more than one value.
-std::optional<std::size_t> axis_to_spread(const Shape& shape) {
+/// The first axis but that of samples along which there is more than one value. Where extents
+/// are left open it is the one that the weights of the product fix.
+std::optional<std::size_t> axis_to_spread(const Graph& graph, const Node& product) {
+  const Shape& shape = graph.type(product.inputs[0]).shape;
+  const auto is_long = [&](std::size_t axis) { return shape[axis] > 1; };
+  if (leaves_extents_open(graph)) {
+    const std::size_t fixed = product.op == "MatMul" ? shape.size() - 1 : 1;
+    const bool is_turned = product.attributes.integer("transA", 0) != 0;
+    return is_long(fixed) && !is_turned ? std::optional(fixed) : std::nullopt;
+  }
   for (std::size_t axis = 1; axis < shape.size(); ++axis) {
-    if (shape[axis] > 1) {
+    if (is_long(axis)) {
       return axis;
     }
   }
@@ -40,32 +51,31 @@ Tensor repeated(const Tensor& one, std::int64_t count) {
   return result;
 }
 
-/// The same DequantizeLinear with a scale for each channel, all equal; absent where that is
-/// no row, or the scale already is.
-std::optional<ValueId> spread(const Node& dequantize, Graph& graph) {
+/// The same DequantizeLinear with a scale for each channel, all equal; absent where the scale
+/// already is a row.
+std::optional<ValueId> spread(const Node& dequantize, std::size_t axis, Graph& graph) {
   const TensorType type = graph.type(dequantize.outputs[0]);
-  const auto axis = axis_to_spread(type.shape);
   const Tensor* scale = graph.constant(dequantize.inputs[1]);
-  if (!axis || scale == nullptr || scale->size() != 1) {
+  if (scale == nullptr || scale->size() != 1) {
     return std::nullopt;
   }
   std::vector<ValueId> operands{dequantize.inputs[0]};
   for (std::size_t i = 1; i < dequantize.inputs.size(); ++i) {
     const ValueId one = dequantize.inputs[i];
     operands.push_back(graph.add_constant(graph.unique_name(graph.name(one) + "_of_channels"),
-                                          repeated(*graph.constant(one), type.shape[*axis])));
+                                          repeated(*graph.constant(one), type.shape[axis])));
   }
   const NodeId added = graph.add_node(
       "", "DequantizeLinear", std::move(operands),
       {{graph.unique_name(graph.name(dequantize.outputs[0]) + "_for_float"), type}},
-      {{"axis", static_cast<std::int64_t>(*axis)}});
+      {{"axis", static_cast<std::int64_t>(axis)}});
   return graph.node(added).outputs[0];
 }
 
 }  // namespace
 
 Graph with_repeated_scales(Graph onnx) {
-  std::map<ValueId, std::optional<ValueId>> spreads;
+  std::map<std::pair<ValueId, std::size_t>, std::optional<ValueId>> spreads;
   for (const NodeId id : onnx.topological_order()) {
     const Node node = onnx.node(id);
     const auto producer =
@@ -73,9 +83,13 @@ Graph with_repeated_scales(Graph onnx) {
     if (!producer || onnx.node(*producer).op != "DequantizeLinear") {
       continue;
     }
-    const auto [found, is_new] = spreads.try_emplace(node.inputs[0]);
+    const auto axis = axis_to_spread(onnx, node);
+    if (!axis) {
+      continue;
+    }
+    const auto [found, is_new] = spreads.try_emplace({node.inputs[0], *axis});
     if (is_new) {
-      found->second = spread(Node(onnx.node(*producer)), onnx);
+      found->second = spread(Node(onnx.node(*producer)), *axis, onnx);
     }
     if (found->second) {
       onnx.set_input(id, 0, *found->second);

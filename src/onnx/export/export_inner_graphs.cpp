@@ -9,6 +9,7 @@
 #include "onnx/node_proto.h"
 
 #include <map>
+#include <set>
 
 namespace tare {
 namespace {
@@ -19,7 +20,7 @@ onnx::GraphProto inner_proto(const Graph& graph, int opset,
                              const std::map<std::string, std::string>& captured,
                              bool may_vary) {
   ExportedModel model;
-  NodeExporter exporter(graph, opset, model);
+  NodeExporter exporter(graph, opset, model, may_vary);
   for (const ValueId id : graph.values()) {
     if (const Tensor* tensor = graph.constant(id)) {
       exporter.add_initializer(graph.name(id), *tensor);
@@ -38,10 +39,7 @@ onnx::GraphProto inner_proto(const Graph& graph, int opset,
     info.set_name(graph.name(id));
     fill_type(graph.type(id), {}, *info.mutable_type());
     if (may_vary) {
-      auto& shape = *info.mutable_type()->mutable_tensor_type()->mutable_shape();
-      for (auto& dim : *shape.mutable_dim()) {
-        dim.clear_dim_value();
-      }
+      clear_extents(*info.mutable_type());
     }
   };
   for (const ValueId id : graph.inputs()) {
@@ -53,6 +51,24 @@ onnx::GraphProto inner_proto(const Graph& graph, int opset,
     fill(id, *proto.add_output());
   }
   return proto;
+}
+
+/// Everything that has a name in the graph and in those inside of it.
+std::set<std::string> names_within(const onnx::GraphProto& proto) {
+  std::set<std::string> names;
+  for_each_graph(proto, [&](const onnx::GraphProto& graph) {
+    for (const auto& tensor : graph.initializer()) {
+      names.insert(tensor.name());
+    }
+    for (const auto& input : graph.input()) {
+      names.insert(input.name());
+    }
+    for (const auto& node : graph.node()) {
+      names.insert(node.name());
+      names.insert(node.output().begin(), node.output().end());
+    }
+  });
+  return names;
 }
 
 }  // namespace
@@ -69,13 +85,20 @@ void NodeExporter::add_control(const Node& node) {
   std::map<std::string, onnx::GraphProto> graphs;
   for (const std::string& attribute : graph_attributes(node.op)) {
     attributes.erase(attribute);
-    onnx::GraphProto& inner =
-        graphs
-            .emplace(attribute, inner_proto(inner_graph(node, attribute), opset_, captured,
-                                            !graph_.dimension_names.empty()))
-            .first->second;
-    rename_graph(inner, captured,
-                 [&](const std::string& name) { return take_name(names_, name); });
+    onnx::GraphProto& inner = graphs
+                                  .emplace(attribute, inner_proto(inner_graph(node, attribute),
+                                                                  opset_, captured, may_vary_))
+                                  .first->second;
+    // A name that a graph further inside has is not fresh: what reads the value would read that
+    // one there.
+    const std::set<std::string> theirs = names_within(inner);
+    rename_graph(inner, captured, [&](const std::string& name) {
+      std::string made = take_name(names_, name);
+      while (made != name && theirs.contains(made)) {
+        made = take_name(names_, name);
+      }
+      return made;
+    });
   }
   onnx::NodeProto proto = to_node_proto(node.name, node.op, attributes);
   for (std::size_t i = 0; i < own; ++i) {

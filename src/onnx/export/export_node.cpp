@@ -118,8 +118,8 @@ int oldest_opset(const Graph& graph, const Node& node) {
               "has no form in ONNX");
 }
 
-NodeExporter::NodeExporter(const Graph& graph, int opset, ExportedModel& model)
-    : graph_(graph), opset_(opset), model_(model) {
+NodeExporter::NodeExporter(const Graph& graph, int opset, ExportedModel& model, bool may_vary)
+    : graph_(graph), opset_(opset), model_(model), may_vary_(may_vary) {
   for (const ValueId id : graph.values()) {
     names_.insert(graph.name(id));
   }
@@ -269,6 +269,12 @@ void fill_type(const TensorType& type, const std::vector<std::string>& symbols,
     } else {
       dim.set_dim_value(type.shape[axis]);
     }
+  }
+}
+
+void clear_extents(onnx::TypeProto& type) {
+  for (auto& dim : *type.mutable_tensor_type()->mutable_shape()->mutable_dim()) {
+    dim.clear_dim_value();
   }
 }
 

@@ -29,7 +29,8 @@ std::string region_domain(const Node& region);
 /// several nodes.
 class NodeExporter {
  public:
-  NodeExporter(const Graph&, int opset, ExportedModel&);
+  /// `may_vary`: extents of the graph are only examples of those that it runs with.
+  NodeExporter(const Graph&, int opset, ExportedModel&, bool may_vary);
 
   void add(const Node&);
   void add_initializer(const std::string& name, const Tensor&);
@@ -54,10 +55,13 @@ class NodeExporter {
   const Graph& graph_;
   int opset_;
   ExportedModel& model_;
+  bool may_vary_;
   std::set<std::string> names_;
 };
 
 /// Element type and shape of a value; `symbols` name the dimensions that may vary.
 void fill_type(const TensorType&, const std::vector<std::string>& symbols, onnx::TypeProto&);
+/// Leaves the rank.
+void clear_extents(onnx::TypeProto&);
 
 }  // namespace tare

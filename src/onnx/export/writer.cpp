@@ -51,7 +51,7 @@ void fill_interface(const Graph& graph, onnx::GraphProto& proto) {
 }
 
 /// Where inputs may vary, so may what is computed from them, and the extents they are bound to
-/// here would be wrong: element types only.
+/// here would be wrong: only how many there are.
 void fill_value_info(const Graph& graph, const Node& node, onnx::GraphProto& proto) {
   for (const ValueId id : node.outputs) {
     if (graph.is_output(id)) {
@@ -61,7 +61,7 @@ void fill_value_info(const Graph& graph, const Node& node, onnx::GraphProto& pro
     info.set_name(graph.name(id));
     fill_type(graph.type(id), {}, *info.mutable_type());
     if (!graph.dimension_names.empty()) {
-      info.mutable_type()->mutable_tensor_type()->clear_shape();
+      clear_extents(*info.mutable_type());
     }
   }
 }
@@ -111,7 +111,7 @@ ExportedModel export_model(const Graph& graph,
   // ONNX wants some name.
   proto.set_name(graph.graph_name.empty() ? "graph" : graph.graph_name);
   fill_interface(graph, proto);
-  NodeExporter exporter(graph, opset, model);
+  NodeExporter exporter(graph, opset, model, !graph.dimension_names.empty());
   for (const ValueId id : graph.values()) {
     if (const Tensor* tensor = graph.constant(id)) {
       if (is_packed(graph.type(id))) {
