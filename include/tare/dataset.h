@@ -56,6 +56,10 @@ struct Hdf5Options {
 /// Opens an HDF5 file: one dataset per input, first dimension = sample. Integer datasets with
 /// attributes `mean` and `std` (scalar, or one value per channel = axis 1 of the batch) are
 /// normalized as (u - mean) / std. `labels` is not an input, and checked by labels() alone.
+/// A file of groups with numbers at the end of their names (`0`, `sample_012`) has a sample in
+/// each, in the order of the numbers: one dataset per input without the first dimension, whose
+/// shapes may differ, and perhaps one integer `labels`. open_samples() knows the model, and so
+/// takes groups of other names, too, and none that are parts of the names of inputs.
 /// Throws Error(kIo) when it is not a readable HDF5 file, Error(kInvalidData) when it holds no
 /// samples, or inputs whose sample counts differ. Reads by hyperslab.
 std::unique_ptr<Dataset> open_dataset(const std::filesystem::path&, const Hdf5Options& = {});
@@ -153,8 +157,10 @@ std::unique_ptr<Dataset> evenly_spaced(const Dataset&, std::size_t count);
 /// The others, in their order.
 std::unique_ptr<Dataset> without_evenly_spaced(const Dataset&, std::size_t count);
 
-/// Writes one dataset per name, appending along the first dimension; the file appears under its
-/// name only when `finish` was called.
+/// Writes one dataset per name, appending along the first dimension. Where rows of a name differ
+/// in shape, all is written as one group for each row instead, `000000` and so on, with a
+/// dataset for each name: both as open_dataset() reads them. The file appears under its name
+/// only when `finish` was called.
 class DatasetWriter {
  public:
   explicit DatasetWriter(std::filesystem::path);
