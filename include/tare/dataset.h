@@ -157,9 +157,9 @@ std::unique_ptr<Dataset> evenly_spaced(const Dataset&, std::size_t count);
 /// The others, in their order.
 std::unique_ptr<Dataset> without_evenly_spaced(const Dataset&, std::size_t count);
 
-/// Writes one dataset per name, appending along the first dimension. Where rows of a name differ
-/// in shape, all is written as one group for each row instead, `000000` and so on, with a
-/// dataset for each name: both as open_dataset() reads them. The file appears under its name
+/// Writes one dataset per name, appending along the first dimension. Where rows of a name
+/// differ in shape, all is written as one group for each row instead, `000000` and so on, with
+/// a dataset for each name: both as open_dataset() reads them. The file appears under its name
 /// only when `finish` was called.
 class DatasetWriter {
  public:

@@ -1,6 +1,6 @@
-// Lists the datasets of a file, through groups, or the groups themselves. Links into other files are refused: samples
-// that come from a stranger could point to any file of the user. Groups may contain themselves,
-// so depth and number are bounded.
+// Lists the datasets of a file, through groups, or the groups themselves. Links into other
+// files are refused: samples that come from a stranger could point to any file of the user.
+// Groups may contain themselves, so depth and number are bounded.
 #include "io/hdf5_links.h"
 
 #include "base/natural_order.h"
@@ -30,6 +30,10 @@ void require_inside(const Handle& dataset, const std::string& name) {
   }
 }
 
+bool leads_out(const H5L_info_t& link) {
+  return link.type != H5L_TYPE_HARD && link.type != H5L_TYPE_SOFT;
+}
+
 struct Links {
   std::size_t most;
   std::vector<Link> found{};
@@ -37,7 +41,7 @@ struct Links {
 
 herr_t take_link(hid_t, const char* name, const H5L_info_t* info, void* to) {
   auto& links = *static_cast<Links*>(to);
-  links.found.push_back({name, info->type != H5L_TYPE_HARD && info->type != H5L_TYPE_SOFT});
+  links.found.push_back({name, leads_out(*info)});
   return links.found.size() < links.most ? 0 : 1;
 }
 
@@ -60,8 +64,8 @@ class Walk {
     links_ += links.size();
     if (links_ >= most_ || depth > kMaxDepth) {
       throw Error(ErrorCode::kInvalidData, "", "has too many or too deeply nested groups")
-          .expected("one dataset per model input, or a group for each of " +
-                    std::to_string(kMostGroups) + " samples at most");
+          .expected("one dataset per model input, or a group for each of at most " +
+                    std::to_string(kMostGroups) + " samples");
     }
     for (const Link& link : links) {
       entry(group, link, prefix + link.name, depth);
@@ -108,6 +112,14 @@ bool is_group(const Handle& file, const Link& link) {
 }
 
 }  // namespace
+
+void require_link_inside(const Handle& place, const std::string& name) {
+  H5L_info_t link{};
+  checked(H5Lget_info(place.get(), name.c_str(), &link, H5P_DEFAULT), "cannot be opened");
+  if (leads_out(link)) {
+    throw Error(ErrorCode::kInvalidData, "", "is a link into another file");
+  }
+}
 
 std::vector<NamedDataset> datasets(const Handle& place, std::size_t most) {
   Walk walk(most);

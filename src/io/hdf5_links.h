@@ -24,6 +24,9 @@ constexpr std::size_t kMostGroups = 100'000;
 /// more links than `most`.
 std::vector<NamedDataset> datasets(const Handle& place, std::size_t most = kMostLinks);
 
+/// Throws Error(kInvalidData) for a link into another file, which may be any file of the user.
+void require_link_inside(const Handle& place, const std::string& name);
+
 /// What a file has that may be one group for each sample.
 struct GroupNames {
   std::vector<std::string> names;     ///< of the groups, in the order in which people count

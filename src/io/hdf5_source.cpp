@@ -114,7 +114,7 @@ Handle access_properties(const Source& source) {
   constexpr std::size_t kSlots = 12421;  // prime, and many more than chunks in the cache
   constexpr double kEvictReadFirst = 1;  // samples are read once
   Handle access = owned(H5Pcreate(H5P_DATASET_ACCESS), "access");
-  checked(H5Pset_chunk_cache(access.get(), kSlots, 
+  checked(H5Pset_chunk_cache(access.get(), kSlots,
                              cache_bytes(shape, source.chunk, source.element_bytes),
                              kEvictReadFirst),
           "its chunk cache");

@@ -76,9 +76,9 @@ Rows select_rows(const Handle& dataset, std::int64_t first, const Shape& rows,
   std::vector<hsize_t> start(rows.size(), 0);
   start[0] = static_cast<hsize_t>(first);
   const std::vector<hsize_t> count = sizes(rows);
-  Rows result{owned(H5Dget_space(dataset.get()), what),
-              owned(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr),
-                    what)};
+  Rows result{
+      owned(H5Dget_space(dataset.get()), what),
+      owned(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), what)};
   checked(H5Sselect_hyperslab(result.in_file.get(), H5S_SELECT_SET, start.data(), nullptr,
                               count.data(), nullptr),
           what);
@@ -148,10 +148,9 @@ void write_to_groups(const Handle& file, const std::string& name, const Tensor& 
   checked(H5Pset_create_intermediate_group(links.get(), 1), name);
   for (std::int64_t row = 0; row < batch.shape()[0]; ++row) {
     const std::string place = name_of_group(series.shape[0]++) + "/" + name;
-    const Handle dataset =
-        owned(H5Dcreate2(file.get(), place.c_str(), type.get(), space.get(), links.get(),
-                         properties.get(), H5P_DEFAULT),
-              "dataset '" + place + "' cannot be created");
+    const Handle dataset = owned(H5Dcreate2(file.get(), place.c_str(), type.get(), space.get(),
+                                            links.get(), properties.get(), H5P_DEFAULT),
+                                 "dataset '" + place + "' cannot be created");
     checked(H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT,
                      batch.rows(row, 1).data()),
             "dataset '" + place + "' cannot be written");
@@ -195,11 +194,8 @@ struct DatasetWriter::Impl {
       checked(H5Ldelete(file.get(), link.c_str(), H5P_DEFAULT), link);
     }
     for (auto& [name, rows] : series) {
-      Series moved{.dataset = {},
-                   .dtype = rows.dtype,
-                   .shape = {0},
-                   .mean = rows.mean,
-                   .std = rows.std};
+      Series moved{
+          .dataset = {}, .dtype = rows.dtype, .shape = {0}, .mean = rows.mean, .std = rows.std};
       for (std::int64_t row = 0; row < rows.shape[0]; ++row) {
         write_to_groups(file, name, read_back(rows, row), moved);
       }
