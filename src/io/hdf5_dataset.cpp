@@ -1,11 +1,12 @@
 // Samples in an HDF5 file, one dataset for each input. Opening reads the structure only, in a
 // child process first where that is asked for (hdf5_trial.cpp); samples are read as slices of
-// the first axis. Where the file holds groups, these may be the samples (hdf5_groups.cpp).
+// the first axis, or sequences (hdf5_sequences.cpp). Where the file holds groups, these may be
+// the samples (hdf5_groups.cpp).
 #include "tare/error.h"
 
 #include "base/check.h"
 #include "base/files.h"
-#include "io/hdf5_source.h"
+#include "io/hdf5_stored_input.h"
 #include "io/hdf5_trial.h"
 #include "io/open_hdf5.h"
 #include "io/samples/hdf5_groups.h"
@@ -18,7 +19,7 @@ namespace {
 
 using hdf5::Handle;
 using hdf5::owned;
-using hdf5::Source;
+using hdf5::StoredInput;
 
 Error invalid(const std::string& what) {
   return {ErrorCode::kInvalidData, "", what};
@@ -28,21 +29,26 @@ struct Contents {
   Handle file;
   /// Where there are some, nothing else was read.
   hdf5::GroupNames groups;
-  std::vector<Source> sources;
-  std::optional<Source> labels;
+  std::vector<StoredInput> sources;
+  std::optional<StoredInput> labels;
   /// What is wrong with the labels, for those who need them.
   std::optional<Error> labels_fault;
 };
 
-Source rows_of(const Handle& file, hdf5::NamedDataset named) {
-  Source source = hdf5::look_at(std::move(named), hdf5::SampleAxis::kFirst);
+StoredInput rows_of(const std::filesystem::path& path, const Handle& file,
+                    hdf5::NamedDataset named) {
+  if (auto sequences = hdf5::look_at_sequences(path, named)) {
+    return *std::move(sequences);
+  }
+  StoredInput source = hdf5::look_at(std::move(named), hdf5::SampleAxis::kFirst);
   hdf5::keep_chunks(file, source);
   return source;
 }
 
-void read_labels(hdf5::NamedDataset named, Contents& contents) {
+void read_labels(const std::filesystem::path& path, hdf5::NamedDataset named,
+                 Contents& contents) {
   try {
-    Source source = rows_of(contents.file, std::move(named));
+    StoredInput source = rows_of(path, contents.file, std::move(named));
     hdf5::make_labels(source);
     contents.labels = std::move(source);
   } catch (Error& error) {
@@ -63,12 +69,12 @@ Contents read_contents(const std::filesystem::path& path, bool stop_at_groups) {
   Faults faults;
   for (hdf5::NamedDataset& named : hdf5::datasets(contents.file)) {
     if (named.name == "labels") {
-      read_labels(std::move(named), contents);
+      read_labels(path, std::move(named), contents);
       continue;
     }
     const std::string place = "input '" + named.name + "'";
     try {
-      contents.sources.push_back(rows_of(contents.file, std::move(named)));
+      contents.sources.push_back(rows_of(path, contents.file, std::move(named)));
     } catch (const Error& error) {
       for (const Fault& fault : error.faults()) {
         faults.add(place, fault.what, fault.expected);
@@ -83,14 +89,14 @@ void require_equal_counts(Contents& contents) {
   if (contents.sources.empty()) {
     throw invalid("holds no inputs").expected("one dataset per model input");
   }
-  const Source& first = contents.sources.front();
-  const auto found = [](const Source& source) {
+  const StoredInput& first = contents.sources.front();
+  const auto found = [](const StoredInput& source) {
     return "holds " + std::to_string(source.samples) + " samples";
   };
   const std::string wanted =
       std::to_string(first.samples) + " as in '" + first.input.name + "'";
   Faults faults;
-  for (const Source& source : contents.sources) {
+  for (const StoredInput& source : contents.sources) {
     if (source.samples != first.samples) {
       faults.add("dataset '" + source.input.name + "'", found(source), wanted);
     }
@@ -101,7 +107,28 @@ void require_equal_counts(Contents& contents) {
   }
 }
 
-Tensor locked_rows(const Source& source, std::size_t first, std::size_t count) {
+/// Lengths of one sample in all inputs.
+std::int64_t length_of(const std::vector<StoredInput>& sources, std::size_t sample) {
+  std::int64_t length = 0;
+  for (const StoredInput& source : sources) {
+    length += source.sequences ? source.sequences->length(sample) : 0;
+  }
+  return length;
+}
+
+/// Sequences that are all of one length.
+Tensor sequences_as_rows(const hdf5::Sequences& sequences, std::size_t first,
+                         std::size_t count) {
+  Tensor result(sequences.dtype(), {static_cast<std::int64_t>(count), sequences.length(first)});
+  std::byte* to = result.mutable_data();
+  for (std::size_t i = first; i < first + count; ++i) {
+    const Tensor one = sequences.read(i);
+    to = std::copy_n(one.data(), one.byte_size(), to);
+  }
+  return result;
+}
+
+Tensor locked_rows(const StoredInput& source, std::size_t first, std::size_t count) {
   const auto guard = hdf5::lock();
   return hdf5::read_rows(source, first, count);
 }
@@ -110,8 +137,21 @@ class Hdf5Dataset final : public Dataset {
  public:
   Hdf5Dataset(std::filesystem::path path, Contents contents)
       : path_(std::move(path)), contents_(std::move(contents)) {
-    for (const Source& source : contents_.sources) {
+    std::size_t largest = 0;
+    for (std::size_t i = 1; i < size(); ++i) {
+      if (length_of(contents_.sources, i) > length_of(contents_.sources, largest)) {
+        largest = i;
+      }
+    }
+    for (const StoredInput& source : contents_.sources) {
       inputs_.push_back(source.input);
+      if (const auto& sequences = source.sequences) {
+        inputs_.back().shape = {sequences->length(largest)};
+        for (std::size_t i = 0; i < size(); ++i) {
+          several_shapes_ =
+              several_shapes_ || sequences->length(i) != sequences->length(largest);
+        }
+      }
     }
   }
   ~Hdf5Dataset() override {
@@ -123,12 +163,16 @@ class Hdf5Dataset final : public Dataset {
 
   std::size_t size() const override { return contents_.sources.front().samples; }
   const std::vector<DatasetInput>& inputs() const override { return inputs_; }
+  bool has_several_shapes() const override { return several_shapes_; }
 
   Tensor read(const std::string& input, std::size_t first, std::size_t count) const override
       try {
     check(count <= size() && first <= size() - count, "samples beyond the end of the data");
-    const Source& source = find(input);
-    Tensor result = hdf5::as_input(source, locked_rows(source, first, count));
+    const StoredInput& source = find(input);
+    check(!several_shapes_ || count <= 1, "samples of several shapes are read one by one");
+    Tensor stored = source.sequences ? sequences_as_rows(*source.sequences, first, count)
+                                     : locked_rows(source, first, count);
+    Tensor result = hdf5::as_input(source, std::move(stored));
     if (result.dtype() == DType::kFloat32) {
       require_finite(result, input, first);
     }
@@ -152,9 +196,10 @@ class Hdf5Dataset final : public Dataset {
   }
 
  private:
-  const Source& find(const std::string& input) const {
-    const auto found = std::find_if(contents_.sources.begin(), contents_.sources.end(),
-                                    [&](const Source& s) { return s.input.name == input; });
+  const StoredInput& find(const std::string& input) const {
+    const auto found =
+        std::find_if(contents_.sources.begin(), contents_.sources.end(),
+                     [&](const StoredInput& s) { return s.input.name == input; });
     if (found == contents_.sources.end()) {
       throw Error(ErrorCode::kInvalidData, "", "no dataset '" + input + "'");
     }
@@ -164,6 +209,7 @@ class Hdf5Dataset final : public Dataset {
   std::filesystem::path path_;
   Contents contents_;
   std::vector<DatasetInput> inputs_;
+  bool several_shapes_ = false;
 };
 
 Contents read_contents_of(const std::filesystem::path& path, const Hdf5Options& options,

@@ -62,8 +62,23 @@ File groups(bool latest) {
   });
 }
 
+/// Sequences of varying length, beside rows.
+File sequences(bool latest) {
+  const std::vector<std::vector<float>> reals{{1, 2, 3}, {4}, {5, 6}};
+  const std::vector<std::vector<std::uint8_t>> bytes{{1}, {2, 3}, {4, 5, 6, 7}};
+  const float statistic = 2;
+  return written(latest, [&](test::Hdf5Builder& file) {
+    file.sequences("x", H5T_NATIVE_FLOAT, reals)
+        .sequences("u", H5T_NATIVE_UINT8, bytes, 2)
+        .attribute("u", "mean", H5T_NATIVE_FLOAT, {}, &statistic)
+        .attribute("u", "std", H5T_NATIVE_FLOAT, {}, &statistic)
+        .dataset("y", H5T_NATIVE_FLOAT, {3}, reals[0].data());
+  });
+}
+
 std::vector<File> seeds() {
-  return {small_file(false), small_file(true), own_file(), groups(false), groups(true)};
+  return {small_file(false), small_file(true), own_file(),     groups(false),
+          groups(true),      sequences(false), sequences(true)};
 }
 
 void run(Bytes bytes) {

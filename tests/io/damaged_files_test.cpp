@@ -69,6 +69,18 @@ class Damaged : public InFolder {
     return bytes_of(path("good.h5"));
   }
 
+  /// Sequences of varying length.
+  std::string sequences_file() const {
+    std::vector<std::vector<float>> values;
+    for (std::size_t i = 0; i < 12; ++i) {
+      values.emplace_back(1 + i * 5 % 7, 0.5F);
+    }
+    Hdf5Builder(path("good.h5"))
+        .sequences("x", H5T_NATIVE_FLOAT, values)
+        .sequences("y", H5T_NATIVE_FLOAT, values, 5);
+    return bytes_of(path("good.h5"));
+  }
+
   bool read_configuration(const std::string& bytes) const {
     write_bytes(path("c.yaml"), bytes);
     return is_read([&] { (void)read_config(path("c.yaml"), {}, {"max", "mse"}); });
@@ -76,7 +88,7 @@ class Damaged : public InFolder {
 };
 
 TEST_F(Damaged, SampleFilesCutOffAnywhereAreErrors) {
-  for (const std::string& good : {samples_file(), groups_file()}) {
+  for (const std::string& good : {samples_file(), groups_file(), sequences_file()}) {
     ASSERT_TRUE(read_samples(good));
     for (std::size_t i = 0; i < 100; ++i) {
       EXPECT_FALSE(read_samples(good.substr(0, good.size() * i / 100))) << i;
@@ -85,7 +97,7 @@ TEST_F(Damaged, SampleFilesCutOffAnywhereAreErrors) {
 }
 
 TEST_F(Damaged, SampleFilesWithChangedBytesAreReadOrErrors) {
-  for (const std::string& good : {samples_file(), groups_file()}) {
+  for (const std::string& good : {samples_file(), groups_file(), sequences_file()}) {
     int errors = 0;
     for (unsigned seed = 0; seed < 200; ++seed) {
       errors += read_samples(with_changed_bytes(good, seed, 4096)) ? 0 : 1;

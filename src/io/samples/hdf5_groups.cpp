@@ -7,7 +7,7 @@
 
 #include "base/check.h"
 #include "base/natural_order.h"
-#include "io/hdf5_source.h"
+#include "io/hdf5_stored_input.h"
 #include "io/hdf5_trial.h"
 #include "io/samples/file_dataset.h"
 
@@ -23,7 +23,7 @@ namespace {
 using hdf5::Handle;
 using hdf5::owned;
 using hdf5::SampleAxis;
-using hdf5::Source;
+using hdf5::StoredInput;
 
 constexpr const char* kLabelsOfGroup = "labels";
 /// Of a group, whose samples have no other links. There may be as many as kMostGroups.
@@ -73,7 +73,7 @@ FileContents contents_of_group(const Handle& file, const std::string& name) {
 }
 
 std::vector<std::int64_t> labels_beside(const Handle& file, std::size_t samples) {
-  Source labels = hdf5::look_at(
+  StoredInput labels = hdf5::look_at(
       {kLabelsOfGroup, owned(H5Oopen(file.get(), kLabelsOfGroup, H5P_DEFAULT), "labels")},
       SampleAxis::kFirst);
   hdf5::make_labels(labels);
@@ -161,7 +161,7 @@ class GroupFormat final : public SampleFormat {
     if (hdf5::checked(H5Lexists(of_group.get(), kLabelsOfGroup, H5P_DEFAULT), "labels") == 0) {
       return std::nullopt;
     }
-    Source labels = opened_source(group, kLabelsOfGroup);
+    StoredInput labels = opened_source(group, kLabelsOfGroup);
     hdf5::make_labels(labels);
     return hdf5::read_sample(labels).to_int64();
   } catch (Error& error) {
@@ -170,7 +170,7 @@ class GroupFormat final : public SampleFormat {
   }
 
  private:
-  Source opened_source(const std::string& group, const std::string& name) const {
+  StoredInput opened_source(const std::string& group, const std::string& name) const {
     const std::string place = group + "/" + name;
     Handle dataset =
         owned(H5Dopen2(file_.get(), place.c_str(), H5P_DEFAULT), "cannot be opened");
@@ -178,7 +178,7 @@ class GroupFormat final : public SampleFormat {
   }
 
   Tensor read_dataset(const std::string& group, const std::string& input) const {
-    Source source;
+    StoredInput source;
     Tensor stored;
     {
       const auto guard = hdf5::lock();

@@ -1,6 +1,6 @@
 // What is asked of a dataset before its elements are read, and how they are. A damaged file may
 // claim anything: sizes are held against what the file has, and bounded.
-#include "io/hdf5_source.h"
+#include "io/hdf5_stored_input.h"
 
 #include "tare/error.h"
 
@@ -108,7 +108,7 @@ void require_chunks(const Shape& chunk, std::int64_t element_bytes) {
 }
 
 /// How to open a dataset so that its chunk cache has the right size.
-Handle access_properties(const Source& source) {
+Handle access_properties(const StoredInput& source) {
   Shape shape = source.input.shape;
   shape.insert(shape.begin(), static_cast<std::int64_t>(source.samples));
   constexpr std::size_t kSlots = 12421;  // prime, and many more than chunks in the cache
@@ -147,8 +147,7 @@ std::vector<float> statistic(const Handle& dataset, const char* name, std::int64
   return values;
 }
 
-Normalization normalization_of(const Handle& dataset, const Shape& shape) {
-  const std::int64_t channels = shape.size() > 1 ? shape[1] : 1;
+Normalization normalization_of(const Handle& dataset, std::int64_t channels) {
   Normalization result{.mean = statistic(dataset, "mean", channels),
                        .std = statistic(dataset, "std", channels)};
   if (result.mean.empty() != result.std.empty()) {
@@ -161,8 +160,23 @@ Normalization normalization_of(const Handle& dataset, const Shape& shape) {
   return result;
 }
 
+/// What the elements become, by the attributes of the dataset.
+void take_normalization(StoredInput& source, const Handle& dataset, std::int64_t channels) {
+  if (is_integer(source.stored)) {
+    source.normalization = normalization_of(dataset, channels);
+    const std::vector<float>& std = source.normalization.std;
+    // Some write a `std` of 1 as the inverse of a rounded factor.
+    source.input.scaled_bytes =
+        size_of(source.stored) == 1 &&
+        std::any_of(std.begin(), std.end(), [](float x) { return std::abs(x - 1) > 0.01F; });
+    source.input.mean = source.normalization.mean;
+    source.input.std = std;
+  }
+  source.input.dtype = source.normalization ? DType::kFloat32 : source.stored;
+}
+
 /// Converted by HDF5 where the file has another type than is said.
-Tensor read_selected(const Source& source, Shape shape, const Handle& memory,
+Tensor read_selected(const StoredInput& source, Shape shape, const Handle& memory,
                      const Handle& space, const std::string& what) {
   Tensor result(source.stored, std::move(shape));
   const Handle type = type_of(source.stored);
@@ -181,8 +195,8 @@ void make_truth_values(Tensor& tensor) {
 
 }  // namespace
 
-Source look_at(NamedDataset named, SampleAxis axis) {
-  Source source;
+StoredInput look_at(NamedDataset named, SampleAxis axis) {
+  StoredInput source;
   source.input.name = std::move(named.name);
   source.dataset = std::move(named.dataset);
   const Handle type = owned(H5Dget_type(source.dataset.get()), "its type");
@@ -199,23 +213,33 @@ Source look_at(NamedDataset named, SampleAxis axis) {
   source.element_bytes = static_cast<std::int64_t>(H5Tget_size(type.get()));
   require_chunks(source.chunk, source.element_bytes);
   require_written(source.dataset, space, own, source.chunk);
-  if (is_integer(source.stored)) {
-    source.normalization = normalization_of(source.dataset, shape);
-    const std::vector<float>& std = source.normalization.std;
-    // Some write a `std` of 1 as the inverse of a rounded factor.
-    source.input.scaled_bytes =
-        size_of(source.stored) == 1 &&
-        std::any_of(std.begin(), std.end(), [](float x) { return std::abs(x - 1) > 0.01F; });
-    source.input.mean = source.normalization.mean;
-    source.input.std = std;
-  }
   source.samples = static_cast<std::size_t>(shape[0]);
   source.input.shape.assign(shape.begin() + 1, shape.end());
-  source.input.dtype = source.normalization ? DType::kFloat32 : source.stored;
+  take_normalization(source, source.dataset, shape.size() > 1 ? shape[1] : 1);
   return source;
 }
 
-void keep_chunks(const Handle& file, Source& source) {
+std::optional<StoredInput> look_at_sequences(const std::filesystem::path& path,
+                                             const NamedDataset& named) {
+  const Handle type = owned(H5Dget_type(named.dataset.get()), "its type");
+  if (!are_sequences(type)) {
+    return std::nullopt;
+  }
+  StoredInput source;
+  source.input.name = named.name;
+  source.sequences = std::make_unique<const Sequences>(path, named.dataset);
+  source.stored = source.sequences->dtype();
+  source.samples = source.sequences->size();
+  std::int64_t longest = 0;
+  for (std::size_t i = 0; i < source.samples; ++i) {
+    longest = std::max(longest, source.sequences->length(i));
+  }
+  source.input.shape = {longest};
+  take_normalization(source, named.dataset, 1);
+  return source;
+}
+
+void keep_chunks(const Handle& file, StoredInput& source) {
   if (source.chunk.empty()) {
     return;
   }
@@ -225,8 +249,8 @@ void keep_chunks(const Handle& file, Source& source) {
       owned(H5Dopen2(file.get(), source.input.name.c_str(), access.get()), "cannot be opened");
 }
 
-void make_labels(Source& labels) {
-  if (!is_integer(labels.stored) || labels.normalization ||
+void make_labels(StoredInput& labels) {
+  if (!is_integer(labels.stored) || labels.normalization || labels.sequences ||
       element_count(labels.input.shape) != 1) {
     throw invalid("holds " + std::string(name_of(labels.stored)) + " of shape " +
                   to_string(labels.input.shape) + " for each sample")
@@ -235,7 +259,7 @@ void make_labels(Source& labels) {
   labels.stored = DType::kInt64;
 }
 
-Tensor read_rows(const Source& source, std::size_t first, std::size_t count) {
+Tensor read_rows(const StoredInput& source, std::size_t first, std::size_t count) {
   Shape shape = source.input.shape;
   shape.insert(shape.begin(), static_cast<std::int64_t>(count));
   const std::vector<hsize_t> counts(shape.begin(), shape.end());
@@ -252,14 +276,14 @@ Tensor read_rows(const Source& source, std::size_t first, std::size_t count) {
   return read_selected(source, std::move(shape), memory, space, what);
 }
 
-Tensor read_sample(const Source& source) {
+Tensor read_sample(const StoredInput& source) {
   Shape shape = source.input.shape;
   shape.insert(shape.begin(), 1);
   const Handle space = owned(H5Dget_space(source.dataset.get()), "its shape");
   return read_selected(source, std::move(shape), space, space, "cannot be read");
 }
 
-Tensor as_input(const Source& source, Tensor stored) {
+Tensor as_input(const StoredInput& source, Tensor stored) {
   if (source.normalization) {
     return normalize(stored, source.normalization);
   }
