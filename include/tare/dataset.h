@@ -80,9 +80,13 @@ enum class Fit : std::uint8_t {
   kStretch,    ///< resized to that size, whatever that does to its proportions
   kLetterbox,  ///< resized until it fits, the rest filled evenly on both sides
   kCorner,     ///< the same with the picture in the upper left corner
+  kNone,       ///< not at all: each sample has the size of its picture
 };
 
 enum class Color : std::uint8_t { kRgb, kBgr, kGray };
+
+/// An InputPreparation::length: each recording is one sample of its own length.
+constexpr std::int64_t kWholeLength = -1;
 
 /// How what a file holds becomes the values of an input: x = (u * scale - mean) / std, where u
 /// are the bytes of a picture or the amplitudes of a recording (-1 to 1). What is absent is as
@@ -101,7 +105,10 @@ struct InputPreparation {
   std::vector<float> std;
   // Of recordings.
   std::optional<std::int64_t> rate;    ///< samples per second that files must have
-  std::optional<std::int64_t> length;  ///< samples of a window
+  std::optional<std::int64_t> length;  ///< samples of a window, or kWholeLength
+  /// Of pictures and recordings of their own size: sides and lengths are cut to a multiple of
+  /// it, pictures to their middle, recordings at their end.
+  std::optional<std::int64_t> multiple_of;
   // Of raw files.
   Shape shape;  ///< of one sample
   std::optional<DType> dtype;
