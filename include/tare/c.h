@@ -126,11 +126,16 @@ tare_error* tare_samples_open(const char* path, const tare_model*, const tare_co
  * each sample. The elements are not copied: they have to outlive the samples, and must not
  * change. */
 tare_error* tare_samples_of_arrays(const tare_array* arrays, size_t count, tare_samples**);
+/* The same in pieces that follow each other, piece i of counts[i] arrays. Those of an input
+ * have one type and rank, and may differ in the shape of a sample where the model leaves
+ * extents open. */
+tare_error* tare_samples_of_pieces(const tare_array* arrays, const size_t* counts,
+                                   size_t pieces, tare_samples**);
 /* Samples that can be had only once, in their order. They are kept in a temporary file, so
  * memory does not grow with them. */
 typedef struct tare_stream {
   void* context;
-  /* The next samples, as arrays of tare_samples_of_arrays(), which have to stay until the next
+  /* The next samples, as a piece of tare_samples_of_pieces(), which has to stay until the next
    * call. Returns 1; 0 at the end; below 0 if it failed. From one thread, the caller's. */
   int (*next)(void* context, const tare_array** arrays, size_t* count);
 } tare_stream;

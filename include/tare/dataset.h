@@ -56,6 +56,10 @@ struct Hdf5Options {
 /// Opens an HDF5 file: one dataset per input, first dimension = sample. Integer datasets with
 /// attributes `mean` and `std` (scalar, or one value per channel = axis 1 of the batch) are
 /// normalized as (u - mean) / std. `labels` is not an input, and checked by labels() alone.
+/// A file of groups with numbers at the end of their names (`0`, `sample_012`) has a sample in
+/// each, in the order of the numbers: one dataset per input without the first dimension, whose
+/// shapes may differ, and perhaps one integer `labels`. open_samples() knows the model, and so
+/// takes groups of other names, too, and none that are parts of the names of inputs.
 /// Throws Error(kIo) when it is not a readable HDF5 file, Error(kInvalidData) when it holds no
 /// samples, or inputs whose sample counts differ. Reads by hyperslab.
 std::unique_ptr<Dataset> open_dataset(const std::filesystem::path&, const Hdf5Options& = {});
@@ -76,9 +80,13 @@ enum class Fit : std::uint8_t {
   kStretch,    ///< resized to that size, whatever that does to its proportions
   kLetterbox,  ///< resized until it fits, the rest filled evenly on both sides
   kCorner,     ///< the same with the picture in the upper left corner
+  kNone,       ///< not at all: each sample has the size of its picture
 };
 
 enum class Color : std::uint8_t { kRgb, kBgr, kGray };
+
+/// An InputPreparation::length: each recording is one sample of its own length.
+constexpr std::int64_t kWholeLength = -1;
 
 /// How what a file holds becomes the values of an input: x = (u * scale - mean) / std, where u
 /// are the bytes of a picture or the amplitudes of a recording (-1 to 1). What is absent is as
@@ -97,7 +105,10 @@ struct InputPreparation {
   std::vector<float> std;
   // Of recordings.
   std::optional<std::int64_t> rate;    ///< samples per second that files must have
-  std::optional<std::int64_t> length;  ///< samples of a window
+  std::optional<std::int64_t> length;  ///< samples of a window, or kWholeLength
+  /// Of pictures and recordings of their own size: sides and lengths are cut to a multiple of
+  /// it, pictures to their middle, recordings at their end.
+  std::optional<std::int64_t> multiple_of;
   // Of raw files.
   Shape shape;  ///< of one sample
   std::optional<DType> dtype;
@@ -153,8 +164,10 @@ std::unique_ptr<Dataset> evenly_spaced(const Dataset&, std::size_t count);
 /// The others, in their order.
 std::unique_ptr<Dataset> without_evenly_spaced(const Dataset&, std::size_t count);
 
-/// Writes one dataset per name, appending along the first dimension; the file appears under its
-/// name only when `finish` was called.
+/// Writes one dataset per name, appending along the first dimension. Where rows of a name
+/// differ in shape, all is written as one group for each row instead, `000000` and so on, with
+/// a dataset for each name: both as open_dataset() reads them. The file appears under its name
+/// only when `finish` was called.
 class DatasetWriter {
  public:
   explicit DatasetWriter(std::filesystem::path);

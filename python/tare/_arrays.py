@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Dict, List, Mapping, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 import numpy
 
@@ -28,11 +28,35 @@ def as_array(name: str, value: Any) -> "numpy.ndarray[Any, Any]":
     return value  # type: ignore[no-any-return]
 
 
-def described(arrays: Mapping[str, "numpy.ndarray[Any, Any]"]) -> Tuple[Any, List[Any]]:
-    """The arrays for C, and what has to live as long."""
-    result = (_library.Array * len(arrays))()
+def of_each_sample(name: str, value: Any) -> "Optional[List[numpy.ndarray[Any, Any]]]":
+    """The arrays of samples that differ in shape; None where it is one array."""
+    is_of_objects = isinstance(value, numpy.ndarray) and value.dtype == object and value.ndim == 1
+    if not isinstance(value, (list, tuple)) and not is_of_objects:
+        return None
+    arrays = [as_array(name, sample) for sample in value]
+    return arrays if len({array.shape for array in arrays}) > 1 else None
+
+
+def pieces_of(data: Mapping[str, Any]) -> "List[Dict[str, numpy.ndarray[Any, Any]]]":
+    """Arrays, or a list of arrays for an input whose samples differ in shape, as pieces of as many samples as have one shape."""
+    each = {name: of_each_sample(name, value) for name, value in data.items()}
+    if not any(each.values()):
+        return [{name: as_array(name, value) for name, value in data.items()}]
+    whole = {name: each[name] or as_array(name, value) for name, value in data.items()}
+    first, count = next((name, len(arrays)) for name, arrays in each.items() if arrays)
+    for name, samples in whole.items():
+        found = len(samples) if isinstance(samples, list) or samples.ndim else 1
+        if found != count:
+            raise _errors.DataError(f"input '{name}': holds {found} samples, expected {count} as in '{first}'")
+    return [{name: samples[i][None] if isinstance(samples, list) else samples[i:i + 1] for name, samples in whole.items()}
+            for i in range(count)]
+
+
+def described(pieces: "Sequence[Mapping[str, numpy.ndarray[Any, Any]]]") -> Tuple[Any, List[Any]]:
+    """The arrays of all pieces for C, one piece after another, and what has to live as long."""
+    result = (_library.Array * sum(map(len, pieces)))()
     kept: List[Any] = [result]
-    for entry, (name, array) in zip(result, arrays.items()):
+    for entry, (name, array) in zip(result, (item for piece in pieces for item in piece.items())):
         axes = ctypes.c_int64 * array.ndim
         shape, strides = axes(*array.shape), axes(*array.strides)
         encoded = name.encode()

@@ -74,6 +74,10 @@ def _named(item: Any, names: Sequence[str]) -> Dict[str, Any]:
     return dict(zip([*names, "labels"], values))
 
 
+def _batch(item: Any, names: Sequence[str]) -> "Dict[str, numpy.ndarray[Any, Any]]":
+    return {name: _arrays.as_array(name, value) for name, value in _named(item, names).items()}
+
+
 def _pieces(data: Any) -> Iterator[Any]:
     """What an iterable gives, or a CalibrationDataReader of ONNX Runtime, whose get_next() ends with None."""
     if hasattr(data, "get_next"):
@@ -90,9 +94,11 @@ class Samples:
     Functions take all of these, and make Samples of them:
 
     - a dict of arrays, input name -> [samples, ...shape of one]; they are not copied. An entry "labels" has one integer for
-      each sample.
-    - an iterable of such dicts with some samples each, a batch at a time, such as a generator. It is read once; the samples
-      are kept in a temporary file, so memory does not grow with them.
+      each sample. Where samples differ in shape, as sentences do, an input has a list with an array for each.
+    - a list of such dicts with some samples each, a batch at a time, which are not copied either. Batches may differ in the
+      shape of a sample where the model leaves extents open.
+    - any other iterable of them, such as a generator. It is read once; the samples are kept in a temporary file, so memory
+      does not grow with them.
     - a torch DataLoader, or an iterable of arrays or tuples: these are for the inputs in their order, and one more has labels.
     - a CalibrationDataReader of ONNX Runtime, whose get_next() gives such dicts.
     - the path of whatever `--data` of the program takes, such as a folder of pictures. What is guessed about them is a
@@ -103,6 +109,8 @@ class Samples:
     5
     >>> len(tare.Samples({"image": numpy.zeros((2, 1, 16, 16), "float32")} for _ in range(3)))
     6
+    >>> len(tare.Samples({"ids": [numpy.array([7, 9]), numpy.array([4, 1, 3])]}))
+    2
     """
 
     def __init__(self, data: Data, model: Model = None, config: "Configuration | ConfigHandle" = None):
@@ -115,13 +123,22 @@ class Samples:
             work = Work(progress=False)
             work.run("tare_samples_open", path_bytes(data), handle, settled, ctypes.byref(work.job), ctypes.byref(made))
         elif isinstance(data, Mapping):
-            arrays = {str(name): _arrays.as_array(str(name), value) for name, value in data.items()}
-            described, keep = _arrays.described(arrays)
-            check(library.tare_samples_of_arrays(described, len(arrays), ctypes.byref(made)))
-            kept = tuple(keep)
+            kept = self._view(_arrays.pieces_of({str(name): value for name, value in data.items()}), made)
         else:
-            self._pull(_pieces(data), model_facts(handle)["inputs"] if handle is not None else (), made)
+            names = model_facts(handle)["inputs"] if handle is not None else ()
+            if isinstance(data, (list, tuple)):
+                kept = self._view([_batch(item, names) for item in data], made)
+            else:
+                self._pull(_pieces(data), names, made)
         self._handle = Handle("samples", made.value, *kept)
+
+    @staticmethod
+    def _view(pieces: "Sequence[Mapping[str, numpy.ndarray[Any, Any]]]", made: ctypes.c_void_p) -> Tuple[Any, ...]:
+        """Samples where they are; returns what has to live as long."""
+        described, kept = _arrays.described(pieces)
+        counts = (ctypes.c_size_t * len(pieces))(*map(len, pieces))
+        check(library.tare_samples_of_pieces(described, counts, len(pieces), ctypes.byref(made)))
+        return tuple(kept)
 
     def _pull(self, pieces: Iterator[Any], names: Sequence[str], made: ctypes.c_void_p) -> None:
         failures = Failures()
@@ -133,8 +150,8 @@ class Samples:
                 item = next(pieces)
             except StopIteration:
                 return 0
-            batch = {name: _arrays.as_array(name, value) for name, value in _named(item, names).items()}
-            described, keep = _arrays.described(batch)
+            batch = _batch(item, names)
+            described, keep = _arrays.described([batch])
             kept.extend(keep)
             arrays[0] = ctypes.cast(described, ctypes.POINTER(_library.Array))
             count[0] = len(batch)

@@ -86,7 +86,7 @@ _CALLS = {
     "tare_model_describe": [c_void_p, _TEXT],
     "tare_model_of_bytes": [c_char_p, c_size_t, c_char_p, _OUT],
     "tare_samples_open": [c_char_p, c_void_p, c_void_p, _JOB, _OUT],
-    "tare_samples_of_arrays": [POINTER(Array), c_size_t, _OUT],
+    "tare_samples_of_pieces": [POINTER(Array), POINTER(c_size_t), c_size_t, _OUT],
     "tare_samples_of_stream": [POINTER(Stream), _OUT],
     "tare_samples_part": [c_void_p, c_int32, c_size_t, _OUT],
     "tare_samples_labels": [c_void_p, POINTER(c_int64), POINTER(c_size_t)],

@@ -13,8 +13,8 @@ class Input:
     """How samples that are no arrays become values of an input.
 
     preset: how pictures are prepared, but for the keys below; by default guessed from the shape of the input
-    fit: how pictures get their size: resized and cut out of the middle, stretched, or with bars on both sides or beside the
-      upper left corner
+    fit: how pictures get their size: resized and cut out of the middle, stretched, with bars on both sides or beside the
+      upper left corner, or none: each keeps its own, where the model leaves height and width open
     resize: what pictures are resized to first: the shorter side, or [height, width]
     crop: what is cut out of the middle: one size, or [height, width]
     layout: where the channels are; by default as the shape of the input says
@@ -24,7 +24,10 @@ class Input:
     mean: and this subtracted: one number, or one for each channel
     std: and divided by this
     rate: samples per second that recordings must have
-    length: samples of the windows that recordings are cut into
+    length: samples of the windows that recordings are cut into; whole: each file is one sample of its own length, where the
+      model leaves that open
+    multiple_of: sides of pictures that keep their size, and lengths of whole recordings, are cut to a multiple of this:
+      pictures to their middle, recordings at their end
     shape: shape of a sample in files of raw numbers
     dtype: type of the numbers in them, lowest byte first
     batch_axis: axis of the input that the batch is on, 1 where sequences come first; by default 0, or as the shapes of
@@ -42,7 +45,8 @@ class Input:
     mean: Optional[Union[float, List[float]]] = None
     std: Optional[Union[float, List[float]]] = None
     rate: Optional[int] = None
-    length: Optional[int] = None
+    length: Optional[Union[int, str]] = None
+    multiple_of: Optional[int] = None
     shape: Optional[Union[int, List[int]]] = None
     dtype: Optional[str] = None
     batch_axis: Optional[Union[int, str]] = None

@@ -101,10 +101,14 @@ Tensor GivenSamples::read(const std::string& input, std::size_t first,
   if (count > count_ || first > count_ - count) {
     throw Error(ErrorCode::kInternal, input_name(input), "samples beyond the end of the data");
   }
-  Shape shape = found->shape;
+  if (several_shapes_ && count > 1) {
+    throw Error(ErrorCode::kInternal, input_name(input), "shapes of several samples at once");
+  }
+  const auto index = static_cast<std::size_t>(found - inputs_.begin());
+  Shape shape = count == 0 ? found->shape : shape_of(index, first);
   shape.insert(shape.begin(), static_cast<std::int64_t>(count));
   Tensor result(found->dtype, std::move(shape));
-  fetch(static_cast<std::size_t>(found - inputs_.begin()), first, count, result.mutable_data());
+  fetch(index, first, count, result.mutable_data());
   if (result.dtype() == DType::kBool) {  // in C++ only 0 and 1 are truth values
     auto* bytes = reinterpret_cast<std::uint8_t*>(result.mutable_data());
     std::transform(bytes, bytes + result.byte_size(), bytes,

@@ -94,7 +94,27 @@ tare_error* tare_samples_of_arrays(const tare_array* arrays, size_t count,
     if (count > 0) {
       require(arrays, "arrays");
     }
-    *samples = new tare_samples{samples_of_arrays(arrays_of(arrays, count))};
+    *samples = new tare_samples{samples_of_arrays({arrays_of(arrays, count)})};
+  });
+}
+
+tare_error* tare_samples_of_pieces(const tare_array* arrays, const size_t* counts,
+                                   size_t pieces, tare_samples** samples) {
+  return guarded([&] {
+    require(samples, "samples");
+    std::vector<std::vector<Array>> all;
+    const tare_array* next = arrays;
+    if (pieces > 0) {
+      require(counts, "counts");
+    }
+    for (std::size_t piece = 0; piece < pieces; ++piece) {
+      if (counts[piece] > 0) {
+        require(arrays, "arrays");
+      }
+      all.push_back(arrays_of(next, counts[piece]));
+      next += counts[piece];
+    }
+    *samples = new tare_samples{samples_of_arrays(std::move(all))};
   });
 }
 
@@ -104,7 +124,7 @@ tare_error* tare_samples_of_stream(const tare_stream* stream, tare_samples** sam
     require(reinterpret_cast<const void*>(stream->next), "next");
     require(samples, "samples");
     *samples = new tare_samples{
-        samples_of_pieces([&](std::vector<Array>& arrays) { return pull(*stream, arrays); })};
+        samples_of_stream([&](std::vector<Array>& arrays) { return pull(*stream, arrays); })};
   });
 }
 

@@ -12,14 +12,13 @@
 
 namespace tare::c {
 
-/// Samples in arrays of the caller, one for each input and perhaps `labels`. Throws
-/// Error(kInvalidData) with all that is wrong with them.
-std::unique_ptr<Dataset> samples_of_arrays(std::vector<Array> arrays);
+/// Samples in arrays of the caller, one for each input and perhaps `labels`, in one piece or
+/// several. Throws Error(kInvalidData) with all that is wrong with them, and where pieces
+/// differ in more than their number of samples and the extents of these.
+std::unique_ptr<Dataset> samples_of_arrays(std::vector<std::vector<Array>> pieces);
 
-/// Samples that come in pieces, each as samples_of_arrays() takes them, until there is none;
-/// kept in temporary files. Throws Error(kInvalidData) where pieces differ in more than their
-/// number of samples.
-std::unique_ptr<Dataset> samples_of_pieces(
+/// Pieces that come one after another until there is none, and are kept in temporary files.
+std::unique_ptr<Dataset> samples_of_stream(
     const std::function<bool(std::vector<Array>&)>& next);
 
 /// Samples that a callback makes.

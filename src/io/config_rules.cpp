@@ -194,6 +194,18 @@ Rule<std::optional<IntegerRange>> integer_range() {
           .example = "2.."};
 }
 
+Rule<std::int64_t> integer_or(std::string word, std::int64_t meaning, std::int64_t low) {
+  const Rule<std::int64_t> number = integer(low);
+  return {.expected = word + ", or " + number.expected,
+          .read = [number, word, meaning](const YamlNode& node, std::int64_t& value) {
+            if (node.kind == YamlNode::Kind::kScalar && node.text == word) {
+              value = meaning;
+              return true;
+            }
+            return number.read(node, value);
+          }};
+}
+
 Rule<std::optional<std::int64_t>> count_or_all() {
   const Rule<std::int64_t> count = integer(1);
   return {.expected = "all, or " + count.expected,

@@ -51,6 +51,8 @@ Rule<float> positive();
 Rule<float> fraction();
 Rule<std::int64_t> integer(std::int64_t low,
                            std::int64_t high = std::numeric_limits<std::int64_t>::max());
+/// The same, or a word that stands for another one.
+Rule<std::int64_t> integer_or(std::string word, std::int64_t meaning, std::int64_t low);
 /// An integer from 0 up, or a range of them: "3", "2..", "..16", "4..8".
 Rule<std::optional<IntegerRange>> integer_range();
 /// An integer from 1 up, or "all", which is nothing.

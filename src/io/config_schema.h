@@ -240,9 +240,11 @@ void describe_picture(Visitor& visit, InputPreparation& input) {
             one_of<std::optional<Fit>>({{"crop", Fit::kCrop},
                                         {"stretch", Fit::kStretch},
                                         {"letterbox", Fit::kLetterbox},
-                                        {"corner", Fit::kCorner}}),
-            "how pictures get their size: resized and cut out of the middle, stretched, or "
-            "with bars on both sides or beside the upper left corner");
+                                        {"corner", Fit::kCorner},
+                                        {"none", Fit::kNone}}),
+            "how pictures get their size: resized and cut out of the middle, stretched, with "
+            "bars on both sides or beside the upper left corner, or none: each keeps its own, "
+            "where the model leaves height and width open");
   visit.values("resize", input.resize, with_example(integer(1, 65'536), "256"),
                "what pictures are resized to first: the shorter side, or [height, width]");
   visit.values("crop", input.crop, with_example(integer(1, 65'536), "224"),
@@ -271,8 +273,13 @@ void describe(Visitor& visit, InputPreparation& input) {
   visit.values("std", input.std, with_example(positive(), "0.25"), "and divided by this");
   visit.key("rate", input.rate, with_example(integer(1), "16000"),
             "samples per second that recordings must have");
-  visit.key("length", input.length, with_example(integer(1), "16000"),
-            "samples of the windows that recordings are cut into");
+  visit.key(
+      "length", input.length, with_example(integer_or("whole", kWholeLength, 1), "16000"),
+      "samples of the windows that recordings are cut into; whole: each file is one sample "
+      "of its own length, where the model leaves that open");
+  visit.key("multiple_of", input.multiple_of, with_example(integer(1), "32"),
+            "sides of pictures that keep their size, and lengths of whole recordings, are cut "
+            "to a multiple of this: pictures to their middle, recordings at their end");
   visit.values("shape", input.shape, with_example(integer(1), "[3, 224, 224]"),
                "shape of a sample in files of raw numbers");
   visit.key("dtype", input.dtype,

@@ -1,14 +1,19 @@
-// Lists the datasets of a file, through groups. Links into other files are refused: samples
-// that come from a stranger could point to any file of the user. Groups may contain themselves,
-// so depth and number are bounded.
+// Lists the datasets of a file, through groups, or the groups themselves. Links into other
+// files are refused: samples that come from a stranger could point to any file of the user.
+// Groups may contain themselves, so depth and number are bounded.
 #include "io/hdf5_links.h"
+
+#include "base/natural_order.h"
+
+#include <algorithm>
+#include <utility>
 
 namespace tare::hdf5 {
 namespace {
 
-// Files may link groups into themselves; both bounds are far above what model inputs need.
+// Files may link groups into themselves.
 constexpr int kMaxDepth = 8;
-constexpr std::size_t kMaxLinks = 4096;
+constexpr const char* kLabels = "labels";
 
 struct Link {
   std::string name;
@@ -25,24 +30,42 @@ void require_inside(const Handle& dataset, const std::string& name) {
   }
 }
 
-herr_t take_link(hid_t, const char* name, const H5L_info_t* info, void* links) {
-  auto& list = *static_cast<std::vector<Link>*>(links);
-  list.push_back({name, info->type != H5L_TYPE_HARD && info->type != H5L_TYPE_SOFT});
-  return list.size() < kMaxLinks ? 0 : 1;
+bool leads_out(const H5L_info_t& link) {
+  return link.type != H5L_TYPE_HARD && link.type != H5L_TYPE_SOFT;
+}
+
+struct Links {
+  std::size_t most;
+  std::vector<Link> found{};
+};
+
+herr_t take_link(hid_t, const char* name, const H5L_info_t* info, void* to) {
+  auto& links = *static_cast<Links*>(to);
+  links.found.push_back({name, leads_out(*info)});
+  return links.found.size() < links.most ? 0 : 1;
+}
+
+/// Those of one group, sorted by name; of too many, `most`.
+std::vector<Link> links_of(const Handle& group, std::size_t most) {
+  Links links{most};
+  checked(H5Literate(group.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr, take_link, &links),
+          "its list of datasets cannot be read");
+  return std::move(links.found);
 }
 
 class Walk {
  public:
+  explicit Walk(std::size_t most) : most_(most) {}
+
   std::vector<NamedDataset> take() { return std::move(found_); }
 
   void group(const Handle& group, const std::string& prefix, int depth) {
-    std::vector<Link> links;
-    checked(H5Literate(group.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr, take_link, &links),
-            "its list of datasets cannot be read");
+    const std::vector<Link> links = links_of(group, most_);
     links_ += links.size();
-    if (links_ >= kMaxLinks || depth > kMaxDepth) {
+    if (links_ >= most_ || depth > kMaxDepth) {
       throw Error(ErrorCode::kInvalidData, "", "has too many or too deeply nested groups")
-          .expected("one dataset per model input");
+          .expected("one dataset per model input, or a group for each of at most " +
+                    std::to_string(kMostGroups) + " samples");
     }
     for (const Link& link : links) {
       entry(group, link, prefix + link.name, depth);
@@ -70,16 +93,63 @@ class Walk {
     }
   }
 
+  std::size_t most_;
   std::vector<NamedDataset> found_;
   std::size_t links_ = 0;
 };
 
+/// False for a link that leads nowhere, whose error others find.
+bool is_group(const Handle& file, const Link& link) {
+  if (link.is_external) {
+    return false;
+  }
+  const Handle object(H5Oopen(file.get(), link.name.c_str(), H5P_DEFAULT));
+  if (object.get() < 0) {
+    H5Eclear2(H5E_DEFAULT);
+    return false;
+  }
+  return H5Iget_type(object.get()) == H5I_GROUP;
+}
+
 }  // namespace
 
-std::vector<NamedDataset> datasets(const Handle& file) {
-  Walk walk;
-  walk.group(file, "", 0);
+void require_link_inside(const Handle& place, const std::string& name) {
+  H5L_info_t link{};
+  checked(H5Lget_info(place.get(), name.c_str(), &link, H5P_DEFAULT), "cannot be opened");
+  if (leads_out(link)) {
+    throw Error(ErrorCode::kInvalidData, "", "is a link into another file");
+  }
+}
+
+std::vector<NamedDataset> datasets(const Handle& place, std::size_t most) {
+  Walk walk(most);
+  walk.group(place, "", 0);
   return walk.take();
+}
+
+GroupNames groups_at_root(const Handle& file) {
+  GroupNames result;
+  std::vector<Link> links = links_of(file, kMostGroups + 1);
+  const auto labels = std::find_if(links.begin(), links.end(),
+                                   [](const Link& link) { return link.name == kLabels; });
+  if (labels != links.end()) {
+    result.labels = true;
+    links.erase(labels);
+  }
+  std::sort(links.begin(), links.end(),
+            [](const Link& a, const Link& b) { return comes_before(a.name, b.name); });
+  if (links.empty() || links.size() > kMostGroups || !is_group(file, links.front())) {
+    return {};
+  }
+  const Handle first = owned(H5Gopen2(file.get(), links.front().name.c_str(), H5P_DEFAULT),
+                             "'" + links.front().name + "' cannot be opened");
+  for (NamedDataset& dataset : datasets(first)) {
+    result.in_first.push_back(std::move(dataset.name));
+  }
+  for (Link& link : links) {
+    result.names.push_back(std::move(link.name));
+  }
+  return result.in_first.empty() ? GroupNames{} : std::move(result);
 }
 
 }  // namespace tare::hdf5

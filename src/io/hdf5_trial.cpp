@@ -19,8 +19,7 @@
 namespace tare::hdf5 {
 namespace {
 
-constexpr rlim_t kComputingSeconds = 10;  // 200,000 chunks take a tenth of one
-constexpr unsigned kSeconds = 60;         // for disks that are slow
+constexpr unsigned kSecondsForDisks = 50;
 
 /// How the child ends when the library fails, and by the alarm.
 constexpr std::array kDeaths{SIGSEGV, SIGBUS,  SIGABRT, SIGFPE,
@@ -47,12 +46,12 @@ void be_silent() {
   }
 }
 
-[[noreturn]] void run_child(const std::function<void()>& reading) noexcept {
+[[noreturn]] void run_child(const std::function<void()>& reading, unsigned seconds) noexcept {
   take_over_signals();
   be_silent();
-  const rlimit limit{kComputingSeconds, kComputingSeconds + 1};
+  const rlimit limit{seconds, seconds + 1};
   setrlimit(RLIMIT_CPU, &limit);
-  alarm(kSeconds);
+  alarm(seconds + kSecondsForDisks);
   try {
     reading();
   } catch (...) {  // NOLINT(bugprone-empty-catch): the reading that counts throws it again
@@ -66,10 +65,10 @@ bool has_failed(int status) {
 
 }  // namespace
 
-void try_in_child(const std::function<void()>& reading) {
+void try_in_child(const std::function<void()>& reading, unsigned seconds) {
   const pid_t child = fork();
   if (child == 0) {
-    run_child(reading);
+    run_child(reading, seconds);
   }
   // Where the process may have no more children, or somebody else takes their status, there is
   // no answer, and the file is read all the same.

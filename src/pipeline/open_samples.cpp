@@ -3,13 +3,15 @@
 #include "tare/dataset.h"
 #include "tare/quantize.h"
 
+#include "io/open_hdf5.h"
+
 #include <system_error>
 #include <utility>
 
 namespace tare {
 namespace {
 
-/// HDF5 files say all themselves, so that nobody reads a model for their sake.
+/// Most HDF5 files say all themselves, so that nobody reads a model for their sake.
 bool says_all(const std::filesystem::path& path) {
   std::error_code missing;
   const std::filesystem::path suffix = path.extension();
@@ -36,7 +38,7 @@ std::unique_ptr<Dataset> open_samples(const std::filesystem::path& path,
   const bool is_missing = !std::filesystem::exists(path, missing);
   std::unique_ptr<Dataset> data =
       is_missing || (says_all(path) && config.inputs.empty())
-          ? open_dataset(path, hdf5)
+          ? open_hdf5(path, hdf5, [&] { return inputs_of_samples(model, config); })
           : open_samples(path, SampleOptions{.inputs = inputs_of_samples(model, config),
                                              .preparations = config.inputs,
                                              .hdf5 = hdf5,

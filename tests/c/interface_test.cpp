@@ -172,6 +172,58 @@ TEST_F(CInterface, StreamsGiveWhatArraysGive) {
   EXPECT_EQ(table(), expected);
 }
 
+TEST_F(CInterface, PiecesGiveWhatArraysGive) {
+  const std::vector<float> values = images();
+  const tare_array all = array_of(values, kShape.data());
+  std::array<std::array<std::int64_t, 4>, 3> shapes{
+      {{5, 1, 16, 16}, {0, 1, 16, 16}, {11, 1, 16, 16}}};
+  std::array<tare_array, 3> arrays{};
+  std::size_t first_image = 0;
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    arrays[i] = {"image", values.data() + first_image * 256, shapes[i].data(), nullptr, 4,
+                 TARE_F32};
+    first_image += static_cast<std::size_t>(shapes[i][0]);
+  }
+  const std::array<std::size_t, 3> counts{1, 1, 1};
+  Samples first;
+  Samples second;
+  ASSERT_EQ(tare_samples_of_arrays(&all, 1, &first.value), nullptr);
+  ASSERT_EQ(
+      Outcome(tare_samples_of_pieces(arrays.data(), counts.data(), 3, &second.value)).message,
+      "");
+  EXPECT_EQ(tare_samples_count(second.value), 16U);
+  ASSERT_EQ(quantize(first.value).message, "");
+  const std::string expected = table();
+  ASSERT_EQ(quantize(second.value).message, "");
+  EXPECT_EQ(table(), expected);
+}
+
+TEST_F(CInterface, PiecesOfShapesThatTheModelDoesNotTakeAreErrors) {
+  const std::vector<float> values = images();
+  const std::array<std::int64_t, 4> wide{1, 1, 8, 32};
+  const std::array<std::int64_t, 3> flat{1, 16, 16};
+  const std::array<std::size_t, 2> counts{1, 1};
+  std::array<tare_array, 2> arrays{
+      array_of(values, kShape.data()),
+      tare_array{"image", values.data(), wide.data(), nullptr, 4, TARE_F32}};
+  Samples samples;
+  ASSERT_EQ(
+      Outcome(tare_samples_of_pieces(arrays.data(), counts.data(), 2, &samples.value)).message,
+      "");
+  EXPECT_NE(
+      quantize(samples.value)
+          .message.find("input 'image': sample 16 has shape [1,8,32], expected [1,16,16]"),
+      std::string::npos);
+  arrays[1] = {"image", values.data(), flat.data(), nullptr, 3, TARE_F32};
+  Samples others;
+  const Outcome refused(tare_samples_of_pieces(arrays.data(), counts.data(), 2, &others.value));
+  EXPECT_EQ(refused.code, TARE_INVALID_DATA);
+  EXPECT_EQ(
+      refused.message,
+      "samples from 16 on: input 'image' is f32[16,16], expected f32[1,16,16] as in those "
+      "before");
+}
+
 TEST_F(CInterface, AStreamThatFailsEndsTheCall) {
   Pieces pieces;
   pieces.fails_at = 6;

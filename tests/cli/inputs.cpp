@@ -8,6 +8,7 @@
 #include "support/files/hdf5_builder.h"
 #include "tflite/tflite_builder.h"
 
+#include <algorithm>
 #include <fstream>
 #include <limits>
 #include <numeric>
@@ -153,6 +154,42 @@ void make_tokens(const fs::path& folder) {
 }
 
 /// Models that are legal and cannot be worked with.
+/// Networks one behind the other, for sentences of their own length, and some of these in
+/// groups.
+void make_sentences(const fs::path& folder) {
+  std::mt19937 random(7);
+  std::normal_distribution<float> normal;
+  const auto constant = [&](const std::string& name, int rows, int columns) {
+    std::string text = "const %" + name + " : f32[" + std::to_string(rows) + "," +
+                       std::to_string(columns) + "] = [";
+    for (int i = 0; i < rows * columns; ++i) {
+      text += (i > 0 ? ", " : "") + std::to_string(normal(random));
+    }
+    return text + "]\n";
+  };
+  write_onnx(parse("graph \"g\" opset 13 (%x : f32[N=1,length=5,8]) -> (%states) {\n" +
+                   constant("w1", 8, 16) + constant("w2", 16, 8) +
+                   "%a = MatMul(%x, %w1) : f32[1,5,16]\n%b = Relu(%a) : f32[1,5,16]\n"
+                   "%states = MatMul(%b, %w2) : f32[1,5,8]\n}"),
+             folder / "encoder.onnx");
+  write_onnx(parse("graph \"g\" opset 13 (%states : f32[N=1,length=5,8]) -> (%scores) {\n" +
+                   constant("w1", 8, 16) + constant("w2", 16, 3) +
+                   "%a = MatMul(%states, %w1) : f32[1,5,16]\n%b = Relu(%a) : f32[1,5,16]\n"
+                   "%m = ReduceMean(%b) {axes=[1], keepdims=0} : f32[1,16]\n"
+                   "%scores = MatMul(%m, %w2) : f32[1,3]\n}"),
+             folder / "classifier.onnx");
+  Hdf5Builder file(folder / "sentences.h5");
+  for (unsigned i = 0; i < 40; ++i) {
+    const hsize_t length = 1 + i * 7 % 23;
+    std::vector<float> values(length * 8);
+    std::generate(values.begin(), values.end(), [&] { return normal(random); });
+    const std::int64_t label = i % 3;
+    const std::string group = "sentence_" + std::to_string(i) + "/";
+    file.dataset(group + "x", H5T_NATIVE_FLOAT, {length, 8}, values.data())
+        .dataset(group + "labels", H5T_NATIVE_INT64, {}, &label);
+  }
+}
+
 void make_refused(const fs::path& folder) {
   write_onnx(parse("graph \"g\" opset 17 (%x : f32[1,1]) -> (%y) {\n"
                    "const %s : i64[2] = [1000000, 1000000]\n"
@@ -200,6 +237,7 @@ void make_inputs(const fs::path& folder) {
   make_samples(folder);
   make_tflite(folder);
   make_tokens(folder);
+  make_sentences(folder);
   make_outside(folder);
   make_evil(folder);
   make_refused(folder);

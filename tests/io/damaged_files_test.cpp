@@ -50,6 +50,37 @@ class Damaged : public InFolder {
     return bytes_of(path("good.h5"));
   }
 
+  /// The same with a group for each sample.
+  std::string groups_file() const {
+    const std::vector<std::uint8_t> x(64, 7);
+    const std::int64_t label = 3;
+    const float statistic = 100;
+    {
+      Hdf5Builder file(path("good.h5"));
+      for (const char* sample : {"0", "1", "2"}) {
+        const std::string group = std::string(sample) + "/";
+        file.dataset(group + "x", H5T_NATIVE_UINT8, {4, 4}, x.data(), {3, 4})
+            .attribute(group + "x", "mean", H5T_NATIVE_FLOAT, {}, &statistic)
+            .attribute(group + "x", "std", H5T_NATIVE_FLOAT, {}, &statistic)
+            .dataset(group + "y", H5T_NATIVE_UINT8, {64}, x.data())
+            .dataset(group + "labels", H5T_NATIVE_INT64, {}, &label);
+      }
+    }
+    return bytes_of(path("good.h5"));
+  }
+
+  /// Sequences of varying length.
+  std::string sequences_file() const {
+    std::vector<std::vector<float>> values;
+    for (std::size_t i = 0; i < 12; ++i) {
+      values.emplace_back(1 + i * 5 % 7, 0.5F);
+    }
+    Hdf5Builder(path("good.h5"))
+        .sequences("x", H5T_NATIVE_FLOAT, values)
+        .sequences("y", H5T_NATIVE_FLOAT, values, 5);
+    return bytes_of(path("good.h5"));
+  }
+
   bool read_configuration(const std::string& bytes) const {
     write_bytes(path("c.yaml"), bytes);
     return is_read([&] { (void)read_config(path("c.yaml"), {}, {"max", "mse"}); });
@@ -57,20 +88,22 @@ class Damaged : public InFolder {
 };
 
 TEST_F(Damaged, SampleFilesCutOffAnywhereAreErrors) {
-  const std::string good = samples_file();
-  ASSERT_TRUE(read_samples(good));
-  for (std::size_t i = 0; i < 100; ++i) {
-    EXPECT_FALSE(read_samples(good.substr(0, good.size() * i / 100))) << i;
+  for (const std::string& good : {samples_file(), groups_file(), sequences_file()}) {
+    ASSERT_TRUE(read_samples(good));
+    for (std::size_t i = 0; i < 100; ++i) {
+      EXPECT_FALSE(read_samples(good.substr(0, good.size() * i / 100))) << i;
+    }
   }
 }
 
 TEST_F(Damaged, SampleFilesWithChangedBytesAreReadOrErrors) {
-  const std::string good = samples_file();
-  int errors = 0;
-  for (unsigned seed = 0; seed < 200; ++seed) {
-    errors += read_samples(with_changed_bytes(good, seed, 4096)) ? 0 : 1;
+  for (const std::string& good : {samples_file(), groups_file(), sequences_file()}) {
+    int errors = 0;
+    for (unsigned seed = 0; seed < 200; ++seed) {
+      errors += read_samples(with_changed_bytes(good, seed, 4096)) ? 0 : 1;
+    }
+    EXPECT_GT(errors, 20);  // else the changes missed what matters
   }
-  EXPECT_GT(errors, 20);  // else the changes missed what matters
 }
 
 /// Sizes that a file claims are not to be allocated first.

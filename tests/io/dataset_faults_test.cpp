@@ -183,9 +183,10 @@ TEST_F(DatasetFaults, AreSaidOfGroupsWithinThemselvesAndLinksElsewhere) {
     H5Lcreate_hard(file.file(), "g", file.file(), "g/once_more", H5P_DEFAULT, H5P_DEFAULT);
     H5Gclose(group);
   }
-  EXPECT_EQ(
-      open_message(),
-      "s.h5: has too many or too deeply nested groups, expected one dataset per model input");
+  EXPECT_EQ(open_message(),
+            "s.h5: has too many or too deeply nested groups, expected one dataset per model "
+            "input, or "
+            "a group for each of at most 100000 samples");
   {
     Hdf5Builder file(path("s.h5"));
     H5Lcreate_external("other.h5", "x", file.file(), "x", H5P_DEFAULT, H5P_DEFAULT);

@@ -5,6 +5,7 @@
 #include "support/files/hdf5_builder.h"
 #include "support/message.h"
 
+#include <array>
 #include <numeric>
 #include <thread>
 
@@ -62,21 +63,48 @@ TEST_F(Writer, RoundTripsEveryType) {
   }
 }
 
-TEST_F(Writer, RefusesResultsOfSeveralShapesAndLeavesNoFile) {
-  {
-    DatasetWriter writer(path("o.h5"));
-    writer.append("y", Tensor(DType::kFloat32, {1, 9, 8}));
-    EXPECT_EQ(message_of(
-                  [&] {
-                    writer.append("y", Tensor(DType::kFloat32, {1, 16, 8}));
-                    return 0;
-                  },
-                  ErrorCode::kUnsupported),
-              "o.h5: 'y': has shape [16,8] after others of [9,8], expected one shape for all "
-              "samples, "
-              "as an HDF5 dataset has one");
+TEST_F(Writer, GivesEachSampleAGroupWhereRowsDifferInShape) {
+  const std::vector<Shape> shapes{{1, 2, 3}, {1, 2, 3}, {1, 4, 3}, {1, 1, 3}};
+  DatasetWriter writer(path("o.h5"));
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    writer.append("a/b", Tensor::scalar<float>(static_cast<float>(i)));
+    writer.append("x", ramp(shapes[i], static_cast<float>(i)));
+    writer.append("000001", Tensor::of<std::uint8_t>({1}, {10}));  // may be a name, too
   }
-  EXPECT_FALSE(std::filesystem::exists(path("o.h5")));
+  writer.append("labels", Tensor::of<std::int64_t>({4}, {5, 6, 7, 8}));
+  const std::array<float, 1> ten{10};
+  writer.normalize("000001", ten, ten);
+  writer.finish();
+
+  const auto data = open_dataset(path("o.h5"));
+  ASSERT_EQ(data->size(), shapes.size());
+  EXPECT_EQ(data->inputs().size(), 3U);
+  EXPECT_TRUE(data->has_several_shapes());
+  EXPECT_EQ(data->labels(), (std::vector<std::int64_t>{5, 6, 7, 8}));
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    EXPECT_EQ(data->read("x", i, 1), ramp(shapes[i], static_cast<float>(i)));
+    EXPECT_EQ(data->read("a/b", i, 1), Tensor::of<float>({1}, {static_cast<float>(i)}));
+    EXPECT_EQ(data->read("000001", i, 1), Tensor::of<float>({1}, {0.0F}));
+  }
+  // Without the code under test.
+  EXPECT_EQ(stored_numbers(path("o.h5"), "000002/x").extents, (Extents{4, 3}));
+  EXPECT_EQ(stored_numbers(path("o.h5"), "000002/labels").values, std::vector<double>{7});
+}
+
+TEST_F(Writer, MovesToGroupsWhateverWasWrittenBefore) {
+  constexpr int kRows = 700;  // some chunks
+  DatasetWriter writer(path("o.h5"));
+  for (int row = 0; row < kRows; ++row) {
+    writer.append("x", ramp({1, 300}, static_cast<float>(row)));
+  }
+  writer.append("x", ramp({1, 301}, 0));
+  writer.finish();
+  const auto data = open_dataset(path("o.h5"));
+  ASSERT_EQ(data->size(), kRows + 1U);
+  for (std::size_t row = 0; row < kRows; ++row) {
+    ASSERT_EQ(data->read("x", row, 1), ramp({1, 300}, static_cast<float>(row)));
+  }
+  EXPECT_EQ(data->read("x", kRows, 1), ramp({1, 301}, 0));
 }
 
 TEST_F(Writer, LeavesNoFileWithoutFinish) {
@@ -105,6 +133,7 @@ TEST_F(Writer, WritesTheSameBytesAtAnotherTime) {
     for (int run = 0; run < 300; ++run) {
       writer.append("x", ramp({1, 700}, static_cast<float>(run)));
     }
+    writer.append("x", ramp({1, 699}, 0));
     writer.finish();
     return bytes_of(path(name));
   };

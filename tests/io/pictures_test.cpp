@@ -69,6 +69,12 @@ INSTANTIATE_TEST_SUITE_P(, DecodedPicture,
                            return name;
                          });
 
+TEST_P(DecodedPicture, SaysItsSizeBeforeItIsDecoded) {
+  const PictureSize size = size_of_picture(golden(GetParam()));
+  EXPECT_EQ(size.height, 29);
+  EXPECT_EQ(size.width, 37);
+}
+
 TEST(Pictures, AreGrayAsPillowMakesThem) {
   const Picture gray = with_channels(read_picture(golden("photo.png")), 1);
   EXPECT_EQ(largest_difference(gray.bytes, golden_bytes("luma.npy")), 0);

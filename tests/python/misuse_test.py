@@ -70,8 +70,17 @@ class Misuse(support.InFolder):
         self.refused(ZeroDivisionError, "in the middle", batches())
 
     def test_09_batches_that_differ(self):
-        said = self.refused(tare.DataError, "samples from 32 on", [{"image": self.images}, {"image": self.images[..., :4]}])
-        self.assertIn("expected f32[1,16,16]", said)
+        self.refused(tare.DataError, ("sample 32 has shape [1,16,4]", "expected [1,16,16]"),
+                     [{"image": self.images}, {"image": self.images[..., :4]}])
+        self.refused(tare.DataError, ("samples from 32 on", "is f32[16,16]", "expected f32[1,16,16]"),
+                     [{"image": self.images}, {"image": self.images[:, 0]}])
+
+    def test_09_lists_whose_samples_differ(self):
+        self.refused(tare.DataError, ("sample 1 has shape [1,8,16]", "expected [1,16,16]"),
+                     {"image": [self.images[0], self.images[0][:, :8], *self.images]})
+        self.refused(tare.DataError, "input 'mask': holds 3 samples, expected 2 as in 'image'",
+                     {"image": [self.images[0], self.images[0][:, :8]], "mask": self.images[:3]})
+        self.refused(tare.DataError, "input 'mask' is not in those before", [{"image": self.images}, {"mask": self.images}])
 
     def test_10_an_input_that_comes_and_goes(self):
         self.refused(tare.DataError, "is not in those before", [{"image": self.images}, {"image": self.images, "mask": self.images}])

@@ -31,6 +31,19 @@ Graph runnable(const std::string& model, const Dataset& data, const Options& opt
   return graph;
 }
 
+/// For each output whether its first axis is none of samples. Where these differ in shape, each
+/// is run alone, and a result that has more than one row says nothing of others.
+std::vector<bool> whole_results(const Graph& graph, const Dataset& data) {
+  const bool is_whole = are_whole_inputs(graph, data);
+  std::vector<bool> result;
+  for (const ValueId output : graph.outputs()) {
+    const Shape& shape = graph.type(output).shape;
+    const bool is_row = !shape.empty() && shape[0] == 1;
+    result.push_back(is_whole || (data.has_several_shapes() && !is_row));
+  }
+  return result;
+}
+
 int run_model(const Options& options, const Console& console) {
   const std::string model = options.text("MODEL");
   const std::string output = options.text("output");
@@ -46,7 +59,7 @@ int run_model(const Options& options, const Console& console) {
     const Graph graph = runnable(model, *data, options, console);
     DatasetWriter writer(output);
     std::size_t runs = 0;
-    const bool is_whole = are_whole_inputs(graph, *data);
+    const std::vector<bool> is_whole = whole_results(graph, *data);
     {
       Progress progress(console, "running");
       run_dataset(
@@ -54,7 +67,7 @@ int run_model(const Options& options, const Console& console) {
           [&](std::size_t, std::vector<Tensor> results) {
             for (std::size_t i = 0; i < results.size(); ++i) {
               Shape shape = results[i].shape();
-              if (is_whole) {  // results are no rows either
+              if (is_whole[i]) {  // results are no rows either
                 shape.insert(shape.begin(), 1);
               }
               writer.append(graph.name(graph.outputs()[i]), results[i].reshaped(shape));
@@ -84,7 +97,8 @@ TARE_VERB(run) {
   using namespace tare::cli;
   std::vector<Flag> flags{
       data_flag(true),
-      output_flag("HDF5: one dataset per model output, one result after another"),
+      output_flag("HDF5: one dataset per model output, one result after another; where these "
+                  "differ in shape, one group for each sample"),
       threads_flag(),
       samples_flag(),
       numerics_flag(),

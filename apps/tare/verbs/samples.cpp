@@ -148,9 +148,10 @@ void write_sheet(const Options& options, const Config& config, const Dataset& da
   write_text(options.text("sheet"), contact_sheet(data, text));
 }
 
-std::string stored_text(const DatasetInput& input, bool is_bytes) {
-  return fmt::format("  {:<12}{} {}{}\n", printable(input.name),
+std::string stored_text(const DatasetInput& input, bool is_bytes, bool several_shapes) {
+  return fmt::format("  {:<12}{} {}{}{}\n", printable(input.name),
                      is_bytes ? "u8" : name_of(input.dtype), to_string(input.shape),
+                     several_shapes ? " in the largest sample" : "",
                      is_bytes ? ", with mean and std" : "");
 }
 
@@ -194,6 +195,7 @@ int run_samples(const Options& options, const Console& console) {
                                   {"dtype", is_bytes ? "u8" : name_of(input.dtype)},
                                   {"shape", input.shape}});
       }
+      json["several_shapes"] = data->has_several_shapes();
       json["notes"] = found.notes;
       json["warnings"] = warnings_json(found.warnings);
       console.print(to_text(json));
@@ -202,7 +204,7 @@ int run_samples(const Options& options, const Console& console) {
     std::string text = fmt::format("{} -> {}: {}{}\n", path, output, counted(count, "sample"),
                                    data->labels() ? ", with labels" : "");
     for (const DatasetInput& input : data->inputs()) {
-      text += stored_text(input, copy.bytes().contains(input.name));
+      text += stored_text(input, copy.bytes().contains(input.name), data->has_several_shapes());
     }
     console.print(text);
     return 0;
@@ -220,7 +222,7 @@ TARE_VERB(samples) {
        .summary = "the model that they are for: ONNX or TensorFlow Lite",
        .required = true},
       output_flag("HDF5: one dataset per model input, bytes with mean and std where that says "
-                  "the same"),
+                  "the same; where samples differ in shape, one group for each"),
       {.name = "sheet",
        .value = "FILE",
        .summary = "contact sheet, HTML: what the model gets to see, and histograms beside what "

@@ -54,21 +54,33 @@ Tensor converted(const Tensor& tensor, DType to) {
                       : Tensor::of<std::int64_t>(tensor.shape(), tensor.to_int64());
 }
 
-/// Whether a sample has other extents only where the model leaves them open, so that the graph
-/// can be made for it.
-bool fits_open(const Graph& graph, ValueId input, const Shape& sample, const Shape& wanted) {
+/// The names of the extents of a sample that the model leaves open, so that the graph can be
+/// made for others.
+std::vector<std::string> open_extents(const Graph& graph, ValueId input, std::size_t rank) {
   const auto names = graph.dimension_names.find(graph.name(input));
-  if (!graph.reshape || names == graph.dimension_names.end() ||
-      sample.size() != wanted.size()) {
-    return false;
+  if (!graph.reshape || names == graph.dimension_names.end() || names->second.size() < rank) {
+    return std::vector<std::string>(rank);
   }
-  const std::size_t first = names->second.size() - sample.size();  // behind the batch
-  for (std::size_t axis = 0; axis < sample.size(); ++axis) {
-    if (sample[axis] != wanted[axis] && names->second[first + axis].empty()) {
-      return false;
-    }
+  return {names->second.end() - static_cast<std::ptrdiff_t>(rank), names->second.end()};
+}
+
+/// Whether a sample has other extents only where they are open.
+bool fits_open(const Shape& sample, const Shape& wanted, const std::vector<std::string>& open) {
+  bool fits = sample.size() == wanted.size() && sample.size() == open.size();
+  for (std::size_t axis = 0; fits && axis < sample.size(); ++axis) {
+    fits = sample[axis] == wanted[axis] || !open[axis].empty();
   }
-  return true;
+  return fits;
+}
+
+/// [length,32]
+std::string open_text(const Shape& shape, const std::vector<std::string>& open) {
+  std::string text;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    text += (text.empty() ? "" : ",") +
+            (open[axis].empty() ? std::to_string(shape[axis]) : printable(open[axis]));
+  }
+  return "[" + text + "]";
 }
 
 void check_input(const Graph& graph, ValueId input, const Dataset& data, Faults& faults) {
@@ -82,7 +94,8 @@ void check_input(const Graph& graph, ValueId input, const Dataset& data, Faults&
   }
   const Shape wanted =
       sample_shape(type, type.shape.empty() || is_whole_input(given->shape, type.shape));
-  if (given->shape != wanted && !fits_open(graph, input, given->shape, wanted)) {
+  if (given->shape != wanted &&
+      !fits_open(given->shape, wanted, open_extents(graph, input, wanted.size()))) {
     faults.add(where, "samples have shape " + to_string(given->shape), to_string(wanted));
   }
   if (!converts(graph, input, given->dtype)) {
@@ -113,7 +126,8 @@ Feed::Feed(const Graph& graph, const Dataset& data, std::size_t samples, std::si
                  std::to_string(batch_) + " like the inputs before it");
     }
     batch_ = batch;
-    inputs_.push_back({graph.name(id), type, is_whole});
+    const std::size_t rank = sample_shape(type, is_whole).size();
+    inputs_.push_back({graph.name(id), type, is_whole, open_extents(graph, id, rank)});
   }
   faults.raise(ErrorCode::kInvalidData);
   if (data.has_several_shapes() && batch_ != 1) {
@@ -180,12 +194,25 @@ std::vector<Tensor> Feed::inputs_of(std::span<const Tensor> rows, std::size_t ru
   return inputs;
 }
 
+void Feed::require_shape(const Input& input, const Tensor& sample, std::size_t index) const {
+  const Shape wanted = sample_shape(input.type, input.is_whole);
+  const Shape found(sample.shape().begin() + 1, sample.shape().end());
+  if (!fits_open(found, wanted, input.open)) {
+    throw Error(ErrorCode::kInvalidData, "input '" + input.name + "'",
+                "sample " + std::to_string(index) + " has shape " + to_string(found))
+        .expected(open_text(wanted, input.open) + ", as the model takes");
+  }
+}
+
 std::vector<Tensor> Feed::read_rows(std::size_t first_run, std::size_t runs) const {
+  const std::size_t first = first_sample_ + first_run * batch_;
   std::vector<Tensor> result;
   for (const Input& input : inputs_) {
-    result.push_back(
-        converted(data_.read(input.name, first_sample_ + first_run * batch_, runs * batch_),
-                  input.type.dtype));
+    const Tensor rows = data_.read(input.name, first, runs * batch_);
+    if (data_.has_several_shapes()) {
+      require_shape(input, rows, first);
+    }
+    result.push_back(converted(rows, input.type.dtype));
   }
   return result;
 }

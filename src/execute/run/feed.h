@@ -38,7 +38,8 @@ class Feed {
       std::size_t chunk,
       const std::function<void(std::size_t run, std::span<const Tensor> inputs)>& body) const;
 
-  /// Reads one run: the graph's inputs.
+  /// Reads one run: the graph's inputs. Throws Error(kInvalidData) for a sample of another
+  /// shape than the others where the graph leaves no extents open.
   std::vector<Tensor> read(std::size_t run) const;
 
  private:
@@ -46,7 +47,11 @@ class Feed {
     std::string name;
     TensorType type;
     bool is_whole;  ///< is_whole_input()
+    /// Of a sample: the names of extents that the model leaves open, by axis; empty where it
+    /// does not.
+    std::vector<std::string> open;
   };
+  void require_shape(const Input&, const Tensor& sample, std::size_t index) const;
   std::vector<Tensor> read_rows(std::size_t first_run, std::size_t runs) const;
   std::vector<Tensor> inputs_of(std::span<const Tensor> rows, std::size_t run) const;
   std::size_t first_run(std::size_t chunk) const { return chunk * runs_per_chunk_; }

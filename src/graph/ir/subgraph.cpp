@@ -54,6 +54,12 @@ Subgraph GraphCutter::cut(std::span<const ValueId> sources,
     }
   };
   add_inputs(whole_.inputs());
+  for (const ValueId input : part.inputs) {
+    const auto names = whole_.dimension_names.find(whole_.name(input));
+    if (names != whole_.dimension_names.end()) {
+      part.graph.dimension_names.insert(*names);
+    }
+  }
   add_inputs(sources);
   std::map<std::size_t, NodeId> nodes;  // by their place
   for (const ValueId value : needed) {

@@ -141,4 +141,9 @@ Picture decode_bmp(FileBytes bytes) {
   return picture;
 }
 
+PictureSize bmp_size(FileBytes bytes) {
+  const BmpHead head = read_bmp_head(BmpBytes(bytes));
+  return {.height = head.height, .width = head.width};
+}
+
 }  // namespace tare

@@ -175,12 +175,16 @@ class Sheet {
 
   void add_input(const Dataset& shown, const DatasetInput& input) {
     html_ += "<h2>" + html_text(input.name) + " <small>" + std::string(name_of(input.dtype)) +
-             " " + to_string(input.shape) + "</small></h2>\n";
+             " " + to_string(input.shape) +
+             (data_.has_several_shapes() ? " in the largest sample" : "") + "</small></h2>\n";
     const std::optional<ImageShape> image = image_shape(input.shape);
     const std::size_t channels = image ? static_cast<std::size_t>(image->channels) : 1;
     std::vector<std::vector<float>> samples;
+    std::vector<Shape> shapes;
     for (std::size_t i = 0; i < shown.size(); ++i) {
-      samples.push_back(shown.read(input.name, i, 1).to_float());
+      const Tensor sample = shown.read(input.name, i, 1);
+      samples.push_back(sample.to_float());
+      shapes.emplace_back(sample.shape().begin() + 1, sample.shape().end());
     }
     std::vector<ChannelValues> values(channels);
     for (const std::vector<float>& sample : samples) {
@@ -208,9 +212,15 @@ class Sheet {
     }
     const Shades shades(input, low, high);
     for (std::size_t i = 0; i < samples.size(); ++i) {
-      html_ += "<figure>" +
-               (image ? thumbnail(samples[i], *image, shades) : curve(samples[i], low, high)) +
-               "</figure>\n";
+      const auto own = image ? image_shape(shapes[i]) : std::nullopt;
+      const bool is_picture =
+          own && own->channels == image->channels && own->channels_last == image->channels_last;
+      html_ += "<figure>" + (is_picture ? thumbnail(samples[i], *own, shades)
+                                        : curve(samples[i], low, high));
+      if (data_.has_several_shapes()) {  // thumbnails have about one size
+        html_ += "<figcaption>" + to_string(shapes[i]) + "</figcaption>";
+      }
+      html_ += "</figure>\n";
     }
     html_ += "</div>\n";
   }

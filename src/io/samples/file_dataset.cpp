@@ -18,14 +18,15 @@ namespace {
 constexpr std::size_t kMostFaults = 10;
 
 /// Whether the model takes samples of both shapes: they differ where it leaves extents open.
+/// What is no input of a known model may differ, too.
 bool takes_both(const ModelInput* input, const Shape& a, const Shape& b) {
   if (a == b) {
     return true;
   }
-  if (input == nullptr || a.size() != b.size()) {
+  if (a.size() != b.size()) {
     return false;
   }
-  if (!input->shape) {
+  if (input == nullptr || !input->shape) {
     return true;
   }
   // Samples are whole inputs, or rows of the first axis.
@@ -90,7 +91,7 @@ class FileDataset final : public Dataset {
     const std::vector<FileContents> contents = look_at_all();
     inputs_ = largest(contents).inputs;
     several_shapes_ = std::any_of(contents.begin(), contents.end(), [&](const auto& each) {
-      return !have_shapes(each, inputs_);
+      return each.several_shapes || !have_shapes(each, inputs_);
     });
     Faults faults;
     for (std::size_t i = 0; i < contents.size(); ++i) {

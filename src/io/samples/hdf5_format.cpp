@@ -1,4 +1,5 @@
 // HDF5 files in a folder, which stay open.
+#include "io/open_hdf5.h"
 #include "io/samples/formats.h"
 
 #include <map>
@@ -10,11 +11,14 @@ namespace {
 
 class Hdf5Format final : public SampleFormat {
  public:
-  explicit Hdf5Format(Hdf5Options options) : options_(options) {}
+  explicit Hdf5Format(const SampleOptions& options)
+      : options_(options.hdf5), model_(options.inputs) {}
 
   FileContents look_at(const std::filesystem::path& path) const override {
     const Dataset& data = opened(path);
-    return {.samples = data.size(), .inputs = data.inputs()};
+    return {.samples = data.size(),
+            .inputs = data.inputs(),
+            .several_shapes = data.has_several_shapes()};
   }
   Tensor read(const std::filesystem::path& path, const std::string& input, std::size_t first,
               std::size_t count) const override {
@@ -30,12 +34,13 @@ class Hdf5Format final : public SampleFormat {
     const std::lock_guard lock(mutex_);
     auto& data = files_[path];
     if (!data) {
-      data = open_dataset(path, options_);
+      data = open_hdf5(path, options_, [&] { return model_; });
     }
     return *data;
   }
 
   Hdf5Options options_;
+  std::vector<ModelInput> model_;
   mutable std::mutex mutex_;
   mutable std::map<std::filesystem::path, std::unique_ptr<Dataset>> files_;
 };
@@ -43,7 +48,7 @@ class Hdf5Format final : public SampleFormat {
 }  // namespace
 
 std::unique_ptr<SampleFormat> hdf5_format(const SampleOptions& options) {
-  return std::make_unique<Hdf5Format>(options.hdf5);
+  return std::make_unique<Hdf5Format>(options);
 }
 
 }  // namespace tare

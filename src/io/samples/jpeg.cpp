@@ -141,4 +141,12 @@ Picture decode_jpeg(FileBytes bytes) {
   return channels == 4 ? without_inks(picture) : picture;
 }
 
+PictureSize jpeg_size(FileBytes bytes) {
+  JpegReader reader;
+  if (!read_jpeg_head(reader, bytes)) {
+    throw bad_jpeg(reader);
+  }
+  return {.height = reader.jpeg.image_height, .width = reader.jpeg.image_width};
+}
+
 }  // namespace tare

@@ -2,6 +2,7 @@
 #include "tare/dataset.h"
 #include "tare/error.h"
 
+#include "io/open_hdf5.h"
 #include "io/samples/batch_axis.h"
 #include "io/samples/file_dataset.h"
 #include "io/samples/formats.h"
@@ -79,7 +80,8 @@ std::unique_ptr<Dataset> open_samples(const std::filesystem::path& path,
   std::error_code missing;
   const bool is_folder = std::filesystem::is_directory(path, missing);
   if (!is_folder && (kind == FileKind::kHdf5 || kind == FileKind::kUnknown)) {
-    return with_batch_axes(open_dataset(path, options.hdf5), options);
+    return with_batch_axes(open_hdf5(path, options.hdf5, [&] { return options.inputs; }),
+                           options);
   }
   try {
     SampleFiles files = files_at(path, kind);

@@ -13,6 +13,7 @@ namespace tare {
 namespace {
 
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 28;
+constexpr std::uint64_t kUsualHead = std::uint64_t{1} << 16;  // sizes are in it
 
 bool begins_with(FileBytes bytes, std::string_view start) {
   return bytes.size() >= start.size() &&
@@ -20,47 +21,83 @@ bool begins_with(FileBytes bytes, std::string_view start) {
                     [](char a, std::uint8_t b) { return static_cast<std::uint8_t>(a) == b; });
 }
 
-Picture decode(FileBytes bytes) {
-  if (begins_with(bytes, "\x89PNG\r\n\x1a\n")) {
-    return decode_png(bytes);
+struct PictureReader {
+  std::string_view start;  ///< of such a file
+  Picture (*decode)(FileBytes);
+  PictureSize (*size)(FileBytes);
+};
+
+const PictureReader& reader_of(FileBytes bytes) {
+  static constexpr std::array<PictureReader, 3> kReaders{
+      {{"\x89PNG\r\n\x1a\n", decode_png, png_size},
+       {"\xFF\xD8\xFF", decode_jpeg, jpeg_size},
+       {"BM", decode_bmp, bmp_size}}};
+  const auto reader =
+      std::find_if(kReaders.begin(), kReaders.end(),
+                   [&](const PictureReader& each) { return begins_with(bytes, each.start); });
+  if (reader == kReaders.end()) {
+    throw Error(ErrorCode::kInvalidData, "", "is no picture").expected("PNG, JPEG or BMP");
   }
-  if (begins_with(bytes, "\xFF\xD8\xFF")) {
-    return decode_jpeg(bytes);
+  return *reader;
+}
+
+/// What `take` makes of the first bytes of a file.
+template <class Take>
+auto from_file(const std::filesystem::path& path, std::uint64_t most, const Take& take) {
+  const InputFile file(path);
+  try {
+    if (file.size() > kMostBytes) {
+      throw Error(ErrorCode::kInvalidData, "", "is larger than 256 MiB").expected("a picture");
+    }
+    std::vector<std::uint8_t> bytes(std::min(file.size(), most));
+    file.read(0, std::as_writable_bytes(std::span(bytes)));
+    return take(FileBytes(bytes));
+  } catch (Error& error) {
+    error.at(path.string());
+    throw;
   }
-  if (begins_with(bytes, "BM")) {
-    return decode_bmp(bytes);
-  }
-  throw Error(ErrorCode::kInvalidData, "", "is no picture").expected("PNG, JPEG or BMP");
 }
 
 }  // namespace
 
-Picture blank_picture(std::int64_t height, std::int64_t width, std::int64_t channels) {
-  if (height <= 0 || width <= 0) {
+void require_pixels(PictureSize size) {
+  if (size.height <= 0 || size.width <= 0) {
     throw Error(ErrorCode::kInvalidData, "", "the picture has no pixels");
   }
-  if (height > kMostPixels / width) {
+  if (size.height > kMostPixels / size.width) {
     throw Error(ErrorCode::kInvalidData, "",
-                "claims " + std::to_string(width) + " x " + std::to_string(height) + " pixels")
+                "claims " + std::to_string(size.width) + " x " + std::to_string(size.height) +
+                    " pixels")
         .expected("at most " + std::to_string(kMostPixels));
   }
+}
+
+Picture blank_picture(std::int64_t height, std::int64_t width, std::int64_t channels) {
+  require_pixels({height, width});
   Picture picture{.height = height, .width = width, .channels = channels, .bytes = {}};
   picture.bytes.resize(static_cast<std::size_t>(height) * picture.row_bytes());
   return picture;
 }
 
 Picture read_picture(const std::filesystem::path& path) {
-  const InputFile file(path);
+  return from_file(path, kMostBytes,
+                   [](FileBytes bytes) { return reader_of(bytes).decode(bytes); });
+}
+
+PictureSize size_of_picture(const std::filesystem::path& path) {
+  const auto size = [](FileBytes bytes) {
+    const PictureSize found = reader_of(bytes).size(bytes);
+    require_pixels(found);
+    return found;
+  };
   try {
-    if (file.size() > kMostBytes) {
-      throw Error(ErrorCode::kInvalidData, "", "is larger than 256 MiB").expected("a picture");
+    return from_file(path, kUsualHead, size);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kInvalidData) {
+      throw;
     }
-    const std::string contents = file.contents();
-    return decode({reinterpret_cast<const std::uint8_t*>(contents.data()), contents.size()});
-  } catch (Error& error) {
-    error.at(path.string());
-    throw;
   }
+  return from_file(path, kMostBytes, size);  // maybe behind colour profiles and small pictures
 }
 
 Picture with_channels(Picture picture, std::int64_t channels) {

@@ -33,6 +33,9 @@ inline constexpr std::int64_t kMostPixels = std::int64_t{1} << 26;
 /// early or has more than kMostPixels.
 Picture read_picture(const std::filesystem::path&);
 
+/// Of such a file, by what is before its pixels.
+PictureSize size_of_picture(const std::filesystem::path&);
+
 /// Gray or not, as Pillow converts: (19595 R + 38470 G + 7471 B + 2^15) / 2^16.
 Picture with_channels(Picture, std::int64_t channels);
 
@@ -42,11 +45,17 @@ using FileBytes = std::span<const std::uint8_t>;
 Picture decode_png(FileBytes);
 Picture decode_jpeg(FileBytes);
 Picture decode_bmp(FileBytes);
+PictureSize png_size(FileBytes);
+PictureSize jpeg_size(FileBytes);
+PictureSize bmp_size(FileBytes);
 
 /// A PNG file of a picture of 1 or 3 channels.
 std::vector<std::uint8_t> encode_png(const Picture&);
 
-/// An empty picture of that size. Throws Error(kInvalidData) unless it has 1 to kMostPixels.
+/// Throws Error(kInvalidData) unless a picture of that size has 1 to kMostPixels.
+void require_pixels(PictureSize);
+
+/// An empty picture of that size, which require_pixels() has to take.
 Picture blank_picture(std::int64_t height, std::int64_t width, std::int64_t channels);
 
 }  // namespace tare

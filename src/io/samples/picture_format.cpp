@@ -13,10 +13,19 @@ class PictureFormat final : public SampleFormat {
  public:
   explicit PictureFormat(PicturePlan plan) : plan_(std::move(plan)) {}
 
-  /// Whatever its size is, the picture becomes the same kind of sample.
+  /// Its size matters only where it is kept.
   FileContents look_at(const std::filesystem::path& path) const override {
     require_readable(path, "a picture");
-    return {.samples = 1, .inputs = {plan_.input}};
+    if (plan_.fit != Fit::kNone) {
+      return {.samples = 1, .inputs = {plan_.input}};
+    }
+    const PictureSize size = size_of_picture(path);
+    try {
+      return {.samples = 1, .inputs = {sample_of_size(sample_size(size, plan_), plan_)}};
+    } catch (Error& error) {
+      error.at(path.string());
+      throw;
+    }
   }
   Tensor read(const std::filesystem::path& path, const std::string&, std::size_t,
               std::size_t) const override {

@@ -4,7 +4,6 @@
 #include "tare/error.h"
 
 #include "io/samples/presets.h"
-#include "io/samples/resize.h"
 
 #include <algorithm>
 #include <array>
@@ -80,9 +79,15 @@ class PicturePlanner {
     plan_.fit = said_.fit.value_or(preset.fit);
     plan_.fill = static_cast<std::uint8_t>(said_.fill.value_or(preset.fill));
     require_lists();
+    require_own_size();
     faults_.raise(ErrorCode::kInvalidConfig);
-    choose_size(preset);
-    choose_resize();
+    if (plan_.fit == Fit::kNone) {
+      plan_.shorter = said_.resize.empty() ? 0 : said_.resize[0];
+      plan_.multiple_of = said_.multiple_of.value_or(1);
+    } else {
+      choose_size(preset);
+      choose_resize();
+    }
     choose_normalization(preset);
     require_channels();
     faults_.raise(ErrorCode::kInvalidConfig);
@@ -136,6 +141,28 @@ class PicturePlanner {
         fault("'" + std::string(name) + "' has " + std::to_string(list->size()) + " numbers",
               channels == 1 ? "1" : "1 or " + std::to_string(channels));
       }
+    }
+  }
+
+  /// What each picture decides is not said for all.
+  void require_own_size() {
+    if (plan_.fit != Fit::kNone) {
+      if (said_.multiple_of) {
+        fault("'multiple_of' is about pictures that keep their size", "'fit: none' beside it");
+      }
+      return;
+    }
+    const PictureSize size{extent_of(input_, axes_.height), extent_of(input_, axes_.width)};
+    if (size.height >= 0 || size.width >= 0) {
+      const auto side = [](std::int64_t extent) {
+        return extent < 0 ? std::string("?") : std::to_string(extent);
+      };
+      fault("pictures would keep their size ('fit: none')",
+            side(size.height) + " x " + side(size.width) + " pixels");
+    }
+    if (!said_.crop.empty() || said_.resize.size() > 1) {
+      fault("pictures would keep their size ('fit: none') and get another",
+            "no 'crop', and the shorter side as 'resize' at most");
     }
   }
 
@@ -234,6 +261,8 @@ class PicturePlanner {
     plan_.input = {.name = input_.name,
                    .dtype = plan_.normalization ? DType::kFloat32 : DType::kUint8,
                    .shape = {shape.begin() + (has_batch ? 1 : 0), shape.end()}};
+    plan_.height_axis = static_cast<std::size_t>(axes_.height - (has_batch ? 1 : 0));
+    plan_.width_axis = static_cast<std::size_t>(axes_.width - (has_batch ? 1 : 0));
     const std::vector<float>& std = plan_.normalization.std;
     plan_.input.scaled_bytes =
         std::any_of(std.begin(), std.end(), [](float x) { return std::abs(x - 1) > 0.01F; });
@@ -252,89 +281,11 @@ class PicturePlanner {
   Faults faults_;
 };
 
-/// As torchvision's Resize: the longer side is cut to a whole number.
-PictureSize with_shorter_side(const Picture& picture, std::int64_t shorter) {
-  const bool is_wide = picture.width >= picture.height;
-  const std::int64_t longer = is_wide ? shorter * picture.width / picture.height
-                                      : shorter * picture.height / picture.width;
-  return is_wide ? PictureSize{shorter, longer} : PictureSize{longer, shorter};
-}
-
-Picture fit_in(const Picture& picture, const PicturePlan& plan) {
-  const double scale =
-      std::min(static_cast<double>(plan.size.height) / static_cast<double>(picture.height),
-               static_cast<double>(plan.size.width) / static_cast<double>(picture.width));
-  const auto side = [&](std::int64_t from, std::int64_t most) {
-    return std::clamp<std::int64_t>(std::lround(static_cast<double>(from) * scale), 1, most);
-  };
-  const PictureSize inner{side(picture.height, plan.size.height),
-                          side(picture.width, plan.size.width)};
-  const bool is_centred = plan.fit == Fit::kLetterbox;
-  const std::int64_t top = is_centred ? (plan.size.height - inner.height) / 2 : 0;
-  const std::int64_t left = is_centred ? (plan.size.width - inner.width) / 2 : 0;
-  return padded(resized(picture, inner), plan.size, top, left, plan.fill);
-}
-
-Picture brought_to_size(const Picture& picture, const PicturePlan& plan) {
-  switch (plan.fit) {
-    case Fit::kCrop: {
-      const PictureSize size =
-          plan.shorter > 0 ? with_shorter_side(picture, plan.shorter) : plan.resize;
-      return cut_from_middle(resized(picture, size), plan.size);
-    }
-    case Fit::kStretch:
-      return resized(picture, plan.size);
-    case Fit::kLetterbox:
-    case Fit::kCorner:
-      return fit_in(picture, plan);
-  }
-  return picture;
-}
-
 }  // namespace
 
 PicturePlan plan_pictures(const ModelInput& input, const InputPreparation& said,
                           const std::function<void(const std::string&)>& notice) {
   return PicturePlanner(input, said, notice).run();
-}
-
-Tensor prepared_bytes(const Picture& picture, const PicturePlan& plan) {
-  const Picture ready = brought_to_size(with_channels(picture, plan.channels()), plan);
-  Shape shape = plan.input.shape;
-  shape.insert(shape.begin(), 1);
-  Tensor result(DType::kUint8, std::move(shape));
-  const auto to = result.mutable_view<std::uint8_t>();
-  const auto channels = static_cast<std::size_t>(plan.channels());
-  const std::size_t pixels = to.size() / channels;
-  for (std::size_t c = 0; c < channels; ++c) {
-    const std::size_t from = plan.color == Color::kBgr ? channels - 1 - c : c;
-    for (std::size_t i = 0; i < pixels; ++i) {
-      to[plan.channels_last ? i * channels + c : c * pixels + i] =
-          ready.bytes[i * channels + from];
-    }
-  }
-  return result;
-}
-
-Tensor normalized_bytes(const Tensor& bytes, const PicturePlan& plan) {
-  const Normalization& how = plan.normalization;
-  if (!how) {
-    return bytes;
-  }
-  const auto channels = static_cast<std::int64_t>(how.mean.size());
-  if (channels == 1 || !plan.channels_last) {
-    // Whatever the rank is, the channels follow the batch.
-    return normalize(bytes.reshaped({1, plan.channels(), bytes.size() / plan.channels()}), how)
-        .reshaped(bytes.shape());
-  }
-  Tensor result(DType::kFloat32, bytes.shape());
-  const auto from = bytes.view<std::uint8_t>();
-  const auto to = result.mutable_view<float>();
-  for (std::size_t i = 0; i < to.size(); ++i) {
-    const std::size_t c = i % how.mean.size();
-    to[i] = (static_cast<float>(from[i]) - how.mean[c]) / how.std[c];
-  }
-  return result;
 }
 
 }  // namespace tare

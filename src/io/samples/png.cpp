@@ -121,6 +121,15 @@ Picture decode_png(FileBytes bytes) {
   return picture;
 }
 
+PictureSize png_size(FileBytes bytes) {
+  PngSource source{.bytes = bytes, .at = 0, .fault = {}};
+  PngReader reader(source);
+  if (!read_png_head(reader)) {
+    throw bad_png(source);
+  }
+  return {.height = reader.height, .width = reader.width};
+}
+
 std::vector<std::uint8_t> encode_png(const Picture& picture) {
   std::vector<std::uint8_t> file;
   png_image image{};

@@ -1,5 +1,5 @@
-// WAV files, cut into windows that follow each other. What is left over at the end is dropped,
-// and a file that is shorter than a window is filled up with silence.
+// WAV files, cut into windows that follow each other, or whole. What is left over at the end is
+// dropped, and a file that is shorter than a window is filled up with silence.
 #include "tare/error.h"
 
 #include "base/input_file.h"
@@ -112,7 +112,7 @@ class Recording {
 
 /// Where time is in samples of an input, and how many channels these have.
 struct SoundShape {
-  Shape sample;
+  Shape sample;  ///< with 0 for a length that each file has of its own
   std::size_t time = 0;
   std::int64_t channels = 1;
 };
@@ -125,6 +125,7 @@ SoundShape sound_shape(const ModelInput& input, std::optional<std::int64_t> leng
     throw Error(ErrorCode::kInvalidConfig, "input '" + input.name + "'",
                 "takes single numbers, which recordings are not");
   }
+  const bool is_whole = length == kWholeLength;
   SoundShape result;
   result.sample.assign(declared.begin() + (declared.size() == 1 ? 0 : 1), declared.end());
   result.time = result.sample.size() - 1;
@@ -137,19 +138,25 @@ SoundShape sound_shape(const ModelInput& input, std::optional<std::int64_t> leng
   for (std::size_t axis = 0; axis < result.sample.size(); ++axis) {
     std::int64_t& extent = result.sample[axis];
     if (axis == result.time) {
-      extent = length.value_or(extent);
+      extent = is_whole ? 0 : length.value_or(extent);
     } else {
       extent = extent < 0 ? 1 : extent;
       result.channels *= extent;
     }
   }
   const std::int64_t said = declared[declared.size() - result.sample.size() + result.time];
-  if (length && said >= 0 && *length != said) {
+  if (is_whole && said >= 0) {
+    throw Error(ErrorCode::kInvalidConfig, "input '" + input.name + "'",
+                "recordings would be of any length ('length: whole')")
+        .expected(std::to_string(said));
+  }
+  if (!is_whole && length && said >= 0 && *length != said) {
     throw Error(ErrorCode::kInvalidConfig, "input '" + input.name + "'",
                 "windows would have " + std::to_string(*length) + " samples")
         .expected(std::to_string(said));
   }
-  if (result.sample[result.time] < 1 || result.sample[result.time] > kMostFrames) {
+  if (!is_whole &&
+      (result.sample[result.time] < 1 || result.sample[result.time] > kMostFrames)) {
     throw Error(ErrorCode::kInvalidConfig, "input '" + input.name + "'",
                 "its shape does not say how long a recording is")
         .hint("say it in the configuration: inputs: {" + input.name + ": {length: 16000}}");
@@ -180,25 +187,28 @@ class RecordingFormat final : public SampleFormat {
       throw bad_wav(path, "has " + std::to_string(info.channels) + " channels")
           .expected(std::to_string(shape_.channels));
     }
+    const std::int64_t length = length_of(path, info.frames);
     const auto windows =
-        static_cast<std::size_t>(std::max<std::int64_t>(info.frames / length(), 1));
+        is_whole() ? 1
+                   : static_cast<std::size_t>(std::max<std::int64_t>(info.frames / length, 1));
     return {.samples = windows,
-            .inputs = {{.name = name_, .dtype = DType::kFloat32, .shape = shape_.sample}}};
+            .inputs = {{.name = name_, .dtype = DType::kFloat32, .shape = shape_of(length)}}};
   }
 
   Tensor read(const std::filesystem::path& path, const std::string&, std::size_t first,
               std::size_t count) const override {
     const InputFile file(path);
     const Recording recording(file, path);
-    Shape shape = shape_.sample;
+    const std::int64_t length = length_of(path, recording.info().frames);
+    Shape shape = shape_of(length);
     shape.insert(shape.begin(), static_cast<std::int64_t>(count));
     Tensor result(DType::kFloat32, std::move(shape));
     const auto to = result.mutable_view<float>();
     std::vector<float> frames;
     for (std::size_t i = 0; i < count; ++i) {
-      const std::int64_t begin = static_cast<std::int64_t>(first + i) * length();
+      const std::int64_t begin = static_cast<std::int64_t>(first + i) * length;
       const std::int64_t there =
-          std::clamp<std::int64_t>(recording.info().frames - begin, 0, length());
+          std::clamp<std::int64_t>(recording.info().frames - begin, 0, length);
       recording.read(path, begin, there, frames);
       fill(frames, recording.info().channels,
            to.subspan(i * to.size() / count, to.size() / count));
@@ -207,7 +217,27 @@ class RecordingFormat final : public SampleFormat {
   }
 
  private:
-  std::int64_t length() const { return shape_.sample[shape_.time]; }
+  bool is_whole() const { return said_.length == kWholeLength; }
+
+  Shape shape_of(std::int64_t length) const {
+    Shape shape = shape_.sample;
+    shape[shape_.time] = length;
+    return shape;
+  }
+
+  /// Of a sample of that file.
+  std::int64_t length_of(const std::filesystem::path& path, std::int64_t frames) const {
+    if (!is_whole()) {
+      return shape_.sample[shape_.time];
+    }
+    const std::int64_t step = said_.multiple_of.value_or(1);
+    const std::int64_t length = frames / step * step;
+    if (length < 1 || length > kMostFrames) {
+      throw bad_wav(path, "has " + std::to_string(frames) + " samples")
+          .expected(std::to_string(step) + " to " + std::to_string(kMostFrames));
+    }
+    return length;
+  }
 
   /// Channels apart where the input has some, else their mean.
   void fill(const std::vector<float>& frames, int channels, std::span<float> to) const {
@@ -244,6 +274,11 @@ class RecordingFormat final : public SampleFormat {
 std::unique_ptr<SampleFormat> recording_format(const SampleOptions& options) {
   const ModelInput& input = only_input(options, "recordings");
   const InputPreparation& said = preparation_of(options, input.name);
+  if (said.multiple_of && said.length != kWholeLength) {
+    throw Error(ErrorCode::kInvalidConfig, "input '" + input.name + "'",
+                "'multiple_of' is about whole recordings")
+        .expected("'length: whole' beside it");
+  }
   return std::make_unique<RecordingFormat>(input.name, said, sound_shape(input, said.length));
 }
 

@@ -11,10 +11,11 @@
 namespace tare {
 
 /// What one file holds: of each input as many samples. The shape of a DatasetInput is that of
-/// all of them.
+/// all of them, or of the largest.
 struct FileContents {
   std::size_t samples = 1;
   std::vector<DatasetInput> inputs;
+  bool several_shapes = false;  ///< then they are read one by one
 };
 
 /// A format in which samples come. Files are looked at once, and read in any order from any

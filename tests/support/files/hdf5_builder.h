@@ -22,6 +22,8 @@ class Hdf5Builder {
     file_ = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access);
     H5Pclose(access);
   }
+  /// Takes over the file.
+  explicit Hdf5Builder(hid_t file) : file_(file) {}
   ~Hdf5Builder() { H5Fclose(file_); }
   Hdf5Builder(const Hdf5Builder&) = delete;
   Hdf5Builder& operator=(const Hdf5Builder&) = delete;
@@ -47,6 +49,35 @@ class Hdf5Builder {
     H5Dclose(id);
     H5Sclose(space);
     H5Pclose(links);
+    H5Pclose(properties);
+    return *this;
+  }
+
+  /// One sequence for each sample, as `h5py.vlen_dtype` has them. `chunk` 0: contiguous, else
+  /// chunked, shuffled and compressed, of as many as are to come.
+  template <class T>
+  Hdf5Builder& sequences(const std::string& name, hid_t base,
+                         const std::vector<std::vector<T>>& values, hsize_t chunk = 0) {
+    std::vector<hvl_t> elements;
+    for (const std::vector<T>& each : values) {
+      elements.push_back({each.size(), const_cast<T*>(each.data())});
+    }
+    const hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
+    if (chunk > 0) {
+      H5Pset_chunk(properties, 1, &chunk);
+      H5Pset_shuffle(properties);
+      H5Pset_deflate(properties, 1);
+    }
+    const hid_t type = H5Tvlen_create(base);
+    const hsize_t count = values.size();
+    const hsize_t most = chunk > 0 ? H5S_UNLIMITED : count;
+    const hid_t space = H5Screate_simple(1, &count, &most);
+    const hid_t id =
+        H5Dcreate2(file_, name.c_str(), type, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+    H5Dwrite(id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, elements.data());
+    H5Dclose(id);
+    H5Sclose(space);
+    H5Tclose(type);
     H5Pclose(properties);
     return *this;
   }
