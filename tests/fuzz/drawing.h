@@ -24,6 +24,7 @@ struct NetworkKind {
   bool has_sequences = false;     ///< recurrent layers, attention
   bool has_open_extents = false;  ///< and samples of several shapes
   bool has_state = false;         ///< outputs that are inputs of the next step
+  bool has_other_layers = false;  ///< gates, normalizations, reductions, splits
   /// Numbers as trained networks have them, so that two engines are as far apart as rounding
   /// explains. If not, numbers may be extreme.
   bool is_tame = false;

@@ -32,11 +32,12 @@ bool is_linear(std::string_view op) {
 
 /// They grow with each operand.
 bool is_monotone(std::string_view op) {
-  return is_one_of(op,
-                   {"Relu",    "Clip",      "Sigmoid",   "Tanh",      "LeakyRelu", "MaxPool",
-                    "Concat",  "Reshape",   "Flatten",   "Transpose", "Pad",       "Slice",
-                    "Squeeze", "Unsqueeze", "Identity",  "Max",       "Min",       "Resize",
-                    "Gather",  "Split",     "ReduceMax", "ReduceMin"});
+  return is_one_of(
+      op, {"Relu",        "Clip",        "Sigmoid",   "Tanh",      "LeakyRelu", "MaxPool",
+           "Concat",      "Reshape",     "Flatten",   "Transpose", "Pad",       "Slice",
+           "Squeeze",     "Unsqueeze",   "Identity",  "Max",       "Min",       "Resize",
+           "Gather",      "Split",       "ReduceMax", "ReduceMin", "Elu",       "Softplus",
+           "HardSigmoid", "DepthToSpace"});
 }
 
 bool is_product(std::string_view op) {
@@ -229,7 +230,8 @@ class Interpreter {
     if (is_monotone(node.op)) {
       const Envelope e = monotone(node);
       // Functions are off by a few roundings of results of up to 1; what moves by nothing.
-      const double absolute = is_one_of(node.op, {"Sigmoid", "Tanh"}) ? 1e-6 : 0;
+      const double absolute =
+          is_one_of(node.op, {"Sigmoid", "Tanh", "Elu", "Softplus"}) ? 1e-6 : 0;
       return widened(e,
                      map(magnitudes(e), [&](double m) { return 4 * kEpsilon * m + absolute; }));
     }

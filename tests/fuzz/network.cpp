@@ -5,6 +5,7 @@
 #include "fuzz/computed_shapes.h"
 #include "fuzz/inner_graphs.h"
 #include "fuzz/layers.h"
+#include "fuzz/other_layers.h"
 #include "fuzz/sequences.h"
 #include "support/files/samples_in_memory.h"
 #include "support/files/samples_of_several_shapes.h"
@@ -182,7 +183,8 @@ NetworkKind kind_of(std::int64_t number) {
   return {.has_inner_graphs = (number & 1) != 0,
           .has_sequences = (number & 2) != 0,
           .has_open_extents = (number & 4) != 0,
-          .has_state = (number & 8) != 0};
+          .has_state = (number & 8) != 0,
+          .has_other_layers = number != 0};
 }
 
 Network any_network(Choices& choices, const NetworkKind& kind) {
@@ -233,6 +235,8 @@ void draw_step(Drawing& d) {
     result = sequence_layer(d, x);
   } else if (d.kind.has_open_extents && d.choose.rarely(4)) {
     result = layer_of_extents(d, x);
+  } else if (d.kind.has_other_layers && d.choose.rarely(4)) {
+    result = other_layer(d, x);
   } else {
     result = any_layer(d, x);
   }
