@@ -3,6 +3,7 @@
 // number of iterations that is known.
 #include "graph/operators/inner_graphs.h"
 #include "onnx/constants.h"
+#include "onnx/depends_on_data.h"
 #include "onnx/importer.h"
 #include "onnx/node_proto.h"
 
@@ -40,9 +41,8 @@ void expect_states(const std::vector<TensorType>& before,
                    const std::vector<TensorType>& after) {
   for (std::size_t i = 0; i < before.size(); ++i) {
     if (before[i].dtype != after[i].dtype || before[i].shape != after[i].shape) {
-      throw Error(ErrorCode::kUnsupported, "",
-                  "an iteration makes " + described({after[i]}) + " of a state that is " +
-                      described({before[i]}));
+      throw DependsOnData("an iteration makes " + described({after[i]}) +
+                          " of a state that is " + described({before[i]}));
     }
   }
 }
@@ -177,9 +177,9 @@ void Importer::add_if(const onnx::NodeProto& node, const std::vector<ValueId>& i
     }
   }
   if (branches[0].results != branches[1].results) {
-    throw Error(ErrorCode::kUnsupported, "",
-                "its condition depends on data, and its branches give " +
-                    described(branches[0].results) + " or " + described(branches[1].results));
+    throw DependsOnData("its condition depends on data, and its branches give " +
+                        described(branches[0].results) + " or " +
+                        described(branches[1].results));
   }
   std::vector<TensorType> results = branches[0].results;
   emit_control(node, inputs, branches, std::move(results), {});
@@ -204,8 +204,7 @@ void Importer::add_loop(const onnx::NodeProto& node, const std::vector<ValueId>&
   const bool is_counted = most != nullptr && most->size() == 1 &&
                           (!operands[1] || (goes_on != nullptr && goes_on->size() == 1));
   if (outputs > states + 1 && !is_counted) {
-    throw Error(ErrorCode::kUnsupported, "",
-                "collects results of iterations whose number depends on data");
+    throw DependsOnData("collects results of iterations whose number depends on data");
   }
   const bool starts = !operands[1] || !is_counted || goes_on->to_int64()[0] != 0;
   const std::int64_t iterations =

@@ -32,6 +32,9 @@ class Importer {
  public:
   Importer(const onnx::ModelProto&, std::filesystem::path folder, const ReadOptions&);
   Graph run();
+  /// The outputs that follow from these values of the inputs, by name, where operators and
+  /// their order may depend on them.
+  std::map<std::string, Tensor> run_on(const std::map<std::string, Tensor>& values);
 
  private:
   using FunctionKey = std::pair<std::string, std::string>;
@@ -48,6 +51,14 @@ class Importer {
     std::vector<TensorType> results;
   };
 
+  /// A node that the graph cannot hold, or an operand of it.
+  struct LeftNode {
+    const onnx::NodeProto* proto = nullptr;
+    int opset = 0;
+    std::string reason;  ///< empty where only an operand is missing
+    bool depends_on_data = false;
+  };
+
   GraphBuilder& builder() { return scopes_.back().builder; }
 
   void add_inputs();
@@ -56,6 +67,7 @@ class Importer {
   void name_dimensions(const std::string& name, std::size_t rank);
 
   void add_node(const onnx::NodeProto&);
+  void import_node(const onnx::NodeProto&);
   /// What a function of the model computes, in place of its call.
   void add_call(const onnx::NodeProto&, const onnx::FunctionProto&);
   /// The nodes of a graph whose names are unique in the model, producers first.
@@ -63,6 +75,21 @@ class Importer {
   /// The same, in the graph that grows.
   void add_part(onnx::GraphProto);
   FreshName fresh_names(const onnx::NodeProto&);
+
+  // leave_to_tail.cpp
+  /// Notes a node whose results are not in the graph, and why.
+  void leave(const onnx::NodeProto&, std::string reason, bool depends_on_data);
+  bool has_result(const onnx::NodeProto&);
+  /// Those left nodes that outputs of the model need, producers first.
+  std::vector<LeftNode> needed_of_left();
+  /// What calibration would need the values of, behind what cannot be computed at all; or there
+  /// is nothing to be quantized before it.
+  bool must_refuse(const std::vector<LeftNode>&);
+  bool is_layer(const onnx::NodeProto&);
+  /// Makes a tail of the nodes, if there are any, or refuses them.
+  void add_tail();
+  void add_to_tail(const std::string& read, Tail&, onnx::GraphProto& nodes,
+                   std::vector<ValueId>& outputs);
 
   // import_inner_graphs.cpp
   /// If, Loop or Scan.
@@ -107,7 +134,10 @@ class Importer {
   std::size_t part_nodes_ = 0;
   std::map<FunctionKey, const onnx::FunctionProto*> functions_;  ///< of the model
   std::set<const onnx::FunctionProto*> open_functions_;          ///< those being inlined
-  std::set<std::string> broken_constants_;
+  std::map<std::string, Fault> broken_constants_;
+  std::vector<LeftNode> left_;
+  std::set<std::string> left_values_;  ///< what the nodes left compute
+  LeftNode inside_;                    ///< the first in graphs of the node at hand
   Unsupported unsupported_;
   Faults faults_;
 };

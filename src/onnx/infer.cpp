@@ -6,6 +6,7 @@
 #include "tare/error.h"
 
 #include "onnx/check_request.h"
+#include "onnx/depends_on_data.h"
 #include "onnx/node_proto.h"
 #include "onnx/shape_by_values.h"
 #include "onnx/tensor_proto.h"
@@ -152,7 +153,7 @@ TensorType static_type(const onnx::TypeProto& proto, const std::optional<Shape>&
   if (!known && fallback) {
     type.shape = *fallback;
   } else if (!known) {
-    throw Error(ErrorCode::kUnsupported, "", "output shape depends on data");
+    throw DependsOnData("output shape depends on data");
   }
   if (!is_addressable(type.shape)) {
     throw Error(ErrorCode::kInvalidModel, "", "output has shape " + to_string(type.shape));
@@ -213,7 +214,7 @@ std::vector<TensorType> infer_stft(const InferenceRequest& request) {
     }
     const Tensor* data = request.operands[operand].data;
     if (data == nullptr || data->size() != 1) {
-      throw Error(ErrorCode::kUnsupported, "", "output shape depends on data");
+      throw DependsOnData("output shape depends on data");
     }
     return data->to_int64()[0];
   };

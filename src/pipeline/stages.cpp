@@ -370,6 +370,9 @@ QuantizeResult Stages::finish() {
                     ? qdq
                     : export_form(result_.integer, Form::kQdq, target_);
   audit_fixed_dimensions(result_.prepared, result_.audit.warnings);
+  for (Warning& warning : audit_tail(result_.prepared)) {
+    result_.audit.warnings.push_back(std::move(warning));
+  }
   audit_rescaling(result_.simulated.arithmetic, result_.audit.warnings);
   audit_accumulators(result_.simulated, result_.integer, result_.audit.warnings);
   audit_storage(result_.simulated, result_.table, result_.audit.warnings);

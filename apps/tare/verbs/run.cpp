@@ -13,7 +13,13 @@
 #include "user_files.h"
 #include "verb.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace tare::cli {
 namespace {
@@ -31,7 +37,98 @@ Graph runnable(const std::string& model, const Dataset& data, const Options& opt
   return graph;
 }
 
-int run_model(const Options& options, const Console& console) {
+/// Results of one run after another. Those behind the graph may have a shape of their own in
+/// each run, so they are kept until all are known.
+class ResultWriter {
+ public:
+  ResultWriter(const std::filesystem::path& path, const Graph& graph, bool is_whole)
+      : writer_(path), graph_(graph), is_whole_(is_whole) {}
+
+  void append(std::map<std::string, Tensor> results) {
+    for (auto& [name, result] : results) {
+      const auto value = graph_.find_value(name);
+      if (!value || !graph_.is_output(*value)) {
+        open_[name].push_back(std::move(result));
+        continue;
+      }
+      Shape shape = result.shape();
+      if (is_whole_) {  // results are no rows either
+        shape.insert(shape.begin(), 1);
+      }
+      writer_.append(name, result.reshaped(shape));
+      written_.insert(name);
+    }
+  }
+
+  /// The names of what was written, in the order of the model.
+  std::vector<std::string> finish() {
+    for (const auto& [name, results] : open_) {
+      write_open(name, results);
+      written_.insert(name);
+    }
+    writer_.finish();
+    std::vector<std::string> names = model_outputs(graph_);
+    std::erase_if(names, [&](const std::string& name) { return !written_.contains(name); });
+    return names;
+  }
+
+ private:
+  void write_open(const std::string& name, const std::vector<Tensor>& results) {
+    const auto row_of = [](const Tensor& tensor) {
+      const Shape& shape = tensor.shape();
+      return shape.empty() ? Shape{} : Shape(shape.begin() + 1, shape.end());
+    };
+    bool same_rows = true;
+    bool same_shapes = true;
+    for (const Tensor& result : results) {
+      same_rows = same_rows && row_of(result) == row_of(results[0]);
+      same_shapes = same_shapes && result.shape() == results[0].shape();
+    }
+    for (const Tensor& result : results) {
+      const auto rank = static_cast<std::int64_t>(result.shape().size());
+      writer_.append(name, same_rows ? result : result.reshaped({result.size()}));
+      if (!same_shapes) {
+        writer_.append(name + ".shapes", Tensor::of<std::int64_t>({1, rank}, result.shape()));
+      }
+    }
+  }
+
+  DatasetWriter writer_;
+  const Graph& graph_;
+  bool is_whole_;
+  std::set<std::string> written_;
+  std::map<std::string, std::vector<Tensor>> open_;
+};
+
+/// What was not computed, and why. Throws Error(kUnsupported) where that is all of it.
+std::vector<Warning> missing_outputs(const Graph& graph,
+                                     const std::vector<std::string>& written) {
+  std::vector<Warning> warnings;
+  Faults faults;
+  for (const std::string& name : model_outputs(graph)) {
+    if (std::find(written.begin(), written.end(), name) != written.end()) {
+      continue;
+    }
+    const auto& operators = graph.tail->operators;
+    const auto unknown =
+        std::find_if(operators.begin(), operators.end(), [](const Tail::Operator& each) {
+          return !each.reason.empty() && !each.depends_on_data;
+        });
+    const std::string what =
+        "cannot be computed" + (unknown == operators.end()
+                                    ? std::string()
+                                    : ": node '" + unknown->node + "' (" + unknown->op +
+                                          "): " + unknown->reason);
+    warnings.push_back({"not_computed", "output '" + name + "'", what});
+    faults.add("output '" + name + "'", what);
+  }
+  if (written.empty()) {
+    faults.raise(ErrorCode::kUnsupported);
+  }
+  return warnings;
+}
+
+int run_on_samples(const Options& options, const Console& console) {
   const std::string model = options.text("MODEL");
   const std::string output = options.text("output");
   return during("running '" + model + "'", [&] {
@@ -44,32 +141,23 @@ int run_model(const Options& options, const Console& console) {
     const auto data =
         open_samples(options.text("data"), model, read_configuration(options).config, console);
     const Graph graph = runnable(model, *data, options, console);
-    DatasetWriter writer(output);
+    ResultWriter writer(output, graph, are_whole_inputs(graph, *data));
     std::size_t runs = 0;
-    const bool is_whole = are_whole_inputs(graph, *data);
     {
       Progress progress(console, "running");
-      run_dataset(
+      run_model(
           graph, *data, static_cast<int>(options.count("threads")), options.count("samples"),
-          [&](std::size_t, std::vector<Tensor> results) {
-            for (std::size_t i = 0; i < results.size(); ++i) {
-              Shape shape = results[i].shape();
-              if (is_whole) {  // results are no rows either
-                shape.insert(shape.begin(), 1);
-              }
-              writer.append(graph.name(graph.outputs()[i]), results[i].reshaped(shape));
-            }
+          [&](std::size_t, std::map<std::string, Tensor> results) {
+            writer.append(std::move(results));
             ++runs;
           },
           progress.callback());
     }
-    writer.finish();
+    const std::vector<std::string> written = writer.finish();
+    say_warnings(missing_outputs(graph, written), console);
     if (options.has("json")) {
-      Json json{{"model", model}, {"runs", runs}, {"output", output}};
-      for (const ValueId value : graph.outputs()) {
-        json["outputs"].push_back(graph.name(value));
-      }
-      console.print(to_text(json));
+      console.print(to_text(Json{
+          {"model", model}, {"runs", runs}, {"output", output}, {"outputs", written}}));
     } else {
       console.say(fmt::format("wrote the results of {} to {}\n", counted(runs, "run"), output));
     }
@@ -98,5 +186,5 @@ TARE_VERB(run) {
                        "tare run model.onnx --data samples.h5 -o outputs.h5 --stage simulated",
                        "tare run model.tflite --data samples.h5 -o outputs.h5 --numerics "
                        "tflite_ref"},
-          .run = run_model};
+          .run = run_on_samples};
 }

@@ -7,6 +7,7 @@
 #include "tare/error.h"
 
 #include "onnx/constants.h"
+#include "onnx/normalize/moved_attributes.h"
 #include "onnx/normalize/rules.h"
 
 #include <algorithm>
@@ -21,26 +22,6 @@ namespace {
 
 constexpr int kOldest = 6;
 constexpr int kNewest = 21;
-
-/// The attributes become operands 1, 2, ...
-struct MovedAttributes {
-  std::string_view op;
-  int last_opset;
-  std::array<const char*, 3> names;
-};
-
-constexpr std::array kMoved{
-    MovedAttributes{"Clip", 10, {"min", "max"}},
-    MovedAttributes{"Pad", 10, {"pads", "value"}},
-    MovedAttributes{"Slice", 9, {"starts", "ends", "axes"}},
-    MovedAttributes{"TopK", 9, {"k"}},
-    MovedAttributes{"Upsample", 8, {"scales"}},
-    MovedAttributes{"Dropout", 11, {"ratio"}},
-    MovedAttributes{"Squeeze", 12, {"axes"}},
-    MovedAttributes{"Unsqueeze", 12, {"axes"}},
-    MovedAttributes{"Split", 12, {"split"}},
-    MovedAttributes{"ReduceSum", 12, {"axes"}},
-};
 
 /// Lists become vectors; a single integer (k) a vector of one; a real the type of the data.
 Tensor operand_from(const Attribute& value, DType data) {
@@ -234,7 +215,7 @@ void expect_and_drop(Draft& draft, std::string_view attribute, std::int64_t valu
 
 void normalize(Draft& draft, int opset, GraphBuilder& builder) {
   const std::string op = draft.op;
-  for (const MovedAttributes& moved : kMoved) {
+  for (const MovedAttributes& moved : kMovedAttributes) {
     if (moved.op == op && opset <= moved.last_opset) {
       move_attributes(draft, moved, builder);
     }

@@ -1,0 +1,233 @@
+// What a graph cannot hold: nodes that nobody knows, whose results have no static shape or are no
+// tensors of numbers, and all that reads these. Where the rest is a network, they go into files
+// as they are; they were walked once, so this is linear in their number.
+#include "onnx/importer.h"
+#include "onnx/interface.h"
+#include "onnx/tensor_proto.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace tare {
+namespace {
+
+/// Operators with weights, which are what calibration is for.
+constexpr std::array<std::string_view, 18> kLayers{
+    "Attention", "Conv",        "ConvInteger", "ConvTranspose", "DeformConv",    "FusedConv",
+    "FusedGemm", "FusedMatMul", "GRU",         "Gemm",          "LSTM",          "MatMulInteger",
+    "NhwcConv",  "QAttention",  "QGemm",       "QLinearConv",   "QLinearMatMul", "RNN"};
+
+bool may_be_layer(std::string_view op) {
+  return std::find(kLayers.begin(), kLayers.end(), op) != kLayers.end();
+}
+
+/// Has weights where an operand is constant.
+bool is_product(std::string_view op) {
+  return op == "MatMul" || op == "Einsum";
+}
+
+bool is_layer_of_graph(const Graph& graph, const Node& node) {
+  return may_be_layer(node.op) ||
+         (is_product(node.op) && std::any_of(node.inputs.begin(), node.inputs.end(),
+                                             [&](ValueId input) {
+                                               return graph.constant(input) != nullptr;
+                                             }));
+}
+
+}  // namespace
+
+bool Importer::has_result(const onnx::NodeProto& node) {
+  return std::any_of(node.output().begin(), node.output().end(), [&](const std::string& name) {
+    // Those of a call or a branch may have been left one by one.
+    return !name.empty() &&
+           (builder().graph().find_value(name) || left_values_.contains(name));
+  });
+}
+
+void Importer::leave(const onnx::NodeProto& node, std::string reason, bool depends_on_data) {
+  if (reason.empty()) {
+    for (const std::string& name : reads_of(node)) {
+      if (const auto broken = broken_constants_.find(name); broken != broken_constants_.end()) {
+        reason = broken->second.where + ": " + broken->second.what;
+      }
+    }
+  }
+  LeftNode left{&node, opset_, std::move(reason), depends_on_data};
+  if (scopes_.size() > 1) {
+    // The node that holds it cannot do without; what nobody knows counts most.
+    if (!left.reason.empty() && (inside_.reason.empty() || inside_.depends_on_data)) {
+      inside_ = std::move(left);
+    }
+    return;
+  }
+  if (left.reason.empty()) {
+    left.reason = std::exchange(inside_.reason, {});
+    left.depends_on_data = inside_.depends_on_data;
+  }
+  inside_ = {};
+  left_values_.insert(node.output().begin(), node.output().end());
+  left_.push_back(std::move(left));
+}
+
+std::vector<Importer::LeftNode> Importer::needed_of_left() {
+  std::set<std::string> wanted;
+  for (const auto& output : model_.graph().output()) {
+    wanted.insert(output.name());
+  }
+  std::vector<LeftNode> needed;
+  for (auto left = left_.rbegin(); left != left_.rend(); ++left) {
+    const auto& outputs = left->proto->output();
+    if (std::any_of(outputs.begin(), outputs.end(), [&](const std::string& name) {
+          return !name.empty() && wanted.contains(name);
+        })) {
+      for (const std::string& name : reads_of(*left->proto)) {
+        wanted.insert(name);
+      }
+      needed.push_back(*left);
+    }
+  }
+  std::reverse(needed.begin(), needed.end());
+  return needed;
+}
+
+bool Importer::is_layer(const onnx::NodeProto& node) {
+  const auto reads_constant = [&](const onnx::NodeProto& product) {
+    return std::any_of(product.input().begin(), product.input().end(),
+                       [&](const std::string& name) {
+                         return source_.constants.contains(name);
+                       });
+  };
+  bool found = may_be_layer(node.op_type()) ||
+               (is_product(node.op_type()) && reads_constant(node));
+  for (const auto& attribute : node.attribute()) {
+    if (attribute.has_g()) {
+      for_each_graph(attribute.g(), [&](const onnx::GraphProto& graph) {
+        for (const auto& inner : graph.node()) {
+          found = found || may_be_layer(inner.op_type());
+        }
+      });
+    }
+  }
+  return found;
+}
+
+bool Importer::must_refuse(const std::vector<LeftNode>& nodes) {
+  std::set<std::string> unknown;  // values that nothing here can compute
+  for (const LeftNode& left : nodes) {
+    const std::vector<std::string> reads = reads_of(*left.proto);
+    const bool is_behind =
+        (!left.reason.empty() && !left.depends_on_data) ||
+        std::any_of(reads.begin(), reads.end(),
+                    [&](const std::string& name) { return unknown.contains(name); });
+    if (!is_behind) {
+      continue;
+    }
+    if (is_layer(*left.proto)) {
+      return true;
+    }
+    unknown.insert(left.proto->output().begin(), left.proto->output().end());
+    unknown.erase("");
+  }
+  const Graph& graph = builder().graph();
+  const std::vector<NodeId> in_graph = graph.nodes();
+  return !unknown.empty() &&
+         std::none_of(in_graph.begin(), in_graph.end(), [&](NodeId id) {
+           return is_layer_of_graph(graph, graph.node(id));
+         });
+}
+
+void Importer::add_to_tail(const std::string& read, Tail& tail, onnx::GraphProto& nodes,
+                           std::vector<ValueId>& outputs) {
+  Graph& graph = builder().graph();
+  if (const auto constant = source_.constants.find(read);
+      constant != source_.constants.end()) {
+    onnx::NodeProto& node = *nodes.add_node();
+    node.set_op_type("Constant");
+    node.add_output(read);
+    onnx::AttributeProto& value = *node.add_attribute();
+    const auto& [tensor, attribute] = constant->second;
+    if (attribute != nullptr) {
+      value = *attribute;
+    } else {
+      value.set_name("value");
+      value.set_type(onnx::AttributeProto::TENSOR);
+      *value.mutable_t() = *tensor;
+    }
+    if (value.has_t() && value.t().data_location() == onnx::TensorProto::EXTERNAL) {
+      const Tensor stored = to_tensor(value.t(), folder_);
+      value.mutable_t()->Clear();
+      fill_proto(stored, *value.mutable_t());
+    }
+    tail.opsets.push_back(opset_);
+    return;
+  }
+  const auto id = graph.find_value(read);
+  if (!id) {
+    return;
+  }
+  tail.inputs.push_back(read);
+  if (!graph.is_input(*id) &&
+      std::find(outputs.begin(), outputs.end(), *id) == outputs.end()) {
+    outputs.push_back(*id);
+  }
+}
+
+void Importer::add_tail() {
+  const std::vector<LeftNode> needed = needed_of_left();
+  const bool is_refused = !options_.keeps_tail || must_refuse(needed);
+  if (is_refused || !faults_.empty()) {
+    for (const auto& [name, fault] : broken_constants_) {
+      faults_.add(fault.where, fault.what, fault.expected, fault.hint);
+    }
+    unsupported_.report(faults_);
+    return;
+  }
+  if (left_.empty()) {
+    return;
+  }
+  Graph& graph = builder().graph();
+  Tail tail;
+  onnx::GraphProto nodes;
+  std::vector<ValueId> outputs(graph.outputs().begin(), graph.outputs().end());
+  std::set<std::string> there;
+  for (const LeftNode& left : needed) {
+    for (const std::string& name : reads_of(*left.proto)) {
+      if (!name.empty() && there.insert(name).second) {
+        add_to_tail(name, tail, nodes, outputs);
+      }
+    }
+    there.insert(left.proto->output().begin(), left.proto->output().end());
+    *nodes.add_node() = *left.proto;
+    tail.opsets.push_back(left.opset);
+    tail.operators.push_back(
+        {source_.node_names.at(left.proto), operator_name(*left.proto), left.reason,
+         left.depends_on_data});
+  }
+  for (const auto& output : model_.graph().output()) {
+    tail.outputs.push_back(output.name());
+    if (left_values_.contains(output.name())) {
+      *nodes.add_output() = output;
+      graph.dimension_names.erase(output.name());
+    }
+  }
+  for (const auto& entry : model_.opset_import()) {
+    if (!in_default_domain(entry.domain())) {
+      tail.domains.emplace(entry.domain(), entry.version());
+    }
+  }
+  if (outputs.empty()) {  // the tail reads the inputs themselves
+    for (const std::string& name : tail.inputs) {
+      outputs.push_back(*graph.find_value(name));
+    }
+  }
+  if (!needed.empty()) {
+    tail.nodes = nodes.SerializeAsString();
+    graph.tail = std::make_shared<const Tail>(std::move(tail));
+  }
+  graph.set_outputs(std::move(outputs));
+  graph.erase_unused();  // what was made for nodes that were left
+}
+
+}  // namespace tare
