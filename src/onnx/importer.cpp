@@ -113,6 +113,7 @@ Graph Importer::run() {
 }
 
 std::map<std::string, Tensor> Importer::run_on(const std::map<std::string, Tensor>& values) {
+  runs_ = true;
   builder().know_all();
   for (const auto& [name, value] : values) {
     builder().assume(
@@ -154,6 +155,8 @@ void Importer::add_node(const onnx::NodeProto& node) {
     import_node(node);
     if (!has_result(node)) {
       leave(node, {}, false);
+    } else if (scopes_.size() == 1) {
+      seen_.push_back({&node, opset_});
     }
   } catch (Error& error) {
     if (error.code() != ErrorCode::kUnsupported) {
@@ -189,10 +192,18 @@ void Importer::import_node(const onnx::NodeProto& node) {
     add_region(node);
     return;
   }
+  if (is_onnx && add_sequence(node)) {
+    return;
+  }
   std::optional<std::vector<ValueId>> inputs = operands_of(node);
   if (is_onnx && !graph_attributes(node.op_type()).empty()) {
+    const bool has_sequence = std::any_of(
+        node.input().begin(), node.input().end(),
+        [&](const std::string& name) { return sequence_of(name) != nullptr; });
     if (inputs) {
       add_control(node, *inputs);
+    } else if (node.op_type() == "Loop" && has_sequence) {
+      unroll(node);
     }
     return;
   }

@@ -44,6 +44,9 @@ class Importer {
   struct Scope {
     GraphBuilder builder;
     std::vector<std::string> captured;  ///< inputs that stand for values around the graph
+    /// What a sequence holds, by its name: no part of the graph, as their lengths are known.
+    std::map<std::string, std::vector<ValueId>> sequences;
+    std::set<std::string> absent;  ///< optional values that are none
   };
   struct InnerGraph {
     Graph graph;
@@ -51,12 +54,14 @@ class Importer {
     std::vector<TensorType> results;
   };
 
-  /// A node that the graph cannot hold, or an operand of it.
-  struct LeftNode {
+  /// A node that was looked at.
+  struct SeenNode {
     const onnx::NodeProto* proto = nullptr;
     int opset = 0;
-    std::string reason;  ///< empty where only an operand is missing
+    bool is_left = false;  ///< the graph cannot hold it, or an operand of it
+    std::string reason{};  ///< why; empty where only an operand is missing
     bool depends_on_data = false;
+    bool is_sequence = false;  ///< its results are there, but are no tensors
   };
 
   GraphBuilder& builder() { return scopes_.back().builder; }
@@ -76,15 +81,40 @@ class Importer {
   void add_part(onnx::GraphProto);
   FreshName fresh_names(const onnx::NodeProto&);
 
+  // import_sequences.cpp
+  /// Operators that make or read sequences and optional values; false for others.
+  bool add_sequence(const onnx::NodeProto&);
+  bool split_to_sequence(const onnx::NodeProto&);
+  void map_sequence(const onnx::NodeProto&);
+  void define_sequence(const onnx::NodeProto&, const std::string& result,
+                       std::vector<ValueId> values);
+  const std::vector<ValueId>* sequence_of(const std::string& name);
+  /// Of a sequence of that length; from its end where it is negative.
+  std::size_t position_in(const onnx::NodeProto&, int operand, std::size_t length,
+                          std::size_t fallback);
+  ValueId required_value(const onnx::NodeProto&, int operand);
+  void copy_value(const onnx::NodeProto&, ValueId from, const std::string& to);
+
+  // unroll.cpp
+  /// The iterations of a loop one after another, as parts of the graph that grows. Throws
+  /// DependsOnData where it is not known when they end.
+  void unroll(const onnx::NodeProto&);
+  /// A graph of a node with values of these names for its inputs; returns those of its results.
+  std::vector<std::string> add_body(const onnx::NodeProto&, const onnx::GraphProto& body,
+                                    const std::vector<std::string>& operands);
+  const Tensor& decisive_value(const std::string& name);
+
   // leave_to_tail.cpp
   /// Notes a node whose results are not in the graph, and why.
   void leave(const onnx::NodeProto&, std::string reason, bool depends_on_data);
   bool has_result(const onnx::NodeProto&);
-  /// Those left nodes that outputs of the model need, producers first.
-  std::vector<LeftNode> needed_of_left();
+  /// Those that were left and outputs of the model need, producers first, and conditions that
+  /// only these read: of their errors no figure tells much.
+  std::vector<SeenNode> nodes_of_tail();
+  bool is_condition_for(const onnx::NodeProto&, const std::set<NodeId>& readers);
   /// What calibration would need the values of, behind what cannot be computed at all; or there
   /// is nothing to be quantized before it.
-  bool must_refuse(const std::vector<LeftNode>&);
+  bool must_refuse(const std::vector<SeenNode>&);
   bool is_layer(const onnx::NodeProto&);
   /// Makes a tail of the nodes, if there are any, or refuses them.
   void add_tail();
@@ -129,15 +159,16 @@ class Importer {
   Source source_;
   std::set<std::string> reserved_;      ///< names that generated ones keep clear of
   std::deque<Scope> scopes_;            ///< from the model's graph inwards
+  bool runs_ = false;                   ///< all values are known
   std::map<ValueId, Tensor> assumed_;   ///< inputs that have one value
   std::deque<onnx::GraphProto> parts_;  ///< that were inlined, or are graphs of nodes
   std::size_t part_nodes_ = 0;
   std::map<FunctionKey, const onnx::FunctionProto*> functions_;  ///< of the model
   std::set<const onnx::FunctionProto*> open_functions_;          ///< those being inlined
   std::map<std::string, Fault> broken_constants_;
-  std::vector<LeftNode> left_;
+  std::vector<SeenNode> seen_;         ///< in the model's graph, producers first
   std::set<std::string> left_values_;  ///< what the nodes left compute
-  LeftNode inside_;                    ///< the first in graphs of the node at hand
+  SeenNode inside_;                    ///< the first in graphs of the node at hand
   Unsupported unsupported_;
   Faults faults_;
 };

@@ -54,7 +54,7 @@ void Importer::leave(const onnx::NodeProto& node, std::string reason, bool depen
       }
     }
   }
-  LeftNode left{&node, opset_, std::move(reason), depends_on_data};
+  SeenNode left{&node, opset_, true, std::move(reason), depends_on_data};
   if (scopes_.size() > 1) {
     // The node that holds it cannot do without; what nobody knows counts most.
     if (!left.reason.empty() && (inside_.reason.empty() || inside_.depends_on_data)) {
@@ -68,28 +68,58 @@ void Importer::leave(const onnx::NodeProto& node, std::string reason, bool depen
   }
   inside_ = {};
   left_values_.insert(node.output().begin(), node.output().end());
-  left_.push_back(std::move(left));
+  seen_.push_back(std::move(left));
 }
 
-std::vector<Importer::LeftNode> Importer::needed_of_left() {
+bool Importer::is_condition_for(const onnx::NodeProto& node,
+                                const std::set<NodeId>& readers) {
+  constexpr std::array<std::string_view, 14> kConditions{
+      "And",  "Equal",       "Flatten", "Greater", "GreaterOrEqual", "Identity",  "Less",
+      "LessOrEqual", "Not", "Or",      "Reshape", "Squeeze",        "Unsqueeze", "Xor"};
+  const Graph& graph = builder().graph();
+  const auto result = graph.find_value(node.output_size() == 1 ? node.output(0) : "");
+  if (!result || builder().type(*result).dtype != DType::kBool || graph.is_output(*result) ||
+      !in_default_domain(node.domain()) ||
+      functions_.contains(key_of(node.domain(), node.op_type())) ||
+      std::find(kConditions.begin(), kConditions.end(), node.op_type()) == kConditions.end()) {
+    return false;
+  }
+  const std::vector<NodeId>& users = graph.users(*result);
+  return std::all_of(users.begin(), users.end(),
+                     [&](NodeId user) { return readers.contains(user); });
+}
+
+std::vector<Importer::SeenNode> Importer::nodes_of_tail() {
   std::set<std::string> wanted;
   for (const auto& output : model_.graph().output()) {
     wanted.insert(output.name());
   }
-  std::vector<LeftNode> needed;
-  for (auto left = left_.rbegin(); left != left_.rend(); ++left) {
-    const auto& outputs = left->proto->output();
-    if (std::any_of(outputs.begin(), outputs.end(), [&](const std::string& name) {
-          return !name.empty() && wanted.contains(name);
-        })) {
-      for (const std::string& name : reads_of(*left->proto)) {
-        wanted.insert(name);
-      }
-      needed.push_back(*left);
+  std::set<std::string> read;  // by the tail
+  std::set<NodeId> moved;      // from the graph into it
+  std::vector<SeenNode> nodes;
+  for (auto seen = seen_.rbegin(); seen != seen_.rend(); ++seen) {
+    const auto& outputs = seen->proto->output();
+    const auto any_in = [&](const std::set<std::string>& names) {
+      return std::any_of(outputs.begin(), outputs.end(), [&](const std::string& name) {
+        return !name.empty() && names.contains(name);
+      });
+    };
+    if (seen->is_left ? !any_in(wanted)
+                      : !any_in(read) || !is_condition_for(*seen->proto, moved)) {
+      continue;
     }
+    if (!seen->is_left) {
+      const Graph& graph = builder().graph();
+      moved.insert(*graph.producer(*graph.find_value(outputs[0])));
+    }
+    for (const std::string& name : reads_of(*seen->proto)) {
+      wanted.insert(name);
+      read.insert(name);
+    }
+    nodes.push_back(*seen);
   }
-  std::reverse(needed.begin(), needed.end());
-  return needed;
+  std::reverse(nodes.begin(), nodes.end());
+  return nodes;
 }
 
 bool Importer::is_layer(const onnx::NodeProto& node) {
@@ -113,9 +143,9 @@ bool Importer::is_layer(const onnx::NodeProto& node) {
   return found;
 }
 
-bool Importer::must_refuse(const std::vector<LeftNode>& nodes) {
+bool Importer::must_refuse(const std::vector<SeenNode>& nodes) {
   std::set<std::string> unknown;  // values that nothing here can compute
-  for (const LeftNode& left : nodes) {
+  for (const SeenNode& left : nodes) {
     const std::vector<std::string> reads = reads_of(*left.proto);
     const bool is_behind =
         (!left.reason.empty() && !left.depends_on_data) ||
@@ -175,16 +205,22 @@ void Importer::add_to_tail(const std::string& read, Tail& tail, onnx::GraphProto
 }
 
 void Importer::add_tail() {
-  const std::vector<LeftNode> needed = needed_of_left();
+  const std::vector<SeenNode> needed = nodes_of_tail();
   const bool is_refused = !options_.keeps_tail || must_refuse(needed);
   if (is_refused || !faults_.empty()) {
+    for (const SeenNode& left : needed) {
+      if (left.is_sequence) {
+        unsupported_.add(operator_name(*left.proto) + ": " + left.reason,
+                         source_.node_names.at(left.proto));
+      }
+    }
     for (const auto& [name, fault] : broken_constants_) {
       faults_.add(fault.where, fault.what, fault.expected, fault.hint);
     }
     unsupported_.report(faults_);
     return;
   }
-  if (left_.empty()) {
+  if (std::none_of(seen_.begin(), seen_.end(), [](const auto& seen) { return seen.is_left; })) {
     return;
   }
   Graph& graph = builder().graph();
@@ -192,7 +228,7 @@ void Importer::add_tail() {
   onnx::GraphProto nodes;
   std::vector<ValueId> outputs(graph.outputs().begin(), graph.outputs().end());
   std::set<std::string> there;
-  for (const LeftNode& left : needed) {
+  for (const SeenNode& left : needed) {
     for (const std::string& name : reads_of(*left.proto)) {
       if (!name.empty() && there.insert(name).second) {
         add_to_tail(name, tail, nodes, outputs);

@@ -110,10 +110,14 @@ std::vector<Warning> missing_outputs(const Graph& graph,
       continue;
     }
     const auto& operators = graph.tail->operators;
-    const auto unknown =
+    auto unknown =
         std::find_if(operators.begin(), operators.end(), [](const Tail::Operator& each) {
           return !each.reason.empty() && !each.depends_on_data;
         });
+    if (unknown == operators.end()) {
+      unknown = std::find_if(operators.begin(), operators.end(),
+                             [](const Tail::Operator& each) { return !each.reason.empty(); });
+    }
     const std::string what =
         "cannot be computed" + (unknown == operators.end()
                                     ? std::string()
