@@ -18,14 +18,16 @@
 namespace tare {
 
 /// The end of a model that its graph cannot hold, since nothing static is known of its values:
-/// results of operators that Tare does not know, tensors whose shape depends on data, sequences,
-/// strings. It goes as it is from the file that was read into the file that is written.
+/// results of operators that Tare does not know, tensors whose shape depends on data,
+/// sequences, strings. It goes as it is from the file that was read into the file that is
+/// written.
 struct Tail {
   struct Operator {
     std::string node;
     std::string op;      ///< "NonMaxSuppression", or "domain.Name" if it is not one of ONNX
     std::string reason;  ///< why it is here; empty where it only reads what others compute
-    bool depends_on_data = false;  ///< it can be computed, but what it gives has no static shape
+    bool depends_on_data =
+        false;  ///< it can be computed, but what it gives has no static shape
   };
   std::vector<Operator> operators;  ///< producers first
   /// What it reads of the graph, whose inputs and outputs these are.

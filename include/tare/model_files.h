@@ -39,8 +39,8 @@ struct ReadOptions {
   /// Operators that can be run, sorted; others are reported all at once. Empty: not checked.
   std::vector<std::string> supported_ops;
   Evaluator evaluate;  ///< may be empty; then data-dependent shapes are errors
-  /// What a graph cannot hold becomes its tail, if what stands before it is a network. Otherwise
-  /// it is an error.
+  /// What a graph cannot hold becomes its tail, if what stands before it is a network.
+  /// Otherwise it is an error.
   bool keeps_tail = false;
 };
 

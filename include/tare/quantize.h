@@ -157,10 +157,10 @@ void run_dataset(const Graph&, const Dataset&, int threads, std::size_t samples,
 
 /// The same with the outputs of the model by name, those behind the graph included (see Tail).
 /// What cannot be computed is missing.
-void run_model(const Graph&, const Dataset&, int threads, std::size_t samples,
-               const std::function<void(std::size_t run, std::map<std::string, Tensor> outputs)>&
-                   take,
-               const std::function<void(std::size_t done, std::size_t total)>& progress = {});
+void run_model(
+    const Graph&, const Dataset&, int threads, std::size_t samples,
+    const std::function<void(std::size_t run, std::map<std::string, Tensor> outputs)>& take,
+    const std::function<void(std::size_t done, std::size_t total)>& progress = {});
 
 /// Says what of a model is behind its graph; nothing where nothing is.
 std::vector<Warning> audit_tail(const Graph&);

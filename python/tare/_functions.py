@@ -236,7 +236,7 @@ def _run(model: Model, data: Data, config: Configuration, settings: Settings, nu
 
 def run(model: Model, data: Data, config: Configuration = None, *, numerics: Optional[str] = None, samples: int = 0,
         settings: Settings = None, threads: int = 0, progress: Progress = None) -> Dict[str, Any]:
-    """Runs a float or quantized model: output name -> [samples, ...shape of one].
+    """Runs a float or quantized model: output name -> [samples, ...shape of one], or a list of arrays where their shape depends on data.
 
     >>> import tare
     >>> tare.run("digits.onnx", "digits_evaluation.h5", samples=5)["logits"].shape
@@ -249,7 +249,7 @@ def run(model: Model, data: Data, config: Configuration = None, *, numerics: Opt
             found.setdefault(name, []).append(numpy.array(array, ndmin=1))
 
     _run(model, data, config, settings, numerics, samples, threads, progress, take)
-    return {name: numpy.concatenate(arrays) for name, arrays in found.items()}
+    return {name: numpy.concatenate(arrays) if len({array.shape for array in arrays}) == 1 else arrays for name, arrays in found.items()}
 
 
 def evaluate(model: Model, data: Data, *, metric: str = "top1", numerics: Optional[str] = None, samples: int = 0,

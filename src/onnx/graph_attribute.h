@@ -10,7 +10,8 @@
 namespace tare {
 
 /// The graph inside of a node.
-inline const onnx::GraphProto& graph_of(const onnx::NodeProto& node, const std::string& attribute) {
+inline const onnx::GraphProto& graph_of(const onnx::NodeProto& node,
+                                        const std::string& attribute) {
   const auto found =
       std::find_if(node.attribute().begin(), node.attribute().end(),
                    [&](const auto& each) { return each.name() == attribute && each.has_g(); });

@@ -1,6 +1,6 @@
-// Sequences of tensors and optional values. Where their lengths are known, and only there do they
-// have a type, they are lists that importing keeps: what is taken out of one is what was put in,
-// so graphs need no operators for them.
+// Sequences of tensors and optional values. Where their lengths are known, and only there do
+// they have a type, they are lists that importing keeps: what is taken out of one is what was
+// put in, so graphs need no operators for them.
 #include "onnx/constants.h"
 #include "onnx/depends_on_data.h"
 #include "onnx/graph_attribute.h"
@@ -30,7 +30,8 @@ std::vector<std::int64_t> pieces(std::int64_t extent, const Tensor* given) {
   }
   const std::int64_t length = given != nullptr ? given->to_int64().at(0) : 1;
   if (length < 1) {
-    throw Error(ErrorCode::kInvalidModel, "", "splits into pieces of " + std::to_string(length));
+    throw Error(ErrorCode::kInvalidModel, "",
+                "splits into pieces of " + std::to_string(length));
   }
   std::vector<std::int64_t> lengths;
   for (std::int64_t begin = 0; begin < extent; begin += length) {
@@ -84,9 +85,9 @@ std::size_t Importer::position_in(const onnx::NodeProto& node, int operand, std:
   const std::int64_t given = tensor.size() == 1 ? tensor.to_int64()[0] : end + 1;
   const std::int64_t position = given < 0 ? given + end : given;
   if (position < 0 || position > end) {
-    throw Error(ErrorCode::kInvalidModel, "",
-                "position " + std::to_string(given) + " of a sequence of " +
-                    std::to_string(length));
+    throw Error(
+        ErrorCode::kInvalidModel, "",
+        "position " + std::to_string(given) + " of a sequence of " + std::to_string(length));
   }
   return static_cast<std::size_t>(position);
 }
@@ -109,11 +110,12 @@ bool Importer::split_to_sequence(const onnx::NodeProto& node) {
     for (std::size_t i = 0; i < lengths.size(); ++i) {
       names.push_back(builder().fresh_name(name + "_" + std::to_string(i)));
     }
-    values = builder().emit({builder().fresh_name(name + "_split"),
-                             "Split",
-                             {*data, builder().add_constant(name + "_lengths", vector_of(lengths))},
-                             std::move(names),
-                             {{"axis", static_cast<std::int64_t>(axis)}}});
+    values =
+        builder().emit({builder().fresh_name(name + "_split"),
+                        "Split",
+                        {*data, builder().add_constant(name + "_lengths", vector_of(lengths))},
+                        std::move(names),
+                        {{"axis", static_cast<std::int64_t>(axis)}}});
   } else if (lengths.empty()) {
     values.clear();
   }
@@ -208,8 +210,9 @@ bool Importer::add_sequence(const onnx::NodeProto& node) {
     map_sequence(node);
     return true;
   }
-  const bool reads_one = op == "SequenceAt" || op == "SequenceLength" || op == "SequenceErase" ||
-                         op == "SequenceInsert" || op == "ConcatFromSequence";
+  const bool reads_one = op == "SequenceAt" || op == "SequenceLength" ||
+                         op == "SequenceErase" || op == "SequenceInsert" ||
+                         op == "ConcatFromSequence";
   if (!reads_one || sequence == nullptr) {
     return reads_one;  // left, as its operand was
   }

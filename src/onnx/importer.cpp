@@ -118,8 +118,7 @@ std::map<std::string, Tensor> Importer::run_on(const std::map<std::string, Tenso
   for (const auto& [name, value] : values) {
     builder().assume(
         builder().graph().add_input(
-            name,
-            {.dtype = value.dtype(), .shape = value.shape(), .quant = {}, .point = {}}),
+            name, {.dtype = value.dtype(), .shape = value.shape(), .quant = {}, .point = {}}),
         value);
   }
   for (const onnx::NodeProto* node : source_.nodes) {
@@ -197,9 +196,9 @@ void Importer::import_node(const onnx::NodeProto& node) {
   }
   std::optional<std::vector<ValueId>> inputs = operands_of(node);
   if (is_onnx && !graph_attributes(node.op_type()).empty()) {
-    const bool has_sequence = std::any_of(
-        node.input().begin(), node.input().end(),
-        [&](const std::string& name) { return sequence_of(name) != nullptr; });
+    const bool has_sequence =
+        std::any_of(node.input().begin(), node.input().end(),
+                    [&](const std::string& name) { return sequence_of(name) != nullptr; });
     if (inputs) {
       add_control(node, *inputs);
     } else if (node.op_type() == "Loop" && has_sequence) {
@@ -219,8 +218,8 @@ void Importer::import_node(const onnx::NodeProto& node) {
       is_packed(builder().type(inputs->back()))) {
     throw Error(ErrorCode::kUnsupported, "", "quantizes to integers of 4 bits");
   }
-  Draft draft{source_.node_names.at(&node), node.op_type(), *std::move(inputs), results_of(node),
-              to_attributes(node, folder_)};
+  Draft draft{source_.node_names.at(&node), node.op_type(), *std::move(inputs),
+              results_of(node), to_attributes(node, folder_)};
   draft.drop_trailing_absent_inputs();
   builder().begin({draft.name, draft.op});
   if (is_quantized) {

@@ -45,8 +45,8 @@ class Importer {
     GraphBuilder builder;
     std::vector<std::string> captured;  ///< inputs that stand for values around the graph
     /// What a sequence holds, by its name: no part of the graph, as their lengths are known.
-    std::map<std::string, std::vector<ValueId>> sequences;
-    std::set<std::string> absent;  ///< optional values that are none
+    std::map<std::string, std::vector<ValueId>> sequences{};
+    std::set<std::string> absent{};  ///< optional values that are none
   };
   struct InnerGraph {
     Graph graph;
@@ -108,10 +108,12 @@ class Importer {
   /// Notes a node whose results are not in the graph, and why.
   void leave(const onnx::NodeProto&, std::string reason, bool depends_on_data);
   bool has_result(const onnx::NodeProto&);
-  /// Those that were left and outputs of the model need, producers first, and conditions that
-  /// only these read: of their errors no figure tells much.
+  /// Those that were left and outputs of the model need, producers first, and before them what
+  /// only these read and may move.
   std::vector<SeenNode> nodes_of_tail();
-  bool is_condition_for(const onnx::NodeProto&, const std::set<NodeId>& readers);
+  /// Whether a node of the graph may be in the tail, with those of `moved`: its results follow
+  /// from shapes, or they are no real values, of whose errors no figure tells much.
+  bool may_move(const onnx::NodeProto&, const std::set<NodeId>& moved);
   /// What calibration would need the values of, behind what cannot be computed at all; or there
   /// is nothing to be quantized before it.
   bool must_refuse(const std::vector<SeenNode>&);

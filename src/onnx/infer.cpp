@@ -10,6 +10,7 @@
 #include "onnx/node_proto.h"
 #include "onnx/shape_by_values.h"
 #include "onnx/tensor_proto.h"
+#include "onnx/younger_operators.h"
 
 #include <algorithm>
 #include <array>
@@ -249,21 +250,42 @@ std::vector<TensorType> infer_stft(const InferenceRequest& request) {
   return {result};
 }
 
-/// Windows of AveragePool may be dilated since opset 19. The library knows that of MaxPool
-/// only, whose result has the same shape.
-bool is_dilated_average(const InferenceRequest& request) {
-  return request.op == "AveragePool" && request.attributes.has("dilations");
+/// Windows of AveragePool may be dilated since opset 19, those of LpPool since opset 18. The
+/// library knows that of MaxPool only, whose result has the same shape.
+bool is_newer_pool(const InferenceRequest& request) {
+  return (request.op == "AveragePool" || request.op == "LpPool") &&
+         (request.attributes.has("dilations") ||
+          (request.op == "LpPool" && request.attributes.has("ceil_mode")));
 }
 
-std::vector<TensorType> infer_dilated_average(const InferenceRequest& request) {
+std::vector<TensorType> infer_newer_pool(const InferenceRequest& request) {
   const std::string max_pool = "MaxPool";
   Attributes attributes = request.attributes;
   attributes.erase("count_include_pad");
+  attributes.erase("p");
   return infer_types({.name = request.name,
                       .op = max_pool,
                       .attributes = attributes,
                       .operands = request.operands,
                       .results = request.results});
+}
+
+std::vector<TensorType> infer_younger(const InferenceRequest& request,
+                                      const YoungerOperator& younger) {
+  if (request.operands.size() < younger.operands || request.results != 1) {
+    throw Error(ErrorCode::kInvalidModel, "",
+                "has " + std::to_string(request.operands.size()) + " operands and " +
+                    std::to_string(request.results) + " results")
+        .expected(std::to_string(younger.operands) + " and 1");
+  }
+  Attributes attributes = request.attributes;
+  attributes.erase(younger.attribute);
+  std::vector<KnownOperand> operands = request.operands;
+  operands.resize(younger.operands);
+  return infer_types({.name = request.name,
+                      .op = younger.like,
+                      .attributes = attributes,
+                      .operands = std::move(operands)});
 }
 
 /// Parameters of blocks are younger than the library: they lie as the values do, with blocks
@@ -286,7 +308,8 @@ std::vector<TensorType> infer_in_blocks(const InferenceRequest& request) {
 }  // namespace
 
 bool is_onnx_op(const std::string& op) {
-  return op == "Gelu" || op == "STFT" || schema_of(op) != nullptr;
+  return op == "Gelu" || op == "STFT" || find_younger_operator(op) != nullptr ||
+         schema_of(op) != nullptr;
 }
 
 std::size_t required_results(const std::string& op) {
@@ -304,8 +327,11 @@ std::vector<TensorType> infer(const InferenceRequest& request, bool checks_rules
   if (request.op == "STFT") {
     return infer_stft(request);
   }
-  if (is_dilated_average(request)) {
-    return infer_dilated_average(request);
+  if (is_newer_pool(request)) {
+    return infer_newer_pool(request);
+  }
+  if (const YoungerOperator* younger = find_younger_operator(request.op)) {
+    return infer_younger(request, *younger);
   }
   if (is_in_blocks(request)) {
     return infer_in_blocks(request);

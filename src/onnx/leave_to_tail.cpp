@@ -1,8 +1,9 @@
-// What a graph cannot hold: nodes that nobody knows, whose results have no static shape or are no
-// tensors of numbers, and all that reads these. Where the rest is a network, they go into files
-// as they are; they were walked once, so this is linear in their number.
+// What a graph cannot hold: nodes that nobody knows, whose results have no static shape or are
+// no tensors of numbers, and all that reads these. Where the rest is a network, they go into
+// files as they are; they were walked once, so this is linear in their number.
 #include "onnx/importer.h"
 #include "onnx/interface.h"
+#include "onnx/layer_names.h"
 #include "onnx/tensor_proto.h"
 
 #include <algorithm>
@@ -13,27 +14,63 @@
 namespace tare {
 namespace {
 
-/// Operators with weights, which are what calibration is for.
-constexpr std::array<std::string_view, 18> kLayers{
-    "Attention", "Conv",        "ConvInteger", "ConvTranspose", "DeformConv",    "FusedConv",
-    "FusedGemm", "FusedMatMul", "GRU",         "Gemm",          "LSTM",          "MatMulInteger",
-    "NhwcConv",  "QAttention",  "QGemm",       "QLinearConv",   "QLinearMatMul", "RNN"};
-
-bool may_be_layer(std::string_view op) {
-  return std::find(kLayers.begin(), kLayers.end(), op) != kLayers.end();
+/// Where the result is of integers or truth values, the error of what these read says more than
+/// theirs.
+bool makes_no_reals(std::string_view op) {
+  constexpr std::array<std::string_view, 30> kOps{"Add",
+                                                  "And",
+                                                  "ArgMax",
+                                                  "ArgMin",
+                                                  "Cast",
+                                                  "Concat",
+                                                  "Div",
+                                                  "Equal",
+                                                  "Expand",
+                                                  "Flatten",
+                                                  "Gather",
+                                                  "Greater",
+                                                  "GreaterOrEqual",
+                                                  "Identity",
+                                                  "Less",
+                                                  "LessOrEqual",
+                                                  "Mod",
+                                                  "Mul",
+                                                  "Not",
+                                                  "Or",
+                                                  "ReduceMax",
+                                                  "ReduceMin",
+                                                  "ReduceSum",
+                                                  "Reshape",
+                                                  "Slice",
+                                                  "Squeeze",
+                                                  "Sub",
+                                                  "Transpose",
+                                                  "Unsqueeze",
+                                                  "Xor"};
+  return std::find(kOps.begin(), kOps.end(), op) != kOps.end();
 }
 
-/// Has weights where an operand is constant.
-bool is_product(std::string_view op) {
-  return op == "MatMul" || op == "Einsum";
+/// A constant, also one that is stored as integers or turned.
+bool is_weight(const Graph& graph, ValueId value) {
+  constexpr int kMostSteps = 4;
+  for (int step = 0; value && step < kMostSteps; ++step) {
+    if (graph.constant(value) != nullptr) {
+      return true;
+    }
+    const auto producer = graph.producer(value);
+    if (!producer || graph.node(*producer).inputs.empty()) {
+      return false;
+    }
+    value = graph.node(*producer).inputs[0];
+  }
+  return false;
 }
 
 bool is_layer_of_graph(const Graph& graph, const Node& node) {
   return may_be_layer(node.op) ||
-         (is_product(node.op) && std::any_of(node.inputs.begin(), node.inputs.end(),
-                                             [&](ValueId input) {
-                                               return graph.constant(input) != nullptr;
-                                             }));
+         (is_product(node.op) &&
+          std::any_of(node.inputs.begin(), node.inputs.end(),
+                      [&](ValueId input) { return is_weight(graph, input); }));
 }
 
 }  // namespace
@@ -41,8 +78,7 @@ bool is_layer_of_graph(const Graph& graph, const Node& node) {
 bool Importer::has_result(const onnx::NodeProto& node) {
   return std::any_of(node.output().begin(), node.output().end(), [&](const std::string& name) {
     // Those of a call or a branch may have been left one by one.
-    return !name.empty() &&
-           (builder().graph().find_value(name) || left_values_.contains(name));
+    return !name.empty() && (builder().graph().find_value(name) || left_values_.contains(name));
   });
 }
 
@@ -71,22 +107,33 @@ void Importer::leave(const onnx::NodeProto& node, std::string reason, bool depen
   seen_.push_back(std::move(left));
 }
 
-bool Importer::is_condition_for(const onnx::NodeProto& node,
-                                const std::set<NodeId>& readers) {
-  constexpr std::array<std::string_view, 14> kConditions{
-      "And",  "Equal",       "Flatten", "Greater", "GreaterOrEqual", "Identity",  "Less",
-      "LessOrEqual", "Not", "Or",      "Reshape", "Squeeze",        "Unsqueeze", "Xor"};
+bool Importer::may_move(const onnx::NodeProto& node, const std::set<NodeId>& moved) {
   const Graph& graph = builder().graph();
-  const auto result = graph.find_value(node.output_size() == 1 ? node.output(0) : "");
-  if (!result || builder().type(*result).dtype != DType::kBool || graph.is_output(*result) ||
-      !in_default_domain(node.domain()) ||
-      functions_.contains(key_of(node.domain(), node.op_type())) ||
-      std::find(kConditions.begin(), kConditions.end(), node.op_type()) == kConditions.end()) {
+  if (!in_default_domain(node.domain()) ||
+      functions_.contains(key_of(node.domain(), node.op_type()))) {
     return false;
   }
-  const std::vector<NodeId>& users = graph.users(*result);
-  return std::all_of(users.begin(), users.end(),
-                     [&](NodeId user) { return readers.contains(user); });
+  bool is_known = std::all_of(node.input().begin(), node.input().end(), [&](const auto& name) {
+    const auto value = graph.find_value(name);
+    return source_.constants.contains(name) ||
+           (value && (graph.is_input(*value) || builder().known(*value) != nullptr));
+  });
+  bool counts = makes_no_reals(node.op_type());
+  for (const std::string& name : node.output()) {
+    const auto result = graph.find_value(name);
+    if (!result || graph.is_output(*result)) {
+      return false;
+    }
+    const std::vector<NodeId>& users = graph.users(*result);
+    if (!graph.producer(*result) || std::any_of(users.begin(), users.end(), [&](NodeId user) {
+          return !moved.contains(user);
+        })) {
+      return false;
+    }
+    is_known = is_known && builder().known(*result) != nullptr;
+    counts = counts && !is_float(builder().type(*result).dtype);
+  }
+  return is_known || counts;
 }
 
 std::vector<Importer::SeenNode> Importer::nodes_of_tail() {
@@ -104,8 +151,7 @@ std::vector<Importer::SeenNode> Importer::nodes_of_tail() {
         return !name.empty() && names.contains(name);
       });
     };
-    if (seen->is_left ? !any_in(wanted)
-                      : !any_in(read) || !is_condition_for(*seen->proto, moved)) {
+    if (seen->is_left ? !any_in(wanted) : !any_in(read) || !may_move(*seen->proto, moved)) {
       continue;
     }
     if (!seen->is_left) {
@@ -126,11 +172,13 @@ bool Importer::is_layer(const onnx::NodeProto& node) {
   const auto reads_constant = [&](const onnx::NodeProto& product) {
     return std::any_of(product.input().begin(), product.input().end(),
                        [&](const std::string& name) {
-                         return source_.constants.contains(name);
+                         const auto value = builder().graph().find_value(name);
+                         return source_.constants.contains(name) ||
+                                (value && is_weight(builder().graph(), *value));
                        });
   };
-  bool found = may_be_layer(node.op_type()) ||
-               (is_product(node.op_type()) && reads_constant(node));
+  bool found =
+      may_be_layer(node.op_type()) || (is_product(node.op_type()) && reads_constant(node));
   for (const auto& attribute : node.attribute()) {
     if (attribute.has_g()) {
       for_each_graph(attribute.g(), [&](const onnx::GraphProto& graph) {
@@ -162,17 +210,15 @@ bool Importer::must_refuse(const std::vector<SeenNode>& nodes) {
   }
   const Graph& graph = builder().graph();
   const std::vector<NodeId> in_graph = graph.nodes();
-  return !unknown.empty() &&
-         std::none_of(in_graph.begin(), in_graph.end(), [&](NodeId id) {
-           return is_layer_of_graph(graph, graph.node(id));
-         });
+  return !unknown.empty() && std::none_of(in_graph.begin(), in_graph.end(), [&](NodeId id) {
+    return is_layer_of_graph(graph, graph.node(id));
+  });
 }
 
 void Importer::add_to_tail(const std::string& read, Tail& tail, onnx::GraphProto& nodes,
                            std::vector<ValueId>& outputs) {
   Graph& graph = builder().graph();
-  if (const auto constant = source_.constants.find(read);
-      constant != source_.constants.end()) {
+  if (const auto constant = source_.constants.find(read); constant != source_.constants.end()) {
     onnx::NodeProto& node = *nodes.add_node();
     node.set_op_type("Constant");
     node.add_output(read);
@@ -198,8 +244,7 @@ void Importer::add_to_tail(const std::string& read, Tail& tail, onnx::GraphProto
     return;
   }
   tail.inputs.push_back(read);
-  if (!graph.is_input(*id) &&
-      std::find(outputs.begin(), outputs.end(), *id) == outputs.end()) {
+  if (!graph.is_input(*id) && std::find(outputs.begin(), outputs.end(), *id) == outputs.end()) {
     outputs.push_back(*id);
   }
 }
@@ -237,9 +282,8 @@ void Importer::add_tail() {
     there.insert(left.proto->output().begin(), left.proto->output().end());
     *nodes.add_node() = *left.proto;
     tail.opsets.push_back(left.opset);
-    tail.operators.push_back(
-        {source_.node_names.at(left.proto), operator_name(*left.proto), left.reason,
-         left.depends_on_data});
+    tail.operators.push_back({source_.node_names.at(left.proto), operator_name(*left.proto),
+                              left.reason, left.depends_on_data});
   }
   for (const auto& output : model_.graph().output()) {
     tail.outputs.push_back(output.name());

@@ -1,6 +1,6 @@
-// Iterations of a loop one after another: where all values are known, and at import where states
-// are sequences or change their shapes. Linear in the number of nodes that this makes, which is
-// bounded.
+// Iterations of a loop one after another: where all values are known, and at import where
+// states are sequences or change their shapes. Linear in the number of nodes that this makes,
+// which is bounded.
 #include "onnx/constants.h"
 #include "onnx/depends_on_data.h"
 #include "onnx/graph_attribute.h"
@@ -88,7 +88,7 @@ void Importer::unroll(const onnx::NodeProto& node) {
   }
   std::vector<std::vector<ValueId>> collected(static_cast<std::size_t>(collecting));
   if (!runs_ && (most > kMostUnrolled || most * body.node_size() > kMostUnrolledNodes)) {
-    throw DependsOnData("has states of no one shape in " + std::to_string(most) +
+    throw DependsOnData("a state changes its shape in each of up to " + std::to_string(most) +
                         " iterations");
   }
   for (std::int64_t i = 0; i < most && goes_on; ++i) {

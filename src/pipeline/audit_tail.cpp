@@ -45,16 +45,18 @@ std::vector<Warning> audit_tail(const Graph& graph) {
   const auto first = std::find_if(tail.operators.begin(), tail.operators.end(),
                                   [](const auto& each) { return !each.reason.empty(); });
   const std::size_t count = tail.operators.size();
-  std::string what = std::string(own.size() == 1 ? "comes from " : "come from ") + std::to_string(count) +
-                     (count == 1 ? " operator that stays as it is"
-                                 : " operators that stay as they are");
+  std::string what =
+      std::string(own.size() == 1 ? "comes from " : "come from ") + std::to_string(count) +
+      (count == 1 ? " operator that stays as it is" : " operators that stay as they are");
   if (first != tail.operators.end()) {
     what += ", as of node '" + first->node + "' (" + first->op + "): " + first->reason;
   }
   if (!instead.empty()) {
     what += "; calibrated and compared is what they read: " + listed(instead);
   }
-  return {{"unquantized_tail", std::string(own.size() == 1 ? "output " : "outputs ") + listed(own), std::move(what)}};
+  return {{"unquantized_tail",
+           std::string(own.size() == 1 ? "output " : "outputs ") + listed(own),
+           std::move(what)}};
 }
 
 }  // namespace tare

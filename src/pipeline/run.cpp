@@ -144,10 +144,9 @@ void run_dataset(const Graph& graph, const Dataset& data, int threads, std::size
       progress);
 }
 
-void run_model(
-    const Graph& graph, const Dataset& data, int threads, std::size_t samples,
-    const std::function<void(std::size_t, std::map<std::string, Tensor>)>& take,
-    const std::function<void(std::size_t, std::size_t)>& progress) {
+void run_model(const Graph& graph, const Dataset& data, int threads, std::size_t samples,
+               const std::function<void(std::size_t, std::map<std::string, Tensor>)>& take,
+               const std::function<void(std::size_t, std::size_t)>& progress) {
   std::optional<TailRunner> tail;
   if (graph.tail) {
     tail.emplace(*graph.tail);
@@ -167,7 +166,8 @@ void run_model(
     for (const std::string& name : graph.tail->inputs) {
       const auto type = graph.file_types.find(name);
       const Tensor& value = results.at(name);
-      read.emplace(name, type == graph.file_types.end() ? value : in_float_type(value, type->second));
+      read.emplace(name,
+                   type == graph.file_types.end() ? value : in_float_type(value, type->second));
     }
     results.merge(tail->run(read, evaluate));
     std::erase_if(results, [&](const auto& result) {

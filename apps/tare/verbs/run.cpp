@@ -119,10 +119,10 @@ std::vector<Warning> missing_outputs(const Graph& graph,
                              [](const Tail::Operator& each) { return !each.reason.empty(); });
     }
     const std::string what =
-        "cannot be computed" + (unknown == operators.end()
-                                    ? std::string()
-                                    : ": node '" + unknown->node + "' (" + unknown->op +
-                                          "): " + unknown->reason);
+        "cannot be computed" +
+        (unknown == operators.end()
+             ? std::string()
+             : ": node '" + unknown->node + "' (" + unknown->op + "): " + unknown->reason);
     warnings.push_back({"not_computed", "output '" + name + "'", what});
     faults.add("output '" + name + "'", what);
   }
@@ -160,8 +160,8 @@ int run_on_samples(const Options& options, const Console& console) {
     const std::vector<std::string> written = writer.finish();
     say_warnings(missing_outputs(graph, written), console);
     if (options.has("json")) {
-      console.print(to_text(Json{
-          {"model", model}, {"runs", runs}, {"output", output}, {"outputs", written}}));
+      console.print(to_text(
+          Json{{"model", model}, {"runs", runs}, {"output", output}, {"outputs", written}}));
     } else {
       console.say(fmt::format("wrote the results of {} to {}\n", counted(runs, "run"), output));
     }

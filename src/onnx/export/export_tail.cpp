@@ -20,8 +20,8 @@ constexpr int kNewestOfGraphs = 21;
 
 /// Of ONNX, and of no opset up to that.
 bool is_younger(std::string_view op) {
-  constexpr std::array<std::string_view, 5> kYounger{"Attention", "RMSNormalization",
-                                                     "RotaryEmbedding", "Swish", "TensorScatter"};
+  constexpr std::array<std::string_view, 5> kYounger{
+      "Attention", "RMSNormalization", "RotaryEmbedding", "Swish", "TensorScatter"};
   return std::find(kYounger.begin(), kYounger.end(), op) != kYounger.end();
 }
 

@@ -1,6 +1,6 @@
-// Operators of a tail in the form of a newer opset. normalize.cpp does the same for graphs, where
-// types and shapes are known; here a form may only depend on the node itself. Linear in the
-// number of nodes.
+// Operators of a tail in the form of a newer opset. normalize.cpp does the same for graphs,
+// where types and shapes are known; here a form may only depend on the node itself. Linear in
+// the number of nodes.
 #include "onnx/export/raise_forms.h"
 
 #include "tare/error.h"
@@ -97,8 +97,10 @@ class Raising {
       return;
     } else if (op == "GroupNormalization" || (op == "Scan" && from < 9)) {
       throw Error(ErrorCode::kUnsupported, place_of(node),
-                  "is of opset " + std::to_string(from) + " and stands where nothing is known "
-                  "of its operands, so it cannot be written in opset " + std::to_string(to_));
+                  "is of opset " + std::to_string(from) +
+                      " and stands where nothing is known "
+                      "of its operands, so it cannot be written in opset " +
+                      std::to_string(to_));
     }
     drop(node, "is_test");
     drop(node, "broadcast");

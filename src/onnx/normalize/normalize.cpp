@@ -110,28 +110,11 @@ void inference_dropout(Draft& draft, GraphBuilder& builder) {
   }
 }
 
-void plain_lp_pool(Draft& draft, GraphBuilder&) {
-  if (draft.attributes.has("ceil_mode")) {
-    expect_and_drop(draft, "ceil_mode", 0);
-  }
-  for (const std::int64_t dilation : draft.attributes.integers("dilations", {})) {
-    if (dilation != 1) {
-      throw Error(ErrorCode::kUnsupported, "", "attribute 'dilations' is not supported");
-    }
-  }
-  draft.attributes.erase("dilations");
-}
-
 void rename_grid_sample_modes(Draft& draft, GraphBuilder&) {
   const std::string mode = draft.attributes.text("mode", "linear");
   draft.attributes.set("mode", mode == "linear"  ? std::string("bilinear")
                                : mode == "cubic" ? std::string("bicubic")
                                                  : mode);
-}
-
-void refuse(Draft& draft, GraphBuilder&) {
-  throw Error(ErrorCode::kUnsupported, "",
-              "operator '" + draft.op + "' is not supported in the form of opset 18 and later");
 }
 
 void refuse_as_newer(Draft& draft, GraphBuilder&) {
@@ -185,16 +168,20 @@ constexpr std::array kRules{
     Rule{"ReduceMin", 18, kNewest, reduce_axes_to_attribute},
     Rule{"ReduceProd", 18, kNewest, reduce_axes_to_attribute},
     Rule{"ReduceSumSquare", 18, kNewest, reduce_axes_to_attribute},
-    Rule{"LpPool", 18, kNewest, plain_lp_pool},
     Rule{"Cast", 19, kNewest, drop_saturate},
     Rule{"CastLike", 19, kNewest, drop_saturate},
     Rule{"QuantizeLinear", 19, kNewest, drop_newer_quantization},
     Rule{"DequantizeLinear", 19, kNewest, drop_newer_quantization},
     Rule{"GridSample", 20, kNewest, rename_grid_sample_modes},
     Rule{"Gelu", kOldest, 19, refuse_as_newer},
-    Rule{"DFT", 20, kNewest, refuse},
+    Rule{"DFT", 20, kNewest, dft_axis_to_attribute},
     Rule{"GroupNormalization", 18, kNewest, group_to_instance_normalization, true},
     Rule{"Mish", 18, kNewest, expand_mish, true},
+    Rule{"CenterCropPad", 18, kNewest, expand_center_crop_pad, true},
+    Rule{"Col2Im", 18, kNewest, expand_col2im, true},
+    Rule{"AffineGrid", 20, kNewest, expand_affine_grid, true},
+    Rule{"Attention", kNewest, kNewest, expand_newer_attention, true},
+    Rule{"RotaryEmbedding", kNewest, kNewest, expand_newer_rotary_embedding, true},
     Rule{"Swish", kNewest, kNewest, expand_swish, true},
     // ONNX Runtime writes it as an operator of ONNX, of any opset.
     Rule{"SimplifiedLayerNormalization", kOldest, kNewest, expand_rms_normalization, true},
