@@ -51,6 +51,7 @@ Report compared(const tare_model& real, const tare_model& quantized, const Datas
                         .quantized = load_for(quantized, config, data, numerics),
                         .numerics = numerics_of(numerics)};
   work.warn(invalid_constants(models.real));
+  work.warn(audit_tail(models.real));
   FileMetadata metadata = read_file_metadata(quantized.path);
   const Config stated = with_metadata(config, metadata);
   models.factors = std::move(metadata.factors);

@@ -13,6 +13,9 @@
 namespace tare {
 namespace {
 
+/// Each is a result of a node.
+constexpr std::int64_t kMostPieces = 4096;
+
 std::int64_t integer_of(const onnx::NodeProto& node, std::string_view name,
                         std::int64_t fallback) {
   for (const auto& attribute : node.attribute()) {
@@ -21,6 +24,11 @@ std::int64_t integer_of(const onnx::NodeProto& node, std::string_view name,
     }
   }
   return fallback;
+}
+
+/// The name of an operand; empty where it is absent.
+std::string operand_of(const onnx::NodeProto& node, int operand) {
+  return operand < node.input_size() ? node.input(operand) : std::string();
 }
 
 /// Lengths of pieces of `extent` elements; `given` is one for all, or those of all.
@@ -32,6 +40,11 @@ std::vector<std::int64_t> pieces(std::int64_t extent, const Tensor* given) {
   if (length < 1) {
     throw Error(ErrorCode::kInvalidModel, "",
                 "splits into pieces of " + std::to_string(length));
+  }
+  if (extent / length > kMostPieces) {
+    throw Error(ErrorCode::kUnsupported, "",
+                "splits " + std::to_string(extent) + " elements into pieces of " +
+                    std::to_string(length) + ", which are too many");
   }
   std::vector<std::int64_t> lengths;
   for (std::int64_t begin = 0; begin < extent; begin += length) {
@@ -52,18 +65,8 @@ void Importer::define_sequence(const onnx::NodeProto& node, const std::string& r
   scopes_.back().sequences.insert_or_assign(result, std::move(values));
   if (scopes_.size() == 1 && left_values_.insert(result).second) {
     // A tail that reads the sequence takes what makes it.
-    seen_.push_back({&node, opset_, true, "its result is no tensor", true, true});
+    seen_.push_back({&node, file_opset_, true, "its result is no tensor", true, true});
   }
-}
-
-ValueId Importer::required_value(const onnx::NodeProto& node, int operand) {
-  const bool is_there = operand < node.input_size() && !node.input(operand).empty();
-  const auto id = is_there ? value_of(node.input(operand)) : std::nullopt;
-  if (!id) {
-    throw Error(is_there ? ErrorCode::kUnsupported : ErrorCode::kInvalidModel, "",
-                "operand " + std::to_string(operand) + " is not there");
-  }
-  return *id;
 }
 
 void Importer::copy_value(const onnx::NodeProto& node, ValueId from, const std::string& to) {
@@ -77,10 +80,11 @@ void Importer::copy_value(const onnx::NodeProto& node, ValueId from, const std::
 
 std::size_t Importer::position_in(const onnx::NodeProto& node, int operand, std::size_t length,
                                   std::size_t fallback) {
-  if (operand >= node.input_size() || node.input(operand).empty()) {
+  const std::string name = operand_of(node, operand);
+  if (name.empty()) {
     return fallback;
   }
-  const Tensor& tensor = decisive_value(node.input(operand));
+  const Tensor& tensor = decisive_value(name);
   const auto end = static_cast<std::int64_t>(length);
   const std::int64_t given = tensor.size() == 1 ? tensor.to_int64()[0] : end + 1;
   const std::int64_t position = given < 0 ? given + end : given;
@@ -93,15 +97,16 @@ std::size_t Importer::position_in(const onnx::NodeProto& node, int operand, std:
 }
 
 bool Importer::split_to_sequence(const onnx::NodeProto& node) {
-  const auto data = value_of(node.input(0));
+  const std::string operand = operand_of(node, 0);
+  const auto data = operand.empty() ? std::nullopt : value_of(operand);
   if (!data) {
     return true;  // left, as its operand was
   }
   const Shape shape = builder().shape(*data);
   const std::size_t axis = normalized_axis(integer_of(node, "axis", 0), shape.size());
-  const bool is_given = node.input_size() > 1 && !node.input(1).empty();
+  const std::string split = operand_of(node, 1);
   const std::vector<std::int64_t> lengths =
-      pieces(shape[axis], is_given ? &decisive_value(node.input(1)) : nullptr);
+      pieces(shape[axis], split.empty() ? nullptr : &decisive_value(split));
   const std::string& name = source_.node_names.at(&node);
   builder().begin({name, node.op_type()});
   std::vector<ValueId> values{*data};
@@ -119,7 +124,7 @@ bool Importer::split_to_sequence(const onnx::NodeProto& node) {
   } else if (lengths.empty()) {
     values.clear();
   }
-  if (!is_given && integer_of(node, "keepdims", 1) == 0) {
+  if (split.empty() && integer_of(node, "keepdims", 1) == 0) {
     const std::vector<std::int64_t> axes{static_cast<std::int64_t>(axis)};
     for (ValueId& value : values) {
       value = builder().emit_helper(
@@ -132,7 +137,7 @@ bool Importer::split_to_sequence(const onnx::NodeProto& node) {
 }
 
 void Importer::map_sequence(const onnx::NodeProto& node) {
-  const std::vector<ValueId>* first = sequence_of(node.input(0));
+  const std::vector<ValueId>* first = sequence_of(operand_of(node, 0));
   if (first == nullptr) {
     return;
   }
@@ -163,8 +168,11 @@ void Importer::map_sequence(const onnx::NodeProto& node) {
 }
 
 bool Importer::add_sequence(const onnx::NodeProto& node) {
+  if (node.output(0).empty()) {
+    return false;
+  }
   const std::string& op = node.op_type();
-  const std::string operand = node.input_size() > 0 ? node.input(0) : std::string();
+  const std::string operand = operand_of(node, 0);
   if (op == "SplitToSequence") {
     return split_to_sequence(node);
   }
@@ -182,7 +190,7 @@ bool Importer::add_sequence(const onnx::NodeProto& node) {
     scopes_.back().absent.insert(node.output(0));
     if (scopes_.size() == 1) {
       left_values_.insert(node.output(0));
-      seen_.push_back({&node, opset_, true, "its result is no tensor", true, true});
+      seen_.push_back({&node, file_opset_, true, "its result is no tensor", true, true});
     }
     return true;
   }
@@ -236,7 +244,7 @@ bool Importer::add_sequence(const onnx::NodeProto& node) {
     define_sequence(node, node.output(0), std::move(values));
   } else if (op == "SequenceInsert") {
     const std::size_t position = position_in(node, 2, values.size(), values.size());
-    if (const auto value = value_of(node.input(1))) {
+    if (const auto value = value_of(operand_of(node, 1))) {
       values.insert(values.begin() + static_cast<std::ptrdiff_t>(position), *value);
       define_sequence(node, node.output(0), std::move(values));
     }

@@ -19,6 +19,7 @@
 #include "onnx/tensor_proto.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace tare {
@@ -54,7 +55,7 @@ int checked_opset(std::int64_t opset) {
   return static_cast<int>(std::min<std::int64_t>(opset, kNewestForm));
 }
 
-int checked_opset(const onnx::ModelProto& model) {
+int declared_opset(const onnx::ModelProto& model) {
   std::optional<std::int64_t> opset;
   for (const auto& entry : model.opset_import()) {
     if (in_default_domain(entry.domain())) {
@@ -67,7 +68,8 @@ int checked_opset(const onnx::ModelProto& model) {
   if (!opset) {
     throw Error(ErrorCode::kInvalidModel, "", "the model does not name its opset");
   }
-  return checked_opset(*opset);
+  (void)checked_opset(*opset);
+  return static_cast<int>(*opset);
 }
 
 Importer::Importer(const onnx::ModelProto& model, std::filesystem::path folder,
@@ -75,7 +77,8 @@ Importer::Importer(const onnx::ModelProto& model, std::filesystem::path folder,
     : model_(model),
       folder_(std::move(folder)),
       options_(options),
-      opset_(checked_opset(model)),
+      file_opset_(declared_opset(model)),
+      opset_(checked_opset(file_opset_)),
       source_(model.graph()),
       reserved_(source_.names) {
   scopes_.push_back({GraphBuilder(options_, reserved_), {}});
@@ -150,12 +153,15 @@ void Importer::add_inputs() {
 }
 
 void Importer::add_node(const onnx::NodeProto& node) {
+  if (scopes_.size() == 1) {
+    inside_ = {};
+  }
   try {
     import_node(node);
     if (!has_result(node)) {
       leave(node, {}, false);
     } else if (scopes_.size() == 1) {
-      seen_.push_back({&node, opset_});
+      seen_.push_back({&node, file_opset_});
     }
   } catch (Error& error) {
     if (error.code() != ErrorCode::kUnsupported) {
@@ -287,12 +293,15 @@ void Importer::add_call(const onnx::NodeProto& node, const onnx::FunctionProto& 
   if (!open_functions_.insert(&function).second) {
     throw Error(ErrorCode::kInvalidModel, "", "its function calls itself");
   }
-  const int opset = opset_;
+  const auto around = std::pair(file_opset_, opset_);
   for (const auto& entry : function.opset_import()) {
-    opset_ = in_default_domain(entry.domain()) ? checked_opset(entry.version()) : opset_;
+    if (in_default_domain(entry.domain())) {
+      opset_ = checked_opset(entry.version());
+      file_opset_ = static_cast<int>(entry.version());
+    }
   }
   add_part(inlined_call(function, node, fresh_names(node)));
-  opset_ = opset;
+  std::tie(file_opset_, opset_) = around;
   open_functions_.erase(&function);
 }
 
@@ -304,7 +313,7 @@ FreshName Importer::fresh_names(const onnx::NodeProto& node) {
 }
 
 std::vector<const onnx::NodeProto*> Importer::take_part(onnx::GraphProto proto) {
-  part_nodes_ += static_cast<std::size_t>(proto.node_size());
+  part_nodes_ += 1 + static_cast<std::size_t>(proto.node_size());
   if (part_nodes_ > kMostPartNodes) {
     throw Error(ErrorCode::kInvalidModel, "",
                 "functions and inner graphs come to more than " +

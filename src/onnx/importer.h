@@ -21,10 +21,11 @@
 
 namespace tare {
 
-/// The opset of a model, as far as forms of operators are concerned. Throws Error(kUnsupported)
-/// for one that is too old or too new, and Error(kInvalidModel) where the model names none or
-/// two.
-int checked_opset(const onnx::ModelProto&);
+/// The opset of a model. Throws Error(kInvalidModel) where it names none or two, and as
+/// checked_opset().
+int declared_opset(const onnx::ModelProto&);
+/// An opset, as far as forms of operators are concerned. Throws Error(kUnsupported) for one
+/// that is too old or too new.
 int checked_opset(std::int64_t opset);
 
 /// Makes a graph of one model.
@@ -92,7 +93,6 @@ class Importer {
   /// Of a sequence of that length; from its end where it is negative.
   std::size_t position_in(const onnx::NodeProto&, int operand, std::size_t length,
                           std::size_t fallback);
-  ValueId required_value(const onnx::NodeProto&, int operand);
   void copy_value(const onnx::NodeProto&, ValueId from, const std::string& to);
 
   // unroll.cpp
@@ -120,8 +120,7 @@ class Importer {
   bool is_layer(const onnx::NodeProto&);
   /// Makes a tail of the nodes, if there are any, or refuses them.
   void add_tail();
-  void add_to_tail(const std::string& read, Tail&, onnx::GraphProto& nodes,
-                   std::vector<ValueId>& outputs);
+  void add_to_tail(const std::string& read, Tail&, onnx::GraphProto& nodes);
 
   // import_inner_graphs.cpp
   /// If, Loop or Scan.
@@ -157,7 +156,8 @@ class Importer {
   const onnx::ModelProto& model_;
   std::filesystem::path folder_;
   const ReadOptions& options_;
-  int opset_;
+  int file_opset_;  ///< of the nodes at hand
+  int opset_;       ///< the same, as far as there are forms
   Source source_;
   std::set<std::string> reserved_;      ///< names that generated ones keep clear of
   std::deque<Scope> scopes_;            ///< from the model's graph inwards

@@ -288,6 +288,18 @@ std::vector<TensorType> infer_younger(const InferenceRequest& request,
                       .operands = std::move(operands)});
 }
 
+/// As if it had not that attribute, which the library does not know.
+std::vector<TensorType> infer_without(const InferenceRequest& request,
+                                      std::string_view attribute) {
+  Attributes attributes = request.attributes;
+  attributes.erase(attribute);
+  return infer_types({.name = request.name,
+                      .op = request.op,
+                      .attributes = attributes,
+                      .operands = request.operands,
+                      .results = request.results});
+}
+
 /// Parameters of blocks are younger than the library: they lie as the values do, with blocks
 /// in place of `axis`.
 bool is_in_blocks(const InferenceRequest& request) {
@@ -296,13 +308,7 @@ bool is_in_blocks(const InferenceRequest& request) {
 
 std::vector<TensorType> infer_in_blocks(const InferenceRequest& request) {
   check_blocks(request);
-  Attributes attributes = request.attributes;
-  attributes.erase("block_size");
-  return infer_types({.name = request.name,
-                      .op = request.op,
-                      .attributes = attributes,
-                      .operands = request.operands,
-                      .results = request.results});
+  return infer_without(request, "block_size");
 }
 
 }  // namespace
@@ -326,6 +332,9 @@ std::vector<TensorType> infer(const InferenceRequest& request, bool checks_rules
   }
   if (request.op == "STFT") {
     return infer_stft(request);
+  }
+  if (request.op == "Resize" && request.attributes.has("antialias")) {
+    return infer_without(request, "antialias");
   }
   if (is_newer_pool(request)) {
     return infer_newer_pool(request);

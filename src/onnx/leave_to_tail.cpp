@@ -90,7 +90,7 @@ void Importer::leave(const onnx::NodeProto& node, std::string reason, bool depen
       }
     }
   }
-  SeenNode left{&node, opset_, true, std::move(reason), depends_on_data};
+  SeenNode left{&node, file_opset_, true, std::move(reason), depends_on_data};
   if (scopes_.size() > 1) {
     // The node that holds it cannot do without; what nobody knows counts most.
     if (!left.reason.empty() && (inside_.reason.empty() || inside_.depends_on_data)) {
@@ -109,8 +109,11 @@ void Importer::leave(const onnx::NodeProto& node, std::string reason, bool depen
 
 bool Importer::may_move(const onnx::NodeProto& node, const std::set<NodeId>& moved) {
   const Graph& graph = builder().graph();
-  if (!in_default_domain(node.domain()) ||
-      functions_.contains(key_of(node.domain(), node.op_type()))) {
+  // Other nodes stand for these in the graph.
+  const bool is_part = std::any_of(node.attribute().begin(), node.attribute().end(),
+                                   [](const auto& attribute) { return attribute.has_g(); }) ||
+                       functions_.contains(key_of(node.domain(), node.op_type()));
+  if (!in_default_domain(node.domain()) || is_part) {
     return false;
   }
   bool is_known = std::all_of(node.input().begin(), node.input().end(), [&](const auto& name) {
@@ -215,9 +218,7 @@ bool Importer::must_refuse(const std::vector<SeenNode>& nodes) {
   });
 }
 
-void Importer::add_to_tail(const std::string& read, Tail& tail, onnx::GraphProto& nodes,
-                           std::vector<ValueId>& outputs) {
-  Graph& graph = builder().graph();
+void Importer::add_to_tail(const std::string& read, Tail& tail, onnx::GraphProto& nodes) {
   if (const auto constant = source_.constants.find(read); constant != source_.constants.end()) {
     onnx::NodeProto& node = *nodes.add_node();
     node.set_op_type("Constant");
@@ -232,26 +233,30 @@ void Importer::add_to_tail(const std::string& read, Tail& tail, onnx::GraphProto
       *value.mutable_t() = *tensor;
     }
     if (value.has_t() && value.t().data_location() == onnx::TensorProto::EXTERNAL) {
+      if (dtype_of_packed(value.t().data_type())) {
+        throw Error(ErrorCode::kUnsupported, "constant '" + read + "'",
+                    "is of 4 bits, in another file, and read behind the last layer");
+      }
       const Tensor stored = to_tensor(value.t(), folder_);
       value.mutable_t()->Clear();
       fill_proto(stored, *value.mutable_t());
     }
-    tail.opsets.push_back(opset_);
+    tail.opsets.push_back(file_opset_);
     return;
   }
-  const auto id = graph.find_value(read);
-  if (!id) {
-    return;
-  }
-  tail.inputs.push_back(read);
-  if (!graph.is_input(*id) && std::find(outputs.begin(), outputs.end(), *id) == outputs.end()) {
-    outputs.push_back(*id);
+  if (builder().graph().find_value(read)) {
+    tail.inputs.push_back(read);
   }
 }
 
 void Importer::add_tail() {
   const std::vector<SeenNode> needed = nodes_of_tail();
-  const bool is_refused = !options_.keeps_tail || must_refuse(needed);
+  const auto& declared = model_.graph().output();
+  const bool is_refused =
+      !options_.keeps_tail || must_refuse(needed) ||
+      std::any_of(declared.begin(), declared.end(), [&](const onnx::ValueInfoProto& output) {
+        return broken_constants_.contains(output.name());
+      });
   if (is_refused || !faults_.empty()) {
     for (const SeenNode& left : needed) {
       if (left.is_sequence) {
@@ -271,12 +276,11 @@ void Importer::add_tail() {
   Graph& graph = builder().graph();
   Tail tail;
   onnx::GraphProto nodes;
-  std::vector<ValueId> outputs(graph.outputs().begin(), graph.outputs().end());
   std::set<std::string> there;
   for (const SeenNode& left : needed) {
     for (const std::string& name : reads_of(*left.proto)) {
       if (!name.empty() && there.insert(name).second) {
-        add_to_tail(name, tail, nodes, outputs);
+        add_to_tail(name, tail, nodes);
       }
     }
     there.insert(left.proto->output().begin(), left.proto->output().end());
@@ -297,10 +301,18 @@ void Importer::add_tail() {
       tail.domains.emplace(entry.domain(), entry.version());
     }
   }
-  if (outputs.empty()) {  // the tail reads the inputs themselves
-    for (const std::string& name : tail.inputs) {
-      outputs.push_back(*graph.find_value(name));
+  std::vector<ValueId> outputs(graph.outputs().begin(), graph.outputs().end());
+  std::vector<ValueId> inputs;
+  for (const std::string& name : tail.inputs) {
+    const ValueId id = *graph.find_value(name);
+    if (graph.is_input(id)) {
+      inputs.push_back(id);
+    } else if (!graph.is_output(id)) {
+      outputs.push_back(id);
     }
+  }
+  if (outputs.empty()) {
+    outputs = std::move(inputs);  // a graph has some
   }
   if (!needed.empty()) {
     tail.nodes = nodes.SerializeAsString();

@@ -51,6 +51,17 @@ std::vector<Warning> audit_tail(const Graph& graph) {
   if (first != tail.operators.end()) {
     what += ", as of node '" + first->node + "' (" + first->op + "): " + first->reason;
   }
+  std::vector<std::string> unknown;
+  for (const Tail::Operator& each : tail.operators) {
+    if (first != tail.operators.end() && &each != &*first && !each.reason.empty() &&
+        !each.depends_on_data &&
+        std::find(unknown.begin(), unknown.end(), each.op) == unknown.end()) {
+      unknown.push_back(each.op);
+    }
+  }
+  if (!unknown.empty()) {
+    what += "; nor can be computed " + listed(unknown);
+  }
   if (!instead.empty()) {
     what += "; calibrated and compared is what they read: " + listed(instead);
   }

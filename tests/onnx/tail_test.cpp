@@ -279,6 +279,15 @@ TEST(Tail, IsRaisedToTheOpsetOfTheFile) {
   EXPECT_EQ(clip.input(1), "");
 }
 
+TEST(Tail, KeepsAnOpsetThatAloneHasItsOperators) {
+  ModelBuilder model = network(24);
+  model.node("Grind", {"c"}, {"ground"}).node("Swish", {"ground"}, {"y"}).output("y");
+  EXPECT_EQ(written(model.read(keeping())).opset_import(0).version(), 24);
+  ModelBuilder plain = network(24);
+  plain.node("Grind", {"c"}, {"ground"}).node("Sigmoid", {"ground"}, {"y"}).output("y");
+  EXPECT_EQ(written(plain.read(keeping())).opset_import(0).version(), 21);
+}
+
 /// Counts up while i * i < limit, and collects the squares.
 ModelBuilder counting() {
   ModelBuilder model = network();

@@ -110,9 +110,13 @@ int oldest_opset(const Graph& graph, const Node& node) {
   if (node.op == "AveragePool" && node.attributes.has("dilations")) {
     return 19;
   }
-  if (node.op == "LpPool" &&
-      (node.attributes.has("dilations") || node.attributes.has("ceil_mode"))) {
+  if ((node.op == "LpPool" &&
+       (node.attributes.has("dilations") || node.attributes.has("ceil_mode"))) ||
+      (node.op == "Resize" && node.attributes.has("antialias"))) {
     return 18;
+  }
+  if (node.op == "Pad" && node.attributes.text("mode", "constant") == "wrap") {
+    return 19;
   }
   if (const YoungerOperator* younger = find_younger_operator(node.op)) {
     return younger->first_opset;

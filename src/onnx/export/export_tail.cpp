@@ -1,5 +1,6 @@
 #include "onnx/export/export_tail.h"
 
+#include "base/check.h"
 #include "onnx/export/raise_forms.h"
 #include "onnx/inlining.h"
 #include "onnx/names.h"
@@ -98,7 +99,9 @@ void add_tail(const Graph& graph, int opset, onnx::ModelProto& model) {
   }
   proto.clear_output();
   for (const std::string& name : tail.outputs) {
-    *proto.add_output() = outputs.at(name);
+    const auto found = outputs.find(name);
+    check(found != outputs.end(), "an output of the model is lost");
+    *proto.add_output() = found->second;
   }
   for (const auto& [domain, version] : tail.domains) {
     const auto& imports = model.opset_import();

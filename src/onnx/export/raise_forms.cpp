@@ -92,7 +92,7 @@ class Raising {
     } else if (op == "GridSample" && from < kModesRenamed && to_ >= kModesRenamed) {
       rename_mode(node);
     } else if ((op == "Softmax" || op == "LogSoftmax" || op == "Hardmax") &&
-               from < kSoftmaxOfOneAxis && to_ >= kSoftmaxOfOneAxis) {
+               from < kSoftmaxOfOneAxis && to_ >= kSoftmaxOfOneAxis && node.input_size() == 1) {
       flatten(std::move(node), to);
       return;
     } else if (op == "GroupNormalization" || (op == "Scan" && from < 9)) {

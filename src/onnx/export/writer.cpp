@@ -24,7 +24,7 @@ constexpr std::int64_t kFirstWithFunctions = 8;  // of IR versions
 
 /// The IR version that came with an opset.
 int ir_version_of(int opset) {
-  return opset <= 14 ? 7 : opset <= 18 ? 8 : opset <= 20 ? 9 : 10;
+  return opset <= 14 ? 7 : opset <= 18 ? 8 : opset <= 20 ? 9 : opset <= 22 ? 10 : 11;
 }
 
 std::vector<std::string> symbols_of(const Graph& graph, ValueId id) {

@@ -2,6 +2,7 @@
 #include "tare/error.h"
 
 #include "onnx/constants.h"
+#include "onnx/normalize/attention_parts.h"
 #include "onnx/normalize/rules.h"
 #include "onnx/normalize/runtime_rules.h"
 
@@ -19,15 +20,6 @@ constexpr std::size_t kPastValue = 5;
 constexpr std::size_t kLengths = 6;
 constexpr std::size_t kProducts = 3;  ///< of the results
 
-std::int64_t divided(std::int64_t width, std::int64_t parts_of_it) {
-  if (parts_of_it < 1 || width % parts_of_it != 0) {
-    throw Error(ErrorCode::kInvalidModel, "",
-                "a width of " + std::to_string(width) + " in " + std::to_string(parts_of_it) +
-                    " parts");
-  }
-  return width / parts_of_it;
-}
-
 /// [batch, heads, length, size] of that, or of [batch, length, heads * size].
 ValueId heads_of(NodeParts& parts, const std::string& name, ValueId data, const char* count) {
   if (parts.rank(data) == 4) {
@@ -37,16 +29,13 @@ ValueId heads_of(NodeParts& parts, const std::string& name, ValueId data, const 
     throw Error(ErrorCode::kInvalidModel, "",
                 "the " + name + " is " + to_string(parts.shape(data)));
   }
-  const std::int64_t heads = parts.attributes().integer(count, 0);
-  const std::int64_t size = divided(parts.extent(data, 2), heads);
-  return parts.transpose(name, parts.reshape(name + "_heads", data, {0, 0, heads, size}),
-                         {0, 2, 1, 3});
+  return by_heads(parts, name, data, parts.attributes().integer(count, 0));
 }
 
 /// Each head of keys or values for all heads of queries that share it.
 ValueId for_all_heads(NodeParts& parts, const std::string& name, ValueId data,
                       std::int64_t heads) {
-  const std::int64_t copies = divided(heads, parts.extent(data, 1));
+  const std::int64_t copies = share_of(heads, parts.extent(data, 1));
   if (copies == 1) {
     return data;
   }

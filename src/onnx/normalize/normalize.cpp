@@ -221,4 +221,15 @@ bool replaces_operator(std::string_view op, int opset) {
   });
 }
 
+std::vector<std::string> replaced_operators() {
+  std::vector<std::string> names;
+  for (const Rule& rule : kRules) {
+    if (rule.replaces_operator) {
+      names.emplace_back(rule.op);
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 }  // namespace tare

@@ -29,7 +29,7 @@ def ids(high, *shape):
     return random.integers(0, high, shape).astype(np.int32)
 
 
-def write(folder, name, op, operands, outputs=1, constants=(), domain="com.microsoft", definition=None, opset=17, by_onnx=False, **attributes):
+def write(folder, name, op, operands, outputs=1, constants=(), domain="com.microsoft", definition=None, opset=17, by_onnx=False, definition_opset=None, **attributes):
     """Operands are arrays, or None for one that is absent; those in `constants` are initializers. `definition` are nodes that are run in place of
     the operator where ONNX Runtime has it for other processors only, or by another name; `by_onnx`: the reference implementation of ONNX is."""
     names = ["" if x is None else f"operand_{i}" for i, x in enumerate(operands)]
@@ -52,7 +52,8 @@ def write(folder, name, op, operands, outputs=1, constants=(), domain="com.micro
     if definition:
         del run.graph.node[:]
         run.graph.node.extend(definition)
-        run.opset_import[0].version = min(opset, 22)
+        run.opset_import[0].version = definition_opset or min(opset, 22)
+        run.ir_version = 10
     if by_onnx:
         for output in run.graph.output:
             output.type.CopyFrom(helper.make_tensor_type_proto(TensorProto.FLOAT, None))
@@ -219,6 +220,72 @@ def images(folder):
     write(folder, "DFT", "DFT", [real(2, 6, 4, 1), None, np.array(1, np.int64)], constants=(2,), domain="", opset=20, by_onnx=True)
 
 
+def packed(folder):
+    """Attention with operands in one, and weights in blocks."""
+    batch, length, heads, size = 2, 5, 2, 4
+    data = real(batch, length, heads, 3, size)
+    def parts(operand, count, names):
+        return [helper.make_node("Split", [operand], [n + "_5" for n in names], axis=3),
+                helper.make_node("Constant", [], ["flat"], value=numpy_helper.from_array(np.array([0, 0, heads * size])))] + [
+                    helper.make_node("Reshape", [n + "_5", "flat"], [n]) for n in names]
+    product = lambda query, key, value: [helper.make_node("MultiHeadAttention", [query, key, value], ["result_0"], domain="com.microsoft", num_heads=heads)]
+    write(folder, "MultiHeadAttention_packed", "MultiHeadAttention", [data], num_heads=heads, definition=parts("operand_0", 3, "qkv") + product("q", "k", "v"))
+    write(folder, "MultiHeadAttention_packed_keys", "MultiHeadAttention", [real(batch, 3, heads * size), real(batch, length, heads, 2, size)], num_heads=heads,
+          definition=parts("operand_1", 2, "kv") + product("operand_0", "k", "v"))
+    for bits in (4, 8):
+        depth, columns, block = 40, 6, 16
+        blocks = -(-depth // block)
+        integers = random.integers(0, 256, (columns, blocks, block * bits // 8)).astype(np.uint8)
+        scales = positive(columns * blocks)
+        zeros = random.integers(0, 256, columns * -(-blocks * bits // 8)).astype(np.uint8)
+        attributes = {"K": depth, "N": columns, "bits": bits, "block_size": block}
+        def definition(zero_points):
+            """ONNX Runtime 1.21 has 4 bits only."""
+            if bits == 4:
+                return None
+            weight = (integers.astype(np.float32) - zero_points) * scales.reshape(columns, blocks, 1)
+            weight = weight.reshape(columns, -1)[:, :depth].T
+            return [helper.make_node("Constant", [], ["weight"], value=numpy_helper.from_array(weight.astype(np.float32))),
+                    helper.make_node("MatMul", ["operand_0", "weight"], ["result_0"])]
+        write(folder, f"MatMulNBits_{bits}", "MatMulNBits", [real(3, depth) / 16, integers, scales], constants=(1, 2), definition=definition(128), **attributes)
+        write(folder, f"MatMulNBits_{bits}_zero_points", "MatMulNBits", [real(3, depth) / 16, integers, scales, zeros], constants=(1, 2, 3), **attributes,
+              definition=definition(zeros.astype(np.float32).reshape(columns, -1, 1)[:, :blocks]))
+
+
+def diffusion(folder):
+    """Operators that ONNX Runtime has for GPUs only, by their definitions."""
+    data, bias, skip = real(2, 5, 8), real(8), real(2, 5, 8)
+    node = helper.make_node
+    write(folder, "BiasAdd", "BiasAdd", [data, bias, skip], constants=(1,), definition=[
+        node("Add", ["operand_0", "operand_1"], ["biased"]), node("Add", ["biased", "operand_2"], ["result_0"])])
+    write(folder, "BiasSplitGelu", "BiasSplitGelu", [data, bias], constants=(1,), definition=[
+        node("Add", ["operand_0", "operand_1"], ["biased"]), node("Split", ["biased"], ["left", "right"], axis=-1),
+        node("Gelu", ["right"], ["gate"], domain="com.microsoft"), node("Mul", ["left", "gate"], ["result_0"])])
+    image, scale, offset = real(2, 4, 3, 8), positive(8), real(8)
+    def group_norm(operand, activated):
+        return [node("Transpose", [operand], ["first"], perm=[0, 3, 1, 2]),
+                node("GroupNormalization", ["first", "operand_1", "operand_2"], ["normal"], num_groups=4, epsilon=1e-3),
+                node("Transpose", ["normal"], ["last" if activated else "result_0"], perm=[0, 2, 3, 1])] + (
+                    [node("Sigmoid", ["last"], ["gate"]), node("Mul", ["last", "gate"], ["result_0"])] if activated else [])
+    attributes = {"groups": 4, "epsilon": 1e-3, "definition_opset": 21}
+    write(folder, "GroupNorm", "GroupNorm", [image, scale, offset], constants=(1, 2), activation=0, definition=group_norm("operand_0", False), **attributes)
+    write(folder, "GroupNorm_silu", "GroupNorm", [image, scale, offset], constants=(1, 2), activation=1, definition=group_norm("operand_0", True), **attributes)
+    write(folder, "SkipGroupNorm", "SkipGroupNorm", [image, scale, offset, real(2, 4, 3, 8), real(8)], 2, constants=(1, 2, 4), activation=1, **attributes,
+          definition=[node("Add", ["operand_0", "operand_3"], ["skipped"]), node("Add", ["skipped", "operand_4"], ["result_1"])] + group_norm("result_1", True))
+    write(folder, "Trilu", "Trilu", [real(2, 4, 5), np.array(1, np.int64)], constants=(1,), upper=0)
+
+
+def newer_modes(folder):
+    data = real(1, 2, 9, 8)
+    extents = lambda *values: np.array(values, np.int64)
+    smaller = [data, None, None, extents(1, 2, 4, 3)]
+    for mode in ("linear", "cubic"):
+        write(folder, f"Resize_antialias_{mode}", "Resize", smaller, constants=(3,), domain="", opset=18, mode=mode, antialias=1)
+        write(folder, f"Resize_antialias_{mode}_inside", "Resize", smaller, constants=(3,), domain="", opset=18, mode=mode, antialias=1, exclude_outside=1)
+    write(folder, "Resize_antialias_one_way", "Resize", [data, None, None, extents(1, 2, 18, 3)], constants=(3,), domain="", opset=18, mode="linear", antialias=1)
+    write(folder, "Pad_wrap", "Pad", [real(2, 3, 4), extents(0, 2, 3, 1, 1, 4)], constants=(1,), domain="", opset=19, mode="wrap")
+
+
 def bits(folder):
     for kind, left, right in (("", ids(1 << 30, 3, 4), ids(1 << 30, 4)), ("_bytes", ids(256, 3, 4).astype(np.uint8), ids(256, 3, 1).astype(np.uint8))):
         for op in ("BitwiseAnd", "BitwiseOr", "BitwiseXor"):
@@ -269,7 +336,7 @@ def newer_attention(folder):
 
 if __name__ == "__main__":
     for family in (attention, multi_head_attention, rotary, group_query_attention, normalizations, activations, products,
-                   pools, images, bits, newer_attention):
+                   pools, images, newer_modes, bits, newer_attention, packed, diffusion):
         # Each family begins anew, so that a change of one leaves the files of the others.
         random = np.random.default_rng(7)
         family(sys.argv[1])
