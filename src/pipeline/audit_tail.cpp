@@ -2,6 +2,8 @@
 #include "tare/quant_table.h"
 #include "tare/quantize.h"
 
+#include "onnx/layer_names.h"
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -48,6 +50,13 @@ std::vector<Warning> audit_tail(const Graph& graph) {
   std::string what =
       std::string(own.size() == 1 ? "comes from " : "come from ") + std::to_string(count) +
       (count == 1 ? " operator that stays as it is" : " operators that stay as they are");
+  const auto layers =
+      std::count_if(tail.operators.begin(), tail.operators.end(),
+                    [](const Tail::Operator& each) { return may_be_layer(each.op); });
+  if (layers > 0) {
+    what +=
+        ", " + std::to_string(layers) + (layers == 1 ? " layer" : " layers") + " among them";
+  }
   if (first != tail.operators.end()) {
     what += ", as of node '" + first->node + "' (" + first->op + "): " + first->reason;
   }
@@ -60,7 +69,7 @@ std::vector<Warning> audit_tail(const Graph& graph) {
     }
   }
   if (!unknown.empty()) {
-    what += "; nor can be computed " + listed(unknown);
+    what += "; not supported: " + listed(unknown);
   }
   if (!instead.empty()) {
     what += "; calibrated and compared is what they read: " + listed(instead);

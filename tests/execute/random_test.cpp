@@ -79,6 +79,27 @@ TEST(RandomNumbers, HitAsOftenAsBernoulliIsTold) {
   EXPECT_NEAR(mean_of(hits), 0.3, bound(std::sqrt(0.21)));
 }
 
+TEST(RandomNumbers, OfAMultinomialDistributionAreAsLikelyAsTheirRowSays) {
+  const Node node = make_node("Multinomial", {{"sample_size", kDrawn}});
+  const std::vector<double> shares{0.5, 0.1, 0.4};
+  Tensor logits(DType::kFloat32, {2, 3});
+  for (std::size_t i = 0; i < shares.size(); ++i) {  // the first row has an offset
+    logits.mutable_view<float>()[i] = static_cast<float>(100 + std::log(shares[i]));
+    logits.mutable_view<float>()[5 - i] = static_cast<float>(std::log(shares[i]));
+  }
+  const TensorType type{.dtype = DType::kInt32, .shape = {2, kDrawn}, .quant = {}, .point = {}};
+  const auto drawn_classes = run_node(node, {{logits}}, {type})[0].to_int64();
+  for (std::int64_t i = 0; i < 3; ++i) {
+    const double share = shares[static_cast<std::size_t>(i)];
+    const double limit = bound(std::sqrt(share * (1 - share)));
+    const auto first = drawn_classes.begin();
+    const auto second = first + kDrawn;
+    EXPECT_NEAR(static_cast<double>(std::count(first, second, i)) / kDrawn, share, limit);
+    EXPECT_NEAR(static_cast<double>(std::count(second, drawn_classes.end(), 2 - i)) / kDrawn,
+                share, limit);
+  }
+}
+
 TEST(RandomNumbers, AreNoConstants) {
   const Node node = make_node("RandomUniform", {{"shape", std::vector<std::int64_t>{4}}});
   const TensorType type{.dtype = DType::kFloat32, .shape = {4}, .quant = {}, .point = {}};

@@ -1,7 +1,10 @@
 // Sequences whose length is known and optional values: operators on them vanish when a model is
 // read.
-#include "onnx/integer_evaluator.h"
+#include "tare/execute.h"
+
 #include "onnx/model_builder.h"
+
+#include <algorithm>
 
 #include <gtest/gtest.h>
 
@@ -105,6 +108,41 @@ TEST(Sequences, AreMappedElementByElement) {
   const Graph graph = model.read();
   EXPECT_EQ(operators(graph), (Names{"Add", "Add", "Concat"}));
   EXPECT_EQ(shape_of(graph, "y"), (Shape{4, 4}));
+}
+
+TEST(Sequences, MayGrowInLoopsWhoseEndIsKnown) {
+  ModelBuilder model(13);
+  model.input("x", {2, 4})
+      .integers("three", {3})
+      .constant("yes", Tensor::scalar(true))
+      .node("SequenceEmpty", {}, {"none"})
+      .node("Loop", {"three", "yes", "none"}, {"all"});
+  onnx::GraphProto body;
+  body.set_name("body");
+  for (const char* name : {"i", "on", "list"}) {
+    body.add_input()->set_name(name);
+  }
+  const auto node = [&](const char* op, const Names& inputs, const char* output) {
+    onnx::NodeProto& added = *body.add_node();
+    added.set_op_type(op);
+    added.mutable_input()->Add(inputs.begin(), inputs.end());
+    added.add_output(output);
+  };
+  node("Tanh", {"x"}, "element");
+  node("SequenceInsert", {"list", "element"}, "longer");
+  node("Identity", {"on"}, "still");
+  body.add_output()->set_name("still");
+  body.add_output()->set_name("longer");
+  auto& attribute = *model.last().add_attribute();
+  attribute.set_name("body");
+  attribute.set_type(onnx::AttributeProto::GRAPH);
+  *attribute.mutable_g() = body;
+  model.node("ConcatFromSequence", {"all"}, {"y"}, {{"axis", std::int64_t{0}}}).output("y");
+  const Graph graph = model.read({.evaluate = evaluate});
+  EXPECT_EQ(shape_of(graph, "y"), (Shape{6, 4}));
+  const Names all = operators(graph);
+  EXPECT_EQ(std::count(all.begin(), all.end(), "Tanh"), 3);
+  EXPECT_EQ(std::count(all.begin(), all.end(), "Loop"), 0);
 }
 
 TEST(Sequences, OfOptionalValuesAreTheValuesThemselves) {

@@ -5,10 +5,12 @@
 #include "execute/elements/dispatch.h"
 #include "execute/operands.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <numbers>
 #include <string>
+#include <vector>
 
 namespace tare {
 namespace {
@@ -87,10 +89,45 @@ std::unique_ptr<Kernel> make_bernoulli(const KernelRequest& request) {
   });
 }
 
+/// Classes as likely as the exponentials of a row say.
+std::unique_ptr<Kernel> make_multinomial(const KernelRequest& request) {
+  const Operand& x = required(request, 0);
+  const Operand& y = request.outputs[0];
+  const Shape& shape = x.shape();
+  const std::int64_t draws = request.attributes().integer("sample_size", 1);
+  if (shape.size() != 2 || shape[1] < 1 || x.dtype() != DType::kFloat32) {
+    return nullptr;
+  }
+  expect_shape(y, {shape[0], draws});
+  return dispatch(Types<std::int32_t, std::int64_t>{}, y.dtype(), [&]<class Y>(Tag<Y>) {
+    return make_kernel([=, stream = stream_of(request)](const Buffers& b) {
+      std::vector<double> sums(static_cast<std::size_t>(shape[1]));
+      for (std::int64_t row = 0; row < shape[0]; ++row) {
+        const float* logits = input<float>(b, 0) + row * shape[1];
+        const float most = *std::max_element(logits, logits + shape[1]);
+        double sum = 0;
+        for (std::size_t i = 0; i < sums.size(); ++i) {
+          sum += std::exp(static_cast<double>(logits[i]) - static_cast<double>(most));
+          sums[i] = sum;
+        }
+        for (std::int64_t draw = 0; draw < draws; ++draw) {
+          const std::int64_t at = row * draws + draw;
+          const double part = sum * stream.number(static_cast<std::uint64_t>(at));
+          const auto found = std::upper_bound(sums.begin(), sums.end() - 1, part);
+          output<Y>(b, 0)[at] = static_cast<Y>(found - sums.begin());
+        }
+      }
+    });
+  });
+}
+
 std::unique_ptr<Kernel> make_random(const KernelRequest& request) {
   const std::string& op = request.node->op;
   if (op == "Bernoulli") {
     return make_bernoulli(request);
+  }
+  if (op == "Multinomial") {
+    return make_multinomial(request);
   }
   const Shape shape = op.ends_with("Like") ? required(request, 0).shape()
                                            : request.attributes().integers("shape");
@@ -102,7 +139,7 @@ std::unique_ptr<Kernel> make_random(const KernelRequest& request) {
 }  // namespace tare
 
 TARE_KERNEL(random) {
-  return {.ops = {"Bernoulli", "RandomNormal", "RandomNormalLike", "RandomUniform",
-                  "RandomUniformLike"},
+  return {.ops = {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike",
+                  "RandomUniform", "RandomUniformLike"},
           .make = tare::make_random};
 }

@@ -41,7 +41,7 @@ constexpr std::array<std::string_view, 9> kNeverBfloat16{
     "TopK",     "ReverseSequence", "Unique",       "Scatter"};
 
 /// Some of these have bfloat16 in opsets 14 to 16 already, which is not worth a column.
-constexpr std::array<std::string_view, 57> kLateBfloat16{"Acos",
+constexpr std::array<std::string_view, 58> kLateBfloat16{"Acos",
                                                          "Acosh",
                                                          "Asin",
                                                          "Asinh",
@@ -78,6 +78,7 @@ constexpr std::array<std::string_view, 57> kLateBfloat16{"Acos",
                                                          "MaxRoiPool",
                                                          "MaxUnpool",
                                                          "Mish",
+                                                         "Multinomial",
                                                          "NegativeLogLikelihoodLoss",
                                                          "PRelu",
                                                          "Pow",

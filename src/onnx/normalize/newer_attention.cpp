@@ -1,4 +1,5 @@
-// Attention and RotaryEmbedding of opset 23, by products and Softmax as those of ONNX Runtime.
+// Attention and RotaryEmbedding of opset 23, and TensorScatter of 24, by products and Softmax
+// as those of ONNX Runtime.
 #include "tare/error.h"
 
 #include "onnx/constants.h"
@@ -155,6 +156,46 @@ void expand_newer_rotary_embedding(Draft& draft, GraphBuilder& builder) {
   }
   parts.finish("Reshape", {parts.transpose("together", turned, {0, 2, 1, 3}),
                            parts.integers("shape", {0, 0, parts.extent(data, 2)})});
+}
+
+void expand_tensor_scatter(Draft& draft, GraphBuilder& builder) {
+  constexpr std::size_t kUpdate = 1;
+  constexpr std::size_t kPlaces = 2;
+  NodeParts parts(draft, builder);
+  const ValueId cache = parts.input(0);
+  const ValueId update = parts.input(kUpdate);
+  const Shape shape = parts.shape(update);
+  const std::string mode = parts.attributes().text("mode", "linear");
+  const std::size_t axis =
+      normalized_axis(parts.attributes().integer("axis", -2), parts.rank(cache));
+  if (shape.size() != parts.rank(cache) || (mode != "linear" && mode != "circular")) {
+    throw Error(ErrorCode::kInvalidModel, "",
+                "writes " + to_string(shape) + " into " + to_string(parts.shape(cache)) +
+                    " in mode '" + mode + "'");
+  }
+  Shape along(shape.size(), 1);
+  along[axis] = shape[axis];
+  std::vector<std::int64_t> steps(static_cast<std::size_t>(shape[axis]));
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    steps[i] = static_cast<std::int64_t>(i);
+  }
+  ValueId rows = parts.constant("steps", vector_of(steps).reshaped(along));
+  if (parts.has(kPlaces)) {
+    std::vector<std::int64_t> others(shape.size() - 1);
+    for (std::size_t i = 0; i < others.size(); ++i) {
+      others[i] = static_cast<std::int64_t>(i) + 1;
+    }
+    rows = parts.add("rows", "Add",
+                     {parts.unsqueeze("first_rows", parts.input(kPlaces), others), rows});
+  }
+  if (mode == "circular") {
+    rows = parts.add("wrapped", "Mod",
+                     {rows, parts.integers("extent", {parts.extent(cache, axis)})});
+  }
+  const ValueId all = parts.add("all_rows", "Expand",
+                                {rows, builder.extents_of(update, draft.name + "_extents")});
+  parts.finish("ScatterElements", {cache, all, update},
+               {{"axis", static_cast<std::int64_t>(axis)}});
 }
 
 }  // namespace tare

@@ -182,6 +182,7 @@ constexpr std::array kRules{
     Rule{"AffineGrid", 20, kNewest, expand_affine_grid, true},
     Rule{"Attention", kNewest, kNewest, expand_newer_attention, true},
     Rule{"RotaryEmbedding", kNewest, kNewest, expand_newer_rotary_embedding, true},
+    Rule{"TensorScatter", kNewest, kNewest, expand_tensor_scatter, true},
     Rule{"Swish", kNewest, kNewest, expand_swish, true},
     // ONNX Runtime writes it as an operator of ONNX, of any opset.
     Rule{"SimplifiedLayerNormalization", kOldest, kNewest, expand_rms_normalization, true},

@@ -41,6 +41,8 @@ void expand_col2im(Draft&, GraphBuilder&);
 void expand_affine_grid(Draft&, GraphBuilder&);
 /// The axis of DFT is an operand from opset 20 on.
 void dft_axis_to_attribute(Draft&, GraphBuilder&);
+/// TensorScatter of opset 24, which writes new rows into a cache, by ScatterElements.
+void expand_tensor_scatter(Draft&, GraphBuilder&);
 /// Of opset 23; those of ONNX Runtime are in runtime_attention.cpp.
 void expand_newer_attention(Draft&, GraphBuilder&);
 void expand_newer_rotary_embedding(Draft&, GraphBuilder&);

@@ -220,6 +220,18 @@ def images(folder):
     write(folder, "DFT", "DFT", [real(2, 6, 4, 1), None, np.array(1, np.int64)], constants=(2,), domain="", opset=20, by_onnx=True)
 
 
+def cache_rows(folder):
+    """TensorScatter of opset 24, by what ONNX Runtime 1.21 had already."""
+    cache, update, places = real(2, 3, 6, 4), real(2, 3, 2, 4), np.array([1, 5])
+    for mode in ("linear", "circular"):
+        first = places if mode == "circular" else np.array([1, 4])
+        rows = (first[:, None, None, None] + np.arange(2)[None, None, :, None]) % 6
+        rows = np.broadcast_to(rows, update.shape).astype(np.int64)
+        write(folder, f"TensorScatter_{mode}", "TensorScatter", [cache, update, first], domain="", opset=24, mode=mode, definition=[
+            helper.make_node("Constant", [], ["rows"], value=numpy_helper.from_array(rows)),
+            helper.make_node("ScatterElements", ["operand_0", "rows", "operand_1"], ["result_0"], axis=2)])
+
+
 def packed(folder):
     """Attention with operands in one, and weights in blocks."""
     batch, length, heads, size = 2, 5, 2, 4
@@ -336,7 +348,7 @@ def newer_attention(folder):
 
 if __name__ == "__main__":
     for family in (attention, multi_head_attention, rotary, group_query_attention, normalizations, activations, products,
-                   pools, images, newer_modes, bits, newer_attention, packed, diffusion):
+                   pools, images, newer_modes, bits, newer_attention, packed, diffusion, cache_rows):
         # Each family begins anew, so that a change of one leaves the files of the others.
         random = np.random.default_rng(7)
         family(sys.argv[1])
