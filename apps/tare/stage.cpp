@@ -25,6 +25,7 @@ Graph graph_at_stage(const Options& options, const Dataset* data, const Console&
   const std::string file = options.text("MODEL");
   Graph model = load_model(file, config.dims, data);
   say_warnings(invalid_constants(model), console);
+  say_warnings(audit_tail(model), console);
   Progress progress(console, "calibrating");
   return tare::graph_at_stage(std::move(model), options.text("stage"), file, data, config,
                               toolkit,

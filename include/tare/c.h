@@ -287,7 +287,8 @@ void tare_report_free(tare_report*);
 /* ---- Running and looking ---- */
 
 /* Runs a float or quantized model on all samples and gives the results in their order, one run
- * at a time; what is not 0 ends the work. The arrays are gone after the call. */
+ * at a time; what is not 0 ends the work. The arrays are gone after the call. Outputs that
+ * cannot be computed are not among them, see docs/tail.md. */
 typedef int (*tare_take)(void* context, size_t run, const tare_array* outputs, size_t count);
 tare_error* tare_run(const tare_model*, const tare_samples*, const tare_config*,
                      const char* numerics, const tare_job*, tare_take, void* context);

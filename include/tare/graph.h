@@ -17,6 +17,29 @@
 
 namespace tare {
 
+/// The end of a model that its graph cannot hold, since nothing static is known of its values:
+/// results of operators that Tare does not know, tensors whose shape depends on data,
+/// sequences, strings. It goes as it is from the file that was read into the file that is
+/// written.
+struct Tail {
+  struct Operator {
+    std::string node;
+    std::string op;      ///< "NonMaxSuppression", or "domain.Name" if it is not one of ONNX
+    std::string reason;  ///< why it is here; empty where it only reads what others compute
+    bool depends_on_data =
+        false;  ///< it can be computed, but what it gives has no static shape
+  };
+  std::vector<Operator> operators;  ///< producers first
+  /// What it reads of the graph, whose inputs and outputs these are.
+  std::vector<std::string> inputs;
+  /// All outputs of the model, in its order: of the graph, or of the tail.
+  std::vector<std::string> outputs;
+  /// Operators as files store them, with their opsets and those of other domains.
+  std::string nodes;
+  std::vector<int> opsets;
+  std::map<std::string, std::int64_t> domains;
+};
+
 /// A data flow graph; a value type (copying it copies the graph). Handles stay valid until
 /// their node or value is erased; indices are never reused.
 class Graph {
@@ -109,6 +132,10 @@ class Graph {
   /// it throws Error where the model is another network for these shapes. Not part of what
   /// makes graphs equal.
   std::shared_ptr<const std::function<Graph(const Graph&, std::span<const Shape>)>> reshape;
+  /// What comes behind it in its file; null: nothing does. Its outputs are then those of the
+  /// model that it computes, and after them what else the tail reads. Not part of what makes
+  /// graphs equal, and not in the textual form.
+  std::shared_ptr<const Tail> tail;
 
   friend bool operator==(const Graph&, const Graph&);
 
@@ -170,6 +197,10 @@ std::optional<std::vector<std::int64_t>> constant_integers(const Graph&, const N
 /// Whether the model leaves extents of its inputs open, so that the shapes in the graph are
 /// only an example of those that it runs with.
 bool leaves_extents_open(const Graph&);
+
+/// Outputs of the model that a graph is of, by name: those of the graph, or, where it has a
+/// tail, those that this lists.
+std::vector<std::string> model_outputs(const Graph&);
 
 /// Checks every invariant of graph, types and parameters: operand counts, dangling or cyclic
 /// values, element counts of constants, quantization parameters. Throws Error(kInvalidModel)

@@ -18,6 +18,7 @@
 namespace tare {
 
 struct Config;
+struct Tail;
 struct Toolkit;
 
 // Models as files: ONNX, read and written, and TensorFlow Lite, read.
@@ -38,6 +39,9 @@ struct ReadOptions {
   /// Operators that can be run, sorted; others are reported all at once. Empty: not checked.
   std::vector<std::string> supported_ops;
   Evaluator evaluate;  ///< may be empty; then data-dependent shapes are errors
+  /// What a graph cannot hold becomes its tail, if what stands before it is a network.
+  /// Otherwise it is an error.
+  bool keeps_tail = false;
 };
 
 /// Reads an ONNX model of opset 6 to 25 (external data included) and normalizes its operators
@@ -50,6 +54,21 @@ Graph read_onnx(const std::filesystem::path&, const ReadOptions& = {});
 /// their order, and the shapes of all values that follow. Handles stay as they are. Throws
 /// Error at the node that does not take its operands then.
 Graph with_input_shapes(const Graph&, std::span<const Shape>, const Evaluator&);
+
+/// Computes the outputs of the model that stand behind a graph, by name. `values` are what the
+/// tail reads, by name and in the types of its file. What it cannot compute is missing.
+class TailRunner {
+ public:
+  explicit TailRunner(const Tail&);
+  ~TailRunner();
+  TailRunner(TailRunner&&) noexcept;
+  std::map<std::string, Tensor> run(const std::map<std::string, Tensor>& values,
+                                    const Evaluator&) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<const Impl> impl_;
+};
 
 /// The inputs that a model declares, without looking at what is behind them. Throws Error(kIo),
 /// Error(kInvalidModel), and Error(kUnsupported) for inputs that are no tensors of numbers.

@@ -155,6 +155,16 @@ void run_dataset(const Graph&, const Dataset&, int threads, std::size_t samples,
                  const std::function<void(std::size_t run, std::vector<Tensor> outputs)>& take,
                  const std::function<void(std::size_t done, std::size_t total)>& progress = {});
 
+/// The same with the outputs of the model by name, those behind the graph included (see Tail).
+/// What cannot be computed is missing.
+void run_model(
+    const Graph&, const Dataset&, int threads, std::size_t samples,
+    const std::function<void(std::size_t run, std::map<std::string, Tensor> outputs)>& take,
+    const std::function<void(std::size_t done, std::size_t total)>& progress = {});
+
+/// Says what of a model is behind its graph; nothing where nothing is.
+std::vector<Warning> audit_tail(const Graph&);
+
 /// The samples as the steps of sequences, in which inputs of state are what the model computed
 /// one step before: `state` has the output for each of them, `steps` of the configuration how
 /// long a sequence is. The first step of each takes the state in the data, or zeros. The model

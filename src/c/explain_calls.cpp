@@ -59,6 +59,7 @@ Graph at_stage(const tare_model& model, const Dataset* data, const ReadConfig& s
   const auto& [names, toolkit, config] = settings;
   Graph graph = load(model, config, data);
   work.warn(invalid_constants(graph));
+  work.warn(audit_tail(graph));
   return graph_at_stage(std::move(graph), stage, model.path, data, config, toolkit,
                         {.threads = work.threads(),
                          .samples = static_cast<std::size_t>(config.samples.value_or(0)),

@@ -51,6 +51,7 @@ Report compared(const tare_model& real, const tare_model& quantized, const Datas
                         .quantized = load_for(quantized, config, data, numerics),
                         .numerics = numerics_of(numerics)};
   work.warn(invalid_constants(models.real));
+  work.warn(audit_tail(models.real));
   FileMetadata metadata = read_file_metadata(quantized.path);
   const Config stated = with_metadata(config, metadata);
   models.factors = std::move(metadata.factors);
@@ -151,20 +152,25 @@ tare_error* tare_run(const tare_model* model, const tare_samples* samples,
     const Dataset& data = *samples->data;
     const Graph graph = runnable(*model, settings->config, settings->toolkit, data, numerics);
     work.warn(invalid_constants(graph));
+    work.warn(audit_tail(graph));
     const bool is_whole = are_whole_inputs(graph, data);
-    std::vector<std::string> names;
-    for (const ValueId value : graph.outputs()) {
-      names.push_back(graph.name(value));
-    }
-    run_dataset(
+    run_model(
         graph, data, work.threads(), work.samples(),
-        [&](std::size_t run, std::vector<Tensor> outputs) {
-          if (is_whole) {  // results are no rows either
-            for (Tensor& output : outputs) {
-              Shape shape = output.shape();
-              shape.insert(shape.begin(), 1);
-              output = output.reshaped(std::move(shape));
+        [&](std::size_t run, std::map<std::string, Tensor> results) {
+          std::vector<std::string> names;
+          std::vector<Tensor> outputs;
+          for (const std::string& name : model_outputs(graph)) {
+            const auto found = results.find(name);
+            if (found == results.end()) {
+              continue;
             }
+            Shape shape = found->second.shape();
+            const auto value = graph.find_value(name);
+            if (is_whole && value && graph.is_output(*value)) {  // results are no rows either
+              shape.insert(shape.begin(), 1);
+            }
+            names.push_back(name);
+            outputs.push_back(found->second.reshaped(std::move(shape)));
           }
           const Views views(outputs, names);
           if (take(context, run, views.data(), views.size()) != 0) {

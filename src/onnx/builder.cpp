@@ -6,6 +6,7 @@
 #include "graph/operators/detection_post_process.h"
 #include "graph/operators/shape_facts.h"
 #include "onnx/constants.h"
+#include "onnx/depends_on_data.h"
 #include "onnx/domains.h"
 #include "onnx/infer.h"
 #include "onnx/names.h"
@@ -28,7 +29,10 @@ void Draft::drop_trailing_absent_inputs() {
 }
 
 GraphBuilder::GraphBuilder(const ReadOptions& options, std::set<std::string>& reserved)
-    : options_(options), reserved_(reserved), graph_(std::make_unique<Graph>()) {}
+    : options_(options),
+      reserved_(reserved),
+      most_known_(kMostKnownElements),
+      graph_(std::make_unique<Graph>()) {}
 
 GraphBuilder::GraphBuilder(GraphBuilder&&) noexcept = default;
 GraphBuilder::~GraphBuilder() = default;
@@ -114,8 +118,7 @@ const Tensor* GraphBuilder::decisive(ValueId id) {
 const Tensor& GraphBuilder::required(const Draft& draft, std::size_t i) {
   const Tensor* tensor = draft.has_input(i) ? decisive(draft.inputs[i]) : nullptr;
   if (tensor == nullptr) {
-    throw Error(ErrorCode::kUnsupported, "",
-                "operand " + std::to_string(i) + " depends on data");
+    throw DependsOnData("operand " + std::to_string(i) + " depends on data");
   }
   return *tensor;
 }
@@ -140,7 +143,7 @@ void GraphBuilder::remember(const Node& node) {
   }
   for (const ValueId output : node.outputs) {
     types.push_back(type(output));
-    knowable = knowable && element_count(types.back().shape) <= kMostKnownElements;
+    knowable = knowable && element_count(types.back().shape) <= most_known_;
   }
   if (!knowable) {
     return;

@@ -3,6 +3,8 @@
 #include "tare/model_files.h"
 #include "tare/node.h"
 
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <set>
@@ -73,6 +75,8 @@ class GraphBuilder {
   std::string fresh_name(std::string_view wanted);
   Graph& graph() { return *graph_; }
   const Graph& graph() const { return *graph_; }
+  /// Follows values of any size.
+  void know_all() { most_known_ = std::numeric_limits<std::int64_t>::max(); }
   /// Says what a value is that this graph does not compute.
   void assume(ValueId id, Tensor tensor) { computed_.emplace(id, std::move(tensor)); }
 
@@ -82,6 +86,7 @@ class GraphBuilder {
   const ReadOptions& options_;
   std::set<std::string>& reserved_;
   Origin origin_;
+  std::int64_t most_known_;
   std::unique_ptr<Graph> graph_;  // so that rules need not read graph.h
   std::map<ValueId, Tensor> computed_;
   std::set<ValueId> decisive_;

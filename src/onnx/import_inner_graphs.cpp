@@ -3,6 +3,8 @@
 // number of iterations that is known.
 #include "graph/operators/inner_graphs.h"
 #include "onnx/constants.h"
+#include "onnx/depends_on_data.h"
+#include "onnx/graph_attribute.h"
 #include "onnx/importer.h"
 #include "onnx/node_proto.h"
 
@@ -11,16 +13,6 @@
 
 namespace tare {
 namespace {
-
-const onnx::GraphProto& graph_of(const onnx::NodeProto& node, const std::string& attribute) {
-  const auto found =
-      std::find_if(node.attribute().begin(), node.attribute().end(),
-                   [&](const auto& each) { return each.name() == attribute && each.has_g(); });
-  if (found == node.attribute().end()) {
-    throw Error(ErrorCode::kInvalidModel, "", "has no graph '" + attribute + "'");
-  }
-  return found->g();
-}
 
 std::string described(const std::vector<TensorType>& types) {
   std::string text;
@@ -35,15 +27,23 @@ TensorType plain_type(DType dtype, Shape shape) {
   return {.dtype = dtype, .shape = std::move(shape), .quant = {}, .point = {}};
 }
 
-/// Of the states of a loop, which each iteration replaces by others of the same types.
-void expect_states(const std::vector<TensorType>& before,
-                   const std::vector<TensorType>& after) {
+/// The state of a loop that an iteration makes another type of; nothing where all stay.
+std::optional<std::size_t> changed_state(const std::vector<TensorType>& before,
+                                         const std::vector<TensorType>& after) {
   for (std::size_t i = 0; i < before.size(); ++i) {
     if (before[i].dtype != after[i].dtype || before[i].shape != after[i].shape) {
-      throw Error(ErrorCode::kUnsupported, "",
-                  "an iteration makes " + described({after[i]}) + " of a state that is " +
-                      described({before[i]}));
+      return i;
     }
+  }
+  return std::nullopt;
+}
+
+/// Each iteration replaces them by others of the same types.
+void expect_states(const std::vector<TensorType>& before,
+                   const std::vector<TensorType>& after) {
+  if (const auto i = changed_state(before, after)) {
+    throw DependsOnData("an iteration makes " + described({after[*i]}) +
+                        " of a state that is " + described({before[*i]}));
   }
 }
 
@@ -76,6 +76,8 @@ void expect_counts(const onnx::NodeProto& node, const onnx::GraphProto& body,
 void Importer::add_control(const onnx::NodeProto& node, const std::vector<ValueId>& inputs) {
   if (node.op_type() == "If") {
     add_if(node, inputs);
+  } else if (node.op_type() == "Loop" && runs_) {
+    unroll(node);
   } else if (node.op_type() == "Loop") {
     add_loop(node, inputs);
   } else if (opset_ < 9) {
@@ -177,9 +179,9 @@ void Importer::add_if(const onnx::NodeProto& node, const std::vector<ValueId>& i
     }
   }
   if (branches[0].results != branches[1].results) {
-    throw Error(ErrorCode::kUnsupported, "",
-                "its condition depends on data, and its branches give " +
-                    described(branches[0].results) + " or " + described(branches[1].results));
+    throw DependsOnData("its condition depends on data, and its branches give " +
+                        described(branches[0].results) + " or " +
+                        described(branches[1].results));
   }
   std::vector<TensorType> results = branches[0].results;
   emit_control(node, inputs, branches, std::move(results), {});
@@ -204,8 +206,7 @@ void Importer::add_loop(const onnx::NodeProto& node, const std::vector<ValueId>&
   const bool is_counted = most != nullptr && most->size() == 1 &&
                           (!operands[1] || (goes_on != nullptr && goes_on->size() == 1));
   if (outputs > states + 1 && !is_counted) {
-    throw Error(ErrorCode::kUnsupported, "",
-                "collects results of iterations whose number depends on data");
+    throw DependsOnData("collects results of iterations whose number depends on data");
   }
   const bool starts = !operands[1] || !is_counted || goes_on->to_int64()[0] != 0;
   const std::int64_t iterations =
@@ -216,7 +217,12 @@ void Importer::add_loop(const onnx::NodeProto& node, const std::vector<ValueId>&
     return;
   }
   std::vector<TensorType> results(inner->results.begin() + 1, inner->results.end());
-  expect_states({types.begin() + 2, types.end()}, results);
+  const std::vector<TensorType> first(types.begin() + 2, types.end());
+  if (is_counted && changed_state(first, results)) {
+    unroll(node);
+    return;
+  }
+  expect_states(first, results);
   for (std::size_t i = states; i < results.size(); ++i) {
     results[i] = collected(results[i], iterations, 0);
   }

@@ -6,6 +6,7 @@
 #include "graph/operators/detection_post_process.h"
 #include "graph/operators/inner_graphs.h"
 #include "onnx/constants.h"
+#include "onnx/depends_on_data.h"
 #include "onnx/domains.h"
 #include "onnx/export/detection_function.h"
 #include "onnx/infer.h"
@@ -18,6 +19,7 @@
 #include "onnx/tensor_proto.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace tare {
@@ -30,8 +32,6 @@ constexpr int kNewestOpset = 25;
 constexpr int kNewestForm = 21;
 /// Functions of functions may stand for more nodes than any memory holds.
 constexpr std::size_t kMostPartNodes = 200'000;
-/// Constants of graphs inside of nodes, which are text; larger ones are operands of the node.
-constexpr std::int64_t kMostInnerElements = 64;
 
 Error unsupported_operator(const onnx::NodeProto& node) {
   return {ErrorCode::kUnsupported, "",
@@ -42,12 +42,6 @@ Error unsupported_operator(const onnx::NodeProto& node) {
 bool is_region(const onnx::NodeProto& node) {
   return std::any_of(node.attribute().begin(), node.attribute().end(),
                      [](const auto& attribute) { return attribute.name() == "body"; });
-}
-
-bool stores_packed(const ConstantSource& source) {
-  const onnx::TensorProto& proto =
-      source.tensor != nullptr ? *source.tensor : source.attribute->t();
-  return dtype_of_packed(proto.data_type()).has_value();
 }
 
 }  // namespace
@@ -61,7 +55,7 @@ int checked_opset(std::int64_t opset) {
   return static_cast<int>(std::min<std::int64_t>(opset, kNewestForm));
 }
 
-int checked_opset(const onnx::ModelProto& model) {
+int declared_opset(const onnx::ModelProto& model) {
   std::optional<std::int64_t> opset;
   for (const auto& entry : model.opset_import()) {
     if (in_default_domain(entry.domain())) {
@@ -74,7 +68,8 @@ int checked_opset(const onnx::ModelProto& model) {
   if (!opset) {
     throw Error(ErrorCode::kInvalidModel, "", "the model does not name its opset");
   }
-  return checked_opset(*opset);
+  (void)checked_opset(*opset);
+  return static_cast<int>(*opset);
 }
 
 Importer::Importer(const onnx::ModelProto& model, std::filesystem::path folder,
@@ -82,7 +77,8 @@ Importer::Importer(const onnx::ModelProto& model, std::filesystem::path folder,
     : model_(model),
       folder_(std::move(folder)),
       options_(options),
-      opset_(checked_opset(model)),
+      file_opset_(declared_opset(model)),
+      opset_(checked_opset(file_opset_)),
       source_(model.graph()),
       reserved_(source_.names) {
   scopes_.push_back({GraphBuilder(options_, reserved_), {}});
@@ -107,11 +103,38 @@ Graph Importer::run() {
     add_node(*node);
   }
   set_outputs();
-  unsupported_.report(faults_);
+  add_tail();
   faults_.raise(ErrorCode::kUnsupported);
   graph.erase_unused_constants();  // normalizing made attributes of some
-  keep_dimensions_open(graph, options_.evaluate, builder().decisive_values(), assumed_);
+  std::set<ValueId> decisive = builder().decisive_values();
+  const std::vector<ValueId> values = graph.values();
+  std::erase_if(decisive, [&, there = std::set(values.begin(), values.end())](ValueId id) {
+    return !there.contains(id);  // only what is in the tail depended on it
+  });
+  keep_dimensions_open(graph, options_.evaluate, decisive, assumed_);
   return std::move(graph);
+}
+
+std::map<std::string, Tensor> Importer::run_on(const std::map<std::string, Tensor>& values) {
+  runs_ = true;
+  builder().know_all();
+  for (const auto& [name, value] : values) {
+    builder().assume(
+        builder().graph().add_input(
+            name, {.dtype = value.dtype(), .shape = value.shape(), .quant = {}, .point = {}}),
+        value);
+  }
+  for (const onnx::NodeProto* node : source_.nodes) {
+    add_node(*node);
+  }
+  std::map<std::string, Tensor> results;
+  for (const auto& output : model_.graph().output()) {
+    const auto id = value_of(output.name());
+    if (const Tensor* known = id ? builder().known(*id) : nullptr) {
+      results.emplace(output.name(), *known);
+    }
+  }
+  return results;
 }
 
 void Importer::add_inputs() {
@@ -130,63 +153,16 @@ void Importer::add_inputs() {
 }
 
 void Importer::add_node(const onnx::NodeProto& node) {
-  const std::string& name = source_.node_names.at(&node);
+  if (scopes_.size() == 1) {
+    inside_ = {};
+  }
   try {
-    if (node.domain() == kOwnDomain && is_detection_name(node.op_type())) {
-      add_detection(node);
-      return;
+    import_node(node);
+    if (!has_result(node)) {
+      leave(node, {}, false);
+    } else if (scopes_.size() == 1) {
+      seen_.push_back({&node, file_opset_});
     }
-    if (const auto function = functions_.find(key_of(node.domain(), node.op_type()));
-        function != functions_.end()) {
-      add_call(node, *function->second);
-      return;
-    }
-    const bool is_onnx = in_default_domain(node.domain());
-    const bool is_quantized =
-        is_quantized_operator(is_onnx ? std::string() : node.domain(), node.op_type());
-    const bool is_runtimes =
-        !is_quantized && node.domain() == kRuntimeDomain && is_runtime_operator(node.op_type());
-    const bool is_kept =
-        node.op_type() == kDynamicQuantizeLstm && node.domain() == kRuntimeDomain;
-    if ((!is_onnx && !is_quantized && !is_runtimes && !is_kept) ||
-        (is_onnx && node.op_type() == kDynamicQuantizeLstm)) {
-      if (!is_region(node)) {
-        throw unsupported_operator(node);
-      }
-      add_region(node);
-      return;
-    }
-    std::optional<std::vector<ValueId>> inputs = operands_of(node);
-    if (is_onnx && !graph_attributes(node.op_type()).empty()) {
-      if (inputs) {
-        add_control(node, *inputs);
-      }
-      return;
-    }
-    if (!inputs) {
-      // An operand has no type. Say what else is wrong with this node, then leave it out.
-      if (!is_quantized && !is_runtimes && !replaces_operator(node.op_type(), opset_) &&
-          !builder().supports(node.op_type())) {
-        throw unsupported_operator(node);
-      }
-      return;
-    }
-    if (node.op_type() == "QuantizeLinear" && inputs->size() > 2 && inputs->back() &&
-        is_packed(builder().type(inputs->back()))) {
-      throw Error(ErrorCode::kUnsupported, "", "quantizes to integers of 4 bits");
-    }
-    Draft draft{name, node.op_type(), *std::move(inputs), results_of(node),
-                to_attributes(node, folder_)};
-    draft.drop_trailing_absent_inputs();
-    builder().begin({draft.name, draft.op});
-    if (is_quantized) {
-      normalize_quantized(draft, builder());
-    } else if (is_runtimes) {
-      normalize_runtime_operator(draft, builder());
-    } else if (!is_kept) {
-      normalize(draft, opset_, builder());
-    }
-    builder().emit(std::move(draft));
   } catch (Error& error) {
     if (error.code() != ErrorCode::kUnsupported) {
       error.at(place_of(node));
@@ -194,8 +170,75 @@ void Importer::add_node(const onnx::NodeProto& node) {
     }
     const std::string what = error.faults().front().what;
     unsupported_.add(what.starts_with("operator '") ? what : operator_name(node) + ": " + what,
-                     name);
+                     source_.node_names.at(&node));
+    leave(node, what, dynamic_cast<const DependsOnData*>(&error) != nullptr);
   }
+}
+
+void Importer::import_node(const onnx::NodeProto& node) {
+  if (node.domain() == kOwnDomain && is_detection_name(node.op_type())) {
+    add_detection(node);
+    return;
+  }
+  if (const auto function = functions_.find(key_of(node.domain(), node.op_type()));
+      function != functions_.end()) {
+    add_call(node, *function->second);
+    return;
+  }
+  const bool is_onnx = in_default_domain(node.domain());
+  const bool is_quantized =
+      is_quantized_operator(is_onnx ? std::string() : node.domain(), node.op_type());
+  const bool is_runtimes =
+      !is_quantized && node.domain() == kRuntimeDomain && is_runtime_operator(node.op_type());
+  const bool is_kept =
+      node.op_type() == kDynamicQuantizeLstm && node.domain() == kRuntimeDomain;
+  if ((!is_onnx && !is_quantized && !is_runtimes && !is_kept) ||
+      (is_onnx && node.op_type() == kDynamicQuantizeLstm)) {
+    if (!is_region(node)) {
+      throw unsupported_operator(node);
+    }
+    add_region(node);
+    return;
+  }
+  if (is_onnx && add_sequence(node)) {
+    return;
+  }
+  std::optional<std::vector<ValueId>> inputs = operands_of(node);
+  if (is_onnx && !graph_attributes(node.op_type()).empty()) {
+    const bool has_sequence =
+        std::any_of(node.input().begin(), node.input().end(),
+                    [&](const std::string& name) { return sequence_of(name) != nullptr; });
+    if (inputs) {
+      add_control(node, *inputs);
+    } else if (node.op_type() == "Loop" && has_sequence) {
+      unroll(node);
+    }
+    return;
+  }
+  if (!inputs) {
+    // An operand has no type. Say what else is wrong with this node, then leave it out.
+    if (!is_quantized && !is_runtimes && !replaces_operator(node.op_type(), opset_) &&
+        !builder().supports(node.op_type())) {
+      throw unsupported_operator(node);
+    }
+    return;
+  }
+  if (node.op_type() == "QuantizeLinear" && inputs->size() > 2 && inputs->back() &&
+      is_packed(builder().type(inputs->back()))) {
+    throw Error(ErrorCode::kUnsupported, "", "quantizes to integers of 4 bits");
+  }
+  Draft draft{source_.node_names.at(&node), node.op_type(), *std::move(inputs),
+              results_of(node), to_attributes(node, folder_)};
+  draft.drop_trailing_absent_inputs();
+  builder().begin({draft.name, draft.op});
+  if (is_quantized) {
+    normalize_quantized(draft, builder());
+  } else if (is_runtimes) {
+    normalize_runtime_operator(draft, builder());
+  } else if (!is_kept) {
+    normalize(draft, opset_, builder());
+  }
+  builder().emit(std::move(draft));
 }
 
 void Importer::add_detection(const onnx::NodeProto& node) {
@@ -253,12 +296,15 @@ void Importer::add_call(const onnx::NodeProto& node, const onnx::FunctionProto& 
   if (!open_functions_.insert(&function).second) {
     throw Error(ErrorCode::kInvalidModel, "", "its function calls itself");
   }
-  const int opset = opset_;
+  const auto around = std::pair(file_opset_, opset_);
   for (const auto& entry : function.opset_import()) {
-    opset_ = in_default_domain(entry.domain()) ? checked_opset(entry.version()) : opset_;
+    if (in_default_domain(entry.domain())) {
+      opset_ = checked_opset(entry.version());
+      file_opset_ = static_cast<int>(entry.version());
+    }
   }
   add_part(inlined_call(function, node, fresh_names(node)));
-  opset_ = opset;
+  std::tie(file_opset_, opset_) = around;
   open_functions_.erase(&function);
 }
 
@@ -270,7 +316,7 @@ FreshName Importer::fresh_names(const onnx::NodeProto& node) {
 }
 
 std::vector<const onnx::NodeProto*> Importer::take_part(onnx::GraphProto proto) {
-  part_nodes_ += static_cast<std::size_t>(proto.node_size());
+  part_nodes_ += 1 + static_cast<std::size_t>(proto.node_size());
   if (part_nodes_ > kMostPartNodes) {
     throw Error(ErrorCode::kInvalidModel, "",
                 "functions and inner graphs come to more than " +
@@ -292,92 +338,6 @@ void Importer::add_part(onnx::GraphProto proto) {
   for (const onnx::NodeProto* node : take_part(std::move(proto))) {
     add_node(*node);
   }
-}
-
-std::optional<std::vector<ValueId>> Importer::operands_of(const onnx::NodeProto& node) {
-  std::vector<ValueId> result;
-  for (const std::string& name : node.input()) {
-    const auto id = name.empty() ? std::optional(ValueId{}) : value_of(name);
-    if (!id) {
-      return std::nullopt;
-    }
-    result.push_back(*id);
-  }
-  return result;
-}
-
-std::optional<ValueId> Importer::value_in(std::size_t level, const std::string& name) {
-  Scope& scope = scopes_[level];
-  Graph& graph = scope.builder.graph();
-  if (const auto id = graph.find_value(name)) {
-    return id;
-  }
-  if (level == 0) {
-    return model_constant(name);
-  }
-  const auto outer = value_in(level - 1, name);
-  if (!outer) {
-    return std::nullopt;
-  }
-  const GraphBuilder& around = scopes_[level - 1].builder;
-  const TensorType& type = around.type(*outer);
-  const Tensor* constant = around.graph().constant(*outer);
-  if (constant != nullptr && constant->size() <= kMostInnerElements) {
-    return graph.add_constant(name, *constant, type);
-  }
-  const ValueId id = graph.add_input(name, type);
-  if (const Tensor* known = around.known(*outer)) {
-    scope.builder.assume(id, *known);
-  }
-  scope.captured.push_back(name);
-  return id;
-}
-
-std::optional<ValueId> Importer::model_constant(const std::string& name) {
-  const auto found = source_.constants.find(name);
-  if (found == source_.constants.end() || broken_constants_.contains(name)) {
-    return std::nullopt;
-  }
-  try {
-    Tensor tensor = to_constant(found->second);
-    TensorType type{.dtype = tensor.dtype(), .shape = tensor.shape(), .quant = {}, .point = {}};
-    if (stores_packed(found->second)) {
-      type.quant = packed_params(tensor.dtype());
-    }
-    return scopes_.front().builder.graph().add_constant(name, std::move(tensor),
-                                                        std::move(type));
-  } catch (Error& error) {
-    error.at("constant '" + name + "'");
-    if (error.code() != ErrorCode::kUnsupported) {
-      throw;
-    }
-    broken_constants_.insert(name);
-    faults_.add(error.faults().front().where, error.faults().front().what);
-    return std::nullopt;
-  }
-}
-
-Tensor Importer::to_constant(const ConstantSource& source) const {
-  if (source.tensor != nullptr) {
-    return to_tensor(*source.tensor, folder_);
-  }
-  const Attribute value = to_attribute(*source.attribute, folder_);
-  if (const auto* tensor = std::get_if<Tensor>(&value)) {
-    return *tensor;
-  }
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) {
-    return Tensor::scalar(*integer);
-  }
-  if (const auto* real = std::get_if<float>(&value)) {
-    return Tensor::scalar(*real);
-  }
-  if (const auto* integers = std::get_if<std::vector<std::int64_t>>(&value)) {
-    return vector_of(*integers);
-  }
-  if (const auto* reals = std::get_if<std::vector<float>>(&value)) {
-    return vector_of(*reals);
-  }
-  throw Error(ErrorCode::kUnsupported, "", "element type STRING is not supported");
 }
 
 std::vector<std::string> Importer::results_of(const onnx::NodeProto& node) const {

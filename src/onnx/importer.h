@@ -21,10 +21,11 @@
 
 namespace tare {
 
-/// The opset of a model, as far as forms of operators are concerned. Throws Error(kUnsupported)
-/// for one that is too old or too new, and Error(kInvalidModel) where the model names none or
-/// two.
-int checked_opset(const onnx::ModelProto&);
+/// The opset of a model. Throws Error(kInvalidModel) where it names none or two, and as
+/// checked_opset().
+int declared_opset(const onnx::ModelProto&);
+/// An opset, as far as forms of operators are concerned. Throws Error(kUnsupported) for one
+/// that is too old or too new.
 int checked_opset(std::int64_t opset);
 
 /// Makes a graph of one model.
@@ -32,6 +33,9 @@ class Importer {
  public:
   Importer(const onnx::ModelProto&, std::filesystem::path folder, const ReadOptions&);
   Graph run();
+  /// The outputs that follow from these values of the inputs, by name, where operators and
+  /// their order may depend on them.
+  std::map<std::string, Tensor> run_on(const std::map<std::string, Tensor>& values);
 
  private:
   using FunctionKey = std::pair<std::string, std::string>;
@@ -41,11 +45,24 @@ class Importer {
   struct Scope {
     GraphBuilder builder;
     std::vector<std::string> captured;  ///< inputs that stand for values around the graph
+    /// What a sequence holds, by its name: no part of the graph, as their lengths are known.
+    std::map<std::string, std::vector<ValueId>> sequences{};
+    std::set<std::string> absent{};  ///< optional values that are none
   };
   struct InnerGraph {
     Graph graph;
     std::vector<std::string> captured;  ///< as in Scope
     std::vector<TensorType> results;
+  };
+
+  /// A node that was looked at.
+  struct SeenNode {
+    const onnx::NodeProto* proto = nullptr;
+    int opset = 0;
+    bool is_left = false;  ///< the graph cannot hold it, or an operand of it
+    std::string reason{};  ///< why; empty where only an operand is missing
+    bool depends_on_data = false;
+    bool is_sequence = false;  ///< its results are there, but are no tensors
   };
 
   GraphBuilder& builder() { return scopes_.back().builder; }
@@ -56,6 +73,7 @@ class Importer {
   void name_dimensions(const std::string& name, std::size_t rank);
 
   void add_node(const onnx::NodeProto&);
+  void import_node(const onnx::NodeProto&);
   /// What a function of the model computes, in place of its call.
   void add_call(const onnx::NodeProto&, const onnx::FunctionProto&);
   /// The nodes of a graph whose names are unique in the model, producers first.
@@ -63,6 +81,46 @@ class Importer {
   /// The same, in the graph that grows.
   void add_part(onnx::GraphProto);
   FreshName fresh_names(const onnx::NodeProto&);
+
+  // import_sequences.cpp
+  /// Operators that make or read sequences and optional values; false for others.
+  bool add_sequence(const onnx::NodeProto&);
+  bool split_to_sequence(const onnx::NodeProto&);
+  void map_sequence(const onnx::NodeProto&);
+  void define_sequence(const onnx::NodeProto&, const std::string& result,
+                       std::vector<ValueId> values);
+  const std::vector<ValueId>* sequence_of(const std::string& name);
+  /// Of a sequence of that length; from its end where it is negative.
+  std::size_t position_in(const onnx::NodeProto&, int operand, std::size_t length,
+                          std::size_t fallback);
+  void copy_value(const onnx::NodeProto&, ValueId from, const std::string& to);
+
+  // unroll.cpp
+  /// The iterations of a loop one after another, as parts of the graph that grows. Throws
+  /// DependsOnData where it is not known when they end.
+  void unroll(const onnx::NodeProto&);
+  /// A graph of a node with values of these names for its inputs; returns those of its results.
+  std::vector<std::string> add_body(const onnx::NodeProto&, const onnx::GraphProto& body,
+                                    const std::vector<std::string>& operands);
+  const Tensor& decisive_value(const std::string& name);
+
+  // leave_to_tail.cpp
+  /// Notes a node whose results are not in the graph, and why.
+  void leave(const onnx::NodeProto&, std::string reason, bool depends_on_data);
+  bool has_result(const onnx::NodeProto&);
+  /// Those that were left and outputs of the model need, producers first, and before them what
+  /// only these read and may move.
+  std::vector<SeenNode> nodes_of_tail();
+  /// Whether a node of the graph may be in the tail, with those of `moved`: its results follow
+  /// from shapes, or they are no real values, of whose errors no figure tells much.
+  bool may_move(const onnx::NodeProto&, const std::set<NodeId>& moved);
+  /// What calibration would need the values of, behind what cannot be computed at all; or there
+  /// is nothing to be quantized before it.
+  bool must_refuse(const std::vector<SeenNode>&);
+  bool is_layer(const onnx::NodeProto&);
+  /// Makes a tail of the nodes, if there are any, or refuses them.
+  void add_tail();
+  void add_to_tail(const std::string& read, Tail&, onnx::GraphProto& nodes);
 
   // import_inner_graphs.cpp
   /// If, Loop or Scan.
@@ -98,16 +156,21 @@ class Importer {
   const onnx::ModelProto& model_;
   std::filesystem::path folder_;
   const ReadOptions& options_;
-  int opset_;
+  int file_opset_;  ///< of the nodes at hand
+  int opset_;       ///< the same, as far as there are forms
   Source source_;
   std::set<std::string> reserved_;      ///< names that generated ones keep clear of
   std::deque<Scope> scopes_;            ///< from the model's graph inwards
+  bool runs_ = false;                   ///< all values are known
   std::map<ValueId, Tensor> assumed_;   ///< inputs that have one value
   std::deque<onnx::GraphProto> parts_;  ///< that were inlined, or are graphs of nodes
   std::size_t part_nodes_ = 0;
   std::map<FunctionKey, const onnx::FunctionProto*> functions_;  ///< of the model
   std::set<const onnx::FunctionProto*> open_functions_;          ///< those being inlined
-  std::set<std::string> broken_constants_;
+  std::map<std::string, Fault> broken_constants_;
+  std::vector<SeenNode> seen_;         ///< in the model's graph, producers first
+  std::set<std::string> left_values_;  ///< what the nodes left compute
+  SeenNode inside_;                    ///< the first in graphs of the node at hand
   Unsupported unsupported_;
   Faults faults_;
 };

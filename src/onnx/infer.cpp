@@ -6,10 +6,12 @@
 #include "tare/error.h"
 
 #include "onnx/check_request.h"
+#include "onnx/depends_on_data.h"
 #include "onnx/domains.h"
 #include "onnx/node_proto.h"
 #include "onnx/shape_by_values.h"
 #include "onnx/tensor_proto.h"
+#include "onnx/younger_operators.h"
 
 #include <algorithm>
 #include <array>
@@ -153,7 +155,7 @@ TensorType static_type(const onnx::TypeProto& proto, const std::optional<Shape>&
   if (!known && fallback) {
     type.shape = *fallback;
   } else if (!known) {
-    throw Error(ErrorCode::kUnsupported, "", "output shape depends on data");
+    throw DependsOnData("output shape depends on data");
   }
   if (!is_addressable(type.shape)) {
     throw Error(ErrorCode::kInvalidModel, "", "output has shape " + to_string(type.shape));
@@ -214,7 +216,7 @@ std::vector<TensorType> infer_stft(const InferenceRequest& request) {
     }
     const Tensor* data = request.operands[operand].data;
     if (data == nullptr || data->size() != 1) {
-      throw Error(ErrorCode::kUnsupported, "", "output shape depends on data");
+      throw DependsOnData("output shape depends on data");
     }
     return data->to_int64()[0];
   };
@@ -249,18 +251,51 @@ std::vector<TensorType> infer_stft(const InferenceRequest& request) {
   return {result};
 }
 
-/// Windows of AveragePool may be dilated since opset 19. The library knows that of MaxPool
-/// only, whose result has the same shape.
-bool is_dilated_average(const InferenceRequest& request) {
-  return request.op == "AveragePool" && request.attributes.has("dilations");
+/// Windows of AveragePool may be dilated since opset 19, those of LpPool since opset 18. The
+/// library knows that of MaxPool only, whose result has the same shape.
+bool is_newer_pool(const InferenceRequest& request) {
+  return (request.op == "AveragePool" || request.op == "LpPool") &&
+         (request.attributes.has("dilations") ||
+          (request.op == "LpPool" && request.attributes.has("ceil_mode")));
 }
 
-std::vector<TensorType> infer_dilated_average(const InferenceRequest& request) {
+std::vector<TensorType> infer_newer_pool(const InferenceRequest& request) {
   const std::string max_pool = "MaxPool";
   Attributes attributes = request.attributes;
   attributes.erase("count_include_pad");
+  attributes.erase("p");
   return infer_types({.name = request.name,
                       .op = max_pool,
+                      .attributes = attributes,
+                      .operands = request.operands,
+                      .results = request.results});
+}
+
+std::vector<TensorType> infer_younger(const InferenceRequest& request,
+                                      const YoungerOperator& younger) {
+  if (request.operands.size() < younger.operands || request.results != 1) {
+    throw Error(ErrorCode::kInvalidModel, "",
+                "has " + std::to_string(request.operands.size()) + " operands and " +
+                    std::to_string(request.results) + " results")
+        .expected(std::to_string(younger.operands) + " and 1");
+  }
+  Attributes attributes = request.attributes;
+  attributes.erase(younger.attribute);
+  std::vector<KnownOperand> operands = request.operands;
+  operands.resize(younger.operands);
+  return infer_types({.name = request.name,
+                      .op = younger.like,
+                      .attributes = attributes,
+                      .operands = std::move(operands)});
+}
+
+/// As if it had not that attribute, which the library does not know.
+std::vector<TensorType> infer_without(const InferenceRequest& request,
+                                      std::string_view attribute) {
+  Attributes attributes = request.attributes;
+  attributes.erase(attribute);
+  return infer_types({.name = request.name,
+                      .op = request.op,
                       .attributes = attributes,
                       .operands = request.operands,
                       .results = request.results});
@@ -274,13 +309,7 @@ bool is_in_blocks(const InferenceRequest& request) {
 
 std::vector<TensorType> infer_in_blocks(const InferenceRequest& request) {
   check_blocks(request);
-  Attributes attributes = request.attributes;
-  attributes.erase("block_size");
-  return infer_types({.name = request.name,
-                      .op = request.op,
-                      .attributes = attributes,
-                      .operands = request.operands,
-                      .results = request.results});
+  return infer_without(request, "block_size");
 }
 
 /// Its results are those of the LSTM that has the same operands in float.
@@ -311,7 +340,8 @@ std::vector<TensorType> infer_dynamic_lstm(const InferenceRequest& request) {
 }  // namespace
 
 bool is_onnx_op(const std::string& op) {
-  return op == "Gelu" || op == "STFT" || schema_of(op) != nullptr;
+  return op == "Gelu" || op == "STFT" || find_younger_operator(op) != nullptr ||
+         schema_of(op) != nullptr;
 }
 
 std::size_t required_results(const std::string& op) {
@@ -332,8 +362,14 @@ std::vector<TensorType> infer(const InferenceRequest& request, bool checks_rules
   if (request.op == "STFT") {
     return infer_stft(request);
   }
-  if (is_dilated_average(request)) {
-    return infer_dilated_average(request);
+  if (request.op == "Resize" && request.attributes.has("antialias")) {
+    return infer_without(request, "antialias");
+  }
+  if (is_newer_pool(request)) {
+    return infer_newer_pool(request);
+  }
+  if (const YoungerOperator* younger = find_younger_operator(request.op)) {
+    return infer_younger(request, *younger);
   }
   if (is_in_blocks(request)) {
     return infer_in_blocks(request);

@@ -25,7 +25,7 @@ struct InferenceRequest {
   std::size_t results = 1;
 };
 
-/// Whether there is an operator of that name in opset 17, or Gelu, which is younger.
+/// Whether there is an operator of that name in opset 17, or one of those few that are younger.
 bool is_onnx_op(const std::string& op);
 /// Results that may not be left out.
 std::size_t required_results(const std::string& op);

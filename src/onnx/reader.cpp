@@ -6,6 +6,7 @@
 #include "onnx/domains.h"
 #include "onnx/importer.h"
 #include "onnx/interface.h"
+#include "onnx/layer_names.h"
 #include "onnx/parse_model.h"
 
 #include <algorithm>
@@ -14,14 +15,31 @@
 namespace tare {
 namespace {
 
-/// Learned models of other kinds are stored in this format too.
+/// What a learned model of another kind is; empty for what may be part of a network.
+std::string other_kind(const onnx::NodeProto& node) {
+  if (node.domain() != "ai.onnx.ml") {
+    return {};
+  }
+  const std::string& op = node.op_type();
+  return op.starts_with("TreeEnsemble") ? "decision trees"
+         : op.starts_with("SVM")        ? "a support vector machine"
+         : op.starts_with("Linear")     ? "a linear model"
+                                        : "";
+}
+
+/// Learned models of other kinds are stored in this format too. Behind a network they are its
+/// end.
 void require_network(const onnx::ModelProto& model) {
-  for (const onnx::NodeProto& node : model.graph().node()) {
-    const bool is_trees = node.op_type().starts_with("TreeEnsemble");
-    if (node.domain() == "ai.onnx.ml" && (is_trees || node.op_type().starts_with("SVM"))) {
+  const auto& nodes = model.graph().node();
+  if (std::any_of(nodes.begin(), nodes.end(), [](const onnx::NodeProto& node) {
+        return may_be_layer(node.op_type()) || is_product(node.op_type());
+      })) {
+    return;
+  }
+  for (const onnx::NodeProto& node : nodes) {
+    if (const std::string kind = other_kind(node); !kind.empty()) {
       throw Error(ErrorCode::kUnsupported, place_of(node),
-                  std::string("this is no neural network but ") +
-                      (is_trees ? "decision trees" : "a support vector machine"));
+                  "this is no neural network but " + kind);
     }
   }
 }

@@ -67,6 +67,7 @@ Graph load(const std::filesystem::path& path, Numerics numerics, ReadOptions opt
   }
   options.supported_ops = executable_ops();
   options.evaluate = evaluate;
+  options.keeps_tail = true;
   return in_float32(read_onnx(path, options));
 }
 

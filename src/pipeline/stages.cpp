@@ -10,6 +10,7 @@
 #include "graph/operators/scores.h"
 #include "lower/forms/forms.h"
 #include "lower/lower.h"
+#include "onnx/layer_names.h"
 #include "search/sensitivities.h"
 #include "search/wide_activations.h"
 #include "simulate/check_demands.h"
@@ -171,6 +172,28 @@ void check_fallback(const Config& config, const Graph& integer,
   faults.raise(ErrorCode::kUnsupported);
 }
 
+namespace {
+
+/// Something is there to be quantized.
+void require_layers(const Graph& model) {
+  const std::vector<NodeId> nodes = model.nodes();
+  if (!model.tail || std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) {
+        const std::string& op = model.node(id).op;
+        return may_be_layer(op) || is_product(op);
+      })) {
+    return;
+  }
+  const auto& operators = model.tail->operators;
+  const auto first = std::find_if(operators.begin(), operators.end(),
+                                  [](const auto& each) { return !each.reason.empty(); });
+  throw Error(
+      ErrorCode::kUnsupported, "model",
+      "has no layer before node '" + first->node + "' (" + first->op + "): " + first->reason)
+      .hint("nothing is quantized behind results whose shape depends on data");
+}
+
+}  // namespace
+
 void require_numbers(const Graph& graph) {
   Faults faults;
   for (const Warning& broken : invalid_constants(graph)) {
@@ -187,6 +210,7 @@ Stages::Stages(const Graph& model, const Config& config, const Toolkit& toolkit)
       toolkit_(&toolkit),
       target_(target_of(config, toolkit)) {
   during("reading the configuration", [&] { check_calibrators(config, toolkit.calibrators); });
+  require_layers(model);
   require_numbers(model);  // by the names of the file, and of what it computes from constants
   result_.prepared =
       during("preparing the graph", [&] { return prepare(in_float32(model), toolkit); });
@@ -410,6 +434,9 @@ QuantizeResult Stages::finish() {
                     ? qdq
                     : export_form(result_.integer, Form::kQdq, target_);
   audit_fixed_dimensions(result_.prepared, result_.audit.warnings);
+  for (Warning& warning : audit_tail(result_.prepared)) {
+    result_.audit.warnings.push_back(std::move(warning));
+  }
   audit_rescaling(result_.simulated.arithmetic, result_.audit.warnings);
   audit_accumulators(result_.simulated, result_.integer, result_.audit.warnings);
   audit_storage(result_.simulated, result_.table, result_.audit.warnings);

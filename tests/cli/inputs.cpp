@@ -63,6 +63,22 @@ std::string unknown_op_model() {
   return field(1, 8) + field(8, field(2, 17)) + field(7, graph);
 }
 
+/// s = x w [1,2], where s is not 0, and what an operator of somebody else makes of s.
+std::string detector_model() {
+  const std::vector<float> values{1, 0, 2, -1, 3, 1, 4, -1};
+  const std::string weight =
+      field(1, 4) + field(1, 2) + field(2, 1) + field(8, "w") +
+      field(9, {reinterpret_cast<const char*>(values.data()), 4 * values.size()});
+  const std::string product =
+      field(1, "x") + field(1, "w") + field(2, "s") + field(4, "MatMul");
+  const std::string graph =
+      field(1, product) + field(1, node("s", "r", "Relu")) +
+      field(1, node("r", "where", "NonZero")) + field(1, node("s", "z", "Frobnicate")) +
+      field(2, "g") + field(5, weight) + field(11, value_info("x")) +
+      field(12, value_info("where")) + field(12, value_info("z")) + field(12, field(1, "s"));
+  return field(1, 8) + field(8, field(2, 17)) + field(7, graph);
+}
+
 /// z = x + w, where w [1,4] is in another file.
 std::string outside_model(const std::string& location) {
   const std::string constant = field(1, 1) + field(1, 4) + field(2, 1) + field(8, "w") +
@@ -228,6 +244,7 @@ void make_inputs(const fs::path& folder) {
   write(folder / "random.h5", random_bytes(2));
   write(folder / "random.yaml", random_bytes(3));
   write(folder / "unknown_op.onnx", unknown_op_model());
+  write(folder / "detector.onnx", detector_model());
   write(folder / "truncated.yaml", "version: 1\nactivations: {symmetric: true");
   write(folder / "faults.yaml",
         "version: 1\ntarget: ort-cpu\nactivations:\n  calibrater: max\n  symmetric: perhaps\n");

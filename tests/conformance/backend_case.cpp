@@ -174,6 +174,7 @@ Graph import(const onnx::ModelProto& model) {
   ReadOptions options;
   options.supported_ops = executable_ops();
   options.evaluate = evaluate;
+  options.keeps_tail = true;
   return read_onnx(file, options);
 }
 

@@ -11,6 +11,7 @@
 #include "graph/operators/affine_ops.h"
 #include "onnx/infer.h"
 #include "onnx/normalize/normalize.h"
+#include "onnx/normalize/runtime_operators.h"
 
 #include <algorithm>
 #include <sstream>
@@ -167,7 +168,8 @@ std::string operators() {
               "where it is true of some nodes only. Which of them a target runs on\nintegers "
               "is in [targets](targets.md).") +
          table({"operator", "on integers", "because", "nodes"}, rows) +
-         "\nOperators that may be in a model, at least in float:\n\n" + [] {
+         "\nOperators that may be in a model, at least in float:\n\n" +
+         [] {
            std::string text;
            for (const std::string& op : executable_ops()) {
              // Those of Tare alone come from its own rewriting.
@@ -177,7 +179,13 @@ std::string operators() {
              }
            }
            return text;
-         }();
+         }() +
+         "\nThese become others when a model is read: " + joined(replaced_operators()) +
+         ".\n\nSo do those of ONNX Runtime's domain, `com.microsoft`: " +
+         joined(runtime_operators()) +
+         ";\nbeside these its operators on integers are read, `QLinearAdd` and the like.\n\n"
+         "Operators on sequences and optional values vanish where lengths are known. What else "
+         "may be in a model, behind\nits last layer, is in [a page of its own](../tail.md).\n";
 }
 
 std::string storage(DType type, bool is_symmetric) {

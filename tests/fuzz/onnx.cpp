@@ -57,6 +57,18 @@ std::vector<File> seeds() {
   }
   const std::string image = "f32[1,4,4,4]";
   result.push_back(with("Reshape(%x, %s)", "const %s : i64[2] = [0, -1]", "f32[1,64]"));
+  result.push_back(with("NonZero(%x)", "", "i64[4,64]"));
+  result.push_back(written(parse(R"(graph "g" opset 17 (%x : f32[batch=1,4,4,4]) -> (%y, %z) {
+  const %w : f32[4,2] = [1, 2, 3, 4, 5, 6, 7, 8]
+  const %o : f32[] = [0]
+  const %f : i64[1] = [2]
+  %z = MatMul(%x, %w) : f32[1,4,4,2]
+  %a = Greater(%z, %o) : bool[1,4,4,2]
+  %n = NonZero(%a) : i64[4,9]
+  %t = Transpose(%n) {perm=[1, 0]} : i64[9,4]
+  %g = GatherND(%z, %t) : f32[9]
+  %y, %i = TopK(%g, %f) {axis=0} : f32[2], i64[2]
+})")));
   result.push_back(with("Slice(%x, %a, %b, %c)",
                         "const %a : i64[1] = [1]\nconst %b : i64[1] = [3]\n"
                         "const %c : i64[1] = [2]",

@@ -85,6 +85,10 @@ TEST(UnsupportedModels, OfOtherKindsAreSaidToBeNoNetworks) {
   EXPECT_EQ(refusal("SVMRegressor"),
             "node 'SVMRegressor_y' (ai.onnx.ml.SVMRegressor): this is no neural network but a "
             "support vector machine");
+  EXPECT_EQ(
+      refusal("LinearClassifier"),
+      "node 'LinearClassifier_y' (ai.onnx.ml.LinearClassifier): this is no neural network "
+      "but a linear model");
 }
 
 TEST(UnsupportedFeatures, AreReportedTogetherWithOperatorsAndDimensions) {
@@ -95,14 +99,13 @@ TEST(UnsupportedFeatures, AreReportedTogetherWithOperatorsAndDimensions) {
       .node("Foo", {"s"}, {"y"})
       .output("y");
   model.node("Cast", {"s"}, {"t"}, {{"to", std::int64_t{onnx::TensorProto::STRING}}});
-  model.node("SequenceEmpty", {}, {"u"});
-  EXPECT_EQ(
-      complaint(model),
-      "input 'x': dimension 1 ('length') is dynamic, expected an extent given for it\n"
-      "NonZero: output shape depends on data (node 'NonZero_where')\n"
-      "operator 'Foo' is not supported (node 'Foo_y')\n"
-      "Cast: element type STRING is not supported (node 'Cast_t')\n"
-      "SequenceEmpty: its result is not a tensor of a known type (node 'SequenceEmpty_u')");
+  model.node("SequenceEmpty", {}, {"u"}).output("u");
+  EXPECT_EQ(complaint(model),
+            "input 'x': dimension 1 ('length') is dynamic, expected an extent given for it\n"
+            "NonZero: output shape depends on data (node 'NonZero_where')\n"
+            "operator 'Foo' is not supported (node 'Foo_y')\n"
+            "Cast: element type STRING is not supported (node 'Cast_t')\n"
+            "SequenceEmpty: its result is no tensor (node 'SequenceEmpty_u')");
 }
 
 TEST(UnsupportedTypes, OfInputsAndConstantsAreNamed) {

@@ -77,6 +77,7 @@ Report compare(const Options& options, const Console& console,
       .quantized = load_for_numerics(quantized, config.dims, data.get(), options),
       .numerics = asked_numerics(options)};
   say_warnings(invalid_constants(models.real), console);
+  say_warnings(audit_tail(models.real), console);
   FileMetadata metadata = read_file_metadata(quantized);
   const Config stated = with_metadata(config, metadata);
   models.factors = std::move(metadata.factors);

@@ -86,6 +86,7 @@ int evaluate(const Options& options, const Console& console) {
     }
     const Graph graph = load_runnable(model, data.get(), options);
     say_warnings(invalid_constants(graph), console);
+    say_warnings(audit_tail(graph), console);
     const std::vector<std::int64_t> predictions = predict(graph, *data, options, console);
     std::size_t hits = 0;
     for (std::size_t i = 0; i < predictions.size(); ++i) {

@@ -9,6 +9,7 @@
 #include "printing/layout.h"
 #include "printing/operators_text.h"
 #include "printing/rule_listing.h"
+#include "printing/warnings.h"
 #include "text.h"
 #include "user_files.h"
 #include "verb.h"
@@ -36,6 +37,7 @@ Explanation explain(const Options& options, const Console& console) {
     data = open_samples(options.text("data"), options.text("MODEL"), config, console);
   }
   const Graph model = load_model(options.text("MODEL"), config.dims, data.get());
+  say_warnings(audit_tail(model), console);
   Explanation result;
   result.target = target.name;
   if (is_quantized(model)) {

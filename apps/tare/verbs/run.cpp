@@ -13,7 +13,13 @@
 #include "user_files.h"
 #include "verb.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace tare::cli {
 namespace {
@@ -31,20 +37,83 @@ Graph runnable(const std::string& model, const Dataset& data, const Options& opt
   return graph;
 }
 
-/// For each output whether its first axis is none of samples. Where these differ in shape, each
-/// is run alone, and a result that has more than one row says nothing of others.
-std::vector<bool> whole_results(const Graph& graph, const Dataset& data) {
-  const bool is_whole = are_whole_inputs(graph, data);
-  std::vector<bool> result;
-  for (const ValueId output : graph.outputs()) {
-    const Shape& shape = graph.type(output).shape;
-    const bool is_row = !shape.empty() && shape[0] == 1;
-    result.push_back(is_whole || (data.has_several_shapes() && !is_row));
+/// Results of one run after another, as rows where their first axis is one of samples. Those
+/// behind the graph have a shape of their own in each run.
+class ResultWriter {
+ public:
+  ResultWriter(const std::filesystem::path& path, const Graph& graph, const Dataset& data)
+      : writer_(path), graph_(graph) {
+    const bool is_whole = are_whole_inputs(graph, data);
+    for (const ValueId output : graph.outputs()) {
+      // Samples that differ in shape run alone, and a result that has more than one row then
+      // says nothing of others.
+      const Shape& shape = graph.type(output).shape;
+      const bool is_row = !shape.empty() && shape[0] == 1;
+      if (!is_whole && (is_row || !data.has_several_shapes())) {
+        rows_.insert(graph.name(output));
+      }
+    }
   }
-  return result;
+
+  void append(std::map<std::string, Tensor> results) {
+    for (auto& [name, result] : results) {
+      Shape shape = result.shape();
+      if (!rows_.contains(name)) {
+        shape.insert(shape.begin(), 1);
+      }
+      writer_.append(name, result.reshaped(shape));
+      written_.insert(name);
+    }
+  }
+
+  /// The names of what was written, in the order of the model.
+  std::vector<std::string> finish() {
+    writer_.finish();
+    std::vector<std::string> names = model_outputs(graph_);
+    std::erase_if(names, [&](const std::string& name) { return !written_.contains(name); });
+    return names;
+  }
+
+ private:
+  DatasetWriter writer_;
+  const Graph& graph_;
+  std::set<std::string> rows_;
+  std::set<std::string> written_;
+};
+
+/// What was not computed, and why. Throws Error(kUnsupported) where that is all of it.
+std::vector<Warning> missing_outputs(const Graph& graph,
+                                     const std::vector<std::string>& written) {
+  std::vector<Warning> warnings;
+  Faults faults;
+  for (const std::string& name : model_outputs(graph)) {
+    if (std::find(written.begin(), written.end(), name) != written.end()) {
+      continue;
+    }
+    const auto& operators = graph.tail->operators;
+    auto unknown =
+        std::find_if(operators.begin(), operators.end(), [](const Tail::Operator& each) {
+          return !each.reason.empty() && !each.depends_on_data;
+        });
+    if (unknown == operators.end()) {
+      unknown = std::find_if(operators.begin(), operators.end(),
+                             [](const Tail::Operator& each) { return !each.reason.empty(); });
+    }
+    const std::string what =
+        "cannot be computed" +
+        (unknown == operators.end()
+             ? std::string()
+             : ": node '" + unknown->node + "' (" + unknown->op + "): " + unknown->reason);
+    warnings.push_back({"not_computed", "output '" + name + "'", what});
+    faults.add("output '" + name + "'", what);
+  }
+  if (written.empty()) {
+    faults.raise(ErrorCode::kUnsupported);
+  }
+  return warnings;
 }
 
-int run_model(const Options& options, const Console& console) {
+int run_on_samples(const Options& options, const Console& console) {
   const std::string model = options.text("MODEL");
   const std::string output = options.text("output");
   return during("running '" + model + "'", [&] {
@@ -57,32 +126,23 @@ int run_model(const Options& options, const Console& console) {
     const auto data =
         open_samples(options.text("data"), model, read_configuration(options).config, console);
     const Graph graph = runnable(model, *data, options, console);
-    DatasetWriter writer(output);
+    ResultWriter writer(output, graph, *data);
     std::size_t runs = 0;
-    const std::vector<bool> is_whole = whole_results(graph, *data);
     {
       Progress progress(console, "running");
-      run_dataset(
+      run_model(
           graph, *data, static_cast<int>(options.count("threads")), options.count("samples"),
-          [&](std::size_t, std::vector<Tensor> results) {
-            for (std::size_t i = 0; i < results.size(); ++i) {
-              Shape shape = results[i].shape();
-              if (is_whole[i]) {  // results are no rows either
-                shape.insert(shape.begin(), 1);
-              }
-              writer.append(graph.name(graph.outputs()[i]), results[i].reshaped(shape));
-            }
+          [&](std::size_t, std::map<std::string, Tensor> results) {
+            writer.append(std::move(results));
             ++runs;
           },
           progress.callback());
     }
-    writer.finish();
+    const std::vector<std::string> written = writer.finish();
+    say_warnings(missing_outputs(graph, written), console);
     if (options.has("json")) {
-      Json json{{"model", model}, {"runs", runs}, {"output", output}};
-      for (const ValueId value : graph.outputs()) {
-        json["outputs"].push_back(graph.name(value));
-      }
-      console.print(to_text(json));
+      console.print(to_text(
+          Json{{"model", model}, {"runs", runs}, {"output", output}, {"outputs", written}}));
     } else {
       console.say(fmt::format("wrote the results of {} to {}\n", counted(runs, "run"), output));
     }
@@ -112,5 +172,5 @@ TARE_VERB(run) {
                        "tare run model.onnx --data samples.h5 -o outputs.h5 --stage simulated",
                        "tare run model.tflite --data samples.h5 -o outputs.h5 --numerics "
                        "tflite_ref"},
-          .run = run_model};
+          .run = run_on_samples};
 }

@@ -257,7 +257,10 @@ std::vector<Warning> audit_unread_inputs(const Graph& graph, const Dataset& data
     const bool has_samples =
         std::any_of(data.inputs().begin(), data.inputs().end(),
                     [&](const DatasetInput& input) { return input.name == name; });
-    if (read.users(id).empty() && !read.is_output(id) && has_samples &&
+    const bool is_read_behind =
+        graph.tail && std::find(graph.tail->inputs.begin(), graph.tail->inputs.end(), name) !=
+                          graph.tail->inputs.end();
+    if (read.users(id).empty() && !read.is_output(id) && !is_read_behind && has_samples &&
         element_count(read.type(id).shape) == 1) {
       std::string value;
       append_literal(value, static_cast<float>(data.read(name, 0, 1).to_double()[0]));

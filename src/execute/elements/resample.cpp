@@ -84,6 +84,43 @@ std::vector<double> weights(const ResampleRule& rule, double t) {
   return {four.begin(), four.end()};
 }
 
+/// Weight of an element at a distance, in steps of the result.
+double falloff(const ResampleRule& rule, double distance) {
+  const double d = std::abs(distance);
+  if (rule.mode == "linear") {
+    return std::max(1 - d, 0.0);
+  }
+  return d < 1 ? cubic(rule.cubic_a, d)[1] : d < 2 ? cubic(rule.cubic_a, d - 1)[0] : 0;
+}
+
+/// Filters before it leaves elements out: those within one step of the result count, two steps
+/// of cubic ones.
+Taps antialiased(const ResampleRule& rule, const ResampleAxis& axis) {
+  Taps taps;
+  const double reach = (rule.mode == "cubic" ? 2 : 1) / axis.scale;
+  taps.width = convert<std::size_t>(2 * std::ceil(reach) + 1);
+  const bool crops = rule.coordinate == "tf_crop_and_resize";
+  for (std::int64_t i = 0; i < axis.output; ++i) {
+    const double x = original(rule.coordinate, axis, static_cast<double>(i));
+    const auto first = convert<std::int64_t>(std::floor(x - reach + 1));
+    std::vector<double> weight;
+    for (std::size_t k = 0; k < taps.width; ++k) {
+      const std::int64_t index = first + static_cast<std::int64_t>(k);
+      const std::int64_t inside = std::clamp<std::int64_t>(index, 0, axis.input - 1);
+      const bool counts = !rule.exclude_outside || index == inside;
+      weight.push_back(counts ? falloff(rule, (static_cast<double>(index) - x) * axis.scale)
+                              : 0);
+      taps.index.push_back(inside);
+    }
+    const double sum = std::accumulate(weight.begin(), weight.end(), 0.0);
+    for (const double w : weight) {
+      taps.weight.push_back(static_cast<float>(w / sum));
+    }
+    taps.outside.push_back(crops && (x < 0 || x > static_cast<double>(axis.input - 1)));
+  }
+  return taps;
+}
+
 }  // namespace
 
 ResampleRule resample_rule(const KernelRequest& request) {
@@ -95,11 +132,15 @@ ResampleRule resample_rule(const KernelRequest& request) {
   rule.nearest = checked_text(request, "nearest_mode", "round_prefer_floor",
                               {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"});
   rule.cubic_a = static_cast<double>(request.attributes().real("cubic_coeff_a", -0.75F));
+  rule.antialias = request.attributes().integer("antialias", 0) != 0;
   rule.exclude_outside = request.attributes().integer("exclude_outside", 0) != 0;
   return rule;
 }
 
 Taps make_taps(const ResampleRule& rule, const ResampleAxis& axis) {
+  if (rule.antialias && rule.mode != "nearest" && axis.scale < 1) {
+    return antialiased(rule, axis);
+  }
   Taps taps;
   taps.width = weights(rule, 0).size();
   taps.identity = axis.input == axis.output;

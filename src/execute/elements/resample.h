@@ -15,6 +15,7 @@ struct ResampleRule {
   std::string nearest;     ///< nearest_mode
   double cubic_a = -0.75;
   bool exclude_outside = false;
+  bool antialias = false;  ///< where an axis shrinks, all elements on the way count
 
   /// Every element of the result is one of the operand's.
   bool only_moves() const { return mode == "nearest" && coordinate != "tf_crop_and_resize"; }

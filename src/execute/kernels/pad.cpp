@@ -6,16 +6,19 @@
 namespace tare {
 namespace {
 
-enum class Mode : std::uint8_t { kConstant, kReflect, kEdge };
+enum class Mode : std::uint8_t { kConstant, kReflect, kEdge, kWrap };
 
 Mode mode_of(const KernelRequest& request) {
   const std::string name = request.attributes().text("mode", "constant");
   if (name == "constant") {
     return Mode::kConstant;
   }
+  if (name == "wrap") {
+    return Mode::kWrap;
+  }
   if (name != "reflect" && name != "edge") {
     throw Error(ErrorCode::kUnsupported, "", "mode '" + name + "'")
-        .expected("constant, reflect or edge");
+        .expected("constant, reflect, edge or wrap");
   }
   return name == "edge" ? Mode::kEdge : Mode::kReflect;
 }
@@ -30,6 +33,9 @@ std::int64_t source(Mode mode, std::int64_t i, std::int64_t extent) {
   }
   if (mode == Mode::kEdge || extent == 1) {
     return i < 0 ? 0 : extent - 1;
+  }
+  if (mode == Mode::kWrap) {
+    return (i % extent + extent) % extent;
   }
   // Mirrored at the first and the last element, as often as needed.
   const std::int64_t period = 2 * (extent - 1);

@@ -1,10 +1,12 @@
-// MaxPool, AveragePool and their global forms, channels last: a window is a sum or maximum over
-// rows of channels, which are vector code whatever the window. Where windows end at an edge is
-// found once for each position along each axis. Additions: results times the size of the
-// window.
+// MaxPool, AveragePool, LpPool and their global forms, channels last: a window is a sum or
+// maximum over rows of channels, which are vector code whatever the window. Where windows end
+// at an edge is found once for each position along each axis. Additions: results times the size
+// of the window.
 //
 // Averages with a tie-breaking point are those of TensorFlow Lite, in integers
 // (docs/decisions/0020-averages-have-a-tie-breaking-point.md).
+#include "tare/error.h"
+
 #include "execute/elements/dispatch.h"
 #include "execute/elements/window.h"
 #include "execute/operands.h"
@@ -12,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 
 namespace tare {
@@ -196,6 +199,27 @@ void average_pool(const Pool& pool, const Buffers& buffers) {
   });
 }
 
+/// y = (sum of |x|^p)^(1/p)
+template <class T>
+void norm_pool(const Pool& pool, std::int64_t p, const Buffers& buffers) {
+  const auto* x = input<T>(buffers, 0);
+  auto* y = output<T>(buffers, 0);
+  const std::int64_t channels = pool.channels;
+  const auto power = static_cast<T>(p);
+  for_each_window(pool, [&](std::int64_t n, std::int64_t position, const auto& taps) {
+    T* out = y + position * channels;
+    std::fill(out, out + channels, T{0});
+    for_each_tap(pool, taps, [&](std::int64_t tap) {
+      const T* in = x + n * sample_size(pool) + tap * channels;
+      for (std::int64_t c = 0; c < channels; ++c) {
+        out[c] += p == 2 ? in[c] * in[c] : std::pow(std::abs(in[c]), power);
+      }
+    });
+    std::transform(out, out + channels, out,
+                   [&](T sum) { return p == 2 ? std::sqrt(sum) : std::pow(sum, 1 / power); });
+  });
+}
+
 /// Sums and a division in integers: of the storage values themselves, zero points included, so
 /// that it matters where they lie.
 template <class T>
@@ -241,6 +265,17 @@ std::unique_ptr<Kernel> make_average(const KernelRequest& request, const Pool& p
   });
 }
 
+std::unique_ptr<Kernel> make_norm(const KernelRequest& request, const Pool& pool) {
+  const std::int64_t p = request.attributes().integer("p", 2);
+  if (p < 1) {
+    throw Error(ErrorCode::kInvalidModel, "", "attribute 'p' is " + std::to_string(p))
+        .expected("1 or more");
+  }
+  return dispatch(Types<float, double>{}, request.inputs[0].dtype(), [&]<class T>(Tag<T>) {
+    return make_kernel([pool, p](const Buffers& buffers) { norm_pool<T>(pool, p, buffers); });
+  });
+}
+
 std::unique_ptr<Kernel> make_max(const KernelRequest& request, const Pool& pool) {
   const bool with_places = request.outputs.size() > 1 && request.outputs[1];
   if (with_places) {
@@ -263,8 +298,10 @@ std::unique_ptr<Kernel> make_pool(const KernelRequest& request) {
     return nullptr;
   }
   const Pool pool = pool_of(request);
-  return request.node->op.ends_with("AveragePool") ? make_average(request, pool)
-                                                   : make_max(request, pool);
+  const std::string& op = request.node->op;
+  return op.ends_with("AveragePool") ? make_average(request, pool)
+         : op.ends_with("LpPool")    ? make_norm(request, pool)
+                                     : make_max(request, pool);
 }
 
 }  // namespace
@@ -272,7 +309,8 @@ std::unique_ptr<Kernel> make_pool(const KernelRequest& request) {
 
 TARE_KERNEL(pool) {
   using namespace tare;
-  return {.ops = {"AveragePool", "GlobalAveragePool", "GlobalMaxPool", "MaxPool"},
+  return {.ops = {"AveragePool", "GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool", "LpPool",
+                  "MaxPool"},
           .layout = [](const KernelRequest&) { return LayoutRule::kChannelsLast; },
           .make = make_pool};
 }

@@ -12,6 +12,7 @@
 #include "execute/failure.h"
 #include "execute/run/flush_denormals.h"
 #include "execute/run/one_thread.h"
+#include "graph/operators/random.h"
 
 #include <algorithm>
 #include <cstring>
@@ -327,6 +328,9 @@ std::size_t Executable::constant_bytes() const {
 
 std::vector<Tensor> evaluate(const Node& node, std::span<const Tensor* const> inputs,
                              std::span<const TensorType> output_types) {
+  if (draws_at_random(node.op)) {
+    throw Error(ErrorCode::kUnsupported, "", "draws numbers at random");
+  }
   Graph graph;
   std::vector<ValueId> operands;
   for (const Tensor* input : inputs) {

@@ -395,6 +395,17 @@ std::optional<std::vector<std::int64_t>> constant_integers(const Graph& graph, c
   return tensor != nullptr ? std::optional(tensor->to_int64()) : std::nullopt;
 }
 
+std::vector<std::string> model_outputs(const Graph& graph) {
+  if (graph.tail) {
+    return graph.tail->outputs;
+  }
+  std::vector<std::string> names;
+  for (const ValueId output : graph.outputs()) {
+    names.push_back(graph.name(output));
+  }
+  return names;
+}
+
 bool leaves_extents_open(const Graph& graph) {
   return std::any_of(graph.inputs().begin(), graph.inputs().end(), [&](ValueId input) {
     return graph.dimension_names.contains(graph.name(input));

@@ -49,6 +49,7 @@ FormBuilder::FormBuilder(const Graph& integer) : from_(integer) {
   to_.file_types = integer.file_types;
   to_.affine_rows = integer.affine_rows;
   to_.reshape = integer.reshape;
+  to_.tail = integer.tail;
 }
 
 Graph FormBuilder::build() {

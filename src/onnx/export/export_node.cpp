@@ -13,6 +13,7 @@
 #include "onnx/names.h"
 #include "onnx/node_proto.h"
 #include "onnx/tensor_proto.h"
+#include "onnx/younger_operators.h"
 
 #include <algorithm>
 #include <array>
@@ -30,6 +31,7 @@ constexpr int kOldest = 13;
 constexpr int kNewestOfLibrary = 17;
 constexpr int kAxesAreOperands = 18;  // of reductions; Split wants the number of its results
 constexpr int kGridSampleModes = 20;
+constexpr int kAxisOfDftIsOperand = 20;
 
 /// Operands up to the last one that is there: engines count those that are listed.
 std::span<const ValueId> listed_operands(const Node& node) {
@@ -108,6 +110,17 @@ int oldest_opset(const Graph& graph, const Node& node) {
   if (node.op == "AveragePool" && node.attributes.has("dilations")) {
     return 19;
   }
+  if ((node.op == "LpPool" &&
+       (node.attributes.has("dilations") || node.attributes.has("ceil_mode"))) ||
+      (node.op == "Resize" && node.attributes.has("antialias"))) {
+    return 18;
+  }
+  if (node.op == "Pad" && node.attributes.text("mode", "constant") == "wrap") {
+    return 19;
+  }
+  if (const YoungerOperator* younger = find_younger_operator(node.op)) {
+    return younger->first_opset;
+  }
   const onnx::NodeProto proto = spelled(graph, node);
   for (int opset = kOldest; opset <= kNewestOfLibrary; ++opset) {
     if (accepts(opset, proto)) {
@@ -141,6 +154,8 @@ void NodeExporter::add(const Node& node) {
     add_rsqrt(node);
   } else if (is_reduction_with_attribute(node) && opset_ >= kAxesAreOperands) {
     add_reduce(node);
+  } else if (node.op == "DFT" && opset_ >= kAxisOfDftIsOperand) {
+    add_dft(node);
   } else if (node.op == "Split" && node.inputs.size() == 1 && opset_ >= kAxesAreOperands) {
     add_split(node);
   } else if (node.op == "GridSample" && opset_ >= kGridSampleModes) {
@@ -179,6 +194,18 @@ void NodeExporter::add_detection(const Node& node) {
                    [&](const onnx::FunctionProto& known) { return known.name() == name; })) {
     *model_.proto.add_functions() = detection_function(name, opset_);
   }
+}
+
+void NodeExporter::add_dft(const Node& node) {
+  Node plain = node;
+  plain.attributes.erase("axis");
+  onnx::NodeProto& proto = append(spelled(graph_, plain));
+  if (proto.input_size() == 1) {
+    proto.add_input("");
+  }
+  const std::string name = take_name(names_, node.name + "_axis");
+  proto.add_input(name);
+  add_initializer(name, Tensor::scalar(node.attributes.integer("axis", 1)));
 }
 
 void NodeExporter::add_reduce(const Node& node) {

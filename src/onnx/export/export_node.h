@@ -42,6 +42,8 @@ class NodeExporter {
   void add_control(const Node&);
   void add_region(const Node&);
   void add_detection(const Node&);
+  /// Its axis is an operand of rank 0 where it was an attribute.
+  void add_dft(const Node&);
   void add_reduce(const Node&);
   void add_split(const Node&);
   void add_gelu(const Node&);

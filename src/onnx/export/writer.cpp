@@ -7,6 +7,7 @@
 #include "graph/operators/detection_post_process.h"
 #include "onnx/domains.h"
 #include "onnx/export/export_model.h"
+#include "onnx/export/export_tail.h"
 #include "onnx/model_file.h"
 #include "onnx/tensor_proto.h"
 
@@ -23,7 +24,7 @@ constexpr std::int64_t kFirstWithFunctions = 8;  // of IR versions
 
 /// The IR version that came with an opset.
 int ir_version_of(int opset) {
-  return opset <= 14 ? 7 : opset <= 18 ? 8 : opset <= 20 ? 9 : 10;
+  return opset <= 14 ? 7 : opset <= 18 ? 8 : opset <= 20 ? 9 : opset <= 22 ? 10 : 11;
 }
 
 std::vector<std::string> symbols_of(const Graph& graph, ValueId id) {
@@ -73,10 +74,16 @@ ExportedModel export_model(const Graph& graph,
   if (!graph.file_types.empty()) {
     return export_model(in_file_types(graph), metadata);
   }
+  if (graph.tail && has_names_of_tail(graph)) {
+    return export_model(with_names_for_tail(graph), metadata);
+  }
   const std::vector<NodeId> order = graph.topological_order();
   int opset = std::max(graph.opset, kOldestWritten);
   for (const NodeId id : order) {
     opset = std::max(opset, oldest_opset(graph, graph.node(id)));
+  }
+  if (graph.tail) {
+    opset = std::max(opset, oldest_opset(*graph.tail));
   }
   ExportedModel model;
   model.proto.set_ir_version(ir_version_of(opset));
@@ -124,6 +131,9 @@ ExportedModel export_model(const Graph& graph,
   for (const NodeId id : order) {
     exporter.add(graph.node(id));
     fill_value_info(graph, graph.node(id), proto);
+  }
+  if (graph.tail) {
+    add_tail(graph, opset, model.proto);
   }
   return model;
 }

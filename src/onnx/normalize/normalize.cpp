@@ -7,6 +7,7 @@
 #include "tare/error.h"
 
 #include "onnx/constants.h"
+#include "onnx/normalize/moved_attributes.h"
 #include "onnx/normalize/rules.h"
 
 #include <algorithm>
@@ -21,26 +22,6 @@ namespace {
 
 constexpr int kOldest = 6;
 constexpr int kNewest = 21;
-
-/// The attributes become operands 1, 2, ...
-struct MovedAttributes {
-  std::string_view op;
-  int last_opset;
-  std::array<const char*, 3> names;
-};
-
-constexpr std::array kMoved{
-    MovedAttributes{"Clip", 10, {"min", "max"}},
-    MovedAttributes{"Pad", 10, {"pads", "value"}},
-    MovedAttributes{"Slice", 9, {"starts", "ends", "axes"}},
-    MovedAttributes{"TopK", 9, {"k"}},
-    MovedAttributes{"Upsample", 8, {"scales"}},
-    MovedAttributes{"Dropout", 11, {"ratio"}},
-    MovedAttributes{"Squeeze", 12, {"axes"}},
-    MovedAttributes{"Unsqueeze", 12, {"axes"}},
-    MovedAttributes{"Split", 12, {"split"}},
-    MovedAttributes{"ReduceSum", 12, {"axes"}},
-};
 
 /// Lists become vectors; a single integer (k) a vector of one; a real the type of the data.
 Tensor operand_from(const Attribute& value, DType data) {
@@ -129,28 +110,11 @@ void inference_dropout(Draft& draft, GraphBuilder& builder) {
   }
 }
 
-void plain_lp_pool(Draft& draft, GraphBuilder&) {
-  if (draft.attributes.has("ceil_mode")) {
-    expect_and_drop(draft, "ceil_mode", 0);
-  }
-  for (const std::int64_t dilation : draft.attributes.integers("dilations", {})) {
-    if (dilation != 1) {
-      throw Error(ErrorCode::kUnsupported, "", "attribute 'dilations' is not supported");
-    }
-  }
-  draft.attributes.erase("dilations");
-}
-
 void rename_grid_sample_modes(Draft& draft, GraphBuilder&) {
   const std::string mode = draft.attributes.text("mode", "linear");
   draft.attributes.set("mode", mode == "linear"  ? std::string("bilinear")
                                : mode == "cubic" ? std::string("bicubic")
                                                  : mode);
-}
-
-void refuse(Draft& draft, GraphBuilder&) {
-  throw Error(ErrorCode::kUnsupported, "",
-              "operator '" + draft.op + "' is not supported in the form of opset 18 and later");
 }
 
 void refuse_as_newer(Draft& draft, GraphBuilder&) {
@@ -204,16 +168,21 @@ constexpr std::array kRules{
     Rule{"ReduceMin", 18, kNewest, reduce_axes_to_attribute},
     Rule{"ReduceProd", 18, kNewest, reduce_axes_to_attribute},
     Rule{"ReduceSumSquare", 18, kNewest, reduce_axes_to_attribute},
-    Rule{"LpPool", 18, kNewest, plain_lp_pool},
     Rule{"Cast", 19, kNewest, drop_saturate},
     Rule{"CastLike", 19, kNewest, drop_saturate},
     Rule{"QuantizeLinear", 19, kNewest, drop_newer_quantization},
     Rule{"DequantizeLinear", 19, kNewest, drop_newer_quantization},
     Rule{"GridSample", 20, kNewest, rename_grid_sample_modes},
     Rule{"Gelu", kOldest, 19, refuse_as_newer},
-    Rule{"DFT", 20, kNewest, refuse},
+    Rule{"DFT", 20, kNewest, dft_axis_to_attribute},
     Rule{"GroupNormalization", 18, kNewest, group_to_instance_normalization, true},
     Rule{"Mish", 18, kNewest, expand_mish, true},
+    Rule{"CenterCropPad", 18, kNewest, expand_center_crop_pad, true},
+    Rule{"Col2Im", 18, kNewest, expand_col2im, true},
+    Rule{"AffineGrid", 20, kNewest, expand_affine_grid, true},
+    Rule{"Attention", kNewest, kNewest, expand_newer_attention, true},
+    Rule{"RotaryEmbedding", kNewest, kNewest, expand_newer_rotary_embedding, true},
+    Rule{"TensorScatter", kNewest, kNewest, expand_tensor_scatter, true},
     Rule{"Swish", kNewest, kNewest, expand_swish, true},
     // ONNX Runtime writes it as an operator of ONNX, of any opset.
     Rule{"SimplifiedLayerNormalization", kOldest, kNewest, expand_rms_normalization, true},
@@ -234,7 +203,7 @@ void expect_and_drop(Draft& draft, std::string_view attribute, std::int64_t valu
 
 void normalize(Draft& draft, int opset, GraphBuilder& builder) {
   const std::string op = draft.op;
-  for (const MovedAttributes& moved : kMoved) {
+  for (const MovedAttributes& moved : kMovedAttributes) {
     if (moved.op == op && opset <= moved.last_opset) {
       move_attributes(draft, moved, builder);
     }
@@ -251,6 +220,17 @@ bool replaces_operator(std::string_view op, int opset) {
     return rule.replaces_operator && rule.op == op && rule.first_opset <= opset &&
            opset <= rule.last_opset;
   });
+}
+
+std::vector<std::string> replaced_operators() {
+  std::vector<std::string> names;
+  for (const Rule& rule : kRules) {
+    if (rule.replaces_operator) {
+      names.emplace_back(rule.op);
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 }  // namespace tare

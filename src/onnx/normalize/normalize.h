@@ -2,7 +2,9 @@
 
 #include "onnx/builder.h"
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace tare {
 
@@ -13,5 +15,7 @@ void normalize(Draft&, int opset, GraphBuilder&);
 
 /// Whether `normalize` replaces the operator by others.
 bool replaces_operator(std::string_view op, int opset);
+/// Those that it replaces in some opset, sorted.
+std::vector<std::string> replaced_operators();
 
 }  // namespace tare

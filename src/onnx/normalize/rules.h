@@ -33,6 +33,19 @@ void train_batch_norm(Draft&, GraphBuilder&);
 void expand_mish(Draft&, GraphBuilder&);
 /// Swish of opset 24: x * sigmoid(alpha * x).
 void expand_swish(Draft&, GraphBuilder&);
+/// CenterCropPad of opset 18 by Slice and Pad.
+void expand_center_crop_pad(Draft&, GraphBuilder&);
+/// Col2Im of opset 18 by a transposed convolution that puts each pixel at its place.
+void expand_col2im(Draft&, GraphBuilder&);
+/// AffineGrid of opset 20: a product with the places of all points.
+void expand_affine_grid(Draft&, GraphBuilder&);
+/// The axis of DFT is an operand from opset 20 on.
+void dft_axis_to_attribute(Draft&, GraphBuilder&);
+/// TensorScatter of opset 24, which writes new rows into a cache, by ScatterElements.
+void expand_tensor_scatter(Draft&, GraphBuilder&);
+/// Of opset 23; those of ONNX Runtime are in runtime_attention.cpp.
+void expand_newer_attention(Draft&, GraphBuilder&);
+void expand_newer_rotary_embedding(Draft&, GraphBuilder&);
 /// RMSNormalization of opset 23: x / sqrt(mean(x^2) + epsilon) * scale, from an axis on.
 void expand_rms_normalization(Draft&, GraphBuilder&);
 /// What QuantizeLinear and DequantizeLinear gained in opset 19, 21 and 23.

@@ -1,8 +1,9 @@
 // Attention as ONNX Runtime has it, by products and Softmax: Attention, MultiHeadAttention,
-// GroupQueryAttention and RotaryEmbedding.
+// and GroupQueryAttention.
 #include "tare/error.h"
 
 #include "onnx/constants.h"
+#include "onnx/normalize/attention_parts.h"
 #include "onnx/normalize/runtime_rules.h"
 
 #include <algorithm>
@@ -15,10 +16,6 @@
 namespace tare {
 namespace {
 
-Error unsupported_form(const std::string& what) {
-  return {ErrorCode::kUnsupported, "", what + " is not supported"};
-}
-
 std::int64_t required_heads(const NodeParts& parts, const char* attribute) {
   const std::int64_t heads = parts.attributes().integer(attribute);
   if (heads < 1) {
@@ -26,22 +23,6 @@ std::int64_t required_heads(const NodeParts& parts, const char* attribute) {
                 "attribute '" + std::string(attribute) + "' is " + std::to_string(heads));
   }
   return heads;
-}
-
-std::int64_t share_of(std::int64_t width, std::int64_t heads) {
-  if (width % heads != 0) {
-    throw Error(
-        ErrorCode::kInvalidModel, "",
-        "a width of " + std::to_string(width) + " for " + std::to_string(heads) + " heads");
-  }
-  return width / heads;
-}
-
-/// [batch, length, heads * size] as [batch, heads, length, size].
-ValueId by_heads(NodeParts& parts, const std::string& name, ValueId data, std::int64_t heads) {
-  const std::int64_t size = share_of(parts.extent(data, 2), heads);
-  const ValueId split = parts.reshape(name + "_heads", data, {0, 0, heads, size});
-  return parts.transpose(name, split, {0, 2, 1, 3});
 }
 
 /// What attention multiplies; all [batch, heads, length, size].
@@ -148,19 +129,6 @@ ValueId causal_term(NodeParts& parts, std::int64_t queries, std::int64_t keys,
              : parts.add("causal_cast", "CastLike", {constant, parts.number("zero", dtype, 0)});
 }
 
-/// `count` equal slices along an axis.
-std::vector<ValueId> split(NodeParts& parts, const std::string& name, ValueId data,
-                           std::int64_t axis, const std::vector<std::int64_t>& extents) {
-  std::vector<ValueId> result;
-  std::int64_t begin = 0;
-  for (std::size_t i = 0; i < extents.size(); ++i) {
-    result.push_back(
-        parts.slice(name + "_" + std::to_string(i), data, axis, begin, begin + extents[i]));
-    begin += extents[i];
-  }
-  return result;
-}
-
 /// Keys or values so far: those of `past`, then the new ones.
 ValueId behind_past(NodeParts& parts, const std::string& name, ValueId past, ValueId now) {
   return past ? parts.concat(name, {past, now}, 2) : now;
@@ -174,15 +142,28 @@ struct Operands {
   ValueId value;
 };
 
-ValueId without_axis(NodeParts& parts, const std::string& name, ValueId data,
-                     std::int64_t axis) {
-  return parts.add(name, "Squeeze", {data, parts.integers(name + "_axis", {axis})});
+/// One of `count` of [batch, length, heads, count, size], as [batch, length, heads * size].
+ValueId unpacked(NodeParts& parts, const std::string& name, ValueId packed,
+                 std::int64_t index) {
+  const std::int64_t width = parts.extent(packed, 2) * parts.extent(packed, 4);
+  return parts.reshape(name + "_flat",
+                       parts.slice(name + "_of_packed", packed, 3, index, index + 1),
+                       {0, 0, width});
 }
 
-Operands separate_operands(const NodeParts& parts) {
+Operands separate_operands(NodeParts& parts) {
   const ValueId query = parts.input(0);
+  if (parts.rank(query) == 5 && parts.extent(query, 3) == 3) {
+    return {unpacked(parts, "query", query, 0), unpacked(parts, "key", query, 1),
+            unpacked(parts, "value", query, 2)};
+  }
+  if (parts.rank(query) == 3 && parts.has(1) && parts.rank(parts.input(1)) == 5 &&
+      parts.extent(parts.input(1), 3) == 2) {
+    const ValueId both = parts.input(1);
+    return {query, unpacked(parts, "key", both, 0), unpacked(parts, "value", both, 1)};
+  }
   if (parts.rank(query) != 3 || !parts.has(1) || !parts.has(2)) {
-    throw unsupported_form("queries, keys and values packed into one operand");
+    throw unsupported_form("queries of shape " + to_string(parts.shape(query)));
   }
   return {query, parts.input(1), parts.input(2)};
 }
@@ -337,97 +318,6 @@ void expand_group_query_attention(NodeParts& parts) {
   bias.terms.push_back(causal_term(parts, length, past + length, past,
                                    parts.attributes().integer("local_window_size", -1), dtype));
   finish_attention(parts, by, parts.attributes().real("scale", 0), bias);
-}
-
-ValueId rotated(NodeParts& parts, const std::string& part, ValueId data, ValueId cosine,
-                ValueId sine, bool interleaved) {
-  const std::int64_t size = parts.extent(data, 3);
-  const std::int64_t pairs = parts.shape(cosine).back();
-  const std::int64_t turned = 2 * pairs;
-  if (turned > size) {
-    throw Error(
-        ErrorCode::kInvalidModel, "",
-        "rotates " + std::to_string(turned) + " of " + std::to_string(size) + " elements");
-  }
-  const ValueId first_part =
-      turned == size ? data : parts.slice(part + "_turned", data, 3, 0, turned);
-  ValueId first;
-  ValueId second;
-  if (interleaved) {
-    const std::int64_t heads = parts.extent(data, 1);
-    const ValueId paired = parts.reshape(part + "_pairs", first_part, {0, heads, -1, pairs, 2});
-    const auto both = split(parts, part + "_of_pairs", paired, 4, {1, 1});
-    first = without_axis(parts, part + "_first", both[0], 4);
-    second = without_axis(parts, part + "_second", both[1], 4);
-  } else {
-    const auto both = split(parts, part + "_halves", first_part, 3, {pairs, pairs});
-    first = both[0];
-    second = both[1];
-  }
-  const auto product = [&](const std::string& name, ValueId a, ValueId b) {
-    return parts.add(part + name, "Mul", {a, b});
-  };
-  const ValueId real = parts.add(
-      part + "_real", "Sub",
-      {product("_first_cosine", first, cosine), product("_second_sine", second, sine)});
-  const ValueId imaginary = parts.add(
-      part + "_imaginary", "Add",
-      {product("_first_sine", first, sine), product("_second_cosine", second, cosine)});
-  ValueId result;
-  if (interleaved) {
-    const std::int64_t heads = parts.extent(data, 1);
-    const ValueId stacked =
-        parts.concat(part + "_stacked",
-                     {parts.unsqueeze(part + "_real_last", real, {4}),
-                      parts.unsqueeze(part + "_imaginary_last", imaginary, {4})},
-                     4);
-    result = parts.reshape(part + "_interleaved", stacked, {0, heads, -1, turned});
-  } else {
-    result = parts.concat(part + "_joined", {real, imaginary}, 3);
-  }
-  if (turned == size) {
-    return result;
-  }
-  return parts.concat(part, {result, parts.slice(part + "_rest", data, 3, turned, size)}, 3);
-}
-
-void expand_rotary_embedding(NodeParts& parts) {
-  const ValueId data = parts.input(0);
-  const ValueId places = parts.input(1);
-  const bool interleaved = parts.attributes().integer("interleaved", 0) != 0;
-  if (parts.attributes().real("scale", 1) != 1 ||
-      parts.attributes().integer("is_packed_batching", 0) != 0) {
-    throw unsupported_form("'scale' or 'is_packed_batching'");
-  }
-  const bool is_flat = parts.rank(data) == 3;
-  const std::int64_t length = parts.extent(data, is_flat ? 1 : 2);
-  ValueId rows = places;
-  if (parts.rank(places) == 1) {
-    // The place of the first one.
-    std::vector<std::int64_t> all(static_cast<std::size_t>(length));
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      all[i] = static_cast<std::int64_t>(i);
-    }
-    rows = parts.add("places", "Add", {places, parts.integers("steps", all)});
-  }
-  const auto looked_up = [&](const std::string& name, std::size_t operand) {
-    const ValueId found = parts.add(name, "Gather", {parts.input(operand), rows});
-    return parts.rank(found) == 3 ? parts.unsqueeze(name + "_of_heads", found, {1}) : found;
-  };
-  const ValueId cosine = looked_up("cosine", 2);
-  const ValueId sine = looked_up("sine", 3);
-  if (!is_flat) {
-    parts.finish("Identity", {rotated(parts, "rotated", data, cosine, sine, interleaved)});
-    return;
-  }
-  std::int64_t heads = parts.attributes().integer("num_heads", 0);
-  if (heads == 0) {
-    heads = share_of(parts.extent(data, 2), 2 * parts.shape(cosine).back());
-  }
-  const ValueId turned = rotated(parts, "rotated", by_heads(parts, "heads", data, heads),
-                                 cosine, sine, interleaved);
-  const ValueId together = parts.transpose("together", turned, {0, 2, 1, 3});
-  parts.finish("Reshape", {together, parts.integers("shape", {0, 0, parts.extent(data, 2)})});
 }
 
 }  // namespace tare

@@ -256,7 +256,9 @@ struct RuntimeOperator {
 
 constexpr std::array kRuntimeOperators{
     RuntimeOperator{"Attention", expand_attention},
+    RuntimeOperator{"BiasAdd", expand_bias_add},
     RuntimeOperator{"BiasGelu", expand_bias_gelu},
+    RuntimeOperator{"BiasSplitGelu", expand_bias_split_gelu},
     RuntimeOperator{"EmbedLayerNormalization", expand_embed_layer_norm},
     RuntimeOperator{"FastGelu", expand_fast_gelu},
     RuntimeOperator{"FusedConv", expand_fused_conv},
@@ -264,13 +266,17 @@ constexpr std::array kRuntimeOperators{
     RuntimeOperator{"FusedMatMul", expand_fused_mat_mul},
     RuntimeOperator{"Gelu", expand_gelu},
     RuntimeOperator{"GroupQueryAttention", expand_group_query_attention},
+    RuntimeOperator{"GroupNorm", expand_group_norm},
+    RuntimeOperator{"MatMulNBits", expand_mat_mul_n_bits},
     RuntimeOperator{"MultiHeadAttention", expand_multi_head_attention},
     RuntimeOperator{"NhwcConv", expand_nhwc_conv},
     RuntimeOperator{"QuickGelu", expand_quick_gelu},
     RuntimeOperator{"RotaryEmbedding", expand_rotary_embedding},
+    RuntimeOperator{"SkipGroupNorm", expand_skip_group_norm},
     RuntimeOperator{"SkipLayerNormalization", expand_skip_layer_norm},
     RuntimeOperator{"SkipSimplifiedLayerNormalization", expand_skip_simplified_layer_norm},
     RuntimeOperator{"TransposeMatMul", expand_fused_mat_mul},
+    RuntimeOperator{"Trilu", expand_trilu},
 };
 
 const RuntimeOperator* find_runtime_operator(std::string_view op) {
@@ -283,6 +289,14 @@ const RuntimeOperator* find_runtime_operator(std::string_view op) {
 
 bool is_runtime_operator(std::string_view op) {
   return find_runtime_operator(op) != nullptr;
+}
+
+std::vector<std::string> runtime_operators() {
+  std::vector<std::string> names;
+  for (const RuntimeOperator& row : kRuntimeOperators) {
+    names.emplace_back(row.op);
+  }
+  return names;
 }
 
 void normalize_runtime_operator(Draft& draft, GraphBuilder& builder) {

@@ -235,8 +235,8 @@ void drop_empty_resize_operands(Draft& draft, GraphBuilder& builder) {
 
 void resize_all_axes(Draft& draft, GraphBuilder& builder) {
   require_first_inputs(draft, 1);
-  if (draft.attributes.has("antialias")) {
-    expect_and_drop(draft, "antialias", 0);
+  if (draft.attributes.integer("antialias", 0) == 0) {
+    draft.attributes.erase("antialias");
   }
   const std::string policy = draft.attributes.text("keep_aspect_ratio_policy", "stretch");
   const std::string transformation =

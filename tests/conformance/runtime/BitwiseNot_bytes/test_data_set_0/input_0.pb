@@ -1,0 +1,1 @@
+B	operand_0J!ÌwÑMWG¸Aıq

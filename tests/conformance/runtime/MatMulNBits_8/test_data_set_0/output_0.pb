@@ -1,0 +1,1 @@
+Bresult_0JH«•A‹n—A2*)Áå=ÂQe[AØXíÁ¯ò¶ÀúyAÓFoÁÃŽ¾@SÆCAò;UÂ±›c?ÙûAžŠAÏa#ÂçxB§q¾À
