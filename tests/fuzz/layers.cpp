@@ -86,10 +86,12 @@ std::optional<ValueId> transposed_convolution(Drawing& d, ValueId x) {
   const std::int64_t results = d.choose.between(1, 4);
   const Integers kernel{d.choose.between(1, 3), d.choose.between(1, 3)};
   const Integers strides{d.choose.between(1, 2), d.choose.between(1, 2)};
-  if (!d.is_fixed(x, 1)) {
+  const std::int64_t channels = d.shape_of(x)[1];
+  // Where it stays in float, ONNX Runtime rounds its weights if there is one channel, see
+  // docs/decisions/0021-float-layers-read-rows-of-equal-scales.md.
+  if (!d.is_fixed(x, 1) || (d.kind.is_tame && channels == 1)) {
     return {};
   }
-  const std::int64_t channels = d.shape_of(x)[1];
   return d.op("ConvTranspose",
               {x, d.constant({channels, results, kernel[0], kernel[1]}, channels)},
               d.each(x,

@@ -118,8 +118,9 @@ void require_read_back(const Case& c, const QuantizeResult& result) {
     must("writing " + name, [&] { write_onnx(exported, file, file_metadata(result)); });
     const Graph read =
         must("reading " + name, [&] { return load_model(file, {}, c.data.get()); });
-    const Graph again =
-        must("lowering " + name, [&] { return lower_quantized(read, c.config, Toolkit{}); });
+    const Graph again = must("lowering " + name, [&] {
+      return lower_quantized(read, c.config, Toolkit::builtin());
+    });
     const std::string difference = test::structural_difference(result.integer, again);
     require(difference.empty() || has_float_product_of_integers(result.integer),
             name + " reads back as another graph: " + difference + "\n" +
