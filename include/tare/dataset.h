@@ -58,10 +58,10 @@ struct Hdf5Options {
 /// normalized as (u - mean) / std. `labels` is not an input, and checked by labels() alone.
 /// A file of groups with numbers at the end of their names (`0`, `sample_012`) has a sample in
 /// each, in the order of the numbers: one dataset per input without the first dimension, whose
-/// shapes may differ, and perhaps one integer `labels`. open_samples() knows the model, and so
-/// takes groups of other names, too, and none that are parts of the names of inputs.
-/// Throws Error(kIo) when it is not a readable HDF5 file, Error(kInvalidData) when it holds no
-/// samples, or inputs whose sample counts differ. Reads by hyperslab.
+/// shapes may differ, and perhaps one integer `labels`. To open_samples(), which knows the
+/// model, they are none where they are parts of the names of inputs. Throws Error(kIo) when it
+/// is not a readable HDF5 file, Error(kInvalidData) when it holds no samples, or inputs whose
+/// sample counts differ. Reads by hyperslab.
 std::unique_ptr<Dataset> open_dataset(const std::filesystem::path&, const Hdf5Options& = {});
 
 /// An input of a model as its file declares it.

@@ -28,7 +28,7 @@ Error invalid(const std::string& what) {
 struct Contents {
   Handle file;
   /// Where there are some, nothing else was read.
-  hdf5::GroupNames groups;
+  hdf5::NumberedGroups groups;
   std::vector<StoredInput> sources;
   std::optional<StoredInput> labels;
   /// What is wrong with the labels, for those who need them.
@@ -61,7 +61,7 @@ Contents read_contents(const std::filesystem::path& path, bool stop_at_groups) {
   contents.file =
       owned(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), "is not a readable HDF5 file");
   if (stop_at_groups) {
-    contents.groups = hdf5::groups_at_root(contents.file);
+    contents.groups = hdf5::numbered_groups(contents.file);
     if (!contents.groups.names.empty()) {
       return contents;
     }

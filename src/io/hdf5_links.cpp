@@ -6,6 +6,7 @@
 #include "base/natural_order.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 namespace tare::hdf5 {
@@ -98,6 +99,14 @@ class Walk {
   std::size_t links_ = 0;
 };
 
+/// Whether all names are one and the same with a number behind it.
+bool are_numbered(const std::vector<Link>& links) {
+  const std::string_view name = before_number(links.front().name);
+  return std::all_of(links.begin(), links.end(), [&](const Link& link) {
+    return before_number(link.name) == name && link.name.size() > name.size();
+  });
+}
+
 /// False for a link that leads nowhere, whose error others find.
 bool is_group(const Handle& file, const Link& link) {
   if (link.is_external) {
@@ -127,8 +136,8 @@ std::vector<NamedDataset> datasets(const Handle& place, std::size_t most) {
   return walk.take();
 }
 
-GroupNames groups_at_root(const Handle& file) {
-  GroupNames result;
+NumberedGroups numbered_groups(const Handle& file) {
+  NumberedGroups result;
   std::vector<Link> links = links_of(file, kMostGroups + 1);
   const auto labels = std::find_if(links.begin(), links.end(),
                                    [](const Link& link) { return link.name == kLabels; });
@@ -136,20 +145,23 @@ GroupNames groups_at_root(const Handle& file) {
     result.labels = true;
     links.erase(labels);
   }
+  if (links.empty() || links.size() > kMostGroups || !are_numbered(links)) {
+    return {};
+  }
   std::sort(links.begin(), links.end(),
             [](const Link& a, const Link& b) { return comes_before(a.name, b.name); });
-  if (links.empty() || links.size() > kMostGroups || !is_group(file, links.front())) {
+  if (!is_group(file, links.front())) {
     return {};
   }
   const Handle first = owned(H5Gopen2(file.get(), links.front().name.c_str(), H5P_DEFAULT),
                              "'" + links.front().name + "' cannot be opened");
-  for (NamedDataset& dataset : datasets(first)) {
-    result.in_first.push_back(std::move(dataset.name));
+  if (datasets(first).empty()) {
+    return {};
   }
   for (Link& link : links) {
     result.names.push_back(std::move(link.name));
   }
-  return result.in_first.empty() ? GroupNames{} : std::move(result);
+  return result;
 }
 
 }  // namespace tare::hdf5

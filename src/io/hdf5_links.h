@@ -27,14 +27,14 @@ std::vector<NamedDataset> datasets(const Handle& place, std::size_t most = kMost
 /// Throws Error(kInvalidData) for a link into another file, which may be any file of the user.
 void require_link_inside(const Handle& place, const std::string& name);
 
-/// What a file has that may be one group for each sample.
-struct GroupNames {
-  std::vector<std::string> names;     ///< of the groups, in the order in which people count
-  std::vector<std::string> in_first;  ///< of datasets in the first of them
-  bool labels = false;                ///< whether there is a dataset of that name beside them
+/// Groups of a file that may be one for each sample, as their names are `0`, `1` or
+/// `sample_012`.
+struct NumberedGroups {
+  std::vector<std::string> names;  ///< in the order of their numbers
+  bool labels = false;             ///< whether there is a dataset of that name beside them
 };
 
-/// No names where there is no group, or something else comes first, or there are too many.
-GroupNames groups_at_root(const Handle& file);
+/// No names where there are others, or too many, or the first is no group with datasets.
+NumberedGroups numbered_groups(const Handle& file);
 
 }  // namespace tare::hdf5

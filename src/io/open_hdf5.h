@@ -13,8 +13,8 @@ namespace tare {
 using InputsOfModel = std::function<std::vector<ModelInput>()>;
 
 /// As open_dataset(), for a model, which is asked only where a file does not say all itself:
-/// where it holds groups, which may be samples, or parts of the names of inputs. Samples in
-/// groups may differ in shape where the model leaves extents open.
+/// where it holds groups with numbers, which are samples or parts of the names of inputs.
+/// Samples in groups may differ in shape where the model leaves extents open.
 std::unique_ptr<Dataset> open_hdf5(const std::filesystem::path&, const Hdf5Options&,
                                    const InputsOfModel&);
 

@@ -123,13 +123,12 @@ TEST_F(SamplesInGroups, AreNoneWhereGroupsArePartsOfTheNamesOfInputs) {
   EXPECT_EQ(data->read("layer_2/x", 1, 1), Tensor::of<float>({1, 3}, {3.0F, 4.0F, 5.0F}));
 }
 
-TEST_F(SamplesInGroups, MayHaveAnyNamesWhereTheModelHasTheInputs) {
+TEST_F(SamplesInGroups, AreNoneWithoutNumbers) {
   const std::vector<float> x = ramp(6);
   Hdf5Builder(path("s.h5"))
-      .dataset("cat.png/x", H5T_NATIVE_FLOAT, {2, 3}, x.data())
-      .dataset("dog.png/x", H5T_NATIVE_FLOAT, {2, 3}, x.data());
-  EXPECT_EQ(opened({input_of("x", {-1, -1, 3})})->size(), 2U);
-  EXPECT_EQ(opened({input_of("y", {-1, -1, 3})})->inputs()[0].name, "cat.png/x");
+      .dataset("test/x", H5T_NATIVE_FLOAT, {2, 3}, x.data())
+      .dataset("train/x", H5T_NATIVE_FLOAT, {2, 3}, x.data());
+  EXPECT_EQ(opened({input_of("x", {-1, 3})})->inputs()[0].name, "test/x");
 }
 
 TEST_F(SamplesInGroups, DifferOnlyWhereTheModelLeavesExtentsOpen) {

@@ -6,7 +6,6 @@
 #include "tare/error.h"
 
 #include "base/check.h"
-#include "base/natural_order.h"
 #include "io/hdf5_stored_input.h"
 #include "io/hdf5_trial.h"
 #include "io/samples/file_dataset.h"
@@ -99,7 +98,7 @@ void keep_few_groups(const Handle& file) {
   hdf5::checked(H5Fset_mdc_config(file.get(), &config), "its cache");
 }
 
-GroupsOfFile read_groups(const std::filesystem::path& path, const hdf5::GroupNames& names) {
+GroupsOfFile read_groups(const std::filesystem::path& path, const hdf5::NumberedGroups& names) {
   GroupsOfFile result;
   result.file =
       owned(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), "is not a readable HDF5 file");
@@ -195,29 +194,17 @@ class GroupFormat final : public SampleFormat {
 
 }  // namespace
 
-bool are_samples(const hdf5::GroupNames& groups, const std::vector<ModelInput>& model) {
-  const auto any_input = [&](const auto& has) {
-    return std::any_of(model.begin(), model.end(), has);
-  };
-  for (const std::string& name : groups.names) {
-    if (any_input(
-            [&](const ModelInput& input) { return input.name.starts_with(name + "/"); })) {
-      return false;
-    }
-  }
-  const std::string_view first = before_number(groups.names.front());
-  const bool are_numbered =
-      std::all_of(groups.names.begin(), groups.names.end(), [&](const std::string& name) {
-        return before_number(name) == first && name.size() > first.size();
-      });
-  return are_numbered || any_input([&](const ModelInput& input) {
-           return std::find(groups.in_first.begin(), groups.in_first.end(), input.name) !=
-                  groups.in_first.end();
-         });
+bool are_samples(const hdf5::NumberedGroups& groups, const std::vector<ModelInput>& model) {
+  return std::none_of(model.begin(), model.end(), [&](const ModelInput& input) {
+    const std::size_t end = input.name.find('/');
+    return end != std::string::npos &&
+           std::find(groups.names.begin(), groups.names.end(), input.name.substr(0, end)) !=
+               groups.names.end();
+  });
 }
 
 std::unique_ptr<Dataset> samples_in_groups(const std::filesystem::path& path,
-                                           const hdf5::GroupNames& names,
+                                           const hdf5::NumberedGroups& names,
                                            const std::vector<ModelInput>& model,
                                            const Hdf5Options& options) {
   GroupsOfFile groups;

@@ -10,15 +10,14 @@
 
 namespace tare {
 
-/// Whether the groups of a file are samples. They are not where the model has an input whose
-/// name is a path through one of them. Otherwise they are where their names are numbered
-/// (`0`, `sample_012`), or the first of them holds an input of the model.
-bool are_samples(const hdf5::GroupNames&, const std::vector<ModelInput>& model);
+/// Whether such groups are samples. They are not where the model has an input whose name is a
+/// path through one of them.
+bool are_samples(const hdf5::NumberedGroups&, const std::vector<ModelInput>& model);
 
 /// Samples of which each is a group of an HDF5 file, with a dataset for each input and perhaps
 /// one integer called `labels`. Throws what file_dataset() does.
 std::unique_ptr<Dataset> samples_in_groups(const std::filesystem::path&,
-                                           const hdf5::GroupNames&,
+                                           const hdf5::NumberedGroups&,
                                            const std::vector<ModelInput>& model,
                                            const Hdf5Options&);
 
