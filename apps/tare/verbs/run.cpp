@@ -60,17 +60,18 @@ class ResultWriter {
     }
   }
 
-  /// The names of what was written, in the order of the model.
-  std::vector<std::string> finish() {
+  /// Writes what is left. Returns the names of all, in the order of the model.
+  std::vector<std::string> write_rest() {
     for (const auto& [name, results] : open_) {
       write_open(name, results);
       written_.insert(name);
     }
-    writer_.finish();
     std::vector<std::string> names = model_outputs(graph_);
     std::erase_if(names, [&](const std::string& name) { return !written_.contains(name); });
     return names;
   }
+
+  void finish() { writer_.finish(); }
 
  private:
   void write_open(const std::string& name, const std::vector<Tensor>& results) {
@@ -80,15 +81,18 @@ class ResultWriter {
     };
     bool same_rows = true;
     bool same_shapes = true;
+    bool same_ranks = true;
     for (const Tensor& result : results) {
+      same_ranks = same_ranks && result.shape().size() == results[0].shape().size();
       same_rows = same_rows && row_of(result) == row_of(results[0]);
       same_shapes = same_shapes && result.shape() == results[0].shape();
     }
     for (const Tensor& result : results) {
-      const auto rank = static_cast<std::int64_t>(result.shape().size());
+      const Shape shape = same_ranks ? result.shape() : Shape{result.size()};
+      const auto rank = static_cast<std::int64_t>(shape.size());
       writer_.append(name, same_rows ? result : result.reshaped({result.size()}));
       if (!same_shapes) {
-        writer_.append(name + ".shapes", Tensor::of<std::int64_t>({1, rank}, result.shape()));
+        writer_.append(name + ".shapes", Tensor::of<std::int64_t>({1, rank}, shape));
       }
     }
   }
@@ -157,8 +161,9 @@ int run_on_samples(const Options& options, const Console& console) {
           },
           progress.callback());
     }
-    const std::vector<std::string> written = writer.finish();
+    const std::vector<std::string> written = writer.write_rest();
     say_warnings(missing_outputs(graph, written), console);
+    writer.finish();
     if (options.has("json")) {
       console.print(to_text(
           Json{{"model", model}, {"runs", runs}, {"output", output}, {"outputs", written}}));
