@@ -7,6 +7,7 @@
 #include "onnx/importer.h"
 #include "onnx/tensor_proto.h"
 
+#include <limits>
 #include <utility>
 
 namespace tare {

@@ -66,13 +66,14 @@ class ResultWriter {
     }
   }
 
-  /// The names of what was written, in the order of the model.
-  std::vector<std::string> finish() {
-    writer_.finish();
+  /// The names of what was appended, in the order of the model.
+  std::vector<std::string> written() const {
     std::vector<std::string> names = model_outputs(graph_);
     std::erase_if(names, [&](const std::string& name) { return !written_.contains(name); });
     return names;
   }
+
+  void finish() { writer_.finish(); }
 
  private:
   DatasetWriter writer_;
@@ -138,8 +139,9 @@ int run_on_samples(const Options& options, const Console& console) {
           },
           progress.callback());
     }
-    const std::vector<std::string> written = writer.finish();
+    const std::vector<std::string> written = writer.written();
     say_warnings(missing_outputs(graph, written), console);
+    writer.finish();
     if (options.has("json")) {
       console.print(to_text(
           Json{{"model", model}, {"runs", runs}, {"output", output}, {"outputs", written}}));

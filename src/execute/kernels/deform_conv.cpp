@@ -8,6 +8,7 @@
 #include "execute/operands.h"
 #include "execute/products/matrix_product.h"
 
+#include <array>
 #include <cmath>
 #include <vector>
 

@@ -62,7 +62,7 @@ struct BlockWeights {
   std::int64_t bits = 4;
   std::int64_t size = 32;  ///< of a block
   const Tensor* integers = nullptr;
-  std::vector<float> scales;
+  std::vector<float> scales{};
   const Tensor* zero_points = nullptr;  ///< packed as the integers, or reals; may be null
 
   std::int64_t blocks() const { return (depth + size - 1) / size; }
