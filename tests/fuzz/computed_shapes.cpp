@@ -87,7 +87,8 @@ std::optional<ValueId> grown(Drawing& d, ValueId x) {
     for (std::size_t i = 0; i < result.size(); ++i) {
       std::copy_n(d.shapes_of(other)[i].begin() + 2, 2, result[i].begin() + 2);
     }
-    const bool is_linear = d.choose.coin();
+    // The nearest one is a matter of rounding where a quotient of extents is no whole number.
+    const bool is_linear = d.choose.coin() || d.kind.is_tame;
     return d.op("Resize", {x, {}, {}, sizes}, result,
                 {{"mode", std::string(is_linear ? "linear" : "nearest")},
                  {"coordinate_transformation_mode", std::string("asymmetric")},
