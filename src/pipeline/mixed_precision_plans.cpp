@@ -1,8 +1,194 @@
+// What stays in float for the sake of accuracy, and what gets 16 bits where nothing may be in
+// float: sensitivities of points that are alone, and plans by them (search/mixed_precision.h).
 #include "pipeline/mixed_precision_plans.h"
 
+#include "calibrate/selection/choose.h"
+#include "calibrate/statistics/model_digest.h"
+#include "graph/operators/detection_head.h"
+#include "graph/operators/scores.h"
 #include "pipeline/stages.h"
+#include "search/wide_activations.h"
+#include "simulate/target_operator.h"
+
+#include <algorithm>
+#include <optional>
 
 namespace tare {
+namespace {
+
+/// How many samples each of so many points is tried on: all trials together are not to take
+/// longer than a pass over the samples, if that leaves some. A single one would leave the order
+/// of points to chance.
+std::size_t tried_samples(std::size_t used, std::size_t points) {
+  constexpr std::size_t kLeast = 2;
+  constexpr std::size_t kEnough = 8;
+  return std::clamp(used / std::max<std::size_t>(points, 1), kLeast, kEnough);
+}
+
+/// Results with more error than that, an SQNR of 15 dB, get the verdict that they are poor.
+constexpr double kLargeError = 0.0316;
+/// How many samples a plan is judged on.
+constexpr std::size_t kSamplesOfPlans = 8;
+
+/// Each that tries others takes the first of them.
+std::vector<CalibratorInfo> that_try_no_others(std::span<const CalibratorInfo> calibrators) {
+  std::vector<CalibratorInfo> result(calibrators.begin(), calibrators.end());
+  for (CalibratorInfo& calibrator : result) {
+    calibrator.candidates.resize(std::min<std::size_t>(calibrator.candidates.size(), 1));
+  }
+  return result;
+}
+
+}  // namespace
+
+double Stages::slowdown() const {
+  // Scores hide small errors, since the largest one stays the largest. Boxes are numbers.
+  constexpr double kOfDetector = 0.15;
+  const double usual = slowdown_of(config_, target_);
+  const bool is_open = !config_.slowdown && usual > 0 && !patterns_.empty();
+  return is_open && !detection_head(result_.prepared).empty() ? std::max(usual, kOfDetector)
+                                                              : usual;
+}
+
+QuantTable Stages::independent_table(const Dataset& data,
+                                     const CalibrateOptions& options) const {
+  const SimulatedGraph& simulated = result_.simulated;
+  const std::vector<CalibratorInfo> calibrators = that_try_no_others(toolkit_->calibrators);
+  const bool look_at_values =
+      std::any_of(simulated.points.begin(), simulated.points.end(), [&](const QuantPoint& p) {
+        return p.role == Role::kActivation && make_observer(p, calibrators) != nullptr;
+      });
+  // Equalizing observed the same network, on all samples where these are few.
+  const std::size_t used = options.samples == 0 ? data.size() : options.samples;
+  return !look_at_values && observed_.samples == used &&
+                 observed_.model == model_digest(simulated.source)
+             ? choose(simulated, observed_, calibrators, nullptr, options.threads)
+             : tare::calibrate(simulated, data, calibrators, options);
+}
+
+Sensitivities Stages::errors(const Dataset& data, const CalibrateOptions& options,
+                             const QuantTable& table, const std::set<std::string>& points,
+                             const MeasuredSensitivities& measured) const {
+  const std::size_t used = options.samples == 0 ? data.size() : options.samples;
+  const SimulatedGraph scored = tare::simulate(up_to_scores(result_.simulated.source), config_,
+                                               target_, toolkit_->patterns);
+  return sensitivities(scored, table, points, data,
+                       {.threads = options.threads,
+                        .samples = options.samples,
+                        .communicator = options.communicator},
+                       tried_samples(used, points.size()), measured);
+}
+
+std::vector<MixedPrecisionPlan> Stages::mixed_precision_plans(
+    const Dataset& data, const CalibrateOptions& options, double slowdown,
+    const MeasuredSensitivities& measured) const {
+  return during("calibrating", [&] {
+    if (may_widen()) {
+      return wide_activation_plans(result_.simulated, widenable(),
+                                   all_errors(data, options, measured));
+    }
+    return pareto_plans(
+        result_.simulated, config_, patterns_,
+        errors(data, options, independent_table(data, options),
+               affordable_points(result_.simulated, config_, patterns_, slowdown), measured),
+        slowdown);
+  });
+}
+
+double Stages::error_of(const MixedPrecisionPlan& plan, const Dataset& data,
+                        const CalibrateOptions& options, const QuantTable& table) const {
+  const SimulatedGraph scored = tare::simulate(up_to_scores(result_.simulated.source), config_,
+                                               target_, toolkit_->patterns, plan.float_nodes);
+  return error_together(scored, table, data,
+                        {.threads = options.threads,
+                         .samples = options.samples,
+                         .communicator = options.communicator},
+                        kSamplesOfPlans);
+}
+
+std::vector<double> Stages::slowdowns() const {
+  std::vector<double> result{slowdown()};
+  if (!config_.slowdown) {
+    for (const double more : {0.05, 0.1, 0.2, 0.3, 0.5}) {
+      if (more > result[0]) {
+        result.push_back(more);
+      }
+    }
+  }
+  return result;
+}
+
+MixedPrecisionPlan Stages::best_plan(const Dataset& data,
+                                     const CalibrateOptions& options) const {
+  return during("calibrating", [&] {
+    const QuantTable table = independent_table(data, options);
+    Sensitivities known;
+    std::optional<MixedPrecisionPlan> usual;
+    for (const double slowdown : slowdowns()) {
+      const std::set<std::string> points =
+          affordable_points(result_.simulated, config_, patterns_, slowdown);
+      if (usual && points.empty()) {
+        continue;
+      }
+      known = errors(data, options, table, points, {.known = std::move(known)});
+      MixedPrecisionPlan plan =
+          best_plan_within(result_.simulated, config_, patterns_, known, slowdown);
+      if (error_of(plan, data, options, table) <= kLargeError) {
+        return plan;
+      }
+      if (!usual) {
+        usual = std::move(plan);
+      }
+    }
+    return *usual;
+  });
+}
+
+bool Stages::may_widen() const {
+  return config_.objective.value_or(target_.objective) == Objective::kCoverage &&
+         has_wide_kernels(target_);
+}
+
+std::set<std::string> Stages::widenable() const {
+  const SimulatedGraph& simulated = result_.simulated;
+  std::set<std::string> narrow;
+  for (const QuantPoint& point : simulated.points) {
+    if (point.role == Role::kActivation && size_of(point.spec.storage) == 1) {
+      narrow.insert(point.name);
+    }
+  }
+  const SimulatedGraph wide = tare::simulate(simulated.source, config_, target_, patterns_,
+                                             result_.float_nodes, narrow);
+  std::erase_if(narrow, [&](const std::string& name) {
+    const QuantPoint* point = wide.find(name);
+    return point == nullptr || size_of(point->spec.storage) == 1;
+  });
+  return narrow;
+}
+
+Sensitivities Stages::all_errors(const Dataset& data, const CalibrateOptions& options,
+                                 const MeasuredSensitivities& measured) const {
+  std::set<std::string> points;
+  for (const QuantPoint& point : result_.simulated.points) {
+    if (point.role != Role::kAccumulator) {
+      points.insert(point.name);
+    }
+  }
+  return errors(data, options, independent_table(data, options), points, measured);
+}
+
+std::set<std::string> Stages::wide_values_within(const Dataset& data,
+                                                 const CalibrateOptions& options,
+                                                 double slowdown) const {
+  return during("calibrating", [&]() -> std::set<std::string> {
+    const auto candidates = may_widen() ? widenable() : std::set<std::string>();
+    if (candidates.empty()) {
+      return {};
+    }
+    return wide_activations(result_.simulated, candidates, all_errors(data, options, {}),
+                            slowdown);
+  });
+}
 
 std::vector<MixedPrecisionPlan> mixed_precision_plans(const Graph& model, const Dataset& data,
                                                       const Config& config,
