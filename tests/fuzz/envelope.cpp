@@ -327,15 +327,19 @@ class Interpreter {
       const double zero = params.zero_point[channel];
       const double steps_low = static_cast<double>(x_low[i]) / scale;
       const double steps_high = static_cast<double>(x_high[i]) / scale;
-      const auto stored = [&](double steps) {
-        return std::clamp(std::nearbyint(steps) + zero, static_cast<double>(range.low),
-                          static_cast<double>(range.high));
+      const double stored_in_float = 2 * kEpsilon * std::abs(zero);
+      // The one rounding of two has the range that both have in common, so its steps are no
+      // larger than theirs: it goes no further than half of one of them from its operand.
+      const double half = difference_ == Difference::kMerged ? 0.5 + stored_in_float : 0;
+      const auto stored = [&](double steps, double further) {
+        return std::clamp((further == 0 ? std::nearbyint(steps) : steps) + zero,
+                          static_cast<double>(range.low), static_cast<double>(range.high)) +
+               further;
       };
       // One rounding of the quotient, and one of the ratio of scales.
       const auto apart = [&](double steps) { return 4 * kEpsilon * std::abs(steps) + slack_; };
-      const double stored_in_float = 2 * kEpsilon * std::abs(zero);
-      double least = constant ? known[i] : stored(steps_low - apart(steps_low));
-      double most = constant ? known[i] : stored(steps_high + apart(steps_high));
+      double least = constant ? known[i] : stored(steps_low - apart(steps_low), -half);
+      double most = constant ? known[i] : stored(steps_high + apart(steps_high), half);
       if (difference_ == Difference::kRounding) {
         // Weights that are not the nearest are at most one step from it; a corrected bias is
         // off by its correction.

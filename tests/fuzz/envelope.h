@@ -20,6 +20,7 @@ struct Envelope {
 enum class Difference {
   kTies,      ///< storage values: sums in float that fall next to a half go either way
   kRounding,  ///< expressed values: one version rounds to storage values and one does not
+  kMerged,    ///< storage values: one version rounds once where one does twice in succession
 };
 
 /// Results of a graph of bind() by interval arithmetic: those of every version of it that

@@ -59,6 +59,8 @@ TEST_F(Envelopes, HoldSimulationIntegersAndFloats) {
   const std::size_t all = small_samples().size();
   EXPECT_EQ(held(bound_, Difference::kTies), all);
   EXPECT_EQ(held(result_.integer, Difference::kTies), all);
+  EXPECT_EQ(held(bound_, Difference::kMerged), all);
+  EXPECT_EQ(held(result_.integer, Difference::kMerged), all);
   EXPECT_EQ(held(bound_, Difference::kRounding), all);
   EXPECT_EQ(held(result_.simulated.source, Difference::kRounding), all);
 }
@@ -71,6 +73,7 @@ TEST_F(Envelopes, DoNotHoldOtherWeights) {
   for (const char* op : {"Conv", "MatMul"}) {
     const Graph other = with_half_weights(result_.integer, op, 1);
     EXPECT_LT(held(other, Difference::kTies), small_samples().size()) << op;
+    EXPECT_LT(held(other, Difference::kMerged), small_samples().size()) << op;
     EXPECT_LT(held(other, Difference::kRounding), small_samples().size()) << op;
   }
 }

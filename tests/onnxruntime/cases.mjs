@@ -8,13 +8,16 @@ import {ARRAY_TYPES, createSession, loadRuntime} from './onnxruntime.mjs';
 const USAGE = `usage: node cases.mjs CASES.json
 
 CASES.json is a list of cases:
-  {"model": "m.onnx", "samples": [{"x": {"type": "float32", "dims": [1, 3], "data": [0, 1, 2]}}], "state": {"h": "hn"}}
+  {"model": "m.onnx", "samples": [{"x": {"type": "float32", "dims": [1, 3], "data": [0, 1, 2]}}], "state": {"h": "hn"},
+   "merges_roundings": true}
 Samples are run in their order. Inputs of "state" are the output of that name from the sample before; the first sample
-has their values. Prints a line of JSON for each case: the outputs of each sample by name, in the form of inputs, or
-{"error": "..."}. What is no number is null.`;
+has their values. Without "merges_roundings", pairs of QuantizeLinear and DequantizeLinear that follow each other with
+different scales stay two roundings. Prints a line of JSON for each case: the outputs of each sample by name, in the
+form of inputs, or {"error": "..."}. What is no number is null.`;
 
-async function runCase(ort, {model, samples, state}) {
-  const session = await createSession(ort, model, {threads: 1, optimization: 'all'});
+async function runCase(ort, {model, samples, state, merges_roundings: merges}) {
+  const extra = {session: {disable_double_qdq_remover: merges ? '0' : '1'}};
+  const session = await createSession(ort, model, {threads: 1, optimization: 'all'}, {extra});
   const results = [];
   let before = {};
   for (const sample of samples) {

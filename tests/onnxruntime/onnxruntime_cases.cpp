@@ -42,7 +42,10 @@ nlohmann::json written(const OnnxRuntimeCase& each) {
   for (const auto& [input, output] : each.state) {
     state[input] = output;
   }
-  return {{"model", each.model.string()}, {"samples", samples}, {"state", state}};
+  return {{"model", each.model.string()},
+          {"samples", samples},
+          {"state", state},
+          {"merges_roundings", each.merges_roundings}};
 }
 
 OnnxRuntimeOutputs read_line(const std::string& line) {

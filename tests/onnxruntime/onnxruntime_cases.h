@@ -21,6 +21,9 @@ struct OnnxRuntimeCase {
   std::vector<Tensors> samples;
   /// Input: output that it is one sample later. The first sample has its first value.
   std::map<std::string, std::string> state{};
+  /// Whether ONNX Runtime may make one rounding of two that follow each other with different
+  /// scales, which it does unless it is told not to. All other optimizations are on.
+  bool merges_roundings = true;
 };
 
 struct OnnxRuntimeOutputs {
