@@ -10,6 +10,7 @@
 #include "support/random/random.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -315,6 +316,14 @@ TEST_F(DynamicLstm, IsTheFloatOneOfItsRoundedWeightsWhereInputsAreExact) {
       }
     }
   }
+}
+
+TEST_F(DynamicLstm, GivesNothingForNoSequences) {
+  const std::array shapes{Shape{16, 0, 64}};
+  const Graph none = with_input_shapes(quantized(network(64)), shapes, {});
+  ASSERT_EQ(count_of(none, "DynamicQuantizeLSTM"), 1);
+  const std::vector<Tensor> x{Tensor(DType::kFloat32, shapes[0])};
+  EXPECT_EQ(Executable(none).run(x)[0].shape(), (Shape{16, 1, 0, 64}));
 }
 
 TEST_F(DynamicLstm, ReadsBackAsItWasWritten) {

@@ -286,7 +286,9 @@ class Recurrent final : public Kernel {
       lengths.push_back(length(buffers, s));
     }
     if (cell_.quantizes_operands) {
-      const Index used = sequences * *std::max_element(lengths.begin(), lengths.end());
+      const Index longest =
+          lengths.empty() ? 0 : *std::max_element(lengths.begin(), lengths.end());
+      const Index used = sequences * longest;
       Rows rounded = take(x.rows(), inputs_);
       round_dynamically(x.data(), used * inputs_, rounded.data());
       from_input.topRows(used).matrix().noalias() =
