@@ -29,10 +29,7 @@ void Draft::drop_trailing_absent_inputs() {
 }
 
 GraphBuilder::GraphBuilder(const ReadOptions& options, std::set<std::string>& reserved)
-    : options_(options),
-      reserved_(reserved),
-      most_known_(kMostKnownElements),
-      graph_(std::make_unique<Graph>()) {}
+    : options_(options), reserved_(reserved), graph_(std::make_unique<Graph>()) {}
 
 GraphBuilder::GraphBuilder(GraphBuilder&&) noexcept = default;
 GraphBuilder::~GraphBuilder() = default;
@@ -127,6 +124,20 @@ std::string GraphBuilder::fresh_name(std::string_view wanted) {
   return take_name(reserved_, wanted);
 }
 
+void GraphBuilder::require_room(const std::vector<TensorType>& types) {
+  constexpr std::size_t kMostBytes = std::size_t{1} << 30;
+  for (const TensorType& type : types) {
+    const auto elements = static_cast<std::size_t>(element_count(type.shape));
+    const std::size_t left = (kMostBytes - known_bytes_) / size_of(type.dtype);
+    if (elements > left) {
+      throw Error(ErrorCode::kInvalidData, "",
+                  "computes " + to_string(type.shape) +
+                      ", which with all that comes before it takes more than 1 GiB");
+    }
+    known_bytes_ += elements * size_of(type.dtype);
+  }
+}
+
 void GraphBuilder::remember(const Node& node) {
   if (!node.inputs.empty() && node.inputs[0]) {
     if (auto fact = fact_of_shape(node, shape(node.inputs[0]))) {
@@ -143,10 +154,14 @@ void GraphBuilder::remember(const Node& node) {
   }
   for (const ValueId output : node.outputs) {
     types.push_back(type(output));
-    knowable = knowable && element_count(types.back().shape) <= most_known_;
+    knowable =
+        knowable && (knows_all_ || element_count(types.back().shape) <= kMostKnownElements);
   }
   if (!knowable) {
     return;
+  }
+  if (knows_all_) {
+    require_room(types);
   }
   try {
     std::vector<Tensor> results = options_.evaluate(node, operands, types);

@@ -75,18 +75,21 @@ class GraphBuilder {
   std::string fresh_name(std::string_view wanted);
   Graph& graph() { return *graph_; }
   const Graph& graph() const { return *graph_; }
-  /// Follows values of any size.
-  void know_all() { most_known_ = std::numeric_limits<std::int64_t>::max(); }
+  /// Follows values of any size, up to 1 GiB of all together: what takes more is an
+  /// Error(kInvalidData).
+  void know_all() { knows_all_ = true; }
   /// Says what a value is that this graph does not compute.
   void assume(ValueId id, Tensor tensor) { computed_.emplace(id, std::move(tensor)); }
 
  private:
   void remember(const Node&);
+  void require_room(const std::vector<TensorType>&);
 
   const ReadOptions& options_;
   std::set<std::string>& reserved_;
   Origin origin_;
-  std::int64_t most_known_;
+  bool knows_all_ = false;
+  std::size_t known_bytes_ = 0;   ///< where all is known
   std::unique_ptr<Graph> graph_;  // so that rules need not read graph.h
   std::map<ValueId, Tensor> computed_;
   std::set<ValueId> decisive_;

@@ -153,7 +153,8 @@ void Importer::map_sequence(const onnx::NodeProto& node) {
       }
       operands.push_back(sequence != nullptr ? builder().graph().name((*sequence)[i]) : input);
     }
-    const std::vector<std::string> made = add_body(node, body, operands);
+    const std::vector<std::string> made =
+        add_body(node, body, operands, "_" + std::to_string(i));
     for (std::size_t k = 0; k < std::min(results.size(), made.size()); ++k) {
       if (const auto value = value_of(made[k])) {
         results[k].push_back(*value);

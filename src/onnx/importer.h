@@ -100,8 +100,10 @@ class Importer {
   /// DependsOnData where it is not known when they end.
   void unroll(const onnx::NodeProto&);
   /// A graph of a node with values of these names for its inputs; returns those of its results.
+  /// Names in it end in `suffix`.
   std::vector<std::string> add_body(const onnx::NodeProto&, const onnx::GraphProto& body,
-                                    const std::vector<std::string>& operands);
+                                    const std::vector<std::string>& operands,
+                                    const std::string& suffix);
   const Tensor& decisive_value(const std::string& name);
 
   // leave_to_tail.cpp
@@ -161,6 +163,7 @@ class Importer {
   Source source_;
   std::set<std::string> reserved_;      ///< names that generated ones keep clear of
   std::deque<Scope> scopes_;            ///< from the model's graph inwards
+  std::int64_t unrolled_nodes_ = 0;     ///< that iterations of loops made
   bool runs_ = false;                   ///< all values are known
   std::map<ValueId, Tensor> assumed_;   ///< inputs that have one value
   std::deque<onnx::GraphProto> parts_;  ///< that were inlined, or are graphs of nodes

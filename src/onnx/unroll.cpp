@@ -16,6 +16,10 @@ namespace {
 /// Of loops that become part of a graph; longer ones stay as they are.
 constexpr std::int64_t kMostUnrolled = 256;
 constexpr std::int64_t kMostUnrolledNodes = 4096;
+/// Of all loops together, those inside of others for each iteration of these.
+constexpr std::int64_t kMostNodesInAll = 1 << 14;
+/// The same where all values are known: a loop may have no end.
+constexpr std::int64_t kMostNodesInRun = 1 << 18;
 
 /// What a loop collects in no iteration, by what it declares.
 Tensor nothing_collected(const onnx::ValueInfoProto& declared) {
@@ -40,7 +44,8 @@ const Tensor& Importer::decisive_value(const std::string& name) {
 
 std::vector<std::string> Importer::add_body(const onnx::NodeProto& node,
                                             const onnx::GraphProto& body,
-                                            const std::vector<std::string>& operands) {
+                                            const std::vector<std::string>& operands,
+                                            const std::string& suffix) {
   if (static_cast<std::size_t>(body.input_size()) != operands.size()) {
     throw Error(ErrorCode::kInvalidModel, "",
                 "its body has " + std::to_string(body.input_size()) + " inputs")
@@ -55,7 +60,11 @@ std::vector<std::string> Importer::add_body(const onnx::NodeProto& node,
     source_.names.insert(operand);  // some are not of the model
   }
   part.clear_input();
-  rename_graph(part, std::move(names), fresh_names(node));
+  // With a suffix of its own each copy finds its names at once.
+  rename_graph(part, std::move(names),
+               [&, fresh = fresh_names(node)](const std::string& inner) {
+                 return fresh(inner + suffix);
+               });
   std::vector<std::string> results;
   for (const auto& output : part.output()) {
     results.push_back(output.name());
@@ -93,13 +102,20 @@ void Importer::unroll(const onnx::NodeProto& node) {
                         " iterations");
   }
   for (std::int64_t i = 0; i < most && goes_on; ++i) {
+    unrolled_nodes_ += body.node_size();
+    if (unrolled_nodes_ > (runs_ ? kMostNodesInRun : kMostNodesInAll)) {
+      throw Error(runs_ ? ErrorCode::kInvalidData : ErrorCode::kUnsupported, "",
+                  "has not ended after " + std::to_string(i) + " iterations, with " +
+                      std::to_string(unrolled_nodes_) + " nodes in all loops together");
+    }
+    const std::string suffix = "_" + std::to_string(i);
     std::vector<std::string> operands;
     for (Tensor tensor : {Tensor::scalar(i), Tensor::scalar(true)}) {
-      const ValueId id = builder().add_constant(name + "_step", std::move(tensor));
+      const ValueId id = builder().add_constant(name + "_step" + suffix, std::move(tensor));
       operands.push_back(builder().graph().name(id));
     }
     operands.insert(operands.end(), states.begin(), states.end());
-    const std::vector<std::string> results = add_body(node, body, operands);
+    const std::vector<std::string> results = add_body(node, body, operands, suffix);
     goes_on = decisive_value(results[0]).to_int64().at(0) != 0;
     for (std::size_t k = 0; k < states.size(); ++k) {
       states[k] = results[k + 1];
@@ -111,8 +127,8 @@ void Importer::unroll(const onnx::NodeProto& node) {
       }
       const std::vector<std::int64_t> axis{0};
       collected[k].push_back(builder().emit_helper(
-          name + "_row", "Unsqueeze",
-          {*value, builder().add_constant(name + "_axis", vector_of(axis))}));
+          name + "_row" + suffix, "Unsqueeze",
+          {*value, builder().add_constant(name + "_axis" + suffix, vector_of(axis))}));
     }
   }
   for (std::size_t k = 0; k < states.size(); ++k) {

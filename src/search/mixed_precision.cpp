@@ -246,6 +246,9 @@ class FrontSearch {
         }
       }
     }
+    for (const DynamicProduct& product : simulated_.dynamic) {
+      quantized += multiplications(graph, graph.node(product.node));
+    }
     return all == 0 ? 0 : quantized / all;
   }
 

@@ -260,7 +260,11 @@ double error_together(const SimulatedGraph& simulated, const QuantTable& table,
       points.push_back(point.name);
     }
   }
-  return probe.together(points) / static_cast<double>(simulated.source.outputs().size());
+  const auto outputs = simulated.source.outputs();
+  const auto real = std::count_if(outputs.begin(), outputs.end(), [&](ValueId id) {
+    return simulated.source.type(id).dtype == DType::kFloat32;
+  });
+  return probe.together(points) / static_cast<double>(std::max<std::ptrdiff_t>(real, 1));
 }
 
 }  // namespace tare

@@ -35,7 +35,7 @@ Sensitivities sensitivities(const SimulatedGraph&, const QuantTable&,
                             const MeasuredSensitivities& = {});
 
 /// The same of all points that have parameters, quantized together, for the mean of the
-/// results. Takes `samples` runs.
+/// real results. Takes `samples` runs.
 double error_together(const SimulatedGraph&, const QuantTable&, const Dataset&,
                       const CalibrateOptions&, std::size_t samples);
 

@@ -176,7 +176,7 @@ std::vector<DynamicWeight> Settings::dynamic_weights(const Node& node) const {
       row != rows.end() ||
       (is_standard && (rows.empty() || objective() == Objective::kCoverage));
   const bool is_wanted =
-      is_dynamic(node) || (row != rows.end() && pays_dynamically(node, *row));
+      is_dynamic(node) || (!is_standard && row != rows.end() && pays_dynamically(node, *row));
   return has_kernel && is_wanted ? tare::dynamic_weights(*graph_, node)
                                  : std::vector<DynamicWeight>();
 }

@@ -69,6 +69,33 @@ ModelBuilder& ModelBuilder::node(const std::string& op, const std::vector<std::s
   return *this;
 }
 
+onnx::GraphProto inner_graph(const std::vector<std::string>& inputs,
+                             const std::vector<InnerNode>& nodes,
+                             const std::vector<std::string>& outputs) {
+  onnx::GraphProto graph;
+  graph.set_name("body");
+  for (const std::string& input : inputs) {
+    graph.add_input()->set_name(input);
+  }
+  for (const InnerNode& node : nodes) {
+    onnx::NodeProto& added = *graph.add_node();
+    added.set_op_type(node.op);
+    added.mutable_input()->Add(node.inputs.begin(), node.inputs.end());
+    added.add_output(node.output);
+  }
+  for (const std::string& output : outputs) {
+    graph.add_output()->set_name(output);
+  }
+  return graph;
+}
+
+void set_body(onnx::NodeProto& node, const onnx::GraphProto& graph) {
+  onnx::AttributeProto& attribute = *node.add_attribute();
+  attribute.set_name("body");
+  attribute.set_type(onnx::AttributeProto::GRAPH);
+  *attribute.mutable_g() = graph;
+}
+
 onnx::NodeProto& ModelBuilder::last() {
   return *graph().mutable_node(graph().node_size() - 1);
 }

@@ -28,6 +28,18 @@ using Dims = std::vector<Dim>;
 /// Replaces the shape of an input or output.
 void fill_shape(const Dims&, onnx::ValueInfoProto&);
 
+/// One of a graph inside of a node.
+struct InnerNode {
+  std::string op;
+  std::vector<std::string> inputs;
+  std::string output;
+};
+onnx::GraphProto inner_graph(const std::vector<std::string>& inputs,
+                             const std::vector<InnerNode>&,
+                             const std::vector<std::string>& outputs);
+/// Makes the graph the attribute "body" of the node.
+void set_body(onnx::NodeProto&, const onnx::GraphProto&);
+
 /// Writes down models for tests, valid or not.
 class ModelBuilder {
  public:

@@ -90,20 +90,8 @@ TEST(Sequences, AreMappedElementByElement) {
       .constant("first", Tensor::scalar<std::int64_t>(0))
       .node("SequenceConstruct", {"x", "x"}, {"both"})
       .node("SequenceMap", {"both", "x"}, {"sums"});
-  onnx::GraphProto body;
-  body.set_name("body");
-  body.add_input()->set_name("element");
-  body.add_input()->set_name("other");
-  onnx::NodeProto& add = *body.add_node();
-  add.set_op_type("Add");
-  add.add_input("element");
-  add.add_input("other");
-  add.add_output("sum");
-  body.add_output()->set_name("sum");
-  auto& attribute = *model.last().add_attribute();
-  attribute.set_name("body");
-  attribute.set_type(onnx::AttributeProto::GRAPH);
-  *attribute.mutable_g() = body;
+  set_body(model.last(),
+           inner_graph({"element", "other"}, {{"Add", {"element", "other"}, "sum"}}, {"sum"}));
   model.node("ConcatFromSequence", {"sums"}, {"y"}, {{"axis", std::int64_t{0}}}).output("y");
   const Graph graph = model.read();
   EXPECT_EQ(operators(graph), (Names{"Add", "Add", "Concat"}));
@@ -117,32 +105,39 @@ TEST(Sequences, MayGrowInLoopsWhoseEndIsKnown) {
       .constant("yes", Tensor::scalar(true))
       .node("SequenceEmpty", {}, {"none"})
       .node("Loop", {"three", "yes", "none"}, {"all"});
-  onnx::GraphProto body;
-  body.set_name("body");
-  for (const char* name : {"i", "on", "list"}) {
-    body.add_input()->set_name(name);
-  }
-  const auto node = [&](const char* op, const Names& inputs, const char* output) {
-    onnx::NodeProto& added = *body.add_node();
-    added.set_op_type(op);
-    added.mutable_input()->Add(inputs.begin(), inputs.end());
-    added.add_output(output);
-  };
-  node("Tanh", {"x"}, "element");
-  node("SequenceInsert", {"list", "element"}, "longer");
-  node("Identity", {"on"}, "still");
-  body.add_output()->set_name("still");
-  body.add_output()->set_name("longer");
-  auto& attribute = *model.last().add_attribute();
-  attribute.set_name("body");
-  attribute.set_type(onnx::AttributeProto::GRAPH);
-  *attribute.mutable_g() = body;
+  set_body(model.last(), inner_graph({"i", "on", "list"},
+                                     {{"Tanh", {"x"}, "element"},
+                                      {"SequenceInsert", {"list", "element"}, "longer"},
+                                      {"Identity", {"on"}, "still"}},
+                                     {"still", "longer"}));
   model.node("ConcatFromSequence", {"all"}, {"y"}, {{"axis", std::int64_t{0}}}).output("y");
   const Graph graph = model.read({.evaluate = evaluate});
   EXPECT_EQ(shape_of(graph, "y"), (Shape{6, 4}));
   const Names all = operators(graph);
   EXPECT_EQ(std::count(all.begin(), all.end(), "Tanh"), 3);
   EXPECT_EQ(std::count(all.begin(), all.end(), "Loop"), 0);
+}
+
+/// 250 iterations of 250 each of two nodes: every loop by itself is small.
+TEST(Sequences, DoNotGrowInLoopsInsideOfLoopsWithoutBound) {
+  ModelBuilder model(13);
+  model.input("x", {2, 4})
+      .integers("many", {250})
+      .constant("yes", Tensor::scalar(true))
+      .node("SequenceEmpty", {}, {"none"})
+      .node("Loop", {"many", "yes", "none"}, {"all"});
+  onnx::GraphProto outer =
+      inner_graph({"i", "on", "list"},
+                  {{"Loop", {"many", "yes", "list"}, "longer"}, {"Identity", {"on"}, "still"}},
+                  {"still", "longer"});
+  set_body(*outer.mutable_node(0), inner_graph({"k", "goes_on", "inner"},
+                                               {{"SequenceInsert", {"inner", "x"}, "more"},
+                                                {"Identity", {"goes_on"}, "still_on"}},
+                                               {"still_on", "more"}));
+  set_body(model.last(), outer);
+  model.node("ConcatFromSequence", {"all"}, {"y"}, {{"axis", std::int64_t{0}}}).output("y");
+  const std::string text = complaint(model, {.evaluate = evaluate});
+  EXPECT_NE(text.find("nodes in all loops together"), std::string::npos) << text;
 }
 
 TEST(Sequences, OfOptionalValuesAreTheValuesThemselves) {

@@ -3,6 +3,7 @@
 #include "tare/execute.h"
 
 #include "onnx/model_builder.h"
+#include "support/message.h"
 #include "support/tensors.h"
 
 #include <algorithm>
@@ -288,39 +289,26 @@ TEST(Tail, KeepsAnOpsetThatAloneHasItsOperators) {
   EXPECT_EQ(written(plain.read(keeping())).opset_import(0).version(), 21);
 }
 
-/// Counts up while i * i < limit, and collects the squares.
-ModelBuilder counting() {
+/// Counts up while i * i < limit, or without end, and collects the squares.
+ModelBuilder counting(bool has_end = true) {
   ModelBuilder model = network();
-  onnx::GraphProto body;
-  body.set_name("body");
-  for (const char* name : {"i", "on", "last"}) {
-    body.add_input()->set_name(name);
-  }
-  const auto node = [&](const char* op, const Names& inputs, const char* output) {
-    onnx::NodeProto& added = *body.add_node();
-    added.set_op_type(op);
-    added.mutable_input()->Add(inputs.begin(), inputs.end());
-    added.add_output(output);
-  };
-  node("Mul", {"i", "i"}, "square");
-  node("Less", {"square", "limit"}, "below");
-  node("Concat", {"last", "count_so_far"}, "longer");
+  onnx::GraphProto body =
+      inner_graph({"i", "on", "last"},
+                  {{"Mul", {"i", "i"}, "square"},
+                   has_end ? InnerNode{"Less", {"square", "limit"}, "below"}
+                           : InnerNode{"Equal", {"limit", "limit"}, "below"},
+                   {"Concat", {"last", "count_so_far"}, "longer"}},
+                  {"below", "longer", "square"});
   onnx::AttributeProto& axis = *body.mutable_node(2)->add_attribute();
   axis.set_name("axis");
   axis.set_type(onnx::AttributeProto::INT);
-  for (const char* name : {"below", "longer", "square"}) {
-    body.add_output()->set_name(name);
-  }
   model.constant("yes", Tensor::scalar(true))
       .integers("count_so_far", {7})
       .constant("none", Tensor(DType::kInt64, {0}))
       .node("ReduceMax", {"c"}, {"most"}, {{"keepdims", std::int64_t{0}}})
       .node("Cast", {"most"}, {"limit"}, {{"to", std::int64_t{7}}})
       .node("Loop", {"", "yes", "none"}, {"sevens", "squares"});
-  auto& attribute = *model.last().add_attribute();
-  attribute.set_name("body");
-  attribute.set_type(onnx::AttributeProto::GRAPH);
-  *attribute.mutable_g() = body;
+  set_body(model.last(), body);
   model.output("sevens").output("squares");
   return model;
 }
@@ -340,6 +328,17 @@ TEST(Tail, RunsLoopsWhoseEndDependsOnData) {
   const auto results = run_tail(graph, x);
   EXPECT_EQ(results.at("squares").to_int64(), squares);
   EXPECT_EQ(results.at("sevens").to_int64(), Integers(squares.size(), 7));
+}
+
+/// Each iteration makes values that are larger than those of the one before.
+TEST(Tail, StopsLoopsWithoutEndBeforeTheyTakeAllMemory) {
+  const Graph graph = counting(false).read(keeping());
+  const std::string text = message_of(
+      [&] {
+        return run_tail(graph, normal_tensor({1, 3, 4, 4}, 1));
+      },
+      ErrorCode::kInvalidData);
+  EXPECT_NE(text.find("more than 1 GiB"), std::string::npos) << text;
 }
 
 }  // namespace

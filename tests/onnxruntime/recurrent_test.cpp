@@ -143,6 +143,20 @@ Case random_case(std::uint32_t seed) {
   return result;
 }
 
+/// Float rounding and their approximations of the activations, through six steps.
+void expect_alike(const std::vector<Tensor>& ours,
+                  const std::vector<std::vector<float>>& theirs) {
+  ASSERT_EQ(ours.size(), theirs.size());
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    const auto values = ours[i].to_float();
+    ASSERT_EQ(values.size(), theirs[i].size());
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      EXPECT_NEAR(values[k], theirs[i][k], 1e-5 * std::max(1.0F, std::abs(values[k])))
+          << "result " << i << " element " << k;
+    }
+  }
+}
+
 class RecurrentLayer : public WithOnnxRuntime,
                        public ::testing::WithParamInterface<std::uint32_t> {};
 
@@ -156,17 +170,7 @@ TEST_P(RecurrentLayer, GivesWhatOnnxRuntimeGives) {
       file, write_raw_samples(c.graph, SamplesInMemory({{"x", sample}}), 0, folder_),
       folder_ / "outputs");
   const auto ours = Executable(c.graph).run(std::vector<Tensor>{sample});
-  ASSERT_EQ(ours.size(), theirs.size());
-  for (std::size_t i = 0; i < ours.size(); ++i) {
-    const auto values = ours[i].to_float();
-    ASSERT_EQ(values.size(), theirs[i].size());
-    for (std::size_t k = 0; k < values.size(); ++k) {
-      // Float rounding and their approximations of the activations, through six steps.
-      EXPECT_NEAR(values[k], theirs[i][k], 1e-5 * std::max(1.0F, std::abs(values[k])))
-          << c.graph.node(*c.graph.producer(c.graph.outputs()[0])).op << " result " << i
-          << " element " << k;
-    }
-  }
+  expect_alike(ours, theirs);
 }
 
 /// Every third of the varieties.
@@ -188,15 +192,7 @@ TEST_P(QuantizedRecurrentLayer, GivesWhatOnnxRuntimeGives) {
   const Graph read = load_model(file, {}, nullptr);
   for (const Graph* graph : {&q.integer, &read}) {
     const auto ours = Executable(*graph).run(std::vector<Tensor>{sample});
-    ASSERT_EQ(ours.size(), theirs.size());
-    for (std::size_t i = 0; i < ours.size(); ++i) {
-      const auto values = ours[i].to_float();
-      ASSERT_EQ(values.size(), theirs[i].size());
-      for (std::size_t k = 0; k < values.size(); ++k) {
-        EXPECT_NEAR(values[k], theirs[i][k], 1e-5 * std::max(1.0F, std::abs(values[k])))
-            << "result " << i << " element " << k;
-      }
-    }
+    expect_alike(ours, theirs);
   }
 }
 

@@ -7,6 +7,7 @@
 #include "support/files/samples_in_memory.h"
 #include "support/files/temporary_folder.h"
 #include "support/graphs.h"
+#include "support/message.h"
 #include "support/random/random.h"
 
 #include <algorithm>
@@ -273,6 +274,20 @@ TEST_F(DynamicLstm, IsQuantizedWhereItGainsTime) {
   EXPECT_EQ(count_of(small, "LSTM"), 1);
 }
 
+/// What a target knows of the costs of other operators makes nothing dynamic.
+TEST_F(Dynamic, IsWhatWasAskedForAlone) {
+  Target target = read_target("ort-cpu");
+  for (TargetOperator& row : target.operators) {
+    if (row.op == "MatMulInteger") {
+      row.float_cost = 1e6;
+      row.integer_cost = 1;
+    }
+  }
+  const auto& patterns = Toolkit::builtin().patterns;
+  EXPECT_TRUE(simulate(product(), {}, target, patterns).dynamic.empty());
+  EXPECT_EQ(simulate(product(), dynamic_config(), target, patterns).dynamic.size(), 1U);
+}
+
 TEST_F(DynamicLstm, StaysInFloatWhereItIsToOrTheTargetHasNoSuchOperator) {
   Config config;
   LayerRule rule;
@@ -316,6 +331,44 @@ TEST_F(DynamicLstm, IsTheFloatOneOfItsRoundedWeightsWhereInputsAreExact) {
       }
     }
   }
+}
+
+/// Files of which an operand or an attribute is wrong.
+TEST_F(DynamicLstm, SaysWhatIsWrongWithIt) {
+  constexpr std::size_t kWeight = 1;
+  constexpr std::size_t kScale = 8;
+  const Graph good = quantized(network(64));
+  const auto message = [&](const auto& spoil) {
+    Graph bad = good;
+    const auto nodes = bad.nodes();
+    spoil(bad, *std::find_if(nodes.begin(), nodes.end(), [&](NodeId id) {
+            return bad.node(id).op == "DynamicQuantizeLSTM";
+          }));
+    return message_of(
+        [&] {
+          (void)Executable(bad);
+          return 0;
+        },
+        ErrorCode::kInvalidModel);
+  };
+  const auto with_operand = [&](std::size_t operand, const Tensor& tensor) {
+    return message([&](Graph& bad, NodeId lstm) {
+      bad.set_input(lstm, operand, bad.add_constant("other", tensor));
+    });
+  };
+  const auto expect_word = [](const std::string& text, const std::string& word) {
+    EXPECT_NE(text.find(word), std::string::npos) << text;
+  };
+  expect_word(with_operand(kScale, Tensor(DType::kFloat32, {3})), "[1,256]");
+  expect_word(with_operand(kScale + 1, Tensor(DType::kUint8, {1, 255})), "[1,256]");
+  expect_word(with_operand(kWeight, Tensor(DType::kUint8, {1, 256})), "rank 3");
+  expect_word(with_operand(kWeight, Tensor(DType::kUint8, {1, 63, 256})), "[1,256,64]");
+  expect_word(message([](Graph& bad, NodeId lstm) {
+                Attributes attributes = bad.node(lstm).attributes;
+                attributes.set("layout", std::int64_t{1});
+                bad.set_attributes(lstm, attributes);
+              }),
+              "layout");
 }
 
 TEST_F(DynamicLstm, GivesNothingForNoSequences) {

@@ -109,6 +109,9 @@ class DynamicRecurrent final : public Kernel {
 }  // namespace
 
 std::unique_ptr<Kernel> make_dynamic_recurrent(Cell cell, const KernelRequest& request) {
+  if (request.attributes().integer("layout", 0) != 0) {
+    throw Error(ErrorCode::kInvalidModel, "", "has a layout, which this operator has not");
+  }
   for (std::size_t i = 0; i < kOperandsOfLstm + 2 * kWeights.size(); ++i) {
     if (is_stored_weight(i) && required(request, i).constant == nullptr) {
       return nullptr;

@@ -299,7 +299,7 @@ class Recurrent final : public Kernel {
     if (bias != nullptr) {
       from_input.rowwise() += ConstRow(bias, width);
     }
-    std::vector<const float*> rows(static_cast<std::size_t>(sequences), x.data());
+    std::vector<const float*> rows(static_cast<std::size_t>(sequences), from_input.data());
     std::vector<const float*> rows_before;
     CellStep step{rows,
                   take(sequences, hidden_),
