@@ -1,116 +1,224 @@
-"""Fits the costs of a target's operators to what layers were measured to take.
+"""Fits the costs of operators that a target states to what ONNX Runtime's kernels were measured to take.
 
-usage: fit_costs.py TUNED.yaml ...     files of `tare tune`, one for each network
+usage: fit_costs.py PROCESSOR TIMES.json ...
 
-Prints `conversion` and rows of `operators` in nanoseconds, as configs/targets/ort-cpu.yaml has them: the least squares of
-relative errors, with layers of less than 5 us counted as if they took so long, since calls are most of their time. What
-it says of errors is of each network by costs that were fitted to the others.
+TIMES are what profile_kernels.py prints of models in float and of the same quantized with `--set objective=coverage`.
+Prints an entry of `processors`, as configs/targets/ort-cpu.yaml has them: the least sum of errors, without negative costs,
+each counted relative to the time of its kernel and of its model alike. Errors are those of each model by costs that were
+fitted to the others. Needs numpy.
 """
+import collections
+import json
 import math
-import re
 import statistics
 import sys
 
+import numpy
+
+SHORT = 2e3  # ns
 FEW_CHANNELS = 8
-SHORT = 5e3  # ns
+ENOUGH, MANY = 2, 6  # kernels for a row of their own, and for more than one cost in it
 
-ROW = re.compile(r'- \{op: "(?P<layer>.*)", float: (?P<float>[^,]*), integer: (?P<integer>[^}]*)\}')
-CONVERSION = re.compile(r"^conversion: \{call: ([^,]*), element: ([^,]*), layout: ([^}]*)\}", re.M)
-
-
-def shapes(text):
-    return [[int(n) for n in shape.split(",") if n] for shape in re.findall(r"\[([\d,]*)\]", text)]
-
-
-def layer(text):
-    """Kind, multiplications or elements, and reads of the window; nothing for layers that have no row."""
-    name, _, result = text.partition(" -> ")
-    op = name.split(" ")[0].split("+")[0]
-    operands, out = shapes(name), shapes(result)[0]
-    size = math.prod(out)
-    if op == "Conv" and len(operands) > 1:
-        weights = operands[1]
-        window = math.prod(weights[2:])
-        groups = int((re.findall(r"group (\d+)", result) or ["1"])[0])
-        kind = "depthwise" if weights[1] == 1 and groups > 1 else "few_channels" if weights[1] < FEW_CHANNELS else "any"
-        reads = 0 if window == 1 else window * size / out[1]
-        return ("Conv", kind), size * weights[1] * window, reads
-    if op in ("Gemm", "MatMul") and len(operands) > 1:
-        # A weight is a matrix, whose other factor has as many columns as it has rows.
-        depth = operands[0][-1]
-        kind = "activations" if op == "MatMul" and len(operands[1]) == len(operands[0]) > 2 else "any"
-        return (op, kind), size * depth, 0
-    if op in ("Add", "Mul"):
-        return (op, "any"), size, 0
-    return None
-
-
-def read(path):
-    text = open(path).read()
-    rows = []
-    for match in ROW.finditer(text):
-        known = layer(match["layer"])
-        if known:
-            rows.append((*known, float(match["float"]), float(match["integer"])))
-    found = CONVERSION.search(text)
-    return rows, [float(x) for x in found.groups()] if found else None
+# Operator: kernels in float, kernels on integers.
+KERNELS = {
+    "Conv": (("Conv", "FusedConv"), ("QLinearConv",)),
+    "ConvTranspose": (("ConvTranspose",), ()),
+    "Gemm": (("Gemm", "FusedGemm"), ("QGemm",)),
+    "MatMul": (("MatMul", "FusedMatMul"), ("QLinearMatMul", "MatMulIntegerToFloat")),
+    "Add": (("Add",), ("QLinearAdd",)),
+    "Mul": (("Mul",), ("QLinearMul",)),
+    "Sigmoid": (("Sigmoid",), ("QLinearSigmoid",)),
+    "Softmax": (("Softmax",), ("QLinearSoftmax",)),
+    "LeakyRelu": (("LeakyRelu",), ("QLinearLeakyRelu",)),
+    "Concat": (("Concat",), ("QLinearConcat",)),
+    "AveragePool": (("AveragePool",), ("QLinearAveragePool",)),
+    "GlobalAveragePool": (("GlobalAveragePool",), ("QLinearGlobalAveragePool",)),
+    "MaxPool": (("MaxPool",), ("NhwcMaxPool", "MaxPool")),
+    "Gelu": (("Gelu", "BiasGelu"), ()),
+    "LayerNormalization": (("LayerNormalization", "SkipLayerNormalization"), ()),
+    **{op: ((op,), (op,)) for op in ("Resize", "Slice", "Split", "Transpose", "Pad", "Gather", "Reshape", "Flatten", "Squeeze",
+                                     "Unsqueeze", "ReduceMax")},
+    **{op: ((op,), ()) for op in ("PRelu", "Elu", "Selu", "Erf", "Tanh", "HardSigmoid", "Clip", "Relu", "Div", "Sub", "Pow",
+                                  "Log", "BatchNormalization", "ReduceMean", "OneHot", "GRU", "LSTM")},
+}
+SPELLED = ("PRelu", "LeakyRelu")
+WINDOW = ("window", "gathered")  # on integers only
+OPERATOR = {}  # (kernel, on integers) -> operator
+for name, sides in KERNELS.items():
+    for on_integers, kernels in enumerate(sides):
+        OPERATOR.update({(kernel, bool(on_integers)): name for kernel in kernels})
 
 
-def weighted(rows, amount, time):
-    """The factor of `amount` with the least relative errors of `time`."""
-    pairs = [(amount(row), time(row), 1 / max(time(row), SHORT) ** 2) for row in rows]
-    return sum(w * a * t for a, t, w in pairs) / max(sum(w * a * a for a, _, w in pairs), 1e-30)
+def size(shape):
+    return math.prod(shape)
 
 
-def two_factors(rows, first, second, time):
-    """Factors of both amounts, neither of them negative."""
-    best = None
-    for share in (i / 50 for i in range(51)):  # of the time at the mean ratio of both amounts
-        ratio = sum(first(r) for r in rows) / max(sum(second(r) for r in rows), 1)
-        both = lambda r: (1 - share) * first(r) + share * ratio * second(r)
-        factor = weighted(rows, both, time)
-        error = sum(((factor * both(r) - time(r)) / max(time(r), SHORT)) ** 2 for r in rows)
-        if best is None or error < best[0]:
-            best = (error, factor * (1 - share), factor * share * ratio)
-    return best[1:]
+def convolution(node, on_integers):
+    weights = node["constants"][3 if on_integers else 1]
+    result = node["results"][0]
+    channels = result[-1] if node["attributes"].get("channels_last") else result[1]
+    window = size(weights[2:])
+    is_depthwise = weights[1] == 1 and node["attributes"].get("group", 1) > 1
+    is_sequence = len(result) == 3
+    kind = ("ragged_depthwise" if is_depthwise and (is_sequence or weights[0] % 16) else "depthwise" if is_depthwise
+            else "sequence" if is_sequence else "few_channels" if weights[1] < FEW_CHANNELS else "any")
+    if kind == "sequence":  # there are few, all much alike
+        return kind, {"work": size(result) * weights[1] * window}
+    reads = 0 if window == 1 else window * size(result) / channels
+    gathered = 0 if is_depthwise else window * size(result) / channels * weights[1] * node["attributes"].get("group", 1)
+    return kind, {"work": size(result) * weights[1] * window, "result": size(result), "weight": 0 if is_depthwise else size(weights),
+                  "window": reads, "gathered": gathered}
 
 
-def fit(rows):
+def transposed_convolution(node):
+    weights = node["constants"][1]
+    return "any", {"work": size(node["operands"][0]) * size(weights) / weights[0], "result": size(node["results"][0])}
+
+
+def recurrent(node):
+    steps = node["operands"][0][0] * node["operands"][0][1]
+    return "any", {"work": steps * (size(node["constants"][1]) + size(node["constants"][2]))}
+
+
+def amounts(op, node, on_integers):
+    """The kind of the node, and how much of what it computes."""
+    if op == "Conv":
+        return convolution(node, on_integers)
+    if op == "ConvTranspose":
+        return transposed_convolution(node)
+    if op in ("GRU", "LSTM"):
+        return recurrent(node)
+    result = size(node["results"][0])
+    if op in ("Gemm", "MatMul"):
+        second = node["constants"][3 if node["op"].startswith("Q") else 1]
+        kind = "activations" if op == "MatMul" and second is None else "any"
+        return kind, {"work": result * node["operands"][0][-1], "weight": size(second) if second else 0}
+    reads_all = op.startswith("Reduce") or op.endswith("Pool")
+    return "any", {"work": size(node["operands"][0]) if reads_all else result}
+
+
+def kernels(times):
+    """(operator, kind, on integers), amounts and nanoseconds of every kernel that fits a row."""
+    overhead = per_node_overhead(times)
+    for model in times:
+        for node in model["nodes"]:
+            if not node["results"] or not node["operands"]:
+                continue
+            on_integers = node["op"].startswith("QLinear") or node["types"][0] in ("uint8", "int8")
+            nanoseconds = max(node["ns"] - overhead, 100)
+            if node["op"] in ("QuantizeLinear", "DequantizeLinear", "ReorderInput", "ReorderOutput"):
+                yield model, (node["op"], "any", False), {"work": size(node["results"][0])}, nanoseconds
+                continue
+            op = OPERATOR.get((node["op"], on_integers), None if on_integers else "*")
+            try:
+                if op:
+                    kind, amount = amounts(op, node, on_integers)
+                    # With weights both are the same kernels.
+                    yield model, ("MatMul" if op == "Gemm" else op, kind, on_integers), amount, nanoseconds
+            except (IndexError, TypeError):
+                pass  # weights that are no constants
+
+
+def per_node_overhead(times):
+    """What a node takes longer while it is profiled."""
+    return statistics.median((sum(node["ns"] for node in model["nodes"]) - model["ns"]) / len(model["nodes"]) for model in times)
+
+
+def fit(measured):
+    """Nanoseconds for a call and for each of its amounts, by (operator, kind, on integers)."""
+    groups = collections.defaultdict(list)
+    for model, key, amount, nanoseconds in measured:
+        groups[key].append((amount, nanoseconds, model["ns"]))
     costs = {}
-    for key in sorted({row[0] for row in rows}):
-        of_kind = [row for row in rows if row[0] == key]
-        integer, window = two_factors(of_kind, lambda r: r[1], lambda r: r[2], lambda r: r[4]) if any(
-            r[2] for r in of_kind) else (weighted(of_kind, lambda r: r[1], lambda r: r[4]), 0)
-        costs[key] = (weighted(of_kind, lambda r: r[1], lambda r: r[3]), integer, window, len(of_kind))
+    for key, rows in groups.items():
+        if len(rows) < ENOUGH and key[0] != "*":
+            continue
+        # Few kernels tell one cost.
+        names = ["work"] if len(rows) < MANY else [n for n in ("call", "work", "result", "weight", *WINDOW * key[2])
+                                                   if n == "call" or any(a.get(n) for a, _, _ in rows)]
+        times = numpy.array([ns for _, ns, _ in rows])
+        weights = numpy.array([1 / (ns * whole) ** 0.5 for _, ns, whole in rows])
+        table = numpy.array([[1.0 if n == "call" else a.get(n, 0) for n in names] for a, _, _ in rows]) * weights[:, None]
+        while True:
+            factors = least_errors(table, times * weights)
+            if (factors >= 0).all():
+                break
+            worst = int(numpy.argmin(factors * numpy.linalg.norm(table, axis=0)))
+            table = numpy.delete(table, worst, axis=1)
+            del names[worst]
+        costs[key] = dict(zip(names, factors))
     return costs
 
 
-def errors(costs, rows):
-    result = []
-    for key, amount, reads, real, integer in rows:
-        if key in costs:
-            by_float, by_integer, by_window, _ = costs[key]
-            result.append(abs(by_float * amount - real) / max(real, SHORT))
-            result.append(abs(by_integer * amount + by_window * reads - integer) / max(integer, SHORT))
-    return result
+def least_errors(table, values):
+    """The factors with the least sum of errors, not of their squares: some kernels find cold caches. By least squares whose
+    weights follow from the errors before."""
+    weights = numpy.ones(len(values))
+    for _ in range(20):
+        factors = numpy.linalg.lstsq(table * weights[:, None], values * weights, rcond=None)[0]
+        errors = abs(table @ factors - values)
+        weights = 1 / numpy.sqrt(numpy.maximum(errors, 0.3 * statistics.mean(abs(values)) + 1e-12))
+    return factors
 
 
-def main(*paths):
-    networks = [read(path) for path in paths]
-    rows = [row for of_network, _ in networks for row in of_network]
-    conversions = [conversion for _, conversion in networks if conversion]
-    call, element, layout = (statistics.median(values) for values in zip(*conversions))
-    print(f"conversion: {{call: {call:.3g}, element: {element:.2g}, layout: {layout:.2g}}}\noperators:")
-    for (op, kind), (real, integer, window, count) in fit(rows).items():
-        only = "" if kind == "any" else f", only: {kind}"
-        print(f"  - {{op: {op}{only}, float: {real:.2g}, integer: {integer:.2g}, window: {window:.2g}}}  # {count} layers")
-    held_out = []
-    for i, (own, _) in enumerate(networks):
-        others = [row for k, (of_network, _) in enumerate(networks) if k != i for row in of_network]
-        held_out += errors(fit(others), own)
-    if held_out:
-        print(f"# {len(rows)} layers of {len(networks)} networks; median error of networks that were not fitted to: "
-              f"{100 * statistics.median(held_out):.0f} %")
+def predicted(costs, key, amount):
+    return sum(factor * (1 if name == "call" else amount.get(name, 0)) for name, factor in costs[key].items())
+
+
+def number(value):
+    return f"{value:.3g}" if value < 1e3 else f"{value:.0f}"
+
+
+def side(name, cost):
+    """Keys of one side of a row."""
+    keys = {"call": f"{name}_call", "work": name, "result": f"{name}_result", "weight": f"{name}_weight",
+            "window": "window", "gathered": "gathered"}
+    return "".join(f", {keys[k]}: {number(cost[k])}" for k in keys if cost.get(k, 0) > 1e-5)
+
+
+def row(costs, op, kind):
+    product = "MatMul" if op == "Gemm" and kind == "any" else op
+    floats = costs.get((product, kind, False), {})
+    integers = costs.get((product, kind, True), {})
+    if not floats and not integers and not (op in SPELLED and kind == "any"):
+        return
+    if op in SPELLED:  # in files, the larger one of x and slope * x
+        floats = {name: 2 * cost for name, cost in costs[("Mul", "any", False)].items()}
+        integers = integers or floats
+    integers = integers or floats  # as far as anybody knows
+    only = "" if kind == "any" else f", only: {kind}"
+    op = '"*"' if op == "*" else op
+    print(f"      - {{op: {op}{only}{side('float', floats)}{side('integer', integers)}}}")
+
+
+def main(processor, *paths):
+    times = []
+    for path in paths:
+        with open(path) as file:
+            times.append(json.load(file))
+    for model in times:  # whose nodes are there as well
+        model["nodes"] = [node for node in model["nodes"] if node["op"] not in ("If", "Loop", "Scan")]
+    measured = list(kernels(times))
+    costs = fit(measured)
+    errors = []
+    for model in times:
+        name = model["model"].split(".")[0]
+        others = fit(kernels([m for m in times if m["model"].split(".")[0] != name]))
+        errors += [abs(predicted(others, key, amount) - ns) / max(ns, SHORT) for _, key, amount, ns in kernels([model])
+                   if key in others]
+    quantize, dequantize = costs[("QuantizeLinear", "any", False)], costs[("DequantizeLinear", "any", False)]
+    layout = costs[("ReorderOutput", "any", False)]["work"] + costs[("Transpose", "any", True)]["work"]
+    print(f"  # {len(measured)} kernels of {len(times)} files; median error of models that were not fitted to: "
+          f"{100 * statistics.median(errors):.0f} %")
+    print(f"  - name: {processor}")
+    print(f"    summary: ONNX Runtime {times[0]['version']} on {times[0]['processor']}")
+    print("    slowdown: 0.03")
+    print(f"    conversion: {{call: {number((quantize['call'] + dequantize['call']) / 2)}, element: {number(quantize['work'])}, "
+          f"dequantized: {number(dequantize['work'])}, layout: {number(layout)}}}")
+    print("    costs:")
+    for op in [*KERNELS, "*"]:
+        for kind in ("ragged_depthwise", "depthwise", "sequence", "few_channels", "activations", "any"):
+            row(costs, op, kind)
 
 
 if __name__ == "__main__":

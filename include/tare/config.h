@@ -140,12 +140,30 @@ enum class Objective : std::uint8_t {
 /// Kinds of nodes of one operator that an engine runs at different speed.
 enum class NodeKind : std::uint8_t {
   kAny,
-  kDepthwise,    ///< Conv: one input channel per group
-  kFewChannels,  ///< Conv: fewer than 8 input channels per group
-  kActivations,  ///< products: neither factor is constant
+  kDepthwise,        ///< Conv: one input channel per group
+  kRaggedDepthwise,  ///< the same on sequences, or with a number of channels not divisible by
+                     ///< 16
+  kSequence,         ///< Conv: of operands [batch, channels, length]
+  kFewChannels,      ///< Conv: fewer than 8 input channels per group
+  kActivations,      ///< products: neither factor is constant
 };
 
-/// An operator that an engine runs on integers, and what that costs on one thread.
+/// What an operator takes on one thread, in nanoseconds: `call`, however small it is, `work`
+/// for each multiplication of a sum of products or element of another operator, `result` for
+/// each result of a sum of products, `weight` for each weight of one; and on integers, for
+/// convolutions, `window` for each result position and position of the window, where it has
+/// more than one, and `gathered` for each element that is read for the sums of a position,
+/// where they are not depthwise.
+struct KernelCost {
+  double call = 0;
+  double work = 0;
+  double result = 0;
+  double weight = 0;
+  double window = 0;
+  double gathered = 0;
+};
+
+/// An operator that an engine runs on integers, and what it costs.
 struct TargetOperator {
   std::string op;
   NodeKind only = NodeKind::kAny;
@@ -153,11 +171,8 @@ struct TargetOperator {
   bool wide = false;    ///< which takes storage of 16 bits as well
   /// The kernel needs a quantized result (a Conv whose result stays float would run in float).
   bool quantized_result = false;
-  /// Nanoseconds per multiplication of a sum of products, per element of other results.
-  double float_cost = 0;
-  double integer_cost = 0;
-  /// Nanoseconds, on integers only, per result position and position of the window.
-  double window_cost = 0;
+  KernelCost floats;
+  KernelCost integers;
 };
 
 /// The accumulator of one operator.
@@ -171,6 +186,7 @@ struct OperatorAccumulator {
 struct ConversionCost {
   double call = 0;
   double element = 0;
+  double dequantized = 0;  ///< per element of a Dequantize; 0: as `element`
   double layout = 0;  ///< per element and reader of values of rank 4, which change layout too
 };
 
@@ -194,6 +210,17 @@ struct FixedRange {
 struct FusedUnit {
   std::string name;
   std::string pattern;  ///< see parse_pattern()
+};
+
+/// What operators cost on a kind of processor, which decides how fast floats and integers are.
+struct ProcessorCosts {
+  std::string name;     ///< see processor_names()
+  std::string summary;  ///< where the numbers come from
+  ConversionCost conversion;
+  double least_gain = 0;  ///< as in Target
+  double slowdown = 0.01;
+  /// Of operators, float ones included; of several rows for a node the first counts.
+  std::vector<TargetOperator> costs;
 };
 
 /// What an engine wants of a quantized graph; data in configs/targets/<name>.yaml, or in a file
@@ -232,6 +259,7 @@ struct Target {
   bool float_bias = false;          ///< biases stay real, instead of int32
   bool channels_last = false;       ///< of images from float convolutions that become integers
   bool pads_storage = false;        ///< between conversions it would run a Pad in float
+  bool quick_activations = false;   ///< in float, spelled as ONNX Runtime is fast at them
   bool rounds_float_weights = false;  ///< of products that read a DequantizeLinear of one scale
   /// Averages of integers are averages in float32 of what they stand for, rounded once: files
   /// can steer where halves go.
@@ -243,7 +271,10 @@ struct Target {
   ConversionCost conversion;
   /// Nanoseconds that a layer must save to stay in float: its weights stay large.
   double least_gain = 0;
-  double slowdown = 0.01;         ///< see slowdown_of()
+  double slowdown = 0.01;  ///< see slowdown_of()
+  /// In place of the costs above, on the processor that `processor` names.
+  std::vector<ProcessorCosts> processors;
+  std::string processor;          ///< of `processors`, as the configuration says; empty: none
   RequantizeConfig requantize;    ///< unless the configuration says
   AccumulatorConfig accumulator;  ///< likewise, and unless `accumulators` has the operator
   std::vector<OperatorAccumulator> accumulators;  ///< of several for a node the first counts
@@ -261,7 +292,10 @@ enum class Effort : std::uint8_t {
 
 struct Config {
   int version = 1;
-  std::string target = "ort-cpu";      ///< see read_target()
+  std::string target = "ort-cpu";  ///< see read_target()
+  /// What the file is going to run on, one of processor_names(); empty: this machine's; "any":
+  /// the target's general costs.
+  std::string processor;
   std::optional<Objective> objective;  ///< absent: as the target says
   bool may_fall_back = true;           ///< operators may stay in float
   ValueConfig activations{.storage = {},
@@ -356,12 +390,18 @@ std::vector<std::string> target_names();
 /// True for what has a slash in it or ends in .yaml or .yml: the path of a target file, and no
 /// name.
 bool is_target_file(std::string_view name);
+/// Kinds of processors that targets may have costs of, those with more instructions first.
+std::vector<std::string> processor_names();
+/// That of this machine, or what the environment variable TARE_PROCESSOR says; "any" where it
+/// is none of processor_names().
+std::string this_processor();
 /// The built-in target of that name, or that of a file. A file has the keys of target_keys(),
 /// on top of those of the target that it `extends`, where a path is relative to the file; a
-/// list stands in place of the one that it changes. Throws Error(kIo), and
-/// Error(kInvalidConfig) with every fault of the file at once, keys that are missing where it
-/// extends nothing included.
-Target read_target(const std::string& name);
+/// list stands in place of the one that it changes. Costs are those of `processor` where it has
+/// any, and otherwise the general ones; costs that a file states hold in place of those of what
+/// it extends. Throws Error(kIo), and Error(kInvalidConfig) with every fault of the file at
+/// once, keys that are missing where it extends nothing included.
+Target read_target(const std::string& name, const std::string& processor = "any");
 /// The `units` of a YAML file that has nothing else. Throws as read_target().
 std::vector<FusedUnit> read_units(const std::filesystem::path&);
 /// The files that read_target() reads for that name: none for a built-in target, else its own

@@ -124,8 +124,9 @@ class ValueWriter {
 
 std::uint64_t config_digest(Config config) {
   ValueWriter writer;
+  config.processor = config.processor.empty() ? this_processor() : config.processor;
   if (is_target_file(config.target)) {  // what it says counts, not where it is
-    Target target = read_target(config.target);
+    Target target = read_target(config.target, config.processor);
     config.target = target.name;
     target.extends.clear();
     describe(writer, target, {});

@@ -301,11 +301,23 @@ void describe(Visitor& visit, InputPreparation& input) {
       "or as the shapes of samples say");
 }
 
+inline Rule<std::string> processor_choice() {
+  std::vector<std::pair<std::string, std::string>> choices{{"auto", ""}};
+  for (const std::string& name : processor_names()) {
+    choices.emplace_back(name, name);
+  }
+  choices.emplace_back("any", "any");
+  return one_of<std::string>(std::move(choices));
+}
+
 template <class Visitor>
 void describe(Visitor& visit, Config& config, const KnownNames& known) {
   visit.key("version", config.version, integer(1, 1), "version of this format");
   visit.key("target", config.target, target_name(known.targets),
             "target engine, which is going to run the result; a path is relative to this file");
+  visit.key("processor", config.processor, processor_choice(),
+            "what the result is going to run on, for costs that depend on it; auto: this "
+            "machine; any: none of these");
   visit.key("objective", config.objective,
             one_of<std::optional<Objective>>({{"auto", {}},
                                               {"latency", Objective::kLatency},

@@ -95,11 +95,32 @@ std::vector<TargetDocument> documents(std::string name) {
   return chain;
 }
 
-void read_into(Target& target, const TargetDocument& document, ConfigFaults& faults) {
+/// From here on the costs of that processor are those of the target, as far as it has any.
+void choose_processor(Target& target, const std::string& processor) {
+  const auto found =
+      std::find_if(target.processors.begin(), target.processors.end(),
+                   [&](const ProcessorCosts& costs) { return costs.name == processor; });
+  if (found == target.processors.end()) {
+    target.processor.clear();
+    return;
+  }
+  target.processor = processor;
+  target.conversion = found->conversion;
+  target.least_gain = found->least_gain;
+  target.slowdown = found->slowdown;
+}
+
+void read_into(Target& target, const TargetDocument& document, const std::string& processor,
+               ConfigFaults& faults) {
   ConfigReader reader(document.root, faults);
   describe(reader, target, {.calibrators = {}, .targets = target_names()});
   reader.finish();
   target.name = document.name;
+  if (reader.has("processors")) {
+    choose_processor(target, processor);
+  } else if (reader.has("operators")) {
+    target.processor.clear();  // these have costs of their own
+  }
   if (reader.has("extends")) {
     return;
   }
@@ -159,12 +180,12 @@ std::vector<FusedUnit> read_units(const std::filesystem::path& path) {
   return units;
 }
 
-Target read_target(const std::string& name) {
+Target read_target(const std::string& name, const std::string& processor) {
   const std::vector<TargetDocument> chain = documents(name);
   Target target;
   ConfigFaults faults;
   for (auto document = chain.rbegin(); document != chain.rend(); ++document) {
-    read_into(target, *document, faults);
+    read_into(target, *document, processor, faults);
   }
   faults.raise();
   target.extends = extended(chain.front().root);

@@ -16,6 +16,8 @@ void describe_kind(Visitor& visit, Row& row) {
   visit.key("only", row.only,
             one_of<NodeKind>({{"any", NodeKind::kAny},
                               {"depthwise", NodeKind::kDepthwise},
+                              {"ragged_depthwise", NodeKind::kRaggedDepthwise},
+                              {"sequence", NodeKind::kSequence},
                               {"few_channels", NodeKind::kFewChannels},
                               {"activations", NodeKind::kActivations}}),
             "which nodes of it");
@@ -23,10 +25,19 @@ void describe_kind(Visitor& visit, Row& row) {
 
 template <class Visitor>
 void describe_costs(Visitor& visit, TargetOperator& row) {
-  visit.key("float", row.float_cost, cost(), "nanoseconds per multiplication or element");
-  visit.key("integer", row.integer_cost, cost(), "the same on integers");
-  visit.key("window", row.window_cost, cost(),
+  visit.key("float", row.floats.work, cost(), "nanoseconds per multiplication or element");
+  visit.key("float_result", row.floats.result, cost(), "more per result of a sum of products");
+  visit.key("float_weight", row.floats.weight, cost(), "more per weight of a sum of products");
+  visit.key("float_call", row.floats.call, cost(), "more, however small it is");
+  visit.key("integer", row.integers.work, cost(), "the same on integers");
+  visit.key("integer_result", row.integers.result, cost(), "the same on integers");
+  visit.key("integer_weight", row.integers.weight, cost(), "the same on integers");
+  visit.key("integer_call", row.integers.call, cost(), "the same on integers");
+  visit.key("window", row.integers.window, cost(),
             "on integers, more for each result position and position of the window");
+  visit.key("gathered", row.integers.gathered, cost(),
+            "on integers, more for each element that a convolution reads for the results of a "
+            "position");
 }
 
 template <class Visitor>
@@ -39,6 +50,40 @@ void describe(Visitor& visit, TargetOperator& row) {
             "it runs on integers only when its result is quantized too");
   describe_costs(visit, row);
   visit.require(!row.op.empty(), "an entry of 'operators' names none", "'op'");
+}
+
+template <class Visitor>
+void describe_operator_costs(Visitor& visit, std::vector<TargetOperator>& costs,
+                             const char* summary) {
+  visit.list("costs", costs, summary, [](auto& entry, TargetOperator& row) {
+    entry.key("op", row.op, any_text(), "operator type");
+    describe_kind(entry, row);
+    describe_costs(entry, row);
+    entry.require(!row.op.empty(), "an entry of 'costs' names none", "'op'");
+  });
+}
+
+/// `Costs` is Target or ProcessorCosts, here and below.
+template <class Visitor, class Costs>
+void describe_conversion(Visitor& visit, Costs& costs) {
+  visit.section("conversion", "of a Quantize or Dequantize", [&](auto& inner) {
+    inner.key("call", costs.conversion.call, cost(), "nanoseconds, however small");
+    inner.key("element", costs.conversion.element, cost(), "nanoseconds per element");
+    inner.key("dequantized", costs.conversion.dequantized, cost(),
+              "nanoseconds per element of a Dequantize; 0: as of a Quantize");
+    inner.key("layout", costs.conversion.layout, cost(),
+              "more per element and reader of values of rank 4, which change layout too");
+  });
+  visit.key("least_gain", costs.least_gain, cost(),
+            "nanoseconds that a layer must save to stay in float");
+}
+
+template <class Visitor, class Costs>
+void describe_slowdown(Visitor& visit, Costs& costs) {
+  visit.key(
+      "slowdown", costs.slowdown, cost(),
+      "what `accuracy.slowdown: auto` is: how much slower a network may be for keeping its "
+      "most sensitive layers in float, or in 16 bits");
 }
 
 template <class Visitor>
@@ -92,15 +137,10 @@ void describe(Visitor& visit, Target& target, const KnownNames& known) {
             "what quantization is for");
   visit.list("operators", target.operators, "what runs on integers",
              [](auto& entry, TargetOperator& row) { describe(entry, row); });
-  visit.list("costs", target.costs,
-             "what layers of some shapes take, as `tare tune` writes it, before all else; and "
-             "without `operators` what operators cost, in any unit",
-             [](auto& entry, TargetOperator& row) {
-               entry.key("op", row.op, any_text(), "operator type");
-               describe_kind(entry, row);
-               describe_costs(entry, row);
-               entry.require(!row.op.empty(), "an entry of 'costs' names none", "'op'");
-             });
+  describe_operator_costs(
+      visit, target.costs,
+      "what layers of some shapes take, as `tare tune` writes it, before all else; and "
+      "without `operators` what operators cost, in any unit");
   visit.key("merges_activations", target.merges_activations, truth(),
             "Relu and Clip are fused into what computes their operand");
   visit.key("float_bias", target.float_bias, truth(), "biases stay in float");
@@ -108,6 +148,9 @@ void describe(Visitor& visit, Target& target, const KnownNames& known) {
             "images that float convolutions computed are quantized with channels last");
   visit.key("pads_storage", target.pads_storage, truth(),
             "Pad acts on integers, without conversions around it");
+  visit.key("quick_activations", target.quick_activations, truth(),
+            "PRelu, LeakyRelu and x * Sigmoid(x) in float are spelled as ONNX Runtime computes "
+            "them faster");
   visit.key("rounds_float_weights", target.rounds_float_weights, truth(),
             "float weights become 8-bit ones behind a DequantizeLinear of one scale");
   visit.key("averages_in_float", target.averages_in_float, truth(),
@@ -133,14 +176,16 @@ void describe(Visitor& visit, Target& target, const KnownNames& known) {
                              "an entry of 'keep_float' lacks a key", "'pattern' and 'because'");
              });
   describe_units(visit, target.units);
-  visit.section("conversion", "of a Quantize or Dequantize", [&](auto& inner) {
-    inner.key("call", target.conversion.call, cost(), "nanoseconds, however small");
-    inner.key("element", target.conversion.element, cost(), "nanoseconds per element");
-    inner.key("layout", target.conversion.layout, cost(),
-              "more per element and reader of values of rank 4, which change layout too");
-  });
-  visit.key("least_gain", target.least_gain, cost(),
-            "nanoseconds that a layer must save to stay in float");
+  describe_conversion(visit, target);
+  visit.list("processors", target.processors, "other costs on some kinds of processors",
+             [](auto& entry, ProcessorCosts& costs) {
+               entry.key("name", costs.name, known_name("processor", processor_names()),
+                         "which kind");
+               entry.key("summary", costs.summary, any_text(), "where the numbers come from");
+               describe_conversion(entry, costs);
+               describe_slowdown(entry, costs);
+               describe_operator_costs(entry, costs.costs, "what operators cost");
+             });
   visit.section("requantize", "how sums of products are rescaled",
                 [&](auto& inner) { describe_requantize(inner, target.requantize, true); });
   visit.section("accumulator", "what sums of products are added up in",
@@ -152,10 +197,7 @@ void describe(Visitor& visit, Target& target, const KnownNames& known) {
                describe_accumulator(entry, row.accumulator, false);
                entry.require(!row.op.empty(), "an entry of 'accumulators' names none", "'op'");
              });
-  visit.key(
-      "slowdown", target.slowdown, cost(),
-      "what `accuracy.slowdown: auto` is: how much slower a network may be for keeping its "
-      "most sensitive layers in float, or in 16 bits");
+  describe_slowdown(visit, target);
 }
 
 }  // namespace tare

@@ -25,8 +25,8 @@ std::size_t tried_samples(std::size_t used, std::size_t points) {
   return std::clamp(used / std::max<std::size_t>(points, 1), kLeast, kEnough);
 }
 
-/// Results with more error than that, an SQNR of 15 dB, get the verdict that they are poor.
-constexpr double kLargeError = 0.0316;
+/// An SQNR of 20 dB: results that are a tenth off on average.
+constexpr double kLargeError = 0.01;
 /// How many samples a plan is judged on.
 constexpr std::size_t kSamplesOfPlans = 8;
 

@@ -91,7 +91,8 @@ void check_patterns(const Config& config, const Target& target, const Toolkit& t
 }  // namespace
 
 Target target_of(const Config& config, const Toolkit& toolkit) {
-  Target target = read_target(config.target);
+  Target target = read_target(config.target,
+                              config.processor.empty() ? this_processor() : config.processor);
   if (is_target_file(config.target)) {
     check_patterns(config, target, toolkit);
   }

@@ -165,27 +165,34 @@ bool Settings::is_dynamic(const Node& node) const {
          rule(node).activations.dynamic.value_or(config_->activations.dynamic);
 }
 
+const TargetOperator* Settings::dynamic_kernel_costs(const Node& node) const {
+  const std::vector<TargetOperator>& rows = target_->operators;
+  const auto row =
+      std::find_if(rows.begin(), rows.end(),
+                   [kernel = dynamic_kernel(node)](const auto& r) { return r.op == kernel; });
+  return row == rows.end() ? nullptr : &*row;
+}
+
 std::vector<DynamicWeight> Settings::dynamic_weights(const Node& node) const {
   const std::string kernel = dynamic_kernel(node);
   const auto& rows = target_->operators;
-  const auto row = std::find_if(rows.begin(), rows.end(),
-                                [&](const TargetOperator& r) { return r.op == kernel; });
+  const TargetOperator* row = dynamic_kernel_costs(node);
   // That of recurrent layers is no operator of ONNX.
   const bool is_standard = kernel != "DynamicQuantizeLSTM";
   const bool has_kernel =
-      row != rows.end() ||
-      (is_standard && (rows.empty() || objective() == Objective::kCoverage));
+      row != nullptr || (is_standard && (rows.empty() || objective() == Objective::kCoverage));
   const bool is_wanted =
-      is_dynamic(node) || (!is_standard && row != rows.end() && pays_dynamically(node, *row));
+      is_dynamic(node) || (!is_standard && row != nullptr && pays_dynamically(node, *row));
   return has_kernel && is_wanted ? tare::dynamic_weights(*graph_, node)
                                  : std::vector<DynamicWeight>();
 }
 
 bool Settings::pays_dynamically(const Node& node, const TargetOperator& row) const {
-  if (row.float_cost == 0 || is_kept_float(node) || weight_block(node) != 0) {
+  if (row.floats.work == 0 || is_kept_float(node) || weight_block(node) != 0) {
     return false;
   }
-  const double gain = multiplications(*graph_, node) * (row.float_cost - row.integer_cost);
+  const double gain = multiplications(*graph_, node) * (row.floats.work - row.integers.work) +
+                      row.floats.call - row.integers.call;
   return objective() != Objective::kLatency || gain >= target_->least_gain;
 }
 

@@ -45,6 +45,8 @@ class Settings {
   /// has no kernel for that, unless coverage is the objective. Recurrent layers need not be
   /// asked for where the target says that they gain time.
   std::vector<DynamicWeight> dynamic_weights(const Node&) const;
+  /// What the target says of the operator that would run it so; null when it says nothing.
+  const TargetOperator* dynamic_kernel_costs(const Node&) const;
   /// How many weights of a product share a scale; 0 where it gets no weights in blocks.
   int weight_block(const Node&) const;
   /// Whether no constant may join the accumulator of this product.

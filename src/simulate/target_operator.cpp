@@ -15,14 +15,27 @@ bool is_weight(const Graph& graph, ValueId value) {
   return graph.constant(is_converted ? graph.node(*producer).inputs[0] : value) != nullptr;
 }
 
+constexpr const char* kAnyOperator = "*";
+
+bool is_depthwise(const Graph& graph, const Node& node) {
+  return graph.type(node.inputs[1]).shape[1] == 1 && node.attributes.integer("group", 1) > 1;
+}
+
 bool is_kind(const Graph& graph, const Node& node, NodeKind kind) {
   constexpr std::int64_t kFewChannels = 8;
+  constexpr std::int64_t kChannelsAtOnce = 16;
+  constexpr std::size_t kSequenceRank = 3;
+  const bool is_sequence = graph.type(node.inputs[0]).shape.size() == kSequenceRank;
   switch (kind) {
     case NodeKind::kAny:
       return true;
     case NodeKind::kDepthwise:
-      return graph.type(node.inputs[1]).shape[1] == 1 &&
-             node.attributes.integer("group", 1) > 1;
+      return is_depthwise(graph, node);
+    case NodeKind::kRaggedDepthwise:
+      return is_depthwise(graph, node) &&
+             (is_sequence || graph.type(node.inputs[1]).shape[0] % kChannelsAtOnce != 0);
+    case NodeKind::kSequence:
+      return is_sequence;
     case NodeKind::kFewChannels:
       return graph.type(node.inputs[1]).shape[1] < kFewChannels;
     case NodeKind::kActivations:
@@ -35,7 +48,7 @@ bool is_kind(const Graph& graph, const Node& node, NodeKind kind) {
 template <class Row>
 const Row* find(const std::vector<Row>& rows, const Graph& graph, const Node& node) {
   const auto found = std::find_if(rows.begin(), rows.end(), [&](const Row& row) {
-    return row.op == node.op && is_kind(graph, node, row.only);
+    return (row.op == node.op || row.op == kAnyOperator) && is_kind(graph, node, row.only);
   });
   return found == rows.end() ? nullptr : &*found;
 }
@@ -48,6 +61,11 @@ const TargetOperator* find_operator(const Target& target, const Graph& graph,
 }
 
 const TargetOperator* find_costs(const Target& target, const Graph& graph, const Node& node) {
+  for (const ProcessorCosts& processor : target.processors) {
+    if (processor.name == target.processor) {
+      return find(processor.costs, graph, node);
+    }
+  }
   return find(target.operators.empty() ? target.costs : target.operators, graph, node);
 }
 

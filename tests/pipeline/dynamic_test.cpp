@@ -279,8 +279,8 @@ TEST_F(Dynamic, IsWhatWasAskedForAlone) {
   Target target = read_target("ort-cpu");
   for (TargetOperator& row : target.operators) {
     if (row.op == "MatMulInteger") {
-      row.float_cost = 1e6;
-      row.integer_cost = 1;
+      row.floats.work = 1e6;
+      row.integers.work = 1;
     }
   }
   const auto& patterns = Toolkit::builtin().patterns;

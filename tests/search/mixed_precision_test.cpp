@@ -34,9 +34,14 @@ Target simple_target(Results results) {
   Target target = read_target("ort-cpu");
   target.name = "test";
   target.patterns = {"conv", "add"};
-  target.operators = {
-      {.op = "Conv", .quantized_result = quantized, .float_cost = 1, .integer_cost = 0.5},
-      {.op = "Add", .quantized_result = quantized, .float_cost = 1, .integer_cost = 1}};
+  target.operators = {{.op = "Conv",
+                       .quantized_result = quantized,
+                       .floats = {.work = 1},
+                       .integers = {.work = 0.5}},
+                      {.op = "Add",
+                       .quantized_result = quantized,
+                       .floats = {.work = 1},
+                       .integers = {.work = 1}}};
   target.conversion = {.call = 0, .element = 1, .layout = 0};
   target.least_gain = 0;
   target.keep_float.clear();

@@ -14,12 +14,14 @@ Target target_with(double integers, double layout = 0) {
   Target target;
   target.name = "test";
   target.patterns = {"conv", "matmul", "add"};
-  target.operators = {
-      {.op = "Conv", .quantized_result = true, .float_cost = 1, .integer_cost = integers},
-      {.op = "MatMul", .float_cost = 1, .integer_cost = integers},
-      {.op = "Add", .quantized_result = true},
-      {.op = "Relu"},
-      {.op = "Reshape"}};
+  target.operators = {{.op = "Conv",
+                       .quantized_result = true,
+                       .floats = {.work = 1},
+                       .integers = {.work = integers}},
+                      {.op = "MatMul", .floats = {.work = 1}, .integers = {.work = integers}},
+                      {.op = "Add", .quantized_result = true},
+                      {.op = "Relu"},
+                      {.op = "Reshape"}};
   target.conversion = {.call = 0, .element = 1, .layout = layout};
   return target;
 }
@@ -67,7 +69,7 @@ TEST(Placement, CountsAChangeOfLayoutForEveryReader) {
   // once.
   const auto placed = [&](double layout) {
     Target target = target_with(0.1, layout);
-    target.operators[1].integer_cost = 1.3;
+    target.operators[1].integers.work = 1.3;
     return on_integers(body, target);
   };
   EXPECT_EQ(placed(2.9), (Names{"b", "c", "d"}));
@@ -85,10 +87,10 @@ TEST(Placement, KeepsALayerOnIntegersThatGainsLittleInFloat) {
 TEST(Placement, TakesTheTimesOfLayersThatWereMeasuredBeforeThoseOfTheirOperators) {
   const std::string shape = "Conv [1,10,1,10]*[10,10,1,1] -> [1,10,1,10]";
   Target target = target_with(0.1);
-  target.costs = {{.op = shape, .float_cost = 500, .integer_cost = 600}};
+  target.costs = {{.op = shape, .floats = {.work = 500}, .integers = {.work = 600}}};
   EXPECT_EQ(on_integers(kTwoLayers, target), Names{});
   target = target_with(2);
-  target.costs = {{.op = shape, .float_cost = 500, .integer_cost = 300}};
+  target.costs = {{.op = shape, .floats = {.work = 500}, .integers = {.work = 300}}};
   EXPECT_EQ(on_integers(kTwoLayers, target), (Names{"a", "b"}));
   target.costs[0].op = "Conv [1,10,1,10]*[10,10,1,1] -> [1,10,1,9]";
   EXPECT_EQ(on_integers(kTwoLayers, target), Names{}) << "of another shape";
@@ -100,8 +102,8 @@ TEST(Placement, LeavesAProductToTheSumInFloatThatTheEngineMakesOneOfWithIt) {
       "%e = LpNormalization(%r) : f32[10,10]\na: %a = MatMul(%r, %v) : f32[10,10]\n"
       "b: %b = Add(%a, %e) : f32[10,10]\n%y = LpNormalization(%b) : f32[10,10]";
   Target target = target_with(0.1);
-  target.operators[2].float_cost = 1;
-  target.operators[2].integer_cost = 50;
+  target.operators[2].floats.work = 1;
+  target.operators[2].integers.work = 50;
   EXPECT_EQ(on_integers(body, target), Names{"a"});
   target.rounds_float_weights = true;
   EXPECT_EQ(on_integers(body, target), Names{});

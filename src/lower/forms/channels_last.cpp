@@ -8,6 +8,7 @@
 #include "tare/graph.h"
 
 #include "graph/operators/permute.h"
+#include "lower/forms/add_operator.h"
 #include "lower/forms/engine_wishes.h"
 
 #include <algorithm>
@@ -71,14 +72,6 @@ bool is_image(const Graph& graph, ValueId value) {
                      });
 }
 
-ValueId add(Graph& graph, const std::string& op, std::vector<ValueId> inputs,
-            const TensorType& type, const std::string& name, Attributes attributes = {}) {
-  const std::string unique = graph.unique_name(name);
-  const NodeId id =
-      graph.add_node(unique, op, std::move(inputs), {{unique, type}}, std::move(attributes));
-  return graph.node(id).outputs[0];
-}
-
 /// The conversion with what comes before and after it.
 void spell_channels_last(Graph& graph, const Node& quantize) {
   const ValueId real = quantize.inputs[0];
@@ -91,22 +84,22 @@ void spell_channels_last(Graph& graph, const Node& quantize) {
     type.shape = matrix;
     return type;
   };
-  const ValueId last = add(graph, "Transpose", {real}, image, name + "_channels_last",
-                           {{"perm", to_channels_last()}});
-  const ValueId rows =
-      add(graph, "Flatten", {last}, flat(image), name + "_pixels", {{"axis", std::int64_t{3}}});
+  const ValueId last = add_operator(graph, "Transpose", {real}, image, name + "_channels_last",
+                                    {{"perm", to_channels_last()}});
+  const ValueId rows = add_operator(graph, "Flatten", {last}, flat(image), name + "_pixels",
+                                    {{"axis", std::int64_t{3}}});
   const ValueId converted =
-      add(graph, "QuantizeLinear", {rows, quantize.inputs[1], quantize.inputs[2]}, flat(bytes),
-          name + "_pixels_quantized", quantize.attributes);
+      add_operator(graph, "QuantizeLinear", {rows, quantize.inputs[1], quantize.inputs[2]},
+                   flat(bytes), name + "_pixels_quantized", quantize.attributes);
   Shape extents = bytes.shape;
   extents[0] = -1;
   const ValueId shape = graph.add_constant(
       graph.unique_name(name + "_shape"),
       Tensor::of<std::int64_t>({static_cast<std::int64_t>(extents.size())}, extents));
-  const ValueId restored =
-      add(graph, "Reshape", {converted, shape}, bytes, name + "_quantized_channels_last");
-  const ValueId first = add(graph, "Transpose", {restored}, graph.type(storage),
-                            name + "_channels_first", {{"perm", to_channels_first()}});
+  const ValueId restored = add_operator(graph, "Reshape", {converted, shape}, bytes,
+                                        name + "_quantized_channels_last");
+  const ValueId first = add_operator(graph, "Transpose", {restored}, graph.type(storage),
+                                     name + "_channels_first", {{"perm", to_channels_first()}});
   graph.replace_uses(storage, first);
 }
 
@@ -190,8 +183,8 @@ Graph read_channels_last(Graph graph) {
     std::vector<ValueId> operands = quantize.inputs;
     operands[0] = spelled->real;
     const std::string name = graph.name(node.outputs[0]);
-    const ValueId direct = add(graph, "QuantizeLinear", std::move(operands),
-                               graph.type(node.outputs[0]), name, quantize.attributes);
+    const ValueId direct = add_operator(graph, "QuantizeLinear", std::move(operands),
+                                        graph.type(node.outputs[0]), name, quantize.attributes);
     graph.replace_uses(node.outputs[0], direct);
   }
   graph.erase_unused();

@@ -113,6 +113,9 @@ class PlacementStatement {
     for (const Region& region : regions_) {
       problem_.sides_.push_back(side_.at(region.match.root()));
     }
+    for (const NodeId id : graph_.topological_order()) {
+      problem_.in_float_ += side_.contains(id) ? 0 : costs_.of(id).floats;
+    }
     problem_.times_of_.resize(cut_.nodes());
     for (std::size_t i = 0; i < problem_.times_.size(); ++i) {
       problem_.times_of_[problem_.times_[i].from].push_back(i);
@@ -200,11 +203,11 @@ class PlacementStatement {
   }
 
   /// Without costs the fewest converted elements are best.
-  std::int64_t conversion_cost(const Shape& shape) const {
+  std::int64_t conversion_cost(const Shape& shape, bool to_float) const {
     const ConversionCost& cost = settings_.target().conversion;
     const bool known = cost.call > 0 || cost.element > 0;
-    return picoseconds(known ? cost.call + elements(shape) * cost.element
-                             : 1 + elements(shape));
+    const double element = to_float && cost.dequantized > 0 ? cost.dequantized : cost.element;
+    return picoseconds(known ? cost.call + elements(shape) * element : 1 + elements(shape));
   }
 
   std::int64_t layout_cost(const Shape& shape) const {
@@ -236,10 +239,9 @@ class PlacementStatement {
     if (readers.empty()) {
       return;
     }
-    const std::int64_t cost = conversion_cost(type.shape);
     const std::int64_t layout = layout_cost(type.shape);
     const std::size_t quantized = cut_.add_node();
-    add_time(quantized, from, cost);
+    add_time(quantized, from, conversion_cost(type.shape, false));
     // What is stored has its price above, whoever reads it.
     add_price(quantized, stores(value) ? from : cut_.sink(), value);
     for (const std::size_t reader : readers) {
@@ -250,7 +252,7 @@ class PlacementStatement {
     }
     if (stores(value)) {
       const std::size_t dequantized = cut_.add_node();
-      add_time(from, dequantized, cost);
+      add_time(from, dequantized, conversion_cost(type.shape, true));
       for (const std::size_t reader : readers) {
         tie(dequantized, reader);
         add_time(from, reader, layout);
@@ -301,7 +303,7 @@ bool PlacementProblem::quantizes(PriceId id, const std::vector<bool>& solution) 
 }
 
 double PlacementProblem::nanoseconds(const std::vector<bool>& solution) const {
-  double result = 0;
+  double result = in_float_;
   for (const Time& time : times_) {
     result += time.is_paid(solution) ? static_cast<double>(time.picoseconds) / 1e3 : 0;
   }

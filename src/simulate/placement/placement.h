@@ -43,7 +43,7 @@ struct Placement {
 /// integers.
 std::vector<Placement> place(const Graph&, const Settings&, std::span<const Region>);
 
-/// What the target takes for all that may be either where these regions run on integers and the
+/// What the target takes for the network where these regions run on integers and the
 /// others in float, conversions included, and nothing else does where none of them do. By the
 /// same costs.
 double predicted_nanoseconds(const Graph&, const Settings&, std::span<const Region>,
@@ -72,7 +72,7 @@ class PlacementProblem {
     return solution[sides_[region]];
   }
   bool quantizes(PriceId, const std::vector<bool>& solution) const;
-  /// Of what has a choice, conversions included, as the target says.
+  /// Conversions included, and what is in float in any case, as the target says.
   double nanoseconds(const std::vector<bool>& solution) const;
   /// The same with as little else changed as it takes to quantize none of these, which is not
   /// always the best that can be done about them; infinite where that is out of the question.
@@ -98,6 +98,7 @@ class PlacementProblem {
 
   MinCut cut_;
   std::vector<std::size_t> sides_;  ///< of each region, its node in the cut
+  double in_float_ = 0;  ///< nanoseconds of what has no choice
   std::vector<Time> times_;
   std::vector<std::vector<std::size_t>> times_of_;  ///< of each node, the times beside it
   std::vector<std::vector<std::size_t>> tied_to_;   ///< that are float where that one is

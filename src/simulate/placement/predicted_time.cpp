@@ -30,9 +30,37 @@ std::set<NodeId> quantized_nodes(const SimulatedGraph& simulated, const QuantTab
 }
 
 bool has_costs(const Target& target) {
-  return std::any_of(
-      target.operators.begin(), target.operators.end(),
-      [](const TargetOperator& row) { return row.float_cost > 0 && row.integer_cost > 0; });
+  return !target.processor.empty() ||
+         std::any_of(target.operators.begin(), target.operators.end(),
+                     [](const TargetOperator& row) {
+                       return row.floats.work > 0 && row.integers.work > 0;
+                     });
+}
+
+/// Recurrent layers take most of the time where there are any.
+bool lacks_costs(const Settings& settings, const Node& node) {
+  const TargetOperator* row = is_recurrent(node) ? settings.costs_of(node) : nullptr;
+  return is_recurrent(node) && (row == nullptr || row->floats.work == 0 || row->op != node.op);
+}
+
+/// What recurrent layers save that quantize while they run; nothing where other products do,
+/// of which nobody knows.
+std::optional<double> saved_dynamically(const SimulatedGraph& simulated,
+                                        const Settings& settings, const QuantTable& table) {
+  double saved = 0;
+  for (const DynamicProduct& product : simulated.dynamic) {
+    const Node& node = simulated.source.node(product.node);
+    const TargetOperator* row = settings.dynamic_kernel_costs(node);
+    if (!is_recurrent(node) || row == nullptr) {
+      return std::nullopt;
+    }
+    if (is_enabled(product, table)) {
+      saved +=
+          multiplications(simulated.source, node) * (row->floats.work - row->integers.work) +
+          row->floats.call - row->integers.call;
+    }
+  }
+  return saved;
 }
 
 }  // namespace
@@ -41,19 +69,18 @@ std::optional<PredictedTime> predicted_time(const SimulatedGraph& simulated,
                                             const QuantTable& table,
                                             std::span<const QuantPattern> patterns) {
   const Graph& graph = simulated.source;
-  const std::vector<NodeId> nodes = graph.nodes();
-  if (!has_costs(simulated.target) || !simulated.dynamic.empty() ||
-      std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) {
-        // Which take most of the time, and have no costs.
-        return is_recurrent(graph.node(id));
-      })) {
-    return std::nullopt;
-  }
   Config config;
   config.objective = Objective::kLatency;
   Target target = simulated.target;
   target.keep_float.clear();
   const Settings settings(graph, config, target);
+  const std::vector<NodeId> nodes = graph.nodes();
+  const std::optional<double> saved = saved_dynamically(simulated, settings, table);
+  if (!has_costs(simulated.target) || !saved ||
+      std::any_of(nodes.begin(), nodes.end(),
+                  [&](NodeId id) { return lacks_costs(settings, graph.node(id)); })) {
+    return std::nullopt;
+  }
   const std::vector<Region> regions = match_candidates(graph, settings, patterns);
   const std::set<NodeId> quantized = quantized_nodes(simulated, table);
   std::vector<bool> on_integers(regions.size());
@@ -63,7 +90,7 @@ std::optional<PredictedTime> predicted_time(const SimulatedGraph& simulated,
   const PredictedTime time{
       .floats =
           predicted_nanoseconds(graph, settings, regions, std::vector<bool>(regions.size())),
-      .quantized = predicted_nanoseconds(graph, settings, regions, on_integers)};
+      .quantized = predicted_nanoseconds(graph, settings, regions, on_integers) - *saved};
   return time.floats > 0 && time.quantized > 0 ? std::optional(time) : std::nullopt;
 }
 

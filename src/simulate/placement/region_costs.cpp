@@ -21,20 +21,58 @@ double window(const Shape& kernel) {
   return elements_of(Shape(kernel.begin() + 2, kernel.end()));
 }
 
-/// Multiplications of a sum of products, elements of other results.
-double work(const Graph& graph, const Node& node) {
-  return is_product(node) ? multiplications(graph, node)
-                          : elements_of(graph.type(node.outputs[0]).shape);
+/// Whether it reads all elements of its operand for a smaller result.
+bool reduces(const Node& node) {
+  return node.op.starts_with("Reduce") || node.op.ends_with("Pool") || node.op == "ArgMax" ||
+         node.op == "ArgMin";
 }
 
-/// Positions of the window that are read for all results of a convolution, of one channel.
-double window_reads(const Graph& graph, const Node& node) {
+/// Multiplications of a sum of products or of a recurrent layer, elements of other operators.
+double work(const Graph& graph, const Node& node) {
+  return is_product(node) || is_recurrent(node)
+             ? multiplications(graph, node)
+             : elements_of(graph.type(reduces(node) ? node.inputs[0] : node.outputs[0]).shape);
+}
+
+/// Whether engines compute it together with the float product before it.
+bool is_part_of_product(const Graph& graph, const Node& node) {
+  constexpr std::array kActivations{"Relu",    "Clip", "LeakyRelu",
+                                    "Sigmoid", "Tanh", "HardSigmoid"};
+  if (std::find(kActivations.begin(), kActivations.end(), node.op) == kActivations.end()) {
+    return false;
+  }
+  const auto producer = graph.producer(node.inputs[0]);
+  return producer &&
+         (graph.node(*producer).op == "Conv" || graph.node(*producer).op == "Gemm") &&
+         graph.users(node.inputs[0]).size() == 1;
+}
+
+/// What a convolution takes to read its windows: for all positions of a result with all its
+/// channels at once.
+double window_time(const Graph& graph, const Node& node, const KernelCost& cost) {
   if (node.op != "Conv") {
     return 0;
   }
-  const double read = window(graph.type(node.inputs[1]).shape);
+  const Shape& weights = graph.type(node.inputs[1]).shape;
   const Shape& result = graph.type(node.outputs[0]).shape;
-  return read == 1 ? 0 : read * elements_of(result) / static_cast<double>(result[1]);
+  const double reads = window(weights) * elements_of(result) / static_cast<double>(result[1]);
+  const std::int64_t groups = node.attributes.integer("group", 1);
+  const bool is_depthwise = weights[1] == 1 && groups > 1;
+  const double gathered = is_depthwise ? 0 : reads * static_cast<double>(weights[1] * groups);
+  return (window(weights) == 1 ? 0 : cost.window * reads) + cost.gathered * gathered;
+}
+
+double time(const Graph& graph, const Node& node, const KernelCost& cost) {
+  const double results = is_product(node) ? elements_of(graph.type(node.outputs[0]).shape) : 0;
+  const bool has_weights = is_product(node) && graph.constant(node.inputs[1]) != nullptr;
+  const double weights = has_weights ? elements_of(graph.type(node.inputs[1]).shape) : 0;
+  return cost.call + cost.work * work(graph, node) + cost.result * results +
+         cost.weight * weights + window_time(graph, node, cost);
+}
+
+/// That was measured as a whole.
+Cost of_layer(const TargetOperator& row) {
+  return {.integers = row.integers.work, .floats = row.floats.work, .known = true};
 }
 
 }  // namespace
@@ -42,22 +80,20 @@ double window_reads(const Graph& graph, const Node& node) {
 Cost RegionCosts::of(NodeId id) const {
   const Node& node = graph_.node(id);
   if (const TargetOperator* layer = measured_.find(graph_, std::array{id})) {
-    return {.integers = layer->integer_cost, .floats = layer->float_cost, .known = true};
+    return of_layer(*layer);
   }
   const TargetOperator* row = settings_.costs_of(node);
   if (row == nullptr) {
     return {};
   }
-  const double amount = work(graph_, node);
-  return {
-      .integers = row->integer_cost * amount + row->window_cost * window_reads(graph_, node),
-      .floats = row->float_cost * amount,
-      .known = row->float_cost > 0 || row->integer_cost > 0};
+  return {.integers = time(graph_, node, row->integers),
+          .floats = is_part_of_product(graph_, node) ? 0 : time(graph_, node, row->floats),
+          .known = row->floats.work > 0 || row->integers.work > 0};
 }
 
 Cost RegionCosts::by_operators(const Region& region) const {
   if (const TargetOperator* layer = measured_.find(graph_, layer_nodes(graph_, region))) {
-    return {.integers = layer->integer_cost, .floats = layer->float_cost, .known = true};
+    return of_layer(*layer);
   }
   Cost sum;
   sum.known = true;

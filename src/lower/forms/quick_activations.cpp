@@ -1,0 +1,140 @@
+#include "lower/forms/quick_activations.h"
+
+#include "lower/forms/add_operator.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace tare {
+namespace {
+
+/// The operator of what computes the value; empty of inputs.
+std::string producer_op(const Graph& graph, ValueId value) {
+  const auto producer = graph.producer(value);
+  return producer ? graph.node(*producer).op : std::string();
+}
+
+/// Between these the engine computes on integers, if it can.
+bool is_between_conversions(const Graph& graph, const Node& node) {
+  const auto& users = graph.users(node.outputs[0]);
+  return producer_op(graph, node.inputs[0]) == "DequantizeLinear" && !users.empty() &&
+         std::all_of(users.begin(), users.end(),
+                     [&](NodeId user) { return graph.node(user).op == "QuantizeLinear"; });
+}
+
+bool is_merged_with_product(const Graph& graph, const Node& node) {
+  const std::string product = producer_op(graph, node.inputs[0]);
+  return node.op == "LeakyRelu" && (product == "Conv" || product == "Gemm") &&
+         graph.single_use(node.inputs[0]);
+}
+
+/// What values below 0 are multiplied by, where none of it is above 1.
+std::optional<Tensor> slopes(const Graph& graph, const Node& node) {
+  Tensor result;
+  if (node.op == "LeakyRelu") {
+    constexpr float kUsual = 0.01F;
+    result = Tensor::of<float>({}, {node.attributes.real("alpha", kUsual)});
+  } else if (const Tensor* constant = graph.constant(node.inputs[1])) {
+    result = *constant;
+  }
+  if (result.dtype() != DType::kFloat32 || result.size() == 0) {
+    return std::nullopt;
+  }
+  const auto values = result.view<float>();
+  const bool are_small = std::all_of(values.begin(), values.end(),
+                                     [](float slope) { return slope <= 1 && slope >= -1; });
+  return are_small ? std::optional(std::move(result)) : std::nullopt;
+}
+
+/// `by` gets its name.
+void replace(Graph& graph, NodeId id, ValueId by) {
+  const Node node = graph.node(id);
+  const std::string name = graph.name(node.outputs[0]);
+  graph.replace_uses(node.outputs[0], by);
+  graph.erase(id);
+  graph.rename(by, name);
+  const NodeId last = *graph.producer(by);
+  graph.rename(last, node.name);
+  graph.set_origins(last, node.origins);
+}
+
+void spell_as_maximum(Graph& graph, NodeId id) {
+  const Node node = graph.node(id);
+  const auto slope = slopes(graph, node);
+  if (!slope || is_between_conversions(graph, node) || is_merged_with_product(graph, node)) {
+    return;
+  }
+  const ValueId x = node.inputs[0];
+  const std::string name = graph.name(node.outputs[0]);
+  const TensorType type = graph.type(node.outputs[0]);
+  const ValueId factor = node.op == "PRelu"
+                             ? node.inputs[1]
+                             : graph.add_constant(graph.unique_name(name + "_slope"), *slope);
+  const ValueId sloped = add_operator(graph, "Mul", {x, factor}, type, name + "_sloped");
+  replace(graph, id, add_operator(graph, "Max", {x, sloped}, type, name + "_maximum"));
+}
+
+/// Whether the value is a Sigmoid of the other one, for it alone.
+bool gates(const Graph& graph, ValueId gate, ValueId value) {
+  return producer_op(graph, gate) == "Sigmoid" && graph.single_use(gate) &&
+         graph.node(*graph.producer(gate)).inputs[0] == value;
+}
+
+/// All extents but the first are those of any samples.
+bool has_known_extents(const Graph& graph, ValueId value) {
+  return graph.type(value).shape.size() > 1 && element_count(graph.type(value).shape) > 0 &&
+         std::all_of(graph.dimension_names.begin(), graph.dimension_names.end(),
+                     [](const auto& named) {
+                       const auto& names = named.second;
+                       return std::all_of(names.begin() + (names.empty() ? 0 : 1), names.end(),
+                                          [](const std::string& name) { return name.empty(); });
+                     });
+}
+
+void spell_gate_apart(Graph& graph, NodeId id) {
+  const Node& product = graph.node(id);
+  const std::size_t position = gates(graph, product.inputs[1], product.inputs[0]) ? 1 : 0;
+  const ValueId value = product.inputs[1 - position];
+  const ValueId gate = product.inputs[position];
+  if (!gates(graph, gate, value) || !has_known_extents(graph, value) ||
+      graph.type(value).dtype != DType::kFloat32 ||
+      producer_op(graph, value) == "DequantizeLinear") {
+    return;
+  }
+  const NodeId sigmoid = *graph.producer(gate);
+  const std::string name = graph.name(gate);
+  const TensorType type = graph.type(gate);
+  TensorType flat = type;
+  flat.shape = {element_count(type.shape)};
+  const auto reshape = [&](ValueId from, Shape extents, const TensorType& to,
+                           const char* suffix) {
+    const auto rank = static_cast<std::int64_t>(extents.size());
+    const ValueId shape =
+        graph.add_constant(graph.unique_name(name + suffix + "_shape"),
+                           Tensor::of<std::int64_t>({rank}, std::move(extents)));
+    return add_operator(graph, "Reshape", {from, shape}, to, name + suffix);
+  };
+  const ValueId operand = reshape(value, {-1}, flat, "_operand");
+  const ValueId result = add_operator(graph, "Sigmoid", {operand}, flat, name + "_flat");
+  Shape extents = type.shape;
+  extents[0] = -1;
+  const ValueId restored = reshape(result, extents, type, "_shaped");
+  replace(graph, sigmoid, restored);
+}
+
+}  // namespace
+
+Graph with_quick_activations(Graph onnx) {
+  for (const NodeId id : onnx.topological_order()) {
+    const std::string op = onnx.node(id).op;
+    if (op == "PRelu" || op == "LeakyRelu") {
+      spell_as_maximum(onnx, id);
+    } else if (op == "Mul") {
+      spell_gate_apart(onnx, id);
+    }
+  }
+  onnx.erase_unused();
+  return onnx;
+}
+
+}  // namespace tare
