@@ -115,8 +115,11 @@ std::string wrong_integer_convolution(Random& random) {
   const DType w_type = random_storage_type(random);
   Trial trial(random);
   const bool per_axis = !layer.transposed && random.coin();
-  const auto w_zeros =
+  auto w_zeros =
       zero_points(w_type, per_axis ? static_cast<std::size_t>(layer.weights()[0]) : 1, random);
+  if (random.coin()) {  // as most files have it
+    std::fill(w_zeros.begin(), w_zeros.end(), w_type == DType::kUint8 ? 128 : 0);
+  }
   const auto x_zero = zero_points(x_type, 1, random);
   const auto x = trial.operand(random_storage(x_type, layer.x(), random),
                                storage_type(x_type, layer.x(), x_zero), false);
@@ -128,8 +131,9 @@ std::string wrong_integer_convolution(Random& random) {
   Expected expected = exact_sums(layer, x.values, x_zero[0], weights.values, w_zeros);
   if (random.coin()) {
     Tensor bias(DType::kInt32, {layer.y()[1]});
+    const std::int64_t most = one_in(6, random) ? 1 << 30 : 20000;
     for (auto& value : bias.mutable_view<std::int32_t>()) {
-      value = static_cast<std::int32_t>(random.integer(-20000, 20000));
+      value = static_cast<std::int32_t>(random.integer(-most, most));
     }
     operands.push_back(
         trial.operand(bias, storage_type(DType::kInt32, bias.shape(), {0}), true).id);
@@ -137,10 +141,9 @@ std::string wrong_integer_convolution(Random& random) {
       expected.values[at] += bias.view<std::int32_t>()[channel];
     });
   }
-  const ValueId y =
-      trial.add(name_of(layer), operands,
-                storage_type(sum_type(x_type, w_type, {}), layer.y(), {0}), layer.attributes());
-  return trial.wrong(y, expected);
+  const IntegerEnding ending(sum_type(x_type, w_type, {}), layer.y(), 1, random);
+  const ValueId y = trial.add(name_of(layer), operands, ending.sum_type(), layer.attributes());
+  return trial.wrong(ending.append(trial, y, expected), expected);
 }
 
 std::string wrong_conv_integer(Random& random) {

@@ -17,6 +17,16 @@ Real finite_factor(Real factor) {
   return std::min(factor, static_cast<Real>(0x1p100));
 }
 
+/// What a step of one scale is in steps of another, for Requantize.
+inline double scale_ratio(float from, float to) {
+  return static_cast<double>(from) / static_cast<double>(to);
+}
+
+/// The ratio as Requantize multiplies with it in float32.
+inline float float_factor(double ratio) {
+  return finite_factor(static_cast<float>(ratio));
+}
+
 /// round(x), halves away from zero. Far beyond int32 it is only as large; NaN gives 0.
 inline std::int64_t rounded(float x) {
   constexpr float kFar = 0x1p40F;

@@ -75,6 +75,22 @@ const dnnl::engine& engine() {
   return cpu;
 }
 
+dnnl::memory::format_tag channels_last(std::size_t rank) {
+  using Tag = dnnl::memory::format_tag;
+  constexpr Tag kTags[] = {Tag::nwc, Tag::nhwc, Tag::ndhwc};
+  return kTags[rank - 3];
+}
+
+dnnl::memory reordered(const Tensor& tensor, const dnnl::memory::desc& from,
+                       const dnnl::memory::desc& to) {
+  dnnl::stream stream(engine());
+  dnnl::memory source(from, engine(), const_cast<std::byte*>(tensor.data()));
+  dnnl::memory result(to, engine());
+  dnnl::reorder(source, result).execute(stream, source, result);
+  stream.wait();
+  return result;
+}
+
 PrimitiveKernel::PrimitiveKernel(std::vector<Call> calls, std::vector<std::size_t> packed,
                                  std::size_t scratch_bytes)
     : calls_(std::move(calls)), packed_(std::move(packed)), scratch_bytes_(scratch_bytes) {}

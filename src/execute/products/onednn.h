@@ -14,6 +14,13 @@ namespace tare::onednn {
 /// The CPU.
 const dnnl::engine& engine();
 
+/// Channels-last activations of that rank, 3 to 5.
+dnnl::memory::format_tag channels_last(std::size_t rank);
+
+/// A copy of the tensor's elements, which lie as `from` says, as `to` says.
+dnnl::memory reordered(const Tensor&, const dnnl::memory::desc& from,
+                       const dnnl::memory::desc& to);
+
 /// One argument of a primitive and where its bytes come from.
 struct Argument {
   enum class From : std::uint8_t { kInput, kOutput, kScratch, kPacked };

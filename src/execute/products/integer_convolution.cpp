@@ -1,0 +1,306 @@
+// Convolutions of bytes by oneDNN's kernels for VNNI, whose instruction adds four products of
+// an unsigned and a signed byte to a sum of 32 bits. Those for older instruction sets saturate
+// sums of two products at 16 bits, so an implementation is only taken that names VNNI.
+//
+// On the way from a sum to what is stored, the kernels have it in float32: they add the bias,
+// multiply by the factor, and round to the nearest, halves to even. That is what Requantize
+// does, to the last bit, as long as sums are integers that float32 holds, so weights of larger
+// sums are left to integer_product.cpp.
+//
+// Zero points of the operand are no business of the kernels: the sum of the weights times the
+// zero point is taken off the bias, and padding that stands for zero points is written out.
+#include "execute/products/integer_convolution.h"
+
+#include "execute/elements/strided_copy.h"
+#include "execute/products/onednn.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string_view>
+
+namespace tare::onednn {
+namespace {
+
+using dnnl::memory;
+using IntegerPrimitive = dnnl::convolution_forward;
+
+bool has_vnni() {
+  const auto allowed = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
+  const auto includes = [&](dnnl::cpu_isa isa) {
+    const auto bits = static_cast<unsigned>(isa);
+    return (bits & allowed) == bits;
+  };
+  return includes(dnnl::cpu_isa::avx512_core_vnni) || includes(dnnl::cpu_isa::avx2_vnni);
+}
+
+memory::data_type onednn_type(DType dtype) {
+  return dtype == DType::kInt8    ? memory::data_type::s8
+         : dtype == DType::kUint8 ? memory::data_type::u8
+                                  : memory::data_type::s32;
+}
+
+/// Of elements that lie next to each other, the last axis fastest.
+memory::dims dense_strides(const memory::dims& extents) {
+  memory::dims strides(extents.size(), 1);
+  for (std::size_t i = extents.size() - 1; i > 0; --i) {
+    strides[i - 1] = strides[i] * extents[i];
+  }
+  return strides;
+}
+
+/// Constant weights as bytes, and what has to be known of those of each channel.
+struct ByteWeights {
+  Tensor bytes;  ///< extents as Convolution::weights, dense
+  std::vector<double> sums;
+  std::vector<double> magnitudes;  ///< sums of these
+};
+
+/// Nothing where a weight less its zero point is no i8.
+std::optional<ByteWeights> byte_weights(const Convolution& spec) {
+  Tensor dense(DType::kFloat32, spec.weights);
+  StridedCopy(DType::kFloat32, spec.weights, {dense_strides(spec.weights)},
+              {spec.weight_strides})(spec.constant_weights->data(), dense.mutable_data());
+  const auto channels = static_cast<std::size_t>(spec.result[1]);
+  ByteWeights weights{Tensor(DType::kInt8, spec.weights), std::vector<double>(channels),
+                      std::vector<double>(channels)};
+  const auto values = dense.view<float>();
+  const auto bytes = weights.bytes.mutable_view<std::int8_t>();
+  const std::size_t each = values.size() / channels;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i] < std::numeric_limits<std::int8_t>::min() ||
+        values[i] > std::numeric_limits<std::int8_t>::max()) {
+      return std::nullopt;
+    }
+    bytes[i] = static_cast<std::int8_t>(values[i]);
+    weights.sums[i / each] += static_cast<double>(values[i]);
+    weights.magnitudes[i / each] += static_cast<double>(std::abs(values[i]));
+  }
+  return weights;
+}
+
+/// The bias less what the zero point of the operand adds to the sums. Nothing where some number
+/// on the way could be one that float32 does not hold.
+std::optional<Tensor> float_bias(const IntegerConvolution& conv, const ByteWeights& weights) {
+  constexpr double kExactFloat = 0x1p24;
+  constexpr double kLargestByte = 255;  // kernels move i8 there
+  const double zero = conv.source.zero_point[0];
+  const StorageRange range = conv.source.range();
+  const double reach = std::max(std::abs(static_cast<double>(range.low) - zero),
+                                std::abs(static_cast<double>(range.high) - zero));
+  Tensor bias(DType::kFloat32, {conv.floats.result[1]});
+  const auto values = bias.mutable_view<float>();
+  for (std::size_t channel = 0; channel < values.size(); ++channel) {
+    const double own = conv.bias[channel];
+    const double moved = own - zero * weights.sums[channel];
+    const double magnitude = weights.magnitudes[channel];
+    if (std::max({kLargestByte * magnitude, std::abs(moved),
+                  reach * magnitude + std::abs(own)}) > kExactFloat) {
+      return std::nullopt;
+    }
+    values[channel] = static_cast<float>(moved);
+  }
+  return bias;
+}
+
+/// Copies an operand into the middle of zero points.
+class Padding {
+ public:
+  /// Extents are N C spatial, memory has channels last.
+  Padding(const memory::dims& from, const memory::dims& to, const memory::dims& begin,
+          std::int32_t zero_point)
+      : bytes_(static_cast<std::size_t>(element_count(to))),
+        zero_point_(zero_point),
+        copy_(DType::kUint8, from, {last(to), offset(last(to), begin)}, {last(from)}) {}
+
+  std::size_t bytes() const { return bytes_; }
+  void operator()(const std::byte* from, std::byte* to) const {
+    std::memset(to, zero_point_, bytes_);
+    copy_(from, to);
+  }
+
+ private:
+  /// Strides of N C spatial in channels-last memory.
+  static memory::dims last(memory::dims extents) {
+    std::rotate(extents.begin() + 1, extents.begin() + 2, extents.end());
+    memory::dims strides = dense_strides(extents);
+    std::rotate(strides.begin() + 1, strides.end() - 1, strides.end());
+    return strides;
+  }
+  static std::int64_t offset(const memory::dims& strides, const memory::dims& begin) {
+    std::int64_t result = 0;
+    for (std::size_t axis = 0; axis < begin.size(); ++axis) {
+      result += begin[axis] * strides[axis + 2];
+    }
+    return result;
+  }
+
+  std::size_t bytes_;
+  std::int32_t zero_point_;
+  StridedCopy copy_;
+};
+
+/// Runs a kernel on its padded operand.
+class PaddedKernel final : public Kernel {
+ public:
+  PaddedKernel(Padding padding, std::unique_ptr<Kernel> kernel)
+      : padding_(std::move(padding)),
+        offset_((padding_.bytes() + 63) / 64 * 64),
+        kernel_(std::move(kernel)) {}
+
+  std::size_t scratch_bytes() const override { return offset_ + kernel_->scratch_bytes(); }
+  bool packs(std::size_t operand) const override { return kernel_->packs(operand); }
+  std::size_t packed_bytes() const override { return kernel_->packed_bytes(); }
+  std::unique_ptr<KernelState> make_state() const override { return kernel_->make_state(); }
+  void run(const Buffers& buffers) const override {
+    padding_(buffers.inputs[0], buffers.scratch);
+    const std::byte* const padded = buffers.scratch;
+    kernel_->run({{&padded, 1}, buffers.outputs, buffers.scratch + offset_, buffers.state});
+  }
+
+ private:
+  Padding padding_;
+  std::size_t offset_;  ///< of the kernel's scratch memory
+  std::unique_ptr<Kernel> kernel_;
+};
+
+dnnl::primitive_attr integer_attributes(const IntegerConvolution& conv) {
+  dnnl::primitive_attr attr;
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  if (!conv.rounding) {
+    return attr;
+  }
+  const auto& [factors, zero_point, range] = *conv.rounding;
+  constexpr int kPerChannel = 1 << 1;
+  attr.set_output_scales(factors.size() == 1 ? 0 : kPerChannel, factors);
+  dnnl::post_ops list;
+  if (zero_point != 0) {  // not before rounding, which would decide halves otherwise
+    list.append_eltwise(1.F, dnnl::algorithm::eltwise_round, 0.F, 0.F);
+    list.append_eltwise(1.F, dnnl::algorithm::eltwise_linear, 1.F,
+                        static_cast<float>(zero_point));
+  }
+  const StorageRange whole = storage_range(conv.result, false);
+  if (range.low != whole.low || range.high != whole.high) {
+    list.append_eltwise(1.F, dnnl::algorithm::eltwise_clip, static_cast<float>(range.low),
+                        static_cast<float>(range.high));
+  }
+  attr.set_post_ops(list);
+  return attr;
+}
+
+/// An implementation and its code.
+struct Made {
+  IntegerPrimitive::primitive_desc desc;
+  IntegerPrimitive primitive;
+};
+
+/// Nothing where it uses no VNNI, or oneDNN 2.6 cannot write the code after all, as for some
+/// convolutions in groups with several post-ops.
+std::optional<Made> made(const IntegerPrimitive::primitive_desc& desc) try {
+  if (std::string_view(desc.impl_info_str()).find("vnni") == std::string_view::npos) {
+    return std::nullopt;
+  }
+  return Made{desc, IntegerPrimitive(desc)};
+} catch (const dnnl::error&) {
+  return std::nullopt;
+}
+
+/// The first implementation that can be had.
+std::optional<Made> choose_vnni(const IntegerConvolution& conv) try {
+  const Convolution& spec = conv.floats;
+  const memory::format_tag tag = channels_last(spec.source.size());
+  memory::dims dilations = spec.dilations;
+  for (auto& dilation : dilations) {
+    --dilation;  // oneDNN counts the gaps
+  }
+  const IntegerPrimitive::desc what(
+      dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct,
+      {spec.source, onednn_type(conv.source.storage), tag},
+      {spec.weights, memory::data_type::s8, memory::format_tag::any},
+      {{spec.result[1]}, memory::data_type::f32, memory::format_tag::a},
+      {spec.result, onednn_type(conv.result), tag}, spec.strides, dilations, spec.pads_begin,
+      spec.pads_end);
+  IntegerPrimitive::primitive_desc desc(what, integer_attributes(conv), engine());
+  auto result = made(desc);
+  while (!result && desc.next_impl()) {
+    result = made(desc);
+  }
+  return result;
+} catch (const dnnl::error& error) {
+  if (error.status == dnnl_unimplemented) {
+    return std::nullopt;
+  }
+  throw;
+}
+
+std::unique_ptr<Kernel> primitive_kernel(const IntegerConvolution& conv, const Tensor& weights,
+                                         const Tensor& bias) {
+  const auto chosen = choose_vnni(conv);
+  if (!chosen) {
+    return nullptr;
+  }
+  const auto& [desc, primitive] = *chosen;
+  using Kind = Argument::From;
+  const memory::desc stored(conv.floats.weights, memory::data_type::s8,
+                            dense_strides(conv.floats.weights));
+  std::vector<Argument> arguments{
+      {DNNL_ARG_SRC, desc.src_desc(), Kind::kInput, 0},
+      {DNNL_ARG_DST, desc.dst_desc(), Kind::kOutput, 0},
+      {DNNL_ARG_SCRATCHPAD, desc.scratchpad_desc(), Kind::kScratch, 0},
+      {DNNL_ARG_WEIGHTS, desc.weights_desc(), Kind::kPacked, 1,
+       reordered(weights, stored, desc.weights_desc())},
+      {DNNL_ARG_BIAS, desc.bias_desc(), Kind::kPacked, 2,
+       reordered(bias, desc.bias_desc(), desc.bias_desc())}};
+  const std::size_t scratch = desc.scratchpad_desc().get_size();
+  return std::make_unique<PrimitiveKernel>(std::vector<Call>{{primitive, std::move(arguments)}},
+                                           std::vector<std::size_t>{1, 2}, scratch);
+}
+
+/// Whether there is padding that kernels would not fill with what it stands for.
+bool writes_padding(const IntegerConvolution& conv) {
+  const auto pads = [](const memory::dims& side) {
+    return std::any_of(side.begin(), side.end(), [](auto extent) { return extent > 0; });
+  };
+  return conv.source.zero_point[0] != 0 &&
+         (pads(conv.floats.pads_begin) || pads(conv.floats.pads_end));
+}
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_integer_convolution(const IntegerConvolution& conv) {
+  if (!has_vnni() || !conv.floats.constant_weights) {
+    return nullptr;
+  }
+  const auto weights = byte_weights(conv.floats);
+  const auto bias = weights ? float_bias(conv, *weights) : std::nullopt;
+  if (!bias) {
+    return nullptr;
+  }
+  if (!writes_padding(conv)) {
+    return primitive_kernel(conv, weights->bytes, *bias);
+  }
+  IntegerConvolution padded = conv;
+  Convolution& spec = padded.floats;
+  for (std::size_t axis = 0; axis < spec.pads_begin.size(); ++axis) {
+    spec.source[axis + 2] += spec.pads_begin[axis] + spec.pads_end[axis];
+    spec.pads_begin[axis] = 0;
+    spec.pads_end[axis] = 0;
+  }
+  const double most = 4.0 * static_cast<double>(element_count(conv.floats.source)) + 65536;
+  double bytes = 1;
+  for (const auto extent : spec.source) {
+    bytes *= static_cast<double>(extent);
+  }
+  if (bytes > most) {  // than what the operand takes in float32
+    return nullptr;
+  }
+  auto kernel = primitive_kernel(padded, weights->bytes, *bias);
+  return kernel ? std::make_unique<PaddedKernel>(
+                      Padding(conv.floats.source, spec.source, conv.floats.pads_begin,
+                              conv.source.zero_point[0]),
+                      std::move(kernel))
+                : nullptr;
+}
+
+}  // namespace tare::onednn
