@@ -33,7 +33,7 @@ std::unique_ptr<Kernel> each(const KernelRequest& request, F value) {
   const auto high = static_cast<float>(range.high);
   const auto stored = [=](T a, T b) {
     const float q = value(static_cast<float>(a), static_cast<float>(b));
-    return static_cast<T>(std::min(std::max(std::rint(q), low), high));
+    return narrowed<T>(std::min(std::max(std::rint(q), low), high));
   };
   return make_kernel([=](const Buffers& buffers) {
     const auto n = static_cast<std::int64_t>(loops.row_length());
