@@ -1,11 +1,14 @@
 // Conv, ConvTranspose, Gemm and MatMul on storage values with exact accumulators; narrower ones
 // than their type where these give the same results.
 //
-// The products are computed by the float kernel on integer values: a float32 sum of integers is
-// exact while every partial sum stays below 2^24. Where sums can be larger the factors are
-// split into digits, w = 16 * high + low, and the exact sums of their products are added up.
-// Integer kernels of x86 without VNNI would saturate instead, and there are none for 16 bits.
-// Where there is VNNI, bytes go to integer_convolution.cpp, which gives the same.
+// What integer_convolution.cpp takes is computed there, on integers and with a Requantize
+// behind it: bytes times constant bytes, on processors with VNNI. Integer kernels of x86
+// without it would saturate, and there are none for 16 bits.
+//
+// All other products are computed by the float kernel on integer values: a float32 sum of
+// integers is exact while every partial sum stays below 2^24. Where sums can be larger the
+// factors are split into digits, w = 16 * high + low, and the exact sums of their products are
+// added up.
 //
 // Splitting factors so that floating-point products of the parts are exact is the method of
 // Ozaki, Ogita, Oishi and Rump ("Error-Free Transformations of Matrix Multiplication by Using

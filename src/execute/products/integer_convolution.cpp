@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <string_view>
@@ -53,29 +54,38 @@ memory::dims dense_strides(const memory::dims& extents) {
 /// Constant weights as bytes, and what has to be known of those of each channel.
 struct ByteWeights {
   Tensor bytes;  ///< extents as Convolution::weights, dense
-  std::vector<double> sums;
-  std::vector<double> magnitudes;  ///< sums of these
+  std::vector<std::int64_t> sums;
+  std::vector<std::int64_t> magnitudes;  ///< sums of these
 };
 
 /// Nothing where a weight less its zero point is no i8.
 std::optional<ByteWeights> byte_weights(const Convolution& spec) {
+  using Limits = std::numeric_limits<std::int8_t>;
   Tensor dense(DType::kFloat32, spec.weights);
   StridedCopy(DType::kFloat32, spec.weights, {dense_strides(spec.weights)},
               {spec.weight_strides})(spec.constant_weights->data(), dense.mutable_data());
-  const auto channels = static_cast<std::size_t>(spec.result[1]);
-  ByteWeights weights{Tensor(DType::kInt8, spec.weights), std::vector<double>(channels),
-                      std::vector<double>(channels)};
-  const auto values = dense.view<float>();
-  const auto bytes = weights.bytes.mutable_view<std::int8_t>();
-  const std::size_t each = values.size() / channels;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (values[i] < std::numeric_limits<std::int8_t>::min() ||
-        values[i] > std::numeric_limits<std::int8_t>::max()) {
+  ByteWeights weights{Tensor(DType::kInt8, spec.weights), {}, {}};
+  const float* from = dense.view<float>().data();
+  std::int8_t* to = weights.bytes.mutable_view<std::int8_t>().data();
+  const std::int64_t each = dense.size() / spec.result[1];
+  for (std::int64_t channel = 0; channel < spec.result[1]; ++channel) {
+    std::int64_t sum = 0;
+    std::int64_t magnitude = 0;
+    std::int32_t low = 0;
+    std::int32_t high = 0;
+    for (std::int64_t i = 0; i < each; ++i) {
+      const auto weight = static_cast<std::int32_t>(*from++);
+      low = std::min(low, weight);
+      high = std::max(high, weight);
+      sum += weight;
+      magnitude += std::abs(weight);
+      *to++ = static_cast<std::int8_t>(weight);
+    }
+    if (low < Limits::min() || high > Limits::max()) {
       return std::nullopt;
     }
-    bytes[i] = static_cast<std::int8_t>(values[i]);
-    weights.sums[i / each] += static_cast<double>(values[i]);
-    weights.magnitudes[i / each] += static_cast<double>(std::abs(values[i]));
+    weights.sums.push_back(sum);
+    weights.magnitudes.push_back(magnitude);
   }
   return weights;
 }
@@ -93,8 +103,8 @@ std::optional<Tensor> float_bias(const IntegerConvolution& conv, const ByteWeigh
   const auto values = bias.mutable_view<float>();
   for (std::size_t channel = 0; channel < values.size(); ++channel) {
     const double own = conv.bias[channel];
-    const double moved = own - zero * weights.sums[channel];
-    const double magnitude = weights.magnitudes[channel];
+    const double moved = own - zero * static_cast<double>(weights.sums[channel]);
+    const auto magnitude = static_cast<double>(weights.magnitudes[channel]);
     if (std::max({kLargestByte * magnitude, std::abs(moved),
                   reach * magnitude + std::abs(own)}) > kExactFloat) {
       return std::nullopt;
