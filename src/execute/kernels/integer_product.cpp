@@ -259,25 +259,37 @@ class IntegerProduct final : public Kernel {
   std::size_t scratch_bytes_ = 0;
 };
 
+/// Zero points of the weights are one, or those of the results.
+bool has_result_zeros(const KernelRequest& request) {
+  const Operand& w = request.inputs[1];
+  const auto& axis = w.type->quant->axis;
+  return !axis || static_cast<std::size_t>(*axis) ==
+                      weight_layout(*request.node, w.shape().size()).output;
+}
+
 /// On integers where the processor has instructions for it.
 std::unique_ptr<Kernel> make_byte_product(const KernelRequest& request) {
   const Operand& x = request.inputs[0];
   const Operand& w = request.inputs[1];
   const Operand& y = request.outputs[0];
   if (size_of(x.dtype()) != 1 || size_of(w.dtype()) != 1 || w.constant == nullptr ||
-      x.type->quant->per_axis()) {
+      x.type->quant->per_axis() || !has_result_zeros(request) ||
+      request.attributes().real("alpha", 1) != 1) {
     return nullptr;
   }
   FloatRequest as_float(request);
   as_float.truncate(2);
-  as_float.set_constant(1, centred(*w.constant, *w.type->quant));
-  auto floats = onednn::layer_convolution(as_float.request());
-  if (!floats) {
+  as_float.set_constant(1, *w.constant);  // only where its elements lie matters here
+  auto shape = onednn::layer_convolution(as_float.request());
+  if (!shape) {
     return nullptr;
   }
-  onednn::IntegerConvolution conv{
-      .floats = *std::move(floats), .source = *x.type->quant, .bias = {}, .result = y.dtype()};
-  conv.bias = bias_of(request, static_cast<std::size_t>(conv.floats.result[1]));
+  onednn::IntegerConvolution conv{.shape = *std::move(shape),
+                                  .weights = *w.type->quant,
+                                  .source = *x.type->quant,
+                                  .bias = {},
+                                  .result = y.dtype()};
+  conv.bias = bias_of(request, static_cast<std::size_t>(conv.shape.result[1]));
   if (!request.post_ops.empty()) {
     const QuantParams& to = *y.type->quant;
     conv.rounding = {request.post_ops[0].factors, to.zero_point[0], to.range()};

@@ -26,29 +26,12 @@ namespace {
 
 using dnnl::memory;
 using IntegerPrimitive = dnnl::convolution_forward;
-
-bool has_vnni() {
-  const auto allowed = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
-  const auto includes = [&](dnnl::cpu_isa isa) {
-    const auto bits = static_cast<unsigned>(isa);
-    return (bits & allowed) == bits;
-  };
-  return includes(dnnl::cpu_isa::avx512_core_vnni) || includes(dnnl::cpu_isa::avx2_vnni);
-}
+constexpr std::size_t kScratchAlignment = 64;
 
 memory::data_type onednn_type(DType dtype) {
   return dtype == DType::kInt8    ? memory::data_type::s8
          : dtype == DType::kUint8 ? memory::data_type::u8
                                   : memory::data_type::s32;
-}
-
-/// Of elements that lie next to each other, the last axis fastest.
-memory::dims dense_strides(const memory::dims& extents) {
-  memory::dims strides(extents.size(), 1);
-  for (std::size_t i = extents.size() - 1; i > 0; --i) {
-    strides[i - 1] = strides[i] * extents[i];
-  }
-  return strides;
 }
 
 /// Constant weights as bytes, and what has to be known of those of each channel.
@@ -59,27 +42,29 @@ struct ByteWeights {
 };
 
 /// Nothing where a weight less its zero point is no i8.
-std::optional<ByteWeights> byte_weights(const Convolution& spec) {
+template <class Stored>
+std::optional<ByteWeights> byte_weights(const IntegerConvolution& conv) {
   using Limits = std::numeric_limits<std::int8_t>;
-  Tensor dense(DType::kFloat32, spec.weights);
-  StridedCopy(DType::kFloat32, spec.weights, {dense_strides(spec.weights)},
-              {spec.weight_strides})(spec.constant_weights->data(), dense.mutable_data());
+  const Convolution& spec = conv.shape;
   ByteWeights weights{Tensor(DType::kInt8, spec.weights), {}, {}};
-  const float* from = dense.view<float>().data();
-  std::int8_t* to = weights.bytes.mutable_view<std::int8_t>().data();
-  const std::int64_t each = dense.size() / spec.result[1];
+  StridedCopy(DType::kInt8, spec.weights, {dense_strides(spec.weights)}, {spec.weight_strides})(
+      spec.constant_weights->data(), weights.bytes.mutable_data());
+  std::int8_t* byte = weights.bytes.mutable_view<std::int8_t>().data();
+  const std::vector<std::int32_t>& zeros = conv.weights.zero_point;
+  const std::int64_t each = weights.bytes.size() / spec.result[1];
   for (std::int64_t channel = 0; channel < spec.result[1]; ++channel) {
+    const std::int32_t zero = zeros[static_cast<std::size_t>(channel) % zeros.size()];
     std::int64_t sum = 0;
     std::int64_t magnitude = 0;
     std::int32_t low = 0;
     std::int32_t high = 0;
-    for (std::int64_t i = 0; i < each; ++i) {
-      const auto weight = static_cast<std::int32_t>(*from++);
+    for (std::int64_t i = 0; i < each; ++i, ++byte) {
+      const std::int32_t weight = static_cast<Stored>(*byte) - zero;
       low = std::min(low, weight);
       high = std::max(high, weight);
       sum += weight;
       magnitude += std::abs(weight);
-      *to++ = static_cast<std::int8_t>(weight);
+      *byte = static_cast<std::int8_t>(weight);
     }
     if (low < Limits::min() || high > Limits::max()) {
       return std::nullopt;
@@ -99,7 +84,7 @@ std::optional<Tensor> float_bias(const IntegerConvolution& conv, const ByteWeigh
   const StorageRange range = conv.source.range();
   const double reach = std::max(std::abs(static_cast<double>(range.low) - zero),
                                 std::abs(static_cast<double>(range.high) - zero));
-  Tensor bias(DType::kFloat32, {conv.floats.result[1]});
+  Tensor bias(DType::kFloat32, {conv.shape.result[1]});
   const auto values = bias.mutable_view<float>();
   for (std::size_t channel = 0; channel < values.size(); ++channel) {
     const double own = conv.bias[channel];
@@ -156,7 +141,8 @@ class PaddedKernel final : public Kernel {
  public:
   PaddedKernel(Padding padding, std::unique_ptr<Kernel> kernel)
       : padding_(std::move(padding)),
-        offset_((padding_.bytes() + 63) / 64 * 64),
+        offset_((padding_.bytes() + kScratchAlignment - 1) / kScratchAlignment *
+                kScratchAlignment),
         kernel_(std::move(kernel)) {}
 
   std::size_t scratch_bytes() const override { return offset_ + kernel_->scratch_bytes(); }
@@ -218,7 +204,7 @@ std::optional<Made> made(const IntegerPrimitive::primitive_desc& desc) try {
 
 /// The first implementation that can be had.
 std::optional<Made> choose_vnni(const IntegerConvolution& conv) try {
-  const Convolution& spec = conv.floats;
+  const Convolution& spec = conv.shape;
   const memory::format_tag tag = channels_last(spec.source.size());
   memory::dims dilations = spec.dilations;
   for (auto& dilation : dilations) {
@@ -252,8 +238,8 @@ std::unique_ptr<Kernel> primitive_kernel(const IntegerConvolution& conv, const T
   }
   const auto& [desc, primitive] = *chosen;
   using Kind = Argument::From;
-  const memory::desc stored(conv.floats.weights, memory::data_type::s8,
-                            dense_strides(conv.floats.weights));
+  const memory::desc stored(conv.shape.weights, memory::data_type::s8,
+                            dense_strides(conv.shape.weights));
   std::vector<Argument> arguments{
       {DNNL_ARG_SRC, desc.src_desc(), Kind::kInput, 0},
       {DNNL_ARG_DST, desc.dst_desc(), Kind::kOutput, 0},
@@ -273,16 +259,19 @@ bool writes_padding(const IntegerConvolution& conv) {
     return std::any_of(side.begin(), side.end(), [](auto extent) { return extent > 0; });
   };
   return conv.source.zero_point[0] != 0 &&
-         (pads(conv.floats.pads_begin) || pads(conv.floats.pads_end));
+         (pads(conv.shape.pads_begin) || pads(conv.shape.pads_end));
 }
 
 }  // namespace
 
 std::unique_ptr<Kernel> make_integer_convolution(const IntegerConvolution& conv) {
-  if (!has_vnni() || !conv.floats.constant_weights) {
+  const bool has_vnni =
+      may_use(dnnl::cpu_isa::avx512_core_vnni) || may_use(dnnl::cpu_isa::avx2_vnni);
+  if (!has_vnni || !conv.shape.constant_weights) {
     return nullptr;
   }
-  const auto weights = byte_weights(conv.floats);
+  const auto weights = conv.weights.storage == DType::kUint8 ? byte_weights<std::uint8_t>(conv)
+                                                             : byte_weights<std::int8_t>(conv);
   const auto bias = weights ? float_bias(conv, *weights) : std::nullopt;
   if (!bias) {
     return nullptr;
@@ -291,13 +280,13 @@ std::unique_ptr<Kernel> make_integer_convolution(const IntegerConvolution& conv)
     return primitive_kernel(conv, weights->bytes, *bias);
   }
   IntegerConvolution padded = conv;
-  Convolution& spec = padded.floats;
+  Convolution& spec = padded.shape;
   for (std::size_t axis = 0; axis < spec.pads_begin.size(); ++axis) {
     spec.source[axis + 2] += spec.pads_begin[axis] + spec.pads_end[axis];
     spec.pads_begin[axis] = 0;
     spec.pads_end[axis] = 0;
   }
-  const double most = 4.0 * static_cast<double>(element_count(conv.floats.source)) + 65536;
+  const double most = 4.0 * static_cast<double>(element_count(conv.shape.source)) + 65536;
   double bytes = 1;
   for (const auto extent : spec.source) {
     bytes *= static_cast<double>(extent);
@@ -307,7 +296,7 @@ std::unique_ptr<Kernel> make_integer_convolution(const IntegerConvolution& conv)
   }
   auto kernel = primitive_kernel(padded, weights->bytes, *bias);
   return kernel ? std::make_unique<PaddedKernel>(
-                      Padding(conv.floats.source, spec.source, conv.floats.pads_begin,
+                      Padding(conv.shape.source, spec.source, conv.shape.pads_begin,
                               conv.source.zero_point[0]),
                       std::move(kernel))
                 : nullptr;

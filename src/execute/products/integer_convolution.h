@@ -16,13 +16,13 @@ struct Rounding {
   StorageRange range;
 };
 
-/// A convolution of bytes. `floats` has its shape and, as float32 integers, its constant
-/// weights less their zero points.
+/// A convolution of bytes.
 struct IntegerConvolution {
-  Convolution floats;
-  QuantParams source;                  ///< i8 or u8
-  std::vector<std::int32_t> bias;      ///< one for each channel
-  DType result = DType::kInt32;        ///< i32: the sums
+  Convolution shape;               ///< its constant weights are storage values
+  QuantParams weights;             ///< i8 or u8; zero points are one, or those of the channels
+  QuantParams source;              ///< i8 or u8
+  std::vector<std::int32_t> bias;  ///< one for each channel
+  DType result = DType::kInt32;    ///< i32: the sums
   std::optional<Rounding> rounding{};  ///< where the result is i8 or u8
 };
 

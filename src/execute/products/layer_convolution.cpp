@@ -6,6 +6,7 @@
 
 #include "execute/elements/window.h"
 #include "execute/operands.h"
+#include "execute/products/onednn.h"
 
 #include <algorithm>
 
@@ -51,15 +52,11 @@ std::optional<Convolution> of_conv(const KernelRequest& request) {
     extents[0] /= groups;
     extents.insert(extents.begin(), groups);
   }
-  dnnl::memory::dims strides(extents.size(), 1);
-  for (std::size_t i = extents.size() - 1; i > 0; --i) {
-    strides[i - 1] = strides[i] * extents[i];
-  }
   Convolution spec{
       .source = input,
       .result = output,
       .weights = extents,
-      .weight_strides = strides,
+      .weight_strides = dense_strides(extents),
       .strides = window.strides,
       .dilations = window.dilations,
       .pads_begin = window.pads_begin,

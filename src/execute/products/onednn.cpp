@@ -75,6 +75,20 @@ const dnnl::engine& engine() {
   return cpu;
 }
 
+bool may_use(dnnl::cpu_isa isa) {
+  const auto allowed = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
+  const auto bits = static_cast<unsigned>(isa);  // one for everything that it includes
+  return (bits & allowed) == bits;
+}
+
+dnnl::memory::dims dense_strides(const dnnl::memory::dims& extents) {
+  dnnl::memory::dims strides(extents.size(), 1);
+  for (std::size_t i = extents.size() - 1; i > 0; --i) {
+    strides[i - 1] = strides[i] * extents[i];
+  }
+  return strides;
+}
+
 dnnl::memory::format_tag channels_last(std::size_t rank) {
   using Tag = dnnl::memory::format_tag;
   constexpr Tag kTags[] = {Tag::nwc, Tag::nhwc, Tag::ndhwc};

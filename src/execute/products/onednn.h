@@ -14,6 +14,12 @@ namespace tare::onednn {
 /// The CPU.
 const dnnl::engine& engine();
 
+/// Whether kernels may use these instructions.
+bool may_use(dnnl::cpu_isa);
+
+/// Strides of elements that lie next to each other, the last axis fastest.
+dnnl::memory::dims dense_strides(const dnnl::memory::dims& extents);
+
 /// Channels-last activations of that rank, 3 to 5.
 dnnl::memory::format_tag channels_last(std::size_t rank);
 
