@@ -44,8 +44,8 @@ inline float storage_value(float x, float zero, float low, float high) {
   return high < raised ? high : raised;
 }
 
-/// An integer that the type holds; into 8 and 16 bits by way of int32, for which there are vector
-/// instructions.
+/// An integer that the type holds; into 8 and 16 bits by way of int32, for which there are
+/// vector instructions.
 template <class Out>
 Out narrowed(float q) {
   if constexpr (sizeof(Out) > 2) {

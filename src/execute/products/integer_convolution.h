@@ -10,7 +10,7 @@
 namespace tare::onednn {
 
 /// How sums become storage values: rint(sum * factor) + zero point, kept within `range`.
-struct Rounding {
+struct SumRounding {
   std::vector<float> factors;  ///< one, or one for each channel
   std::int32_t zero_point = 0;
   StorageRange range;
@@ -23,7 +23,7 @@ struct IntegerConvolution {
   QuantParams source;              ///< i8 or u8
   std::vector<std::int32_t> bias;  ///< one for each channel
   DType result = DType::kInt32;    ///< i32: the sums
-  std::optional<Rounding> rounding{};  ///< where the result is i8 or u8
+  std::optional<SumRounding> rounding{};  ///< where the result is i8 or u8
 };
 
 /// On processors with VNNI, by kernels of oneDNN that give every bit of the result. Null
