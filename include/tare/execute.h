@@ -67,7 +67,8 @@ class Executable {
 
   /// The same for its graph after the readers of some constants were made to read others.
   /// Shares all that does not depend on these, so it takes little time and memory. Constants
-  /// behind conversions that were made once and for all cannot be exchanged.
+  /// behind conversions that were made once and for all cannot be exchanged, nor can weights of
+  /// products on storage values, whose kernels are chosen by what the weights are.
   Executable exchanged(const Graph&, std::span<const Exchange>) const;
 
   /// Intermediate memory of one run at a time; reused between runs.

@@ -39,13 +39,16 @@ struct PostOp {
     kClip,   ///< min(max(y, low), high); Relu is low 0, high infinity
     kAdd,    ///< y + operand, of the result's shape, type and layout (a residual)
     kScale,  ///< y * factors
+    /// round(y * factors), halves to even, then the zero point of the result's type is added
+    /// and the sum kept within its range. Of sums of products of storage values.
+    kRequantize,
   };
   Kind kind = Kind::kClip;
   float low = 0;
   float high = 0;
   std::size_t operand = 0;  ///< kAdd: index into KernelRequest::inputs, after the node's own
-  std::vector<float> factors{};  ///< kScale: one, or one for each index of `axis`
-  std::optional<int> axis{};     ///< kScale: of the result
+  std::vector<float> factors{};  ///< one, or one for each index of `axis`
+  std::optional<int> axis{};     ///< of the result
 };
 
 /// Whether every factor is the same for all elements or varies along that axis.

@@ -1,5 +1,7 @@
 #include "execute/libraries.h"
 
+#include "execute/products/onednn.h"
+
 #include <string>
 #include <utility>
 
@@ -13,8 +15,7 @@ std::string dotted(int major, int minor, int patch) {
   return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch);
 }
 
-/// The last one that the library may use. Each value has a bit for everything it includes, so
-/// newer ones are named by what is known here.
+/// The last one that the library may use; newer ones are named by what is known here.
 std::string instructions() {
   using dnnl::cpu_isa;
   constexpr std::pair<cpu_isa, const char*> kNames[] = {
@@ -26,11 +27,9 @@ std::string instructions() {
       {cpu_isa::avx512_core_vnni, "AVX-512 with VNNI"},
       {cpu_isa::avx512_core_bf16, "AVX-512 with VNNI and bf16"},
       {cpu_isa::avx512_core_amx, "AVX-512 with VNNI, bf16 and AMX"}};
-  const auto allowed = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
   std::string name;
   for (const auto& [isa, its_name] : kNames) {
-    const auto bits = static_cast<unsigned>(isa);
-    if ((bits & allowed) == bits) {
+    if (onednn::may_use(isa)) {
       name = its_name;
     }
   }

@@ -9,6 +9,16 @@ namespace {
 
 constexpr double kEpsilon = std::numeric_limits<float>::epsilon();
 
+/// Elements that lie behind one index of the axis the parameters vary along; all without one.
+std::size_t inner_count(const TensorType& type) {
+  std::size_t inner = 1;
+  for (std::size_t i = type.quant->axis ? static_cast<std::size_t>(*type.quant->axis) + 1 : 0;
+       i < type.shape.size(); ++i) {
+    inner *= static_cast<std::size_t>(type.shape[i]);
+  }
+  return inner;
+}
+
 }  // namespace
 
 Ending::Ending(const Shape& result, int axis, Random& random)
@@ -42,11 +52,7 @@ ValueId Ending::append(Trial& trial, ValueId sums, Expected& expected) const {
 
 ValueId Ending::scale(Trial& trial, ValueId value, Expected& expected) const {
   const auto& factors = sum_.quant->scale;
-  std::size_t inner = 1;
-  for (std::size_t i = sum_.quant->axis ? static_cast<std::size_t>(*sum_.quant->axis) + 1 : 0;
-       i < sum_.shape.size(); ++i) {
-    inner *= static_cast<std::size_t>(sum_.shape[i]);
-  }
+  const std::size_t inner = inner_count(sum_);
   for (std::size_t i = 0; i < expected.values.size(); ++i) {
     const auto factor = static_cast<double>(factors[i / inner % factors.size()]);
     expected.values[i] *= factor;
@@ -89,6 +95,59 @@ ValueId Ending::clip(Trial& trial, ValueId value, Expected& expected) const {
     x = std::min(high, std::max(low, x));
   }
   return trial.add(relu ? "Relu" : "Clip", operands, f32(sum_.shape));
+}
+
+IntegerEnding::IntegerEnding(DType sums, const Shape& result, int axis, Random& random)
+    : sum_(typed(sums, result)), rounds_(random.coin()) {
+  sum_.quant =
+      QuantParams{.storage = sums, .scale = {1.0F}, .zero_point = {0}, .axis = std::nullopt};
+  if (!rounds_) {
+    return;
+  }
+  const auto channels =
+      random.coin() ? static_cast<std::size_t>(result.at(static_cast<std::size_t>(axis))) : 1;
+  if (channels > 1) {
+    sum_.quant->axis = axis;
+    sum_.quant->zero_point.assign(channels, 0);
+  }
+  // Steps by which the results fill their range. Powers of two give halves to be rounded.
+  const bool halves = random.coin();
+  const std::int64_t exponent = random.integer(-14, 0);
+  sum_.quant->scale.clear();
+  for (std::size_t i = 0; i < channels; ++i) {
+    const float finer = halves ? 1.0F : static_cast<float>(random.integer(1000, 2000)) / 1000.F;
+    const auto shift = static_cast<int>(exponent + random.integer(-1, 1));
+    sum_.quant->scale.push_back(std::ldexp(finer, shift));
+  }
+  const DType storage = random.coin() ? DType::kUint8 : DType::kInt8;
+  QuantParams to{.storage = storage, .scale = {1.0F}, .zero_point = {0}, .axis = {}};
+  to.scale[0] = halves ? 1.0F : static_cast<float>(random.integer(100, 2000)) / 1000.F;
+  to.bits = one_in(4, random) ? static_cast<int>(random.integer(2, 7)) : 0;
+  const StorageRange range = to.range();
+  to.zero_point[0] = static_cast<std::int32_t>(
+      one_in(3, random) ? range.low : random.integer(range.low, range.high));
+  rounded_ = typed(storage, result);
+  rounded_.quant = to;
+}
+
+/// By the formula of docs/quantization_math.md, in float32.
+ValueId IntegerEnding::append(Trial& trial, ValueId sums, Expected& expected) const {
+  if (!rounds_) {
+    return sums;
+  }
+  const QuantParams& from = *sum_.quant;
+  const QuantParams& to = *rounded_.quant;
+  const std::size_t inner = inner_count(sum_);
+  for (std::size_t i = 0; i < expected.values.size(); ++i) {
+    const auto factor =
+        static_cast<float>(static_cast<double>(from.scale[i / inner % from.scale.size()]) /
+                           static_cast<double>(to.scale[0]));
+    const float product = static_cast<float>(expected.values[i]) * factor;
+    const double steps = std::nearbyint(static_cast<double>(product)) + to.zero_point[0];
+    expected.values[i] = std::clamp(steps, static_cast<double>(to.range().low),
+                                    static_cast<double>(to.range().high));
+  }
+  return trial.add("Requantize", {sums}, rounded_);
 }
 
 }  // namespace tare::test

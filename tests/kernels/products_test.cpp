@@ -234,8 +234,11 @@ std::string wrong_integer_product(Random& random) {
   }
   const Shape right = constant ? Shape{m.depth, m.columns} : m.right();
   const Storage x = random_storage_of(1, false, random);
-  const Storage w = random_storage_of(
+  Storage w = random_storage_of(
       constant && random.coin() ? static_cast<std::size_t>(m.columns) : 1, false, random);
+  if (random.coin()) {  // as most files have it
+    std::fill(w.zeros.begin(), w.zeros.end(), w.type == DType::kUint8 ? 128 : 0);
+  }
   const auto values =
       trial.operand(random_storage(x.type, m.left(), random), x.as(m.left(), 0), false);
   const auto weights =
@@ -244,8 +247,9 @@ std::string wrong_integer_product(Random& random) {
   std::vector<ValueId> operands{values.id, weights.id};
   if (gemm && random.coin()) {
     Tensor bias(DType::kInt32, {m.columns});
+    const std::int64_t most = one_in(6, random) ? 1 << 30 : 20000;
     for (auto& value : bias.mutable_view<std::int32_t>()) {
-      value = static_cast<std::int32_t>(random.integer(-20000, 20000));
+      value = static_cast<std::int32_t>(random.integer(-most, most));
     }
     operands.push_back(
         trial.operand(bias, Storage{DType::kInt32, {0}}.as(bias.shape(), 0), true).id);
@@ -253,9 +257,10 @@ std::string wrong_integer_product(Random& random) {
       expected.values[i] += bias.view<std::int32_t>()[i % static_cast<std::size_t>(m.columns)];
     }
   }
-  const ValueId y = trial.add(gemm ? "Gemm" : "MatMul", operands,
-                              Storage{sum_type(x.type, w.type, {}), {0}}.as(m.result(), 0));
-  return trial.wrong(y, expected);
+  const IntegerEnding ending(sum_type(x.type, w.type, {}), m.result(), last_axis(m.result()),
+                             random);
+  const ValueId y = trial.add(gemm ? "Gemm" : "MatMul", operands, ending.sum_type());
+  return trial.wrong(ending.append(trial, y, expected), expected);
 }
 
 std::string wrong_matmul_integer(Random& random) {

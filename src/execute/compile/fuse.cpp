@@ -1,12 +1,17 @@
-// Finds chains of nodes that one kernel can run: a product, then activations, a residual or
-// factors, as long as each result is read once. Greedy, in topological order. A chain runs
-// where its last node would, as only then all of its operands are there. Linear in the graph.
+// Finds chains of nodes that one kernel can run: a product, then activations, a residual,
+// factors or the rounding to storage values, as long as each result is read once. Greedy, in
+// topological order. A chain runs where its last node would, as only then all of its operands
+// are there. Linear in the graph.
 #include "execute/compile/fuse.h"
 
 #include "tare/graph.h"
 
+#include "execute/elements/rounding.h"
+#include "graph/arithmetic/node_arithmetic.h"
+
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <limits>
 #include <map>
 
@@ -53,24 +58,49 @@ std::optional<FoldedOp> add(const Graph& graph, const Node& node, ValueId value)
   return FoldedOp{{.kind = PostOp::Kind::kAdd, .low = 0, .high = 0, .operand = 0}, other};
 }
 
+bool has_zero_points(const QuantParams& params) {
+  return std::any_of(params.zero_point.begin(), params.zero_point.end(),
+                     [](std::int32_t zero) { return zero != 0; });
+}
+
 /// Of accumulators in a simulated graph, whose zero point is 0.
 std::optional<FoldedOp> dequantize(const Graph& graph, const Node&, ValueId value) {
   const auto& params = graph.type(value).quant;
-  if (!params || std::any_of(params->zero_point.begin(), params->zero_point.end(),
-                             [](std::int32_t zero) { return zero != 0; })) {
+  if (!params || has_zero_points(*params)) {
     return std::nullopt;
   }
   return FoldedOp{
       {.kind = PostOp::Kind::kScale, .factors = params->scale, .axis = params->axis}, {}};
 }
 
+/// Of sums in int32 to bytes, in the usual arithmetic. Attributes that say anything else, or
+/// that no kernel would take, are for the node's own kernel.
+std::optional<FoldedOp> requantize(const Graph& graph, const Node& node, ValueId value) {
+  const auto& from = graph.type(value).quant;
+  const auto& to = graph.type(node.outputs[0]).quant;
+  if (!from || !to || from->storage != DType::kInt32 || has_zero_points(*from) ||
+      size_of(to->storage) != 1 || to->per_axis() ||
+      (!node.attributes.items().empty() &&
+       !(node.attributes == to_attributes(RequantizeMode{})))) {
+    return std::nullopt;
+  }
+  std::vector<float> factors;
+  std::transform(from->scale.begin(), from->scale.end(), std::back_inserter(factors),
+                 [&](float scale) { return float_factor(scale_ratio(scale, to->scale[0])); });
+  return FoldedOp{
+      {.kind = PostOp::Kind::kRequantize, .factors = std::move(factors), .axis = from->axis},
+      {}};
+}
+
 struct FoldRule {
   std::string_view op;
   std::optional<FoldedOp> (*fold)(const Graph&, const Node&, ValueId);
+  bool to_storage = false;  ///< else to f32
 };
 
 constexpr std::array kRules{FoldRule{"Relu", relu}, FoldRule{"Clip", clip},
-                            FoldRule{"Add", add}, FoldRule{"SimulatedDequantize", dequantize}};
+                            FoldRule{"Add", add}, FoldRule{"SimulatedDequantize", dequantize},
+                            FoldRule{"Requantize", requantize, true}};
 
 bool takes_post_ops(const std::string& op) {
   const auto& kernels = kernel_registry();
@@ -85,7 +115,8 @@ bool takes_post_ops(const std::string& op) {
 std::optional<FoldedOp> as_post_op(const Graph& graph, const Node& node, ValueId value) {
   const auto rule = std::find_if(kRules.begin(), kRules.end(),
                                  [&](const FoldRule& r) { return r.op == node.op; });
-  if (rule == kRules.end() || graph.type(node.outputs[0]).dtype != DType::kFloat32 ||
+  if (rule == kRules.end() ||
+      (graph.type(node.outputs[0]).dtype != DType::kFloat32) != rule->to_storage ||
       graph.type(node.outputs[0]).shape != graph.type(value).shape) {
     return std::nullopt;
   }

@@ -1,5 +1,5 @@
 // Between channels first and channels last, as a transpose of [channels, positions] in square
-// tiles. One read and one write of each element.
+// tiles, or of three channels at once. One read and one write of each element.
 #include "execute/compile/reorder.h"
 
 #include "base/check.h"
@@ -14,8 +14,21 @@ namespace {
 /// cache.
 constexpr std::size_t kTile = 32;
 
+/// The channels of an image, where a tile has no side to speak of: vector code for so many.
+template <std::size_t kRows, class T>
+void interleave(const T* in, T* out, std::size_t columns) {
+  for (std::size_t c = 0; c < columns; ++c) {
+    for (std::size_t r = 0; r < kRows; ++r) {
+      out[c * kRows + r] = in[r * columns + c];
+    }
+  }
+}
+
 template <class T>
 void transpose(const T* in, T* out, std::size_t rows, std::size_t columns) {
+  if (rows == 3) {
+    return interleave<3>(in, out, columns);
+  }
   for (std::size_t r0 = 0; r0 < rows; r0 += kTile) {
     const std::size_t r1 = std::min(rows, r0 + kTile);
     for (std::size_t c0 = 0; c0 < columns; c0 += kTile) {

@@ -17,6 +17,16 @@ Real finite_factor(Real factor) {
   return std::min(factor, static_cast<Real>(0x1p100));
 }
 
+/// What a step of one scale is in steps of another, for Requantize.
+inline double scale_ratio(float from, float to) {
+  return static_cast<double>(from) / static_cast<double>(to);
+}
+
+/// The ratio as Requantize multiplies with it in float32.
+inline float float_factor(double ratio) {
+  return finite_factor(static_cast<float>(ratio));
+}
+
 /// round(x), halves away from zero. Far beyond int32 it is only as large; NaN gives 0.
 inline std::int64_t rounded(float x) {
   constexpr float kFar = 0x1p40F;
@@ -34,16 +44,32 @@ inline float storage_value(float x, float zero, float low, float high) {
   return high < raised ? high : raised;
 }
 
-/// y[i] = f(x[i], channel of i) over a tensor with extents `shape` in memory order. Without an
-/// axis the channel is 0.
-template <class In, class Out, class F>
+/// An integer that the type holds; into 8 and 16 bits by way of int32, for which there are
+/// vector instructions.
+template <class Out>
+Out narrowed(float q) {
+  if constexpr (sizeof(Out) > 2) {
+    return static_cast<Out>(q);
+  } else {
+    return static_cast<Out>(static_cast<std::int32_t>(q));
+  }
+}
+
+/// y[i] = f(x[i]) over a tensor with extents `shape` in memory order, where f is of(channel of
+/// i); without an axis the channel is 0. What f needs of the channel is to be in f itself:
+/// bytes of y may lie anywhere for all that a compiler knows, and it would read it for each
+/// element.
+template <class In, class Out, class Of>
 void map_channels(const Shape& shape, std::optional<std::size_t> axis, const In* x, Out* y,
-                  F f) {
+                  Of of) {
+  const auto map = [x, y](std::size_t first, std::size_t end, auto f) {
+    for (std::size_t i = first; i < end; ++i) {
+      y[i] = f(x[i]);
+    }
+  };
   const auto total = static_cast<std::size_t>(element_count(shape));
   if (!axis) {
-    for (std::size_t i = 0; i < total; ++i) {
-      y[i] = f(x[i], std::size_t{0});
-    }
+    map(0, total, of(std::size_t{0}));
     return;
   }
   const auto channels = static_cast<std::size_t>(shape[*axis]);
@@ -54,15 +80,13 @@ void map_channels(const Shape& shape, std::optional<std::size_t> axis, const In*
   for (std::size_t first = 0; first < total; first += channels * inner) {
     if (inner == 1) {
       for (std::size_t channel = 0; channel < channels; ++channel) {
-        y[first + channel] = f(x[first + channel], channel);
+        y[first + channel] = of(channel)(x[first + channel]);
       }
       continue;
     }
     for (std::size_t channel = 0; channel < channels; ++channel) {
       const std::size_t row = first + channel * inner;
-      for (std::size_t i = row; i < row + inner; ++i) {
-        y[i] = f(x[i], channel);
-      }
+      map(row, row + inner, of(channel));
     }
   }
 }

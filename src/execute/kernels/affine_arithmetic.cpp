@@ -33,23 +33,23 @@ std::unique_ptr<Kernel> each(const KernelRequest& request, F value) {
   const auto high = static_cast<float>(range.high);
   const auto stored = [=](T a, T b) {
     const float q = value(static_cast<float>(a), static_cast<float>(b));
-    return static_cast<T>(std::min(std::max(std::rint(q), low), high));
+    return narrowed<T>(std::min(std::max(std::rint(q), low), high));
   };
   return make_kernel([=](const Buffers& buffers) {
     const auto n = static_cast<std::int64_t>(loops.row_length());
+    const auto f = stored;  // whose numbers no byte that is written can be
     loops.for_each_row([&](const auto& at) {
       T* y = output<T>(buffers, 0) + at[0];
       const T* a = input<T>(buffers, 0) + at[1];
       const T* b = input<T>(buffers, 1) + at[2];
       if (loops.row_stride(0) == 1 && loops.row_stride(1) == 1 && loops.row_stride(2) == 1) {
         for (std::int64_t i = 0; i < n; ++i) {
-          y[i] = stored(a[i], b[i]);
+          y[i] = f(a[i], b[i]);
         }
         return;
       }
       for (std::int64_t i = 0; i < n; ++i) {
-        y[i * loops.row_stride(0)] =
-            stored(a[i * loops.row_stride(1)], b[i * loops.row_stride(2)]);
+        y[i * loops.row_stride(0)] = f(a[i * loops.row_stride(1)], b[i * loops.row_stride(2)]);
       }
     });
   });

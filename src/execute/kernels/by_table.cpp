@@ -6,6 +6,7 @@
 // in 16 bits. Making it costs as many calls of the function, once; an element costs one look.
 #include "tare/execute.h"
 
+#include "execute/elements/byte_table.h"
 #include "execute/elements/storage_function.h"
 #include "execute/kernel.h"
 #include "graph/arithmetic/node_arithmetic.h"
@@ -71,8 +72,12 @@ std::unique_ptr<Kernel> lookup(const Tensor& table, std::size_t count) {
     const auto* from = reinterpret_cast<const Code*>(buffers.inputs[0]);
     const auto* results = reinterpret_cast<const Code*>(table.data());
     auto* to = reinterpret_cast<Code*>(buffers.outputs[0]);
-    for (std::size_t i = 0; i < count; ++i) {
-      to[i] = results[from[i]];
+    if constexpr (sizeof(Code) == 1) {
+      look_up(results, from, to, count);
+    } else {
+      for (std::size_t i = 0; i < count; ++i) {
+        to[i] = results[from[i]];
+      }
     }
   });
 }

@@ -39,9 +39,11 @@ template <class Out>
 std::unique_ptr<Kernel> quantizer(Conversion c) {
   return make_kernel([c = std::move(c)](const Buffers& buffers) {
     map_channels(c.shape, c.axis, reinterpret_cast<const float*>(buffers.inputs[0]),
-                 reinterpret_cast<Out*>(buffers.outputs[0]), [&](float x, std::size_t channel) {
-                   return static_cast<Out>(
-                       storage_value(x / c.scale[channel], c.zero[channel], c.low, c.high));
+                 reinterpret_cast<Out*>(buffers.outputs[0]), [&](std::size_t channel) {
+                   return [scale = c.scale[channel], zero = c.zero[channel], low = c.low,
+                           high = c.high](float x) {
+                     return narrowed<Out>(storage_value(x / scale, zero, low, high));
+                   };
                  });
   });
 }
@@ -51,12 +53,12 @@ template <class Out, class Real>
 std::unique_ptr<Kernel> rounding_away(Conversion c) {
   return make_kernel([c = std::move(c)](const Buffers& buffers) {
     map_channels(c.shape, c.axis, reinterpret_cast<const float*>(buffers.inputs[0]),
-                 reinterpret_cast<Out*>(buffers.outputs[0]), [&](float x, std::size_t channel) {
-                   const Real ratio = Real{x} / Real{c.scale[channel]};
-                   const Real q = std::round(ratio) + Real{c.zero[channel]};
-                   const Real low = c.low;
-                   return x != x ? static_cast<Out>(c.zero[channel])
-                                 : static_cast<Out>(std::clamp<Real>(q, low, c.high));
+                 reinterpret_cast<Out*>(buffers.outputs[0]), [&](std::size_t channel) {
+                   return [scale = Real{c.scale[channel]}, zero = Real{c.zero[channel]},
+                           low = Real{c.low}, high = Real{c.high}](float x) {
+                     const Real q = std::round(Real{x} / scale) + zero;
+                     return static_cast<Out>(x != x ? zero : std::clamp(q, low, high));
+                   };
                  });
   });
 }
@@ -69,9 +71,11 @@ std::unique_ptr<Kernel> by_reciprocal(Conversion c) {
   }
   return make_kernel([c = std::move(c)](const Buffers& buffers) {
     map_channels(c.shape, c.axis, reinterpret_cast<const float*>(buffers.inputs[0]),
-                 reinterpret_cast<Out*>(buffers.outputs[0]), [&](float x, std::size_t channel) {
-                   return static_cast<Out>(
-                       storage_value(x * c.scale[channel], c.zero[channel], c.low, c.high));
+                 reinterpret_cast<Out*>(buffers.outputs[0]), [&](std::size_t channel) {
+                   return [factor = c.scale[channel], zero = c.zero[channel], low = c.low,
+                           high = c.high](float x) {
+                     return narrowed<Out>(storage_value(x * factor, zero, low, high));
+                   };
                  });
   });
 }
@@ -95,8 +99,10 @@ template <class In>
 std::unique_ptr<Kernel> dequantizer(Conversion c) {
   return make_kernel([c = std::move(c)](const Buffers& buffers) {
     map_channels(c.shape, c.axis, reinterpret_cast<const In*>(buffers.inputs[0]),
-                 reinterpret_cast<float*>(buffers.outputs[0]), [&](In q, std::size_t channel) {
-                   return (static_cast<float>(q) - c.zero[channel]) * c.scale[channel];
+                 reinterpret_cast<float*>(buffers.outputs[0]), [&](std::size_t channel) {
+                   return [scale = c.scale[channel], zero = c.zero[channel]](In q) {
+                     return (static_cast<float>(q) - zero) * scale;
+                   };
                  });
   });
 }

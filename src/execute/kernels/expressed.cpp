@@ -81,12 +81,13 @@ class Expressed final : public Kernel {
   static void express(const Stored& stored, const std::byte* from, float* to) {
     const QuantParams& params = stored.params;
     with_storage(params.storage, [&](auto tag) {
-      map_channels(
-          stored.shape, stored.axis, reinterpret_cast<const decltype(tag)*>(from), to,
-          [&](auto q, std::size_t channel) {
-            return (static_cast<float>(q) - static_cast<float>(params.zero_point[channel])) *
-                   params.scale[channel];
-          });
+      map_channels(stored.shape, stored.axis, reinterpret_cast<const decltype(tag)*>(from), to,
+                   [&](std::size_t channel) {
+                     return [scale = params.scale[channel],
+                             zero = static_cast<float>(params.zero_point[channel])](auto q) {
+                       return (static_cast<float>(q) - zero) * scale;
+                     };
+                   });
     });
   }
 
@@ -97,10 +98,12 @@ class Expressed final : public Kernel {
     with_storage(params.storage, [&](auto tag) {
       using Out = decltype(tag);
       map_channels(result_.shape, result_.axis, from, reinterpret_cast<Out*>(to),
-                   [&](float x, std::size_t channel) {
-                     return static_cast<Out>(storage_value(
-                         x / params.scale[channel],
-                         static_cast<float>(params.zero_point[channel]), low, high));
+                   [&](std::size_t channel) {
+                     return [scale = params.scale[channel],
+                             zero = static_cast<float>(params.zero_point[channel]), low,
+                             high](float x) {
+                       return narrowed<Out>(storage_value(x / scale, zero, low, high));
+                     };
                    });
     });
   }

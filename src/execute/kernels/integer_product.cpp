@@ -1,10 +1,14 @@
 // Conv, ConvTranspose, Gemm and MatMul on storage values with exact accumulators; narrower ones
 // than their type where these give the same results.
 //
-// The products are computed by the float kernel on integer values: a float32 sum of integers is
-// exact while every partial sum stays below 2^24. Where sums can be larger the factors are
-// split into digits, w = 16 * high + low, and the exact sums of their products are added up.
-// Integer kernels of x86 without VNNI would saturate instead, and there are none for 16 bits.
+// What integer_convolution.cpp takes is computed there, on integers and with a Requantize
+// behind it: bytes times constant bytes, on processors with VNNI. Integer kernels of x86
+// without it would saturate, and there are none for 16 bits.
+//
+// All other products are computed by the float kernel on integer values: a float32 sum of
+// integers is exact while every partial sum stays below 2^24. Where sums can be larger the
+// factors are split into digits, w = 16 * high + low, and the exact sums of their products are
+// added up.
 //
 // Splitting factors so that floating-point products of the parts are exact is the method of
 // Ozaki, Ogita, Oishi and Rump ("Error-Free Transformations of Matrix Multiplication by Using
@@ -15,6 +19,8 @@
 
 #include "execute/elements/float_kernel.h"
 #include "execute/products/digits.h"
+#include "execute/products/integer_convolution.h"
+#include "execute/products/layer_convolution.h"
 #include "graph/arithmetic/node_arithmetic.h"
 #include "graph/arithmetic/storage_type.h"
 #include "graph/operators/product.h"
@@ -98,6 +104,18 @@ std::optional<Accumulator> narrow_accumulator(const KernelRequest& request) {
   return fits ? std::nullopt : std::optional(held);
 }
 
+/// The constant bias, or zeros.
+std::vector<std::int32_t> bias_of(const KernelRequest& request, std::size_t channels) {
+  std::vector<std::int32_t> bias(channels);
+  if (request.has_input(2)) {
+    const auto given = request.inputs[2].constant->view<std::int32_t>();
+    for (std::size_t channel = 0; channel < channels; ++channel) {
+      bias[channel] = given[channel % given.size()];
+    }
+  }
+  return bias;
+}
+
 /// `Sum` is std::int32_t or std::int64_t.
 template <class Sum>
 class IntegerProduct final : public Kernel {
@@ -117,13 +135,9 @@ class IntegerProduct final : public Kernel {
       return;
     }
     split_ = *split;
-    bias_.resize(static_cast<std::size_t>(result_shape_.empty() ? 1 : result_shape_.back()));
-    if (request.has_input(2)) {
-      const auto bias = request.inputs[2].constant->template view<std::int32_t>();
-      for (std::size_t channel = 0; channel < bias_.size(); ++channel) {
-        bias_[channel] = bias[channel % bias.size()];
-      }
-    }
+    const auto bias = bias_of(
+        request, static_cast<std::size_t>(result_shape_.empty() ? 1 : result_shape_.back()));
+    bias_.assign(bias.begin(), bias.end());
     for (std::size_t digit = 0; digit < split_.weights.count; ++digit) {
       add_part(request, digit);
     }
@@ -245,13 +259,63 @@ class IntegerProduct final : public Kernel {
   std::size_t scratch_bytes_ = 0;
 };
 
+/// Zero points of the weights are one, or those of the results.
+bool has_result_zeros(const KernelRequest& request) {
+  const Operand& w = request.inputs[1];
+  const auto& axis = w.type->quant->axis;
+  return !axis || static_cast<std::size_t>(*axis) ==
+                      weight_layout(*request.node, w.shape().size()).output;
+}
+
+/// On integers where the processor has instructions for it.
+std::unique_ptr<Kernel> make_byte_product(const KernelRequest& request) {
+  const Operand& x = request.inputs[0];
+  const Operand& w = request.inputs[1];
+  const Operand& y = request.outputs[0];
+  if (size_of(x.dtype()) != 1 || size_of(w.dtype()) != 1 || w.constant == nullptr ||
+      x.type->quant->per_axis() || !has_result_zeros(request) ||
+      request.attributes().real("alpha", 1) != 1) {
+    return nullptr;
+  }
+  FloatRequest as_float(request);
+  as_float.truncate(2);
+  as_float.set_constant(1, *w.constant);  // only where its elements lie matters here
+  auto shape = onednn::layer_convolution(as_float.request());
+  if (!shape) {
+    return nullptr;
+  }
+  onednn::IntegerConvolution conv{.shape = *std::move(shape),
+                                  .weights = *w.type->quant,
+                                  .source = *x.type->quant,
+                                  .bias = {},
+                                  .result = y.dtype()};
+  conv.bias = bias_of(request, static_cast<std::size_t>(conv.shape.result[1]));
+  if (!request.post_ops.empty()) {
+    const QuantParams& to = *y.type->quant;
+    conv.rounding = {request.post_ops[0].factors, to.zero_point[0], to.range()};
+  }
+  return onednn::make_integer_convolution(conv);
+}
+
+/// Sums, or what one Requantize makes of them.
+bool has_integer_result(const KernelRequest& request) {
+  if (request.post_ops.empty()) {
+    return is_sum_type(request.outputs[0].dtype());
+  }
+  const Node& node = *request.node;
+  const auto axis = static_cast<std::size_t>(channel_axis(node, request.outputs[0].shape()));
+  return request.post_ops.size() == 1 &&
+         request.post_ops[0].kind == PostOp::Kind::kRequantize &&
+         scales_along(request.post_ops, axis);
+}
+
 bool has_integer_operands(const KernelRequest& request) {
   const auto is_storage = [](const Operand& operand) {
     return operand.type->quant && operand.dtype() == operand.type->quant->storage &&
            !is_sum_type(operand.type->quant->storage);
   };
   return request.inputs.size() >= 2 && is_storage(request.inputs[0]) &&
-         is_storage(request.inputs[1]) && is_sum_type(request.outputs[0].dtype()) &&
+         is_storage(request.inputs[1]) && has_integer_result(request) &&
          (!request.has_input(2) || request.inputs[2].constant != nullptr);
 }
 
@@ -270,6 +334,10 @@ std::unique_ptr<Kernel> make_integer_product(const KernelRequest& request) {
   if (narrow && narrow->overflow == Overflow::kSaturate) {
     return nullptr;
   }
+  auto bytes = narrow ? nullptr : make_byte_product(request);
+  if (bytes || !request.post_ops.empty()) {
+    return bytes;
+  }
   return request.outputs[0].dtype() == DType::kInt32 ? make_for<std::int32_t>(request, narrow)
                                                      : make_for<std::int64_t>(request, narrow);
 }
@@ -282,6 +350,7 @@ TARE_KERNEL(integer_product) {
   return {.ops = {"Conv", "ConvTranspose", "Gemm", "MatMul"},
           .layout = [](const KernelRequest& request) { return FloatRequest(request).layout(); },
           .make = make_integer_product,
+          .fuses_post_ops = true,
           .for_storage = true,
           .takes_accumulators = true};
 }

@@ -41,7 +41,7 @@ Rescaling rescaling(const Operand& input, const QuantParams& to) {
     result.axis = input.physical_axis(static_cast<std::size_t>(*from.axis));
   }
   for (const float scale : from.scale) {
-    result.factor.push_back(static_cast<double>(scale) / static_cast<double>(to.scale[0]));
+    result.factor.push_back(scale_ratio(scale, to.scale[0]));
   }
   return result;
 }
@@ -118,8 +118,8 @@ void rescale_blocks(const Rescaling& r, const Conversions<Wide>& conversions,
 template <class Round>
 std::unique_ptr<Kernel> in_float(const Rescaling& r, const Conversions<float>& conversions,
                                  Round round) {
-  std::vector<float> factor(r.factor.begin(), r.factor.end());
-  std::transform(factor.begin(), factor.end(), factor.begin(), finite_factor<float>);
+  std::vector<float> factor(r.factor.size());
+  std::transform(r.factor.begin(), r.factor.end(), factor.begin(), float_factor);
   const std::vector<float> zero_in(r.zero_in.begin(), r.zero_in.end());
   const auto zero_out = static_cast<float>(r.zero_out);
   const auto low = static_cast<float>(r.range.low);

@@ -18,16 +18,6 @@
 namespace tare::onednn {
 namespace {
 
-dnnl::memory reordered(const Tensor& tensor, const dnnl::memory::desc& from,
-                       const dnnl::memory::desc& to) {
-  dnnl::stream stream(engine());
-  dnnl::memory source(from, engine(), const_cast<std::byte*>(tensor.data()));
-  dnnl::memory result(to, engine());
-  dnnl::reorder(source, result).execute(stream, source, result);
-  stream.wait();
-  return result;
-}
-
 bool is_reference(const char* implementation) {
   return std::string_view(implementation).starts_with("ref");
 }
@@ -37,12 +27,6 @@ using Primitive = dnnl::convolution_forward;
 using From = Argument::From;
 constexpr auto kF32 = memory::data_type::f32;
 constexpr std::size_t kAlignment = 64;
-
-memory::format_tag channels_last(std::size_t rank) {
-  constexpr memory::format_tag kTags[] = {memory::format_tag::nwc, memory::format_tag::nhwc,
-                                          memory::format_tag::ndhwc};
-  return kTags[rank - 3];
-}
 
 /// Where the bias of a convolution is added.
 enum class Bias : std::uint8_t {

@@ -75,6 +75,36 @@ const dnnl::engine& engine() {
   return cpu;
 }
 
+bool may_use(dnnl::cpu_isa isa) {
+  const auto allowed = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
+  const auto bits = static_cast<unsigned>(isa);  // one for everything that it includes
+  return (bits & allowed) == bits;
+}
+
+dnnl::memory::dims dense_strides(const dnnl::memory::dims& extents) {
+  dnnl::memory::dims strides(extents.size(), 1);
+  for (std::size_t i = extents.size() - 1; i > 0; --i) {
+    strides[i - 1] = strides[i] * extents[i];
+  }
+  return strides;
+}
+
+dnnl::memory::format_tag channels_last(std::size_t rank) {
+  using Tag = dnnl::memory::format_tag;
+  constexpr Tag kTags[] = {Tag::nwc, Tag::nhwc, Tag::ndhwc};
+  return kTags[rank - 3];
+}
+
+dnnl::memory reordered(const Tensor& tensor, const dnnl::memory::desc& from,
+                       const dnnl::memory::desc& to) {
+  dnnl::stream stream(engine());
+  dnnl::memory source(from, engine(), const_cast<std::byte*>(tensor.data()));
+  dnnl::memory result(to, engine());
+  dnnl::reorder(source, result).execute(stream, source, result);
+  stream.wait();
+  return result;
+}
+
 PrimitiveKernel::PrimitiveKernel(std::vector<Call> calls, std::vector<std::size_t> packed,
                                  std::size_t scratch_bytes)
     : calls_(std::move(calls)), packed_(std::move(packed)), scratch_bytes_(scratch_bytes) {}

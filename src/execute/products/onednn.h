@@ -14,6 +14,19 @@ namespace tare::onednn {
 /// The CPU.
 const dnnl::engine& engine();
 
+/// Whether kernels may use these instructions.
+bool may_use(dnnl::cpu_isa);
+
+/// Strides of elements that lie next to each other, the last axis fastest.
+dnnl::memory::dims dense_strides(const dnnl::memory::dims& extents);
+
+/// Channels-last activations of that rank, 3 to 5.
+dnnl::memory::format_tag channels_last(std::size_t rank);
+
+/// A copy of the tensor's elements, which lie as `from` says, as `to` says.
+dnnl::memory reordered(const Tensor&, const dnnl::memory::desc& from,
+                       const dnnl::memory::desc& to);
+
 /// One argument of a primitive and where its bytes come from.
 struct Argument {
   enum class From : std::uint8_t { kInput, kOutput, kScratch, kPacked };

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "execute/products/convolution.h"
+
+#include <optional>
+
+namespace tare::onednn {
+
+/// The convolution that a float Conv is, or a Gemm or MatMul with constant weights; of its
+/// post-ops it knows nothing. Nothing for other operators and where oneDNN could not count the
+/// steps. Throws Error(kInvalidModel) where shapes do not fit together.
+std::optional<Convolution> layer_convolution(const KernelRequest&);
+
+}  // namespace tare::onednn
