@@ -140,17 +140,19 @@ enum class Objective : std::uint8_t {
 /// Kinds of nodes of one operator that an engine runs at different speed.
 enum class NodeKind : std::uint8_t {
   kAny,
-  kDepthwise,        ///< Conv: one input channel per group
-  kRaggedDepthwise,  ///< the same on sequences, or with a number of channels not divisible by
-                     ///< 16
-  kSequence,         ///< Conv: of operands [batch, channels, length]
-  kFewChannels,      ///< Conv: fewer than 8 input channels per group
-  kActivations,      ///< products: neither factor is constant
+  kDepthwise,  ///< Conv: one input channel per group
+  /// The same of sequences, or with a number of channels that 4, or 16, does not divide.
+  kOddDepthwise,
+  kRaggedDepthwise,
+  kSequence,     ///< Conv: of operands [batch, channels, length]
+  kFewChannels,  ///< Conv: fewer than 8 input channels per group
+  kActivations,  ///< products: neither factor is constant
 };
 
 /// What an operator takes on one thread, in nanoseconds: `call`, however small it is, `work`
 /// for each multiplication of a sum of products or element of another operator, `result` for
-/// each result of a sum of products, `weight` for each weight of one; and on integers, for
+/// each result of a sum of products or step of a recurrent layer, `weight` for each weight of a
+/// product; and on integers, for
 /// convolutions, `window` for each result position and position of the window, where it has
 /// more than one, and `gathered` for each element that is read for the sums of a position,
 /// where they are not depthwise.

@@ -45,6 +45,42 @@ class Components {
   std::vector<std::size_t> parents_;
 };
 
+/// Regions in float that values connect, of those that could be on integers.
+void find_float_islands(const QuantizeResult& result, const PlanRegions& regions,
+                        PlanFile& file) {
+  const Graph& graph = result.simulated.source;
+  std::map<std::string, std::size_t> places;  // of their nodes, by the position of the region
+  std::size_t count = 0;
+  for (const auto& [root, nodes] : regions) {
+    for (const std::string& node : nodes) {
+      if (!file.integers.contains(root)) {
+        places.emplace(node, count);
+      }
+    }
+    ++count;
+  }
+  Components components(count);
+  for (const ValueId value : graph.values()) {
+    const auto producer = graph.producer(value);
+    const auto from = producer ? places.find(graph.node(*producer).name) : places.end();
+    for (const NodeId user : graph.users(value)) {
+      const auto to = places.find(graph.node(user).name);
+      if (from != places.end() && to != places.end()) {
+        components.join(from->second, to->second);
+      }
+    }
+  }
+  std::map<std::size_t, std::set<std::string>> islands;
+  for (const auto& [root, nodes] : regions) {
+    if (const auto place = places.find(root); place != places.end()) {
+      islands[components.find(place->second)].insert(root);
+    }
+  }
+  for (auto& [root, island] : islands) {
+    file.float_islands.push_back(std::move(island));
+  }
+}
+
 /// Of the nodes on integers, which are connected, and which have a neighbour in float.
 void find_islands(const QuantizeResult& result, PlanFile& file) {
   const Graph& graph = result.simulated.source;
@@ -136,10 +172,7 @@ QuantizeResult PlanFiles::quantized(const Config& config) const {
   return quantize(model_, statistics_, config, toolkit_);
 }
 
-std::set<std::string> PlanFiles::placed(const std::string& target) const {
-  Config config = in_a_hurry(config_);
-  config.target = target;
-  const SimulatedGraph simulated = quantized(config).simulated;
+std::set<std::string> PlanFiles::on_integers(const SimulatedGraph& simulated) const {
   std::set<std::string> result;
   for (const Region& region : simulated.regions) {
     const std::string& root = simulated.source.node(region.match.root()).name;
@@ -148,6 +181,12 @@ std::set<std::string> PlanFiles::placed(const std::string& target) const {
     }
   }
   return result;
+}
+
+std::set<std::string> PlanFiles::placed(const std::string& target) const {
+  Config config = in_a_hurry(config_);
+  config.target = target;
+  return on_integers(quantized(config).simulated);
 }
 
 std::optional<PlanFile> PlanFiles::load(const std::set<std::string>& integers) {
@@ -159,8 +198,14 @@ std::optional<PlanFile> PlanFiles::load(const std::set<std::string>& integers) {
     }
   }
   const QuantizeResult result = quantized(config);
-  PlanFile file{.integers = integers, .model = {}, .path = {}, .islands = {}, .border = {}};
+  PlanFile file{.integers = on_integers(result.simulated),
+                .model = {},
+                .path = {},
+                .islands = {},
+                .border = {},
+                .float_islands = {}};
   find_islands(result, file);
+  find_float_islands(result, regions_, file);
   file.path = files_.next(".onnx");
   write_model(result, file.path, form_);
   try {

@@ -32,6 +32,8 @@ struct PlanFile {
   /// in float.
   std::vector<std::set<std::string>> islands;
   std::set<std::string> border;
+  /// Regions in float that could be on integers, as far as values connect them.
+  std::vector<std::set<std::string>> float_islands;
 };
 
 /// Makes files of plans that take the time of those that will be written: the ranges are those
@@ -46,7 +48,8 @@ class PlanFiles {
   const PlanRegions& regions() const { return regions_; }
   /// Those that would be for a target, by its costs.
   std::set<std::string> placed(const std::string& target) const;
-  /// Nothing where the engine refuses the file. Throws where it broke.
+  /// Of regions that follow others, as a product its sum, as many as these allow. Nothing where
+  /// the engine refuses the file. Throws where it broke.
   std::optional<PlanFile> load(const std::set<std::string>& integers);
   void unload(const PlanFile&);
   /// The configuration that leads to such a plan, and lets accuracy keep more in float. The
@@ -54,6 +57,7 @@ class PlanFiles {
   Config config(const std::set<std::string>& integers, const std::string& target) const;
 
  private:
+  std::set<std::string> on_integers(const SimulatedGraph&) const;
   QuantizeResult quantized(const Config&) const;
 
   Engine& engine_;

@@ -1,7 +1,8 @@
-// Descends from the best of some plans. What a change of one region does depends on its
-// neighbours: a convolution in float saves time, the conversions around it cost some, and what
-// an engine fuses nobody can say in advance. So each change is made to the whole network and
-// timed beside the plan that it changes, several at once.
+// Goes on from the best of some plans, one of which is to have nothing on integers. What a
+// change of one region does depends on its neighbours: a convolution in float saves time, the
+// conversions around it cost some, and what an engine fuses nobody can say in advance. So each
+// change is made to the whole network and timed beside the plan that it changes, several at
+// once.
 #include "engine/plan_search.h"
 
 #include <algorithm>
@@ -72,7 +73,7 @@ class PlanSearch {
   std::vector<PlanFile> load(const std::vector<Plan>& plans) {
     std::vector<PlanFile> loaded;
     for (const Plan& plan : plans) {
-      if (plan.empty() || !tried_.insert(plan).second) {
+      if (!tried_.insert(plan).second) {
         continue;
       }
       if (auto file = files_.load(plan)) {
@@ -89,18 +90,24 @@ class PlanSearch {
   /// Whether one of the changes helped.
   bool descend() {
     std::vector<Plan> changes;
+    const auto change_to = [&](Plan plan) {
+      if (!tried_.contains(plan)) {
+        changes.push_back(std::move(plan));
+      }
+    };
     const auto without = [&](const Plan& less) {
       Plan plan;
       std::set_difference(best_.integers.begin(), best_.integers.end(), less.begin(),
                           less.end(), std::inserter(plan, plan.end()));
-      if (!tried_.contains(plan)) {
-        changes.push_back(plan);
-      }
+      change_to(std::move(plan));
     };
     for (const Plan& island : best_.islands) {
-      if (best_.islands.size() > 1) {
-        without(island);
-      }
+      without(island);
+    }
+    for (const Plan& island : best_.float_islands) {
+      Plan plan = best_.integers;
+      plan.insert(island.begin(), island.end());
+      change_to(std::move(plan));
     }
     for (const std::string& region : best_.border) {
       without({region});
@@ -126,14 +133,21 @@ class PlanSearch {
 
   /// Of changes that help alone most help together.
   bool try_some(const std::vector<Plan>& plans) {
+    const Plan before = best_.integers;
     const std::vector<Plan> helped = time_some(plans);
     if (helped.size() > 1) {
-      Plan together = helped[0];
+      Plan together = before;
       for (const Plan& plan : helped) {
-        Plan both;
-        std::set_intersection(together.begin(), together.end(), plan.begin(), plan.end(),
-                              std::inserter(both, both.end()));
-        together = std::move(both);
+        for (const std::string& region : plan) {
+          if (!before.contains(region)) {
+            together.insert(region);
+          }
+        }
+        for (const std::string& region : before) {
+          if (!plan.contains(region)) {
+            together.erase(region);
+          }
+        }
       }
       time_some({together});
     }

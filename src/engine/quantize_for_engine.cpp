@@ -28,6 +28,8 @@ using Clock = std::chrono::steady_clock;
 constexpr double kNotSlower = 0.98;
 constexpr double kVerifySeconds = 5;
 constexpr double kPrecision = 0.01;
+/// Of the time that tuning may take; the rest is for measuring what comes of it.
+constexpr double kForPlans = 0.8;
 
 class MeasuredQuantizer {
  public:
@@ -82,8 +84,8 @@ class MeasuredQuantizer {
       all.insert(region);
     }
     placed_ = files_->placed(config_.target);
-    plan_ = search_plan(*engine_, *files_, real_, {placed_, placed_as_measured(), all},
-                        deadline(1), [this] { show_progress(); });
+    plan_ = search_plan(*engine_, *files_, real_, {placed_, placed_as_measured(), all, {}},
+                        deadline(kForPlans), [this] { show_progress(); });
   }
 
   /// Engines read ONNX; models of other formats are timed as what was read of them.
@@ -121,6 +123,34 @@ class MeasuredQuantizer {
     }
   }
 
+  /// Whether accuracy is worth no more time, by the target's costs, than it may have.
+  bool is_within_slowdown(const QuantizeResult& accurate, const QuantizeResult& fast) const {
+    constexpr double kRounding = 0.01;
+    const auto time = [&](const QuantizeResult& result) {
+      const auto predicted = predicted_time(result.simulated, result.table, toolkit_.patterns);
+      return predicted ? predicted->quantized : 0;
+    };
+    return time(accurate) <=
+           time(fast) * (1 + kRounding + slowdown_of(config_, target_of(config_, toolkit_)));
+  }
+
+  /// What the engine takes for the sake of accuracy is held to what it may take, but where the
+  /// results would be poor without.
+  void hold_to_slowdown(const Config& config, MeasuredQuantization& made) {
+    Config fastest = config;
+    fastest.slowdown = 0;
+    QuantizeResult fast = make_(fastest);
+    if (!is_within_slowdown(made.result, fast)) {
+      return;
+    }
+    SpeedComparison speed = measure(fast);
+    const double allowed = 1 + slowdown_of(config_, target_of(config_, toolkit_));
+    if (speed.ratio.value > made.speed->ratio.value * allowed) {
+      made.result = std::move(fast);
+      made.speed = std::move(speed);
+    }
+  }
+
   /// By the plan, or by smaller ones until the file is not slower.
   MeasuredQuantization quantized() {
     MeasuredQuantization best;
@@ -133,11 +163,10 @@ class MeasuredQuantizer {
     for (int attempt = 0;; ++attempt) {
       best.result = make_(config);
       best.timed = plan_.timed;
-      if (best.result.simulated.regions.empty() && best.result.simulated.dynamic.empty()) {
-        best.speed.reset();
-        break;
-      }
       best.speed = measure(best.result);
+      if (attempt == 0 && !plan_.integers.empty() && config.slowdown.value_or(1) != 0) {
+        hold_to_slowdown(config, best);
+      }
       if (best.speed->ratio.low >= kNotSlower || plan_.integers.empty()) {
         break;
       }

@@ -361,8 +361,8 @@ void describe(Visitor& visit, Config& config, const KnownNames& known) {
         "how much slower the network may be for keeping its most sensitive layers in "
         "float, or in 16 bits where nothing is float: 0.01 is 1 %; auto: by effort 0, as "
         "the target says (0.01 to 0.2), or at least 0.1; for detectors at least 0.15, and "
-        "up to 0.5 where that makes results of less than 15 dB better than that, but for "
-        "effort fast");
+        "more where results have less than 20 dB otherwise, as long as the network is a "
+        "tenth faster than in float; but not for effort fast");
     describe_methods(inner, config);
   });
   visit.section("requantize", "how the integer graph rescales sums of products",

@@ -16,6 +16,7 @@ void describe_kind(Visitor& visit, Row& row) {
   visit.key("only", row.only,
             one_of<NodeKind>({{"any", NodeKind::kAny},
                               {"depthwise", NodeKind::kDepthwise},
+                              {"odd_depthwise", NodeKind::kOddDepthwise},
                               {"ragged_depthwise", NodeKind::kRaggedDepthwise},
                               {"sequence", NodeKind::kSequence},
                               {"few_channels", NodeKind::kFewChannels},

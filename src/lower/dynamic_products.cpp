@@ -126,8 +126,10 @@ class DynamicProducts {
     for (const ValueId result : node.outputs) {
       results.push_back({graph_.unique_name(graph_.name(result)), graph_.type(result)});
     }
+    Attributes attributes = node.attributes;
+    attributes.erase("layout");  // 0, as the operator has it, whose checker knows no such key
     const NodeId integer = graph_.add_node("", "DynamicQuantizeLSTM", std::move(inputs),
-                                           std::move(results), node.attributes);
+                                           std::move(results), std::move(attributes));
     const std::vector<ValueId> after = graph_.node(integer).outputs;
     std::vector<std::string> names;
     for (std::size_t i = 0; i < after.size(); ++i) {

@@ -97,19 +97,34 @@ std::vector<MixedPrecisionPlan> Stages::mixed_precision_plans(
 
 double Stages::error_of(const MixedPrecisionPlan& plan, const Dataset& data,
                         const CalibrateOptions& options, const QuantTable& table) const {
-  const SimulatedGraph scored = tare::simulate(up_to_scores(result_.simulated.source), config_,
-                                               target_, toolkit_->patterns, plan.float_nodes);
-  return error_together(scored, table, data,
-                        {.threads = options.threads,
-                         .samples = options.samples,
-                         .communicator = options.communicator},
-                        kSamplesOfPlans);
+  const auto error = [&](const Graph& network) {
+    return error_together(
+        tare::simulate(network, config_, target_, toolkit_->patterns, plan.float_nodes), table,
+        data,
+        {.threads = options.threads,
+         .samples = options.samples,
+         .communicator = options.communicator},
+        kSamplesOfPlans);
+  };
+  // Scores show errors that probabilities hide, except where there are many near a threshold,
+  // as in maps.
+  const Graph scored = up_to_scores(result_.simulated.source);
+  return std::max(error(scored), error(result_.simulated.source));
+}
+
+bool Stages::is_faster_than_float(const MixedPrecisionPlan& plan,
+                                  const QuantTable& table) const {
+  constexpr double kMuch = 1.1;
+  const SimulatedGraph simulated = tare::simulate(result_.simulated.source, config_, target_,
+                                                  toolkit_->patterns, plan.float_nodes);
+  const auto time = predicted_time(simulated, table, toolkit_->patterns);
+  return !simulated.regions.empty() && (!time || time->floats > kMuch * time->quantized);
 }
 
 std::vector<double> Stages::slowdowns() const {
   std::vector<double> result{slowdown()};
   if (!config_.slowdown) {
-    for (const double more : {0.05, 0.1, 0.2, 0.3, 0.5}) {
+    for (const double more : {0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.75, 1.0, 1.5, 2.0}) {
       if (more > result[0]) {
         result.push_back(more);
       }
@@ -133,6 +148,9 @@ MixedPrecisionPlan Stages::best_plan(const Dataset& data,
       known = errors(data, options, table, points, {.known = std::move(known)});
       MixedPrecisionPlan plan =
           best_plan_within(result_.simulated, config_, patterns_, known, slowdown);
+      if (usual && !is_faster_than_float(plan, table)) {
+        break;
+      }
       if (error_of(plan, data, options, table) <= kLargeError) {
         return plan;
       }

@@ -252,7 +252,7 @@ Sensitivities sensitivities(const SimulatedGraph& simulated, const QuantTable& t
 double error_together(const SimulatedGraph& simulated, const QuantTable& table,
                       const Dataset& data, const CalibrateOptions& options,
                       std::size_t samples) {
-  const Trial trial(simulated.source, data, options, samples);
+  const Trial trial(simulated.source, simulated.source, data, options, samples);
   Probe probe(simulated, table, trial);
   std::vector<std::string> points;
   for (const QuantPoint& point : simulated.points) {

@@ -2,6 +2,7 @@
 
 #include "graph/operators/detection_head.h"
 #include "graph/operators/product.h"
+#include "simulate/kernel_time.h"
 #include "simulate/lookup_pattern.h"
 #include "simulate/region_builder.h"
 #include "simulate/separate_biases.h"
@@ -191,8 +192,8 @@ bool Settings::pays_dynamically(const Node& node, const TargetOperator& row) con
   if (row.floats.work == 0 || is_kept_float(node) || weight_block(node) != 0) {
     return false;
   }
-  const double gain = multiplications(*graph_, node) * (row.floats.work - row.integers.work) +
-                      row.floats.call - row.integers.call;
+  const double gain =
+      kernel_time(*graph_, node, row.floats) - kernel_time(*graph_, node, row.integers);
   return objective() != Objective::kLatency || gain >= target_->least_gain;
 }
 

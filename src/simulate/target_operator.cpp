@@ -17,25 +17,36 @@ bool is_weight(const Graph& graph, ValueId value) {
 
 constexpr const char* kAnyOperator = "*";
 
+bool is_sequence(const Graph& graph, const Node& node) {
+  constexpr std::size_t kRank = 3;
+  return graph.type(node.inputs[0]).shape.size() == kRank;
+}
+
 bool is_depthwise(const Graph& graph, const Node& node) {
   return graph.type(node.inputs[1]).shape[1] == 1 && node.attributes.integer("group", 1) > 1;
 }
 
+/// Of sequences, or with channels that are not divisible by that.
+bool is_ragged_depthwise(const Graph& graph, const Node& node, std::int64_t divisor) {
+  return is_depthwise(graph, node) &&
+         (is_sequence(graph, node) || graph.type(node.inputs[1]).shape[0] % divisor != 0);
+}
+
 bool is_kind(const Graph& graph, const Node& node, NodeKind kind) {
   constexpr std::int64_t kFewChannels = 8;
-  constexpr std::int64_t kChannelsAtOnce = 16;
-  constexpr std::size_t kSequenceRank = 3;
-  const bool is_sequence = graph.type(node.inputs[0]).shape.size() == kSequenceRank;
+  constexpr std::int64_t kPadded = 4;
+  constexpr std::int64_t kAtOnce = 16;
   switch (kind) {
     case NodeKind::kAny:
       return true;
     case NodeKind::kDepthwise:
       return is_depthwise(graph, node);
+    case NodeKind::kOddDepthwise:
+      return is_ragged_depthwise(graph, node, kPadded);
     case NodeKind::kRaggedDepthwise:
-      return is_depthwise(graph, node) &&
-             (is_sequence || graph.type(node.inputs[1]).shape[0] % kChannelsAtOnce != 0);
+      return is_ragged_depthwise(graph, node, kAtOnce);
     case NodeKind::kSequence:
-      return is_sequence;
+      return is_sequence(graph, node);
     case NodeKind::kFewChannels:
       return graph.type(node.inputs[1]).shape[1] < kFewChannels;
     case NodeKind::kActivations:

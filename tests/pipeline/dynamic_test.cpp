@@ -379,6 +379,22 @@ TEST_F(DynamicLstm, GivesNothingForNoSequences) {
   EXPECT_EQ(Executable(none).run(x)[0].shape(), (Shape{16, 1, 0, 64}));
 }
 
+TEST_F(DynamicLstm, HasNoLayoutEvenIfTheLayerSaysTheUsualOne) {
+  Graph graph = network(64);
+  for (const NodeId id : graph.nodes()) {
+    if (graph.node(id).op == "LSTM") {
+      Attributes attributes = graph.node(id).attributes;
+      attributes.set("layout", std::int64_t{0});
+      graph.set_attributes(id, std::move(attributes));
+    }
+  }
+  const Graph integer = quantized(std::move(graph));
+  ASSERT_EQ(count_of(integer, "DynamicQuantizeLSTM"), 1);
+  for (const NodeId id : integer.nodes()) {
+    EXPECT_EQ(integer.node(id).attributes.integer("layout", -1), -1);
+  }
+}
+
 TEST_F(DynamicLstm, ReadsBackAsItWasWritten) {
   const TemporaryFolder folder;
   const Graph integer = quantized(network(64, "bidirectional"));

@@ -89,6 +89,7 @@ TEST(ProcessorCosts, AreNothingForActivationsThatAProductTakesAlong) {
 
 TEST(ProcessorCosts, TellKindsOfConvolutionsApart) {
   const Target target = with_costs({
+      {.op = "Conv", .only = NodeKind::kOddDepthwise, .floats = {.call = 7}},
       {.op = "Conv", .only = NodeKind::kRaggedDepthwise, .floats = {.call = 1}},
       {.op = "Conv", .only = NodeKind::kDepthwise, .floats = {.call = 2}},
       {.op = "Conv", .only = NodeKind::kSequence, .floats = {.call = 3}},
@@ -109,7 +110,8 @@ TEST(ProcessorCosts, TellKindsOfConvolutionsApart) {
     return RegionCosts(graph, settings).of(graph.nodes()[0]).floats;
   };
   EXPECT_EQ(cost(24, 24, false), 1);
-  EXPECT_EQ(cost(16, 16, true), 1);
+  EXPECT_EQ(cost(26, 26, false), 7);
+  EXPECT_EQ(cost(16, 16, true), 7);
   EXPECT_EQ(cost(32, 32, false), 2);
   EXPECT_EQ(cost(16, 1, true), 3);
   EXPECT_EQ(cost(16, 1, false), 4);

@@ -74,6 +74,10 @@ Trial::Trial(const Graph& source, const Dataset& data, const CalibrateOptions& o
 
 Trial::Trial(const Graph& source, const Dataset& data, const CalibrateOptions& options,
              std::size_t at_most)
+    : Trial(source, up_to_scores(source), data, options, at_most) {}
+
+Trial::Trial(const Graph& source, const Graph& judged, const Dataset& data,
+             const CalibrateOptions& options, std::size_t at_most)
     : threads_(thread_count(options.threads)), communicator_(options.communicator) {
   const Feed feed(source, data, options.samples, options.first);
   runs_ = std::min(at_most, feed.runs());
@@ -81,14 +85,13 @@ Trial::Trial(const Graph& source, const Dataset& data, const CalibrateOptions& o
   const std::vector<std::size_t> order = spread_order(runs_);
   inputs_.resize(own_.count());
   exact_.resize(own_.count());
-  const Graph scored = up_to_scores(source);
-  const Executable executable(scored);
+  const Executable executable(judged);
   parallel_for(own_.count(), worker_count(executable, threads_),
                [&](std::size_t, std::size_t i) {
                  inputs_[i] = feed.read(order[own_.first + i] * feed.runs() / runs_);
                  exact_[i] = executable.run(inputs_[i]);
                });
-  weigh_results(scored.outputs().size());
+  weigh_results(judged.outputs().size());
 }
 
 std::vector<std::vector<double>> Trial::errors(const Executable& fake_quantized_graph,

@@ -23,6 +23,9 @@ class Trial {
   /// inputs take up to 256 MiB.
   Trial(const Graph& source, const Dataset&, const CalibrateOptions&);
   Trial(const Graph& source, const Dataset&, const CalibrateOptions&, std::size_t at_most);
+  /// The same with results of another network of the same inputs: the whole one, say.
+  Trial(const Graph& source, const Graph& judged, const Dataset&, const CalibrateOptions&,
+        std::size_t at_most);
 
   std::size_t runs() const { return runs_; }
 

@@ -14,7 +14,7 @@ std::string producer_op(const Graph& graph, ValueId value) {
   return producer ? graph.node(*producer).op : std::string();
 }
 
-/// Between these the engine computes on integers, if it can.
+/// Between these the engine looks the results of some operators up.
 bool is_between_conversions(const Graph& graph, const Node& node) {
   const auto& users = graph.users(node.outputs[0]);
   return producer_op(graph, node.inputs[0]) == "DequantizeLinear" && !users.empty() &&
@@ -26,6 +26,13 @@ bool is_merged_with_product(const Graph& graph, const Node& node) {
   const std::string product = producer_op(graph, node.inputs[0]);
   return node.op == "LeakyRelu" && (product == "Conv" || product == "Gemm") &&
          graph.single_use(node.inputs[0]);
+}
+
+/// Whether none of it is above 1; of larger ones the smaller result counts.
+bool are_slopes(const Tensor& factors) {
+  const auto values = factors.view<float>();
+  return std::all_of(values.begin(), values.end(),
+                     [](float slope) { return slope <= 1 && slope >= -1; });
 }
 
 /// What values below 0 are multiplied by, where none of it is above 1.
@@ -40,10 +47,7 @@ std::optional<Tensor> slopes(const Graph& graph, const Node& node) {
   if (result.dtype() != DType::kFloat32 || result.size() == 0) {
     return std::nullopt;
   }
-  const auto values = result.view<float>();
-  const bool are_small = std::all_of(values.begin(), values.end(),
-                                     [](float slope) { return slope <= 1 && slope >= -1; });
-  return are_small ? std::optional(std::move(result)) : std::nullopt;
+  return are_slopes(result) ? std::optional(std::move(result)) : std::nullopt;
 }
 
 /// `by` gets its name.
@@ -61,7 +65,8 @@ void replace(Graph& graph, NodeId id, ValueId by) {
 void spell_as_maximum(Graph& graph, NodeId id) {
   const Node node = graph.node(id);
   const auto slope = slopes(graph, node);
-  if (!slope || is_between_conversions(graph, node) || is_merged_with_product(graph, node)) {
+  const bool is_looked_up = node.op == "LeakyRelu" && is_between_conversions(graph, node);
+  if (!slope || is_looked_up || is_merged_with_product(graph, node)) {
     return;
   }
   const ValueId x = node.inputs[0];
@@ -122,6 +127,56 @@ void spell_gate_apart(Graph& graph, NodeId id) {
   replace(graph, sigmoid, restored);
 }
 
+/// The operator of that type, if it alone computes the value and the value is read once.
+const Node* lone_producer(const Graph& graph, ValueId value, const char* op) {
+  const auto producer = graph.producer(value);
+  return producer && graph.node(*producer).op == op && graph.single_use(value)
+             ? &graph.node(*producer)
+             : nullptr;
+}
+
+/// Max(x, Mul(x, slope)).
+void read_maximum(Graph& graph, NodeId id) {
+  const Node maximum = graph.node(id);
+  const Node* product =
+      maximum.inputs.size() == 2 ? lone_producer(graph, maximum.inputs[1], "Mul") : nullptr;
+  if (product == nullptr || product->inputs[0] != maximum.inputs[0]) {
+    return;
+  }
+  const Tensor* slope = graph.constant(product->inputs[1]);
+  if (slope == nullptr || slope->dtype() != DType::kFloat32 || !are_slopes(*slope)) {
+    return;
+  }
+  const TensorType type = graph.type(maximum.outputs[0]);
+  const std::string name = graph.name(maximum.outputs[0]);
+  const bool is_leaky = slope->shape().empty();
+  replace(graph, id,
+          is_leaky ? add_operator(graph, "LeakyRelu", {maximum.inputs[0]}, type, name,
+                                  {{"alpha", slope->view<float>()[0]}})
+                   : add_operator(graph, "PRelu", {maximum.inputs[0], product->inputs[1]}, type,
+                                  name));
+}
+
+/// Mul(x, Reshape(Sigmoid(Reshape(x)))), whose Sigmoid reads x itself from here on.
+void read_gate(Graph& graph, const Node& product) {
+  for (const std::size_t position : {std::size_t{1}, std::size_t{0}}) {
+    const ValueId gate = product.inputs[position];
+    const ValueId value = product.inputs[1 - position];
+    const Node* shaped = lone_producer(graph, gate, "Reshape");
+    const Node* sigmoid =
+        shaped == nullptr ? nullptr : lone_producer(graph, shaped->inputs[0], "Sigmoid");
+    const Node* flat =
+        sigmoid == nullptr ? nullptr : lone_producer(graph, sigmoid->inputs[0], "Reshape");
+    if (flat == nullptr || flat->inputs[0] != value ||
+        graph.type(gate).shape != graph.type(value).shape) {
+      continue;
+    }
+    replace(graph, *graph.producer(gate),
+            add_operator(graph, "Sigmoid", {value}, graph.type(gate), graph.name(gate)));
+    return;
+  }
+}
+
 }  // namespace
 
 Graph with_quick_activations(Graph onnx) {
@@ -135,6 +190,19 @@ Graph with_quick_activations(Graph onnx) {
   }
   onnx.erase_unused();
   return onnx;
+}
+
+Graph read_quick_activations(Graph graph) {
+  for (const NodeId id : graph.topological_order()) {
+    const Node node = graph.node(id);
+    if (node.op == "Max") {
+      read_maximum(graph, id);
+    } else if (node.op == "Mul") {
+      read_gate(graph, node);
+    }
+  }
+  graph.erase_unused();
+  return graph;
 }
 
 }  // namespace tare

@@ -11,4 +11,7 @@ namespace tare {
 /// x, as what the engine would merge both into takes longer than both.
 Graph with_quick_activations(Graph onnx);
 
+/// The same graph with these spelled as they were, as far as that can be told.
+Graph read_quick_activations(Graph);
+
 }  // namespace tare

@@ -98,7 +98,7 @@ class PlacementProblem {
 
   MinCut cut_;
   std::vector<std::size_t> sides_;  ///< of each region, its node in the cut
-  double in_float_ = 0;  ///< nanoseconds of what has no choice
+  double in_float_ = 0;             ///< nanoseconds of what has no choice
   std::vector<Time> times_;
   std::vector<std::vector<std::size_t>> times_of_;  ///< of each node, the times beside it
   std::vector<std::vector<std::size_t>> tied_to_;   ///< that are float where that one is

@@ -4,6 +4,7 @@
 // the two networks.
 
 #include "graph/operators/product.h"
+#include "simulate/kernel_time.h"
 #include "simulate/match_regions.h"
 #include "simulate/placement/placement.h"
 
@@ -55,9 +56,8 @@ std::optional<double> saved_dynamically(const SimulatedGraph& simulated,
       return std::nullopt;
     }
     if (is_enabled(product, table)) {
-      saved +=
-          multiplications(simulated.source, node) * (row->floats.work - row->integers.work) +
-          row->floats.call - row->integers.call;
+      saved += kernel_time(simulated.source, node, row->floats) -
+               kernel_time(simulated.source, node, row->integers);
     }
   }
   return saved;

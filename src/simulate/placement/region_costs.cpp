@@ -1,8 +1,8 @@
-// What regions cost on integers and in float, from the rows of the target: so much for each
-// multiplication of a sum of products, or for each element of another result.
+// What regions cost on integers and in float, from the rows of the target.
 #include "simulate/placement/region_costs.h"
 
 #include "graph/operators/product.h"
+#include "simulate/kernel_time.h"
 #include "simulate/region_builder.h"
 
 #include <algorithm>
@@ -16,24 +16,6 @@ double elements_of(const Shape& shape) {
   return static_cast<double>(element_count(shape));
 }
 
-/// Positions of the window of a convolution's kernel [M, C/groups, ...].
-double window(const Shape& kernel) {
-  return elements_of(Shape(kernel.begin() + 2, kernel.end()));
-}
-
-/// Whether it reads all elements of its operand for a smaller result.
-bool reduces(const Node& node) {
-  return node.op.starts_with("Reduce") || node.op.ends_with("Pool") || node.op == "ArgMax" ||
-         node.op == "ArgMin";
-}
-
-/// Multiplications of a sum of products or of a recurrent layer, elements of other operators.
-double work(const Graph& graph, const Node& node) {
-  return is_product(node) || is_recurrent(node)
-             ? multiplications(graph, node)
-             : elements_of(graph.type(reduces(node) ? node.inputs[0] : node.outputs[0]).shape);
-}
-
 /// Whether engines compute it together with the float product before it.
 bool is_part_of_product(const Graph& graph, const Node& node) {
   constexpr std::array kActivations{"Relu",    "Clip", "LeakyRelu",
@@ -45,29 +27,6 @@ bool is_part_of_product(const Graph& graph, const Node& node) {
   return producer &&
          (graph.node(*producer).op == "Conv" || graph.node(*producer).op == "Gemm") &&
          graph.users(node.inputs[0]).size() == 1;
-}
-
-/// What a convolution takes to read its windows: for all positions of a result with all its
-/// channels at once.
-double window_time(const Graph& graph, const Node& node, const KernelCost& cost) {
-  if (node.op != "Conv") {
-    return 0;
-  }
-  const Shape& weights = graph.type(node.inputs[1]).shape;
-  const Shape& result = graph.type(node.outputs[0]).shape;
-  const double reads = window(weights) * elements_of(result) / static_cast<double>(result[1]);
-  const std::int64_t groups = node.attributes.integer("group", 1);
-  const bool is_depthwise = weights[1] == 1 && groups > 1;
-  const double gathered = is_depthwise ? 0 : reads * static_cast<double>(weights[1] * groups);
-  return (window(weights) == 1 ? 0 : cost.window * reads) + cost.gathered * gathered;
-}
-
-double time(const Graph& graph, const Node& node, const KernelCost& cost) {
-  const double results = is_product(node) ? elements_of(graph.type(node.outputs[0]).shape) : 0;
-  const bool has_weights = is_product(node) && graph.constant(node.inputs[1]) != nullptr;
-  const double weights = has_weights ? elements_of(graph.type(node.inputs[1]).shape) : 0;
-  return cost.call + cost.work * work(graph, node) + cost.result * results +
-         cost.weight * weights + window_time(graph, node, cost);
 }
 
 /// That was measured as a whole.
@@ -86,9 +45,10 @@ Cost RegionCosts::of(NodeId id) const {
   if (row == nullptr) {
     return {};
   }
-  return {.integers = time(graph_, node, row->integers),
-          .floats = is_part_of_product(graph_, node) ? 0 : time(graph_, node, row->floats),
-          .known = row->floats.work > 0 || row->integers.work > 0};
+  return {
+      .integers = kernel_time(graph_, node, row->integers),
+      .floats = is_part_of_product(graph_, node) ? 0 : kernel_time(graph_, node, row->floats),
+      .known = row->floats.work > 0 || row->integers.work > 0};
 }
 
 Cost RegionCosts::by_operators(const Region& region) const {
