@@ -140,7 +140,8 @@ class Accuracy:
     effort: how much time to spend on accuracy (default default)
     slowdown: how much slower the network may be for keeping its most sensitive layers in float, or in 16 bits where nothing
       is float: 0.01 is 1 %; auto: by effort 0, as the target says (0.01 to 0.2), or at least 0.1; for detectors at least
-      0.15, and up to 0.5 where that makes results of less than 15 dB better than that, but for effort fast (default auto)
+      0.15, and more where results have less than 20 dB otherwise, as long as the network is a tenth faster than in float;
+      but not for effort fast (default auto)
     equalization: cross-layer equalization and SmoothQuant; auto: where they help and the schedule is sequential (default
       auto)
     bias_correction: bias correction: compensate for the mean error of rounded weights (default true)
@@ -230,6 +231,8 @@ class Config:
 
     version: version of this format (default 1)
     target: target engine, which is going to run the result; a path is relative to this file (default ort-cpu)
+    processor: what the result is going to run on, for costs that depend on it; auto: this machine; any: none of these
+      (default auto)
     objective: quantize where that saves the target time, or everything that can be, or every layer with weights and what is
       looked up in tables; auto: as the target says (default auto)
     fallback: whether operators that cannot be quantized stay in float or are an error (default allow)
@@ -254,6 +257,7 @@ class Config:
 
     version: Optional[int] = None
     target: Optional[str] = None
+    processor: Optional[str] = None
     objective: Optional[str] = None
     fallback: Optional[str] = None
     activations: Optional[Union[Activations, str]] = None
