@@ -3,6 +3,7 @@
 #include "tare/error.h"
 #include "tare/model_files.h"
 #include "tare/process.h"
+#include "tare/report.h"
 #include "tare/search.h"
 
 #include "engine/model_inputs.h"
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <set>
@@ -134,6 +136,24 @@ class MeasuredQuantizer {
            time(fast) * (1 + kRounding + slowdown_of(config_, target_of(config_, toolkit_)));
   }
 
+  /// Of the worst output, on a few samples, in dB.
+  double sqnr(const QuantizeResult& result) const {
+    constexpr std::size_t kSamples = 16;
+    const Report report =
+        compare_result(result, *data_, toolkit_, {.samples = kSamples, .brief = true});
+    double worst = std::numeric_limits<double>::infinity();
+    for (const OutputReport& output : report.outputs) {
+      worst = std::min(worst, output.error.sqnr.value_or(worst));
+    }
+    return worst;
+  }
+
+  /// Whether the results are poor unless some layers are in float: a tenth off, on average.
+  bool needs_float(const QuantizeResult& accurate, const QuantizeResult& fast) const {
+    constexpr double kPoor = 20;
+    return data_ != nullptr && sqnr(fast) < std::min(kPoor, sqnr(accurate));
+  }
+
   /// What the engine takes for the sake of accuracy is held to what it may take, but where the
   /// results would be poor without.
   void hold_to_slowdown(const Config& config, MeasuredQuantization& made) {
@@ -145,7 +165,8 @@ class MeasuredQuantizer {
     }
     SpeedComparison speed = measure(fast);
     const double allowed = 1 + slowdown_of(config_, target_of(config_, toolkit_));
-    if (speed.ratio.value > made.speed->ratio.value * allowed) {
+    if (speed.ratio.value > made.speed->ratio.value * allowed &&
+        !needs_float(made.result, fast)) {
       made.result = std::move(fast);
       made.speed = std::move(speed);
     }
