@@ -32,7 +32,7 @@ ARROWS = {  # stage -> stages it may include, bottom up
                  "report"],
     "c": ["base", "graph", "io", "onnx", "simulate", "calibrate", "lower", "explain", "compare", "report", "pipeline"],
     "engine": ["base", "graph", "onnx", "execute", "simulate", "calibrate", "lower", "explain",
-               "pipeline"],
+               "compare", "pipeline"],
 }
 # Public header -> the lowest stage, or stages, that may include it. Usually that is the stage behind it; the
 # configuration and the samples are plain types that stages use and only io reads from files.
