@@ -7,8 +7,8 @@ Both axes are logarithmic; the line is where both are equal, the band where they
 import math
 import sys
 
-SIZE, MARGIN, LEAST, MOST = 560, 56, 0.9, 3.0
-TICKS = (1, 1.25, 1.5, 2, 2.5, 3)
+SIZE, MARGIN, LEAST, MOST = 560, 56, 0.9, 2.8
+TICKS = (1, 1.25, 1.5, 2, 2.5)
 
 
 def place(value):
