@@ -357,7 +357,7 @@ std::vector<std::pair<std::string, std::string>> rule_keys(const LayerRule&);
 Schedule schedule_of(const Config&);
 
 /// The configured slowdown, or that of the effort: 0 if it is fast, that of the target by
-/// default, 10 % for the best.
+/// default, 10 % for the best, or 30 % where costs are those of a processor.
 double slowdown_of(const Config&, const Target&);
 
 /// Reads a configuration file; `overrides` are "key.sub=value" texts applied on top, in order.
