@@ -75,10 +75,12 @@ std::vector<Row> quality_rows(const QuantizeSummary& summary, const Terminal& te
 }
 
 std::string target_text(const QuantizeSummary& summary) {
+  const std::string target =
+      summary.target + (summary.processor.empty() ? "" : " on " + summary.processor);
   return summary.predicted
-             ? fmt::format("{}, predicted {:.1f}x as fast as float", summary.target,
+             ? fmt::format("{}, predicted {:.1f}x as fast as float", target,
                            summary.predicted->floats / summary.predicted->quantized)
-             : summary.target;
+             : target;
 }
 
 std::string measured_text(const QuantizeSummary& summary) {
@@ -208,6 +210,7 @@ Json as_json(const QuantizeSummary& summary) {
   Json json{{"model", summary.model},
             {"output", summary.output},
             {"target", summary.target},
+            {"processor", summary.processor.empty() ? "any" : summary.processor},
             {"samples", summary.samples},
             {"ranks", summary.ranks},
             {"points", summary.points},
