@@ -149,13 +149,12 @@ enum class NodeKind : std::uint8_t {
   kActivations,  ///< products: neither factor is constant
 };
 
-/// What an operator takes on one thread, in nanoseconds: `call`, however small it is, `work`
-/// for each multiplication of a sum of products or element of another operator, `result` for
-/// each result of a sum of products or step of a recurrent layer, `weight` for each weight of a
-/// product; and on integers, for
-/// convolutions, `window` for each result position and position of the window, where it has
-/// more than one, and `gathered` for each element that is read for the sums of a position,
-/// where they are not depthwise.
+/// What an operator takes on one thread, in nanoseconds: `call`, however small it is; `work`
+/// for each multiplication of a sum of products or element of another operator; `result` for
+/// each result of a sum of products or step of a recurrent layer; `weight` for each weight of a
+/// product. On integers, for convolutions: `window` for each result position and position of
+/// the window, where it has more than one, and `gathered` for each element that is read for the
+/// sums of a position, where they are not depthwise.
 struct KernelCost {
   double call = 0;
   double work = 0;
@@ -397,6 +396,8 @@ std::vector<std::string> processor_names();
 /// That of this machine, or what the environment variable TARE_PROCESSOR says; "any" where it
 /// is none of processor_names().
 std::string this_processor();
+/// The configured one, or that of this machine.
+std::string processor_of(const Config&);
 /// The built-in target of that name, or that of a file. A file has the keys of target_keys(),
 /// on top of those of the target that it `extends`, where a path is relative to the file; a
 /// list stands in place of the one that it changes. Costs are those of `processor` where it has

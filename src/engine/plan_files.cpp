@@ -45,6 +45,27 @@ class Components {
   std::vector<std::size_t> parents_;
 };
 
+/// Calls `join(from, to)` for every value that one node of `places` reads of another, and
+/// `apart(node, value)` for one that connects a node with others.
+template <class Places, class Join, class Apart>
+void each_connection(const Graph& graph, const Places& places, const Join& join,
+                     const Apart& apart) {
+  for (const ValueId value : graph.values()) {
+    const auto producer = graph.producer(value);
+    const auto from = producer ? places.find(graph.node(*producer).name) : places.end();
+    for (const NodeId user : graph.users(value)) {
+      const auto to = places.find(graph.node(user).name);
+      if (from != places.end() && to != places.end()) {
+        join(from->second, to->second);
+      } else if (from != places.end()) {
+        apart(from->first, value);
+      } else if (to != places.end()) {
+        apart(to->first, value);
+      }
+    }
+  }
+}
+
 /// Regions in float that values connect, of those that could be on integers.
 void find_float_islands(const QuantizeResult& result, const PlanRegions& regions,
                         PlanFile& file) {
@@ -60,16 +81,9 @@ void find_float_islands(const QuantizeResult& result, const PlanRegions& regions
     ++count;
   }
   Components components(count);
-  for (const ValueId value : graph.values()) {
-    const auto producer = graph.producer(value);
-    const auto from = producer ? places.find(graph.node(*producer).name) : places.end();
-    for (const NodeId user : graph.users(value)) {
-      const auto to = places.find(graph.node(user).name);
-      if (from != places.end() && to != places.end()) {
-        components.join(from->second, to->second);
-      }
-    }
-  }
+  each_connection(
+      graph, places, [&](std::size_t from, std::size_t to) { components.join(from, to); },
+      [](const std::string&, ValueId) {});
   std::map<std::size_t, std::set<std::string>> islands;
   for (const auto& [root, nodes] : regions) {
     if (const auto place = places.find(root); place != places.end()) {
@@ -98,21 +112,17 @@ void find_islands(const QuantizeResult& result, PlanFile& file) {
   }
   Components components(places.size());
   std::set<std::string> beside_float;
-  for (const ValueId value : graph.values()) {
-    const auto producer = graph.producer(value);
-    const auto from = producer ? places.find(graph.node(*producer).name) : places.end();
-    for (const NodeId user : graph.users(value)) {
-      const auto to = places.find(graph.node(user).name);
-      if (from != places.end() && to != places.end()) {
-        components.join(from->second, to->second);
-      } else if (from != places.end()) {
-        beside_float.insert(from->first);
-      } else if (to != places.end() && graph.constant(value) == nullptr) {
-        beside_float.insert(to->first);
-      }
-    }
-    if (from != places.end() && graph.is_output(value)) {
-      beside_float.insert(from->first);
+  each_connection(
+      graph, places, [&](std::size_t from, std::size_t to) { components.join(from, to); },
+      [&](const std::string& node, ValueId value) {
+        if (graph.constant(value) == nullptr) {
+          beside_float.insert(node);
+        }
+      });
+  for (const ValueId output : graph.outputs()) {
+    const auto producer = graph.producer(output);
+    if (producer && places.contains(graph.node(*producer).name)) {
+      beside_float.insert(graph.node(*producer).name);
     }
   }
   std::map<std::size_t, std::set<std::string>> islands;

@@ -190,7 +190,7 @@ std::string target_text(const TunedTarget& tuned, const Config& config, const Ta
               " %.");
   const ConversionCost conversion = fit.conversion();
   text += "conversion: {call: " + number(conversion.call) +
-          ", element: " + number(conversion.element) +
+          ", element: " + number(conversion.element) + ", dequantized: 0" +
           ", layout: " + number(conversion.layout) + "}\n";
   if (!fit.layers().empty()) {
     text += "costs:\n";

@@ -124,7 +124,7 @@ class ValueWriter {
 
 std::uint64_t config_digest(Config config) {
   ValueWriter writer;
-  config.processor = config.processor.empty() ? this_processor() : config.processor;
+  config.processor = processor_of(config);
   if (is_target_file(config.target)) {  // what it says counts, not where it is
     Target target = read_target(config.target, config.processor);
     config.target = target.name;

@@ -34,4 +34,8 @@ std::string this_processor() {
   return std::find(names.begin(), names.end(), name) == names.end() ? "any" : name;
 }
 
+std::string processor_of(const Config& config) {
+  return config.processor.empty() ? this_processor() : config.processor;
+}
+
 }  // namespace tare

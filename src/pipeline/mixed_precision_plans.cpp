@@ -109,7 +109,9 @@ double Stages::error_of(const MixedPrecisionPlan& plan, const Dataset& data,
   // Scores show errors that probabilities hide, except where there are many near a threshold,
   // as in maps.
   const Graph scored = up_to_scores(result_.simulated.source);
-  return std::max(error(scored), error(result_.simulated.source));
+  const double whole = error(result_.simulated.source);
+  const bool has_scores = scored.nodes().size() != result_.simulated.source.nodes().size();
+  return has_scores ? std::max(whole, error(scored)) : whole;
 }
 
 bool Stages::is_faster_than_float(const MixedPrecisionPlan& plan,

@@ -91,8 +91,7 @@ void check_patterns(const Config& config, const Target& target, const Toolkit& t
 }  // namespace
 
 Target target_of(const Config& config, const Toolkit& toolkit) {
-  Target target = read_target(config.target,
-                              config.processor.empty() ? this_processor() : config.processor);
+  Target target = read_target(config.target, processor_of(config));
   if (is_target_file(config.target)) {
     check_patterns(config, target, toolkit);
   }

@@ -28,14 +28,15 @@ bool is_merged_with_product(const Graph& graph, const Node& node) {
          graph.single_use(node.inputs[0]);
 }
 
-/// Whether none of it is above 1; of larger ones the smaller result counts.
+/// Whether x and its multiple have the order that a slope wants: none is above 1, where the
+/// smaller one would count, and none is 0, whose product with an infinity is no number.
 bool are_slopes(const Tensor& factors) {
   const auto values = factors.view<float>();
   return std::all_of(values.begin(), values.end(),
-                     [](float slope) { return slope <= 1 && slope >= -1; });
+                     [](float slope) { return slope <= 1 && slope != 0; });
 }
 
-/// What values below 0 are multiplied by, where none of it is above 1.
+/// What values below 0 are multiplied by, where are_slopes().
 std::optional<Tensor> slopes(const Graph& graph, const Node& node) {
   Tensor result;
   if (node.op == "LeakyRelu") {
@@ -85,46 +86,25 @@ bool gates(const Graph& graph, ValueId gate, ValueId value) {
          graph.node(*graph.producer(gate)).inputs[0] == value;
 }
 
-/// All extents but the first are those of any samples.
-bool has_known_extents(const Graph& graph, ValueId value) {
-  return graph.type(value).shape.size() > 1 && element_count(graph.type(value).shape) > 0 &&
-         std::all_of(graph.dimension_names.begin(), graph.dimension_names.end(),
-                     [](const auto& named) {
-                       const auto& names = named.second;
-                       return std::all_of(names.begin() + (names.empty() ? 0 : 1), names.end(),
-                                          [](const std::string& name) { return name.empty(); });
-                     });
-}
-
 void spell_gate_apart(Graph& graph, NodeId id) {
   const Node& product = graph.node(id);
   const std::size_t position = gates(graph, product.inputs[1], product.inputs[0]) ? 1 : 0;
   const ValueId value = product.inputs[1 - position];
   const ValueId gate = product.inputs[position];
-  if (!gates(graph, gate, value) || !has_known_extents(graph, value) ||
-      graph.type(value).dtype != DType::kFloat32 ||
-      producer_op(graph, value) == "DequantizeLinear") {
+  const TensorType type = graph.type(gate);
+  if (!gates(graph, gate, value) || element_count(type.shape) == 0 || type.shape.empty() ||
+      type.dtype != DType::kFloat32 || producer_op(graph, value) == "DequantizeLinear") {
     return;
   }
   const NodeId sigmoid = *graph.producer(gate);
   const std::string name = graph.name(gate);
-  const TensorType type = graph.type(gate);
-  TensorType flat = type;
-  flat.shape = {element_count(type.shape)};
-  const auto reshape = [&](ValueId from, Shape extents, const TensorType& to,
-                           const char* suffix) {
-    const auto rank = static_cast<std::int64_t>(extents.size());
-    const ValueId shape =
-        graph.add_constant(graph.unique_name(name + suffix + "_shape"),
-                           Tensor::of<std::int64_t>({rank}, std::move(extents)));
-    return add_operator(graph, "Reshape", {from, shape}, to, name + suffix);
-  };
-  const ValueId operand = reshape(value, {-1}, flat, "_operand");
-  const ValueId result = add_operator(graph, "Sigmoid", {operand}, flat, name + "_flat");
-  Shape extents = type.shape;
-  extents[0] = -1;
-  const ValueId restored = reshape(result, extents, type, "_shaped");
-  replace(graph, sigmoid, restored);
+  // Extents of 0 are those of the operand, whatever the samples.
+  const auto rank = static_cast<std::int64_t>(type.shape.size());
+  const ValueId same =
+      graph.add_constant(graph.unique_name(name + "_extents"),
+                         Tensor::of<std::int64_t>({rank}, Shape(type.shape.size(), 0)));
+  const ValueId apart = add_operator(graph, "Sigmoid", {value}, type, name + "_apart");
+  replace(graph, sigmoid, add_operator(graph, "Reshape", {apart, same}, type, name));
 }
 
 /// The operator of that type, if it alone computes the value and the value is read once.
@@ -157,7 +137,7 @@ void read_maximum(Graph& graph, NodeId id) {
                                   name));
 }
 
-/// Mul(x, Reshape(Sigmoid(Reshape(x)))), whose Sigmoid reads x itself from here on.
+/// Mul(x, Reshape(Sigmoid(x))) of one shape.
 void read_gate(Graph& graph, const Node& product) {
   for (const std::size_t position : {std::size_t{1}, std::size_t{0}}) {
     const ValueId gate = product.inputs[position];
@@ -165,9 +145,7 @@ void read_gate(Graph& graph, const Node& product) {
     const Node* shaped = lone_producer(graph, gate, "Reshape");
     const Node* sigmoid =
         shaped == nullptr ? nullptr : lone_producer(graph, shaped->inputs[0], "Sigmoid");
-    const Node* flat =
-        sigmoid == nullptr ? nullptr : lone_producer(graph, sigmoid->inputs[0], "Reshape");
-    if (flat == nullptr || flat->inputs[0] != value ||
+    if (sigmoid == nullptr || sigmoid->inputs[0] != value ||
         graph.type(gate).shape != graph.type(value).shape) {
       continue;
     }
