@@ -80,6 +80,7 @@ class Executable {
 
    private:
     friend class Executable;
+    friend class PausedRun;
     struct Impl;
     std::unique_ptr<Impl> impl_;
   };
@@ -100,8 +101,10 @@ class Executable {
   std::size_t constant_bytes() const;   ///< packed constants, shared by all
 
  private:
+  friend class PausedRun;
   struct Impl;
   explicit Executable(std::unique_ptr<const Impl>);
+  bool runs_other_shapes(std::span<const Tensor> inputs) const;
   std::vector<Tensor> run_for_shapes(Workspace&, std::span<const Tensor> inputs,
                                      const ValueCallback&) const;
   std::unique_ptr<const Impl> impl_;

@@ -4,11 +4,12 @@
 // are those of the results and not of the layer, as only the rest of the network knows which
 // ones matter. Activations are switched on and off by parameters that are inputs of one
 // compiled network, weights by exchanging its constants, so nothing is compiled twice but what
-// reads a weight.
+// reads a weight. What lies before a point is computed once for those behind it.
 //
-// Cost for n points and s samples: n s runs of a network that is itself as long as n, up to 480
-// points. Of more, neighbours are measured together, and halved where the error is largest: 32
-// to 192 trials in all, by the number of samples, so at most s times 192 runs.
+// Cost for n points and s samples: n s runs of half a network, on average, that is itself as
+// long as n, up to 480 points. Of more, neighbours are measured together, and halved where the
+// error is largest: 32 to 192 trials in all, by the number of samples, so at most s times 192
+// runs.
 #include "search/sensitivities.h"
 
 #include "tare/simulate.h"
@@ -65,6 +66,7 @@ class Probe {
         trial_(trial),
         network_(fake_quantized_graph(simulated, {})),
         executable_(network_.graph) {
+    real_ = trial.paused(executable_, only({}));
     for (std::size_t i = 0; i < network_.points.size(); ++i) {
       inputs_of_points_.emplace(network_.points[i], i);
     }
@@ -107,7 +109,7 @@ class Probe {
     }
     const Setting setting = only(points);
     const auto error = [&](const Executable& executable) {
-      return total(trial_.errors(executable, {&setting, 1}, 0, trial_.runs())[0]);
+      return total(trial_.errors(real_, executable, setting));
     };
     const double result = exchanges.empty()
                               ? error(executable_)
@@ -151,6 +153,7 @@ class Probe {
   Executable executable_;
   std::map<std::string, std::size_t> inputs_of_points_;
   std::map<std::string, std::vector<Constant>> constants_;  ///< by weight
+  PausedTrial real_;                                        ///< of nothing quantized
 };
 
 /// Adds the error of each point.

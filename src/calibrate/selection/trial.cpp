@@ -5,8 +5,10 @@
 //
 // Runs are taken in the order of the van der Corput sequence (their numbers with the bits
 // reversed): whoever stops after a few of them, as successive halving does, has used samples
-// from all over the data. Cost: one run of the network for each setting and run; inputs and
-// float results of all runs stay in memory.
+// from all over the data. Settings mostly differ in few points, and what lies before these is
+// computed once for all of them (execute/run/paused_run.h). Cost: for each setting and run the
+// part of the network from the first point in which it differs from most settings; inputs and
+// float results of all runs stay in memory, and each thread has two workspaces.
 #include "calibrate/selection/trial.h"
 
 #include "base/bytes.h"
@@ -19,6 +21,7 @@
 #include <bit>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 namespace tare {
 namespace {
@@ -67,6 +70,44 @@ std::size_t enough_runs(const Graph& source) {
   return std::clamp(kInputBytes / bytes_of_run, kFewRuns, kEnoughRuns);
 }
 
+/// What most of them have of each point, where most have the same (Boyer and Moore, "A Fast
+/// Majority Vote Algorithm", 1981).
+Setting most_common(std::span<const Setting> settings) {
+  Setting result = settings[0];
+  for (std::size_t point = 0; point < result.size(); ++point) {
+    std::size_t votes = 0;
+    for (const Setting& setting : settings) {
+      if (votes == 0) {
+        result[point] = setting[point];
+      }
+      if (setting[point] == result[point]) {
+        ++votes;
+      } else {
+        --votes;
+      }
+    }
+  }
+  return result;
+}
+
+/// The settings in the order of the network, by the first step that each differs in.
+template <class InputsOf>
+std::vector<std::size_t> by_first_difference(const PausedRun& usual,
+                                             const Executable& executable,
+                                             std::span<const Setting> settings,
+                                             const InputsOf& inputs_of) {
+  std::vector<std::pair<std::size_t, std::size_t>> places;
+  for (std::size_t i = 0; i < settings.size(); ++i) {
+    places.emplace_back(usual.first_difference(executable, inputs_of(settings[i])), i);
+  }
+  std::sort(places.begin(), places.end());
+  std::vector<std::size_t> result;
+  for (const auto& place : places) {
+    result.push_back(place.second);
+  }
+  return result;
+}
+
 }  // namespace
 
 Trial::Trial(const Graph& source, const Dataset& data, const CalibrateOptions& options)
@@ -94,38 +135,88 @@ Trial::Trial(const Graph& source, const Graph& judged, const Dataset& data,
   weigh_results(judged.outputs().size());
 }
 
+std::vector<Tensor> Trial::inputs(std::size_t own_run, const Setting& setting) const {
+  std::vector<Tensor> result = inputs_[own_run];
+  result.insert(result.end(), setting.begin(), setting.end());
+  return result;
+}
+
+double Trial::error(std::size_t own_run, std::span<const Tensor> results) const {
+  double sum = 0;
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    if (weights_[k] > 0) {
+      sum += weights_[k] * squared_distance(results[k], exact_[own_run][k]);
+    }
+  }
+  return sum;
+}
+
 std::vector<std::vector<double>> Trial::errors(const Executable& fake_quantized_graph,
                                                std::span<const Setting> settings,
                                                std::size_t first, std::size_t end) const {
-  const std::size_t count = end - first;
   // Of these, what this process has.
   const std::size_t begin = std::clamp(own_.first, first, end);
   const std::size_t own = std::clamp(own_.end, begin, end) - begin;
-  std::vector<std::vector<double>> result(settings.size(), std::vector<double>(count));
-  std::vector<std::optional<Executable::Workspace>> workspaces(
-      static_cast<std::size_t>(threads_));
-  const int workers = worker_count(fake_quantized_graph, threads_);
-  parallel_for(settings.size() * own, workers, [&](std::size_t worker, std::size_t i) {
-    auto& workspace = workspaces[worker];
-    if (!workspace) {
-      workspace.emplace(fake_quantized_graph);
-    }
-    const std::size_t run = begin + i % own;
-    std::vector<Tensor> inputs = inputs_[run - own_.first];
-    const Setting& setting = settings[i / own];
-    inputs.insert(inputs.end(), setting.begin(), setting.end());
-    const std::vector<Tensor> results = fake_quantized_graph.run(*workspace, inputs);
-    for (std::size_t k = 0; k < results.size(); ++k) {
-      if (weights_[k] > 0) {
-        result[i / own][run - first] +=
-            weights_[k] * squared_distance(results[k], exact_[run - own_.first][k]);
-      }
-    }
-  });
+  std::vector<std::vector<double>> result(settings.size(), std::vector<double>(end - first));
+  struct Worker {
+    std::size_t run;
+    PausedRun paused;
+    std::optional<Executable::Workspace> workspace{};
+  };
+  std::vector<std::optional<Worker>> all(static_cast<std::size_t>(threads_));
+  if (own > 0 && !settings.empty()) {
+    const Setting usual = most_common(settings);
+    const std::vector<std::size_t> order = by_first_difference(
+        PausedRun(fake_quantized_graph, inputs(0, usual)), fake_quantized_graph, settings,
+        [&](const Setting& setting) { return inputs(0, setting); });
+    // Run by run, so that each thread goes through the network once for each.
+    parallel_for(
+        settings.size() * own, worker_count(fake_quantized_graph, threads_),
+        [&](std::size_t worker, std::size_t i) {
+          const std::size_t run = begin + i / settings.size();
+          const std::size_t own_run = run - own_.first;
+          const std::size_t setting = order[i % settings.size()];
+          std::optional<Worker>& state = all[worker];
+          if (!state) {
+            state.emplace(Worker{run, PausedRun(fake_quantized_graph, inputs(own_run, usual))});
+          } else if (state->run != run) {
+            state->run = run;
+            state->paused.restart(inputs(own_run, usual));
+          }
+          result[setting][run - first] =
+              error(own_run, state->paused.results(fake_quantized_graph, state->workspace,
+                                                   inputs(own_run, settings[setting])));
+        });
+  }
   if (communicator_ != nullptr) {
     share(first, end, result);
   }
   return result;
+}
+
+PausedTrial Trial::paused(const Executable& fake_quantized_graph,
+                          const Setting& setting) const {
+  PausedTrial result;
+  for (std::size_t i = 0; i < own_.count(); ++i) {
+    result.emplace_back(fake_quantized_graph, inputs(i, setting));
+  }
+  return result;
+}
+
+std::vector<double> Trial::errors(PausedTrial& paused, const Executable& branch,
+                                  const Setting& setting) const {
+  std::vector<std::vector<double>> result(1, std::vector<double>(runs_));
+  std::vector<std::optional<Executable::Workspace>> workspaces(
+      static_cast<std::size_t>(threads_));
+  parallel_for(
+      own_.count(), worker_count(branch, threads_), [&](std::size_t worker, std::size_t i) {
+        result[0][own_.first + i] =
+            error(i, paused[i].results(branch, workspaces[worker], inputs(i, setting)));
+      });
+  if (communicator_ != nullptr) {
+    share(0, runs_, result);
+  }
+  return result[0];
 }
 
 void Trial::share(std::size_t first, std::size_t end,

@@ -5,6 +5,7 @@
 #include "tare/statistics.h"
 
 #include "calibrate/statistics/shares.h"
+#include "execute/run/paused_run.h"
 #include "simulate/fake_quantized.h"
 
 #include <cstddef>
@@ -15,6 +16,9 @@ namespace tare {
 
 /// Parameters of all points of a FakeQuantizedGraph.
 using Setting = std::vector<Tensor>;
+
+/// The runs of a trial of one setting, from which those of others branch off.
+using PausedTrial = std::vector<PausedRun>;
 
 /// Some samples spread over the data, and what the float network makes of them.
 class Trial {
@@ -36,7 +40,15 @@ class Trial {
                                           std::span<const Setting> settings, std::size_t first,
                                           std::size_t end) const;
 
+  /// To go on with from wherever others begin to differ from that setting. The executable has
+  /// to outlive it.
+  PausedTrial paused(const Executable& fake_quantized_graph, const Setting&) const;
+  /// The errors of all runs of an executable that was exchanged() from that one.
+  std::vector<double> errors(PausedTrial&, const Executable& branch, const Setting&) const;
+
  private:
+  std::vector<Tensor> inputs(std::size_t own_run, const Setting&) const;
+  double error(std::size_t own_run, std::span<const Tensor> results) const;
   void weigh_results(std::size_t results);
   /// Fills in what other processes have, in each row of the runs [first, end).
   void share(std::size_t first, std::size_t end, std::vector<std::vector<double>>& rows) const;

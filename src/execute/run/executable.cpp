@@ -7,11 +7,11 @@
 #include "tare/process.h"
 
 #include "base/check.h"
-#include "execute/compile/program.h"
 #include "execute/compile/reorder.h"
 #include "execute/failure.h"
 #include "execute/run/flush_denormals.h"
 #include "execute/run/one_thread.h"
+#include "execute/run/workspace.h"
 #include "graph/operators/random.h"
 
 #include <algorithm>
@@ -82,50 +82,13 @@ class OtherShapes {
   mutable std::size_t bytes_ = 0;
 };
 
-struct Executable::Impl {
-  Impl(Program made, const Graph& graph, const ExecuteOptions& options)
-      : program(std::move(made)), executes(options) {
-    if (graph.reshape) {
-      others = std::make_unique<const OtherShapes>(graph, options);
-    }
+Executable::Impl::Impl(Program made, const Graph& graph, const ExecuteOptions& options)
+    : program(std::move(made)), executes(options) {
+  if (graph.reshape) {
+    others = std::make_unique<const OtherShapes>(graph, options);
   }
-
-  Program program;
-  ExecuteOptions executes;
-  std::unique_ptr<const OtherShapes> others;  ///< null: there is no other one
-};
-
-struct Executable::Workspace::Impl {
-  /// The arguments of one step, resolved once; only those that are graph inputs change.
-  struct Call {
-    std::vector<const std::byte*> inputs;
-    std::vector<std::byte*> outputs;
-    std::byte* scratch = nullptr;
-    std::unique_ptr<KernelState> state;
-  };
-  struct InputUse {
-    std::size_t step;
-    std::size_t operand;
-    std::size_t input;
-  };
-
-  explicit Impl(const Program&);
-  std::byte* at(const Place&) const;
-  const std::byte* read(const Place&, std::span<const Tensor> inputs) const;
-
-  const Program& program;
-  Tensor arena;  ///< bytes, aligned to 64
-  std::vector<Call> calls;
-  std::vector<InputUse> input_uses;
-
-  /// For inputs of other shapes; only the last ones, as each has memory of its own.
-  struct Other {
-    std::vector<Shape> shapes;
-    std::shared_ptr<const Executable> executable;
-    Workspace workspace;
-  };
-  std::list<Other> others;
-};
+}
+Executable::Impl::~Impl() = default;
 
 Executable::Workspace::Impl::Impl(const Program& p)
     : program(p), arena(DType::kUint8, {static_cast<std::int64_t>(p.workspace_bytes)}) {
@@ -163,6 +126,32 @@ const std::byte* Executable::Workspace::Impl::read(const Place& place,
     return place.index < inputs.size() ? inputs[place.index].data() : nullptr;
   }
   return at(place);
+}
+
+void Executable::Workspace::Impl::take(std::span<const Tensor> inputs) {
+  for (const auto& use : input_uses) {
+    calls[use.step].inputs[use.operand] = inputs[use.input].data();
+  }
+}
+
+void Executable::Workspace::Impl::run(std::size_t step) const try {
+  const Call& call = calls[step];
+  const FlushDenormals flush;  // in kernels only: observers are the caller's
+  program.steps[step].kernel->run({call.inputs, call.outputs, call.scratch, call.state.get()});
+} catch (Error& error) {
+  error.at(program.steps[step].where);
+  throw;
+} catch (const std::exception& error) {
+  throw failure(program.steps[step].where, error);
+}
+
+std::vector<Tensor> Executable::Workspace::Impl::results(std::span<const Tensor> inputs) const {
+  std::vector<Tensor> results;
+  results.reserve(program.outputs.size());
+  for (const auto& [name, type, place] : program.outputs) {
+    results.push_back(TensorView{&type, read(place, inputs)}.tensor());
+  }
+  return results;
 }
 
 Executable::Workspace::Workspace(const Executable& executable)
@@ -207,16 +196,6 @@ bool have_other_shapes(const Program& program, std::span<const Tensor> inputs) {
   return has_other && inputs.size() == program.inputs.size();
 }
 
-void run_step(const Step& step, const Buffers& buffers) try {
-  const FlushDenormals flush;  // in kernels only: observers are the caller's
-  step.kernel->run(buffers);
-} catch (Error& error) {
-  error.at(step.where);
-  throw;
-} catch (const std::exception& error) {
-  throw failure(step.where, error);
-}
-
 }  // namespace
 
 Executable::Executable(const Graph& graph, const ExecuteOptions& options)
@@ -232,12 +211,16 @@ Executable Executable::exchanged(const Graph& graph,
       tare::exchanged(impl_->program, graph, constants), graph, impl_->executes));
 }
 
+bool Executable::runs_other_shapes(std::span<const Tensor> inputs) const {
+  return impl_->others && have_other_shapes(impl_->program, inputs);
+}
+
 std::vector<Tensor> Executable::run(Workspace& workspace, std::span<const Tensor> inputs,
                                     const ValueCallback& callback) const {
   const Program& program = impl_->program;
   Workspace::Impl& memory = *workspace.impl_;
   check(&memory.program == &program, "a workspace was used with another executable");
-  if (impl_->others && have_other_shapes(program, inputs)) {
+  if (runs_other_shapes(inputs)) {
     return run_for_shapes(workspace, inputs, callback);
   }
   check_inputs(program, inputs);
@@ -249,25 +232,17 @@ std::vector<Tensor> Executable::run(Workspace& workspace, std::span<const Tensor
                {&shown.type, memory.read(shown.place, inputs), shown.channels_last});
     }
   };
-  for (const auto& use : memory.input_uses) {
-    memory.calls[use.step].inputs[use.operand] = inputs[use.input].data();
-  }
+  memory.take(inputs);
   if (callback) {
     show(program.shown_first);
   }
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
-    const Workspace::Impl::Call& call = memory.calls[i];
-    run_step(program.steps[i], {call.inputs, call.outputs, call.scratch, call.state.get()});
+    memory.run(i);
     if (callback) {
       show(program.steps[i].shown);
     }
   }
-  std::vector<Tensor> results;
-  results.reserve(program.outputs.size());
-  for (const auto& [name, type, place] : program.outputs) {
-    results.push_back(TensorView{&type, memory.read(place, inputs)}.tensor());
-  }
-  return results;
+  return memory.results(inputs);
 }
 
 std::vector<Tensor> Executable::run_for_shapes(Workspace& workspace,
