@@ -36,6 +36,9 @@ constexpr std::size_t kGroups = 32;
 /// Up to so many points each gets its own candidate; of more, neighbours get one together, as
 /// trials of each would take time with the square of the network.
 constexpr std::size_t kAlone = 480;
+/// So many points have their candidates compared at the same time, as each of these settings
+/// takes memory for all points.
+constexpr std::size_t kContests = 64;
 
 double sum(std::span<const double> errors) {
   return std::accumulate(errors.begin(), errors.end(), 0.0);
@@ -120,13 +123,19 @@ class CandidateEvaluator {
 
   /// Lets all of them have the first `runs` runs. Those that have not had so many yet must have
   /// had the same ones.
-  void run(std::span<CandidateSetting> candidate_settings, std::size_t runs) const {
+  void run(std::vector<CandidateSetting>& candidate_settings, std::size_t runs) const {
+    std::vector<CandidateSetting>* all = &candidate_settings;
+    run(std::span(&all, 1), runs);
+  }
+  void run(std::span<std::vector<CandidateSetting>* const> contests, std::size_t runs) const {
     std::vector<CandidateSetting*> late;
     std::vector<Setting> settings;
-    for (CandidateSetting& c : candidate_settings) {
-      if (c.errors.size() < runs) {
-        late.push_back(&c);
-        settings.push_back(c.setting);
+    for (std::vector<CandidateSetting>* contest : contests) {
+      for (CandidateSetting& c : *contest) {
+        if (c.errors.size() < runs) {
+          late.push_back(&c);
+          settings.push_back(c.setting);
+        }
       }
     }
     if (late.empty()) {
@@ -138,25 +147,37 @@ class CandidateEvaluator {
     }
   }
 
-  /// Eliminates those that are clearly worse than another. Where only one is left, it has not
-  /// had all runs.
-  void successive_halving(std::vector<CandidateSetting>& candidate_settings) const {
-    for (std::size_t runs = 0; runs < trial_.runs() && candidate_settings.size() > 1;) {
+  /// Eliminates, of each of some contests, those that are clearly worse than another. Where
+  /// only one is left, it has not had all runs. All contests have the same runs at once, as
+  /// settings that differ in few points share the rest of the network.
+  void successive_halving(std::span<std::vector<CandidateSetting>> contests) const {
+    std::vector<std::vector<CandidateSetting>*> open;
+    for (std::vector<CandidateSetting>& contest : contests) {
+      open.push_back(&contest);
+    }
+    for (std::size_t runs = 0; runs < trial_.runs();) {
+      std::erase_if(open, [](const auto* contest) { return contest->size() < 2; });
       runs = std::min(std::max(kFirstRung, 2 * runs), trial_.runs());
-      run(candidate_settings, runs);
-      const CandidateSetting best =
-          *std::min_element(candidate_settings.begin(), candidate_settings.end(),
-                            [&](const CandidateSetting& a, const CandidateSetting& b) {
-                              return sum(change(a, b, runs)) < 0;
-                            });
-      std::erase_if(candidate_settings, [&](const CandidateSetting& c) {
-        const std::vector<double> worse = change(c, best, runs);
-        return sum(worse) > kClearly * standard_error(worse);
-      });
+      run(open, runs);
+      for (std::vector<CandidateSetting>* contest : open) {
+        eliminate(*contest, runs);
+      }
     }
   }
 
  private:
+  static void eliminate(std::vector<CandidateSetting>& contest, std::size_t runs) {
+    const CandidateSetting best =
+        *std::min_element(contest.begin(), contest.end(),
+                          [&](const CandidateSetting& a, const CandidateSetting& b) {
+                            return sum(change(a, b, runs)) < 0;
+                          });
+    std::erase_if(contest, [&](const CandidateSetting& c) {
+      const std::vector<double> worse = change(c, best, runs);
+      return sum(worse) > kClearly * standard_error(worse);
+    });
+  }
+
   std::size_t most(std::span<const std::size_t> points) const {
     std::size_t most = 0;
     for (const std::size_t i : points) {
@@ -184,6 +205,21 @@ double expected_error(std::span<const double> errors) {
   return sum(errors) + standard_error(errors);
 }
 
+/// The one with the least error; a point with one candidate keeps that.
+void put_best(std::span<const std::size_t> points, std::span<const CandidateSetting> contest,
+              const CandidateEvaluator& evaluator, CandidateTable& candidate_table) {
+  const auto best = std::min_element(
+      contest.begin(), contest.end(), [](const CandidateSetting& a, const CandidateSetting& b) {
+        return expected_error(a.errors) < expected_error(b.errors);
+      });
+  if (best == contest.end() || best->errors.empty()) {
+    return;
+  }
+  for (const std::size_t point : points) {
+    put(candidate_table, evaluator.name(point), best->candidate);
+  }
+}
+
 /// For each point, or few neighbours, the candidate with the least error while nothing else is
 /// quantized.
 void put_least_sensitive(const SimulatedGraph& simulated, CandidateTable& candidate_table,
@@ -198,21 +234,20 @@ void put_least_sensitive(const SimulatedGraph& simulated, CandidateTable& candid
                                      candidate_table, trial);
   const std::span<const std::size_t> open = evaluator.open();
   const std::size_t size = (open.size() + kAlone - 1) / kAlone;
+  std::vector<std::span<const std::size_t>> points;
   for (std::size_t first = 0; first < open.size(); first += size) {
-    const auto points = open.subspan(first, std::min(size, open.size() - first));
-    std::vector<CandidateSetting> candidate_settings =
-        evaluator.candidate_settings(evaluator.all_disabled(), points);
-    if (candidate_settings.size() < 2) {
-      continue;
+    points.push_back(open.subspan(first, std::min(size, open.size() - first)));
+  }
+  for (std::size_t first = 0; first < points.size(); first += kContests) {
+    const auto some =
+        std::span(points).subspan(first, std::min(kContests, points.size() - first));
+    std::vector<std::vector<CandidateSetting>> contests;
+    for (const std::span<const std::size_t> own : some) {
+      contests.push_back(evaluator.candidate_settings(evaluator.all_disabled(), own));
     }
-    evaluator.successive_halving(candidate_settings);
-    const auto best =
-        std::min_element(candidate_settings.begin(), candidate_settings.end(),
-                         [](const CandidateSetting& a, const CandidateSetting& b) {
-                           return expected_error(a.errors) < expected_error(b.errors);
-                         });
-    for (const std::size_t point : points) {
-      put(candidate_table, evaluator.name(point), best->candidate);
+    evaluator.successive_halving(contests);
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      put_best(some[i], contests[i], evaluator, candidate_table);
     }
   }
 }
@@ -223,7 +258,7 @@ void exchange_candidates(const SimulatedGraph& simulated, CandidateTable& candid
   const CandidateEvaluator evaluator(fake_quantized_graph(simulated, candidate_table.table),
                                      candidate_table, trial);
   CandidateSetting best{0, evaluator.primary_setting()};
-  evaluator.run({&best, 1}, trial.runs());
+  best.errors = evaluator.errors(best.setting);
   const std::span<const std::size_t> open = evaluator.open();
   const std::size_t size = (open.size() + kGroups - 1) / kGroups;
   for (std::size_t first = 0; first < open.size(); first += size) {
@@ -231,7 +266,7 @@ void exchange_candidates(const SimulatedGraph& simulated, CandidateTable& candid
     std::vector<CandidateSetting> candidate_settings =
         evaluator.candidate_settings(best.setting, points);
     candidate_settings.push_back(best);
-    evaluator.successive_halving(candidate_settings);
+    evaluator.successive_halving({&candidate_settings, 1});
     evaluator.run(candidate_settings, trial.runs());
     const CandidateSetting& winner =
         *std::min_element(candidate_settings.begin(), candidate_settings.end(),
