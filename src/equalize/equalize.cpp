@@ -51,9 +51,8 @@ class WeightOperands {
   /// Channels of the operand; 0 where the weights do not fall into groups.
   std::size_t count() const { return count_; }
 
-  std::size_t of(std::size_t weight) const {
-    return weight / outer_ * cycle_ + weight / inner_ % cycle_;
-  }
+  /// The channel of each weight in turn.
+  ChannelWalk walk() const { return {inner_, cycle_, outer_, cycle_}; }
 
  private:
   std::size_t count_ = 0;
@@ -112,8 +111,12 @@ void scale(Graph& graph, NodeId id, const std::vector<float>& before,
   }
   Tensor scaled = weights;
   const auto values = scaled.mutable_view<float>();
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    values[i] = values[i] * before[operands.of(i)] / after[results.of(i)];
+  ChannelWalk operand = operands.walk();
+  ChannelWalk result = results.walk();
+  for (float& value : values) {
+    value = value * before[operand.channel()] / after[result.channel()];
+    operand.next();
+    result.next();
   }
   replace_constant(graph, id, 1, std::move(scaled));
   if (node.inputs.size() > 2 && node.inputs[2]) {
@@ -158,6 +161,9 @@ std::size_t factor_count(const Graph& graph, ValueId value) {
 }
 
 Graph equalize(Graph graph, const ChannelFactors& factors) {
+  if (factors.empty()) {
+    return graph;
+  }
   const std::vector<SmoothQuantSite> sites = smoothquant_sites(graph);
   const FactorsOfValues of_values(graph, factors);
   for (const NodeId id : graph.topological_order()) {
@@ -178,6 +184,9 @@ Graph equalize(Graph graph, const ChannelFactors& factors) {
 
 std::map<std::string, Tensor> divisors(const Graph& graph, const ChannelFactors& factors) {
   std::map<std::string, Tensor> result;
+  if (factors.empty()) {
+    return result;
+  }
   const FactorsOfValues of_values(graph, factors);
   for (const ValueId value : graph.values()) {
     const std::vector<float> own = of_values.of(value);

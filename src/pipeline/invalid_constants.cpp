@@ -7,11 +7,14 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -44,12 +47,31 @@ struct Counts {
   std::size_t infinite = 0;
 };
 
+/// Whether a look at the exponents shows no other number; for types of 32 bits alone, of which
+/// there are many.
+template <class Element>
+bool is_finite_throughout(std::span<const Element> elements) {
+  if constexpr (std::is_same_v<Element, float>) {
+    std::uint32_t largest = 0;
+    for (const float element : elements) {
+      largest = std::max(largest, std::bit_cast<std::uint32_t>(element) & 0x7FFFFFFFU);
+    }
+    return largest < 0x7F800000U;
+  }
+  return false;
+}
+
 Counts count(const Tensor& tensor) {
   Counts counts;
   with_element_type(tensor.dtype(), [&](auto tag) {
-    const auto* elements = reinterpret_cast<const decltype(tag)*>(tensor.data());
-    for (std::int64_t i = 0; i < tensor.size(); ++i) {
-      const auto number = static_cast<double>(elements[i]);
+    using Element = decltype(tag);
+    const std::span elements(reinterpret_cast<const Element*>(tensor.data()),
+                             static_cast<std::size_t>(tensor.size()));
+    if (is_finite_throughout(elements)) {
+      return;
+    }
+    for (const Element element : elements) {
+      const auto number = static_cast<double>(element);
       counts.nan += std::isnan(number) ? 1 : 0;
       counts.infinite += std::isinf(number) ? 1 : 0;
     }

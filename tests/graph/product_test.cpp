@@ -21,6 +21,26 @@ SumRange sums_of(const std::string& x, const std::string& w, const std::string& 
       .range;
 }
 
+TEST(ChannelWalk, GoesThroughTheResultsOfAllWeights) {
+  const std::vector<std::pair<Node, Shape>> cases{
+      {{.op = "Conv"}, {7, 5, 3, 2}},
+      {{.op = "Conv", .attributes = {{"group", std::int64_t{7}}}}, {7, 1, 3, 2}},
+      {{.op = "ConvTranspose", .attributes = {{"group", std::int64_t{5}}}}, {10, 7, 3, 2}},
+      {{.op = "Gemm", .attributes = {{"transB", std::int64_t{1}}}}, {7, 5}},
+      {{.op = "MatMul"}, {5, 7}},
+      {{.op = "MatMul"}, {3, 2, 5, 7}},
+      {{.op = "MatMul"}, {5}},
+  };
+  for (const auto& [node, weights] : cases) {
+    const WeightResults results(node, weights);
+    ChannelWalk walk = results.walk();
+    for (std::size_t i = 0; i < static_cast<std::size_t>(element_count(weights)); ++i) {
+      ASSERT_EQ(walk.channel(), results.of(i)) << node.op << to_string(weights) << " " << i;
+      walk.next();
+    }
+  }
+}
+
 TEST(WeightLayout, IsTheOneInWhichOnnxDefinesTheWeightsOfEachOperator) {
   struct Case {
     Node node;

@@ -80,8 +80,10 @@ std::optional<SplitFactors> split_factors(const KernelRequest& request,
     const Digit take = digits.at(digit);
     std::vector<double> sums(results.count());
     const auto values = weights->view<float>();
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      sums[results.of(i)] += std::abs(static_cast<double>(take(values[i])));
+    ChannelWalk result = results.walk();
+    for (const float value : values) {
+      sums[result.channel()] += std::abs(static_cast<double>(take(value)));
+      result.next();
     }
     return *std::max_element(sums.begin(), sums.end());
   });

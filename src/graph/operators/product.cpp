@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 
 namespace tare {
 namespace {
@@ -63,6 +64,11 @@ SumRange sum_of_products(Reach x, Reach w, std::int64_t count) {
 struct Halves {
   std::int64_t above = 0;
   std::int64_t below = 0;
+
+  void add(std::int64_t weight) {
+    above += std::max<std::int64_t>(weight, 0);
+    below += std::min<std::int64_t>(weight, 0);
+  }
 };
 
 std::vector<Halves> halves_of(const Tensor& weights, const TensorType& type,
@@ -71,6 +77,15 @@ std::vector<Halves> halves_of(const Tensor& weights, const TensorType& type,
   std::vector<Halves> halves(results.count());
   with_storage(params.storage, [&](auto tag) {
     const auto values = weights.view<decltype(tag)>();
+    const auto& zeros = params.zero_point;
+    if (std::adjacent_find(zeros.begin(), zeros.end(), std::not_equal_to<>()) == zeros.end()) {
+      ChannelWalk result = results.walk();
+      for (const auto value : values) {
+        halves[result.channel()].add(std::int64_t{value} - zeros[0]);
+        result.next();
+      }
+      return;
+    }
     for_each_slice(type.shape, params.axis,
                    [&](std::size_t channel, std::size_t first, std::size_t count) {
                      const std::int64_t zero = params.zero_point[channel];
@@ -79,9 +94,7 @@ std::vector<Halves> halves_of(const Tensor& weights, const TensorType& type,
                        Halves& own = halves[results.of(i)];
                        const std::size_t last = std::min(end, i + results.alike(i));
                        for (; i < last; ++i) {
-                         const std::int64_t weight = std::int64_t{values[i]} - zero;
-                         own.above += std::max<std::int64_t>(weight, 0);
-                         own.below += std::min<std::int64_t>(weight, 0);
+                         own.add(std::int64_t{values[i]} - zero);
                        }
                      }
                    });

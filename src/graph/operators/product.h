@@ -33,6 +33,36 @@ bool is_recurrent(const Node&);
 /// Multiplications of one run of a product or a recurrent layer; 0 for other operators.
 double multiplications(const Graph&, const Node&);
 
+/// The channels of weights one after the other: of weight w it is w / outer * step + w / inner
+/// % cycle, without its divisions. `outer` is a multiple of `inner`.
+class ChannelWalk {
+ public:
+  ChannelWalk(std::size_t inner, std::size_t cycle, std::size_t outer, std::size_t step)
+      : inner_(inner), cycle_(cycle), outer_(outer), step_(step) {}
+
+  std::size_t channel() const { return base_ + channel_; }
+  void next() {
+    if (++in_inner_ == inner_) {
+      in_inner_ = 0;
+      channel_ = channel_ + 1 == cycle_ ? 0 : channel_ + 1;
+    }
+    if (++in_outer_ == outer_) {
+      in_outer_ = 0;
+      base_ += step_;
+    }
+  }
+
+ private:
+  std::size_t inner_;
+  std::size_t cycle_;
+  std::size_t outer_;
+  std::size_t step_;
+  std::size_t in_inner_ = 0;
+  std::size_t in_outer_ = 0;
+  std::size_t channel_ = 0;
+  std::size_t base_ = 0;
+};
+
 /// To which result of a product (channel or column, of any position or row) each weight
 /// belongs. Scales, zero points and biases of results repeat: those of result r are at r
 /// modulo their number.
@@ -46,6 +76,8 @@ class WeightResults {
   std::size_t of(std::size_t weight) const {
     return weight / outer_ * results_of_outer_ + weight / inner_ % cycle_;
   }
+  /// The result of each weight in turn.
+  ChannelWalk walk() const { return {inner_, cycle_, outer_, results_of_outer_}; }
   /// How many weights from that one on are of the same result.
   std::size_t alike(std::size_t weight) const { return inner_ - weight % inner_; }
 
