@@ -5,8 +5,8 @@
 // the next weights become coarser by as much, and only where a trial on other samples says that
 // it helps (docs/decisions/0019-equalization-is-tried.md).
 //
-// Cost: up to 64 samples through the float network, up to 32 through the float and both
-// quantized ones. Nothing where no channel can be divided.
+// Cost: up to half of the samples, and 64, through the float network, half of these through the
+// float and both quantized ones. Nothing where no channel can be divided.
 #include "tare/statistics.h"
 
 #include "equalize/channel_classes.h"
@@ -26,11 +26,14 @@ namespace tare {
 namespace {
 
 /// Samples whose channel ranges are observed; the final ranges come from all. Fewer would hide
-/// how far an amplified channel can reach.
-constexpr std::size_t kFittingSamples = 32;
-/// Holdout samples behind these, on which factors are tried: up to so many, and half as many at
-/// least.
-constexpr std::size_t kHoldoutSamples = 32;
+/// how far an amplified channel can reach. As many behind these are held out, and factors are
+/// tried on them.
+constexpr std::size_t kMostSamples = 32;
+/// Of few samples a quarter each, or all of this takes longer than to calibrate on them.
+constexpr std::size_t kOneIn = 4;
+constexpr std::size_t kLeastSamples = 16;
+/// Of fewer factors do not come.
+constexpr std::size_t kLeastInAll = kMostSamples + kLeastSamples;
 
 /// The part of its logarithm that a channel makes up for. The rest stays with the weights,
 /// which channels of unlike ranges make coarser. On the keyword spotter 3/4 has 33.7 dB, 1/2
@@ -196,12 +199,12 @@ ChannelFactors equalization_factors(const Graph& whole, const Dataset& data,
                                     std::span<const CalibratorInfo> calibrators,
                                     const CalibrateOptions& options, Statistics* observed) {
   const Feed feed(whole, data, options.samples);
-  const std::size_t fitting = in_runs(kFittingSamples, feed.batch());
-  if (feed.samples() < fitting + in_runs(kHoldoutSamples / 2, feed.batch())) {
+  if (feed.samples() < std::max(kLeastInAll, 2 * in_runs(kLeastSamples, feed.batch()))) {
     return {};
   }
-  const std::size_t end =
-      std::min(feed.samples(), fitting + in_runs(kHoldoutSamples, feed.batch()));
+  const std::size_t fitting =
+      in_runs(std::clamp(feed.samples() / kOneIn, kLeastSamples, kMostSamples), feed.batch());
+  const std::size_t end = std::min(feed.samples(), 2 * fitting);
   const Graph scored = up_to_scores(whole);
   VersionTrial trial{.reference = scored,
                      .graph = scored,

@@ -4,6 +4,7 @@
 
 #include "calibrate/selection/choose.h"
 #include "calibrate/statistics/model_digest.h"
+#include "execute/run/feed.h"
 #include "graph/operators/detection_head.h"
 #include "graph/operators/scores.h"
 #include "pipeline/stages.h"
@@ -27,6 +28,14 @@ std::size_t tried_samples(std::size_t used, std::size_t points) {
 
 /// An SQNR of 20 dB: results that are a tenth off on average.
 constexpr double kLargeError = 0.01;
+/// How many of so many runs show the ranges that points are tried with, roughly: the schedule
+/// that decides them for good looks at all.
+std::size_t runs_for_ranges(std::size_t runs) {
+  constexpr std::size_t kOneIn = 4;
+  constexpr std::size_t kLeast = 16;
+  return std::max(runs / kOneIn, kLeast);
+}
+
 /// How many samples a plan is judged on.
 constexpr std::size_t kSamplesOfPlans = 8;
 
@@ -58,12 +67,15 @@ QuantTable Stages::independent_table(const Dataset& data,
       std::any_of(simulated.points.begin(), simulated.points.end(), [&](const QuantPoint& p) {
         return p.role == Role::kActivation && make_observer(p, calibrators) != nullptr;
       });
-  // Equalizing observed the same network, on all samples where these are few.
-  const std::size_t used = options.samples == 0 ? data.size() : options.samples;
-  return !look_at_values && observed_.samples == used &&
-                 observed_.model == model_digest(simulated.source)
-             ? choose(simulated, observed_, calibrators, nullptr, options.threads)
-             : tare::calibrate(simulated, data, calibrators, options);
+  // Equalizing observed the same network.
+  if (!look_at_values && observed_.samples > 0 &&
+      observed_.model == model_digest(simulated.source)) {
+    return choose(simulated, observed_, calibrators, nullptr, options.threads);
+  }
+  const Feed feed(simulated.source, data, options.samples);
+  CalibrateOptions some = options;
+  some.samples = std::min(runs_for_ranges(feed.runs()), feed.runs()) * feed.batch();
+  return tare::calibrate(simulated, data, calibrators, some);
 }
 
 Sensitivities Stages::errors(const Dataset& data, const CalibrateOptions& options,

@@ -46,9 +46,12 @@ std::vector<float> reaches(const Graph& graph, const char* name, const Dataset& 
   return result;
 }
 
-TEST(EqualizationFactors, AreSharesOfTheRangeToThePowerOfThreeQuartersOn32Samples) {
+/// Samples that factors come from.
+constexpr std::size_t kFitting = UnlikeChannels::kSamples / 4;
+
+TEST(EqualizationFactors, AreSharesOfTheRangeToThePowerOfThreeQuartersOnAQuarterOfFewSamples) {
   const UnlikeChannels network(0x1p-4F, 0x1p4F);
-  const std::vector<float> reached = reaches(network.graph, "Relu", network.data, 32);
+  const std::vector<float> reached = reaches(network.graph, "Relu", network.data, kFitting);
   const float largest = *std::max_element(reached.begin(), reached.end());
   std::vector<float> expected;
   for (const float reach : reached) {
@@ -102,7 +105,7 @@ TEST(EqualizationFactors, AreNoneWhereTheNetworkErrsLessWithout) {
   const QuantizeResult result = network.quantized(UnlikeChannels::config());
   EXPECT_TRUE(result.factors.empty());
 
-  const std::vector<float> reached = reaches(network.graph, "Relu", network.data, 32);
+  const std::vector<float> reached = reaches(network.graph, "Relu", network.data, kFitting);
   const float largest = *std::max_element(reached.begin(), reached.end());
   std::vector<float> possible;
   for (const float reach : reached) {
@@ -129,7 +132,7 @@ TEST(EqualizationFactors, AreNoneWhereOtherSamplesGoFurther) {
   Tensor samples = network.data.read("x", 0, UnlikeChannels::kSamples);
   const auto values = samples.mutable_view<float>();
   const std::size_t elements = 4 * 6 * 6;
-  for (std::size_t i = 0; i < 32 * elements; ++i) {
+  for (std::size_t i = 0; i < kFitting * elements; ++i) {
     values[i] /= values[i] < 0 ? 64.0F : 1.0F;  // what every other channel is made of
   }
   network.data = SamplesInMemory({{"x", samples}});
