@@ -7,26 +7,110 @@
 #include "onnx/input_names.h"
 #include "onnx/tensor_proto.h"
 
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl.h>
 #include <google/protobuf/stubs/logging.h>
+#include <google/protobuf/wire_format_lite.h>
 
 namespace tare {
 
-onnx::ModelProto parse_model(const InputFile& file) {
-  onnx::ModelProto model;
-  const google::protobuf::LogSilencer silent;
-  if (!model.ParseFromFileDescriptor(file.descriptor())) {
+namespace {
+
+void require_model(bool is_parsed, const onnx::ModelProto& model) {
+  if (!is_parsed) {
     throw Error(ErrorCode::kInvalidModel, "", "is not an ONNX model, or is cut short");
   }
   if (!model.has_graph()) {
     throw Error(ErrorCode::kInvalidModel, "", "is not an ONNX model: it has no graph");
   }
+}
+
+}  // namespace
+
+onnx::ModelProto parse_model(const InputFile& file) {
+  onnx::ModelProto model;
+  const google::protobuf::LogSilencer silent;
+  require_model(model.ParseFromFileDescriptor(file.descriptor()), model);
+  return model;
+}
+
+namespace {
+
+using google::protobuf::internal::WireFormatLite;
+namespace io = google::protobuf::io;
+
+/// Copies the fields of a message. The first on the path is a message, of whose fields the path
+/// goes on with one; the last is left out, without being read.
+bool copy_without(std::span<const int> path, io::CodedInputStream& from,
+                  io::CodedOutputStream& to) {
+  while (const std::uint32_t tag = from.ReadTag()) {
+    const bool is_on_path =
+        WireFormatLite::GetTagFieldNumber(tag) == path[0] &&
+        WireFormatLite::GetTagWireType(tag) == WireFormatLite::WIRETYPE_LENGTH_DELIMITED;
+    if (!is_on_path) {
+      if (!WireFormatLite::SkipField(&from, tag, &to)) {
+        return false;
+      }
+      continue;
+    }
+    int bytes = 0;
+    if (!from.ReadVarintSizeAsInt(&bytes)) {
+      return false;
+    }
+    if (path.size() == 1) {
+      if (!from.Skip(bytes)) {
+        return false;
+      }
+      continue;
+    }
+    std::string inner;
+    {
+      io::StringOutputStream stream(&inner);
+      io::CodedOutputStream coded(&stream);
+      const auto limit = from.PushLimit(bytes);
+      if (!copy_without(path.subspan(1), from, coded)) {
+        return false;
+      }
+      from.PopLimit(limit);
+    }
+    to.WriteVarint32(tag);
+    to.WriteVarint32(static_cast<std::uint32_t>(inner.size()));
+    to.WriteString(inner);
+  }
+  return from.ConsumedEntireMessage();
+}
+
+}  // namespace
+
+onnx::ModelProto parse_without_weights(const InputFile& file) {
+  constexpr std::array<int, 3> kPath{onnx::ModelProto::kGraphFieldNumber,
+                                     onnx::GraphProto::kInitializerFieldNumber,
+                                     onnx::TensorProto::kRawDataFieldNumber};
+  const google::protobuf::LogSilencer silent;
+  std::string rest;
+  bool is_whole = false;
+  {
+    io::FileInputStream stream(file.descriptor());
+    io::CodedInputStream from(&stream);
+    io::StringOutputStream to_stream(&rest);
+    io::CodedOutputStream to(&to_stream);
+    // Who skips does not see the end of the file.
+    is_whole = copy_without(kPath, from, to) &&
+               static_cast<std::uint64_t>(from.CurrentPosition()) <= file.size();
+  }
+  onnx::ModelProto model;
+  require_model(is_whole && model.ParseFromString(rest), model);
   return model;
 }
 
 std::vector<std::string> input_names(const std::filesystem::path& path) {
   const InputFile file(path);
   try {
-    const onnx::ModelProto model = parse_model(file);
+    const onnx::ModelProto model = parse_without_weights(file);
     std::set<std::string> constants;
     for (const auto& constant : model.graph().initializer()) {
       constants.insert(constant.name());
@@ -47,7 +131,7 @@ std::vector<std::string> input_names(const std::filesystem::path& path) {
 std::map<std::string, std::string> read_metadata(const std::filesystem::path& path) {
   const InputFile file(path);
   try {
-    const onnx::ModelProto model = parse_model(file);
+    const onnx::ModelProto model = parse_without_weights(file);
     std::map<std::string, std::string> metadata;
     for (const auto& entry : model.metadata_props()) {
       metadata[entry.key()] = entry.value();
@@ -62,7 +146,7 @@ std::map<std::string, std::string> read_metadata(const std::filesystem::path& pa
 std::set<std::filesystem::path> external_files(const std::filesystem::path& path) {
   const InputFile file(path);
   try {
-    const onnx::ModelProto model = parse_model(file);
+    const onnx::ModelProto model = parse_without_weights(file);
     std::set<std::filesystem::path> files;
     const auto add = [&](const onnx::TensorProto& tensor) {
       if (auto data = external_file(tensor, path.parent_path())) {

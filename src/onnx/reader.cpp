@@ -79,7 +79,7 @@ Graph read_onnx(const std::filesystem::path& path, const ReadOptions& options) {
 std::vector<ModelInput> read_onnx_inputs(const std::filesystem::path& path) {
   const InputFile file(path);
   try {
-    return declared_model_inputs(parse_model(file).graph());
+    return declared_model_inputs(parse_without_weights(file).graph());
   } catch (Error& error) {
     error.at(path.string());
     throw;
