@@ -159,6 +159,11 @@ enum {
   TARE_OTHERS = 2         /* all but those */
 };
 tare_error* tare_samples_part(const tare_samples*, int32_t which, size_t count, tare_samples**);
+/* The same samples, as steps of sequences: where the configuration names states, they flow back
+ * in that model. Those of tare_samples_open() have theirs, and samples that have some keep
+ * them. The samples have to outlive what is made of them. */
+tare_error* tare_samples_with_states(const tare_samples*, const tare_model*, const tare_config*,
+                                     tare_samples**);
 size_t tare_samples_count(const tare_samples*);
 /* Writes one number for each sample. *count is set to 0 where there are no labels. */
 tare_error* tare_samples_labels(const tare_samples*, int64_t* labels, size_t* count);

@@ -254,8 +254,8 @@ def run(model: Model, data: Data, config: Configuration = None, *, numerics: Opt
             for name, arrays in found.items()}
 
 
-def evaluate(model: Model, data: Data, *, metric: str = "top1", numerics: Optional[str] = None, samples: int = 0,
-             threads: int = 0, progress: Progress = None) -> Accuracy:
+def evaluate(model: Model, data: Data, config: Configuration = None, *, metric: str = "top1", numerics: Optional[str] = None,
+             samples: int = 0, settings: Settings = None, threads: int = 0, progress: Progress = None) -> Accuracy:
     """The accuracy of a float or quantized model on samples with labels.
 
     >>> import tare
@@ -265,7 +265,7 @@ def evaluate(model: Model, data: Data, *, metric: str = "top1", numerics: Option
     if metric != "top1":
         raise _errors.ConfigError(f"metric '{metric}', expected top1")
     handle = model_handle(model)
-    given = samples_of(data, handle)
+    given = samples_of(data, handle, ConfigHandle(config, settings, Failures(), {}))
     labels = given.labels
     if labels is None:
         raise _errors.DataError("samples: hold no labels, expected 'labels' with one integer per sample")
@@ -275,7 +275,7 @@ def evaluate(model: Model, data: Data, *, metric: str = "top1", numerics: Option
         scores = next(iter(outputs.values()))
         predictions.extend(scores.reshape(-1, scores.shape[-1] if scores.ndim else 1).argmax(axis=1))
 
-    _run(model, given, None, None, numerics, samples, threads, progress, take)
+    _run(model, given, config, settings, numerics, samples, threads, progress, take)
     used = labels[:len(predictions)]
     if len(used) != len(predictions):
         raise _errors.ModelError("the first output has several rows of scores for a sample, expected one")

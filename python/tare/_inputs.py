@@ -104,6 +104,9 @@ class Samples:
     - the path of whatever `--data` of the program takes, such as a folder of pictures. What is guessed about them is a
       TareWarning.
 
+    Where a configuration names states, samples are steps in their order, and states flow back in the model. Samples that have
+    got their states keep them.
+
     >>> import numpy, tare
     >>> len(tare.Samples({"image": numpy.zeros((5, 1, 16, 16), "float32")}))
     5
@@ -117,9 +120,9 @@ class Samples:
         """`model` and `config` say what the arrays of a batch are for, and how files are to be read."""
         made = address()
         handle = model if model is None or isinstance(model, Handle) else model_handle(model)
+        settled = config if config is None or isinstance(config, Handle) else ConfigHandle(config, None, Failures(), {})
         kept: Tuple[Any, ...] = ()
         if isinstance(data, (str, os.PathLike)):
-            settled = config if config is None or isinstance(config, Handle) else ConfigHandle(config, None, Failures(), {})
             work = Work(progress=False)
             work.run("tare_samples_open", path_bytes(data), handle, settled, ctypes.byref(work.job), ctypes.byref(made))
         elif isinstance(data, Mapping):
@@ -131,6 +134,8 @@ class Samples:
             else:
                 self._pull(_pieces(data), names, made)
         self._handle = Handle("samples", made.value, *kept)
+        if settled is not None:
+            self._handle = self._with_states(handle, settled)._handle
 
     @staticmethod
     def _view(pieces: "Sequence[Mapping[str, numpy.ndarray[Any, Any]]]", made: ctypes.c_void_p) -> Tuple[Any, ...]:
@@ -176,12 +181,21 @@ class Samples:
                                           ctypes.byref(count)))
         return labels if count.value else None
 
+    def _derived(self, made: ctypes.c_void_p) -> "Samples":
+        derived = Samples.__new__(Samples)
+        derived._handle = Handle("samples", made.value, self._handle)
+        return derived
+
+    def _with_states(self, model: Optional[Handle], config: Handle) -> "Samples":
+        """The same with the states that the configuration names, where there are none yet."""
+        made = address()
+        Work(progress=False).run("tare_samples_with_states", self._handle, model, config, ctypes.byref(made))
+        return self._derived(made)
+
     def _part(self, which: int, count: int) -> "Samples":
         made = address()
         check(library.tare_samples_part(self._handle, which, count, ctypes.byref(made)))
-        part = Samples.__new__(Samples)
-        part._handle = Handle("samples", made.value, self._handle)
-        return part
+        return self._derived(made)
 
     def first(self, count: int) -> "Samples":
         """The first `count`."""
@@ -198,7 +212,9 @@ class Samples:
 
 def samples_of(data: Data, model: Handle, config: "Optional[ConfigHandle]" = None) -> Samples:
     """Samples for a model."""
-    return data if isinstance(data, Samples) else Samples(data, model, config)
+    if not isinstance(data, Samples):
+        return Samples(data, model, config)
+    return data if config is None else data._with_states(model, config)
 
 
 def _plain(value: Any, found: Dict[str, Any]) -> Any:

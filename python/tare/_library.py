@@ -89,6 +89,7 @@ _CALLS = {
     "tare_samples_of_pieces": [POINTER(Array), POINTER(c_size_t), c_size_t, _OUT],
     "tare_samples_of_stream": [POINTER(Stream), _OUT],
     "tare_samples_part": [c_void_p, c_int32, c_size_t, _OUT],
+    "tare_samples_with_states": [c_void_p, c_void_p, c_void_p, _OUT],
     "tare_samples_labels": [c_void_p, POINTER(c_int64), POINTER(c_size_t)],
     "tare_config_new": [_OUT],
     "tare_config_read": [c_void_p, c_char_p],

@@ -50,7 +50,8 @@ struct tare_model {
 
 struct tare_samples {
   std::unique_ptr<const tare::Dataset> data;
-  std::string name{};  ///< of the file; empty: there is none
+  std::string name{};       ///< of the file; empty: there is none
+  bool has_states = false;  ///< that flowed back in some model
 };
 
 struct tare_config {

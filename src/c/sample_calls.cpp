@@ -1,12 +1,14 @@
 // The functions tare_samples_*.
 #include "tare/error.h"
 #include "tare/model_files.h"
+#include "tare/quantize.h"
 
 #include "c/guard.h"
 #include "c/handles.h"
 #include "c/samples.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tare::c {
 namespace {
@@ -53,6 +55,25 @@ std::unique_ptr<Dataset> part(const Dataset& data, std::int32_t which, std::size
   }
 }
 
+void require_model_for_states(const tare_model* model, const Config& config) {
+  if (model == nullptr && !config.state.empty()) {
+    throw Error(ErrorCode::kInvalidConfig, "argument 'model'",
+                "is NULL, and the configuration takes states from it");
+  }
+}
+
+std::unique_ptr<Dataset> steps_of(const tare_samples& samples, const tare_model* model,
+                                  const ReadConfig& settings) {
+  const auto& [names, toolkit, config] = settings;
+  auto all = part_of(*samples.data, 0, samples.data->size());
+  if (samples.has_states || config.state.empty()) {
+    return all;
+  }
+  require_model_for_states(model, config);
+  const Graph graph = ready_to_run(load(*model, config, all.get()), config, toolkit);
+  return with_states(graph, std::move(all), config);
+}
+
 }  // namespace
 extern "C" {
 
@@ -67,10 +88,7 @@ tare_error* tare_samples_open(const char* path, const tare_model* model,
     // Whoever loads the library does not expect a damaged file to end the process.
     constexpr Hdf5Options kTrial{.trial_in_child = true};
     if (model == nullptr) {
-      if (!settings->config.state.empty()) {
-        throw Error(ErrorCode::kInvalidConfig, "argument 'model'",
-                    "is NULL, and the configuration takes states from it");
-      }
+      require_model_for_states(model, settings->config);
       *samples = new tare_samples{open_samples(path, {.inputs = {},
                                                       .preparations = settings->config.inputs,
                                                       .hdf5 = kTrial,
@@ -83,7 +101,7 @@ tare_error* tare_samples_open(const char* path, const tare_model* model,
     };
     *samples = new tare_samples{
         open_samples(path, model->path, settings->config, settings->toolkit, kTrial, notice),
-        path};
+        path, !settings->config.state.empty()};
   });
 }
 
@@ -143,7 +161,19 @@ tare_error* tare_samples_part(const tare_samples* samples, int32_t which, size_t
   return guarded([&] {
     require(samples, "samples");
     require(out, "part");
-    *out = new tare_samples{part(*samples->data, which, count), samples->name};
+    *out = new tare_samples{part(*samples->data, which, count), samples->name,
+                            samples->has_states};
+  });
+}
+
+tare_error* tare_samples_with_states(const tare_samples* samples, const tare_model* model,
+                                     const tare_config* config, tare_samples** out) {
+  return guarded([&] {
+    require(samples, "samples");
+    require(out, "with_states");
+    const auto settings = settings_of(config);
+    *out = new tare_samples{steps_of(*samples, model, *settings), samples->name,
+                            samples->has_states || !settings->config.state.empty()};
   });
 }
 

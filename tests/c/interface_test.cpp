@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -258,6 +259,42 @@ TEST_F(CInterface, SourcesGiveWhatArraysGive) {
 int stop(void* context, const char*, std::size_t, std::size_t) {
   ++*static_cast<int*>(context);
   return 1;
+}
+
+TEST_F(CInterface, StatesFlowBackInSamplesOfTheCaller) {
+  const std::filesystem::path file =
+      std::filesystem::temp_directory_path() / ("states" + std::to_string(getpid()) + ".tir");
+  std::ofstream(file) << "graph \"g\" opset 17 (%x : f32[1,1], %h : f32[1,1]) -> (%y) {\n"
+                         "  %y = Add(%h, %x) : f32[1,1]\n}\n";
+  Model adder;
+  Config states;
+  ASSERT_EQ(tare_model_open(file.c_str(), &adder.value), nullptr);
+  ASSERT_EQ(tare_config_new(&states.value), nullptr);
+  ASSERT_EQ(tare_config_read_text(states.value, "{state: {h: y}, steps: 3}"), nullptr);
+  const std::vector<float> values{1, 2, 3, 4, 5};
+  constexpr std::array<std::int64_t, 2> kSteps{5, 1};
+  const tare_array array{"x", values.data(), kSteps.data(), nullptr, 2, TARE_F32};
+  Samples given;
+  Samples steps;
+  ASSERT_EQ(tare_samples_of_arrays(&array, 1, &given.value), nullptr);
+  EXPECT_EQ(
+      Outcome(tare_samples_with_states(given.value, nullptr, states.value, &steps.value)).code,
+      TARE_INVALID_CONFIG);
+  ASSERT_EQ(
+      Outcome(tare_samples_with_states(given.value, adder.value, states.value, &steps.value))
+          .message,
+      "");
+  std::vector<float> sums;
+  const auto take = [](void* context, std::size_t, const tare_array* outputs, std::size_t) {
+    static_cast<std::vector<float>*>(context)->push_back(
+        *static_cast<const float*>(outputs[0].data));
+    return 0;
+  };
+  EXPECT_EQ(Outcome(tare_run(adder.value, steps.value, nullptr, nullptr, nullptr, take, &sums))
+                .message,
+            "");
+  EXPECT_EQ(sums, (std::vector<float>{1, 3, 6, 4, 9}));
+  std::filesystem::remove(file);
 }
 
 TEST_F(CInterface, ProgressMayEndTheWork) {

@@ -6,50 +6,20 @@ import numpy
 
 import support
 import tare
+from onnx_file import constant, described, model, node
 
 LENGTHS = (5, 1, 17, 9, 12, 3, 17, 8)
 WIDTH = 8
 
 
-def varint(number):
-    low = bytes([number & 0x7F])
-    return low if number < 0x80 else bytes([number & 0x7F | 0x80]) + varint(number >> 7)
-
-
-def message(*fields):
-    """A message of protobuf from pairs of a field's number and its value: an integer, a text, or bytes."""
-    encoded = b""
-    for number, value in fields:
-        if isinstance(value, int):
-            encoded += varint(number << 3) + varint(value)
-        else:
-            data = value.encode() if isinstance(value, str) else value
-            encoded += varint(number << 3 | 2) + varint(len(data)) + data
-    return encoded
-
-
-def described(name, *extents):
-    """A ValueInfoProto of float32; names of extents are open."""
-    dims = [(1, message((2, extent) if isinstance(extent, str) else (1, extent))) for extent in extents]
-    return message((1, name), (2, message((1, message((1, 1), (2, message(*dims)))))))
-
-
-def constant(name, array):
-    return message(*((1, extent) for extent in array.shape), (2, 1), (8, name), (9, array.astype("<f4").tobytes()))
-
-
-def node(op, inputs, output):
-    return message(*((1, name) for name in inputs), (2, output), (3, output), (4, op))
-
-
 def network():
     """x [N, length, 8] -> y [N, length, 4]: two layers."""
     random = numpy.random.default_rng(1)
-    graph = message((1, node("MatMul", ["x", "w1"], "hidden")), (1, node("Relu", ["hidden"], "relu")),
-                    (1, node("MatMul", ["relu", "w2"], "y")), (2, "g"),
-                    (5, constant("w1", random.standard_normal((WIDTH, 16)))), (5, constant("w2", random.standard_normal((16, 4)))),
-                    (11, described("x", "N", "length", WIDTH)), (12, described("y", "N", "length", 4)))
-    return message((1, 8), (7, graph), (8, message((1, ""), (2, 13))))
+    return model(nodes=[node("MatMul", ["x", "w1"], "hidden"), node("Relu", ["hidden"], "relu"),
+                        node("MatMul", ["relu", "w2"], "y")],
+                 constants=[constant("w1", random.standard_normal((WIDTH, 16))),
+                            constant("w2", random.standard_normal((16, 4)))],
+                 inputs=[described("x", "N", "length", WIDTH)], outputs=[described("y", "N", "length", 4)])
 
 
 class SeveralShapes(support.InFolder):
