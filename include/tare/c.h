@@ -287,6 +287,10 @@ tare_error* tare_compare(const tare_model* real, const tare_model* quantized,
 tare_error* tare_report_json(const tare_report*,
                              char** json); /* docs/report.md has the schema */
 tare_error* tare_report_write(const tare_report*, const char* path); /* .html, .json or .csv */
+/* A copy of the quantized ONNX model that the report is about, whose nodes say what it says of
+ * their layers, as metadata_props: see docs/metadata.md. */
+tare_error* tare_report_annotate(const tare_report*, const tare_model* quantized,
+                                 const char* path);
 void tare_report_free(tare_report*);
 
 /* ---- Running and looking ---- */

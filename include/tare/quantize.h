@@ -138,6 +138,12 @@ Report compare_models(ComparedModels, const Dataset&, const Config&, const Toolk
 /// chose its parameters.
 Report compare_result(const QuantizeResult&, const Dataset&, const Toolkit&,
                       const CompareOptions& = {});
+/// Writes a copy of the quantized ONNX model that the report is about, whose nodes say what it
+/// says of their layers, as metadata_props: docs/metadata.md has the keys. Constants in files
+/// beside the model stay there. Throws as read_onnx() for what is no ONNX model, and Error(kIo)
+/// where the copy would not find these files.
+void annotate_model(const std::filesystem::path& quantized, const std::filesystem::path& copy,
+                    const Report&);
 
 /// The simulated graph whose statistics serve every configuration and objective of this target:
 /// nothing is kept in float.

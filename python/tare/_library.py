@@ -112,6 +112,7 @@ _CALLS = {
     "tare_compare": [c_void_p, c_void_p, c_void_p, c_void_p, c_char_p, _JOB, _OUT],
     "tare_report_json": [c_void_p, _TEXT],
     "tare_report_write": [c_void_p, c_char_p],
+    "tare_report_annotate": [c_void_p, c_void_p, c_char_p],
     "tare_run": [c_void_p, c_void_p, c_void_p, c_char_p, _JOB, TAKE, c_void_p],
     "tare_explain": [c_void_p, c_void_p, c_void_p, _TEXT],
     "tare_inspect": [c_void_p, c_void_p, c_void_p, c_char_p, c_int32, _JOB, _TEXT],

@@ -11,7 +11,7 @@ import tempfile
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple
 
 from ._call import Handle, Progress, Work, check, taken_text
-from ._inputs import ConfigHandle, Samples, address, path_bytes
+from ._inputs import ConfigHandle, Model, Samples, address, model_handle, path_bytes
 from ._library import library
 
 EVALUATED_ON = {"given": 0, "calibration": 1, "held_out": 2}
@@ -58,6 +58,18 @@ class Report(Mapping[str, Any]):
         """Writes it as .html (a page that needs no other file), .json, .csv (one row for each layer) or .overlay.json (for
         Model Explorer)."""
         check(library.tare_report_write(self._handle, path_bytes(path)))
+        return pathlib.Path(path)
+
+    def annotate(self, model: Model, path: "str | os.PathLike[str]") -> pathlib.Path:
+        """Writes a copy of the quantized ONNX model that the report is about, whose nodes say what it says of their layers, as
+        `metadata_props` that Netron shows.
+
+        >>> import tare
+        >>> result = tare.quantize("digits.onnx", "digits_calibration.h5")
+        >>> result.report.annotate(result, "shown.onnx").name
+        'shown.onnx'
+        """
+        check(library.tare_report_annotate(self._handle, model_handle(model), path_bytes(path)))
         return pathlib.Path(path)
 
     def worst_layers(self, count: int = 5) -> List[Dict[str, Any]]:

@@ -37,6 +37,10 @@ Graph load(const tare_model&, const Config&, const Dataset*,
 /// The part of the data that is used, as the configuration and the caller say.
 std::unique_ptr<Dataset> used_samples(const tare_samples&, std::size_t limit);
 
+/// Throws Error(kIo) where an output is the same file as an input, by whatever name.
+void require_other_file(const std::filesystem::path&, const std::filesystem::path& input,
+                        const std::string& name);
+
 /// "quantizing 'model.onnx'"
 std::string activity(const char* verb, const tare_model*);
 

@@ -66,17 +66,16 @@ Form form_of(const char* name) {
       .expected("qdq, qoperator or integer");
 }
 
-/// Inputs are never written over, by whatever name.
-void require_other_file(const std::filesystem::path& path, const tare_quantized& quantized) {
+}  // namespace
+
+void require_other_file(const std::filesystem::path& path, const std::filesystem::path& input,
+                        const std::string& name) {
   std::error_code none;
-  if (std::filesystem::equivalent(path, quantized.model, none)) {
-    throw Error(ErrorCode::kIo, path.string(),
-                "is the same file as the input '" + quantized.name + "'")
+  if (std::filesystem::equivalent(path, input, none)) {
+    throw Error(ErrorCode::kIo, path.string(), "is the same file as the input '" + name + "'")
         .expected("another file");
   }
 }
-
-}  // namespace
 
 std::unique_ptr<Dataset> used_samples(const tare_samples& samples, std::size_t limit) {
   const std::size_t all = samples.data->size();
@@ -125,7 +124,7 @@ tare_error* tare_quantized_write(const tare_quantized* quantized, const char* pa
   return guarded([&] {
     require(quantized, "quantized");
     require(path, "path");
-    require_other_file(path, *quantized);
+    require_other_file(path, quantized->model, quantized->name);
     write_model(quantized->result, path, form_of(form));
   });
 }
@@ -134,7 +133,7 @@ tare_error* tare_quantized_write_table(const tare_quantized* quantized, const ch
   return guarded([&] {
     require(quantized, "quantized");
     require(path, "path");
-    require_other_file(path, *quantized);
+    require_other_file(path, quantized->model, quantized->name);
     write_table(path, quantized->result);
   });
 }

@@ -136,6 +136,17 @@ tare_error* tare_report_write(const tare_report* report, const char* path) {
   });
 }
 
+tare_error* tare_report_annotate(const tare_report* report, const tare_model* quantized,
+                                 const char* path) {
+  return guarded([&] {
+    require(report, "report");
+    require(quantized, "quantized");
+    require(path, "path");
+    require_other_file(path, quantized->path, quantized->name);
+    annotate_model(quantized->path, path, report->value);
+  });
+}
+
 void tare_report_free(tare_report* report) {
   delete report;
 }

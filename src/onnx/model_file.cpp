@@ -136,6 +136,12 @@ void save_model(ExportedModel model, const std::filesystem::path& path,
   }
 }
 
+void save_message(const onnx::ModelProto& message, const std::filesystem::path& path) {
+  OutputFile file(path);
+  serialize(message, file);
+  file.commit();
+}
+
 std::size_t saved_bytes(ExportedModel model, const std::filesystem::path& path,
                         std::size_t most_constant_bytes) {
   const std::filesystem::path file = path.empty() ? path : output_target(path);

@@ -16,6 +16,10 @@ constexpr std::size_t kMostConstantBytes = 2'000'000'000;
 void save_model(ExportedModel, const std::filesystem::path&,
                 std::size_t most_constant_bytes = kMostConstantBytes);
 
+/// Writes the message under a temporary name in the same folder and renames it. Throws
+/// Error(kIo).
+void save_message(const onnx::ModelProto&, const std::filesystem::path&);
+
 /// The bytes of what save_model() would write; of an empty path, under some name.
 std::size_t saved_bytes(ExportedModel, const std::filesystem::path&,
                         std::size_t most_constant_bytes = kMostConstantBytes);

@@ -93,6 +93,15 @@ Report compare(const Options& options, const Console& console,
   return report;
 }
 
+void check_annotated(const Options& options) {
+  const std::filesystem::path quantized = options.text("QUANTIZED");
+  if (options.has("annotate") && quantized.extension() == ".tflite") {
+    throw Error(ErrorCode::kInvalidConfig, "'--annotate'",
+                "'" + quantized.string() + "' is a TensorFlow Lite model")
+        .expected("an ONNX model");
+  }
+}
+
 int run_compare(const Options& options, const Console& console) {
   return during("comparing '" + options.text("QUANTIZED") + "'", [&] {
     const std::vector<std::string>& wanted = options.all("fail-if");
@@ -107,12 +116,17 @@ int run_compare(const Options& options, const Console& console) {
     used.reads(options.text("data"));
     add_configuration(options, used);
     const ReportFiles files(options, used);
+    used.writes(options.text("annotate"), Content::kModel);
     used.check();
+    check_annotated(options);
     const Report report = compare(options, console, configuration, conditions);
     const std::vector<std::string> reasons =
         conditions.empty() ? std::vector<std::string>{}
                            : conditions_met(conditions, report_json(report));
     files.write(report);
+    if (options.has("annotate")) {
+      annotate_model(options.text("QUANTIZED"), options.text("annotate"), report);
+    }
     if (options.text("json") == "-") {
       console.print(report_json(report));
     } else {
@@ -138,6 +152,10 @@ TARE_VERB(compare) {
       {.name = "overlay",
        .value = "FILE",
        .summary = "the SQNR of each layer as an overlay for Model Explorer: .json"},
+      {.name = "annotate",
+       .value = "FILE",
+       .summary = "a copy of QUANTIZED whose nodes have the figures of their layers, which "
+                  "Netron shows: .onnx"},
       {.name = "fail-if",
        .value = "CONDITION",
        .summary = "exit with status 1 if it holds, such as 'output.sqnr<30' or "
