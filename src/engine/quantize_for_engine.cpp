@@ -138,9 +138,9 @@ class MeasuredQuantizer {
 
   /// Of the worst output, on a few samples, in dB.
   double sqnr(const QuantizeResult& result) const {
-    constexpr std::size_t kSamples = 16;
+    constexpr std::size_t kCompared = 16;
     const Report report =
-        compare_result(result, *data_, toolkit_, {.samples = kSamples, .brief = true});
+        compare_result(result, *data_, toolkit_, {.samples = kCompared, .brief = true});
     double worst = std::numeric_limits<double>::infinity();
     for (const OutputReport& output : report.outputs) {
       worst = std::min(worst, output.error.sqnr.value_or(worst));
