@@ -46,7 +46,7 @@ class _Named(enum.Enum):
             raise ValueError(f"'{name}' is none of {', '.join(cls.__members__)}") from None
 
 
-class CalibrationMethod(_Named):
+class CalibrationMethod(enum.Enum):
     """How ranges of activations are chosen."""
     MinMax = 0
     Entropy = 1
@@ -95,7 +95,13 @@ class CalibrationDataReader:
         raise NotImplementedError
 
     def __iter__(self) -> Iterator[Dict[str, Any]]:
-        return iter(self.get_next, None)
+        return self
+
+    def __next__(self) -> Dict[str, Any]:
+        following = self.get_next()
+        if following is None:
+            raise StopIteration
+        return following
 
 
 _said = set()
@@ -140,7 +146,7 @@ _UNSUPPORTED = {
     "OpTypesToExcludeOutputQuantization": "write entries of `layers` with `keep_float` in tare.quantize() instead",
 }
 _TRANSLATED = ("ActivationSymmetric", "WeightSymmetric", "CalibTensorRangeSymmetric", "CalibMovingAverage", "CalibPercentile",
-               "QuantizeBias", "percentile", "symmetric", "moving_average")
+               "QuantizeBias", "percentile", "symmetric", "moving_average", "effort")
 
 
 def _check_extra(options: Mapping[str, Any]) -> None:
@@ -254,11 +260,11 @@ def quantize_static(model_input: Any, model_output: _Path, calibration_data_read
         **_quantized_nodes(model_input, samples, op_types_to_quantize, nodes_to_quantize, nodes_to_exclude),
     }
     form = "qoperator" if getattr(quant_format, "name", "") == "QOperator" else "qdq"
-    _quantized(model_input, samples, config).save(model_output, form)
+    _quantized(model_input, samples, config, extra).save(model_output, form)
 
 
-def _quantized(model: Any, data: Any, config: Dict[str, Any]) -> Result:
-    return _functions.quantize(model, data, config, evaluate=False, progress=False)
+def _quantized(model: Any, data: Any, config: Dict[str, Any], extra: Mapping[str, Any]) -> Result:
+    return _functions.quantize(model, data, config, effort=extra.get("effort", "fast"), evaluate=False, progress=False)
 
 
 def quantize_dynamic(model_input: Any, model_output: _Path, op_types_to_quantize: Optional[Sequence[str]] = None,
@@ -275,7 +281,7 @@ def quantize_dynamic(model_input: Any, model_output: _Path, op_types_to_quantize
     _say_common(use_external_data_format)
     config = {"activations": {"dynamic": True}, "weights": _weights(weight_type, per_channel, reduce_range, extra),
               **_quantized_nodes(model_input, None, op_types_to_quantize, nodes_to_quantize, nodes_to_exclude)}
-    _quantized(model_input, None, config).save(model_output)
+    _quantized(model_input, None, config, extra).save(model_output)
 
 
 def quant_pre_process(input_model: Any = None, output_model_path: Optional[_Path] = None, skip_optimization: bool = False,

@@ -13,6 +13,14 @@ import tare.onnxruntime as drop_in
 from tare.onnxruntime import (CalibrationDataReader, CalibrationMethod, QuantFormat, QuantType, quant_pre_process,
                               quantize_dynamic, quantize_static)
 
+try:
+    import onnx
+    import onnx.reference  # before onnxruntime: Debian's registers the operators of onnx a second time
+    import onnxruntime
+    from onnxruntime import quantization as theirs
+except ImportError:
+    theirs = None
+
 
 class Reader(CalibrationDataReader):
     def __init__(self, count=32):
@@ -35,8 +43,9 @@ class Static(support.InFolder):
         return pathlib.Path("own.onnx").read_bytes()
 
     def same_as(self, config, **options):
+        effort = options.get("extra_options", {}).get("effort", "fast")
         self.assertEqual(self.quantized(**options), tare.quantize(
-            "digits.onnx", {"image": support.images(32)}, config, evaluate=False).to_bytes())
+            "digits.onnx", {"image": support.images(32)}, config, effort=effort, evaluate=False).to_bytes())
 
     def test_the_options_are_those_of_the_configuration(self):
         plain = {"activations": {"storage": "int8", "calibrator": "max"},
@@ -54,6 +63,7 @@ class Static(support.InFolder):
         self.same_as(with_(activations={"symmetric": True}), extra_options={"ActivationSymmetric": True})
         self.same_as(with_(activations={"calibrator": "average_max"}), extra_options={"CalibMovingAverage": True})
         self.same_as(with_(weights={"bits": 4}), weight_type=QuantType.QInt4)
+        self.same_as(plain, extra_options={"effort": "default"})
 
     def test_names_and_types_decide_what_is_quantized(self):
         conv = next(entry["node"] for entry in tare.explain("digits.onnx")["operators"] if entry["op"] == "Conv")
@@ -161,22 +171,80 @@ class Others(support.InFolder):
         with self.assertRaises(ValueError):
             QuantType.from_string("QInt3")
 
+
+@unittest.skipUnless(theirs, "no ONNX Runtime")
+class BesideTheirs(support.InFolder):
+    """With ONNX Runtime and onnx installed."""
+
+    def setUp(self):
+        super().setUp()
+        quiet = warnings.catch_warnings()
+        quiet.__enter__()
+        self.addCleanup(quiet.__exit__)
+        warnings.simplefilter("ignore", tare.TareWarning)
+        self.images = support.images(32)
+
+    def results(self, model):
+        session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
+        return numpy.concatenate([session.run(None, {"image": image[None]})[0] for image in self.images])
+
+    def sqnr(self, model):
+        expected, error = self.results("digits.onnx"), self.results("digits.onnx") - self.results(model)
+        return 10 * numpy.log10((expected ** 2).sum() / (error ** 2).sum())
+
     def test_signatures_are_theirs(self):
-        try:
-            from onnxruntime import quantization
-        except ImportError:
-            self.skipTest("no ONNX Runtime")
         for name in ("quantize_static", "quantize_dynamic", "quant_pre_process"):
-            theirs = inspect.signature(getattr(quantization, name)).parameters
+            parameters = inspect.signature(getattr(theirs, name)).parameters
             ours = inspect.signature(getattr(drop_in, name)).parameters
-            self.assertEqual(list(ours), list(theirs), name)
-            for option, parameter in theirs.items():
+            self.assertEqual(list(ours), list(parameters), name)
+            for option, parameter in parameters.items():
                 self.assertEqual(str(ours[option].default), str(parameter.default), (name, option))
         for name in ("QuantType", "QuantFormat", "QuantizationMode", "CalibrationMethod"):
             self.assertEqual([(member.name, member.value) for member in getattr(drop_in, name)],
-                             [(member.name, member.value) for member in getattr(quantization, name)])
-        quantize_static("digits.onnx", "own.onnx", Reader(), quantization.QuantFormat.QDQ, activation_type=quantization.QuantType.QUInt8,
-                        calibrate_method=quantization.CalibrationMethod.MinMax)
+                             [(member.name, member.value) for member in getattr(theirs, name)])
+
+    def test_their_classes_do_as_well(self):
+        class TheirReader(theirs.CalibrationDataReader):
+            def __init__(self):
+                self.left = list(support.images(32))
+
+            def get_next(self):
+                return {"image": self.left.pop(0)[None]} if self.left else None
+
+        quantize_static("digits.onnx", "own.onnx", TheirReader(), theirs.QuantFormat.QDQ,
+                        activation_type=theirs.QuantType.QUInt8, calibrate_method=theirs.CalibrationMethod.MinMax)
+        quantize_static("digits.onnx", "expected.onnx", Reader(), activation_type=QuantType.QUInt8)
+        self.assertEqual(pathlib.Path("own.onnx").read_bytes(), pathlib.Path("expected.onnx").read_bytes())
+
+    def test_our_reader_is_one_of_theirs(self):
+        self.assertIsInstance(Reader(), theirs.CalibrationDataReader)
+        theirs.quantize_static("digits.onnx", "theirs.onnx", Reader())
+        self.assertTrue(pathlib.Path("theirs.onnx").exists())
+
+    def test_results_are_at_least_as_close_to_float(self):
+        for form in ("QDQ", "QOperator"):
+            for per_channel in (False, True):
+                with self.subTest(form=form, per_channel=per_channel):
+                    options = {"per_channel": per_channel, "activation_type": theirs.QuantType.QUInt8}
+                    quantize_static("digits.onnx", "own.onnx", Reader(), quant_format=QuantFormat[form], **options)
+                    theirs.quantize_static("digits.onnx", "theirs.onnx", Reader(), quant_format=theirs.QuantFormat[form],
+                                           **options)
+                    self.assertGreaterEqual(self.sqnr("own.onnx"), self.sqnr("theirs.onnx"))
+
+    def test_messages_of_onnx_are_models(self):
+        result = tare.quantize(onnx.load("digits.onnx"), {"image": self.images}, evaluate=False)
+        self.assertEqual(result.to_bytes(), tare.quantize("digits.onnx", {"image": self.images}, evaluate=False).to_bytes())
+        onnx.checker.check_model(result.to_onnx(), full_check=True)
+
+    def test_nodes_say_what_reports_say(self):
+        result = tare.quantize("digits.onnx", {"image": self.images}, out="own.onnx")
+        report = result.report
+        report.annotate("own.onnx", "shown.onnx")
+        nodes = {node.name: {entry.key: entry.value for entry in node.metadata_props}
+                 for node in onnx.load("shown.onnx").graph.node}
+        for layer in report["layers"]:
+            self.assertIn("tare.sqnr.local", nodes[layer["name"]])
+        numpy.testing.assert_array_equal(self.results("shown.onnx"), self.results("own.onnx"))
 
 
 if __name__ == "__main__":
