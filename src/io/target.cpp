@@ -9,7 +9,10 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <mutex>
 #include <string_view>
+#include <utility>
 
 namespace tare {
 namespace {
@@ -130,6 +133,18 @@ void read_into(Target& target, const TargetDocument& document, const std::string
   }
 }
 
+Target read_anew(const std::string& name, const std::string& processor) {
+  const std::vector<TargetDocument> chain = documents(name);
+  Target target;
+  ConfigFaults faults;
+  for (auto document = chain.rbegin(); document != chain.rend(); ++document) {
+    read_into(target, *document, processor, faults);
+  }
+  faults.raise();
+  target.extends = extended(chain.front().root);
+  return target;
+}
+
 }  // namespace
 
 Range FixedRange::range(DType storage) const {
@@ -181,15 +196,18 @@ std::vector<FusedUnit> read_units(const std::filesystem::path& path) {
 }
 
 Target read_target(const std::string& name, const std::string& processor) {
-  const std::vector<TargetDocument> chain = documents(name);
-  Target target;
-  ConfigFaults faults;
-  for (auto document = chain.rbegin(); document != chain.rend(); ++document) {
-    read_into(target, *document, processor, faults);
+  if (is_target_file(name)) {
+    return read_anew(name, processor);
   }
-  faults.raise();
-  target.extends = extended(chain.front().root);
-  return target;
+  // What is part of the program stays as it is, and is asked for several times in every run.
+  static std::mutex mutex;
+  static std::map<std::pair<std::string, std::string>, Target> known;
+  const std::lock_guard lock(mutex);
+  const auto found = known.find({name, processor});
+  return found != known.end()
+             ? found->second
+             : known.emplace(std::pair(name, processor), read_anew(name, processor))
+                   .first->second;
 }
 
 }  // namespace tare
