@@ -250,6 +250,24 @@ class Data(support.InFolder):
         self.assertEqual(count, 128000)  # 131 MB of them
         self.assertLess(kibibytes, 8 << 10)  # buffers of 1 MiB, and what Python takes for itself
 
+    def test_memory_of_quantizing_stays_within_its_bound(self):
+        script = ("import numpy, resource, sys, tare, warnings\n"
+                  "warnings.simplefilter('ignore')\n"
+                  "def batches(count):\n"
+                  "    noise = numpy.random.default_rng(0)\n"
+                  "    for _ in range(count):\n"
+                  "        yield {'image': noise.random((64, 1, 16, 16)).astype('float32')}\n"
+                  "for count in (1, 100):\n"
+                  "    result = tare.quantize('digits.onnx', batches(count), effort=sys.argv[1], evaluate=False,\n"
+                  "                           settings={'calibration.memory': '4MiB'})\n"
+                  "    print(result.summary['samples'], resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n")
+        for effort in ("fast", "default"):
+            with self.subTest(effort=effort):
+                said = subprocess.run([sys.executable, "-c", script, effort], check=True, capture_output=True, text=True).stdout
+                (few, before), (many, after) = (map(int, line.split()) for line in said.splitlines())
+                self.assertEqual((few, many), (64, 6400))
+                self.assertLess(after - before, 16 << 10)  # KiB; the activations of all samples have 400 MB
+
 
 class Callbacks(support.InFolder):
     def test_a_calibrator_is_told_what_it_chooses_for(self):
