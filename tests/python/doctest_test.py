@@ -2,7 +2,9 @@
 import doctest
 import importlib
 import inspect
+import pathlib
 import pkgutil
+import re
 import unittest
 import warnings
 
@@ -36,6 +38,23 @@ class Docstrings(support.InFolder):
                         for method, function in vars(value).items():
                             if callable(function) and not method.startswith("_"):
                                 self.assertTrue(inspect.getdoc(getattr(value, method)), method)
+
+    def test_every_public_name_is_in_an_example_or_a_test(self):
+        words = set()
+        for file in pathlib.Path(__file__).parent.glob("*_test.py"):
+            words |= set(re.findall(r"\w+", file.read_text()))
+        for module in modules():
+            for line in inspect.getsource(module).splitlines():
+                if line.lstrip().startswith((">>>", "...")):
+                    words |= set(re.findall(r"\w+", line))
+        missing = []
+        for module in (tare, importlib.import_module("tare.onnxruntime")):
+            for name in module.__all__:
+                value = getattr(module, name)
+                members = [member for member, entry in vars(value).items() if not member.startswith("_")
+                           and (inspect.isfunction(entry) or isinstance(entry, property))] if inspect.isclass(value) else []
+                missing += [f"{name}: {word}" for word in (name, *members) if word not in words]
+        self.assertEqual(missing, [])
 
     def test_every_function_has_an_example(self):
         for name in tare.__all__:

@@ -268,6 +268,35 @@ class Data(support.InFolder):
                 self.assertEqual((few, many), (64, 6400))
                 self.assertLess(after - before, 16 << 10)  # KiB; the activations of all samples have 400 MB
 
+    def test_parts_of_samples_are_a_whole(self):
+        samples = tare.Samples({"image": self.images, "labels": numpy.arange(32)})
+        some, others = samples.evenly_spaced(8).labels, samples.without_evenly_spaced(8).labels
+        self.assertEqual((len(some), len(others)), (8, 24))
+        self.assertEqual(sorted([*some, *others]), list(range(32)))
+
+
+class Results(support.InFolder):
+    def test_are_of_the_public_types(self):
+        result = tare.quantize("digits.onnx", "digits_calibration.h5", effort="fast")
+        self.assertIsInstance(result, tare.Result)
+        self.assertIsInstance(result.report, tare.Report)
+        self.assertIsInstance(result.table["image"], tare.Point)
+        self.assertIsInstance(tare.calibrate("digits.onnx", "digits_calibration.h5", samples=8), tare.Statistics)
+        self.assertIsInstance(tare.search("digits.onnx", "digits_calibration.h5", "output.sqnr>=20"), tare.Found)
+
+    def test_the_worst_layers_come_first(self):
+        report = tare.quantize("digits.onnx", "digits_calibration.h5", effort="fast").report
+        worst = [layer["local"]["sqnr"] for layer in report.worst_layers(3)]
+        self.assertEqual(worst, sorted(worst))
+        self.assertEqual(worst[0], min(layer["local"]["sqnr"] for layer in report["layers"]
+                                       if layer["local"] and layer["local"]["sqnr"] is not None))
+
+    def test_errors_are_those_that_python_has_for_them(self):
+        for kind, known in ((tare.ModelError, ValueError), (tare.UnsupportedError, NotImplementedError),
+                            (tare.ConfigError, ValueError), (tare.DataError, ValueError), (tare.FileError, OSError),
+                            (tare.InternalError, RuntimeError), (tare.OutOfMemoryError, MemoryError)):
+            self.assertTrue(issubclass(kind, known) and issubclass(kind, tare.Error))
+
 
 class Callbacks(support.InFolder):
     def test_a_calibrator_is_told_what_it_chooses_for(self):
@@ -285,6 +314,7 @@ class Callbacks(support.InFolder):
             if point.calibrator.startswith("python_half"):
                 (low, high), = point.observed
                 self.assertEqual(point.calibrated, [(low / 2, high / 2)], name)
+        self.assertTrue(all(isinstance(spec, tare.Spec) and isinstance(histogram, tare.Histogram) for spec, histogram in asked))
         specs = {spec.point: spec for spec, _ in asked}
         self.assertIn("image", specs)
         self.assertEqual((specs["image"].storage, specs["image"].storage_high), ("uint8", 255))
