@@ -136,6 +136,7 @@ struct MixedPrecisionPlan {
 struct PredictedTime {
   double floats = 0;     ///< of the float network
   double quantized = 0;  ///< of the quantized one
+  double fastest = 0;    ///< and of that if nothing stayed float for the sake of accuracy
 };
 
 /// Something about samples or decisions that may be a mistake.

@@ -137,6 +137,8 @@ struct EngineQuantizeOptions {
   EngineOptions engine;
   double seconds = 60;  ///< for finding out what is faster; the result is measured after that
   Form form = Form::kQdq;  ///< of the file that will be written
+  /// Has plans and times that were measured before, as TuneOptions::cache.
+  std::filesystem::path cache{};
   /// Told of the share of the time that is over, in percent. May be empty.
   std::function<void(std::size_t done, std::size_t total)> progress{};
 };
@@ -148,6 +150,7 @@ struct MeasuredQuantization {
   std::optional<SpeedComparison> speed;
   std::optional<Fault> failure{};  ///< of the engine; the costs of the target decided instead
   std::size_t timed = 0;           ///< files that were tried
+  bool is_known = false;           ///< the plan was found before, in the same engine
   /// Layers that run in float because the engine was measured to be faster so.
   std::set<std::string> kept_float{};
 };
@@ -156,7 +159,9 @@ struct MeasuredQuantization {
 /// where the file of `model` is faster so, and the result is never slower than that file beyond
 /// 2 %, as the lower bound of its ratio says; nothing is quantized where there is no other way.
 /// `make` quantizes by a configuration. `data`, which may be null, has what the network is run
-/// on. An engine that fails costs no more than its patience.
+/// on. An engine that fails costs no more than its patience. A plan that was found before for the
+/// same model, configuration and first samples in the same engine is only measured again, and
+/// is looked for anew where it has become slower than float.
 MeasuredQuantization quantize_for_engine(
     const std::filesystem::path& file, const Graph& model, const Dataset* data, const Config&,
     const Toolkit&, const std::function<QuantizeResult(const Config&)>& make,

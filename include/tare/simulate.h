@@ -94,9 +94,11 @@ NetworkArithmetic network_arithmetic(const Graph&, const Config&, const Target&)
 
 /// The time of a run, of regions whose points the table enables. Nothing where the target gives
 /// no costs, or none for what takes most of the time: recurrent operators, and products of
-/// operands that get their parameters while the network runs.
+/// operands that get their parameters while the network runs. `float_nodes` stay float for the
+/// sake of accuracy, as QuantizeResult has them.
 std::optional<PredictedTime> predicted_time(const SimulatedGraph&, const QuantTable&,
-                                            std::span<const QuantPattern>);
+                                            std::span<const QuantPattern>,
+                                            const std::set<std::string>& float_nodes = {});
 
 /// Which keys of an entry of `layers:` count somewhere.
 enum class RulePart : std::uint8_t {

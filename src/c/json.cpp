@@ -82,7 +82,8 @@ Json summary_json(const ReadConfig& settings, const QuantizeResult& result) {
     wide_points += point.enabled && size_of(point.params.storage) == 2 ? 1 : 0;
   }
   const auto predicted =
-      predicted_time(result.simulated, result.table, settings.toolkit.patterns);
+      predicted_time(result.simulated, result.table, settings.toolkit.patterns,
+                     result.float_nodes);
   Json json{
       {"target", result.simulated.target.name},
       {"samples", result.audit.samples},
@@ -90,6 +91,8 @@ Json summary_json(const ReadConfig& settings, const QuantizeResult& result) {
       {"wide_points", wide_points},
       {"operators", count_json(result.verdicts)},
       {"predicted_speed", predicted ? Json(predicted->floats / predicted->quantized) : Json()},
+      {"fastest_predicted_speed",
+       predicted ? Json(predicted->floats / predicted->fastest) : Json()},
       {"quantized", Json::array()},
       {"kept_float", Json::array()},
       {"accumulators", Json::array()},

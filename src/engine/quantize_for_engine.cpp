@@ -1,15 +1,21 @@
 // Quantizes for an engine that is there: finds a plan that is measured to be fast, quantizes by
-// it, and measures what comes of that against the float file.
+// it, and measures what comes of that against the float file. A plan that was found before is
+// only measured again.
 #include "tare/error.h"
 #include "tare/model_files.h"
 #include "tare/process.h"
 #include "tare/report.h"
 #include "tare/search.h"
+#include "tare/statistics.h"
 
+#include "base/hash.h"
+#include "base/version.h"
 #include "engine/model_inputs.h"
+#include "engine/plan_cache.h"
 #include "engine/plan_files.h"
 #include "engine/plan_search.h"
 #include "engine/tune.h"
+#include "io/config_digest.h"
 
 #include <algorithm>
 #include <array>
@@ -29,9 +35,13 @@ using Clock = std::chrono::steady_clock;
 /// measuring the same file twice may give.
 constexpr double kNotSlower = 0.98;
 constexpr double kVerifySeconds = 5;
+/// Where a plan was found before, which is to be quick.
+constexpr double kCachedVerifySeconds = 2.5;
 constexpr double kPrecision = 0.01;
 /// Of the time that tuning may take; the rest is for measuring what comes of it.
 constexpr double kForPlans = 0.8;
+/// On so many samples results are compared.
+constexpr std::size_t kJudged = 16;
 
 class MeasuredQuantizer {
  public:
@@ -50,7 +60,14 @@ class MeasuredQuantizer {
 
   MeasuredQuantization run() {
     try {
-      prepare();
+      open();
+      if (!places_by_time()) {
+        return as_configured();
+      }
+      if (auto known = by_known_plan()) {
+        return *std::move(known);
+      }
+      find_plan();
       return quantized();
     } catch (const Error& error) {
       if (!is_of_engine(error)) {
@@ -73,13 +90,25 @@ class MeasuredQuantizer {
            Objective::kLatency;
   }
 
-  void prepare() {
+  void open() {
     inputs_ = model_inputs(model_, data_);
     engine_ = open_engine(options_.engine);
     real_ = engine_->load(float_file(), inputs_);
-    if (!places_by_time()) {
-      return;
-    }
+    cache_.emplace(engine_->facts(), digest(), options_.cache);
+  }
+
+  /// Of all that decides what the plan should be. Results are judged on the first samples.
+  std::uint64_t digest() const {
+    const std::uint64_t data =
+        data_ == nullptr
+            ? 0
+            : data_digest(model_, *data_, 0, std::min(kJudged, data_->size()));
+    const std::uint64_t settings =
+        hash(version() + "\n" + std::to_string(static_cast<int>(options_.form)), config_digest(config_));
+    return hash(hexadecimal(data) + " " + hexadecimal(model_digest(model_)), settings);
+  }
+
+  void find_plan() {
     files_.emplace(*engine_, model_, data_, config_, toolkit_, options_.form, inputs_);
     std::set<std::string> all;
     for (const auto& [region, nodes] : files_->regions()) {
@@ -103,7 +132,7 @@ class MeasuredQuantizer {
   /// By the times of the layers in this engine, for which a part of the time is enough.
   std::set<std::string> placed_as_measured() {
     constexpr double kShare = 0.4;
-    const TunedTarget tuned = tune_in(*engine_, model_, config_, toolkit_, {}, deadline(kShare),
+    const TunedTarget tuned = tune_in(*engine_, model_, config_, toolkit_, options_.cache, deadline(kShare),
                                       [this](std::size_t, std::size_t) { show_progress(); });
     const TemporaryFiles folder;
     const std::filesystem::path path =
@@ -138,9 +167,8 @@ class MeasuredQuantizer {
 
   /// Of the worst output, on a few samples, in dB.
   double sqnr(const QuantizeResult& result) const {
-    constexpr std::size_t kCompared = 16;
     const Report report =
-        compare_result(result, *data_, toolkit_, {.samples = kCompared, .brief = true});
+        compare_result(result, *data_, toolkit_, {.samples = kJudged, .brief = true});
     double worst = std::numeric_limits<double>::infinity();
     for (const OutputReport& output : report.outputs) {
       worst = std::min(worst, output.error.sqnr.value_or(worst));
@@ -156,35 +184,72 @@ class MeasuredQuantizer {
 
   /// What the engine takes for the sake of accuracy is held to what it may take, but where the
   /// results would be poor without.
-  void hold_to_slowdown(const Config& config, MeasuredQuantization& made) {
+  void hold_to_slowdown(Config& config, MeasuredQuantization& made) {
     Config fastest = config;
     fastest.slowdown = 0;
     QuantizeResult fast = make_(fastest);
     if (!is_within_slowdown(made.result, fast)) {
       return;
     }
-    SpeedComparison speed = measure(fast);
+    SpeedComparison speed = measure(fast, kVerifySeconds);
     const double allowed = 1 + slowdown_of(config_, target_of(config_, toolkit_));
     if (speed.ratio.value > made.speed->ratio.value * allowed &&
         !needs_float(made.result, fast)) {
       made.result = std::move(fast);
       made.speed = std::move(speed);
+      config.slowdown = 0;
     }
+  }
+
+  MeasuredQuantization as_configured() {
+    MeasuredQuantization made{.result = make_(config_), .speed = {}};
+    made.speed = measure(made.result, kVerifySeconds);
+    return made;
+  }
+
+  /// Nothing where no plan is known, or what comes of it is slower than float today.
+  std::optional<MeasuredQuantization> by_known_plan() {
+    const auto plan = cache_->find();
+    if (!plan) {
+      return std::nullopt;
+    }
+    Config config = config_;
+    for (const auto& [node, keep_float] : plan->keep_float) {
+      LayerRule rule;
+      rule.name = node;
+      rule.keep_float = keep_float;
+      config.layers.push_back(std::move(rule));
+    }
+    config.slowdown = plan->slowdown ? plan->slowdown : config.slowdown;
+    MeasuredQuantization made{.result = make_(config), .speed = {}};
+    made.speed = measure(made.result, kCachedVerifySeconds);
+    made.kept_float = plan->kept_float;
+    made.is_known = true;
+    return made.speed->ratio.low >= kNotSlower || made.result.simulated.regions.empty()
+               ? std::optional(std::move(made))
+               : std::nullopt;
+  }
+
+  /// What such a configuration has that the given one has not.
+  void remember(const Config& config, const MeasuredQuantization& made) const {
+    MeasuredPlan plan{.keep_float = {}, .slowdown = {}, .kept_float = made.kept_float};
+    for (std::size_t i = config_.layers.size(); i < config.layers.size(); ++i) {
+      plan.keep_float[config.layers[i].name] = *config.layers[i].keep_float;
+    }
+    if (config.slowdown != config_.slowdown) {
+      plan.slowdown = config.slowdown;
+    }
+    cache_->keep(plan);
   }
 
   /// By the plan, or by smaller ones until the file is not slower.
   MeasuredQuantization quantized() {
     MeasuredQuantization best;
-    if (!places_by_time()) {
-      best.result = make_(config_);
-      best.speed = measure(best.result);
-      return best;
-    }
     Config config = files_->config(plan_.integers, config_.target);
     for (int attempt = 0;; ++attempt) {
       best.result = make_(config);
       best.timed = plan_.timed;
-      best.speed = measure(best.result);
+      best.speed = measure(best.result, kVerifySeconds);
       if (attempt == 0 && !plan_.integers.empty() && config.slowdown.value_or(1) != 0) {
         hold_to_slowdown(config, best);
       }
@@ -204,15 +269,16 @@ class MeasuredQuantizer {
         best.kept_float.insert(region);
       }
     }
+    remember(config, best);
     return best;
   }
 
-  SpeedComparison measure(const QuantizeResult& result) {
+  SpeedComparison measure(const QuantizeResult& result, double seconds) {
     const std::filesystem::path path = written_.next(".onnx");
     write_model(result, path, options_.form);
     const std::array models{real_, engine_->load(path, inputs_)};
     const Timing timing = time_in_turn(
-        *engine_, models, {.seconds = kVerifySeconds, .precision = kPrecision, .progress = {}});
+        *engine_, models, {.seconds = seconds, .precision = kPrecision, .progress = {}});
     engine_->unload(models[1]);
     std::error_code ignored;
     std::filesystem::remove(path, ignored);
@@ -241,6 +307,7 @@ class MeasuredQuantizer {
   ModelInputs inputs_;
   std::unique_ptr<Engine> engine_;
   LoadedModel real_;
+  std::optional<PlanCache> cache_;
   std::optional<PlanFiles> files_;
   FoundPlan plan_;
   std::set<std::string> placed_;

@@ -5,33 +5,14 @@
 
 #include "base/hash.h"
 #include "base/input_file.h"
+#include "engine/cache_files.h"
 
-#include <cstdlib>
 #include <system_error>
 
 #include <nlohmann/json.hpp>
 
 namespace tare {
 namespace {
-
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
-  return value != nullptr ? value : "";
-}
-
-std::filesystem::path cache_folder() {
-  if (const std::string folder = variable("XDG_CACHE_HOME"); !folder.empty()) {
-    return std::filesystem::path(folder) / "tare";
-  }
-  const std::string home = variable("HOME");
-  return home.empty() ? std::filesystem::path()
-                      : std::filesystem::path(home) / ".cache" / "tare";
-}
-
-std::string identity(const EngineFacts& engine) {
-  return engine.name + "\n" + engine.version + "\n" + engine.processor + "\n" +
-         std::to_string(engine.threads);
-}
 
 bool is_time(const nlohmann::json& value) {
   return value.is_number() && value.get<double>() > 0;
@@ -41,10 +22,8 @@ bool is_time(const nlohmann::json& value) {
 
 TuningCache::TuningCache(const EngineFacts& engine, std::filesystem::path folder)
     : engine_(engine) {
-  folder = folder.empty() ? cache_folder() : std::move(folder);
+  folder = cache_folder(std::move(folder));
   if (!folder.empty()) {
-    std::error_code unable;
-    std::filesystem::create_directories(folder, unable);
     file_ = folder / ("times-" + hexadecimal(hash(identity(engine))) + ".json");
     read();
   }

@@ -19,7 +19,7 @@ struct SegmentTime {
 /// one call of the program to the next. A cache that cannot be read or written is none.
 class TuningCache {
  public:
-  /// In `folder`, or where that is empty in $XDG_CACHE_HOME/tare or ~/.cache/tare.
+  /// In `folder`, or where that is empty in the usual one (cache_files.h).
   TuningCache(const EngineFacts&, std::filesystem::path folder);
 
   std::optional<SegmentTime> find(const std::string& segment) const;

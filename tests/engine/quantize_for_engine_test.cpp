@@ -3,9 +3,12 @@
 #include "tare/search.h"
 
 #include "engine/fake_engine.h"
+#include "support/files/temporary_folder.h"
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <set>
 #include <string>
@@ -21,6 +24,7 @@ struct Digits {
   std::unique_ptr<Dataset> data = open_dataset(TARE_SOURCE_DIR "/data/digits_calibration.h5");
   Graph model = load_model(kModel, {}, data.get());
   Config config = fast();
+  TemporaryFolder cache;
 
   static Config fast() {
     Config config;
@@ -37,7 +41,9 @@ struct Digits {
       return quantize(model, *data, chosen, Toolkit::builtin(), {.samples = 8});
     };
     return quantize_for_engine(kModel, model, data.get(), config, Toolkit::builtin(), make,
-                               {.engine = engine, .seconds = 300});  // it ends by itself
+                               {.engine = engine,
+                                .seconds = 300,  // it ends by itself
+                                .cache = cache.path()});
   }
 };
 
@@ -87,6 +93,51 @@ TEST(QuantizeForEngine, KeepsTheLayerInFloatThatMakesItSlower) {
   EXPECT_FALSE(quantized.contains(layer.name));
   EXPECT_GE(quantized.size() + 2, all.size()) << "its neighbours at most go with it";
   EXPECT_TRUE(made.kept_float.contains(layer.name));
+}
+
+TEST(QuantizeForEngine, MeasuresAPlanAgainThatItFoundBefore) {
+  const Digits digits;
+  const MeasuredQuantization found = digits.for_engine(fake_engine("slow_at=residual1.conv2.conv.weight"));
+  const MeasuredQuantization again = digits.for_engine(fake_engine("slow_at=residual1.conv2.conv.weight"));
+  EXPECT_FALSE(found.is_known);
+  EXPECT_GT(found.timed, 0);
+  EXPECT_TRUE(again.is_known);
+  EXPECT_EQ(again.timed, 0);
+  EXPECT_EQ(print(again.result.integer), print(found.result.integer));
+  EXPECT_EQ(again.kept_float, found.kept_float);
+  EXPECT_EQ(again.speed->ratio.value, found.speed->ratio.value);
+}
+
+TEST(QuantizeForEngine, LooksForAPlanAgainWhereAKnownOneHasBecomeSlow) {
+  const Digits digits;
+  EXPECT_FALSE(digits.for_engine(fake_engine("fast")).result.simulated.regions.empty());
+  const MeasuredQuantization slow = digits.for_engine(fake_engine("slow"));
+  EXPECT_FALSE(slow.is_known);
+  EXPECT_TRUE(slow.result.simulated.regions.empty());
+}
+
+TEST(QuantizeForEngine, KnowsPlansOfTheSameConfigurationOnly) {
+  Digits digits;
+  digits.for_engine(fake_engine("fast"));
+  digits.config.slowdown = 0.5;
+  EXPECT_FALSE(digits.for_engine(fake_engine("fast")).is_known);
+}
+
+TEST(QuantizeForEngine, LooksForAPlanWhereTheFileOfAKnownOneIsDamaged) {
+  for (const char* text : {"", "{", "[]", "null", R"({"identity": 1})"}) {
+    const Digits digits;
+    digits.for_engine(fake_engine("fast"));
+    std::size_t files = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(digits.cache.path())) {
+      if (entry.path().filename().string().starts_with("plan-")) {
+        std::ofstream(entry.path()) << text;
+        ++files;
+      }
+    }
+    EXPECT_EQ(files, 1);
+    EXPECT_FALSE(digits.for_engine(fake_engine("fast")).is_known) << text;
+    EXPECT_TRUE(digits.for_engine(fake_engine("fast")).is_known) << "written again";
+  }
 }
 
 class BadEngine : public testing::TestWithParam<const char*> {};

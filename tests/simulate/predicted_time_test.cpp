@@ -62,6 +62,58 @@ TEST(PredictedTime, GrowsWithWhatDoesNotPay) {
   EXPECT_DOUBLE_EQ(all->floats, fastest->floats);
 }
 
+TEST(PredictedTime, SaysWhatLayersCostThatAccuracyKeepsInFloat) {
+  const Toolkit& toolkit = Toolkit::builtin();
+  const Graph prepared = prepare(digits(), toolkit);
+  const Target target = read_target("ort-cpu");
+  const SimulatedGraph all = simulate(prepared, {}, target, toolkit.patterns);
+  std::set<std::string> floats;
+  for (const NodeId id : all.regions[all.regions.size() / 2].match.nodes()) {
+    floats.insert(all.source.node(id).name);
+  }
+  const SimulatedGraph some = simulate(prepared, {}, target, toolkit.patterns, floats);
+  const auto table_of = [](const SimulatedGraph& simulated) {
+    QuantTable table;
+    for (const QuantPoint& point : simulated.points) {
+      table[point.name].enabled = true;
+    }
+    return table;
+  };
+  const auto fast = predicted_time(all, table_of(all), toolkit.patterns);
+  const auto slow = predicted_time(some, table_of(some), toolkit.patterns, floats);
+  ASSERT_TRUE(fast && slow);
+  EXPECT_DOUBLE_EQ(fast->fastest, fast->quantized);
+  EXPECT_DOUBLE_EQ(slow->fastest, fast->quantized);
+  EXPECT_GT(slow->quantized, slow->fastest);
+}
+
+/// The engine pools integers only where the result is quantized, which nothing does for a
+/// layer in float.
+TEST(PredictedTime, CountsAPoolInFloatWhereItsReaderIs) {
+  const Toolkit& toolkit = Toolkit::builtin();
+  const Graph prepared = prepare(digits(), toolkit);
+  const auto time_without = [&](const std::vector<std::string>& ops) {
+    Config config;
+    for (const std::string& op : ops) {
+      LayerRule& rule = config.layers.emplace_back();
+      rule.op = op;
+      rule.keep_float = true;
+    }
+    const SimulatedGraph simulated =
+        simulate(prepared, config, read_target("ort-cpu"), toolkit.patterns);
+    QuantTable all;
+    for (const QuantPoint& point : simulated.points) {
+      all[point.name].enabled = true;
+    }
+    return predicted_time(simulated, all, toolkit.patterns)->quantized;
+  };
+  const Target target = read_target("ort-cpu");
+  const double elements = 96 * 4 * 4;  // that are pooled
+  EXPECT_GT(time_without({"Gemm"}) - time_without({}),
+            target.conversion.call +
+                elements * (target.conversion.element + target.conversion.layout));
+}
+
 TEST(PredictedTime, IsNotToldOfTargetsWithoutCosts) {
   EXPECT_FALSE(predicted(digits(), "tensorrt"));
 }

@@ -77,16 +77,24 @@ std::vector<Row> quality_rows(const QuantizeSummary& summary, const Terminal& te
 std::string target_text(const QuantizeSummary& summary) {
   const std::string target =
       summary.target + (summary.processor.empty() ? "" : " on " + summary.processor);
-  return summary.predicted
-             ? fmt::format("{}, predicted {:.1f}x as fast as float", target,
-                           summary.predicted->floats / summary.predicted->quantized)
-             : target;
+  if (!summary.predicted) {
+    return target;
+  }
+  const auto& [floats, quantized, fastest] = *summary.predicted;
+  const std::string text =
+      fmt::format("{}, predicted {:.1f}x as fast as float", target, floats / quantized);
+  constexpr double kNothing = 1.005;
+  return quantized < kNothing * fastest
+             ? text
+             : fmt::format("{}, {:.1f}x if nothing stayed float for accuracy", text,
+                           floats / fastest);
 }
 
 std::string measured_text(const QuantizeSummary& summary) {
   if (summary.speed) {
-    return fmt::format("{}, in {}", speed_text(summary.speed->ratio),
-                       engine_text(summary.speed->engine));
+    return fmt::format("{}, in {}{}", speed_text(summary.speed->ratio),
+                       engine_text(summary.speed->engine),
+                       summary.is_known ? "; by the plan that was found there before" : "");
   }
   return "not measured: " + printable(summary.engine_failure);
 }
@@ -99,6 +107,7 @@ Json measured_json(const QuantizeSummary& summary) {
             {"rounds", 0},
             {"failure", nullptr},
             {"files", summary.timed},
+            {"known", summary.is_known},
             {"kept_float", summary.kept_float}};
   if (!summary.engine_failure.empty()) {
     json["failure"] = summary.engine_failure;
@@ -177,6 +186,8 @@ Json quality_json(const QuantizeSummary& summary) {
   json["predicted_speed"] = summary.predicted
                                 ? Json(summary.predicted->floats / summary.predicted->quantized)
                                 : Json();
+  json["fastest_predicted_speed"] =
+      summary.predicted ? Json(summary.predicted->floats / summary.predicted->fastest) : Json();
   json["seconds"] = summary.seconds;
   return json;
 }

@@ -44,6 +44,7 @@ struct QuantizeSummary {
   std::optional<SpeedComparison> speed;
   std::string engine_failure;
   std::size_t timed = 0;  ///< files that the engine ran to find a fast one
+  bool is_known = false;  ///< the plan was found before
   std::set<std::string> kept_float;
   std::uintmax_t model_bytes = 0;
   std::uintmax_t output_bytes = 0;

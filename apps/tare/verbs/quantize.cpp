@@ -60,7 +60,8 @@ QuantizeSummary summarize(const QuantizeResult& result, const QuantizeJob& job,
   summary.audit = result.audit;
   summary.verdicts = result.verdicts;
   summary.predicted =
-      predicted_time(result.simulated, result.table, configuration.toolkit.patterns);
+      predicted_time(result.simulated, result.table, configuration.toolkit.patterns,
+                     result.float_nodes);
   for (const auto& [name, point] : result.table) {
     summary.points += point.enabled ? 1 : 0;
     summary.wide_points += point.enabled && size_of(point.params.storage) == 2 ? 1 : 0;
@@ -288,6 +289,7 @@ void add(QuantizeSummary& summary, const MeasuredQuantization& measured, bool wi
   summary.has_engine = with_engine;
   summary.speed = measured.speed;
   summary.timed = measured.timed;
+  summary.is_known = measured.is_known;
   summary.kept_float = measured.kept_float;
   if (measured.failure) {
     summary.engine_failure = measured.failure->where + ": " + measured.failure->what;

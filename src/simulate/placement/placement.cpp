@@ -47,6 +47,7 @@ class PlacementStatement {
     for (const NodeId id : graph_.topological_order()) {
       follow_sum(id);
     }
+    follow_readers();
     finish();
   }
 
@@ -63,6 +64,7 @@ class PlacementStatement {
         fix(side, false);
       }
     }
+    follow_readers();
     finish();
   }
 
@@ -81,6 +83,24 @@ class PlacementStatement {
         side_[id] = cut_.add_node();
         stores_.insert(id);
         add_cost(side_[id], costs_.of(id));
+        others_.push_back(id);
+      }
+    }
+  }
+
+  /// No region quantizes what these compute, so they are on integers only where a reader is.
+  /// Where several readers may differ nothing is said.
+  void follow_readers() {
+    for (const NodeId id : others_) {
+      std::set<std::size_t> readers;
+      for (const ValueId value : graph_.node(id).outputs) {
+        if (value && graph_.type(value).dtype == DType::kFloat32) {
+          const std::set<std::size_t> sides = readers_of(value);
+          readers.insert(sides.begin(), sides.end());
+        }
+      }
+      if (readers.size() == 1) {
+        tie(side_[id], *readers.begin());
       }
     }
   }
@@ -228,13 +248,7 @@ class PlacementStatement {
     if (stores(value)) {
       add_price(from, cut_.sink(), value);
     }
-    std::set<std::size_t> readers;
-    for (const NodeId user : graph_.users(value)) {
-      readers.insert(side_of(user));
-    }
-    if (outputs_.contains(value)) {
-      readers.insert(cut_.sink());
-    }
+    std::set<std::size_t> readers = readers_of(value);
     readers.erase(from);
     if (readers.empty()) {
       return;
@@ -260,6 +274,18 @@ class PlacementStatement {
     }
   }
 
+  /// The sides that it is read on, a result of the network in float.
+  std::set<std::size_t> readers_of(ValueId value) const {
+    std::set<std::size_t> readers;
+    for (const NodeId user : graph_.users(value)) {
+      readers.insert(side_of(user));
+    }
+    if (outputs_.contains(value)) {
+      readers.insert(cut_.sink());
+    }
+    return readers;
+  }
+
   /// Whether it is computed as storage values where that runs on integers.
   bool stores(ValueId value) const {
     const auto producer = graph_.producer(value);
@@ -275,6 +301,7 @@ class PlacementStatement {
   MinCut& cut_;
   std::vector<std::pair<std::size_t, std::size_t>> ties_;
   std::map<NodeId, std::size_t> side_;  ///< other nodes are float
+  std::vector<NodeId> others_;          ///< that may be on integers, of no region
   std::set<NodeId> stores_;             ///< on integers these give storage values
 };
 

@@ -1,7 +1,7 @@
 // Says how long the target takes for a network, as floats and as quantized, from the costs that
 // placement uses: both sides of the cut are fixed to what the table says, and what is left open
 // between them (operators that merely follow) is placed for the least time. One cut for each of
-// the two networks.
+// the networks.
 
 #include "graph/operators/product.h"
 #include "simulate/kernel_time.h"
@@ -67,7 +67,8 @@ std::optional<double> saved_dynamically(const SimulatedGraph& simulated,
 
 std::optional<PredictedTime> predicted_time(const SimulatedGraph& simulated,
                                             const QuantTable& table,
-                                            std::span<const QuantPattern> patterns) {
+                                            std::span<const QuantPattern> patterns,
+                                            const std::set<std::string>& float_nodes) {
   const Graph& graph = simulated.source;
   Config config;
   config.objective = Objective::kLatency;
@@ -84,13 +85,17 @@ std::optional<PredictedTime> predicted_time(const SimulatedGraph& simulated,
   const std::vector<Region> regions = match_candidates(graph, settings, patterns);
   const std::set<NodeId> quantized = quantized_nodes(simulated, table);
   std::vector<bool> on_integers(regions.size());
+  std::vector<bool> fastest(regions.size());
   for (std::size_t i = 0; i < regions.size(); ++i) {
-    on_integers[i] = quantized.contains(regions[i].match.root());
+    const NodeId root = regions[i].match.root();
+    on_integers[i] = quantized.contains(root);
+    fastest[i] = on_integers[i] || float_nodes.contains(graph.node(root).name);
   }
   const PredictedTime time{
       .floats =
           predicted_nanoseconds(graph, settings, regions, std::vector<bool>(regions.size())),
-      .quantized = predicted_nanoseconds(graph, settings, regions, on_integers) - *saved};
+      .quantized = predicted_nanoseconds(graph, settings, regions, on_integers) - *saved,
+      .fastest = predicted_nanoseconds(graph, settings, regions, fastest) - *saved};
   return time.floats > 0 && time.quantized > 0 ? std::optional(time) : std::nullopt;
 }
 
