@@ -49,7 +49,7 @@ std::optional<MeasuredPlan> PlanCache::find() const {
     if (json.at("identity").get<std::string>() == identity_) {
       return plan_of(json);
     }
-  } catch (const Error&) {  // NOLINT(bugprone-empty-catch): then there is no plan
+  } catch (const Error&) {            // NOLINT(bugprone-empty-catch): then there is no plan
   } catch (const Json::exception&) {  // NOLINT(bugprone-empty-catch)
   }
   return std::nullopt;

@@ -100,11 +100,10 @@ class MeasuredQuantizer {
   /// Of all that decides what the plan should be. Results are judged on the first samples.
   std::uint64_t digest() const {
     const std::uint64_t data =
-        data_ == nullptr
-            ? 0
-            : data_digest(model_, *data_, 0, std::min(kJudged, data_->size()));
+        data_ == nullptr ? 0 : data_digest(model_, *data_, 0, std::min(kJudged, data_->size()));
     const std::uint64_t settings =
-        hash(version() + "\n" + std::to_string(static_cast<int>(options_.form)), config_digest(config_));
+        hash(version() + "\n" + std::to_string(static_cast<int>(options_.form)),
+             config_digest(config_));
     return hash(hexadecimal(data) + " " + hexadecimal(model_digest(model_)), settings);
   }
 
@@ -132,8 +131,9 @@ class MeasuredQuantizer {
   /// By the times of the layers in this engine, for which a part of the time is enough.
   std::set<std::string> placed_as_measured() {
     constexpr double kShare = 0.4;
-    const TunedTarget tuned = tune_in(*engine_, model_, config_, toolkit_, options_.cache, deadline(kShare),
-                                      [this](std::size_t, std::size_t) { show_progress(); });
+    const TunedTarget tuned =
+        tune_in(*engine_, model_, config_, toolkit_, options_.cache, deadline(kShare),
+                [this](std::size_t, std::size_t) { show_progress(); });
     const TemporaryFiles folder;
     const std::filesystem::path path =
         folder / (std::filesystem::path(config_.target).stem().string() + ".yaml");

@@ -97,8 +97,10 @@ TEST(QuantizeForEngine, KeepsTheLayerInFloatThatMakesItSlower) {
 
 TEST(QuantizeForEngine, MeasuresAPlanAgainThatItFoundBefore) {
   const Digits digits;
-  const MeasuredQuantization found = digits.for_engine(fake_engine("slow_at=residual1.conv2.conv.weight"));
-  const MeasuredQuantization again = digits.for_engine(fake_engine("slow_at=residual1.conv2.conv.weight"));
+  const MeasuredQuantization found =
+      digits.for_engine(fake_engine("slow_at=residual1.conv2.conv.weight"));
+  const MeasuredQuantization again =
+      digits.for_engine(fake_engine("slow_at=residual1.conv2.conv.weight"));
   EXPECT_FALSE(found.is_known);
   EXPECT_GT(found.timed, 0);
   EXPECT_TRUE(again.is_known);

@@ -6,7 +6,11 @@
 #include "support/graphs.h"
 #include "support/same_structure.h"
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -82,6 +86,55 @@ TEST(QuickActivations, GateAValueByAReshapedOne) {
   const std::vector<Shape> larger{{5, 2, 7, 3}};
   const Graph other = with_input_shapes(spelled, larger, {});
   EXPECT_EQ(other.type(other.outputs()[0]).shape, larger[0]);
+}
+
+/// 1,200 values from -60 to 60, the lowest one of all, and infinity.
+Tensor many() {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  Tensor values(DType::kFloat32, {1, 1200});
+  for (int i = 0; i < 1200; ++i) {
+    values.mutable_view<float>()[static_cast<std::size_t>(i)] =
+        0.1F * static_cast<float>(i - 600) + 0.003F;
+  }
+  values.mutable_view<float>()[0] = std::numeric_limits<float>::lowest();
+  values.mutable_view<float>()[1] = kInfinity;
+  return values;
+}
+
+class QuickExponentials : public testing::TestWithParam<const char*> {};
+
+/// Twice the roundings of float32 of the result, or of 1 where a difference from 1 gave it.
+TEST_P(QuickExponentials, AreTheSameFunctions) {
+  const Graph graph = parse("graph \"g\" opset 17 (%x : f32[N=1,1200]) -> (%y) {\n" +
+                            std::string(GetParam()) + "\n}");
+  const Graph spelled = with_quick_activations(graph);
+  EXPECT_GT(count_of(spelled, "Exp"), 0U);
+  const std::vector<Tensor> expected = Executable(graph).run({{many()}});
+  const std::vector<Tensor> results = Executable(spelled).run({{many()}});
+  for (std::size_t i = 0; i < 1200; ++i) {
+    const float value = expected[0].view<float>()[i];
+    if (!std::isfinite(value)) {
+      EXPECT_EQ(results[0].view<float>()[i], value);
+      continue;
+    }
+    EXPECT_NEAR(results[0].view<float>()[i], value, 2.4e-7 * std::max(1.F, std::abs(value)))
+        << many().view<float>()[i];
+  }
+  EXPECT_TRUE(spelled.find_value("y").has_value());
+  EXPECT_EQ(structural_difference(graph, read_quick_activations(spelled)), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    QuickActivations, QuickExponentials,
+    testing::Values("%y = Elu(%x) {alpha = 1.0} : f32[1,1200]",
+                    "%y = Elu(%x) {alpha = 0.25} : f32[1,1200]",
+                    "%y = Elu(%x) {alpha = 2.5} : f32[1,1200]", "%y = Selu(%x) : f32[1,1200]",
+                    "%y = Softplus(%x) : f32[1,1200]",
+                    "%s = Softplus(%x) : f32[1,1200]\n%t = Tanh(%s) : f32[1,1200]\n"
+                    "%y = Mul(%x, %t) : f32[1,1200]"));
+
+TEST(QuickActivations, LeaveExponentialsOfFewElements) {
+  expect_unchanged(with("%y = Elu(%x) {alpha = 1.0} : f32[2,2,1,3]"));
 }
 
 TEST(QuickActivations, LeaveAGateThatIsReadElsewhere) {

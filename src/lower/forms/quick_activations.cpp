@@ -1,18 +1,14 @@
 #include "lower/forms/quick_activations.h"
 
 #include "lower/forms/add_operator.h"
+#include "lower/forms/quick_exponentials.h"
+#include "lower/forms/respell.h"
 
 #include <algorithm>
 #include <optional>
 
 namespace tare {
 namespace {
-
-/// The operator of what computes the value; empty of inputs.
-std::string producer_op(const Graph& graph, ValueId value) {
-  const auto producer = graph.producer(value);
-  return producer ? graph.node(*producer).op : std::string();
-}
 
 /// Between these the engine looks the results of some operators up.
 bool is_between_conversions(const Graph& graph, const Node& node) {
@@ -49,18 +45,6 @@ std::optional<Tensor> slopes(const Graph& graph, const Node& node) {
     return std::nullopt;
   }
   return are_slopes(result) ? std::optional(std::move(result)) : std::nullopt;
-}
-
-/// `by` gets its name.
-void replace(Graph& graph, NodeId id, ValueId by) {
-  const Node node = graph.node(id);
-  const std::string name = graph.name(node.outputs[0]);
-  graph.replace_uses(node.outputs[0], by);
-  graph.erase(id);
-  graph.rename(by, name);
-  const NodeId last = *graph.producer(by);
-  graph.rename(last, node.name);
-  graph.set_origins(last, node.origins);
 }
 
 void spell_as_maximum(Graph& graph, NodeId id) {
@@ -105,14 +89,6 @@ void spell_gate_apart(Graph& graph, NodeId id) {
                          Tensor::of<std::int64_t>({rank}, Shape(type.shape.size(), 0)));
   const ValueId apart = add_operator(graph, "Sigmoid", {value}, type, name + "_apart");
   replace(graph, sigmoid, add_operator(graph, "Reshape", {apart, same}, type, name));
-}
-
-/// The operator of that type, if it alone computes the value and the value is read once.
-const Node* lone_producer(const Graph& graph, ValueId value, const char* op) {
-  const auto producer = graph.producer(value);
-  return producer && graph.node(*producer).op == op && graph.single_use(value)
-             ? &graph.node(*producer)
-             : nullptr;
 }
 
 /// Max(x, Mul(x, slope)).
@@ -160,6 +136,9 @@ void read_gate(Graph& graph, const Node& product) {
 Graph with_quick_activations(Graph onnx) {
   for (const NodeId id : onnx.topological_order()) {
     const std::string op = onnx.node(id).op;
+    if (spell_exponential(onnx, id)) {
+      continue;
+    }
     if (op == "PRelu" || op == "LeakyRelu") {
       spell_as_maximum(onnx, id);
     } else if (op == "Mul") {
@@ -172,6 +151,9 @@ Graph with_quick_activations(Graph onnx) {
 
 Graph read_quick_activations(Graph graph) {
   for (const NodeId id : graph.topological_order()) {
+    if (read_exponential(graph, id)) {
+      continue;
+    }
     const Node node = graph.node(id);
     if (node.op == "Max") {
       read_maximum(graph, id);

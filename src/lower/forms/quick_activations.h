@@ -5,11 +5,11 @@
 namespace tare {
 
 /// A written graph with activations of real values in operators that ONNX Runtime computes
-/// faster, with the same results. PRelu and LeakyRelu, whose kernels branch at each element,
-/// are the larger one of x and slope * x where no slope is above 1 or 0; a LeakyRelu that the
-/// engine merges with the convolution before it stays. The Sigmoid of x * Sigmoid(x) is behind
-/// a Reshape that changes nothing, as what the engine would merge both into takes longer than
-/// both.
+/// faster. Elu, Selu, Softplus and Mish are made of Exp (quick_exponentials.h). The others have
+/// the same results: PRelu and LeakyRelu, whose kernels branch at each element, are the larger
+/// one of x and slope * x where no slope is above 1 or 0; a LeakyRelu that the engine merges
+/// with the convolution before it stays. The Sigmoid of x * Sigmoid(x) is behind a Reshape that
+/// changes nothing, as what the engine would merge both into takes longer than both.
 Graph with_quick_activations(Graph onnx);
 
 /// The same graph with these spelled as they were, as far as that can be told.
