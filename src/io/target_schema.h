@@ -149,10 +149,9 @@ void describe(Visitor& visit, Target& target, const KnownNames& known) {
             "images that float convolutions computed are quantized with channels last");
   visit.key("pads_storage", target.pads_storage, truth(),
             "Pad acts on integers, without conversions around it");
-  visit.key(
-      "quick_activations", target.quick_activations, truth(),
-      "PRelu, LeakyRelu, Elu, Selu, Softplus, Mish and x * Sigmoid(x) in float are spelled "
-      "as ONNX Runtime computes them faster");
+  visit.key("quick_activations", target.quick_activations, truth(),
+            "PRelu, LeakyRelu, Elu, Selu, Softplus and Mish in float are spelled "
+            "as ONNX Runtime computes them faster");
   visit.key("rounds_float_weights", target.rounds_float_weights, truth(),
             "float weights become 8-bit ones behind a DequantizeLinear of one scale");
   visit.key("averages_in_float", target.averages_in_float, truth(),

@@ -76,18 +76,6 @@ TEST(QuickActivations, LeaveALeakyReluThatIsLookedUp) {
            "const %s : f32[] = [0.5]\nconst %z : u8[] = [3]\n"));
 }
 
-TEST(QuickActivations, GateAValueByAReshapedOne) {
-  const Graph silu = with("%g = Sigmoid(%x) : f32[2,2,1,3]\n%y = Mul(%x, %g) : f32[2,2,1,3]");
-  const Graph spelled = with_quick_activations(silu);
-  EXPECT_EQ(count_of(spelled, "Reshape"), 1U);
-  EXPECT_EQ(Executable(spelled).run(images()), Executable(silu).run(images()));
-  EXPECT_EQ(structural_difference(silu, read_quick_activations(spelled)), "");
-  // Every extent stays open.
-  const std::vector<Shape> larger{{5, 2, 7, 3}};
-  const Graph other = with_input_shapes(spelled, larger, {});
-  EXPECT_EQ(other.type(other.outputs()[0]).shape, larger[0]);
-}
-
 /// 1,200 values from -60 to 60, the lowest one of all, and infinity.
 Tensor many() {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -135,12 +123,6 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(QuickActivations, LeaveExponentialsOfFewElements) {
   expect_unchanged(with("%y = Elu(%x) {alpha = 1.0} : f32[2,2,1,3]"));
-}
-
-TEST(QuickActivations, LeaveAGateThatIsReadElsewhere) {
-  expect_unchanged(
-      with("%g = Sigmoid(%x) : f32[2,2,1,3]\n%m = Mul(%x, %g) : f32[2,2,1,3]\n"
-           "%y = Add(%m, %g) : f32[2,2,1,3]"));
 }
 
 }  // namespace

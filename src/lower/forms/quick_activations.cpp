@@ -64,33 +64,6 @@ void spell_as_maximum(Graph& graph, NodeId id) {
   replace(graph, id, add_operator(graph, "Max", {x, sloped}, type, name + "_maximum"));
 }
 
-/// Whether the value is a Sigmoid of the other one, for it alone.
-bool gates(const Graph& graph, ValueId gate, ValueId value) {
-  return producer_op(graph, gate) == "Sigmoid" && graph.single_use(gate) &&
-         graph.node(*graph.producer(gate)).inputs[0] == value;
-}
-
-void spell_gate_apart(Graph& graph, NodeId id) {
-  const Node& product = graph.node(id);
-  const std::size_t position = gates(graph, product.inputs[1], product.inputs[0]) ? 1 : 0;
-  const ValueId value = product.inputs[1 - position];
-  const ValueId gate = product.inputs[position];
-  const TensorType type = graph.type(gate);
-  if (!gates(graph, gate, value) || element_count(type.shape) == 0 || type.shape.empty() ||
-      type.dtype != DType::kFloat32 || producer_op(graph, value) == "DequantizeLinear") {
-    return;
-  }
-  const NodeId sigmoid = *graph.producer(gate);
-  const std::string name = graph.name(gate);
-  // Extents of 0 are those of the operand, whatever the samples.
-  const auto rank = static_cast<std::int64_t>(type.shape.size());
-  const ValueId same =
-      graph.add_constant(graph.unique_name(name + "_extents"),
-                         Tensor::of<std::int64_t>({rank}, Shape(type.shape.size(), 0)));
-  const ValueId apart = add_operator(graph, "Sigmoid", {value}, type, name + "_apart");
-  replace(graph, sigmoid, add_operator(graph, "Reshape", {apart, same}, type, name));
-}
-
 /// Max(x, Mul(x, slope)).
 void read_maximum(Graph& graph, NodeId id) {
   const Node maximum = graph.node(id);
@@ -113,36 +86,13 @@ void read_maximum(Graph& graph, NodeId id) {
                                   name));
 }
 
-/// Mul(x, Reshape(Sigmoid(x))) of one shape.
-void read_gate(Graph& graph, const Node& product) {
-  for (const std::size_t position : {std::size_t{1}, std::size_t{0}}) {
-    const ValueId gate = product.inputs[position];
-    const ValueId value = product.inputs[1 - position];
-    const Node* shaped = lone_producer(graph, gate, "Reshape");
-    const Node* sigmoid =
-        shaped == nullptr ? nullptr : lone_producer(graph, shaped->inputs[0], "Sigmoid");
-    if (sigmoid == nullptr || sigmoid->inputs[0] != value ||
-        graph.type(gate).shape != graph.type(value).shape) {
-      continue;
-    }
-    replace(graph, *graph.producer(gate),
-            add_operator(graph, "Sigmoid", {value}, graph.type(gate), graph.name(gate)));
-    return;
-  }
-}
-
 }  // namespace
 
 Graph with_quick_activations(Graph onnx) {
   for (const NodeId id : onnx.topological_order()) {
     const std::string op = onnx.node(id).op;
-    if (spell_exponential(onnx, id)) {
-      continue;
-    }
-    if (op == "PRelu" || op == "LeakyRelu") {
+    if (!spell_exponential(onnx, id) && (op == "PRelu" || op == "LeakyRelu")) {
       spell_as_maximum(onnx, id);
-    } else if (op == "Mul") {
-      spell_gate_apart(onnx, id);
     }
   }
   onnx.erase_unused();
@@ -151,14 +101,8 @@ Graph with_quick_activations(Graph onnx) {
 
 Graph read_quick_activations(Graph graph) {
   for (const NodeId id : graph.topological_order()) {
-    if (read_exponential(graph, id)) {
-      continue;
-    }
-    const Node node = graph.node(id);
-    if (node.op == "Max") {
+    if (!read_exponential(graph, id) && graph.node(id).op == "Max") {
       read_maximum(graph, id);
-    } else if (node.op == "Mul") {
-      read_gate(graph, node);
     }
   }
   graph.erase_unused();

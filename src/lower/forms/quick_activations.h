@@ -5,11 +5,10 @@
 namespace tare {
 
 /// A written graph with activations of real values in operators that ONNX Runtime computes
-/// faster. Elu, Selu, Softplus and Mish are made of Exp (quick_exponentials.h). The others have
-/// the same results: PRelu and LeakyRelu, whose kernels branch at each element, are the larger
-/// one of x and slope * x where no slope is above 1 or 0; a LeakyRelu that the engine merges
-/// with the convolution before it stays. The Sigmoid of x * Sigmoid(x) is behind a Reshape that
-/// changes nothing, as what the engine would merge both into takes longer than both.
+/// faster. Elu, Selu, Softplus and Mish are made of Exp (quick_exponentials.h). PRelu and
+/// LeakyRelu, whose kernels branch at each element, are the larger one of x and slope * x, with
+/// the same results, where no slope is above 1 or 0; a LeakyRelu that the engine merges with
+/// the convolution before it stays.
 Graph with_quick_activations(Graph onnx);
 
 /// The same graph with these spelled as they were, as far as that can be told.
