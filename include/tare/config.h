@@ -260,7 +260,7 @@ struct Target {
   bool float_bias = false;          ///< biases stay real, instead of int32
   bool channels_last = false;       ///< of images from float convolutions that become integers
   bool pads_storage = false;        ///< between conversions it would run a Pad in float
-  bool quick_activations = false;   ///< in float, spelled as ONNX Runtime is fast at them
+  bool quick_spelling = false;      ///< in float, spelled as ONNX Runtime is fast at them
   bool rounds_float_weights = false;  ///< of products that read a DequantizeLinear of one scale
   /// Averages of integers are averages in float32 of what they stand for, rounded once: files
   /// can steer where halves go.

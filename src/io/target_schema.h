@@ -149,7 +149,7 @@ void describe(Visitor& visit, Target& target, const KnownNames& known) {
             "images that float convolutions computed are quantized with channels last");
   visit.key("pads_storage", target.pads_storage, truth(),
             "Pad acts on integers, without conversions around it");
-  visit.key("quick_activations", target.quick_activations, truth(),
+  visit.key("quick_spelling", target.quick_spelling, truth(),
             "PRelu, LeakyRelu, Elu, Selu, Softplus and Mish in float are spelled "
             "as ONNX Runtime computes them faster");
   visit.key("rounds_float_weights", target.rounds_float_weights, truth(),

@@ -7,6 +7,7 @@
 #include "graph/text/spelled_in_parts.h"
 #include "lower/forms/engine_wishes.h"
 #include "lower/forms/forms.h"
+#include "lower/forms/normalizations_apart.h"
 #include "lower/forms/quantize_behind_pools.h"
 #include "lower/forms/quick_activations.h"
 #include "lower/forms/real_operands.h"
@@ -19,8 +20,8 @@ namespace {
 /// Activations of real values as the target is fast at them; products of real values as they
 /// are here, whatever the target does with what they read.
 Graph with_own_floats(Graph onnx, const Target& target) {
-  if (target.quick_activations) {
-    onnx = with_quick_activations(std::move(onnx));
+  if (target.quick_spelling) {
+    onnx = with_normalizations_apart(with_quick_activations(std::move(onnx)));
   }
   return target.rounds_float_weights ? with_repeated_scales(with_real_operands(std::move(onnx)))
                                      : onnx;

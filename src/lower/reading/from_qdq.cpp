@@ -11,6 +11,7 @@
 #include "graph/ir/verify.h"
 #include "graph/operators/affine_ops.h"
 #include "lower/forms/channels_last.h"
+#include "lower/forms/normalizations_apart.h"
 #include "lower/forms/quick_activations.h"
 #include "lower/integer_averages.h"
 #include "lower/lower.h"
@@ -249,9 +250,8 @@ class QdqReader {
 }  // namespace
 
 Graph from_qdq(Graph graph) {
-  return QdqReader(read_integer_averages(
-                       read_quick_activations(read_channels_last(std::move(graph)))))
-      .read();
+  graph = read_normalizations_apart(read_channels_last(std::move(graph)));
+  return QdqReader(read_integer_averages(read_quick_activations(std::move(graph)))).read();
 }
 
 }  // namespace tare
