@@ -212,7 +212,9 @@ class Result:
         if quality:
             rows[:0] = [("verdict", f"{quality['verdict']}: {quality['text']}"), ("SQNR", _decibels(quality["sqnr"]))]
         if summary["predicted_speed"]:
-            rows.append(("predicted", f"{summary['predicted_speed']:.1f} times as fast as float"))
+            fastest = summary["fastest_predicted_speed"]
+            accuracy = "" if fastest < 1.005 * summary["predicted_speed"] else f", {fastest:.1f} if nothing stayed float for accuracy"
+            rows.append(("predicted", f"{summary['predicted_speed']:.1f} times as fast as float{accuracy}"))
         rows += [(f"float: {entry['op']} {entry['node']}", entry["reason"]) for entry in summary["kept_float"][:5]]
         return table_html(rows)
 
