@@ -95,6 +95,25 @@ TEST(QuantizeForEngine, KeepsTheLayerInFloatThatMakesItSlower) {
   EXPECT_TRUE(made.kept_float.contains(layer.name));
 }
 
+/// In this engine a layer in float costs more than the costs of the target say.
+TEST(QuantizeForEngine, HoldsAccuracyToTheTimeThatTheEngineMeasures) {
+  Digits digits;
+  digits.config.slowdown = 0.1;
+  const QuantizeResult by_costs = digits.by_costs();
+  ASSERT_FALSE(by_costs.float_nodes.empty());
+  const MeasuredQuantization made = digits.for_engine(fake_engine("fast"));
+  EXPECT_TRUE(made.result.float_nodes.empty());
+  EXPECT_GT(quantized_nodes(made.result).size(), quantized_nodes(by_costs).size());
+}
+
+/// With weights of two bits the results of the fastest file have less than 20 dB.
+TEST(QuantizeForEngine, KeepsWhatAccuracyNeedsWhereResultsWouldBePoor) {
+  Digits digits;
+  digits.config.slowdown = 0.1;
+  digits.config.weights.bits = 2;
+  EXPECT_FALSE(digits.for_engine(fake_engine("fast")).result.float_nodes.empty());
+}
+
 TEST(QuantizeForEngine, MeasuresAPlanAgainThatItFoundBefore) {
   const Digits digits;
   const MeasuredQuantization found =
