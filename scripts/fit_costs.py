@@ -223,7 +223,7 @@ def main(processor, *paths):
           f"{100 * statistics.median(errors):.0f} %")
     print(f"  - name: {processor}")
     print(f"    summary: ONNX Runtime {times[0]['version']} on {times[0]['processor']}")
-    print("    slowdown: 0.05")
+    print("    slowdown: 0.06")
     print(f"    conversion: {{call: {number((quantize['call'] + dequantize['call']) / 2)}, element: {number(quantize['work'])}, "
           f"dequantized: {number(dequantize['work'])}, layout: {number(layout)}}}")
     print("    costs:")
