@@ -159,9 +159,9 @@ struct MeasuredQuantization {
 /// where the file of `model` is faster so, and the result is never slower than that file beyond
 /// 2 %, as the lower bound of its ratio says; nothing is quantized where there is no other way.
 /// `make` quantizes by a configuration. `data`, which may be null, has what the network is run
-/// on. An engine that fails costs no more than its patience. A plan that was found before for the
-/// same model, configuration and first samples in the same engine is only measured again, and
-/// is looked for anew where it has become slower than float.
+/// on. An engine that fails costs no more than its patience. A plan that was found before for
+/// the same model, configuration and first samples in the same engine is only measured again,
+/// and is looked for anew where it has become slower than float.
 MeasuredQuantization quantize_for_engine(
     const std::filesystem::path& file, const Graph& model, const Dataset* data, const Config&,
     const Toolkit&, const std::function<QuantizeResult(const Config&)>& make,

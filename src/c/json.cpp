@@ -81,9 +81,8 @@ Json summary_json(const ReadConfig& settings, const QuantizeResult& result) {
     points += point.enabled ? 1 : 0;
     wide_points += point.enabled && size_of(point.params.storage) == 2 ? 1 : 0;
   }
-  const auto predicted =
-      predicted_time(result.simulated, result.table, settings.toolkit.patterns,
-                     result.float_nodes);
+  const auto predicted = predicted_time(result.simulated, result.table,
+                                        settings.toolkit.patterns, result.float_nodes);
   Json json{
       {"target", result.simulated.target.name},
       {"samples", result.audit.samples},

@@ -150,8 +150,8 @@ void describe(Visitor& visit, Target& target, const KnownNames& known) {
   visit.key("pads_storage", target.pads_storage, truth(),
             "Pad acts on integers, without conversions around it");
   visit.key("quick_spelling", target.quick_spelling, truth(),
-            "PRelu, LeakyRelu, Elu, Selu, Softplus and Mish in float are spelled "
-            "as ONNX Runtime computes them faster");
+            "activations and normalizations in float are spelled as ONNX Runtime is fast at "
+            "them");
   visit.key("rounds_float_weights", target.rounds_float_weights, truth(),
             "float weights become 8-bit ones behind a DequantizeLinear of one scale");
   visit.key("averages_in_float", target.averages_in_float, truth(),

@@ -31,7 +31,7 @@ ARROWS = {  # stage -> stages it may include, bottom up
                  "simulate", "calibrate", "equalize", "search", "lower", "explain", "compare",
                  "report"],
     "c": ["base", "graph", "io", "onnx", "simulate", "calibrate", "lower", "explain", "compare", "report", "pipeline"],
-    "engine": ["base", "graph", "onnx", "execute", "simulate", "calibrate", "lower", "explain",
+    "engine": ["base", "graph", "io", "onnx", "execute", "simulate", "calibrate", "lower", "explain",
                "compare", "pipeline"],
 }
 # Public header -> the lowest stage, or stages, that may include it. Usually that is the stage behind it; the

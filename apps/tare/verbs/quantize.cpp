@@ -59,9 +59,8 @@ QuantizeSummary summarize(const QuantizeResult& result, const QuantizeJob& job,
   summary.ranks = job.ranks;
   summary.audit = result.audit;
   summary.verdicts = result.verdicts;
-  summary.predicted =
-      predicted_time(result.simulated, result.table, configuration.toolkit.patterns,
-                     result.float_nodes);
+  summary.predicted = predicted_time(result.simulated, result.table,
+                                     configuration.toolkit.patterns, result.float_nodes);
   for (const auto& [name, point] : result.table) {
     summary.points += point.enabled ? 1 : 0;
     summary.wide_points += point.enabled && size_of(point.params.storage) == 2 ? 1 : 0;
