@@ -29,7 +29,7 @@ for type in uint8 int8; do
 done
 
 row() {
-  printf '%-36s %12s %10s  %s\n' "$@"
+  printf '%-44s %12s %10s  %s\n' "$@"
 }
 row "" milliseconds speed-up "95 %"
 shown=
