@@ -221,7 +221,15 @@ class MeasuredQuantizer {
       config.layers.push_back(std::move(rule));
     }
     config.slowdown = plan->slowdown ? plan->slowdown : config.slowdown;
-    MeasuredQuantization made{.result = make_(config), .speed = {}};
+    MeasuredQuantization made;
+    try {
+      made.result = make_(config);
+    } catch (const Error& error) {  // with other plug-ins the plan may be none of this network
+      if (error.code() == ErrorCode::kInvalidConfig) {
+        return std::nullopt;
+      }
+      throw;
+    }
     made.speed = measure(made.result, kCachedVerifySeconds);
     made.kept_float = plan->kept_float;
     made.is_known = true;

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <set>
 #include <string>
@@ -159,6 +160,21 @@ TEST(QuantizeForEngine, LooksForAPlanWhereTheFileOfAKnownOneIsDamaged) {
     EXPECT_FALSE(digits.for_engine(fake_engine("fast")).is_known) << text;
     EXPECT_TRUE(digits.for_engine(fake_engine("fast")).is_known) << "written again";
   }
+}
+
+TEST(QuantizeForEngine, LooksForAPlanWhereAKnownOneIsOfAnotherNetwork) {
+  const Digits digits;
+  digits.for_engine(fake_engine("fast"));
+  for (const auto& entry : std::filesystem::directory_iterator(digits.cache.path())) {
+    if (entry.path().filename().string().starts_with("plan-")) {
+      std::ifstream file(entry.path());
+      std::string text(std::istreambuf_iterator<char>(file), {});
+      const std::size_t plan = text.find('{', text.find("keep_float")) + 1;
+      text.insert(plan, text[plan] == '}' ? "\"nowhere\": false" : "\"nowhere\": false,");
+      std::ofstream(entry.path()) << text;
+    }
+  }
+  EXPECT_FALSE(digits.for_engine(fake_engine("fast")).is_known);
 }
 
 class BadEngine : public testing::TestWithParam<const char*> {};
