@@ -97,13 +97,14 @@ class MeasuredQuantizer {
     cache_.emplace(engine_->facts(), digest(), options_.cache);
   }
 
-  /// Of all that decides what the plan should be. Results are judged on the first samples.
+  /// Of all that decides what the plan should be. Results are judged on the first samples, and
+  /// who gives more time wants a better plan.
   std::uint64_t digest() const {
     const std::uint64_t data =
         data_ == nullptr ? 0 : data_digest(model_, *data_, 0, std::min(kJudged, data_->size()));
-    const std::uint64_t settings =
-        hash(version() + "\n" + std::to_string(static_cast<int>(options_.form)),
-             config_digest(config_));
+    const std::string own = version() + "\n" + std::to_string(static_cast<int>(options_.form)) +
+                            "\n" + std::to_string(options_.seconds);
+    const std::uint64_t settings = hash(own, config_digest(config_));
     return hash(hexadecimal(data) + " " + hexadecimal(model_digest(model_)), settings);
   }
 

@@ -37,13 +37,13 @@ struct Digits {
     return quantize(model, *data, config, Toolkit::builtin(), {.samples = 8});
   }
 
-  MeasuredQuantization for_engine(const EngineOptions& engine) const {
+  MeasuredQuantization for_engine(const EngineOptions& engine, double seconds = 300) const {
     const auto make = [this](const Config& chosen) {
       return quantize(model, *data, chosen, Toolkit::builtin(), {.samples = 8});
     };
     return quantize_for_engine(kModel, model, data.get(), config, Toolkit::builtin(), make,
                                {.engine = engine,
-                                .seconds = 300,  // it ends by itself
+                                .seconds = seconds,  // it ends by itself
                                 .cache = cache.path()});
   }
 };
@@ -143,6 +143,12 @@ TEST(QuantizeForEngine, KnowsPlansOfTheSameConfigurationOnly) {
   digits.for_engine(fake_engine("fast"));
   digits.config.slowdown = 0.5;
   EXPECT_FALSE(digits.for_engine(fake_engine("fast")).is_known);
+}
+
+TEST(QuantizeForEngine, LooksForAPlanAgainWhereItMayTakeLonger) {
+  const Digits digits;
+  digits.for_engine(fake_engine("fast"));
+  EXPECT_FALSE(digits.for_engine(fake_engine("fast"), 600).is_known);
 }
 
 TEST(QuantizeForEngine, LooksForAPlanWhereTheFileOfAKnownOneIsDamaged) {
