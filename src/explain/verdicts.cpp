@@ -189,7 +189,23 @@ class KernelFinder {
         view_.quantize_after(node.outputs[0]) == nullptr) {
       return read_as_real(node);
     }
-    return {};
+    return obstacle_of_clip(node);
+  }
+
+  /// ONNX Runtime takes a Relu or Clip behind a product for part of its rounding, and where no
+  /// Quantize follows, the product is none on integers.
+  Obstacle obstacle_of_clip(const Node& node) const {
+    const Graph& graph = view_.graph();
+    const ValueId sums = node.outputs[0];
+    if (!target_.quick_spelling || !graph.single_use(sums)) {
+      return {};
+    }
+    const Node& user = graph.node(graph.users(sums)[0]);
+    const ValueId clipped = user.outputs[0];
+    return (user.op == "Relu" || user.op == "Clip") && !graph.users(clipped).empty() &&
+                   view_.quantize_after(clipped) == nullptr
+               ? read_as_real(user)
+               : Obstacle{};
   }
 
   Obstacle read_as_real(const Node& node) const {

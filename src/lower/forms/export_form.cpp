@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "graph/text/spelled_in_parts.h"
+#include "lower/forms/clips_behind_products.h"
 #include "lower/forms/engine_wishes.h"
 #include "lower/forms/forms.h"
 #include "lower/forms/normalizations_apart.h"
@@ -21,7 +22,8 @@ namespace {
 /// are here, whatever the target does with what they read.
 Graph with_own_floats(Graph onnx, const Target& target) {
   if (target.quick_spelling) {
-    onnx = with_normalizations_apart(with_quick_activations(std::move(onnx)));
+    onnx = with_clips_behind_products(
+        with_normalizations_apart(with_quick_activations(std::move(onnx))));
   }
   return target.rounds_float_weights ? with_repeated_scales(with_real_operands(std::move(onnx)))
                                      : onnx;

@@ -4,6 +4,7 @@
 #include "lower/forms/respell.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace tare {
 namespace {
@@ -13,7 +14,7 @@ bool keeps_extents(const Graph& graph, const Node& reshape) {
   const Tensor* extents = graph.constant(reshape.inputs[1]);
   if (extents == nullptr || extents->dtype() != DType::kInt64 ||
       reshape.attributes.integer("allowzero", 0) != 0 ||
-      extents->size() != graph.type(reshape.inputs[0]).shape.size()) {
+      extents->size() != std::ssize(graph.type(reshape.inputs[0]).shape)) {
     return false;
   }
   const auto values = extents->view<std::int64_t>();
