@@ -117,6 +117,8 @@ def _say(option: str, instead: str) -> None:
 _STORAGE = {"QInt8": ("int8", 8), "QUInt8": ("uint8", 8), "QInt16": ("int16", 16), "QUInt16": ("uint16", 16),
             "QInt4": ("int8", 4), "QUInt4": ("uint8", 4)}
 
+_SMOOTHQUANT = "effort 'default' in extra_options tries it with strengths found on the samples, and keeps it where it helps"
+
 # Options that change nothing here, and why that does no harm.
 _WITHOUT_EFFECT = {
     "extra.Sigmoid.nnapi": "the target decides the range of Sigmoid; NNAPI is no target",
@@ -128,9 +130,9 @@ _WITHOUT_EFFECT = {
     "CalibMovingAverageConstant": "the mean over all samples is taken, each counts as much as any other",
     "CalibMaxIntermediateOutputs": "memory does not grow with the number of samples",
     "CalibStridedMinMax": "memory does not grow with the number of samples",
-    "SmoothQuant": "it is tried anyway, and kept where it helps",
-    "SmoothQuantAlpha": "the strength is found on the samples",
-    "SmoothQuantFolding": "factors always go into the operator before",
+    "SmoothQuant": _SMOOTHQUANT,
+    "SmoothQuantAlpha": _SMOOTHQUANT,
+    "SmoothQuantFolding": _SMOOTHQUANT,
     "UseQDQContribOps": "operators of ONNX are written, with the opset that they need",
     "QDQKeepRemovableActivations": "Relu and Clip are left out where saturation does their work",
     "QDQDisableWeightAdjustForInt32Bias": "weights widen where a bias would not fit int32",
@@ -195,8 +197,12 @@ def _quantized_nodes(model: Any, samples: Optional[Samples], types: Optional[Seq
     return {"layers": layers, "objective": "coverage"} if only else {"layers": layers}
 
 
-def _weights(type_: Any, per_channel: bool, reduce_range: bool, extra: Mapping[str, Any]) -> Dict[str, Any]:
+def _weights(type_: Any, per_channel: Optional[bool], reduce_range: bool, extra: Mapping[str, Any]) -> Dict[str, Any]:
     storage, bits = _storage(type_, "weight_type")
+    if per_channel is None:
+        _say("per_channel", "is not given, so each channel of weights has a scale, which is closer to float and as fast; "
+                            "per_channel=False gives each tensor one")
+        per_channel = True
     if bits == 16:
         raise UnsupportedError("weight_type of 16 bits is not supported, expected QInt8, QUInt8, QInt4 or QUInt4")
     if reduce_range:
@@ -228,7 +234,7 @@ def _say_common(use_external_data_format: bool) -> None:
 
 
 def quantize_static(model_input: Any, model_output: _Path, calibration_data_reader: Any, quant_format: Any = QuantFormat.QDQ,
-                    op_types_to_quantize: Optional[Sequence[str]] = None, per_channel: bool = False,
+                    op_types_to_quantize: Optional[Sequence[str]] = None, per_channel: Optional[bool] = None,
                     reduce_range: bool = False, activation_type: Any = QuantType.QInt8, weight_type: Any = QuantType.QInt8,
                     nodes_to_quantize: Optional[Sequence[str]] = None, nodes_to_exclude: Optional[Sequence[str]] = None,
                     use_external_data_format: bool = False, calibrate_method: Any = CalibrationMethod.MinMax,
@@ -268,7 +274,7 @@ def _quantized(model: Any, data: Any, config: Dict[str, Any], extra: Mapping[str
 
 
 def quantize_dynamic(model_input: Any, model_output: _Path, op_types_to_quantize: Optional[Sequence[str]] = None,
-                     per_channel: bool = False, reduce_range: bool = False, weight_type: Any = QuantType.QInt8,
+                     per_channel: Optional[bool] = None, reduce_range: bool = False, weight_type: Any = QuantType.QInt8,
                      nodes_to_quantize: Optional[Sequence[str]] = None, nodes_to_exclude: Optional[Sequence[str]] = None,
                      use_external_data_format: bool = False, extra_options: Optional[Mapping[str, Any]] = None) -> None:
     """Quantizes the weights of products, whose other operands get their parameters while the model runs.

@@ -49,13 +49,14 @@ class Static(support.InFolder):
 
     def test_the_options_are_those_of_the_configuration(self):
         plain = {"activations": {"storage": "int8", "calibrator": "max"},
-                 "weights": {"storage": "int8", "granularity": "per_tensor"}}
+                 "weights": {"storage": "int8", "granularity": "per_axis"}}
 
         def with_(**more):
             return {key: {**plain.get(key, {}), **more.get(key, {})} for key in {*plain, *more}}
 
         self.same_as(plain)
-        self.same_as(with_(weights={"granularity": "per_axis"}), per_channel=True)
+        self.same_as(plain, per_channel=True)
+        self.same_as(with_(weights={"granularity": "per_tensor"}), per_channel=False)
         self.same_as(with_(activations={"storage": "uint8"}), activation_type=QuantType.QUInt8)
         self.same_as(with_(activations={"calibrator": "kl"}), calibrate_method=CalibrationMethod.Entropy)
         self.same_as(with_(activations={"calibrator": {"name": "percentile", "percentile": 99.9}}),
@@ -96,6 +97,15 @@ class Static(support.InFolder):
         expected = self.quantized()
         quantize_static(Proto(), "own.onnx", Reader())
         self.assertEqual(pathlib.Path("own.onnx").read_bytes(), expected)
+
+    def test_a_scale_for_each_channel_is_said_where_nobody_asked_for_it(self):
+        with self.assertWarnsRegex(tare.TareWarning, "per_channel: is not given"):
+            quantize_static("digits.onnx", "own.onnx", Reader())
+        for per_channel in (False, True):
+            drop_in._said.clear()
+            with warnings.catch_warnings():
+                warnings.filterwarnings("error", "per_channel", tare.TareWarning)
+                quantize_static("digits.onnx", "own.onnx", Reader(), per_channel=per_channel)
 
     def test_options_without_effect_are_said_once(self):
         options = {"reduce_range": True, "use_external_data_format": True, "calibration_providers": ["CPUExecutionProvider"],
