@@ -7,7 +7,8 @@
 // quarter of the bytes (docs/decisions/0012-cached-activations-are-in-a-file.md). The values
 // are the same either way, so the memory does not show in the result.
 //
-// Memory: two caches, each with half of what is allowed, and a workspace for each thread.
+// Memory: two caches, each with half of what is allowed, and a workspace for each thread. Where
+// nothing is said, as much as 64 samples take is allowed, and 128 MiB for small networks.
 // Results do not depend on the number of threads as long as what `take` does depends on the run
 // and not on the order of runs.
 #include "calibrate/sequential/layerwise_runner.h"
@@ -24,7 +25,12 @@
 namespace tare {
 namespace {
 
-/// Part of the memory that the caches may have where nothing is said: one in so many.
+/// Where nothing is said, the caches may have what so many samples take, so that memory does
+/// not grow with the samples beyond these, ...
+constexpr std::size_t kUsualSamples = 64;
+/// ... for small networks a little more, which saves runs of each level, ...
+constexpr std::size_t kAtLeast = std::size_t{128} << 20U;
+/// ... but no more than one part in so many of what the process may have.
 constexpr std::size_t kDefaultPart = 8;
 
 /// Weights and biases become storage values once instead of in every run.
@@ -94,7 +100,7 @@ LayerwiseRunner::LayerwiseRunner(const Graph& source, const Dataset& data,
       feed_(own_feed(source, data, options.samples, 0, team)),
       several_shapes_(data.has_several_shapes()),
       threads_(thread_count(options.threads)),
-      memory_(options.memory == 0 ? available_memory() / kDefaultPart : options.memory),
+      memory_(options.memory),
       cache_({}, feed_.runs(), 0) {}
 
 std::vector<ValueId> LayerwiseRunner::cached_values() const {
@@ -103,6 +109,17 @@ std::vector<ValueId> LayerwiseRunner::cached_values() const {
     result.push_back(cached.value);
   }
   return result;
+}
+
+std::size_t LayerwiseRunner::memory_of_cache(
+    const std::vector<CachedActivation>& cached) const {
+  // The old cache is needed to the end of a step, so each may have half of the memory.
+  if (memory_ != 0) {
+    return memory_ / 2;
+  }
+  const std::size_t usual_runs = (kUsualSamples + batch() - 1) / batch();
+  const std::size_t usual = std::max(ActivationCache::bytes(cached, usual_runs), kAtLeast / 2);
+  return std::min(usual, available_memory() / kDefaultPart / 2);
 }
 
 void LayerwiseRunner::step(Subgraph cut, std::span<const ValueId> watched,
@@ -127,12 +144,12 @@ void LayerwiseRunner::step(Subgraph cut, std::span<const ValueId> watched,
       cache(watched[i], i);
     }
   }
-  // The old cache is needed to the end, so each may have half of the memory.
-  if (ActivationCache::bytes(cached, feed_.runs()) > memory_ / 2) {
+  const std::size_t memory = memory_of_cache(cached);
+  if (ActivationCache::bytes(cached, feed_.runs()) > memory) {
     cached.resize(decided);
     std::fill_n(places.begin(), watched.size(), std::nullopt);
   }
-  ActivationCache next(std::move(cached), feed_.runs(), memory_ / 2, std::move(spare_),
+  ActivationCache next(std::move(cached), feed_.runs(), memory, std::move(spare_),
                        several_shapes_);
 
   const Feed feed = feed_.only(part.data_inputs);

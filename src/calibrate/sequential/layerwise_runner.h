@@ -43,12 +43,15 @@ class LayerwiseRunner {
   std::function<void(std::size_t done)> progress;
 
  private:
+  /// Bytes of one cache of these that may be in memory.
+  std::size_t memory_of_cache(const std::vector<CachedActivation>&) const;
+
   std::size_t runs_;
   Share own_;
   Feed feed_;  ///< of this process
   bool several_shapes_;
   int threads_;
-  std::size_t memory_;
+  std::size_t memory_;  ///< that both caches may have; 0: nothing is said
   ActivationCache cache_;
   ActivationCache::Storage spare_;  ///< of the cache before
 };
