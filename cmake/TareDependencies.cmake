@@ -10,7 +10,7 @@ macro(tare_find)
   endif()
 endmacro()
 
-list(APPEND CMAKE_MODULE_PATH "${CMAKE_CURRENT_LIST_DIR}")  # FindSndFile.cmake
+list(APPEND CMAKE_MODULE_PATH "${CMAKE_CURRENT_LIST_DIR}")  # FindSndFile.cmake, FindDeflate.cmake
 
 tare_find(Eigen3 3.4 NO_MODULE)
 tare_find(TBB)
@@ -27,6 +27,7 @@ tare_find(ONNX)
 tare_find(FlatBuffers)
 tare_find(dnnl 2.6)
 tare_find(nlohmann_json 3.11)
+find_package(Deflate QUIET)  # which decompresses samples in less than half of zlib's time
 
 # yaml-cpp exports `yaml-cpp` up to 0.7 and `yaml-cpp::yaml-cpp` after it.
 if(TARGET yaml-cpp AND NOT TARGET yaml-cpp::yaml-cpp)

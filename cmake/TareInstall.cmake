@@ -11,7 +11,7 @@ configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/tareConfig.cmake.in"
 # Before 1.0 any minor release may change the interface.
 write_basic_package_version_file("${package_in_build}/tareConfigVersion.cmake"
   COMPATIBILITY SameMinorVersion)
-foreach(file IN ITEMS TareDependencies.cmake FindSndFile.cmake)
+foreach(file IN ITEMS TareDependencies.cmake FindSndFile.cmake FindDeflate.cmake)
   configure_file("${CMAKE_CURRENT_LIST_DIR}/${file}" "${package_in_build}/${file}" COPYONLY)
 endforeach()
 export(TARGETS tare tare_c NAMESPACE tare:: FILE "${package_in_build}/tareTargets.cmake")
@@ -29,6 +29,7 @@ install(FILES
   "${package_in_build}/tareConfigVersion.cmake"
   "${package_in_build}/TareDependencies.cmake"
   "${package_in_build}/FindSndFile.cmake"
+  "${package_in_build}/FindDeflate.cmake"
   DESTINATION "${package_in_prefix}" COMPONENT library)
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT licence)
 if(NOT TARGET tare_app)

@@ -32,7 +32,7 @@ set(CPACK_PROJECT_CONFIG_FILE "${CMAKE_CURRENT_LIST_DIR}/package/require_tools.c
 
 # What TareDependencies.cmake finds.
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_DEPENDS "libdnnl-dev, ocl-icd-opencl-dev, libtbb-dev, \
-libhdf5-dev, libjpeg-dev, libpng-dev, libsndfile1-dev, zlib1g-dev, libyaml-cpp-dev, libonnx-dev, libprotobuf-dev, protobuf-compiler, \
+libhdf5-dev, libjpeg-dev, libpng-dev, libsndfile1-dev, zlib1g-dev, libdeflate-dev, libyaml-cpp-dev, libonnx-dev, libprotobuf-dev, protobuf-compiler, \
 libflatbuffers-dev, libeigen3-dev, nlohmann-json3-dev")
 set(CPACK_DEBIAN_LIBRARY_DESCRIPTION "Headers, static library and CMake package of Tare, for programs that quantize
 and for calibrators that the program tare loads.")

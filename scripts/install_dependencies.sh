@@ -4,7 +4,7 @@
 set -eu
 
 packages="cmake ninja-build g++ libdnnl-dev ocl-icd-opencl-dev libtbb-dev libhdf5-dev
-  libjpeg-dev libpng-dev libsndfile1-dev zlib1g-dev
+  libjpeg-dev libpng-dev libsndfile1-dev zlib1g-dev libdeflate-dev
   libyaml-cpp-dev libonnx-dev libprotobuf-dev protobuf-compiler
   libflatbuffers-dev flatbuffers-compiler libfmt-dev libeigen3-dev
   nlohmann-json3-dev libcxxopts-dev libxxhash-dev"

@@ -14,12 +14,14 @@
 #include "version.h"
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <filesystem>
 #include <new>
 #include <stdexcept>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <vector>
 
 #define TARE_X(stem) TARE_VERB(stem);
@@ -109,14 +111,23 @@ int dispatch(std::vector<std::string> words, const Console& console) {
     console.print(options.has("help") ? verb_help(named, console.out()) : version_text());
     return 0;
   }
-  if (const int rank = rank_of_process(); rank > 0 && !named.verb.shares_work) {
+  const bool is_shared = named.verb.shares_work && named.verb.shares_work(options);
+  if (const int rank = rank_of_process(); rank > 0 && !is_shared) {
     if (rank == 1) {
-      console.say("note: ranks do not share '" + named.name +
+      console.say("note: ranks do not share this '" + named.name +
                   "', so the first does all of it\n");
     }
     return 0;
   }
   return named.verb.run(options, console);
+}
+
+/// What is wrong for all ranks is said by the first one, whereupon mpirun ends the others:
+/// these give it time to.
+void let_the_first_speak() {
+  if (rank_of_process() > 0) {
+    std::this_thread::sleep_for(std::chrono::seconds(3));
+  }
 }
 
 /// Before the words are parsed, as errors are said to the same reader.
@@ -134,6 +145,7 @@ Audience audience(const std::vector<std::string>& words) {
 int guarded(const std::vector<std::string>& words) {
   const Console console(audience(words));
   const auto fails = [&](const std::string& message) {
+    let_the_first_speak();
     say_error(message, console);
     return kUserError;
   };

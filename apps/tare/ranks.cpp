@@ -1,7 +1,9 @@
 #include "ranks.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 
 #ifdef TARE_WITH_MPI
@@ -9,6 +11,12 @@
 #endif
 
 namespace tare::cli {
+namespace {
+
+/// One for each kind of message.
+using ByteCounts = std::array<std::uint64_t, 6>;
+
+}  // namespace
 
 #ifdef TARE_WITH_MPI
 
@@ -34,8 +42,8 @@ int rank_of_process() {
   return 0;
 }
 
-Ranks::Ranks() {
-  if (is_one_of_many()) {
+Ranks::Ranks(bool shared) : is_started_(shared && is_one_of_many()) {
+  if (is_started_) {
     MPI_Init(nullptr, nullptr);
     MPI_Comm_rank(MPI_COMM_WORLD, &own_);
     MPI_Comm_size(MPI_COMM_WORLD, &count_);
@@ -43,18 +51,19 @@ Ranks::Ranks() {
 }
 
 Ranks::~Ranks() {
-  if (is_one_of_many() && std::uncaught_exceptions() == 0) {
+  if (is_started_ && !leaves_ && std::uncaught_exceptions() == 0) {
     MPI_Finalize();
   }
 }
 
 void Ranks::wait() const {
-  if (is_one_of_many()) {
+  if (is_started_) {
     MPI_Barrier(MPI_COMM_WORLD);
   }
 }
 
-std::vector<std::string> Ranks::gather(const std::string& own) {
+std::vector<std::string> Ranks::gather(const std::string& own, Message about) {
+  sent_[about] += own.size();
   if (alone()) {
     return {own};
   }
@@ -88,15 +97,38 @@ int rank_of_process() {
   return 0;
 }
 
-Ranks::Ranks() = default;
+Ranks::Ranks(bool) {}
 Ranks::~Ranks() = default;
 void Ranks::wait() const {}
 
-std::vector<std::string> Ranks::gather(const std::string& own) {
+std::vector<std::string> Ranks::gather(const std::string& own, Message) {
   return {own};
 }
 
 #endif
+
+std::map<std::string, std::uint64_t> Ranks::sent() {
+  constexpr std::array kNames{std::pair(Message::kStatistics, "statistics"),
+                              std::pair(Message::kErrors, "errors"),
+                              std::pair(Message::kRows, "rows"),
+                              std::pair(Message::kHessians, "hessians"),
+                              std::pair(Message::kRoundings, "roundings"),
+                              std::pair(Message::kOther, "other")};
+  ByteCounts own{};
+  for (std::size_t i = 0; i < kNames.size(); ++i) {
+    own[i] = sent_[kNames[i].first];
+  }
+  std::map<std::string, std::uint64_t> result;
+  for (const std::string& message :
+       gather({reinterpret_cast<const char*>(own.data()), sizeof(own)}, Message::kOther)) {
+    ByteCounts theirs{};
+    std::memcpy(theirs.data(), message.data(), sizeof(theirs));
+    for (std::size_t i = 0; i < kNames.size(); ++i) {
+      result[kNames[i].second] += theirs[i];
+    }
+  }
+  return result;
+}
 
 std::pair<std::size_t, std::size_t> Ranks::share(std::size_t total) const {
   const auto boundary = [&](int rank) {

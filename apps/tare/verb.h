@@ -26,8 +26,9 @@ struct Verb {
   std::vector<std::string> examples;  ///< whole commands
   /// Returns the exit status: 0, or 1 when a stated requirement failed.
   std::function<int(const Options&, const Console&)> run;
-  /// Among the ranks of MPI; of any other verb the first rank does all, and the others end.
-  bool shares_work = false;
+  /// Whether it does so among the ranks of MPI, with these options; otherwise, and where this
+  /// is empty, the first rank does all, and the others end.
+  std::function<bool(const Options&)> shares_work{};
 };
 
 struct NamedVerb {

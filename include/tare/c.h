@@ -156,7 +156,8 @@ tare_error* tare_samples_of_source(const tare_source*, tare_samples**);
 enum {
   TARE_FIRST = 0,         /* the first `count` */
   TARE_EVENLY_SPACED = 1, /* `count` that are spread evenly */
-  TARE_OTHERS = 2         /* all but those */
+  TARE_OTHERS = 2,        /* all but those */
+  TARE_BEHIND = 3         /* all but the first `count` */
 };
 tare_error* tare_samples_part(const tare_samples*, int32_t which, size_t count, tare_samples**);
 /* The same samples, as steps of sequences: where the configuration names states, they flow back

@@ -18,6 +18,7 @@
 
 namespace tare {
 
+class Communicator;
 struct SimulatedGraph;
 
 // The canonical integer graph, which quantize() and lower_quantized() give: its arithmetic, its
@@ -95,10 +96,12 @@ std::vector<AccumulatorRange> worst_case_accumulators(const Graph& integer);
 /// As worst_case_accumulators(), the range that was observed on the samples (0: all): in
 /// whatever order products and bias are added, and if no accumulator ever overflowed in that
 /// node. Factors of 8 bits only; throws Error(kUnsupported) for others. Runs the graph in
-/// parallel; the result does not depend on the number of threads.
+/// parallel; the result does not depend on the number of threads, nor on that of the processes
+/// that share the samples.
 std::vector<AccumulatorRange> observed_accumulators(
     const Graph& integer, const Dataset&, int threads, std::size_t samples,
-    const std::function<void(std::size_t done, std::size_t total)>& progress = {});
+    const std::function<void(std::size_t done, std::size_t total)>& progress = {},
+    Communicator* = nullptr);
 
 /// A shape of graphs that a device runs as one.
 struct OffloadPattern {

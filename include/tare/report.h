@@ -19,6 +19,8 @@
 
 namespace tare {
 
+class Communicator;
+
 // What quantization cost, layer by layer: the result of compare(), and in this order the
 // content of a report file. docs/report.md says what each figure means. Absent figures are not
 // defined, or not finite.
@@ -285,6 +287,9 @@ struct Report {
 struct CompareOptions {
   int threads = 0;          ///< 0: one per core
   std::size_t samples = 0;  ///< use the first ones only; 0: all
+  /// Processes that share the samples; null: this one runs all. The result does not depend on
+  /// their number.
+  Communicator* communicator = nullptr;
   /// Outputs and layers only: no points, metrics and accumulators, in about half the time.
   bool brief = false;
   EvaluatedOn evaluated_on = EvaluatedOn::kGiven;  ///< which samples these are, for the report
@@ -389,6 +394,11 @@ class Metric {
   virtual void observe(const SampleResults&) = 0;
   /// Adds what another metric of the same kind saw.
   virtual void merge(const Metric&) = 0;
+  /// What it saw, for another process; nothing where it can tell none. Then each process that
+  /// shares a comparison shows it all samples.
+  virtual std::optional<std::string> told() const { return std::nullopt; }
+  /// Adds what a metric of the same kind told.
+  virtual void merge_told(std::string_view) {}
   /// Nothing where it is not defined: a requirement of it does not hold then.
   virtual std::optional<double> value() const = 0;
 };
@@ -403,6 +413,8 @@ class MeanMetric final : public Metric {
   explicit MeanMetric(OfSample of_sample) : of_sample_(std::move(of_sample)) {}
   void observe(const SampleResults&) override;
   void merge(const Metric&) override;
+  std::optional<std::string> told() const override;
+  void merge_told(std::string_view) override;
   std::optional<double> value() const override;
 
  private:

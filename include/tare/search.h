@@ -24,6 +24,10 @@ Config apply_plan(Config, const MixedPrecisionPlan&);
 
 struct SearchOptions {
   int threads = 0;  ///< 0: one per core
+  /// Processes that share the work of each pass; null: this one does all. The first one keeps
+  /// the checkpoint and writes the files. Where `stop` says true in one of them, the others
+  /// wait for it in vain.
+  Communicator* communicator = nullptr;
   /// What the quantized network has to meet, such as 'output.sqnr>=30'.
   std::vector<ReportCondition> conditions{};
   double least_integers = 0;  ///< share of the multiplications that has to stay on integers

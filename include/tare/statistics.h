@@ -22,6 +22,16 @@ class Graph;
 struct SimulatedGraph;
 struct TensorView;
 
+/// What processes that share work tell each other.
+enum class Message : std::uint8_t {
+  kStatistics,  ///< what their samples showed of values
+  kErrors,      ///< of results, in trials and comparisons
+  kRows,        ///< that weights are multiplied with
+  kHessians,    ///< of layers
+  kRoundings,   ///< weights
+  kOther,       ///< digests of samples, and what the first decides for all
+};
+
 /// Processes that share one piece of work. Each has the same inputs and calls the same
 /// functions in the same order, from one thread at a time, and each gets the whole result.
 class Communicator {
@@ -30,7 +40,7 @@ class Communicator {
   virtual int rank() const = 0;   ///< of this process, from 0
   virtual int count() const = 0;  ///< of processes
   /// What each process gave, by rank. Throws Error(kIo) when a process is gone.
-  virtual std::vector<std::string> gather(const std::string& own) = 0;
+  virtual std::vector<std::string> gather(const std::string& own, Message) = 0;
 };
 
 struct CalibrateOptions {

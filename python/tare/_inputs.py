@@ -201,6 +201,11 @@ class Samples:
         """The first `count`."""
         return self._part(0, count)
 
+    def share(self, number: int, count: int) -> "Samples":
+        """Of `count` parts of about the same size that follow each other, the one of that number, from 0 on."""
+        begin, end = len(self) * number // count, len(self) * (number + 1) // count
+        return self._part(0, end)._part(3, begin)
+
     def evenly_spaced(self, count: int) -> "Samples":
         """`count` that are spread evenly."""
         return self._part(1, count)

@@ -50,6 +50,8 @@ std::unique_ptr<Dataset> part(const Dataset& data, std::int32_t which, std::size
       return evenly_spaced(data, count);
     case TARE_OTHERS:
       return without_evenly_spaced(data, count);
+    case TARE_BEHIND:
+      return part_of(data, count, data.size() - count);
     default:
       throw Error(ErrorCode::kInvalidConfig, "argument 'which'", "is " + std::to_string(which));
   }

@@ -197,6 +197,40 @@ void DeviationSums::merge(const DeviationSums& other) {
   }
 }
 
+void DeviationSums::write(ByteWriter& writer) const {
+  writer.add(count_);
+  writer.add(std::uint64_t{is_finite_});
+  for (const ExactSum* sum : {&xx_, &xd_, &dd_}) {
+    writer.add(sum->words());
+  }
+  writer.add(std::uint64_t{largest_.has_value()});
+  if (largest_) {
+    writer.add(largest_->value);
+    writer.add(std::uint64_t{largest_->sample});
+    writer.add_all(std::span<const std::int64_t>(largest_->index));
+    writer.add(largest_->real);
+    writer.add(largest_->quantized);
+  }
+}
+
+DeviationSums DeviationSums::read(ByteReader& reader) {
+  DeviationSums result;
+  result.count_ = reader.get<std::uint64_t>();
+  result.is_finite_ = reader.get<std::uint64_t>() != 0;
+  for (ExactSum* sum : {&result.xx_, &result.xd_, &result.dd_}) {
+    *sum = ExactSum::of(reader.get<ExactSum::Words>());
+  }
+  if (reader.get<std::uint64_t>() != 0) {
+    LargestError& largest = result.largest_.emplace();
+    largest.value = reader.get<double>();
+    largest.sample = reader.get<std::uint64_t>();
+    largest.index = reader.get_all<std::int64_t>();
+    largest.real = reader.get<double>();
+    largest.quantized = reader.get<double>();
+  }
+  return result;
+}
+
 Deviation DeviationSums::deviation() const {
   Deviation result;
   if (!is_finite_ || count_ == 0) {

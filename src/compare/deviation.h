@@ -4,6 +4,8 @@
 #include "tare/execute.h"
 #include "tare/report.h"
 
+#include "base/bytes.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -33,6 +35,10 @@ class DeviationSums {
   void observe(const TensorView& real, const TensorView& quantized, std::size_t first_sample,
                std::size_t batch);
   void merge(const DeviationSums&);
+
+  // For another process.
+  void write(ByteWriter&) const;
+  static DeviationSums read(ByteReader&);
 
   Deviation deviation() const;
 

@@ -1,10 +1,12 @@
 // Runs float and quantized network side by side on the samples, and compares values while they
 // pass. A float value is copied when it appears and kept until the last comparison with it is
 // made, so memory is that of the values which wait at one time, for each thread. Sums are
-// exact, so the number of threads does not show. Cost: one run of the graph of side_by_side.cpp
-// for each sample, which is three networks in one, and a pass over each pair that is compared.
+// exact, so the number of threads does not show, nor that of the processes that share the
+// samples. Cost: one run of the graph of side_by_side.cpp for each sample, which is three
+// networks in one, and a pass over each pair that is compared.
 #include "compare/measure.h"
 
+#include "calibrate/statistics/shares.h"
 #include "compare/metric_sums.h"
 #include "compare/outputs.h"
 #include "execute/run/sample_driver.h"
@@ -176,38 +178,72 @@ void merge(const Measured& from, Measured& into) {
   }
 }
 
+/// Adds what the other processes measured.
+void share(Communicator& team, Measured& measured, OutputSums& outputs, MetricSums& metrics) {
+  ByteWriter writer;
+  for (const Measured::Layer& layer : measured.layers) {
+    layer.local.write(writer);
+    layer.cumulative.write(writer);
+  }
+  for (const RoundedValues& point : measured.points) {
+    point.write(writer);
+  }
+  outputs.write(writer);
+  metrics.write(writer);
+  const std::vector<std::string> messages = team.gather(writer.take(), Message::kErrors);
+  for (int rank = 0; rank < team.count(); ++rank) {
+    if (rank == team.rank()) {
+      continue;
+    }
+    ByteReader reader(messages[static_cast<std::size_t>(rank)]);
+    for (Measured::Layer& layer : measured.layers) {
+      layer.local.merge(DeviationSums::read(reader));
+      layer.cumulative.merge(DeviationSums::read(reader));
+    }
+    for (RoundedValues& point : measured.points) {
+      point.merge(RoundedValues::read(reader));
+    }
+    outputs.merge(reader);
+    metrics.merge(reader);
+  }
+}
+
 }  // namespace
 
 Measured measure(const SideBySide& graphs, const Dataset& data,
                  std::span<const MetricInfo> metrics, const CompareOptions& options) {
   const Tasks tasks(graphs);
   const Executable executable(graphs.graph, {.observe = tasks.observed, .precise = true});
-  const Feed feed(graphs.graph, data, options.samples);
+  const Feed all(graphs.graph, data, options.samples);
   const auto labels = usable_labels(data);
   const std::vector<bool> scores =
-      find_scores(graphs.graph, graphs.graph.outputs().size() / 2, feed.batch());
+      find_scores(graphs.graph, graphs.graph.outputs().size() / 2, all.batch());
+  MetricSums metric_sums(metrics, labels, all.batch());
+  Communicator* const team = metric_sums.can_tell() ? options.communicator : nullptr;
+  const Feed feed = own_feed(graphs.graph, data, options.samples, 0, team);
+  const std::size_t first_run = own_share(all.runs(), team).first;
   const std::size_t layers = graphs.layer_real.size();
   const std::size_t points = graphs.point_real.size();
-  struct Share {
+  struct OfWorker {
     std::optional<Worker> worker;
     std::optional<OutputSums> outputs;
     std::optional<MetricSums> metrics;
   };
   SampleDriver driver(executable, options.threads);
-  std::vector<Share> shares(driver.workers());
+  std::vector<OfWorker> workers(driver.workers());
   const auto run_once = [&](std::size_t w, Executable::Workspace& workspace, std::size_t run,
                             std::span<const Tensor> inputs) {
-    Share& share = shares[w];
-    if (!share.worker) {
-      share.worker.emplace(tasks, layers, points);
-      share.outputs.emplace(scores, labels, feed.batch());
-      share.metrics.emplace(metrics, labels, feed.batch());
+    OfWorker& own = workers[w];
+    if (!own.worker) {
+      own.worker.emplace(tasks, layers, points);
+      own.outputs.emplace(scores, labels, all.batch());
+      own.metrics.emplace(metrics, labels, all.batch());
     }
-    const std::size_t first = run * feed.batch();
+    const std::size_t first = (first_run + run) * all.batch();
     const std::vector<Tensor> results =
-        share.worker->run(executable, workspace, inputs, first, feed.batch());
-    share.outputs->observe(results, first);
-    share.metrics->observe(results, first);
+        own.worker->run(executable, workspace, inputs, first, all.batch());
+    own.outputs->observe(results, first);
+    own.metrics->observe(results, first);
   };
   PassOptions pass;
   if (options.progress) {
@@ -215,17 +251,19 @@ Measured measure(const SideBySide& graphs, const Dataset& data,
   }
   driver.run(feed, run_once, pass);
   Measured result;
-  result.samples = feed.samples();
+  result.samples = all.samples();
   result.layers.resize(layers);
   result.points.resize(points);
-  OutputSums outputs(scores, labels, feed.batch());
-  MetricSums metric_sums(metrics, labels, feed.batch());
-  for (const Share& share : shares) {
-    if (share.worker) {
-      merge(share.worker->measured, result);
-      outputs.merge(*share.outputs);
-      metric_sums.merge(*share.metrics);
+  OutputSums outputs(scores, labels, all.batch());
+  for (const OfWorker& own : workers) {
+    if (own.worker) {
+      merge(own.worker->measured, result);
+      outputs.merge(*own.outputs);
+      metric_sums.merge(*own.metrics);
     }
+  }
+  if (team != nullptr) {
+    share(*team, result, outputs, metric_sums);
   }
   outputs.finish(result);
   result.metrics = metric_sums.reports();

@@ -1,5 +1,7 @@
 #include "tare/report.h"
 
+#include "base/bytes.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -20,6 +22,21 @@ void MeanMetric::merge(const Metric& other) {
   sum_.add(mean.sum_);
   samples_ += mean.samples_;
   is_defined_ = is_defined_ && mean.is_defined_;
+}
+
+std::optional<std::string> MeanMetric::told() const {
+  ByteWriter writer;
+  writer.add(sum_.words());
+  writer.add(samples_);
+  writer.add(std::uint64_t{is_defined_});
+  return writer.take();
+}
+
+void MeanMetric::merge_told(std::string_view bytes) {
+  ByteReader reader(bytes);
+  sum_.add(ExactSum::of(reader.get<ExactSum::Words>()));
+  samples_ += reader.get<std::uint64_t>();
+  is_defined_ = (reader.get<std::uint64_t>() != 0) && is_defined_;
 }
 
 std::optional<double> MeanMetric::value() const {

@@ -1,5 +1,7 @@
 #include "compare/metric_sums.h"
 
+#include <algorithm>
+
 namespace tare {
 namespace {
 
@@ -48,6 +50,23 @@ void MetricSums::observe(std::span<const Tensor> results, std::size_t first_samp
 void MetricSums::merge(const MetricSums& other) {
   for (std::size_t i = 0; i < metrics_.size(); ++i) {
     metrics_[i]->merge(*other.metrics_[i]);
+  }
+}
+
+bool MetricSums::can_tell() const {
+  return std::all_of(metrics_.begin(), metrics_.end(),
+                     [](const auto& metric) { return metric->told().has_value(); });
+}
+
+void MetricSums::write(ByteWriter& writer) const {
+  for (const auto& metric : metrics_) {
+    writer.add_text(metric->told().value_or(""));
+  }
+}
+
+void MetricSums::merge(ByteReader& reader) {
+  for (const auto& metric : metrics_) {
+    metric->merge_told(reader.get_text());
   }
 }
 

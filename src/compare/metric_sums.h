@@ -2,6 +2,8 @@
 
 #include "tare/report.h"
 
+#include "base/bytes.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -21,6 +23,11 @@ class MetricSums {
   /// The results of one run: those of the float network, then those of the quantized one.
   void observe(std::span<const Tensor> results, std::size_t first_sample);
   void merge(const MetricSums&);
+  /// Whether all can tell other processes what they saw.
+  bool can_tell() const;
+  /// That, and what those of another process told.
+  void write(ByteWriter&) const;
+  void merge(ByteReader&);
   std::vector<MetricReport> reports() const;
 
  private:

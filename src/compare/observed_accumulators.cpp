@@ -7,6 +7,8 @@
 #include "tare/graph.h"
 #include "tare/integer_graph.h"
 
+#include "base/bytes.h"
+#include "calibrate/statistics/shares.h"
 #include "execute/run/sample_driver.h"
 #include "graph/arithmetic/node_arithmetic.h"
 #include "graph/arithmetic/storage_type.h"
@@ -167,15 +169,33 @@ struct WorkerState {
   }
 };
 
+void include(const SumRange& other, SumRange& range) {
+  range = {std::min(range.low, other.low), std::max(range.high, other.high)};
+}
+
+/// Widens the ranges by what the samples of other processes showed.
+void share(Communicator& team, std::vector<AccumulatorRange>& sums) {
+  ByteWriter writer;
+  for (const AccumulatorRange& own : sums) {
+    writer.add(own.range);
+  }
+  for (const std::string& message : team.gather(writer.take(), Message::kErrors)) {
+    ByteReader reader(message);
+    for (AccumulatorRange& own : sums) {
+      include(reader.get<SumRange>(), own.range);
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<AccumulatorRange> observed_accumulators(
     const Graph& integer, const Dataset& data, int threads, std::size_t samples,
-    const std::function<void(std::size_t, std::size_t)>& progress) {
+    const std::function<void(std::size_t, std::size_t)>& progress, Communicator* team) {
   const WatchedGraph watched(integer);
   const std::vector<Watched>& products = watched.products;
   const Executable executable(watched.graph, {.observe = watched.observed()});
-  const Feed feed(integer, data, samples);
+  const Feed feed = own_feed(integer, data, samples, 0, team);
   SampleDriver driver(executable, threads);
   std::vector<WorkerState> states(driver.workers());
   for (WorkerState& state : states) {
@@ -199,9 +219,11 @@ std::vector<AccumulatorRange> observed_accumulators(
   for (std::size_t i = 0; i < products.size(); ++i) {
     AccumulatorRange& sums = result.emplace_back(AccumulatorRange{products[i].node, {}});
     for (const WorkerState& state : states) {
-      sums.range = {std::min(sums.range.low, state.ranges[i].low),
-                    std::max(sums.range.high, state.ranges[i].high)};
+      include(state.ranges[i], sums.range);
     }
+  }
+  if (team != nullptr) {
+    share(*team, result);
   }
   return result;
 }

@@ -113,6 +113,39 @@ void OutputSums::merge(const OutputSums& other) {
   }
 }
 
+void OutputSums::write(ByteWriter& writer) const {
+  for (const Output& output : outputs_) {
+    output.error.write(writer);
+    writer.add(output.agreeing);
+  }
+  writer.add(std::uint64_t{samples_});
+  writer.add(real_hits_);
+  writer.add(quantized_hits_);
+  writer.add(std::uint64_t{worst_.size()});
+  for (const SampleReport& sample : worst_) {
+    writer.add(std::uint64_t{sample.index});
+    writer.add(sample.sqnr);
+    writer.add(sample.agrees);
+  }
+}
+
+void OutputSums::merge(ByteReader& reader) {
+  for (Output& output : outputs_) {
+    output.error.merge(DeviationSums::read(reader));
+    output.agreeing += reader.get<std::uint64_t>();
+  }
+  samples_ += reader.get<std::uint64_t>();
+  real_hits_ += reader.get<std::uint64_t>();
+  quantized_hits_ += reader.get<std::uint64_t>();
+  for (std::size_t left = reader.counted(1); left > 0; --left) {
+    SampleReport sample;
+    sample.index = reader.get<std::uint64_t>();
+    sample.sqnr = reader.get<double>();
+    sample.agrees = reader.get<decltype(sample.agrees)>();
+    offer(sample);
+  }
+}
+
 void OutputSums::finish(Measured& measured) const {
   for (const Output& output : outputs_) {
     measured.outputs.push_back(

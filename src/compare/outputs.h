@@ -35,6 +35,9 @@ class OutputSums {
   /// The results of one run: those of the float network, then those of the quantized one.
   void observe(std::span<const Tensor> results, std::size_t first_sample);
   void merge(const OutputSums&);
+  /// For another process, and what one there has.
+  void write(ByteWriter&) const;
+  void merge(ByteReader&);
   void finish(Measured&) const;
 
  private:

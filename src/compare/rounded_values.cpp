@@ -2,6 +2,7 @@
 // numbers that become 0. One pass; a table of 256 or 65536 counts.
 #include "compare/rounded_values.h"
 
+#include "calibrate/statistics/statistics_bytes.h"
 #include "graph/arithmetic/per_axis.h"
 #include "graph/arithmetic/storage_type.h"
 
@@ -105,6 +106,26 @@ void RoundedValues::merge(const RoundedValues& other) {
   counts.resize(std::max(counts.size(), other.counts.size()));
   std::transform(other.counts.begin(), other.counts.end(), counts.begin(), counts.begin(),
                  std::plus<>());
+}
+
+void RoundedValues::write(ByteWriter& writer) const {
+  add(observed, writer);
+  error.write(writer);
+  writer.add(below);
+  writer.add(above);
+  writer.add(lost);
+  writer.add_all(std::span<const std::uint64_t>(counts));
+}
+
+RoundedValues RoundedValues::read(ByteReader& reader) {
+  RoundedValues result;
+  result.observed = read_observed(reader);
+  result.error = DeviationSums::read(reader);
+  result.below = reader.get<std::uint64_t>();
+  result.above = reader.get<std::uint64_t>();
+  result.lost = reader.get<std::uint64_t>();
+  result.counts = reader.get_all<std::uint64_t>();
+  return result;
 }
 
 }  // namespace tare

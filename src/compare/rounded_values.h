@@ -25,6 +25,10 @@ struct RoundedValues {
   void observe(const TensorView& real, const TensorView& storage, std::size_t first_sample,
                std::size_t batch);
   void merge(const RoundedValues&);
+
+  // For another process.
+  void write(ByteWriter&) const;
+  static RoundedValues read(ByteReader&);
 };
 
 }  // namespace tare

@@ -128,7 +128,10 @@ Tensor sequences_as_rows(const hdf5::Sequences& sequences, std::size_t first,
   return result;
 }
 
-Tensor locked_rows(const StoredInput& source, std::size_t first, std::size_t count) {
+Tensor rows_of(const StoredInput& source, std::size_t first, std::size_t count) {
+  if (source.rows != nullptr) {
+    return source.rows->read(first, count);
+  }
   const auto guard = hdf5::lock();
   return hdf5::read_rows(source, first, count);
 }
@@ -171,7 +174,7 @@ class Hdf5Dataset final : public Dataset {
     const StoredInput& source = find(input);
     check(!several_shapes_ || count <= 1, "samples of several shapes are read one by one");
     Tensor stored = source.sequences ? sequences_as_rows(*source.sequences, first, count)
-                                     : locked_rows(source, first, count);
+                                     : rows_of(source, first, count);
     Tensor result = hdf5::as_input(source, std::move(stored));
     if (result.dtype() == DType::kFloat32) {
       require_finite(result, input, first);
@@ -189,7 +192,7 @@ class Hdf5Dataset final : public Dataset {
     if (!contents_.labels) {
       return std::nullopt;
     }
-    return locked_rows(*contents_.labels, 0, size()).to_int64();
+    return rows_of(*contents_.labels, 0, size()).to_int64();
   } catch (Error& error) {
     error.at("dataset 'labels'").at(path_.string());
     throw;

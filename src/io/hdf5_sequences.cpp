@@ -6,13 +6,13 @@
 
 #include "tare/error.h"
 
+#include "io/hdf5_filters.h"
+
 #include <algorithm>
 #include <cstring>
 #include <map>
 #include <span>
 #include <utility>
-
-#include <zlib.h>
 
 namespace tare::hdf5 {
 namespace {
@@ -37,51 +37,6 @@ T number_at(std::span<const std::byte> bytes, std::size_t offset) {
   return value;
 }
 
-std::vector<std::byte> inflated(const std::vector<std::byte>& packed, std::size_t size) {
-  std::vector<std::byte> result(size);
-  uLongf found = size;
-  const int status = uncompress(reinterpret_cast<Bytef*>(result.data()), &found,
-                                reinterpret_cast<const Bytef*>(packed.data()), packed.size());
-  if (status != Z_OK || found != size) {
-    throw damaged("a chunk of it is not what was deflated");
-  }
-  return result;
-}
-
-/// The first bytes of all elements came first, then the second ones, and so on.
-std::vector<std::byte> unshuffled(const std::vector<std::byte>& bytes) {
-  std::vector<std::byte> result(bytes.size());
-  const std::size_t count = bytes.size() / kReferenceBytes;
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    result[i % count * kReferenceBytes + i / count] = bytes[i];
-  }
-  return result;
-}
-
-void require_size(const std::vector<std::byte>& chunk, std::size_t bytes) {
-  if (chunk.size() != bytes) {
-    throw damaged("a chunk of it holds " + std::to_string(chunk.size()) + " bytes")
-        .expected(std::to_string(bytes));
-  }
-}
-
-std::vector<H5Z_filter_t> filters_of(const Handle& properties) {
-  std::vector<H5Z_filter_t> filters;
-  const int count = checked(H5Pget_nfilters(properties.get()), "its filters");
-  for (int i = 0; i < count; ++i) {
-    unsigned flags = 0;
-    std::size_t values = 0;
-    const H5Z_filter_t filter = H5Pget_filter2(properties.get(), static_cast<unsigned>(i),
-                                               &flags, &values, nullptr, 0, nullptr, nullptr);
-    if (filter != H5Z_FILTER_DEFLATE && filter != H5Z_FILTER_SHUFFLE) {
-      throw damaged("is stored with the filter " + std::to_string(filter))
-          .expected("gzip, shuffle or none, for sequences of varying length");
-    }
-    filters.push_back(filter);
-  }
-  return filters;
-}
-
 /// References of a dataset that is stored in chunks, in their order.
 std::vector<std::byte> references_in_chunks(const Handle& dataset, const Handle& properties,
                                             std::size_t count, std::uint64_t file_size) {
@@ -90,7 +45,11 @@ std::vector<std::byte> references_in_chunks(const Handle& dataset, const Handle&
   if (in_chunk == 0 || in_chunk > std::max<std::uint64_t>(count, kMostInChunk)) {
     throw damaged("has chunks of " + std::to_string(in_chunk) + " sequences");
   }
-  const std::vector<H5Z_filter_t> filters = filters_of(properties);
+  const auto filters = Filters::of(properties, kReferenceBytes);
+  if (!filters) {
+    throw damaged("is stored with other filters")
+        .expected("gzip, shuffle or none, for sequences of varying length");
+  }
   const std::size_t chunk_bytes = in_chunk * kReferenceBytes;
   std::vector<std::byte> result(count * kReferenceBytes);
   for (hsize_t first = 0; first < count; first += in_chunk) {
@@ -103,17 +62,9 @@ std::vector<std::byte> references_in_chunks(const Handle& dataset, const Handle&
     std::uint32_t skipped = 0;
     checked(H5Dread_chunk(dataset.get(), H5P_DEFAULT, &first, &skipped, bytes.data()),
             "its chunks");
-    for (std::size_t i = filters.size(); i-- > 0;) {
-      if ((skipped >> i & 1U) == 0 && filters[i] == H5Z_FILTER_DEFLATE) {
-        bytes = inflated(bytes, chunk_bytes);
-      } else if ((skipped >> i & 1U) == 0) {
-        require_size(bytes, chunk_bytes);
-        bytes = unshuffled(bytes);
-      }
-    }
-    require_size(bytes, chunk_bytes);
+    const auto decoded = filters->decode(bytes, skipped, chunk_bytes);
     const std::size_t wanted = std::min<std::size_t>(in_chunk, count - first) * kReferenceBytes;
-    std::copy_n(bytes.begin(), wanted,
+    std::copy_n(decoded.get(), wanted,
                 result.begin() + static_cast<std::ptrdiff_t>(first * kReferenceBytes));
   }
   return result;

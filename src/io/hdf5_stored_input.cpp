@@ -107,17 +107,18 @@ void require_chunks(const Shape& chunk, std::int64_t element_bytes) {
   }
 }
 
-/// How to open a dataset so that its chunk cache has the right size.
-Handle access_properties(const StoredInput& source) {
+Shape shape_of(const StoredInput& source) {
   Shape shape = source.input.shape;
   shape.insert(shape.begin(), static_cast<std::int64_t>(source.samples));
+  return shape;
+}
+
+/// How to open a dataset so that its chunk cache has the right size.
+Handle access_properties(std::size_t kept) {
   constexpr std::size_t kSlots = 12421;  // prime, and many more than chunks in the cache
   constexpr double kEvictReadFirst = 1;  // samples are read once
   Handle access = owned(H5Pcreate(H5P_DATASET_ACCESS), "access");
-  checked(H5Pset_chunk_cache(access.get(), kSlots,
-                             cache_bytes(shape, source.chunk, source.element_bytes),
-                             kEvictReadFirst),
-          "its chunk cache");
+  checked(H5Pset_chunk_cache(access.get(), kSlots, kept, kEvictReadFirst), "its chunk cache");
   return access;
 }
 
@@ -243,7 +244,13 @@ void keep_chunks(const Handle& file, StoredInput& source) {
   if (source.chunk.empty()) {
     return;
   }
-  const Handle access = access_properties(source);
+  const std::size_t kept = cache_bytes(shape_of(source), source.chunk, source.element_bytes);
+  source.rows =
+      ChunkedRows::of(source.dataset, source.stored, shape_of(source), source.chunk, kept);
+  if (source.rows != nullptr) {
+    return;
+  }
+  const Handle access = access_properties(kept);
   source.dataset.close();  // two identifiers would share the cache of the first
   source.dataset =
       owned(H5Dopen2(file.get(), source.input.name.c_str(), access.get()), "cannot be opened");
@@ -257,6 +264,7 @@ void make_labels(StoredInput& labels) {
         .expected("one integer");
   }
   labels.stored = DType::kInt64;
+  labels.rows.reset();  // of another type, mostly
 }
 
 Tensor read_rows(const StoredInput& source, std::size_t first, std::size_t count) {

@@ -3,6 +3,7 @@
 #include "tare/dataset.h"
 
 #include "io/hdf5.h"
+#include "io/hdf5_chunks.h"
 #include "io/hdf5_links.h"
 #include "io/hdf5_sequences.h"
 #include "io/normalize.h"
@@ -24,6 +25,8 @@ struct StoredInput {
   Normalization normalization;
   Shape chunk;  ///< empty where it is not stored in chunks
   std::int64_t element_bytes = 0;
+  /// Where chunks are decoded here; null where the library does.
+  std::unique_ptr<const ChunkedRows> rows{};
   /// Where each sample has a length of its own. Nobody else is to read the dataset then.
   std::unique_ptr<const Sequences> sequences{};
 };
@@ -44,9 +47,8 @@ StoredInput look_at(NamedDataset, SampleAxis);
 /// nothing. The shape of the input is that of the longest one.
 std::optional<StoredInput> look_at_sequences(const std::filesystem::path&, const NamedDataset&);
 
-/// Opens it again with a cache that holds the chunks of one sample, so that reading one after
-/// another decompresses no chunk twice: up to 32 MiB, more only where a single row of chunks is
-/// larger.
+/// Has it keep the chunks of one sample, so that reading one after another decompresses no
+/// chunk twice: up to 32 MiB, more only where a single row of chunks is larger.
 void keep_chunks(const Handle& file, StoredInput&);
 
 /// Throws Error(kInvalidData) unless it has one integer for each sample; it is then read as

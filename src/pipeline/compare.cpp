@@ -28,7 +28,7 @@ std::vector<AccumulatorRange> sums_of_first(const Graph& integer, const Dataset&
   const std::size_t available = options.samples == 0 ? data.size() : options.samples;
   try {
     return observed_accumulators(integer, data, options.threads,
-                                 std::min(available, kSamplesOfSums));
+                                 std::min(available, kSamplesOfSums), {}, options.communicator);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kUnsupported) {
       throw;
@@ -56,8 +56,7 @@ Report compare(const Graph& prepared, const Graph& equalized, const Graph& integ
   diagnose(report);
   if (!options.brief) {
     add_findings(toolkit.findings, report);
-    try_changes(prepared, ChangeableNetwork(equalized, integer), data, options.threads,
-                options.samples, report);
+    try_changes(prepared, ChangeableNetwork(equalized, integer), data, options, report);
     propose_worst_layers(report);
   }
   return report;

@@ -6,6 +6,7 @@
 
 #include "tare/model_files.h"
 
+#include "calibrate/statistics/shares.h"
 #include "report/figures.h"
 
 #include <algorithm>
@@ -45,8 +46,7 @@ bool PlanTrials::run() {
   while (low < high) {
     const std::size_t middle = low + (high - low) / 2;
     // Something is tried each time, however long the preparations took.
-    if (known_report(middle).empty() && news_ > 0 &&
-        std::chrono::steady_clock::now() >= options_.deadline) {
+    if (known_report(middle).empty() && news_ > 0 && is_late()) {
       return false;
     }
     if (meets(middle)) {
@@ -58,9 +58,16 @@ bool PlanTrials::run() {
   return true;
 }
 
+/// By the clock of the first process.
+bool PlanTrials::is_late() const {
+  const bool own = std::chrono::steady_clock::now() >= options_.deadline;
+  return of_first(own ? "late" : "", options_.communicator) == "late";
+}
+
 void PlanTrials::restore() {
-  const bool is_here = !options_.output.empty() || best_;
-  if (!is_here || !memory_.has_written(places_[chosen_], files_)) {
+  const bool is_here =
+      (!options_.output.empty() || best_) && memory_.has_written(places_[chosen_], files_);
+  if (of_first(is_here ? "here" : "", options_.communicator) != "here") {
     QuantizeResult result = work_.quantize(plans_[chosen_].plan);
     const Report report = report_of(result);
     keep(std::move(result), report);
@@ -88,7 +95,9 @@ void PlanTrials::make(std::size_t at) {
   note_report(json, at);
   if (chosen_ == at) {
     keep(std::move(result), report);
-    memory_.note_written(places_[at], files_);
+    if (is_first(options_.communicator)) {
+      memory_.note_written(places_[at], files_);
+    }
   }
   memory_.learn(places_[at], std::move(json));
 }
@@ -116,11 +125,13 @@ Report PlanTrials::report_of(const QuantizeResult& result) const {
 }
 
 void PlanTrials::keep(QuantizeResult result, const Report& report) {
-  if (!options_.output.empty()) {
-    work_.write(result, options_.output);
-  }
-  for (const std::filesystem::path& file : options_.reports) {
-    write_report(file, report, report_format(file));
+  if (is_first(options_.communicator)) {
+    if (!options_.output.empty()) {
+      work_.write(result, options_.output);
+    }
+    for (const std::filesystem::path& file : options_.reports) {
+      write_report(file, report, report_format(file));
+    }
   }
   if (options_.output.empty()) {
     best_ = std::move(result);

@@ -44,6 +44,7 @@ class PlanTrials {
 
  private:
   const std::string& known_report(std::size_t at) const;
+  bool is_late() const;
   bool meets(std::size_t at);
   void make(std::size_t at);
   void note_report(const std::string& report, std::size_t at);

@@ -75,7 +75,11 @@ class Search {
         options_(options),
         samples_(split(data, config, options)),
         holdout_(part_of(data, samples_.used - samples_.holdout, samples_.holdout)),
-        memory_(options.checkpoint, identity_of(model, data, config, options)) {}
+        memory_(is_first(options.communicator)
+                    ? SearchMemory(options.checkpoint,
+                                   identity_of(model, data, config, options),
+                                   options.communicator)
+                    : SearchMemory(options.communicator)) {}
 
   SearchResult run() {
     SearchResult result;
@@ -127,6 +131,7 @@ class Search {
   Report evaluated(const QuantizeResult& result) const {
     return compare_result(result, *holdout_, toolkit_,
                           {.threads = options_.threads,
+                           .communicator = options_.communicator,
                            .progress = [this](std::size_t, std::size_t) { check(); }});
   }
 
@@ -134,6 +139,7 @@ class Search {
     return {.threads = options_.threads,
             .samples = samples_.calibrating,
             .memory = config_.memory,
+            .communicator = options_.communicator,
             .progress = [this](std::size_t done, std::size_t total) {
               check();
               if (options_.progress) {

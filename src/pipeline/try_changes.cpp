@@ -6,11 +6,15 @@
 
 #include "tare/quantize.h"
 
+#include "base/bytes.h"
+#include "calibrate/statistics/shares.h"
 #include "compare/deviation.h"
+#include "execute/run/feed.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -25,27 +29,86 @@ constexpr std::size_t kSamples = 8;
 /// Less is within what other samples would say.
 constexpr double kGain = 0.1;
 
-using Results = std::vector<std::vector<Tensor>>;  ///< of each run
+using Results = std::vector<std::vector<Tensor>>;  ///< of each run of this process
 
-Results results_of(const Graph& graph, const Dataset& data, int threads, std::size_t samples) {
-  Results results;
-  run_dataset(graph, data, threads, samples, [&](std::size_t, std::vector<Tensor> outputs) {
-    results.push_back(std::move(outputs));
-  });
-  return results;
+/// Compares networks with the float one on this process's share of the first samples.
+class FirstSamples {
+ public:
+  FirstSamples(const Graph& original, const Dataset& data, const CompareOptions& options)
+      : original_(original), threads_(options.threads), team_(options.communicator) {
+    const std::size_t available =
+        options.samples == 0 ? data.size() : std::min(options.samples, data.size());
+    count_ = std::min(available, kSamples);
+    const Feed feed(original, data, count_);
+    if (const Share own = own_share(feed.runs(), team_); own.count() > 0) {
+      own_ = part_of(data, own.first * feed.batch(), own.count() * feed.batch());
+    }
+    real_ = results_of(original);
+  }
+
+  std::size_t count() const { return count_; }
+
+  /// Of all outputs, in dB.
+  double least_sqnr(const Graph& quantized) const;
+
+ private:
+  Results results_of(const Graph& graph) const {
+    Results results;
+    if (own_ != nullptr) {
+      run_dataset(graph, *own_, threads_, 0, [&](std::size_t, std::vector<Tensor> outputs) {
+        results.push_back(std::move(outputs));
+      });
+    }
+    return results;
+  }
+
+  /// The errors of each float output in each run of all processes.
+  std::vector<std::vector<ErrorSums>> errors_of(const Results& quantized) const;
+
+  const Graph& original_;
+  int threads_;
+  Communicator* team_;
+  std::size_t count_ = 0;
+  std::unique_ptr<Dataset> own_;  ///< null where other processes have all
+  Results real_;
+};
+
+std::vector<std::vector<ErrorSums>> FirstSamples::errors_of(const Results& quantized) const {
+  std::vector<std::vector<ErrorSums>> result;
+  const auto outputs = original_.outputs();
+  for (std::size_t output = 0; output < outputs.size(); ++output) {
+    if (original_.type(outputs[output]).dtype == DType::kFloat32) {
+      std::vector<ErrorSums>& of_runs = result.emplace_back();
+      for (std::size_t run = 0; run < real_.size(); ++run) {
+        of_runs.push_back(
+            error_sums(real_[run][output].view<float>(), quantized[run][output].view<float>()));
+      }
+    }
+  }
+  if (team_ == nullptr) {
+    return result;
+  }
+  ByteWriter writer;
+  for (std::vector<ErrorSums>& of_runs : result) {
+    writer.add_all(std::span<const ErrorSums>(of_runs));
+    of_runs.clear();
+  }
+  for (const std::string& message : team_->gather(writer.take(), Message::kErrors)) {
+    ByteReader reader(message);
+    for (std::vector<ErrorSums>& of_runs : result) {
+      const std::vector<ErrorSums> theirs = reader.get_all<ErrorSums>();
+      of_runs.insert(of_runs.end(), theirs.begin(), theirs.end());
+    }
+  }
+  return result;
 }
 
-/// Of all outputs, in dB.
-double least_sqnr(const Results& real, const Results& quantized) {
+double FirstSamples::least_sqnr(const Graph& quantized) const {
   double least = std::numeric_limits<double>::infinity();
-  for (std::size_t output = 0; output < real[0].size(); ++output) {
-    if (real[0][output].dtype() != DType::kFloat32) {
-      continue;
-    }
+  for (const std::vector<ErrorSums>& of_runs : errors_of(results_of(quantized))) {
     ErrorSums sums;
-    for (std::size_t run = 0; run < real.size(); ++run) {
-      sums.add(
-          error_sums(real[run][output].view<float>(), quantized[run][output].view<float>()));
+    for (const ErrorSums& of_run : of_runs) {
+      sums.add(of_run);
     }
     const double sqnr = sums.dd == 0 ? std::numeric_limits<double>::infinity()
                                      : 10 * std::log10(sums.xx / sums.dd);
@@ -115,7 +178,7 @@ int rank(const Diagnosis& found) {
 }  // namespace
 
 void try_changes(const Graph& original, const ChangeableNetwork& network, const Dataset& data,
-                 int threads, std::size_t samples, Report& report) {
+                 const CompareOptions& options, Report& report) {
   using Changes = std::vector<ProposedChange>;
   std::vector<Diagnosis*> tried;
   std::vector<Changes> proposals;
@@ -128,11 +191,9 @@ void try_changes(const Graph& original, const ChangeableNetwork& network, const 
   if (tried.empty()) {
     return;
   }
-  const std::size_t available = samples == 0 ? data.size() : std::min(samples, data.size());
-  const std::size_t used = std::min(available, kSamples);
-  const Results real = results_of(original, data, threads, used);
+  const FirstSamples samples(original, data, options);
   const auto sqnr_with = [&](const Changes& changes) {
-    return least_sqnr(real, results_of(network.with(changes), data, threads, used));
+    return samples.least_sqnr(network.with(changes));
   };
   const auto all_but = [&](std::size_t left_out) {
     Changes changes;
@@ -148,7 +209,7 @@ void try_changes(const Graph& original, const ChangeableNetwork& network, const 
   for (std::size_t i = 0; i < tried.size(); ++i) {
     tried[i]->tried = {.alone = sqnr_with(proposals[i]) - none,
                        .with_others = all - sqnr_with(all_but(i)),
-                       .samples = used};
+                       .samples = samples.count()};
     if (!helps(*tried[i]->tried)) {
       withdraw(*tried[i]);
     }

@@ -1,6 +1,8 @@
 #include "calibrate/rounding/gptq.h"
 
 #include "calibrate/plain_gptq.h"
+#include "calibrate/rounding/input_hessian.h"
+#include "support/team.h"
 
 #include <algorithm>
 #include <cmath>
@@ -272,6 +274,34 @@ TEST(Gptq, OfRowsThatAreZeroIsToNearest) {
   RoundedLayer layer = correlated_layer(8, 4, 40, 8);
   std::fill(layer.rows.begin(), layer.rows.end(), 0.0F);
   EXPECT_EQ(rounded(layer, layer.task()), nearest(layer));
+}
+
+/// Columns far from 0, of which little is left without their means.
+RoundedLayer layer_far_from_zero(std::size_t columns, std::size_t rows) {
+  std::mt19937 random(7);
+  std::uniform_int_distribution<int> digits(0, 3);
+  RoundedLayer layer{columns, {}, {}};
+  for (std::size_t i = 0; i < rows * columns; ++i) {
+    layer.rows.push_back(static_cast<float>(250 + digits(random)));
+  }
+  return layer;
+}
+
+// Tiles on the diagonal are not symmetric to the last bit, so they may not be turned over on
+// their way from one process to another.
+TEST(InputHessian, IsTheSameToTheLastBitForSeveralProcesses) {
+  const RoundedLayer layer = layer_far_from_zero(300, 333);
+  RoundingTask task = layer.task();
+  task.centred = true;
+  const InputHessian alone(task, 0, layer.columns, 1);
+  for (const InputHessian& shared : by_team(3, [&](Member& member) {
+         RoundingTask own = task;
+         own.team = &member;
+         return InputHessian(own, 0, layer.columns, 1);
+       })) {
+    EXPECT_EQ(shared.order(), alone.order());
+    EXPECT_TRUE((shared.hessian().array() == alone.hessian().array()).all());
+  }
 }
 
 }  // namespace

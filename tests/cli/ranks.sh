@@ -27,6 +27,16 @@ for samples in 200 31 2; do
   done
   rm "$work/alone.h5"
 done
+# Ranks with files of their own: here links to the same.
+collect 200 "$work/alone.h5"
+"$tare" merge "$work/alone.h5" "$work/alone.h5" -o "$work/twice.h5" --quiet
+ln -s "$data/digits_calibration.h5" "$work/part-0.h5"
+ln -s "$data/digits_calibration.h5" "$work/part-1.h5"
+"$mpirun" --allow-run-as-root --oversubscribe -n 2 "$tare" calibrate "$data/digits.onnx" \
+  --data "$work/part-%r.h5" --quiet --threads 1 -o "$work/ranks.h5"
+cmp "$work/twice.h5" "$work/ranks.h5"
+rm "$work"/part-?.h5 "$work/alone.h5" "$work/twice.h5" "$work/ranks.h5"
+
 if [ -n "$(ls "$work")" ]; then
   echo "left behind: $(ls "$work")"
   exit 1

@@ -1,77 +1,21 @@
-// Threads stand for the processes of a team, each of which gets nothing from the others but
-// what they tell it.
+#include "support/team.h"
+
 #include "tare/quantize.h"
+#include "tare/report.h"
+#include "tare/search.h"
 
 #include "support/files/digits.h"
 
-#include <atomic>
-#include <barrier>
 #include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 namespace tare::test {
 namespace {
-
-/// What the members of a team share.
-struct Exchange {
-  explicit Exchange(int count)
-      : messages(static_cast<std::size_t>(count)), all_here(count), all_read(count) {}
-
-  std::vector<std::string> messages;
-  std::barrier<> all_here;
-  std::barrier<> all_read;
-  std::atomic<std::size_t> bytes = 0;
-};
-
-class Member final : public Communicator {
- public:
-  Member(Exchange& table, int rank) : table_(table), rank_(rank) {}
-  int rank() const override { return rank_; }
-  int count() const override { return static_cast<int>(table_.messages.size()); }
-  std::vector<std::string> gather(const std::string& own) override {
-    table_.messages[static_cast<std::size_t>(rank_)] = own;
-    table_.bytes += own.size();
-    table_.all_here.arrive_and_wait();
-    std::vector<std::string> result = table_.messages;
-    table_.all_read.arrive_and_wait();
-    return result;
-  }
-
- private:
-  Exchange& table_;
-  int rank_;
-};
-
-/// What each member of a team makes of it.
-std::vector<QuantizeResult> quantized_by_team(int count, const Digits& digits,
-                                              const Config& config, std::size_t samples) {
-  Exchange table(count);
-  std::vector<std::optional<QuantizeResult>> results(static_cast<std::size_t>(count));
-  std::vector<std::thread> members;
-  for (int rank = 0; rank < count; ++rank) {
-    members.emplace_back([&, rank] {
-      Member member(table, rank);
-      results[static_cast<std::size_t>(rank)] =
-          quantize(digits.model, *digits.data, config, Toolkit::builtin(),
-                   {.threads = 1 + rank, .samples = samples, .communicator = &member});
-    });
-  }
-  for (std::thread& member : members) {
-    member.join();
-  }
-  EXPECT_GT(table.bytes, 0U);  // they did talk
-  std::vector<QuantizeResult> all;
-  for (std::optional<QuantizeResult>& result : results) {
-    all.push_back(*std::move(result));
-  }
-  return all;
-}
 
 /// A configuration and how many samples it is tried on.
 struct TeamCase {
@@ -99,14 +43,83 @@ TEST_P(Team, DecidesWhatOneAloneDoes) {
   const QuantizeResult alone = quantize(digits.model, *digits.data, config, Toolkit::builtin(),
                                         {.threads = 1, .samples = GetParam().samples});
   for (const int count : {2, 3}) {
-    for (const QuantizeResult& result :
-         quantized_by_team(count, digits, config, GetParam().samples)) {
+    const auto work = [&](Member& member) {
+      return quantize(digits.model, *digits.data, config, Toolkit::builtin(),
+                      {.threads = 1 + member.rank(),
+                       .samples = GetParam().samples,
+                       .communicator = &member});
+    };
+    for (const QuantizeResult& result : by_team(count, work)) {
       EXPECT_EQ(result.table, alone.table);
       EXPECT_EQ(result.factors, alone.factors);
       EXPECT_EQ(result.float_nodes, alone.float_nodes);
       EXPECT_EQ(result.audit.samples, alone.audit.samples);
       EXPECT_EQ(result.audit.data, alone.audit.data);
     }
+  }
+}
+
+/// A metric of somebody who knows of no other processes.
+MetricInfo count_of_samples() {
+  class Count final : public Metric {
+   public:
+    void observe(const SampleResults&) override { ++count_; }
+    void merge(const Metric& other) override {
+      count_ += dynamic_cast<const Count&>(other).count_;
+    }
+    std::optional<double> value() const override { return count_; }
+
+   private:
+    double count_ = 0;
+  };
+  return {
+      .name = "samples.count", .summary = "", .make = [] { return std::make_unique<Count>(); }};
+}
+
+TEST(TeamReport, IsThatOfOneAlone) {
+  const Digits digits;
+  const Toolkit plain = Toolkit::builtin();
+  const QuantizeResult quantized =
+      quantize(digits.model, *digits.data, {}, plain, {.threads = 1, .samples = 40});
+  Toolkit counting = plain;
+  counting.metrics.push_back(count_of_samples());
+  for (const Toolkit& toolkit : {plain, counting}) {
+    for (const std::size_t samples : {std::size_t{50}, std::size_t{2}}) {
+      const auto report = [&](Communicator* team) {
+        return report_json(
+            compare_result(quantized, *digits.data, toolkit,
+                           {.threads = 2, .samples = samples, .communicator = team}));
+      };
+      const std::string alone = report(nullptr);
+      for (const std::string& each :
+           by_team(3, [&](Member& member) { return report(&member); })) {
+        EXPECT_EQ(each, alone);
+      }
+    }
+  }
+}
+
+TEST(TeamSearch, FindsWhatOneAloneFinds) {
+  const Digits digits;
+  Config config;
+  config.samples = 60;
+  const auto searched = [&](Communicator* team) {
+    SearchOptions options;
+    options.threads = 1;
+    options.communicator = team;
+    options.conditions.emplace_back("output.sqnr>=45");
+    const SearchResult found =
+        search(digits.model, *digits.data, config, Toolkit::builtin(), options);
+    std::string text = std::to_string(found.chosen);
+    for (const SearchedPlan& plan : found.plans) {
+      text += plan.report;
+    }
+    return text;
+  };
+  const std::string alone = searched(nullptr);
+  for (const std::string& each :
+       by_team(2, [&](Member& member) { return searched(&member); })) {
+    EXPECT_EQ(each, alone);
   }
 }
 

@@ -49,7 +49,7 @@ CONFINED = {  # start of a third-party header -> the places that may name it
     "onnx/": "onnx", "google/protobuf/": "onnx",
     "flatbuffers/": "tflite",
     "hdf5": "io", "H5": "io", "yaml-cpp/": "io", "png.h": "io", "jpeglib.h": "io", "jerror.h": "io",
-    "sndfile.h": "io", "zlib.h": "io",
+    "sndfile.h": "io", "zlib.h": "io", "libdeflate.h": "io",
     "tbb/": "base", "oneapi/tbb": "base", "xxhash": "base",
     "Eigen/": "execute calibrate", "unsupported/Eigen/": "execute", "omp.h": "execute",
     "dnnl": "execute", "oneapi/dnnl": "execute",

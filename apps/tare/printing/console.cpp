@@ -19,6 +19,9 @@ Console::Console(Audience audience) : audience_(audience) {
 }
 
 void Console::print(std::string_view result) const {
+  if (audience_ == Audience::kOthers) {
+    return;
+  }
   const std::string text = out_.shown(result);
   if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
       std::fflush(stdout) == 0) {
@@ -38,6 +41,9 @@ void Console::say(std::string_view words) const {
 }
 
 void Console::warn(std::string_view words) const {
+  if (audience_ == Audience::kOthers) {
+    return;
+  }
   const std::string text = err_.shown(words);
   std::fwrite(text.data(), 1, text.size(), stderr);
 }

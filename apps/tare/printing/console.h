@@ -14,6 +14,7 @@ enum class Audience {
   kPeople,
   kPrograms,  ///< no styles or widths of terminals, whatever the streams are
   kNobody,    ///< the same, and results, warnings and errors only
+  kOthers,    ///< nothing but errors: another process that does the same says all else
 };
 
 /// Results go to stdout, everything else to stderr, as Terminal::shown(): what a terminal would
@@ -28,7 +29,9 @@ class Console {
   void say(std::string_view text) const;
   /// What may be wrong, whoever asked for no other words.
   void warn(std::string_view text) const;
-  bool is_quiet() const { return audience_ == Audience::kNobody; }
+  bool is_quiet() const {
+    return audience_ == Audience::kNobody || audience_ == Audience::kOthers;
+  }
   /// True when stderr is a terminal on which lines can be cleared, and --quiet was not given.
   bool shows_progress() const;
 

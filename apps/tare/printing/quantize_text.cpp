@@ -248,6 +248,9 @@ Json as_json(const QuantizeSummary& summary) {
            {"runs_as", verdict.runs_as}});
     }
   }
+  if (summary.ranks > 1) {
+    json["sent_bytes"] = summary.sent;
+  }
   if (summary.has_engine) {
     json["measured"] = measured_json(summary);
   }

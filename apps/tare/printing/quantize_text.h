@@ -22,10 +22,12 @@ struct QuantizeSummary {
   std::string model;
   std::string output;
   std::string target;
-  std::string processor;        ///< whose costs decided; empty: those of no particular one
-  bool covers_all = false;      ///< the objective was coverage
-  std::size_t samples = 0;      ///< calibrated on; 0: none
-  int ranks = 1;                ///< processes that shared the work
+  std::string processor;    ///< whose costs decided; empty: those of no particular one
+  bool covers_all = false;  ///< the objective was coverage
+  std::size_t samples = 0;  ///< calibrated on; 0: none
+  int ranks = 1;            ///< processes that shared the work
+  /// Bytes that they sent, by what they were about.
+  std::map<std::string, std::uint64_t> sent;
   std::size_t points = 0;       ///< that are enabled
   std::size_t wide_points = 0;  ///< of these, activations of 16 bits
   std::vector<Verdict> verdicts;

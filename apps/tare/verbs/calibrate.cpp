@@ -17,6 +17,8 @@
 #include "verb.h"
 
 #include <filesystem>
+#include <string_view>
+#include <utility>
 
 namespace tare::cli {
 namespace {
@@ -39,10 +41,26 @@ std::string output_of(const CalibrateJob& job, const Ranks& ranks) {
   return ranks.alone() ? job.output : part_of(job.output, ranks.own());
 }
 
+/// In the name of samples: the number of the rank, each of which has samples of its own.
+constexpr std::string_view kRank = "%r";
+
+bool has_own_samples(const Options& options) {
+  return options.text("data").find(kRank) != std::string::npos;
+}
+
+/// The samples that this rank reads.
+std::string data_of(const Options& options, const Ranks& ranks) {
+  std::string path = options.text("data");
+  for (std::size_t at = path.find(kRank); at != std::string::npos; at = path.find(kRank)) {
+    path.replace(at, kRank.size(), std::to_string(ranks.own()));
+  }
+  return path;
+}
+
 void check_files(const Options& options, const CalibrateJob& job, const Ranks& ranks) {
   CommandFiles files;
   files.reads_model(job.model);
-  files.reads(options.text("data"));
+  files.reads(data_of(options, ranks));
   add_configuration(options, files);
   files.writes(job.output, Content::kArrays);
   if (!ranks.alone()) {
@@ -56,16 +74,18 @@ void check_files(const Options& options, const CalibrateJob& job, const Ranks& r
 Statistics collect_share(const Options& options, const Console& console, const Ranks& ranks,
                          CalibrateJob& job, const std::string& output) {
   const auto [config, toolkit] = read_configuration(options);
-  const auto data = open_samples(options.text("data"), job.model, config, console);
+  const auto data = open_samples(data_of(options, ranks), job.model, config, console);
   const Graph graph = load_model(job.model, config.dims, data.get());
   const SimulatedGraph simulated = simulate_all(graph, config, toolkit);
   const auto limit = static_cast<std::size_t>(config.samples.value_or(0));
   const auto batch = static_cast<std::size_t>(graph.type(graph.inputs()[0]).shape[0]);
   const std::size_t available = limit == 0 ? data->size() : std::min(limit, data->size());
-  const auto [first, end] = ranks.share(available / batch);
+  const bool is_whole = ranks.alone() || has_own_samples(options);
+  const auto [first, end] =
+      is_whole ? std::pair(std::size_t{0}, available / batch) : ranks.share(available / batch);
   job.samples = available / batch * batch;
   job.share = (end - first) * batch;
-  if (first == end && !ranks.alone()) {
+  if (first == end && !is_whole) {
     Statistics nothing;
     nothing.model = model_digest(simulated.source);
     return nothing;
@@ -79,7 +99,7 @@ Statistics collect_share(const Options& options, const Console& console, const R
   Progress progress(console, "calibrating");
   return collect_resumably(simulated, *data,
                            {.threads = static_cast<int>(options.count("threads")),
-                            .samples = ranks.alone() ? limit : end * batch,
+                            .samples = is_whole ? limit : end * batch,
                             .first = first * batch,
                             .progress = progress.callback(),
                             .stop = Interrupt::requested},
@@ -100,7 +120,7 @@ int run_calibrate(const Options& options, const Console& console) {
   return during("calibrating '" + job.model + "'", [&] {
     const Ranks ranks;
     check_files(options, job, ranks);
-    const Console spoken = ranks.own() == 0 ? console : Console(Audience::kNobody);
+    const Console spoken = ranks.speaker(console);
     const std::string output = output_of(job, ranks);
     const Interrupt interrupt;
     Statistics statistics = collect_share(options, spoken, ranks, job, output);
@@ -147,7 +167,10 @@ int run_calibrate(const Options& options, const Console& console) {
 
 TARE_VERB(calibrate) {
   using namespace tare::cli;
-  std::vector<Flag> flags{data_flag(true), output_flag("statistics: HDF5")};
+  Flag data = data_flag(true);
+  data.summary +=
+      "; %r in it is the number of the rank under MPI, each with samples of its own";
+  std::vector<Flag> flags{std::move(data), output_flag("statistics: HDF5")};
   append(flags, config_flags());
   append(flags, {threads_flag(), samples_flag()});
   return {.task = Task::kParts,
@@ -157,5 +180,5 @@ TARE_VERB(calibrate) {
           .flags = std::move(flags),
           .examples = {"tare calibrate model.onnx --data samples.h5 -o statistics.h5"},
           .run = run_calibrate,
-          .shares_work = true};
+          .shares_work = [](const Options&) { return true; }};
 }

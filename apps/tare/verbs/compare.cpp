@@ -9,6 +9,7 @@
 #include "printing/progress.h"
 #include "printing/report_text.h"
 #include "printing/warnings.h"
+#include "ranks.h"
 #include "report_files.h"
 #include "text.h"
 #include "user_files.h"
@@ -65,7 +66,7 @@ void say_unused_arithmetic(const Config& config, const Options& options,
 
 Report compare(const Options& options, const Console& console,
                const Configuration& configuration,
-               const std::vector<ReportCondition>& conditions) {
+               const std::vector<ReportCondition>& conditions, Communicator* team) {
   const auto& [config, toolkit] = configuration;
   say_unused_arithmetic(config, options, console);
   const std::string real = options.text("FLOAT");
@@ -87,6 +88,7 @@ Report compare(const Options& options, const Console& console,
       compare_models(std::move(models), *data, stated, toolkit,
                      {.threads = static_cast<int>(options.count("threads")),
                       .samples = options.count("samples"),
+                      .communicator = team,
                       .begin = [&](const Report& known) { check(conditions, known); },
                       .progress = progress.callback()});
   name_files(real, quantized, options.text("data"), report);
@@ -102,8 +104,10 @@ void check_annotated(const Options& options) {
   }
 }
 
-int run_compare(const Options& options, const Console& console) {
+int run_compare(const Options& options, const Console& given) {
   return during("comparing '" + options.text("QUANTIZED") + "'", [&] {
+    Ranks ranks;
+    const Console console = ranks.speaker(given);
     const std::vector<std::string>& wanted = options.all("fail-if");
     const std::vector<ReportCondition> conditions(wanted.begin(), wanted.end());
     const Configuration configuration = read_configuration(options);
@@ -119,12 +123,14 @@ int run_compare(const Options& options, const Console& console) {
     used.writes(options.text("annotate"), Content::kModel);
     used.check();
     check_annotated(options);
-    const Report report = compare(options, console, configuration, conditions);
+    const Report report = compare(options, console, configuration, conditions, ranks.team());
     const std::vector<std::string> reasons =
         conditions.empty() ? std::vector<std::string>{}
                            : conditions_met(conditions, report_json(report));
-    files.write(report);
-    if (options.has("annotate")) {
+    if (ranks.own() == 0) {
+      files.write(report);
+    }
+    if (options.has("annotate") && ranks.own() == 0) {
       annotate_model(options.text("QUANTIZED"), options.text("annotate"), report);
     }
     if (options.text("json") == "-") {
@@ -178,5 +184,6 @@ TARE_VERB(compare) {
                    "'output.sqnr<30'",
                    "tare compare model.tflite model_int8.tflite --data samples.h5 "
                    "--numerics tflite_ref"},
-      .run = run_compare};
+      .run = run_compare,
+      .shares_work = [](const Options&) { return true; }};
 }

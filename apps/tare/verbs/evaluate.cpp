@@ -7,11 +7,15 @@
 #include "configuration.h"
 #include "printing/progress.h"
 #include "printing/warnings.h"
+#include "ranks.h"
 #include "text.h"
 #include "user_files.h"
 #include "verb.h"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
+#include <span>
 #include <utility>
 
 namespace tare::cli {
@@ -29,16 +33,19 @@ std::vector<std::int64_t> argmax_rows(const Tensor& scores) {
   return result;
 }
 
-/// Labels of every sample that the model was run on, as it would give them.
-std::vector<std::int64_t> predict(const Graph& graph, const Dataset& data,
-                                  const Options& options, const Console& console) {
+std::size_t samples_in_run(const Graph& graph) {
   const Shape& batch = graph.type(graph.inputs()[0]).shape;
-  const std::size_t samples_per_run =
-      batch.empty() ? 1 : static_cast<std::size_t>(std::max<std::int64_t>(batch[0], 1));
+  return batch.empty() ? 1 : static_cast<std::size_t>(std::max<std::int64_t>(batch[0], 1));
+}
+
+/// Labels of every sample that the model was run on, as it would give them.
+std::vector<std::int64_t> predict(const Graph& graph, const Dataset& data, std::size_t samples,
+                                  const Options& options, const Console& console) {
+  const std::size_t samples_per_run = samples_in_run(graph);
   std::vector<std::int64_t> predictions;
   Progress progress(console, "evaluating");
   run_dataset(
-      graph, data, static_cast<int>(options.count("threads")), options.count("samples"),
+      graph, data, static_cast<int>(options.count("threads")), samples,
       [&](std::size_t, std::vector<Tensor> outputs) {
         const std::vector<std::int64_t> found = argmax_rows(outputs.at(0));
         if (found.size() != samples_per_run) {
@@ -54,29 +61,58 @@ std::vector<std::int64_t> predict(const Graph& graph, const Dataset& data,
   return predictions;
 }
 
-void report(const Options& options, const Console& console, std::size_t hits,
-            std::size_t total) {
-  const Proportion correct{hits, total};
+/// How many of the samples the model is right on; ranks share them.
+Proportion right_answers(const Graph& graph, const Dataset& data,
+                         std::span<const std::int64_t> labels, const Options& options,
+                         const Console& console, Ranks& ranks) {
+  const std::size_t limit = options.count("samples");
+  const std::size_t batch = samples_in_run(graph);
+  const std::size_t runs = (limit == 0 ? data.size() : std::min(limit, data.size())) / batch;
+  const auto [first, end] = ranks.share(runs);
+  const auto own = part_of(data, first * batch, (end - first) * batch);
+  std::vector<std::int64_t> predictions;
+  if (ranks.alone()) {
+    predictions = predict(graph, data, limit, options, console);
+  } else if (end > first) {
+    predictions = predict(graph, *own, 0, options, console);
+  }
+  std::array<std::uint64_t, 2> counts{0, predictions.size()};
+  for (std::size_t i = 0; i < predictions.size(); ++i) {
+    counts[0] += predictions[i] == labels[first * batch + i] ? 1U : 0U;
+  }
+  Proportion all;
+  for (const std::string& message : ranks.gather(
+           {reinterpret_cast<const char*>(counts.data()), sizeof(counts)}, Message::kErrors)) {
+    std::memcpy(counts.data(), message.data(), sizeof(counts));
+    all.count += counts[0];
+    all.of += counts[1];
+  }
+  return all;
+}
+
+void report(const Options& options, const Console& console, const Proportion& correct) {
   const double share = correct.share();
   const auto [low, high] = correct.interval();
   if (options.has("json")) {
     console.print(to_text({{"model", options.text("MODEL")},
                            {"metric", options.text("metric")},
                            {"value", share},
-                           {"correct", hits},
-                           {"samples", total},
+                           {"correct", correct.count},
+                           {"samples", correct.of},
                            {"interval95", {low, high}}}));
     return;
   }
   console.print(console.out().styled(Style::kHeading,
                                      fmt::format("top-1 accuracy {:.2f} %", share * 100)) +
-                fmt::format(": {} of {}, 95 % interval {:.2f} to {:.2f} %\n", hits,
-                            counted(total, "sample"), low * 100, high * 100));
+                fmt::format(": {} of {}, 95 % interval {:.2f} to {:.2f} %\n", correct.count,
+                            counted(correct.of, "sample"), low * 100, high * 100));
 }
 
-int evaluate(const Options& options, const Console& console) {
+int evaluate(const Options& options, const Console& given) {
   const std::string model = options.text("MODEL");
   return during("evaluating '" + model + "'", [&] {
+    Ranks ranks;
+    const Console console = ranks.speaker(given);
     const auto data =
         open_samples(options.text("data"), model, read_configuration(options).config, console);
     const auto labels = data->labels();
@@ -87,12 +123,7 @@ int evaluate(const Options& options, const Console& console) {
     const Graph graph = load_runnable(model, data.get(), options);
     say_warnings(invalid_constants(graph), console);
     say_warnings(audit_tail(graph), console);
-    const std::vector<std::int64_t> predictions = predict(graph, *data, options, console);
-    std::size_t hits = 0;
-    for (std::size_t i = 0; i < predictions.size(); ++i) {
-      hits += predictions[i] == labels->at(i) ? 1U : 0U;
-    }
-    report(options, console, hits, predictions.size());
+    report(options, console, right_answers(graph, *data, *labels, options, console, ranks));
     return 0;
   });
 }
@@ -120,5 +151,6 @@ TARE_VERB(evaluate) {
           .flags = std::move(flags),
           .examples = {"tare evaluate model.onnx --data labelled.h5",
                        "tare evaluate model.int8.onnx --data labelled.h5 --json"},
-          .run = evaluate};
+          .run = evaluate,
+          .shares_work = [](const Options&) { return true; }};
 }

@@ -24,6 +24,7 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -260,7 +261,7 @@ MeasuredQuantization quantized(const Options& options, const Console& console,
 /// How good it is. A report has all samples and figures, otherwise a few have to do.
 std::optional<Report> evaluate(const QuantizeResult& result, const EvaluationSamples& samples,
                                bool is_reported, const Options& options, const Console& console,
-                               const Configuration& configuration) {
+                               const Configuration& configuration, Communicator* team) {
   const std::size_t available = samples.available();
   std::size_t wanted = kMostEvaluated;
   if (is_reported) {
@@ -276,6 +277,7 @@ std::optional<Report> evaluate(const QuantizeResult& result, const EvaluationSam
   Report report = compare_result(result, *data, configuration.toolkit,
                                  {.threads = static_cast<int>(options.count("threads")),
                                   .samples = 0,
+                                  .communicator = team,
                                   .brief = !is_reported,
                                   .evaluated_on = samples.kind(),
                                   .progress = progress.callback()});
@@ -305,6 +307,11 @@ void name_files(const QuantizeSummary& summary, Report& report) {
   report.quantized.bytes = summary.output_bytes;
 }
 
+/// Ranks would measure different times, and disagree.
+bool is_shared(const Options& options) {
+  return !options.has("engine");
+}
+
 int run_quantize(const Options& options, const Console& console) {
   const auto start = Clock::now();
   QuantizeJob job;
@@ -312,9 +319,9 @@ int run_quantize(const Options& options, const Console& console) {
   job.output = options.text("output");
   auto summary =
       during("quantizing '" + job.model + "'", [&]() -> std::optional<QuantizeSummary> {
-        Ranks ranks;
+        Ranks ranks(is_shared(options));
         job.ranks = ranks.count();
-        const Console spoken = ranks.own() == 0 ? console : Console(Audience::kNobody);
+        const Console spoken = ranks.speaker(console);
         const Configuration configuration = read_configuration(options);
         require_source(options, configuration.config);
         const ReportFiles report_files = check_files(options, job);
@@ -328,18 +335,23 @@ int run_quantize(const Options& options, const Console& console) {
               .hint("without '--require-measured' the costs of the target decide instead");
         }
         const QuantizeResult& result = measured.result;
+        if (ranks.own() == 0) {
+          if (writes_table(options)) {
+            write_table(options.text("table"), result);
+          }
+          write_model(result, job.output, form_of(options), configuration.toolkit);
+          std::filesystem::remove(job.output + kCheckpoint);
+        }
+        std::optional<Report> quality = evaluate(result, samples, !report_files.empty(),
+                                                 options, spoken, configuration, ranks.team());
+        std::map<std::string, std::uint64_t> sent = ranks.sent();
         if (ranks.own() != 0) {
           return std::nullopt;  // the first one has the same
         }
-        if (writes_table(options)) {
-          write_table(options.text("table"), result);
-        }
-        write_model(result, job.output, form_of(options), configuration.toolkit);
-        std::filesystem::remove(job.output + kCheckpoint);
         QuantizeSummary made = summarize(result, job, configuration);
         add(made, measured, options.has("engine"));
-        made.quality =
-            evaluate(result, samples, !report_files.empty(), options, spoken, configuration);
+        made.quality = std::move(quality);
+        made.sent = std::move(sent);
         made.evaluation_samples = samples.available();
         if (made.quality) {
           name_files(made, *made.quality);
@@ -406,5 +418,5 @@ TARE_VERB(quantize) {
                    "tare quantize model.onnx --stats statistics.h5 -o model.int8.onnx",
                    "tare quantize model.onnx --table table.yaml -o model.int8.onnx"},
       .run = run_quantize,
-      .shares_work = true};
+      .shares_work = is_shared};
 }

@@ -10,6 +10,7 @@
 #include "outputs.h"
 #include "printing/progress.h"
 #include "printing/warnings.h"
+#include "ranks.h"
 #include "report_files.h"
 #include "text.h"
 #include "user_files.h"
@@ -133,8 +134,10 @@ void say_result(const SearchResult& found, const SearchOptions& wanted, bool is_
   }
 }
 
-int run_search(const Options& options, const Console& console) {
+int run_search(const Options& options, const Console& given) {
   return during("searching '" + options.text("MODEL") + "'", [&] {
+    Ranks ranks;
+    const Console console = ranks.speaker(given);
     SearchOptions wanted = search_options(options);
     CommandFiles used;
     used.reads_model(wanted.model_file);
@@ -150,6 +153,7 @@ int run_search(const Options& options, const Console& console) {
       say_each(condition.check(empty_report(toolkit)), console);
     }
     wanted.plugins = plugins_of(options);
+    wanted.communicator = ranks.team();
     const auto data = open_samples(wanted.data_file, wanted.model_file, config, console);
     const Graph model = load_model(wanted.model_file, config.dims, data.get());
     const Interrupt interrupt;
@@ -157,7 +161,9 @@ int run_search(const Options& options, const Console& console) {
     wanted.progress = progress.callback();
     const SearchResult found = tare::search(model, *data, config, toolkit, wanted);
     progress.end();
-    if (found.end != SearchEnd::kStopped) {
+    if (found.end == SearchEnd::kStopped) {
+      ranks.leave();  // each stopped somewhere else
+    } else {
       say_result(found, wanted, options.has("json"), console);
     }
     say_where_it_stands(found, console);
@@ -200,5 +206,6 @@ TARE_VERB(search) {
                        "'output.sqnr>=30'",
                        "tare search model.onnx --data samples.h5 -o model.int8.onnx --require "
                        "'top1.drop<=0.5' --keep-int8 0.9"},
-          .run = run_search};
+          .run = run_search,
+          .shares_work = [](const Options&) { return true; }};
 }

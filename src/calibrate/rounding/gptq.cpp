@@ -271,7 +271,7 @@ void share_integers(std::size_t groups, std::size_t size, Communicator& team,
   ByteWriter writer;
   writer.add_all(
       std::span<const std::int16_t>(own.data(), static_cast<std::size_t>(own.size())));
-  const std::vector<std::string> all = team.gather(writer.take());
+  const std::vector<std::string> all = team.gather(writer.take(), Message::kRoundings);
   for (int rank = 0; rank < team.count(); ++rank) {
     ByteReader reader(all[static_cast<std::size_t>(rank)]);
     const std::vector<std::int16_t> theirs = reader.get_all<std::int16_t>();

@@ -119,16 +119,19 @@ void share_tiles(std::span<const std::pair<Index, Index>> tiles, Communicator& t
     const Matrix part = tile(i);
     writer.add_all(std::span<const float>(part.data(), static_cast<std::size_t>(part.size())));
   }
-  const std::vector<std::string> all = team.gather(writer.take());
+  const std::vector<std::string> all = team.gather(writer.take(), Message::kHessians);
   for (int rank = 0; rank < team.count(); ++rank) {
     ByteReader reader(all[static_cast<std::size_t>(rank)]);
     const Share theirs = share_of(tiles.size(), &team, rank);
     for (std::size_t i = theirs.first; i < theirs.end; ++i) {
       const std::vector<float> part = reader.get_all<float>();
       auto to = tile(i);
-      to = Eigen::Map<const Matrix>(part.data(), to.rows(), to.cols());
-      matrix.block(tiles[i].second, tiles[i].first, to.cols(), to.rows()) =
-          Eigen::Map<const Matrix>(part.data(), to.rows(), to.cols()).transpose();
+      const Eigen::Map<const Matrix> sums(part.data(), to.rows(), to.cols());
+      to = sums;
+      // Those on the diagonal are not symmetric to the last bit, and were transposed already.
+      if (tiles[i].first != tiles[i].second) {
+        matrix.block(tiles[i].second, tiles[i].first, to.cols(), to.rows()) = sums.transpose();
+      }
     }
   }
 }

@@ -122,17 +122,30 @@ Trial::Trial(const Graph& source, const Graph& judged, const Dataset& data,
     : threads_(thread_count(options.threads)), communicator_(options.communicator) {
   const Feed feed(source, data, options.samples, options.first);
   runs_ = std::min(at_most, feed.runs());
-  own_ = own_share(runs_, communicator_);
+  own_ = runs_of(communicator_ == nullptr ? 0 : communicator_->rank(), 0, runs_);
   const std::vector<std::size_t> order = spread_order(runs_);
-  inputs_.resize(own_.count());
-  exact_.resize(own_.count());
+  inputs_.resize(own_.size());
+  exact_.resize(own_.size());
   const Executable executable(judged);
-  parallel_for(own_.count(), worker_count(executable, threads_),
+  parallel_for(own_.size(), worker_count(executable, threads_),
                [&](std::size_t, std::size_t i) {
-                 inputs_[i] = feed.read(order[own_.first + i] * feed.runs() / runs_);
+                 inputs_[i] = feed.read(order[own_[i]] * feed.runs() / runs_);
                  exact_[i] = executable.run(inputs_[i]);
                });
   weigh_results(judged.outputs().size());
+}
+
+// In turn, so that processes have equal shares of any first runs.
+std::vector<std::size_t> Trial::runs_of(int rank, std::size_t first, std::size_t end) const {
+  const std::size_t processes =
+      communicator_ == nullptr ? 1 : static_cast<std::size_t>(communicator_->count());
+  std::vector<std::size_t> result;
+  for (auto run = static_cast<std::size_t>(rank); run < end; run += processes) {
+    if (run >= first) {
+      result.push_back(run);
+    }
+  }
+  return result;
 }
 
 std::vector<Tensor> Trial::inputs(std::size_t own_run, const Setting& setting) const {
@@ -155,8 +168,8 @@ std::vector<std::vector<double>> Trial::errors(const Executable& fake_quantized_
                                                std::span<const Setting> settings,
                                                std::size_t first, std::size_t end) const {
   // Of these, what this process has.
-  const std::size_t begin = std::clamp(own_.first, first, end);
-  const std::size_t own = std::clamp(own_.end, begin, end) - begin;
+  const auto begin = std::lower_bound(own_.begin(), own_.end(), first);
+  const auto own = static_cast<std::size_t>(std::lower_bound(begin, own_.end(), end) - begin);
   std::vector<std::vector<double>> result(settings.size(), std::vector<double>(end - first));
   struct Worker {
     std::size_t run;
@@ -173,8 +186,9 @@ std::vector<std::vector<double>> Trial::errors(const Executable& fake_quantized_
     parallel_for(
         settings.size() * own, worker_count(fake_quantized_graph, threads_),
         [&](std::size_t worker, std::size_t i) {
-          const std::size_t run = begin + i / settings.size();
-          const std::size_t own_run = run - own_.first;
+          const auto own_run =
+              static_cast<std::size_t>(begin - own_.begin()) + i / settings.size();
+          const std::size_t run = own_[own_run];
           const std::size_t setting = order[i % settings.size()];
           std::optional<Worker>& state = all[worker];
           if (!state) {
@@ -197,7 +211,7 @@ std::vector<std::vector<double>> Trial::errors(const Executable& fake_quantized_
 PausedTrial Trial::paused(const Executable& fake_quantized_graph,
                           const Setting& setting) const {
   PausedTrial result;
-  for (std::size_t i = 0; i < own_.count(); ++i) {
+  for (std::size_t i = 0; i < own_.size(); ++i) {
     result.emplace_back(fake_quantized_graph, inputs(i, setting));
   }
   return result;
@@ -209,8 +223,8 @@ std::vector<double> Trial::errors(PausedTrial& paused, const Executable& branch,
   std::vector<std::optional<Executable::Workspace>> workspaces(
       static_cast<std::size_t>(threads_));
   parallel_for(
-      own_.count(), worker_count(branch, threads_), [&](std::size_t worker, std::size_t i) {
-        result[0][own_.first + i] =
+      own_.size(), worker_count(branch, threads_), [&](std::size_t worker, std::size_t i) {
+        result[0][own_[i]] =
             error(i, paused[i].results(branch, workspaces[worker], inputs(i, setting)));
       });
   if (communicator_ != nullptr) {
@@ -221,23 +235,20 @@ std::vector<double> Trial::errors(PausedTrial& paused, const Executable& branch,
 
 void Trial::share(std::size_t first, std::size_t end,
                   std::vector<std::vector<double>>& errors) const {
-  const auto part = [&](int rank) {
-    const Share all = share_of(runs_, communicator_, rank);
-    const std::size_t begin = std::clamp(all.first, first, end);
-    return Share{begin - first, std::clamp(all.end, begin, end) - first};
-  };
-  const Share own = part(communicator_->rank());
   ByteWriter writer;
   for (const std::vector<double>& of_runs : errors) {
-    writer.add_all(std::span<const double>(of_runs).subspan(own.first, own.count()));
+    for (const std::size_t run : runs_of(communicator_->rank(), first, end)) {
+      writer.add(of_runs[run - first]);
+    }
   }
-  const std::vector<std::string> all = communicator_->gather(writer.take());
+  const std::vector<std::string> all = communicator_->gather(writer.take(), Message::kErrors);
   for (int rank = 0; rank < communicator_->count(); ++rank) {
     ByteReader reader(all[static_cast<std::size_t>(rank)]);
+    const std::vector<std::size_t> theirs = runs_of(rank, first, end);
     for (std::vector<double>& of_runs : errors) {
-      const std::vector<double> theirs = reader.get_all<double>();
-      std::copy(theirs.begin(), theirs.end(),
-                of_runs.begin() + static_cast<std::ptrdiff_t>(part(rank).first));
+      for (const std::size_t run : theirs) {
+        of_runs[run - first] = reader.get<double>();
+      }
     }
   }
 }
@@ -248,7 +259,7 @@ void Trial::weigh_results(std::size_t results) {
   for (std::size_t i = 0; i < exact_.size(); ++i) {
     for (std::size_t k = 0; k < results; ++k) {
       const Tensor& result = exact_[i][k];
-      magnitudes[k][own_.first + i] =
+      magnitudes[k][own_[i]] =
           result.dtype() == DType::kFloat32
               ? squared_distance(result, Tensor(DType::kFloat32, result.shape()))
               : 0;

@@ -4,7 +4,6 @@
 #include "tare/execute.h"
 #include "tare/statistics.h"
 
-#include "calibrate/statistics/shares.h"
 #include "execute/run/paused_run.h"
 #include "simulate/fake_quantized.h"
 
@@ -47,6 +46,8 @@ class Trial {
   std::vector<double> errors(PausedTrial&, const Executable& branch, const Setting&) const;
 
  private:
+  /// Which of the runs [first, end) a process has.
+  std::vector<std::size_t> runs_of(int rank, std::size_t first, std::size_t end) const;
   std::vector<Tensor> inputs(std::size_t own_run, const Setting&) const;
   double error(std::size_t own_run, std::span<const Tensor> results) const;
   void weigh_results(std::size_t results);
@@ -56,8 +57,8 @@ class Trial {
   int threads_;
   Communicator* communicator_;
   std::size_t runs_ = 0;
-  Share own_;                                ///< of the runs
-  std::vector<std::vector<Tensor>> inputs_;  ///< of the runs of this process
+  std::vector<std::size_t> own_;             ///< runs of this process, in ascending order
+  std::vector<std::vector<Tensor>> inputs_;  ///< of these
   std::vector<std::vector<Tensor>> exact_;
   std::vector<double> weights_;  ///< of each result
 };

@@ -109,38 +109,34 @@ std::vector<Observed> start_observing(const CalibrationLevel& level,
   return result;
 }
 
-/// Merges what each process observed of the values, and the rows that it has.
-void share(Communicator& team, const LayerwiseRunner& runner,
-           std::map<ValueId, Observed>& observed, RowsOfLayers& layers) {
+/// Merges what each process observed of the values.
+void share(Communicator& team, std::map<ValueId, Observed>& observed) {
   ByteWriter writer;
-  const Share own = runner.own_runs();
   for (const auto& [value, of_value] : observed) {
-    add(of_value.values, writer);
-    writer.add(std::uint64_t{of_value.mixed_channels});
-    add(of_value.channels, writer);
-    add(of_value.holdout, writer);
-  }
-  for (const auto& [point, rows] : layers) {
-    writer.add_text(rows.rows_of(own.first, own.end));
+    add(of_value, writer);
   }
   std::map<ValueId, Observed> all;
-  const std::vector<std::string> messages = team.gather(writer.take());
-  for (int rank = 0; rank < team.count(); ++rank) {
-    ByteReader reader(messages[static_cast<std::size_t>(rank)]);
+  for (const std::string& message : team.gather(writer.take(), Message::kStatistics)) {
+    ByteReader reader(message);
     for (const auto& entry : observed) {
-      Observed theirs;
-      theirs.values = read_tensor_statistics(reader);
-      theirs.mixed_channels = reader.get<std::uint64_t>() != 0;
-      theirs.channels = read_channel_statistics(reader);
-      theirs.holdout = read_channel_statistics(reader);
-      all[entry.first].merge(theirs);
-    }
-    const Share share = share_of(runner.runs(), &team, rank);
-    for (auto& [point, rows] : layers) {
-      rows.add_rows_of(share.first, share.end, reader.get_text());
+      all[entry.first].merge(read_observed(reader));
     }
   }
   observed = std::move(all);
+}
+
+/// Gives each process the rows that the others have. Layer by layer, so that no more than those
+/// of one are there twice.
+void share_rows(Communicator& team, const LayerwiseRunner& runner, RowsOfLayers& layers) {
+  const Share own = runner.own_runs();
+  for (auto& [point, rows] : layers) {
+    const std::vector<std::string> messages =
+        team.gather(rows.rows_of(own.first, own.end), Message::kRows);
+    for (int rank = 0; rank < team.count(); ++rank) {
+      const Share share = share_of(runner.runs(), &team, rank);
+      rows.add_rows_of(share.first, share.end, messages[static_cast<std::size_t>(rank)]);
+    }
+  }
 }
 
 /// One step of the runner, with what is decided before it.
@@ -317,7 +313,8 @@ CandidateTable decide_levels(const SimulatedGraph& simulated, const Dataset& dat
     auto observed =
         observe(runner, parts, candidate_table.table, levels[i], kept, calibrators, layers);
     if (team != nullptr) {
-      share(*team, runner, observed, layers);
+      share(*team, observed);
+      share_rows(*team, runner, layers);
     }
     decide(simulated, levels[i], observed, layers, runner.threads(), team, calibrators,
            candidate_table, audit);

@@ -130,7 +130,7 @@ void share(Communicator& team, std::span<const std::string> names,
   statistics.values.clear();
   statistics.channels.clear();
   std::map<std::string, Observed> all;
-  for (const std::string& bytes : team.gather(writer.take())) {
+  for (const std::string& bytes : team.gather(writer.take(), Message::kStatistics)) {
     ByteReader reader(bytes);
     for (const std::string& name : names) {
       Observed theirs;

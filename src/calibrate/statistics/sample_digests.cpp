@@ -52,7 +52,7 @@ void SampleDigests::share(Communicator& communicator) {
       writer.add(digest.load());
     }
   }
-  for (const std::string& bytes : communicator.gather(writer.take())) {
+  for (const std::string& bytes : communicator.gather(writer.take(), Message::kOther)) {
     ByteReader reader(bytes);
     for (auto& [name, digests] : digests_) {
       for (std::atomic<std::uint64_t>& digest : digests) {

@@ -5,6 +5,8 @@
 #include "execute/run/feed.h"
 
 #include <cstddef>
+#include <string>
+#include <utility>
 
 namespace tare {
 
@@ -27,6 +29,17 @@ inline Share share_of(std::size_t pieces, const Communicator* communicator, int 
 /// What this process does.
 inline Share own_share(std::size_t pieces, const Communicator* communicator) {
   return share_of(pieces, communicator, communicator == nullptr ? 0 : communicator->rank());
+}
+
+/// What the first process has, for all.
+inline std::string of_first(std::string own, Communicator* communicator) {
+  return communicator == nullptr ? std::move(own)
+                                 : communicator->gather(own, Message::kOther).front();
+}
+
+/// Whether this process is the one that writes files.
+inline bool is_first(const Communicator* communicator) {
+  return communicator == nullptr || communicator->rank() == 0;
 }
 
 /// Of the runs of these samples, those of this process. Throws as Feed.

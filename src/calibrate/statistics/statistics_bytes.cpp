@@ -56,4 +56,20 @@ ChannelStatistics read_channel_statistics(ByteReader& reader) {
   return ChannelStatistics::of(elements, std::move(lows), std::move(highs), std::move(sums));
 }
 
+void add(const Observed& observed, ByteWriter& writer) {
+  add(observed.values, writer);
+  writer.add(std::uint64_t{observed.mixed_channels});
+  add(observed.channels, writer);
+  add(observed.holdout, writer);
+}
+
+Observed read_observed(ByteReader& reader) {
+  Observed result;
+  result.values = read_tensor_statistics(reader);
+  result.mixed_channels = reader.get<std::uint64_t>() != 0;
+  result.channels = read_channel_statistics(reader);
+  result.holdout = read_channel_statistics(reader);
+  return result;
+}
+
 }  // namespace tare

@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "base/input_file.h"
+#include "calibrate/statistics/shares.h"
 #include "pipeline/store/search_checkpoint.h"
 
 #include <cerrno>
@@ -193,8 +194,7 @@ QuantizeCheckpoint::QuantizeCheckpoint(const Graph& model, const Dataset& data,
   if (path_.empty()) {
     return;
   }
-  const bool is_first = options.communicator == nullptr || options.communicator->rank() == 0;
-  if (is_first) {
+  if (is_first(options.communicator)) {
     Config used = config;
     if (options.samples != 0) {
       used.samples = static_cast<std::int64_t>(options.samples);
@@ -208,7 +208,7 @@ QuantizeCheckpoint::QuantizeCheckpoint(const Graph& model, const Dataset& data,
     for (const std::string& record : known_) {
       writer.add_text(record);
     }
-    const std::string records = options.communicator->gather(writer.take()).front();
+    const std::string records = of_first(writer.take(), options.communicator);
     ByteReader reader(records);
     known_.clear();
     while (!reader.is_at_end()) {

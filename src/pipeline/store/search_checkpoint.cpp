@@ -106,6 +106,8 @@ MixedPrecisionPlan read_plan(Reader& reader) {
   return plan;
 }
 
+}  // namespace
+
 std::string text_of(const SearchCheckpoint& checkpoint) {
   Writer writer;
   writer.add(checkpoint.identity.model);
@@ -129,6 +131,8 @@ std::string text_of(const SearchCheckpoint& checkpoint) {
   }
   return writer.text();
 }
+
+namespace {
 
 /// It is evaluated again, by other requirements, so that it has to be one.
 void require_report(const std::string& report, const std::filesystem::path& path) {
@@ -188,6 +192,10 @@ void require(const SearchIdentity& found, const SearchIdentity& expected,
 }
 
 }  // namespace
+
+SearchCheckpoint search_checkpoint_of(std::string_view text) {
+  return read("another process", text);
+}
 
 void write_search_checkpoint(const std::filesystem::path& path,
                              const SearchCheckpoint& checkpoint) {

@@ -14,6 +14,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tare {
@@ -53,6 +54,10 @@ struct SearchCheckpoint {
 
 /// Of the bytes; nothing when there is no such file.
 std::optional<std::uint64_t> file_digest(const std::filesystem::path&);
+
+/// As text, and of such a text: for another process.
+std::string text_of(const SearchCheckpoint&);
+SearchCheckpoint search_checkpoint_of(std::string_view text);
 
 /// The file changes at once or not at all. Throws Error(kIo).
 void write_search_checkpoint(const std::filesystem::path&, const SearchCheckpoint&);

@@ -1,5 +1,7 @@
 #include "pipeline/store/search_memory.h"
 
+#include "calibrate/statistics/shares.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <system_error>
@@ -19,7 +21,8 @@ constexpr auto kInterval = std::chrono::seconds(10);  // what may be lost
 
 }  // namespace
 
-SearchMemory::SearchMemory(std::filesystem::path path, const SearchIdentity& identity)
+SearchMemory::SearchMemory(std::filesystem::path path, const SearchIdentity& identity,
+                           Communicator* team)
     : path_(std::move(path)), next_(Clock::now() + kInterval) {
   if (std::filesystem::exists(path_)) {
     lock();
@@ -31,7 +34,11 @@ SearchMemory::SearchMemory(std::filesystem::path path, const SearchIdentity& ide
     }
   }
   known_.identity = identity;
+  (void)of_first(text_of(known_), team);
 }
+
+SearchMemory::SearchMemory(Communicator* team)
+    : known_(search_checkpoint_of(of_first({}, team))), next_(Clock::time_point::max()) {}
 
 SearchMemory::~SearchMemory() {
   if (file_ >= 0) {

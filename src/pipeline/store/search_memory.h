@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tare/error.h"
+#include "tare/statistics.h"
 
 #include "pipeline/store/search_checkpoint.h"
 
@@ -21,7 +22,9 @@ class SearchMemory {
  public:
   /// Begins anew where there is no such file. Throws as read_search_checkpoint() does, and
   /// Error(kIo) when another search uses the file.
-  SearchMemory(std::filesystem::path, const SearchIdentity&);
+  SearchMemory(std::filesystem::path, const SearchIdentity&, Communicator* team = nullptr);
+  /// What the first process of `team` knows. Keeps nothing in a file.
+  explicit SearchMemory(Communicator* team);
   ~SearchMemory();
   SearchMemory(const SearchMemory&) = delete;
   SearchMemory& operator=(const SearchMemory&) = delete;
