@@ -18,7 +18,7 @@ WIDTH = 125
 WRITTEN = "Written by scripts/write_config.py from docs/reference/configuration.md."
 
 CLASSES = {  # place -> class; entries of layers share those of the whole
-    "": "Config", "activations": "Activations", "weights": "Weights", "calibration": "Calibration", "accuracy": "Accuracy",
+    "": "Config", "activations": "Activations", "weights": "Weights", "calibration": "Calibration", "accuracy": "Accuracy", "cache": "Cache", "embeddings": "Embeddings",
     "requantize": "Requantize", "accumulator": "Accumulator", "layers[]": "Layer", "layers[].match": "Match",
     "layers[].activations": "Activations", "layers[].inputs": "Activations", "layers[].weights": "Weights",
     "layers[].accuracy": "Accuracy", "inputs.NAME": "Input",
@@ -32,6 +32,8 @@ ABOUT = {
     "Accuracy": "Methods that reduce the error.",
     "Requantize": "How the integer graph rescales.",
     "Accumulator": "The accumulator of sums of products.",
+    "Embeddings": "Tables in which a language model looks tokens up.",
+    "Cache": "Keys and values that a decoder hands on from step to step.",
     "Layer": "A rule for single layers. All that match a node are merged key by key, and later ones win.",
     "Input": "How samples that are no arrays become values of an input.",
     "Match": "Which nodes a rule is about; all conditions must hold.",

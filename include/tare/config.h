@@ -246,6 +246,8 @@ struct Target {
   /// Files hold weights whose integers have 4 bits in as many: opset 21.
   bool packs_weights = false;
   bool packs_blocks = true;  ///< the same for weights in blocks, which no kernel wants in bytes
+  /// Of MatMulNBits in files: 1: float32, 2: float16, 3: bfloat16, 4: int8; 0: it decides.
+  int block_accuracy_level = 0;
   /// Largest |q[i] + q[i+1]| over neighbouring weights of one output, in the order in which the
   /// engine's kernel reads them; 0: no limit. 128 keeps u8 * i8 pair sums inside int16.
   int weight_pair_limit = 0;
@@ -291,8 +293,20 @@ enum class Effort : std::uint8_t {
   kBest,     ///< hundreds: every calibrator is tried, and all is decided again in the end
 };
 
+/// How caches of keys and values are kept outside of a decoder, between its steps.
+struct CacheConfig {
+  bool is_stored = false;  ///< as int8; else real
+  bool per_head = false;   ///< a scale for each head, instead of each channel of all heads
+
+  friend bool operator==(const CacheConfig&, const CacheConfig&) = default;
+};
+
+/// A configuration for a kind of networks. Of decoders: weights in blocks of few bits alone.
+enum class Recipe : std::uint8_t { kNone, kDecoder };
+
 struct Config {
   int version = 1;
+  std::optional<Recipe> recipe;    ///< absent: that of the kind that the network is
   std::string target = "ort-cpu";  ///< see read_target()
   /// What the file is going to run on, one of processor_names(); empty: this machine's; "any":
   /// the target's general costs.
@@ -317,10 +331,13 @@ struct Config {
                       .granularity = Granularity::kPerAxis,
                       .calibrator = {},
                       .dynamic = false};
-  std::optional<bool> packs_weights;    ///< as both of Target; absent: as they say
-  std::optional<Schedule> schedule;     ///< absent: as the effort says
-  std::size_t memory = 0;               ///< as CalibrateOptions::memory
-  std::optional<std::int64_t> samples;  ///< absent: all
+  CacheConfig cache;
+  bool stores_embeddings = false;           ///< of tokens, as int8 with a scale for each row
+  std::optional<bool> packs_weights;        ///< as both of Target; absent: as they say
+  std::optional<int> block_accuracy_level;  ///< as that of Target; absent: as it says
+  std::optional<Schedule> schedule;         ///< absent: as the effort says
+  std::size_t memory = 0;                   ///< as CalibrateOptions::memory
+  std::optional<std::int64_t> samples;      ///< absent: all
   Effort effort = Effort::kDefault;
   /// How much longer, at most, the target may take for the sake of accuracy: 0.01 is 1 %.
   /// Absent: as the effort says.
@@ -329,6 +346,7 @@ struct Config {
   /// sequential and that helps.
   bool equalization = true;
   bool bias_correction = true;
+  bool rotation = false;  ///< turn the residual stream of a decoder by a Hadamard matrix
   Rounding rounding = Rounding::kAuto;
   RequantizeConfig requantize;
   AccumulatorConfig accumulator;

@@ -45,6 +45,7 @@ struct QuantizeResult {
   Graph qdq;      ///< `integer` in Form::kQdq, made for the target
   /// verdicts() of the operators of `prepared`, which hold for `qdq`.
   std::vector<Verdict> verdicts;
+  std::string recipe{};  ///< which one was used and why, for people; empty: none
 };
 
 /// prepare, equalize, simulate, calibrate, lower: the stages in their order. Which layers stay

@@ -384,6 +384,10 @@ struct SampleResults {
   std::span<const Tensor>
       quantized;  ///< of the same shapes and types; storage values expressed
   std::optional<std::int64_t> label;
+  /// Of a language model, see tokens.h: the tokens of the sample, -1 where they are
+  /// masked; else empty.
+  std::span<const std::int64_t> tokens{};
+  std::size_t logits = 0;  ///< the result that has scores of next tokens, where there are any
 };
 
 /// Measures the results of a quantized network. Threads have one each, see samples in any order

@@ -21,4 +21,5 @@
 #include "tare/simulate.h"
 #include "tare/statistics.h"
 #include "tare/tensor.h"
+#include "tare/tokens.h"
 #include "tare/toolkit.h"

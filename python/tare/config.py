@@ -134,6 +134,28 @@ class Requantize:
 
 
 @dataclasses.dataclass
+class Embeddings:
+    """Tables in which a language model looks tokens up.
+
+    storage: type of their elements; int8 has a scale for each row (default float)
+    """
+
+    storage: Optional[str] = None
+
+
+@dataclasses.dataclass
+class Cache:
+    """Keys and values that a decoder hands on from step to step.
+
+    storage: type of inputs of [batch,heads,length,size] that come back as outputs with more rows (default float)
+    granularity: one scale for each channel of a head, which all heads share, or for each head (default per_channel)
+    """
+
+    storage: Optional[str] = None
+    granularity: Optional[str] = None
+
+
+@dataclasses.dataclass
 class Accuracy:
     """Methods that reduce the error.
 
@@ -147,6 +169,8 @@ class Accuracy:
     bias_correction: bias correction: compensate for the mean error of rounded weights (default true)
     rounding: how weights are rounded; auto: by GPTQ, for the least error of their layer's results, where the schedule is
       sequential, else to nearest (default auto)
+    rotation: turn the residual stream of a decoder by a Hadamard matrix, folded into weights, so that channels have equal
+      ranges (default none)
     """
 
     effort: Optional[str] = None
@@ -154,6 +178,7 @@ class Accuracy:
     equalization: Optional[str] = None
     bias_correction: Optional[bool] = None
     rounding: Optional[str] = None
+    rotation: Optional[str] = None
 
 
 @dataclasses.dataclass
@@ -186,6 +211,9 @@ class Weights:
     calibrator: what chooses the range; or {name: NAME, OPTION: NUMBER} (default max)
     packed: store two weights of up to 4 bits in each byte, in the form qdq; auto: weights in blocks, and others as the
       target says (default auto)
+    accuracy_level: of products with weights in blocks, in the form qoperator: what MatMulNBits may round its operand to, 1
+      to 3 float32, float16 and bfloat16, 4 int8, which is fast; 0: the engine decides; auto: as the target says (default
+      auto)
     """
 
     storage: Optional[str] = None
@@ -197,6 +225,7 @@ class Weights:
     granularity: Optional[str] = None
     calibrator: Optional[Union[str, Mapping[str, Any], Any]] = None
     packed: Optional[Union[bool, str]] = None
+    accuracy_level: Optional[Union[int, str]] = None
 
 
 @dataclasses.dataclass
@@ -231,6 +260,9 @@ class Config:
 
     version: version of this format (default 1)
     target: target engine, which is going to run the result; a path is relative to this file (default ort-cpu)
+    recipe: settings for a kind of networks, which all other keys override; decoder: weights of products have 4 bits in
+      blocks of 32, and nothing else is quantized; auto: for networks whose scores of next tokens do not depend on later
+      ones, unless the objective, activations or the fallback are configured (default auto)
     processor: what the result is going to run on, for costs that depend on it; auto: this machine; any: none of these
       (default auto)
     objective: quantize where that saves the target time, or everything that can be, or every layer with weights and what is
@@ -238,6 +270,8 @@ class Config:
     fallback: whether operators that cannot be quantized stay in float or are an error (default allow)
     activations: values computed from the inputs
     weights: constants of convolutions and products
+    embeddings: tables in which a language model looks tokens up
+    cache: keys and values that a decoder hands on from step to step
     calibration: how the data is used
     accuracy: methods that reduce the error
     requantize: how the integer graph rescales sums of products
@@ -257,11 +291,14 @@ class Config:
 
     version: Optional[int] = None
     target: Optional[str] = None
+    recipe: Optional[str] = None
     processor: Optional[str] = None
     objective: Optional[str] = None
     fallback: Optional[str] = None
     activations: Optional[Union[Activations, str]] = None
     weights: Optional[Weights] = None
+    embeddings: Optional[Embeddings] = None
+    cache: Optional[Cache] = None
     calibration: Optional[Calibration] = None
     accuracy: Optional[Accuracy] = None
     requantize: Optional[Requantize] = None

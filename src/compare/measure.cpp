@@ -218,7 +218,8 @@ Measured measure(const SideBySide& graphs, const Dataset& data,
   const auto labels = usable_labels(data);
   const std::vector<bool> scores =
       find_scores(graphs.graph, graphs.graph.outputs().size() / 2, all.batch());
-  MetricSums metric_sums(metrics, labels, all.batch());
+  const auto tokens = token_interface(graphs.graph);
+  MetricSums metric_sums(metrics, labels, all.batch(), tokens);
   Communicator* const team = metric_sums.can_tell() ? options.communicator : nullptr;
   const Feed feed = own_feed(graphs.graph, data, options.samples, 0, team);
   const std::size_t first_run = own_share(all.runs(), team).first;
@@ -237,13 +238,13 @@ Measured measure(const SideBySide& graphs, const Dataset& data,
     if (!own.worker) {
       own.worker.emplace(tasks, layers, points);
       own.outputs.emplace(scores, labels, all.batch());
-      own.metrics.emplace(metrics, labels, all.batch());
+      own.metrics.emplace(metrics, labels, all.batch(), tokens);
     }
     const std::size_t first = (first_run + run) * all.batch();
     const std::vector<Tensor> results =
         own.worker->run(executable, workspace, inputs, first, all.batch());
     own.outputs->observe(results, first);
-    own.metrics->observe(results, first);
+    own.metrics->observe(inputs, results, first);
   };
   PassOptions pass;
   if (options.progress) {

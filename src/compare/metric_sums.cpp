@@ -19,14 +19,15 @@ Tensor of_sample(const Tensor& result, std::size_t sample, std::size_t batch) {
 
 MetricSums::MetricSums(std::span<const MetricInfo> infos,
                        const std::optional<std::vector<std::int64_t>>& labels,
-                       std::size_t batch)
-    : infos_(infos), labels_(&labels), batch_(batch) {
+                       std::size_t batch, const std::optional<TokenInterface>& tokens)
+    : infos_(infos), labels_(&labels), batch_(batch), tokens_(tokens) {
   for (const MetricInfo& info : infos) {
     metrics_.push_back(info.make());
   }
 }
 
-void MetricSums::observe(std::span<const Tensor> results, std::size_t first_sample) {
+void MetricSums::observe(std::span<const Tensor> inputs, std::span<const Tensor> results,
+                         std::size_t first_sample) {
   if (metrics_.empty() || results.empty()) {
     return;
   }
@@ -36,11 +37,16 @@ void MetricSums::observe(std::span<const Tensor> results, std::size_t first_samp
       parts.push_back(of_sample(result, sample, batch_));
     }
     const std::span<const Tensor> all(parts);
+    const std::vector<std::int64_t> tokens =
+        tokens_ ? tokens_of(inputs[tokens_->ids],
+                            tokens_->mask ? &inputs[*tokens_->mask] : nullptr, sample)
+                : std::vector<std::int64_t>();
     const SampleResults shown{
         .real = all.first(parts.size() / 2),
         .quantized = all.subspan(parts.size() / 2),
-        .label =
-            *labels_ ? std::optional((*labels_)->at(first_sample + sample)) : std::nullopt};
+        .label = *labels_ ? std::optional((*labels_)->at(first_sample + sample)) : std::nullopt,
+        .tokens = tokens,
+        .logits = tokens_ ? tokens_->logits : 0};
     for (const auto& metric : metrics_) {
       metric->observe(shown);
     }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tare/report.h"
+#include "tare/tokens.h"
 
 #include "base/bytes.h"
 
@@ -18,10 +19,13 @@ class MetricSums {
  public:
   /// Labels and metrics have to outlive it.
   MetricSums(std::span<const MetricInfo>,
-             const std::optional<std::vector<std::int64_t>>& labels, std::size_t batch);
+             const std::optional<std::vector<std::int64_t>>& labels, std::size_t batch,
+             const std::optional<TokenInterface>& tokens);
 
-  /// The results of one run: those of the float network, then those of the quantized one.
-  void observe(std::span<const Tensor> results, std::size_t first_sample);
+  /// The inputs of one run and its results: those of the float network, then those of the
+  /// quantized one.
+  void observe(std::span<const Tensor> inputs, std::span<const Tensor> results,
+               std::size_t first_sample);
   void merge(const MetricSums&);
   /// Whether all can tell other processes what they saw.
   bool can_tell() const;
@@ -34,6 +38,7 @@ class MetricSums {
   std::span<const MetricInfo> infos_;
   const std::optional<std::vector<std::int64_t>>* labels_;
   std::size_t batch_;
+  std::optional<TokenInterface> tokens_;
   std::vector<std::unique_ptr<Metric>> metrics_;
 };
 

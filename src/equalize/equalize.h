@@ -22,7 +22,8 @@ namespace tare {
 /// samples (or one run), in place of those of weights; these are in (0, 1]. Then those of
 /// SmoothQuant, for rows that matrices multiply, max|X|^(1/2) / max|W|^(1/2) for each channel
 /// (Xiao et al., SmoothQuant: Accurate and Efficient Post-Training Quantization for Large
-/// Language Models, 2023). None of a kind where the network, quantized and tried on up to 32
+/// Language Models, 2023). And those of AWQ, for rows that weights in blocks multiply, see
+/// find_awq_factors(). None of a kind where the network, quantized and tried on up to 32
 /// other samples, does not err clearly less with them, or where there are not 16 of these. The
 /// result does not depend on the number of threads. Throws Error(kInvalidData) when data and
 /// graph inputs do not fit together. Where the network was observed on all of these samples as

@@ -9,6 +9,7 @@
 // float and both quantized ones. Nothing where no channel can be divided.
 #include "tare/statistics.h"
 
+#include "equalize/awq_factors.h"
 #include "equalize/channel_classes.h"
 #include "equalize/equalize.h"
 #include "equalize/smoothquant_factors.h"
@@ -223,6 +224,7 @@ ChannelFactors equalization_factors(const Graph& whole, const Dataset& data,
   ChannelFactors factors = cross_layer_factors(trial, observed);
   trial.graph = equalize(std::move(trial.graph), factors);
   factors.merge(find_smoothquant_factors(trial, factors.empty() ? observed : nullptr));
+  factors.merge(find_awq_factors(trial));  // of other values: those that are not rounded
   return factors;
 }
 

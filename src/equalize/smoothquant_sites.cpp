@@ -94,7 +94,7 @@ class SiteFinder {
     }
     if (node.op == "Mul") {
       const auto row = own_row(node);
-      return row && divide(*producer, *row);
+      return row ? divide(*producer, *row) : find_source_of_one(node);
     }
     if (node.op == "LayerNormalization") {
       return is_over_channels(node) && is_own_row(node.inputs[1]) && divide(*producer, 1) &&
@@ -102,6 +102,21 @@ class SiteFinder {
               (is_own_row(node.inputs[2]) && divide(*producer, 2)));
     }
     return is_layer(node) && divide_layer(*producer, node);
+  }
+
+  /// Of a product of two computed values, as gates make them, one takes the factors.
+  bool find_source_of_one(const Node& product) {
+    const SmoothQuantSite so_far = site_;
+    for (const std::size_t operand : {std::size_t{1}, std::size_t{0}}) {
+      const ValueId value = product.inputs[operand];
+      if (graph_.constant(value) == nullptr && product.inputs[1 - operand] != value &&
+          graph_.type(value).shape == graph_.type(product.outputs[0]).shape &&
+          find_source(value)) {
+        return true;
+      }
+      site_ = so_far;
+    }
+    return false;
   }
 
   bool is_layer(const Node& node) const {

@@ -315,6 +315,13 @@ void describe(Visitor& visit, Config& config, const KnownNames& known) {
   visit.key("version", config.version, integer(1, 1), "version of this format");
   visit.key("target", config.target, target_name(known.targets),
             "target engine, which is going to run the result; a path is relative to this file");
+  visit.key("recipe", config.recipe,
+            one_of<std::optional<Recipe>>(
+                {{"auto", {}}, {"none", Recipe::kNone}, {"decoder", Recipe::kDecoder}}),
+            "settings for a kind of networks, which all other keys override; decoder: weights "
+            "of products have 4 bits in blocks of 32, and nothing else is quantized; auto: for "
+            "networks whose scores of next tokens do not depend on later ones, unless the "
+            "objective, activations or the fallback are configured");
   visit.key("processor", config.processor, processor_choice(),
             "what the result is going to run on, for costs that depend on it; auto: this "
             "machine; any: none of these");
@@ -337,7 +344,28 @@ void describe(Visitor& visit, Config& config, const KnownNames& known) {
               one_of<std::optional<bool>>({{"auto", {}}, {"true", true}, {"false", false}}),
               "store two weights of up to 4 bits in each byte, in the form qdq; auto: weights "
               "in blocks, and others as the target says");
+    inner.key("accuracy_level", config.block_accuracy_level, integer_or_auto(0, 4),
+              "of products with weights in blocks, in the form qoperator: what MatMulNBits may "
+              "round its operand to, 1 to 3 float32, float16 and bfloat16, 4 int8, which is "
+              "fast; 0: the engine decides; auto: as the target says");
   });
+  visit.section("embeddings", "tables in which a language model looks tokens up",
+                [&](auto& inner) {
+                  inner.key("storage", config.stores_embeddings,
+                            one_of<bool>({{"float", false}, {"int8", true}}),
+                            "type of their elements; int8 has a scale for each row");
+                });
+  visit.section("cache", "keys and values that a decoder hands on from step to step",
+                [&](auto& inner) {
+                  inner.key("storage", config.cache.is_stored,
+                            one_of<bool>({{"float", false}, {"int8", true}}),
+                            "type of inputs of [batch,heads,length,size] that come back as "
+                            "outputs with more rows");
+                  inner.key("granularity", config.cache.per_head,
+                            one_of<bool>({{"per_channel", false}, {"per_head", true}}),
+                            "one scale for each channel of a head, which all heads share, or "
+                            "for each head");
+                });
   visit.section("calibration", "how the data is used", [&](auto& inner) {
     inner.key("schedule", config.schedule,
               one_of<std::optional<Schedule>>({{"auto", {}},
@@ -365,6 +393,10 @@ void describe(Visitor& visit, Config& config, const KnownNames& known) {
         "more where results have less than 20 dB otherwise, as long as the network is a "
         "tenth faster than in float; but not for effort fast");
     describe_methods(inner, config);
+    inner.key(
+        "rotation", config.rotation, one_of<bool>({{"none", false}, {"hadamard", true}}),
+        "turn the residual stream of a decoder by a Hadamard matrix, folded into weights, "
+        "so that channels have equal ranges");
   });
   visit.section("requantize", "how the integer graph rescales sums of products",
                 [&](auto& inner) { describe_requantize(inner, config.requantize, true); });

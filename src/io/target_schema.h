@@ -129,6 +129,9 @@ void describe(Visitor& visit, Target& target, const KnownNames& known) {
   visit.key("packs_weights", target.packs_weights, truth(),
             "files hold two weights of up to 4 bits in each byte");
   visit.key("packs_blocks", target.packs_blocks, truth(), "the same for weights in blocks");
+  visit.key("block_accuracy_level", target.block_accuracy_level, integer(0, 4),
+            "what MatMulNBits may round its operand to: 1 to 3 are float32, float16 and "
+            "bfloat16, 4 is int8; 0: the engine decides");
   visit.key("weight_pair_limit", target.weight_pair_limit, integer(0),
             "largest sum of two neighbouring weights; 0: any");
   visit.key("objective", target.objective,

@@ -5,9 +5,11 @@
 #include "tare/integer_graph.h"
 #include "tare/quantize.h"
 #include "tare/statistics.h"
+#include "tare/tokens.h"
 
 #include "compare/real_interface.h"
 #include "equalize/equalize.h"
+#include "lower/stored_caches.h"
 #include "pipeline/stages.h"
 #include "pipeline/try_changes.h"
 #include "report/diagnose.h"
@@ -37,13 +39,28 @@ std::vector<AccumulatorRange> sums_of_first(const Graph& integer, const Dataset&
   }
 }
 
+/// What a language model is measured by even in brief.
+std::vector<MetricInfo> token_metrics(const Toolkit& toolkit) {
+  std::vector<MetricInfo> result;
+  for (const MetricInfo& metric : toolkit.metrics) {
+    if (metric.name.starts_with("perplexity") || metric.name == "tokens.agreement") {
+      result.push_back(metric);
+    }
+  }
+  return result;
+}
+
 Report compare(const Graph& prepared, const Graph& equalized, const Graph& integer,
                const ChannelFactors& factors, const Dataset& data, const Target& target,
                CompareFacts facts, const Toolkit& toolkit, const CompareOptions& options) {
   std::vector<AccumulatorRange> sums;
+  std::vector<MetricInfo> metrics;
   if (!options.brief) {
     sums = sums_of_first(integer, data, options);
     facts.metrics = toolkit.metrics;
+  } else if (token_interface(prepared)) {
+    metrics = token_metrics(toolkit);
+    facts.metrics = metrics;
   }
   facts.sums = sums;
   facts.calibrators = toolkit.calibrators;
@@ -93,7 +110,10 @@ Report compare_models(ComparedModels models, const Dataset& data, const Config& 
 
 Report compare_result(const QuantizeResult& result, const Dataset& data, const Toolkit& toolkit,
                       const CompareOptions& options) {
-  const Graph integer = with_numerics(result.integer, Numerics::kOnnxRuntime);
+  Graph integer = with_numerics(result.integer, Numerics::kOnnxRuntime);
+  if (!find_caches(result.prepared).empty()) {
+    integer = with_interface_of(result.prepared, std::move(integer));  // they may be integers
+  }
   return compare(result.prepared, result.simulated.source, integer, result.factors, data,
                  result.simulated.target,
                  {.verdicts = result.verdicts,

@@ -5,6 +5,10 @@
 
 #include "io/open_hdf5.h"
 
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -28,6 +32,33 @@ std::vector<ModelInput> inputs_of_samples(const std::filesystem::path& model,
   return inputs;
 }
 
+/// With the extents that only caches have: as many rows as there are steps before the last one.
+std::map<std::string, std::int64_t> with_extents_of_caches(const std::filesystem::path& model,
+                                                           const Config& config,
+                                                           const Dataset& data) {
+  const std::vector<ModelInput> inputs = model_inputs(model, config.dims);
+  std::set<std::string> of_samples;
+  for (const ModelInput& input : inputs) {
+    if (!config.state.contains(input.name)) {
+      of_samples.insert(input.symbols.begin(), input.symbols.end());
+    }
+  }
+  const auto samples = static_cast<std::int64_t>(data.size());
+  const std::int64_t before =
+      std::max<std::int64_t>(std::min(config.steps.value_or(samples), samples) - 1, 1);
+  std::map<std::string, std::int64_t> dims = config.dims;
+  for (const ModelInput& input : inputs) {
+    for (std::size_t axis = 0; input.shape && axis < input.symbols.size(); ++axis) {
+      const std::string& symbol = input.symbols[axis];
+      if (config.state.contains(input.name) && (*input.shape)[axis] < 0 && !symbol.empty() &&
+          !of_samples.contains(symbol)) {
+        dims.emplace(symbol, before);
+      }
+    }
+  }
+  return dims;
+}
+
 }  // namespace
 
 std::unique_ptr<Dataset> open_samples(const std::filesystem::path& path,
@@ -46,7 +77,9 @@ std::unique_ptr<Dataset> open_samples(const std::filesystem::path& path,
   if (config.state.empty()) {
     return data;
   }
-  const Graph graph = ready_to_run(load_model(model, config.dims, data.get()), config, toolkit);
+  const Graph graph =
+      ready_to_run(load_model(model, with_extents_of_caches(model, config, *data), data.get()),
+                   config, toolkit);
   return with_states(graph, std::move(data), config);
 }
 

@@ -76,6 +76,7 @@ void decide(Stages& stages, const Dataset& data, const CalibrateOptions& options
     }
     checkpoint.add(PreparedPlan{stages.factors(), stages.float_nodes(), stages.wide_values()});
   }
+  stages.observe_caches(data, options);
   stages.calibrate(data, options, options.checkpoint.empty() ? nullptr : &checkpoint);
 }
 

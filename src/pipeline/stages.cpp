@@ -3,10 +3,14 @@
 #include "tare/error.h"
 
 #include "calibrate/statistics/denormals.h"
+#include "equalize/rotation.h"
 #include "graph/arithmetic/node_arithmetic.h"
 #include "lower/forms/forms.h"
 #include "lower/lower.h"
+#include "lower/stored_embeddings.h"
 #include "onnx/layer_names.h"
+#include "pipeline/cache_scales.h"
+#include "pipeline/recipe.h"
 #include "simulate/check_demands.h"
 #include "simulate/separate_biases.h"
 
@@ -185,6 +189,15 @@ Stages::Stages(const Graph& model, const Config& config, const Toolkit& toolkit)
       during("preparing the graph", [&] { return prepare(in_float32(model), toolkit); });
   require_numbers(result_.prepared);
   during("applying 'layers'", [&] { check_rules(model, result_.prepared, config); });
+  if (!is_quantized(model)) {
+    AppliedRecipe recipe = with_recipe(result_.prepared, config_);
+    config_ = std::move(recipe.config);
+    result_.recipe = std::move(recipe.text);
+    if (config_.rotation) {
+      result_.prepared = during("rotating the residual stream",
+                                [&] { return with_rotation(std::move(result_.prepared)); });
+    }
+  }
   // Here, as values of all that comes after are those of this graph.
   result_.prepared = with_separate_biases(std::move(result_.prepared), config_, target_);
   if (runs_on_integers(model, toolkit)) {
@@ -203,6 +216,14 @@ void Stages::equalize(const Dataset& data, const CalibrateOptions& options) {
     if (!result_.factors.empty()) {
       observed_ = {};
     }
+  }
+}
+
+void Stages::observe_caches(const Dataset& data, const CalibrateOptions& options) {
+  if (config_.cache.is_stored) {
+    caches_ = during("calibrating", [&] {
+      return cache_scales(result_.prepared, data, config_.cache, options);
+    });
   }
 }
 
@@ -242,6 +263,14 @@ QuantizeResult Stages::finish() {
                         " more layers were quantized")});
     result_.integer =
         for_target(lower_quantized(to_qdq(result_.integer), config_, *toolkit_), target_);
+  }
+  if (config_.cache.is_stored && caches_.empty()) {
+    throw Error(ErrorCode::kInvalidConfig, "'cache.storage'", "gets its scales from samples");
+  }
+  result_.integer = with_stored_caches(std::move(result_.integer), caches_);
+  if (config_.stores_embeddings) {
+    result_.integer =
+        with_stored_embeddings(std::move(result_.integer), lookups_of_tokens(result_.prepared));
   }
   check_fallback(config_, result_.integer, result_.simulated.kept_float);
   // Engines choose kernels as for a model of float32: Casts are around those on integers.

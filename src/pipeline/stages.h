@@ -6,9 +6,11 @@
 
 #include "calibrate/calibrate.h"
 #include "equalize/equalize.h"
+#include "lower/stored_caches.h"
 #include "search/mixed_precision.h"
 #include "search/sensitivities.h"
 
+#include <map>
 #include <set>
 #include <span>
 #include <string>
@@ -82,6 +84,9 @@ class Stages {
   std::set<std::string> wide_values_within(const Dataset&, const CalibrateOptions&,
                                            double slowdown) const;
 
+  /// Finds the scales of caches, where these are to be stored as integers.
+  void observe_caches(const Dataset&, const CalibrateOptions&);
+
   /// Lowers what was decided; once.
   QuantizeResult finish();
 
@@ -110,6 +115,7 @@ class Stages {
   Target target_;
   std::span<const QuantPattern> patterns_;  // none where all runs on integers already
   std::set<std::string> wide_values_;
+  std::map<std::string, CacheScales> caches_;
   QuantizeResult result_;
   Statistics observed_;  ///< of `prepared`; of no samples where it was equalized
 };

@@ -106,6 +106,8 @@ Target target_of(const Config& config, const Toolkit& toolkit) {
   target.objective = config.objective.value_or(target.objective);
   target.packs_weights = config.packs_weights.value_or(target.packs_weights);
   target.packs_blocks = config.packs_weights.value_or(target.packs_blocks);
+  target.block_accuracy_level =
+      config.block_accuracy_level.value_or(target.block_accuracy_level);
   return target;
 }
 

@@ -1,6 +1,9 @@
 // Runs a model step by step and keeps the states that flow back. Afterwards each step is a call
 // like any other: calibration, comparison and whoever else reads samples need not know of
 // sequences, and may take steps in any order.
+//
+// A cache of a language model is a state that grows: what comes back has more rows than what
+// went in, along an axis that the model leaves open. It is empty when a sequence begins.
 #include "tare/error.h"
 #include "tare/execute.h"
 #include "tare/quantize.h"
@@ -20,10 +23,50 @@ namespace {
 struct StateOfModel {
   std::string name;
   TensorType type;
-  std::size_t output = 0;  ///< of the graph, which it is one step later
-  std::size_t begin = 0;   ///< of the first step; the others follow
-  std::size_t bytes = 0;   ///< of a step
+  std::size_t output = 0;             ///< of the graph, which it is one step later
+  std::size_t begin = 0;              ///< of the first sequence; the others follow
+  std::size_t bytes = 0;              ///< of a step, or of what a step adds to it
+  std::optional<std::size_t> axis{};  ///< that it grows along
+  std::int64_t growth = 0;            ///< in each step
+
+  /// Of so many steps after the beginning.
+  Shape shape(std::size_t steps) const {
+    Shape result = type.shape;
+    if (axis) {
+      result[*axis] = growth * static_cast<std::int64_t>(steps);
+    }
+    return result;
+  }
+  std::size_t size(std::size_t steps) const { return axis ? bytes * steps : bytes; }
+  /// Where a step of a sequence of that length is, counted from the beginning of it.
+  std::size_t offset(std::size_t steps) const {
+    return axis ? bytes * (steps * (steps - std::min<std::size_t>(steps, 1)) / 2)
+                : bytes * steps;
+  }
 };
+
+/// The axis along which a result has more rows than the input that it becomes, and how many;
+/// nothing where they differ in another way, or where the model does not leave that open.
+std::optional<std::pair<std::size_t, std::int64_t>> growth_of(const Graph& model, ValueId input,
+                                                              const Shape& result) {
+  const Shape& shape = model.type(input).shape;
+  const auto names = model.dimension_names.find(model.name(input));
+  if (result.size() != shape.size() || names == model.dimension_names.end()) {
+    return std::nullopt;
+  }
+  std::optional<std::pair<std::size_t, std::int64_t>> found;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    if (shape[axis] == result[axis]) {
+      continue;
+    }
+    const bool is_open = axis < names->second.size() && !names->second[axis].empty();
+    if (found || !is_open || result[axis] < shape[axis]) {
+      return std::nullopt;
+    }
+    found = {axis, result[axis] - shape[axis]};
+  }
+  return found;
+}
 
 class StatefulSamples final : public Dataset {
  public:
@@ -38,8 +81,12 @@ class StatefulSamples final : public Dataset {
       }
     }
     for (const StateOfModel& state : states_) {
-      inputs_.push_back(
-          {.name = state.name, .dtype = state.type.dtype, .shape = state.type.shape});
+      // Those of the largest step, which is the last one.
+      inputs_.push_back({.name = state.name,
+                         .dtype = state.type.dtype,
+                         .shape = state.axis ? state.shape(std::max<std::size_t>(
+                                                   std::min(steps_, data_->size()) - 1, 1))
+                                             : state.type.shape});
     }
   }
 
@@ -71,7 +118,11 @@ class StatefulSamples final : public Dataset {
 
   std::size_t size() const override { return data_->size(); }
   const std::vector<DatasetInput>& inputs() const override { return inputs_; }
-  bool has_several_shapes() const override { return data_->has_several_shapes(); }
+  bool has_several_shapes() const override {
+    return data_->has_several_shapes() ||
+           std::any_of(states_.begin(), states_.end(),
+                       [](const StateOfModel& state) { return state.axis.has_value(); });
+  }
   std::optional<std::vector<std::int64_t>> labels() const override { return data_->labels(); }
 
   Tensor read(const std::string& input, std::size_t first, std::size_t count) const override {
@@ -79,11 +130,12 @@ class StatefulSamples final : public Dataset {
     if (state == nullptr) {
       return data_->read(input, first, count);
     }
-    Shape shape = state->type.shape;
+    Shape shape = state->shape(first % steps_);
     shape.insert(shape.begin(), static_cast<std::int64_t>(count));
     Tensor result(state->type.dtype, std::move(shape));
-    kept_.read(state->begin + first * state->bytes,
-               {result.mutable_data(), result.byte_size()});
+    if (result.byte_size() > 0) {
+      kept_.read(place_of(*state, first), {result.mutable_data(), result.byte_size()});
+    }
     return result;
   }
 
@@ -109,7 +161,8 @@ class StatefulSamples final : public Dataset {
       }
       const TensorType& type = model.type(*value);
       const TensorType& result = model.type(*found);
-      if (type.dtype != result.dtype || type.shape != result.shape) {
+      const auto growth = growth_of(model, *value, result.shape);
+      if (type.dtype != result.dtype || (type.shape != result.shape && !growth)) {
         faults.add("'state'",
                    "output '" + output + "' is " + std::string(name_of(result.dtype)) + " " +
                        to_string(result.shape),
@@ -117,14 +170,20 @@ class StatefulSamples final : public Dataset {
                        " as input '" + input + "'");
         continue;
       }
-      const std::size_t bytes =
-          static_cast<std::size_t>(element_count(type.shape)) * size_of(type.dtype);
-      states_.push_back({.name = input,
+      StateOfModel state{.name = input,
                          .type = type,
                          .output = static_cast<std::size_t>(found - outputs.begin()),
-                         .begin = begin,
-                         .bytes = bytes});
-      begin += bytes * data_->size();
+                         .begin = begin};
+      Shape of_step = type.shape;
+      if (growth) {
+        state.axis = growth->first;
+        state.growth = growth->second;
+        of_step[*state.axis] = state.growth;
+      }
+      state.bytes = static_cast<std::size_t>(element_count(of_step)) * size_of(type.dtype);
+      const std::size_t sequences = (data_->size() + steps_ - 1) / steps_;
+      begin += sequences * state.offset(steps_);
+      states_.push_back(std::move(state));
     }
     faults.raise(ErrorCode::kInvalidConfig);
   }
@@ -145,8 +204,15 @@ class StatefulSamples final : public Dataset {
     return found == states_.end() ? nullptr : &*found;
   }
 
-  /// Of a sequence: what the data says, else zeros.
+  std::size_t place_of(const StateOfModel& state, std::size_t step) const {
+    return state.begin + step / steps_ * state.offset(steps_) + state.offset(step % steps_);
+  }
+
+  /// Of a sequence: what the data says, else zeros. What grows begins with nothing.
   Tensor first_value(const StateOfModel& state, std::size_t sample) const {
+    if (state.axis) {
+      return Tensor(state.type.dtype, state.shape(0));
+    }
     const auto& given = data_->inputs();
     const bool is_given =
         std::any_of(given.begin(), given.end(), [&](const DatasetInput& input) {
@@ -158,8 +224,11 @@ class StatefulSamples final : public Dataset {
   }
 
   void keep(const StateOfModel& state, std::size_t step, const Tensor& value) {
-    check(value.byte_size() == state.bytes, "a state of another size than its input");
-    kept_.write(state.begin + step * state.bytes, {value.data(), value.byte_size()});
+    check(value.byte_size() == state.size(step % steps_),
+          "a state of another size than its input");
+    if (value.byte_size() > 0) {
+      kept_.write(place_of(state, step), {value.data(), value.byte_size()});
+    }
   }
 
   std::unique_ptr<Dataset> data_;

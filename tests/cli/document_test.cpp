@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kPages[] = {"README.md",        "docs/guide.md",     "docs/tour.md",
                                   "docs/cookbook.md", "docs/inference.md", "docs/table.md",
-                                  "docs/samples.md"};
+                                  "docs/samples.md",  "docs/decoders.md"};
 
 /// What a reader has at hand: the samples of the repository, and but for the guide, which makes
 /// them, a model and samples under the names that the documentation gives them.

@@ -156,10 +156,10 @@ TEST(MetricSums, ShowEachSampleOfABatchAsABatchOfOneWithItsLabel) {
          });
        }}};
   const std::optional<std::vector<std::int64_t>> labels{{7, 8, 9, 10}};
-  MetricSums sums(infos, labels, 2);
+  MetricSums sums(infos, labels, 2, {});
   const std::vector<Tensor> results{Tensor::of<float>({2, 2}, {1, 2, 3, 4}),
                                     Tensor::of<std::int8_t>({2, 2}, {5, 6, 7, 8})};
-  sums.observe(results, 2);
+  sums.observe({}, results, 2);
   EXPECT_EQ(observed,
             (std::vector<Seen>{{{1, 2}, {1, 2}, {5, 6}, 9}, {{1, 2}, {3, 4}, {7, 8}, 10}}));
   ASSERT_EQ(sums.reports().size(), 1U);
@@ -183,6 +183,10 @@ TEST(Metrics, OfAReportAreThoseOfBothNetworksOnAllSamplesForAnyThreads) {
   ASSERT_EQ(report.metrics.size(), Toolkit::builtin().metrics.size());
   for (const MetricReport& found : report.metrics) {
     const auto expected = value_of(found.name, samples);
+    if (found.name.starts_with("perplexity") || found.name == "tokens.agreement") {
+      EXPECT_FALSE(expected || found.value) << found.name << " of no language model";
+      continue;
+    }
     ASSERT_TRUE(expected && found.value) << found.name;
     // The comparison may run the float network with other roundings.
     EXPECT_NEAR(*found.value, *expected, 1e-3 * std::abs(*expected) + 1e-9) << found.name;

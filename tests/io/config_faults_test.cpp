@@ -100,10 +100,11 @@ TEST_F(ConfigFaults, AreReportedTogether) {
       "  hint: did you mean 'percentile'?\n"
       "c.yaml:9:81: 'percentile' is 'a', expected a number\n"
       "c.yaml:10:5: an entry of 'layers' is 'Conv', expected a map\n"
-      "c.yaml:11:1: unknown key 'plugin', expected version, target, processor, objective, "
+      "c.yaml:11:1: unknown key 'plugin', expected version, target, recipe, processor, "
+      "objective, "
       "fallback, "
       "activations, "
-      "weights, "
+      "weights, embeddings, cache, "
       "calibration, accuracy, requantize, accumulator, dims, inputs, state, steps, "
       "plugins or layers\n"
       "  hint: did you mean 'plugins'?");

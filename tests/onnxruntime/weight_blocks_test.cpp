@@ -118,6 +118,29 @@ TEST_F(WeightBlocksThere, AreNoFactorsOfIntegerKernels) {
   }
 }
 
+TEST_F(WeightBlocksThere, AreAnOperatorOfItsOwnInTheFormOfOperators) {
+  for (const int bits : {2, 4, 8}) {
+    for (const bool is_unsigned : {false, true}) {
+      Config config;
+      config.weights.block = 16;
+      config.weights.bits = bits;
+      config.block_accuracy_level = 1;
+      if (is_unsigned) {
+        config.weights.storage = DType::kUint8;
+        config.weights.symmetric = false;
+        config.weights.narrow = false;
+      }
+      // Of 40 rows the last block is shorter.
+      const QuantizeResult result =
+          quantize(network(40, "Sigmoid"), config, Toolkit::builtin());
+      EXPECT_LT(apart(result.integer, Form::kQoperator, result.simulated.target), kRounding)
+          << bits << " " << is_unsigned;
+      EXPECT_EQ(runtime_->kernels(folder_ / "model.onnx").at("MatMulNBits"), 2)
+          << "of the MatMul and the Gemm behind it";
+    }
+  }
+}
+
 TEST_F(WeightBlocksThere, AreOneKernelWhereTheyLieInHalvesOfBytes) {
   Config config;
   config.weights.block = 16;

@@ -363,7 +363,10 @@ TEST_F(WeightBlocks, AreExplainedAndReported) {
   // Rounding to 15 evenly spread values.
   EXPECT_GT(gemm->weight->sqnr.value(), 15);
   for (const ChannelReport& channel : gemm->weight->channels) {
-    EXPECT_NEAR(channel.scale, std::max(-channel.low, channel.high) / 7, 1e-6);
+    // Ends of ranges may be cut by up to a half.
+    const double whole = std::max(-channel.low, channel.high) / 7;
+    EXPECT_LE(channel.scale, whole + 1e-6);
+    EXPECT_GE(channel.scale, whole / 2 - 1e-6);
   }
   EXPECT_TRUE(lint(export_form(result.integer, Form::kQdq, result.simulated.target),
                    result.simulated.target)

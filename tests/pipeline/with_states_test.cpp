@@ -1,8 +1,11 @@
 // States that flow back, beside plain loops.
+#include "tare/execute.h"
 #include "tare/graph.h"
 #include "tare/quantize.h"
 
+#include "support/files/folder.h"
 #include "support/files/samples_in_memory.h"
+#include "support/files/small_decoder.h"
 #include "support/message.h"
 
 #include <gtest/gtest.h>
@@ -80,6 +83,68 @@ TEST(WithStates, RunsSequencesAsIfTheModelRanStepByStep) {
     sum += static_cast<float>(step + 1);
     EXPECT_EQ(outputs[0].to_float()[0], sum);
   });
+}
+
+/// A cache: what comes back has one row more, where the model leaves their number open.
+class Caches : public InFolder {
+ protected:
+  /// The decoder of data/ takes one token at a time, and its cache grows.
+  std::unique_ptr<Dataset> steps(std::int64_t count, std::int64_t of_sequence) const {
+    std::vector<std::int64_t> ids;
+    for (std::int64_t i = 0; i < count; ++i) {
+      ids.push_back((7 * i + 3) % 96);
+    }
+    DatasetWriter writer(folder_ / "steps.h5");
+    writer.append("input_ids", Tensor::of<std::int64_t>({count, 1}, ids));
+    writer.finish();
+    Config config;
+    config.steps = of_sequence;
+    for (const char* what : {"key", "value"}) {
+      for (const char* layer : {"0", "1"}) {
+        config.state[std::string("past_key_values.") + layer + "." + what] =
+            std::string("present.") + layer + "." + what;
+      }
+    }
+    return open_samples(folder_ / "steps.h5", SmallDecoder::file("decoder_with_past.onnx"),
+                        config, Toolkit::builtin(), {}, {});
+  }
+};
+
+TEST_F(Caches, GrowFromNothingAsIfTheWholeSequenceHadBeenRun) {
+  constexpr std::int64_t kSteps = 9;
+  const auto data = steps(2 * kSteps, kSteps);
+  ASSERT_TRUE(data->has_several_shapes());
+  const Graph with_past =
+      load_model(SmallDecoder::file("decoder_with_past.onnx"), {}, data.get());
+  std::vector<std::vector<float>> step_by_step;
+  run_dataset(ready_to_run(with_past, {}, Toolkit::builtin()), *data, 1, 0,
+              [&](std::size_t, std::vector<Tensor> outputs) {
+                step_by_step.push_back(outputs[0].to_float());
+              });
+  ASSERT_EQ(step_by_step.size(), 2U * kSteps);
+  const Graph whole = ready_to_run(load_model(SmallDecoder::file("decoder.onnx"),
+                                              {{"batch", 1}, {"sequence", kSteps}}, nullptr),
+                                   {}, Toolkit::builtin());
+  for (std::size_t sequence = 0; sequence < 2; ++sequence) {
+    std::vector<std::int64_t> all;
+    for (std::size_t step = 0; step < kSteps; ++step) {
+      const auto token = data->read("input_ids", sequence * kSteps + step, 1).to_int64();
+      all.insert(all.end(), token.begin(), token.end());
+      EXPECT_EQ(data->read("past_key_values.1.value", sequence * kSteps + step, 1).shape(),
+                (Shape{1, 1, 2, static_cast<std::int64_t>(step), 16}));
+    }
+    const auto scores =
+        Executable(whole)
+            .run(std::vector<Tensor>{Tensor::of<std::int64_t>({1, kSteps}, all)})[0]
+            .to_float();
+    const std::size_t width = scores.size() / kSteps;
+    for (std::size_t step = 0; step < kSteps; ++step) {
+      for (std::size_t i = 0; i < width; ++i) {
+        // Logits of about 10 after sums of a few hundred products in float32.
+        EXPECT_NEAR(step_by_step[sequence * kSteps + step][i], scores[step * width + i], 1e-4);
+      }
+    }
+  }
 }
 
 TEST(WithStates, NamesEverythingThatTheModelDoesNotHave) {

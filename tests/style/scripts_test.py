@@ -85,7 +85,7 @@ echo "{output}" >"$2"
         (self.folder / "net.onnx").touch()
         samples.touch()
         (self.folder / "list").write_text("net.onnx net_samples.h5\n")
-        for place, networks in ((self.folder, 2), (self.folder / "list", 2), (None, 1)):
+        for place, networks in ((self.folder, 3), (self.folder / "list", 3), (None, 2)):
             for after, differing in ((same, 0), (other, 2), (ending, 4)):
                 words = [ROOT / "scripts/compare_outputs.py", same, after, *([place] if place else [])]
                 ran = subprocess.run(words, capture_output=True, text=True, check=False)

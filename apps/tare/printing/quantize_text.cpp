@@ -31,7 +31,8 @@ std::string headline(const QuantizeSummary& summary, const Terminal& terminal) {
   std::string text = terminal.styled(
       Style::kHeading, printable(summary.model) + " -> " + printable(summary.output));
   constexpr std::size_t kFew = 10;  // one operator in so many
-  if (kFew * count.on_integers >= count.all && count.on_integers > 0) {
+  if ((kFew * count.on_integers >= count.all && count.on_integers > 0) ||
+      !summary.recipe.empty()) {
     return text + "\n";
   }
   text += count.on_integers == 0 ? ": nothing runs on integers"
@@ -66,6 +67,9 @@ std::vector<Row> quality_rows(const QuantizeSummary& summary, const Terminal& te
   const Report& quality = *summary.quality;
   std::vector<Row> rows{{"verdict", verdict_text(quality, terminal)},
                         {"evaluation", evaluated_on(summary)}};
+  if (const auto perplexity = perplexity_text(quality)) {
+    rows.insert(rows.begin() + 1, {"perplexity", *perplexity});
+  }
   if (const LayerReport* worst = worst_layer(quality)) {
     rows.push_back({"worst layer", fmt::format("{} ({}), local SQNR {:.1f} dB",
                                                shortened(worst->name, terminal.name_columns()),
@@ -200,6 +204,9 @@ std::string as_text(const QuantizeSummary& summary, const Terminal& terminal) {
   if (summary.has_engine) {
     above.push_back({"speed", measured_text(summary)});
   }
+  if (!summary.recipe.empty()) {
+    above.push_back({"recipe", summary.recipe});
+  }
   above.insert(above.end(),
                {{"target", target_text(summary)}, {"samples", samples_text(summary)}});
   if (summary.ranks > 1) {
@@ -221,6 +228,7 @@ Json as_json(const QuantizeSummary& summary) {
             {"output", summary.output},
             {"target", summary.target},
             {"processor", summary.processor.empty() ? "any" : summary.processor},
+            {"recipe", summary.recipe.empty() ? Json() : Json(summary.recipe)},
             {"samples", summary.samples},
             {"ranks", summary.ranks},
             {"points", summary.points},

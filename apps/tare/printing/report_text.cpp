@@ -137,6 +137,30 @@ const OutputReport* worst_output(const Report& report) {
   return worst == report.outputs.end() ? nullptr : &*worst;
 }
 
+namespace {
+
+std::optional<double> metric_of(const Report& report, std::string_view name) {
+  const auto found =
+      std::find_if(report.metrics.begin(), report.metrics.end(),
+                   [name](const MetricReport& metric) { return metric.name == name; });
+  return found == report.metrics.end() ? std::nullopt : found->value;
+}
+
+}  // namespace
+
+std::optional<std::string> perplexity_text(const Report& report) {
+  const auto perplexity = metric_of(report, "perplexity");
+  const auto before = metric_of(report, "perplexity.float");
+  const auto increase = metric_of(report, "perplexity.increase");
+  const auto agreement = metric_of(report, "tokens.agreement");
+  if (!perplexity || !before || !increase || !agreement) {
+    return std::nullopt;
+  }
+  return fmt::format(
+      "{:.4f}, float {:.4f}: {:+.2f} %; the likeliest token is the same for {:.2f} %",
+      *perplexity, *before, *increase, *agreement);
+}
+
 std::string report_text(const Report& report, const Terminal& terminal) {
   std::string text =
       terminal.styled(Style::kHeading, printable(report.quantized.file) + " against " +
@@ -154,6 +178,9 @@ std::string report_text(const Report& report, const Terminal& terminal) {
         "top-1",
         proportion(report.accuracy->quantized) + ", float " + proportion(report.accuracy->real),
         terminal);
+  }
+  if (const auto perplexity = perplexity_text(report)) {
+    text += row("perplexity", *perplexity, terminal);
   }
   if (!report.worst_samples.empty()) {
     const SampleReport& worst = report.worst_samples.front();

@@ -4,6 +4,7 @@
 
 #include "printing/terminal.h"
 
+#include <optional>
 #include <string>
 
 namespace tare::cli {
@@ -14,6 +15,9 @@ std::string verdict_text(const Report&, const Terminal&);
 const LayerReport* worst_layer(const Report&);
 /// The output of least SQNR; null where there is none.
 const OutputReport* worst_output(const Report&);
+
+/// Of a language model, that of both networks; nothing for others.
+std::optional<std::string> perplexity_text(const Report&);
 
 /// The report in short: verdict, outputs, the ten worst layers, advice.
 std::string report_text(const Report&, const Terminal&);

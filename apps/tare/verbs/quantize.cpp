@@ -54,6 +54,7 @@ QuantizeSummary summarize(const QuantizeResult& result, const QuantizeJob& job,
   summary.output = job.output;
   summary.target = read_target(configuration.config.target).name;
   summary.processor = result.simulated.target.processor;
+  summary.recipe = result.recipe;
   summary.covers_all = configuration.config.objective.value_or(
                            result.simulated.target.objective) == Objective::kCoverage;
   summary.samples = job.samples;

@@ -248,6 +248,9 @@ void keep_better(const RoundingTask& task, const RowMajor& rows, Index first, In
     lost.leftCols(count).array() *= steps;
     lost.rightCols(count).array() *= steps;
   }
+  if (!task.units.empty()) {
+    lost.array().colwise() *= Eigen::Map<const Eigen::ArrayXf>(task.units.data(), rows.cols());
+  }
   const Eigen::VectorXd errors = squared_errors(rows * lost, task.centred);
   for (Index i = 0; i < count; ++i) {
     if (!(errors[i] < errors[count + i])) {

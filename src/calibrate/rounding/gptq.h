@@ -14,6 +14,9 @@ struct RoundingTask {
   std::size_t columns = 0;  ///< weights of one output
   /// [rows, columns], integers of at most 255.
   std::span<const float> rows;
+  /// Where not empty: what 1 stands for in each column of the rows, the same for all of them
+  /// otherwise.
+  std::span<const float> units;
   /// For each row: true where it is held out. Without rows of either kind all weights are
   /// rounded to nearest.
   std::vector<bool> holdout;

@@ -202,7 +202,12 @@ InputHessian::InputHessian(const RoundingTask& task, std::size_t first, std::siz
   if (!task.centred) {
     moments.means.setZero();
   }
-  const Eigen::VectorXf diagonal = (moments.squares - moments.means.cwiseAbs2()).cast<float>();
+  Eigen::VectorXf diagonal = (moments.squares - moments.means.cwiseAbs2()).cast<float>();
+  if (!task.units.empty()) {
+    diagonal.array() *=
+        Eigen::Map<const Eigen::ArrayXf>(task.units.data() + first, static_cast<Index>(width))
+            .square();
+  }
   // The more a column counts, the earlier it is rounded: the last one first.
   std::vector<std::size_t> places(width);
   std::iota(places.begin(), places.end(), std::size_t{0});
@@ -215,6 +220,14 @@ InputHessian::InputHessian(const RoundingTask& task, std::size_t first, std::siz
     means[static_cast<Index>(k)] = moments.means[static_cast<Index>(places[k])];
   }
   hessian_ = hessian_of(gather(task, rows, order_, threads), means, threads, task.team);
+  if (!task.units.empty()) {
+    Eigen::VectorXf units(means.size());
+    for (std::size_t k = 0; k < width; ++k) {
+      units[static_cast<Index>(k)] = task.units[order_[k]];
+    }
+    hessian_.array().colwise() *= units.array();
+    hessian_.array().rowwise() *= units.transpose().array();
+  }
   // 1 % of the mean diagonal, as in the paper: where rows do not span all columns, H has no
   // factor otherwise. The floor is for rows that are zero throughout.
   hessian_.diagonal().array() += std::max(0.01F * hessian_.diagonal().mean(), 1e-6F);

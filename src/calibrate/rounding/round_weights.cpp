@@ -12,6 +12,7 @@
 
 #include "base/large_memory.h"
 #include "base/parallel.h"
+#include "calibrate/rounding/block_ranges.h"
 #include "calibrate/rounding/gptq.h"
 #include "calibrate/rounding/weights.h"
 #include "calibrate/sequential/holdout.h"
@@ -48,14 +49,33 @@ LargeArray<float> storage_steps(std::span<const float> values, const QuantParams
   return result;
 }
 
-/// A grid of 8 bits for real values.
-QuantParams grid_for(std::span<const float> values) {
-  double largest = 0;
-  for (const float value : values) {
-    largest = std::max(largest, std::abs(static_cast<double>(value)));
+/// Real rows in integers of 8 bits. Columns have units of their own: those of a few outliers,
+/// as language models have them, would leave nothing of the others.
+struct RealRows {
+  LargeArray<float> integers;
+  std::vector<float> units;  ///< of numbers near 1
+};
+
+RealRows in_integers(std::span<const float> values, std::size_t columns, int threads) {
+  constexpr float kMost = 127;
+  RealRows result{LargeArray<float>(values.size()), std::vector<float>(columns, 0)};
+  std::vector<float>& units = result.units;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    float& own = units[i % columns];
+    own = std::max(own, std::abs(values[i]) / kMost);
   }
-  return to_quant_params({{-largest, largest}},
-                         {.storage = DType::kInt8, .symmetric = true, .narrow_range = true});
+  const std::span<float> integers = result.integers.span();
+  parallel_for(values.size() / columns, threads, [&](std::size_t, std::size_t row) {
+    for (std::size_t c = 0; c < columns; ++c) {
+      const std::size_t i = row * columns + c;
+      integers[i] = units[c] > 0 ? std::nearbyint(values[i] / units[c]) : 0;
+    }
+  });
+  const float largest = *std::max_element(units.begin(), units.end());
+  for (float& unit : units) {
+    unit = largest > 0 ? unit / largest : 1;
+  }
+  return result;
 }
 
 /// For each weight of a constant the place of its scale.
@@ -113,6 +133,10 @@ void round_weights(const SimulatedGraph& simulated, const QuantPoint& accumulato
   const Tensor& exact = *simulated.source.constant(node.inputs[1]);
   const bool in_blocks = point.role == Role::kWeight;
   PointResult& weight = table.at(in_blocks ? point.name : point.weight);
+  // A calibrator that was asked for has chosen them.
+  if (in_blocks && point.calibrator == CalibratorChoice() && rows.matrix().groups == 1) {
+    fit_block_ranges(exact, point.spec, rows, threads, weight);
+  }
   const QuantParams& params = weight.params;
   const StorageRange range = params.range();
   const LayerMatrix& matrix = rows.matrix();
@@ -136,10 +160,15 @@ void round_weights(const SimulatedGraph& simulated, const QuantPoint& accumulato
   const float largest = *std::max_element(params.scale.begin(), params.scale.end());
   const auto round_group = [&](std::size_t group, int own_threads) {
     RoundingTask own = task;
-    const LargeArray<float> inputs = storage_steps(
-        rows.values(group),
-        in_blocks ? grid_for(rows.values(group)) : table.at(point.input).params, own_threads);
-    own.rows = inputs.span();
+    RealRows inputs;
+    if (in_blocks) {
+      inputs = in_integers(rows.values(group), matrix.columns, own_threads);
+      own.units = inputs.units;
+    } else {
+      inputs.integers =
+          storage_steps(rows.values(group), table.at(point.input).params, own_threads);
+    }
+    own.rows = inputs.integers.span();
     std::vector<float> steps(matrix.outputs * matrix.columns);
     std::vector<float> scales(in_blocks ? steps.size() : 0);  // of numbers near 1
     parallel_for(matrix.outputs, own_threads, [&](std::size_t, std::size_t output) {

@@ -14,6 +14,12 @@ Graph with_real_biases(Graph qdq);
 /// read_onnx() marks those that are. Where `only_blocks`, those in blocks.
 Graph with_packed_weights(Graph qdq, bool only_blocks = false);
 
+/// A written graph in which products of real values with constant weights in blocks are
+/// ONNX Runtime's MatMulNBits, as far as it takes the size of the blocks and the integers have
+/// zero points within 2, 4 or 8 bits. `accuracy_level` is that attribute; 0: the engine
+/// chooses.
+Graph with_n_bit_products(Graph onnx, std::int64_t accuracy_level);
+
 /// A written graph in which products with float weights read values that are dequantized with a
 /// scale for each channel, all of them equal, instead of one: the same values, but engines that
 /// quantize such weights on their own account (ONNX Runtime from 1.20, per tensor) only do so

@@ -89,7 +89,10 @@ Graph export_form(const Graph& integer, Form form, const Target& target) {
     case Form::kQdq:
       return qdq_for(integer, target);
     case Form::kQoperator:
-      return with_own_layout(with_own_floats(to_qoperator(integer), target), target);
+      return with_own_layout(
+          with_own_floats(
+              with_n_bit_products(to_qoperator(integer), target.block_accuracy_level), target),
+          target);
     case Form::kInteger:
       return to_integer_operators(integer);
   }

@@ -243,7 +243,7 @@ void normalize_quantized(Draft& draft, GraphBuilder& builder) {
 }
 
 std::string_view domain_of(std::string_view op) {
-  const bool is_runtimes = op == kDynamicQuantizeLstm ||
+  const bool is_runtimes = op == kDynamicQuantizeLstm || op == kMatMulNBits ||
                            (!is_conversion(op) && is_quantized_operator(kRuntimeDomain, op));
   return is_runtimes ? kRuntimeDomain : std::string_view();
 }

@@ -68,6 +68,40 @@ struct BlockWeights {
   std::int64_t blocks() const { return (depth + size - 1) / size; }
   std::int64_t row_bytes(std::int64_t count) const { return (count * bits + 7) / 8; }
 
+  /// As integers of 8 bits, [depth, columns]; the zero points of `depth` blocks are stored as
+  /// rows of integers are. Signed ones have had their middle taken off.
+  template <class T>
+  Tensor unpacked(const Tensor& packed, std::int64_t rows, std::int64_t row_size,
+                  DType dtype) const {
+    Tensor result(dtype, {rows, columns});
+    auto numbers = result.mutable_view<T>();
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(packed.data());
+    const std::int64_t middle =
+        dtype == DType::kInt8 ? std::int64_t{1} << static_cast<unsigned>(bits - 1) : 0;
+    const std::int64_t runs = (rows + row_size - 1) / row_size;
+    for (std::int64_t column = 0; column < columns; ++column) {
+      for (std::int64_t i = 0; i < rows; ++i) {
+        const std::uint8_t* row = bytes + (column * runs + i / row_size) * row_bytes(row_size);
+        numbers[static_cast<std::size_t>(i * columns + column)] =
+            static_cast<T>(packed_integer(row, i % row_size, bits) - middle);
+      }
+    }
+    return result;
+  }
+
+  /// [blocks, columns]
+  Tensor block_scales() const {
+    Tensor result(DType::kFloat32, {blocks(), columns});
+    auto numbers = result.mutable_view<float>();
+    for (std::int64_t column = 0; column < columns; ++column) {
+      for (std::int64_t block = 0; block < blocks(); ++block) {
+        numbers[static_cast<std::size_t>(block * columns + column)] =
+            scales[static_cast<std::size_t>(column * blocks() + block)];
+      }
+    }
+    return result;
+  }
+
   float zero_point(std::int64_t column, std::int64_t block) const {
     if (zero_points == nullptr) {
       return static_cast<float>(std::int64_t{1} << (bits - 1));
@@ -99,6 +133,28 @@ struct BlockWeights {
     return weight;
   }
 };
+
+/// The weights behind a DequantizeLinear in blocks: signed integers where zero points are the
+/// middle.
+ValueId dequantized(NodeParts& parts, const BlockWeights& weights) {
+  const bool has_zeros = weights.zero_points != nullptr;
+  // Before any is added, as graphs that grow move the constants that these are made of.
+  Tensor integers = has_zeros ? weights.unpacked<std::uint8_t>(*weights.integers, weights.depth,
+                                                               weights.size, DType::kUint8)
+                              : weights.unpacked<std::int8_t>(*weights.integers, weights.depth,
+                                                              weights.size, DType::kInt8);
+  Tensor zeros = has_zeros
+                     ? weights.unpacked<std::uint8_t>(*weights.zero_points, weights.blocks(),
+                                                      weights.blocks(), DType::kUint8)
+                     : Tensor();
+  std::vector<ValueId> operands{parts.constant("weight_quantized", std::move(integers)),
+                                parts.constant("weight_scale", weights.block_scales())};
+  if (has_zeros) {
+    operands.push_back(parts.constant("weight_zero_point", std::move(zeros)));
+  }
+  return parts.add("weight", "DequantizeLinear", std::move(operands),
+                   {{"axis", std::int64_t{0}}, {"block_size", weights.size}});
+}
 
 const Tensor& required_constant(const NodeParts& parts, std::size_t operand) {
   const Tensor* tensor = parts.builder().known(parts.input(operand));
@@ -187,7 +243,10 @@ void expand_mat_mul_n_bits(NodeParts& parts) {
                 "weights are " + to_string(weights.integers->shape()) + " with " +
                     std::to_string(weights.scales.size()) + " scales");
   }
-  ValueId weight = parts.constant("weight", weights.reals());
+  const bool has_real_zeros =
+      weights.zero_points != nullptr && weights.zero_points->dtype() != DType::kUint8;
+  ValueId weight =
+      has_real_zeros ? parts.constant("weight", weights.reals()) : dequantized(parts, weights);
   if (const DType dtype = parts.dtype(parts.input(0)); dtype != DType::kFloat32) {
     weight = parts.add("weight_cast", "CastLike", {weight, parts.number("like", dtype, 0)});
   }
