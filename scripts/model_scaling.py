@@ -84,7 +84,7 @@ def steps(network, rates, ranks):
     yield "gather", 1024
     yield "read", n * network.sample_bytes / ranks
     for layers in network.layers:
-        rows = min(32 << 20, 4 * layers.columns * layers.positions * n) / (4 * layers.columns)
+        rows = min(max(1024, 4 * layers.columns), (32 << 20) / (4 * layers.columns), layers.positions * n)
         block = min(layers.columns, 1024)
         blocks = layers.columns / block
         for _ in range(layers.count):
@@ -175,3 +175,69 @@ class Simulation:
 
 def seconds(network, rates, cluster):
     return Simulation(network, rates, cluster).run()
+
+
+def resnet50():
+    layers = [Layers(1, 147, 64, 112 ** 2, 64 * 112 ** 2)]
+    channels, size = 64, 56
+    for width, blocks, stride in ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2)):
+        for block in range(blocks):
+            before, size = size ** 2, size // (stride if block == 0 else 1)
+            layers += [Layers(1, channels, width, before, width * before), Layers(1, 9 * width, width, size ** 2, width * size ** 2),
+                       Layers(1, width, 4 * width, size ** 2, 8 * width * size ** 2)]
+            if block == 0:
+                layers.append(Layers(1, channels, 4 * width, size ** 2, 4 * width * size ** 2))
+            channels = 4 * width
+    layers.append(Layers(1, 2048, 1000, 1, 3048))
+    return Network("ResNet-50 size, 64 images", tuple(layers), 64, 4 * 3 * 224 ** 2, 8)
+
+
+def transformer(name, blocks, width, hidden, keys, tokens, samples, is_gated):
+    up = Layers(blocks * (2 if is_gated else 1), width, hidden, tokens, 2 * hidden * tokens)
+    layers = (Layers(2 * blocks, width, width, tokens, 4 * width * tokens), Layers(2 * blocks, width, keys, tokens, 2 * keys * tokens),
+              up, Layers(blocks, hidden, width, tokens, 2 * width * tokens))
+    return Network(name, layers, samples, 8 * tokens, 8)
+
+
+BERT = transformer("BERT-base size, 64 sentences of 128 tokens", 12, 768, 3072, 768, 128, 64, False)
+LARGE = (transformer("7B, 128 sequences of 2048 tokens", 32, 4096, 11008, 4096, 2048, 128, True),
+         transformer("70B, 128 sequences of 2048 tokens", 80, 8192, 28672, 1024, 2048, 128, True))
+
+# Two cores of an EPYC (25/17) that all ranks share, one thread each: seconds by the clock, of 1 to 4 ranks.
+CHECKED = {resnet50(): (35.6, 25.5, 32.0, 0)}
+ONE_MACHINE = Cluster(nodes=1, ranks_per_node=1, cores=2, threads=1)
+
+
+def duration(seconds_of):
+    for unit, size in (("days", 86400), ("h", 3600), ("min", 60)):
+        if seconds_of >= 2 * size:
+            return f"{seconds_of / size:.1f} {unit}" if seconds_of < 20 * size else f"{seconds_of / size:.0f} {unit}"
+    return f"{seconds_of:.0f} s"
+
+
+def check():
+    worst = 0.0
+    for network, measured in CHECKED.items():
+        for ranks, took in enumerate(measured, 1):
+            expected = seconds(network, Rates(), dataclasses.replace(ONE_MACHINE, ranks_per_node=ranks))
+            worst = max(worst, abs(expected / took - 1))
+            print(f"{network.name:44} {ranks} ranks  measured {took:6.1f} s  expected {expected:6.1f} s  {100 * (expected / took - 1):+5.1f} %")
+    print(f"largest difference {100 * worst:.1f} %")
+    return 0 if worst <= 0.15 else 1
+
+
+def table():
+    nodes = (1, 2, 4, 8, 16, 32, 64)
+    print("| network | " + " | ".join(f"{count} nodes" if count > 1 else "1 node" for count in nodes) + " |")
+    print("| --- |" + " --- |" * len(nodes))
+    for network in (*CHECKED, *LARGE):
+        times = [duration(seconds(network, Rates(network=12e9), Cluster(count, 1, 32, 32))) for count in nodes]
+        print(f"| {network.name} | " + " | ".join(times) + " |")
+    return 0
+
+
+if __name__ == "__main__":
+    words = {"check": check, "table": table}
+    if len(sys.argv) != 2 or sys.argv[1] not in words:
+        sys.exit(__doc__)
+    sys.exit(words[sys.argv[1]]())

@@ -109,6 +109,9 @@ class Tensor {
   static Tensor of(Shape shape, const std::vector<T>& values) {
     return of<T>(std::move(shape), std::span<const T>(values));
   }
+  /// Of bytes that may be shared with others, such as those of a mapped file. `bytes` are as
+  /// many as the elements take, at an address that is a multiple of 64.
+  static Tensor over(DType, Shape, std::shared_ptr<std::byte[]> bytes);
   /// Rank 0.
   template <class T>
   static Tensor scalar(T value) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -113,6 +114,20 @@ void InputFile::read(std::uint64_t offset, std::span<std::byte> bytes) const {
     offset += static_cast<std::uint64_t>(count);
     bytes = bytes.subspan(static_cast<std::size_t>(count));
   }
+}
+
+std::shared_ptr<std::byte[]> InputFile::map(std::uint64_t offset, std::size_t bytes) const {
+  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const std::size_t before = offset % page;
+  const std::size_t mapped = before + bytes;
+  void* const begin =
+      ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file_,
+             static_cast<::off_t>(offset - before));
+  if (begin == MAP_FAILED) {
+    return nullptr;
+  }
+  return {static_cast<std::byte*>(begin) + before,
+          [begin, mapped](std::byte*) { ::munmap(begin, mapped); }};
 }
 
 std::string InputFile::contents() const {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <string>
 
@@ -28,6 +29,11 @@ class InputFile {
   /// Fills `bytes` from `offset` on. Throws Error(kIo) where the file ends before.
   void read(std::uint64_t offset, std::span<std::byte> bytes) const;
   std::string contents() const;
+  /// The bytes from `offset` on, at an address that is as far from a page as they are in the
+  /// file: pages are read when they are needed, and given back where memory is scarce. What is
+  /// written there is not written to the file. Null where the system does not map the file.
+  /// Whoever cuts it off later ends the process.
+  std::shared_ptr<std::byte[]> map(std::uint64_t offset, std::size_t bytes) const;
 
  private:
   InputFile(int file, std::filesystem::path);

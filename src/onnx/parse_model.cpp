@@ -9,7 +9,10 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
+#include <utility>
 
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl.h>
@@ -43,36 +46,65 @@ namespace {
 using google::protobuf::internal::WireFormatLite;
 namespace io = google::protobuf::io;
 
-/// Copies the fields of a message. The first on the path is a message, of whose fields the path
-/// goes on with one; the last is left out, without being read.
-bool copy_without(std::span<const int> path, io::CodedInputStream& from,
-                  io::CodedOutputStream& to) {
-  while (const std::uint32_t tag = from.ReadTag()) {
-    const bool is_on_path =
-        WireFormatLite::GetTagFieldNumber(tag) == path[0] &&
-        WireFormatLite::GetTagWireType(tag) == WireFormatLite::WIRETYPE_LENGTH_DELIMITED;
-    if (!is_on_path) {
-      if (!WireFormatLite::SkipField(&from, tag, &to)) {
+/// Copies a model without the elements of its initializers, which are not read.
+class WithoutWeights {
+ public:
+  /// `location`: what a tensor refers to instead, the file itself; empty: it just has none.
+  explicit WithoutWeights(std::string location) : location_(std::move(location)) {}
+
+  /// False where the bytes are no messages.
+  bool copy(io::CodedInputStream& from, io::CodedOutputStream& to) const {
+    constexpr std::array<int, 3> kPath{onnx::ModelProto::kGraphFieldNumber,
+                                       onnx::GraphProto::kInitializerFieldNumber,
+                                       onnx::TensorProto::kRawDataFieldNumber};
+    return copy(kPath, from, to);
+  }
+
+ private:
+  /// The fields of a message. The first on the path is a message, of whose fields the path goes
+  /// on with one; the last is left out.
+  bool copy(std::span<const int> path, io::CodedInputStream& from,
+            io::CodedOutputStream& to) const {
+    std::optional<onnx::TensorProto> elsewhere;
+    while (const std::uint32_t tag = from.ReadTag()) {
+      const bool is_on_path =
+          WireFormatLite::GetTagFieldNumber(tag) == path[0] &&
+          WireFormatLite::GetTagWireType(tag) == WireFormatLite::WIRETYPE_LENGTH_DELIMITED;
+      if (!is_on_path) {
+        if (!WireFormatLite::SkipField(&from, tag, &to)) {
+          return false;
+        }
+        continue;
+      }
+      int bytes = 0;
+      if (!from.ReadVarintSizeAsInt(&bytes)) {
         return false;
       }
-      continue;
-    }
-    int bytes = 0;
-    if (!from.ReadVarintSizeAsInt(&bytes)) {
-      return false;
-    }
-    if (path.size() == 1) {
+      if (path.size() > 1) {
+        if (!copy_message(tag, bytes, path.subspan(1), from, to)) {
+          return false;
+        }
+        continue;
+      }
+      elsewhere = reference(from.CurrentPosition(), bytes);
       if (!from.Skip(bytes)) {
         return false;
       }
-      continue;
     }
+    if (elsewhere && !location_.empty()) {
+      to.WriteString(elsewhere->SerializeAsString());  // fields that come last count
+    }
+    return from.ConsumedEntireMessage();
+  }
+
+  bool copy_message(std::uint32_t tag, int bytes, std::span<const int> path,
+                    io::CodedInputStream& from, io::CodedOutputStream& to) const {
     std::string inner;
     {
       io::StringOutputStream stream(&inner);
       io::CodedOutputStream coded(&stream);
       const auto limit = from.PushLimit(bytes);
-      if (!copy_without(path.subspan(1), from, coded)) {
+      if (!copy(path, from, coded)) {
         return false;
       }
       from.PopLimit(limit);
@@ -80,16 +112,27 @@ bool copy_without(std::span<const int> path, io::CodedInputStream& from,
     to.WriteVarint32(tag);
     to.WriteVarint32(static_cast<std::uint32_t>(inner.size()));
     to.WriteString(inner);
+    return true;
   }
-  return from.ConsumedEntireMessage();
-}
 
-}  // namespace
+  onnx::TensorProto reference(int offset, int bytes) const {
+    onnx::TensorProto result;
+    result.set_data_location(onnx::TensorProto::EXTERNAL);
+    const auto add = [&](const char* key, const std::string& value) {
+      auto& entry = *result.add_external_data();
+      entry.set_key(key);
+      entry.set_value(value);
+    };
+    add("location", location_);
+    add("offset", std::to_string(offset));
+    add("length", std::to_string(bytes));
+    return result;
+  }
 
-onnx::ModelProto parse_without_weights(const InputFile& file) {
-  constexpr std::array<int, 3> kPath{onnx::ModelProto::kGraphFieldNumber,
-                                     onnx::GraphProto::kInitializerFieldNumber,
-                                     onnx::TensorProto::kRawDataFieldNumber};
+  std::string location_;
+};
+
+onnx::ModelProto parsed(const InputFile& file, const WithoutWeights& copier) {
   const google::protobuf::LogSilencer silent;
   std::string rest;
   bool is_whole = false;
@@ -99,12 +142,22 @@ onnx::ModelProto parse_without_weights(const InputFile& file) {
     io::StringOutputStream to_stream(&rest);
     io::CodedOutputStream to(&to_stream);
     // Who skips does not see the end of the file.
-    is_whole = copy_without(kPath, from, to) &&
+    is_whole = copier.copy(from, to) &&
                static_cast<std::uint64_t>(from.CurrentPosition()) <= file.size();
   }
   onnx::ModelProto model;
   require_model(is_whole && model.ParseFromString(rest), model);
   return model;
+}
+
+}  // namespace
+
+onnx::ModelProto parse_without_weights(const InputFile& file) {
+  return parsed(file, WithoutWeights({}));
+}
+
+onnx::ModelProto parse_referring(const InputFile& file, const std::string& name) {
+  return parsed(file, WithoutWeights(name));
 }
 
 std::vector<std::string> input_names(const std::filesystem::path& path) {

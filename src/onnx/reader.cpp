@@ -65,7 +65,11 @@ void keep_opset_of_bfloat16(const onnx::ModelProto& model, Graph& graph) {
 Graph read_onnx(const std::filesystem::path& path, const ReadOptions& options) {
   const InputFile file(path);
   try {
-    const onnx::ModelProto model = parse_model(file);
+    // Elements go from the file to tensors without a copy in between. What is a link may lead
+    // out of its folder, where nothing is read from.
+    const onnx::ModelProto model = std::filesystem::is_symlink(path)
+                                       ? parse_model(file)
+                                       : parse_referring(file, path.filename().string());
     require_network(model);
     Graph graph = Importer(model, path.parent_path(), options).run();
     keep_opset_of_bfloat16(model, graph);

@@ -163,6 +163,14 @@ Tensor from_external(DType dtype, const Shape& shape, const onnx::TensorProto& p
              " bytes",
          std::to_string(wanted) + " from " + std::to_string(external.offset) + " on");
   }
+  // Where kernels like elements to be; others are copied.
+  constexpr std::size_t kAlignment = 64;
+  constexpr std::size_t kLarge = 1 << 20;
+  if (external.offset % kAlignment == 0 && wanted >= kLarge) {
+    if (auto bytes = file.map(external.offset, static_cast<std::size_t>(wanted))) {
+      return Tensor::over(dtype, shape, std::move(bytes));
+    }
+  }
   Tensor tensor(dtype, shape);
   file.read(external.offset, {tensor.mutable_data(), static_cast<std::size_t>(wanted)});
   return tensor;

@@ -117,6 +117,12 @@ class GuardedMetric final : public Metric {
     guarded(path_, part_,
             [&] { metric_->merge(*dynamic_cast<const GuardedMetric&>(other).metric_); });
   }
+  std::optional<std::string> told() const override {
+    return guarded(path_, part_, [&] { return metric_->told(); });
+  }
+  void merge_told(std::string_view bytes) override {
+    guarded(path_, part_, [&] { metric_->merge_told(bytes); });
+  }
   std::optional<double> value() const override {
     return guarded(path_, part_, [&] { return metric_->value(); });
   }

@@ -304,5 +304,34 @@ TEST(InputHessian, IsTheSameToTheLastBitForSeveralProcesses) {
   }
 }
 
+TEST(Gptq, SendsAsManyBytesAsThePageSays) {
+  constexpr std::size_t kOutputs = 96;
+  const RoundedLayer layer = correlated_layer(1024 + 512, kOutputs, 64, 3);
+  constexpr std::size_t kRanks = 3;
+  Exchange table(kRanks);
+  std::vector<std::thread> members;
+  for (int rank = 0; rank < static_cast<int>(kRanks); ++rank) {
+    members.emplace_back([&, rank] {
+      Member member(table, rank);
+      RoundingTask task = layer.task();
+      task.team = &member;
+      std::vector<float> weights = layer.weights;
+      round_by_gptq(task, weights, 1);
+    });
+  }
+  for (std::thread& member : members) {
+    member.join();
+  }
+  // Each tile, and what each rank has of the outputs, is behind its number of elements.
+  constexpr std::size_t kHead = sizeof(std::uint64_t);
+  std::size_t hessians = 0;
+  for (const std::size_t block : {std::size_t{1024}, std::size_t{512}}) {
+    const std::size_t tiles = block / 128;
+    hessians += 2 * block * (block + 128) + kHead * tiles * (tiles + 1) / 2;
+  }
+  EXPECT_EQ(table.bytes[Message::kHessians], hessians);
+  EXPECT_EQ(table.bytes[Message::kRoundings], 2 * layer.columns * kOutputs + kHead * kRanks);
+}
+
 }  // namespace
 }  // namespace tare::test

@@ -2,9 +2,10 @@
 
 #include "tare/statistics.h"
 
-#include <atomic>
 #include <barrier>
 #include <cstddef>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -21,7 +22,8 @@ struct Exchange {
   std::vector<std::string> messages;
   std::barrier<> all_here;
   std::barrier<> all_read;
-  std::atomic<std::size_t> bytes = 0;
+  std::mutex mutex;
+  std::map<Message, std::size_t> bytes;
 };
 
 /// Stands for a process, which gets nothing from the others but what they tell it.
@@ -30,16 +32,17 @@ class Member final : public Communicator {
   Member(Exchange& table, int rank) : table_(table), rank_(rank) {}
   int rank() const override { return rank_; }
   int count() const override { return static_cast<int>(table_.messages.size()); }
-  std::vector<std::string> gather(const std::string& own, Message) override {
+  std::vector<std::string> gather(const std::string& own, Message about) override {
     table_.messages[static_cast<std::size_t>(rank_)] = own;
-    table_.bytes += own.size();
+    {
+      const std::lock_guard lock(table_.mutex);
+      table_.bytes[about] += own.size();
+    }
     table_.all_here.arrive_and_wait();
     std::vector<std::string> result = table_.messages;
     table_.all_read.arrive_and_wait();
     return result;
   }
-  /// What all members gave so far.
-  std::size_t bytes() const { return table_.bytes; }
 
  private:
   Exchange& table_;

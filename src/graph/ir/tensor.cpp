@@ -129,6 +129,14 @@ Tensor::Tensor(DType dtype, Shape shape)
   std::memset(bytes_.get(), 0, byte_size());
 }
 
+Tensor Tensor::over(DType dtype, Shape shape, std::shared_ptr<std::byte[]> bytes) {
+  Tensor result;
+  result.dtype_ = dtype;
+  result.shape_ = std::move(shape);
+  result.bytes_ = std::move(bytes);
+  return result;
+}
+
 std::byte* Tensor::mutable_data() {
   if (bytes_.use_count() > 1) {
     auto own = allocate(byte_size());
