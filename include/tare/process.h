@@ -74,7 +74,7 @@ class PluginParts {
 
 /// Version of the binary interface between the library and plug-ins; another one with each
 /// change of a public type.
-#define TARE_PLUGIN_ABI 4
+#define TARE_PLUGIN_ABI 5
 
 /// Entry point of a plug-in: a shared object that load_plugins() takes. What follows is the
 /// body of a function of `tare::PluginParts& parts`, to which it adds what it has. The version
