@@ -6,6 +6,7 @@
 #include "tare/error.h"
 
 #include "base/hash.h"
+#include "calibrate/statistics/shares.h"
 #include "pipeline/mixed_precision_plans.h"
 #include "pipeline/plan_trials.h"
 #include "pipeline/store/search_memory.h"
