@@ -187,7 +187,8 @@ class Calibration:
 
     schedule: layer by layer, each with the quantization error of those before it, or all from one pass of the float network;
       auto: sequential unless the effort is fast (default auto)
-    memory: memory of the activation cache, whose rest is in a temporary file; networks may take as much (default 0)
+    memory: memory of the activation cache, whose rest is in a temporary file; networks may take as much; 0: what 64 samples
+      need, 128 MiB at least (default 0)
     samples: how many samples to use (default all)
     """
 
