@@ -18,6 +18,14 @@ namespace tare {
 
 enum class Granularity : std::uint8_t { kPerTensor, kPerAxis };
 
+/// Whether weights, biases and ranges are learned by gradients, for how much of the network at
+/// a time.
+enum class Reconstruction : std::uint8_t {
+  kNone,   ///< they are as they were calibrated
+  kLayer,  ///< each layer with weights by itself
+  kBlock,  ///< what lies between two values that everything passes through, as residual blocks
+};
+
 /// What we want of a quantized value, before any data is observed.
 struct QuantSpec {
   DType storage = DType::kInt8;  ///< i8 u8 i16 u16, or i32 of biases

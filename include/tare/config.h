@@ -342,12 +342,12 @@ struct Config {
   /// How much longer, at most, the target may take for the sake of accuracy: 0.01 is 1 %.
   /// Absent: as the effort says.
   std::optional<double> slowdown;
-  /// Spread channels over the range of their largest neighbour, where the schedule is
-  /// sequential and that helps.
+  /// Give channels alike ranges, where the schedule is sequential and that helps.
   bool equalization = true;
   bool bias_correction = true;
   bool rotation = false;  ///< turn the residual stream of a decoder by a Hadamard matrix
   Rounding rounding = Rounding::kAuto;
+  std::optional<Reconstruction> reconstruction;  ///< absent: as effort and bits say
   RequantizeConfig requantize;
   AccumulatorConfig accumulator;
   bool avoid_overflow = false;  ///< widen weight scales until no sum can leave the accumulator

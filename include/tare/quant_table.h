@@ -146,12 +146,22 @@ struct Warning {
   std::string what;
 };
 
+/// What reconstruct() did: how many blocks it learned, and how many of them were better for it.
+struct ReconstructionResult {
+  std::size_t blocks = 0;
+  std::size_t improved = 0;
+  /// Squared error of the network's results on the holdout, relative to that before; 1 where
+  /// nothing was kept.
+  double error = 1;
+};
+
 /// What a table was made from, and what looked wrong on the way. The functions that calibrate
 /// fill one when they are given one; for any number of threads it is the same.
 struct CalibrationAudit {
   std::uint64_t samples = 0;  ///< how many were used
   std::uint64_t data = 0;     ///< sum of their digests
   std::vector<Warning> warnings;
+  std::optional<ReconstructionResult> reconstruction{};  ///< absent: nothing was learned
 };
 
 /// By name of the value: one positive factor for each channel, which the channel is divided by.

@@ -171,6 +171,8 @@ class Accuracy:
       sequential, else to nearest (default auto)
     rotation: turn the residual stream of a decoder by a Hadamard matrix, folded into weights, so that channels have equal
       ranges (default none)
+    reconstruction: learn weights, biases and ranges from samples by gradients, layer by layer or block by block, which takes
+      minutes; auto: block with the effort best where something has fewer than 8 bits, else none (default auto)
     """
 
     effort: Optional[str] = None
@@ -179,6 +181,7 @@ class Accuracy:
     bias_correction: Optional[bool] = None
     rounding: Optional[str] = None
     rotation: Optional[str] = None
+    reconstruction: Optional[str] = None
 
 
 @dataclasses.dataclass

@@ -99,10 +99,12 @@ class Kernel {
 
 /// How a kernel wants its operands laid out.
 enum class LayoutRule : std::uint8_t {
-  kPlain,         ///< everything plain
-  kChannelsLast,  ///< input 0 and output 0 channels-last, everything else plain
-  kFollow,        ///< computed operands of the result's rank and all results share one layout,
-                  ///< whichever they arrive in; lower ranks are plain
+  kPlain,                 ///< everything plain
+  kChannelsLast,          ///< input 0 and output 0 channels-last, everything else plain
+  kAllChannelsLast,       ///< all operands and results channels-last, where they are computed
+  kOperandsChannelsLast,  ///< all computed operands channels-last, results plain
+  kFollow,  ///< computed operands of the result's rank and all results share one layout,
+            ///< whichever they arrive in; lower ranks are plain
 };
 
 /// The kernels of a family of operators; one file each in src/execute/kernels.

@@ -397,6 +397,14 @@ void describe(Visitor& visit, Config& config, const KnownNames& known) {
         "rotation", config.rotation, one_of<bool>({{"none", false}, {"hadamard", true}}),
         "turn the residual stream of a decoder by a Hadamard matrix, folded into weights, "
         "so that channels have equal ranges");
+    inner.key("reconstruction", config.reconstruction,
+              one_of<std::optional<Reconstruction>>({{"auto", {}},
+                                                     {"none", Reconstruction::kNone},
+                                                     {"layer", Reconstruction::kLayer},
+                                                     {"block", Reconstruction::kBlock}}),
+              "learn weights, biases and ranges from samples by gradients, layer by layer or "
+              "block by block, which takes minutes; auto: block with the effort best where "
+              "something has fewer than 8 bits, else none");
   });
   visit.section("requantize", "how the integer graph rescales sums of products",
                 [&](auto& inner) { describe_requantize(inner, config.requantize, true); });

@@ -11,6 +11,7 @@
 #include "onnx/layer_names.h"
 #include "pipeline/cache_scales.h"
 #include "pipeline/recipe.h"
+#include "reconstruct/reconstruct.h"
 #include "simulate/check_demands.h"
 #include "simulate/separate_biases.h"
 
@@ -118,6 +119,32 @@ Config with_effort(Config config, const Toolkit& toolkit) {
     config.activations.calibrator = {.name = "auto", .options = {}};
   }
   return config;
+}
+
+/// Where weights or activations have fewer than 8 bits, but for weights in blocks, which have
+/// enough scales.
+bool has_few_bits(const SimulatedGraph& simulated) {
+  return std::any_of(simulated.points.begin(), simulated.points.end(),
+                     [](const QuantPoint& point) {
+                       return point.role != Role::kAccumulator && point.spec.block == 0 &&
+                              point.spec.bits != 0 && point.spec.bits < 8;
+                     });
+}
+
+/// Nothing where the network is not reconstructed.
+std::optional<Grain> reconstructed_grain(const Config& config,
+                                         const SimulatedGraph& simulated) {
+  const auto automatic = config.effort == Effort::kBest && has_few_bits(simulated)
+                             ? Reconstruction::kBlock
+                             : Reconstruction::kNone;
+  switch (config.reconstruction.value_or(automatic)) {
+    case Reconstruction::kLayer:
+      return Grain::kLayer;
+    case Reconstruction::kBlock:
+      return Grain::kBlock;
+    default:
+      return std::nullopt;
+  }
 }
 
 /// A quantized model in which nothing is left to be quantized.
@@ -230,10 +257,15 @@ void Stages::observe_caches(const Dataset& data, const CalibrateOptions& options
 void Stages::calibrate(const Dataset& data, const CalibrateOptions& options,
                        LevelJournal* journal) {
   decide("calibrating", [&](const SimulatedGraph& simulated, CalibrationAudit& audit) {
-    return is_sequential()
-               ? calibrate_sequentially(simulated, data, toolkit_->calibrators, options, &audit,
-                                        journal)
-               : tare::calibrate(simulated, data, toolkit_->calibrators, options, &audit);
+    QuantTable table =
+        is_sequential()
+            ? calibrate_sequentially(simulated, data, toolkit_->calibrators, options, &audit,
+                                     journal)
+            : tare::calibrate(simulated, data, toolkit_->calibrators, options, &audit);
+    if (const auto grain = reconstructed_grain(config_, simulated)) {
+      table = reconstruct(simulated, table, data, *grain, options, &audit, journal);
+    }
+    return table;
   });
 }
 

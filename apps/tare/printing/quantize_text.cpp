@@ -151,6 +151,12 @@ std::string widest_sums(const QuantizeSummary& summary, std::size_t name_columns
                                                     shortened(widest->node, name_columns));
 }
 
+std::string reconstruction_text(const ReconstructionResult& result) {
+  return fmt::format(
+      "{} of {} blocks, error of the results on the holdout {:.2f} of what it was",
+      result.improved, result.blocks, result.error);
+}
+
 Json error_json(const Deviation& error) {
   return {{"sqnr", error.sqnr ? Json(*error.sqnr) : Json()}, {"exact", error.exact}};
 }
@@ -212,6 +218,9 @@ std::string as_text(const QuantizeSummary& summary, const Terminal& terminal) {
   if (summary.ranks > 1) {
     above.push_back({"ranks", std::to_string(summary.ranks)});
   }
+  if (summary.audit.reconstruction) {
+    above.push_back({"learned", reconstruction_text(*summary.audit.reconstruction)});
+  }
   above.insert(above.end(), {{"quantized", quantized_text(summary)},
                              {"kept float", std::to_string(count.all - count.on_integers)}});
   const std::vector<Row> below{{"accumulator", widest_sums(summary, terminal.name_columns())},
@@ -258,6 +267,11 @@ Json as_json(const QuantizeSummary& summary) {
   }
   if (summary.ranks > 1) {
     json["sent_bytes"] = summary.sent;
+  }
+  if (const auto& learned = summary.audit.reconstruction) {
+    json["reconstruction"] = {{"blocks", learned->blocks},
+                              {"improved", learned->improved},
+                              {"error", learned->error}};
   }
   if (summary.has_engine) {
     json["measured"] = measured_json(summary);

@@ -53,14 +53,16 @@ class ChannelReader {
 
   std::size_t channels() const { return channels_; }
 
+  std::size_t size() const { return inner_ * outer_; }
+  /// Where the n-th weight of a channel is in the constant.
+  std::size_t place(std::size_t channel, std::size_t n) const {
+    return channel * channel_stride_ + n / inner_ * outer_stride_ + n % inner_ * inner_stride_;
+  }
+
   std::vector<float> operator()(std::size_t channel) const {
-    std::vector<float> result;
-    result.reserve(inner_ * outer_);
-    for (std::size_t o = 0; o < outer_; ++o) {
-      const std::size_t first = channel * channel_stride_ + o * outer_stride_;
-      for (std::size_t i = 0; i < inner_; ++i) {
-        result.push_back(values_[first + i * inner_stride_]);
-      }
+    std::vector<float> result(size());
+    for (std::size_t n = 0; n < result.size(); ++n) {
+      result[n] = values_[place(channel, n)];
     }
     return result;
   }
@@ -182,6 +184,18 @@ std::optional<KernelOrder> kernel_order(const Graph& graph, const Node& node) {
   }
   const bool transposed = node.op == "Gemm" && weight_layout(node, 2).output == 0;
   return KernelOrder{false, transposed ? 0 : weights.size() - 1};
+}
+
+std::vector<std::array<std::size_t, 2>> kernel_pairs(const Tensor& weights,
+                                                     const KernelOrder& order) {
+  const ChannelReader reader(weights, order);
+  std::vector<std::array<std::size_t, 2>> pairs;
+  for (std::size_t channel = 0; channel < reader.channels(); ++channel) {
+    for (std::size_t n = 0; n + 1 < reader.size(); n += 2) {
+      pairs.push_back({reader.place(channel, n), reader.place(channel, n + 1)});
+    }
+  }
+  return pairs;
 }
 
 std::vector<int> limit_pairs(const Tensor& weights, const KernelOrder& order, int limit,

@@ -4,6 +4,7 @@
 #include "tare/node.h"
 #include "tare/quant_table.h"
 
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -35,6 +36,9 @@ struct KernelOrder {
 /// Nothing for a node whose kernel does not work on pairs: depthwise convolutions, and
 /// transposed ones, for which such engines have none on integers.
 std::optional<KernelOrder> kernel_order(const Graph&, const Node&);
+
+/// The places in a constant of weights that such a kernel adds two and two, of all outputs.
+std::vector<std::array<std::size_t, 2>> kernel_pairs(const Tensor&, const KernelOrder&);
 
 /// Widens scales until every |q[2i] + q[2i+1]| <= limit, with the weights of each output in
 /// kernel order. Kernels without VNNI add such pairs of products in int16, where 255 * 128

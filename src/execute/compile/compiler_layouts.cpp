@@ -70,6 +70,9 @@ void Compiler::choose_layouts(Work& work) const {
     return;
   }
   const bool follows = rule == LayoutRule::kFollow;
+  const bool all_operands =
+      rule == LayoutRule::kAllChannelsLast || rule == LayoutRule::kOperandsChannelsLast;
+  const bool results = rule != LayoutRule::kOperandsChannelsLast;
   const Layout layout = follows ? follow(work) : Layout::kChannelsLast;
   const std::size_t rank = request.outputs[0].shape().size();
   const auto choose = [&](Operand& operand, bool wanted) {
@@ -81,11 +84,11 @@ void Compiler::choose_layouts(Work& work) const {
     Operand& input = request.inputs[i];
     const bool residual = i >= request.node->inputs.size();
     choose(input, follows ? input && !input.constant && input.shape().size() == rank
-                          : i == 0 || residual);
+                          : i == 0 || residual || all_operands);
   }
   for (std::size_t i = 0; i < request.outputs.size(); ++i) {
     Operand& output = request.outputs[i];
-    choose(output, follows ? output && output.shape().size() == rank : i == 0);
+    choose(output, follows ? output && output.shape().size() == rank : i == 0 && results);
   }
 }
 

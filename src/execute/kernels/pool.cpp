@@ -8,117 +8,16 @@
 #include "tare/error.h"
 
 #include "execute/elements/dispatch.h"
-#include "execute/elements/window.h"
+#include "execute/elements/pool_windows.h"
 #include "execute/operands.h"
 #include "graph/arithmetic/node_arithmetic.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 
 namespace tare {
 namespace {
-
-/// The taps of one window along one axis that lie inside of the input.
-struct Taps {
-  std::int64_t begin = 0;  ///< first input index
-  std::int64_t count = 0;
-  std::int64_t padded = 0;  ///< taps inside of the input with its padding
-};
-
-/// One spatial axis; missing ones in front have extent 1.
-struct Axis {
-  std::int64_t input = 1;
-  std::int64_t dilation = 1;
-  std::vector<Taps> taps{{0, 1, 1}};  ///< per output index
-
-  std::int64_t output() const { return static_cast<std::int64_t>(taps.size()); }
-};
-
-struct Pool {
-  std::int64_t batch = 0;
-  std::int64_t channels = 0;
-  std::array<Axis, 3> axes;
-  bool include_pad = false;
-  bool column_major = false;  ///< how MaxPool counts the places of its maxima
-};
-
-std::int64_t ceil_divide(std::int64_t a, std::int64_t b) {
-  return a <= 0 ? 0 : (a + b - 1) / b;
-}
-
-Axis make_axis(const Window& window, std::size_t i) {
-  Axis axis{window.input[i], window.dilations[i], {}};
-  const std::int64_t kernel = window.kernel[i];
-  for (std::int64_t o = 0; o < window.output[i]; ++o) {
-    const std::int64_t start = o * window.strides[i] - window.pads_begin[i];
-    const std::int64_t first = std::min(kernel, ceil_divide(-start, axis.dilation));
-    const auto taps_before = [&](std::int64_t end) {
-      return std::min(kernel, ceil_divide(end - start, axis.dilation));
-    };
-    axis.taps.push_back({start + first * axis.dilation,
-                         std::max<std::int64_t>(0, taps_before(axis.input) - first),
-                         taps_before(axis.input + window.pads_end[i])});
-  }
-  return axis;
-}
-
-Pool pool_of(const KernelRequest& request) {
-  const Shape& input = request.inputs[0].shape();
-  const bool global = request.node->op.starts_with("Global");
-  const Attributes& attributes = request.attributes();
-  const Window window =
-      make_window(global ? Attributes() : attributes, input, request.outputs[0].shape(),
-                  global ? spatial(input) : attributes.integers("kernel_shape"));
-  Shape expected = request.outputs[0].shape();  // the window vouches for the spatial extents
-  expected[0] = input[0];
-  expected[1] = input[1];
-  expect_shape(request.outputs[0], expected);
-  Pool pool{.batch = input[0],
-            .channels = input[1],
-            .axes = {},
-            .include_pad = attributes.integer("count_include_pad", 0) != 0,
-            .column_major = attributes.integer("storage_order", 0) != 0};
-  for (std::size_t i = 0; i < window.axes(); ++i) {
-    pool.axes[i + 3 - window.axes()] = make_axis(window, i);
-  }
-  return pool;
-}
-
-/// Calls f(sample, output position, taps per axis) for every window, in memory order.
-template <class F>
-void for_each_window(const Pool& pool, F&& f) {
-  std::int64_t position = 0;
-  for (std::int64_t n = 0; n < pool.batch; ++n) {
-    for (const Taps& d : pool.axes[0].taps) {
-      for (const Taps& h : pool.axes[1].taps) {
-        for (const Taps& w : pool.axes[2].taps) {
-          f(n, position++, std::array{d, h, w});
-        }
-      }
-    }
-  }
-}
-
-/// Calls f(input position within the sample) for every tap of a window, in memory order.
-template <class F>
-void for_each_tap(const Pool& pool, const std::array<Taps, 3>& taps, F&& f) {
-  const auto& [d_axis, h_axis, w_axis] = pool.axes;
-  for (std::int64_t d = 0; d < taps[0].count; ++d) {
-    for (std::int64_t h = 0; h < taps[1].count; ++h) {
-      const std::int64_t row = (taps[0].begin + d * d_axis.dilation) * h_axis.input +
-                               taps[1].begin + h * h_axis.dilation;
-      for (std::int64_t w = 0; w < taps[2].count; ++w) {
-        f(row * w_axis.input + taps[2].begin + w * w_axis.dilation);
-      }
-    }
-  }
-}
-
-std::int64_t sample_size(const Pool& pool) {
-  return pool.axes[0].input * pool.axes[1].input * pool.axes[2].input * pool.channels;
-}
 
 template <class T>
 void max_pool(const Pool& pool, const Buffers& buffers) {
@@ -184,7 +83,7 @@ void average_pool(const Pool& pool, const Buffers& buffers) {
     T* out = y + position * channels;
     std::fill(out, out + channels, T{0});
     std::int64_t count = 1;
-    for (const Taps& axis : taps) {
+    for (const PoolTaps& axis : taps) {
       count *= pool.include_pad ? axis.padded : axis.count;
     }
     for_each_tap(pool, taps, [&](std::int64_t tap) {
@@ -297,7 +196,8 @@ std::unique_ptr<Kernel> make_pool(const KernelRequest& request) {
   if (rank < 3 || rank > 5 || !uniform(request)) {
     return nullptr;
   }
-  const Pool pool = pool_of(request);
+  const Pool pool = pool_of(request.node->op, request.attributes(), request.inputs[0].shape(),
+                            request.outputs[0]);
   const std::string& op = request.node->op;
   return op.ends_with("AveragePool") ? make_average(request, pool)
          : op.ends_with("LpPool")    ? make_norm(request, pool)

@@ -27,52 +27,22 @@ bool within_reach(const Window& window) {
 std::optional<Convolution> of_conv(const KernelRequest& request) {
   const Shape& input = required(request, 0).shape();
   const Shape& weights = required(request, 1).shape();
-  const Shape& output = request.outputs[0].shape();
   if (!all_f32(request) || input.size() < 3 || input.size() > 5) {
     return std::nullopt;
   }
-  const std::int64_t groups = request.attributes().integer("group", 1);
-  if (weights.size() != input.size() || groups < 1 || weights[0] % groups != 0 ||
-      input[1] != weights[1] * groups) {
-    throw Error(ErrorCode::kInvalidModel, "",
-                "input " + to_string(input) + " does not fit weights " + to_string(weights) +
-                    " in " + std::to_string(groups) + " groups");
-  }
-  const Window window = make_window(request.attributes(), input, output, spatial(weights));
-  Shape expected = output;  // the window vouches for the spatial extents
-  expected[0] = input[0];
-  expected[1] = weights[0];
-  expect_shape(request.outputs[0], expected);
-  if (!within_reach(window)) {
+  auto spec = convolution_between(request.attributes(), input, weights, request.outputs[0]);
+  if (!spec) {
     return std::nullopt;
   }
-
-  dnnl::memory::dims extents = weights;
-  if (groups > 1) {
-    extents[0] /= groups;
-    extents.insert(extents.begin(), groups);
-  }
-  Convolution spec{
-      .source = input,
-      .result = output,
-      .weights = extents,
-      .weight_strides = dense_strides(extents),
-      .strides = window.strides,
-      .dilations = window.dilations,
-      .pads_begin = window.pads_begin,
-      .pads_end = window.pads_end,
-      .constant_weights = {},
-      .constant_bias = {},
-      .precise = request.precise,
-  };
+  spec->precise = request.precise;
   if (request.inputs[1].constant != nullptr) {
-    spec.constant_weights = *request.inputs[1].constant;
+    spec->constant_weights = *request.inputs[1].constant;
   }
   if (request.has_input(2)) {
     expect_shape(request.inputs[2], {weights[0]});
-    spec.computed_bias = request.inputs[2].constant == nullptr;
-    if (!spec.computed_bias) {
-      spec.constant_bias = *request.inputs[2].constant;
+    spec->computed_bias = request.inputs[2].constant == nullptr;
+    if (!spec->computed_bias) {
+      spec->constant_bias = *request.inputs[2].constant;
     }
   }
   return spec;
@@ -197,6 +167,41 @@ std::optional<Convolution> of_gemm(const KernelRequest& request) {
 }
 
 }  // namespace
+
+std::optional<Convolution> convolution_between(const Attributes& attributes, const Shape& input,
+                                               const Shape& weights, const Operand& result) {
+  const Shape& output = result.shape();
+  const std::int64_t groups = attributes.integer("group", 1);
+  if (weights.size() != input.size() || groups < 1 || weights[0] % groups != 0 ||
+      input[1] != weights[1] * groups) {
+    throw Error(ErrorCode::kInvalidModel, "",
+                "input " + to_string(input) + " does not fit weights " + to_string(weights) +
+                    " in " + std::to_string(groups) + " groups");
+  }
+  const Window window = make_window(attributes, input, output, spatial(weights));
+  Shape expected = output;  // the window vouches for the spatial extents
+  expected[0] = input[0];
+  expected[1] = weights[0];
+  expect_shape(result, expected);
+  if (!within_reach(window)) {
+    return std::nullopt;
+  }
+  dnnl::memory::dims extents = weights;
+  if (groups > 1) {
+    extents[0] /= groups;
+    extents.insert(extents.begin(), groups);
+  }
+  return Convolution{.source = input,
+                     .result = output,
+                     .weights = extents,
+                     .weight_strides = dense_strides(extents),
+                     .strides = window.strides,
+                     .dilations = window.dilations,
+                     .pads_begin = window.pads_begin,
+                     .pads_end = window.pads_end,
+                     .constant_weights = {},
+                     .constant_bias = {}};
+}
 
 std::optional<Convolution> layer_convolution(const KernelRequest& request) {
   const std::string& op = request.node->op;

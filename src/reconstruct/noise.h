@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+
+namespace tare {
+
+/// Random bits that are the same everywhere (Steele, Lea and Flood, "Fast Splittable
+/// Pseudorandom Number Generators", 2014).
+class Noise {
+ public:
+  explicit Noise(std::uint64_t seed) : state_(seed) {}
+
+  std::uint64_t next() {
+    state_ += 0x9E3779B97F4A7C15U;
+    std::uint64_t z = state_;
+    z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9U;
+    z = (z ^ (z >> 27U)) * 0x94D049BB133111EBU;
+    return z ^ (z >> 31U);
+  }
+
+  /// Calls f(index, bit) for every index below `count`.
+  template <class F>
+  void for_each_bit(std::size_t count, F&& f) {
+    for (std::size_t first = 0; first < count; first += 64) {
+      std::uint64_t bits = next();
+      const std::size_t end = count < first + 64 ? count : first + 64;
+      for (std::size_t i = first; i < end; ++i, bits >>= 1U) {
+        f(i, (bits & 1U) != 0);
+      }
+    }
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+}  // namespace tare

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "tare/dataset.h"
+#include "tare/quant_table.h"
+#include "tare/simulate.h"
+#include "tare/statistics.h"
+
+#include "calibrate/sequential/level_journal.h"
+#include "reconstruct/blocks.h"
+
+#include <cstddef>
+
+namespace tare {
+
+/// How long something is learned.
+struct LearningSteps {
+  std::size_t of_block = 1000;
+  std::size_t together = 300;  ///< of the whole network, in the end
+};
+
+/// The table with weights, biases and ranges that are learned block by block, so that each
+/// block gives on inputs with the error of the blocks before it what it gives in the float
+/// network (Li et al., "BRECQ: Pushing the Limit of Post-Training Quantization by Block
+/// Reconstruction", 2021; docs/quantization_math.md has the rest). One in four runs is a
+/// holdout: what does not bring the results of a block closer there stays as it was, and so
+/// does the whole table where the network's results do not come closer. A block with an
+/// operator that has no derivative stays as it is. Where memory is short it uses fewer runs,
+/// spread over the data; CalibrateOptions::memory bounds what it caches. Blocks that the
+/// journal knows are taken from there. `threads` do not change the result.
+QuantTable reconstruct(const SimulatedGraph&, const QuantTable&, const Dataset&, Grain,
+                       const CalibrateOptions&, CalibrationAudit* = nullptr,
+                       LevelJournal* = nullptr, const LearningSteps& = {});
+
+}  // namespace tare
