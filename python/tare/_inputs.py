@@ -202,7 +202,12 @@ class Samples:
         return self._part(0, count)
 
     def share(self, number: int, count: int) -> "Samples":
-        """Of `count` parts of about the same size that follow each other, the one of that number, from 0 on."""
+        """Of `count` parts of about the same size that follow each other, the one of that number, from 0 on.
+
+        >>> samples = tare.Samples("digits_evaluation.h5")
+        >>> sum(len(samples.share(number, 3)) for number in range(3)) == len(samples)
+        True
+        """
         begin, end = len(self) * number // count, len(self) * (number + 1) // count
         return self._part(0, end)._part(3, begin)
 
