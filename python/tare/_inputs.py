@@ -204,6 +204,7 @@ class Samples:
     def share(self, number: int, count: int) -> "Samples":
         """Of `count` parts of about the same size that follow each other, the one of that number, from 0 on.
 
+        >>> import tare
         >>> samples = tare.Samples("digits_evaluation.h5")
         >>> sum(len(samples.share(number, 3)) for number in range(3)) == len(samples)
         True
