@@ -10,6 +10,7 @@
 #include "tare/error.h"
 #include "tare/graph.h"
 
+#include "base/split_mix.h"
 #include "equalize/replace_constant.h"
 #include "graph/operators/product.h"
 
@@ -241,7 +242,7 @@ class Rotation {
     const std::vector<double> small = orthogonal(odd);
     const double norm = 1 / std::sqrt(static_cast<double>(even));
     for (std::size_t r = 0; r < width; ++r) {
-      const double sign = (next() & 1U) == 0 ? norm : -norm;
+      const double sign = (bits_.next() & 1U) == 0 ? norm : -norm;
       for (std::size_t c = 0; c < width; ++c) {
         const double hadamard = std::popcount((r / odd) & (c / odd)) % 2 == 0 ? 1 : -1;
         values_[r * width + c] = sign * hadamard * small[r % odd * odd + c % odd];
@@ -254,22 +255,13 @@ class Rotation {
   }
 
  private:
-  /// The same numbers everywhere: splitmix64 (Steele, Lea and Flood, 2014).
-  std::uint64_t next() {
-    state_ += 0x9E3779B97F4A7C15U;
-    std::uint64_t z = state_;
-    z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9U;
-    z = (z ^ (z >> 27U)) * 0x94D049BB133111EBU;
-    return z ^ (z >> 31U);
-  }
-
   /// By Gram and Schmidt, twice for the sake of rounding.
   std::vector<double> orthogonal(std::size_t size) {
     std::vector<double> result(size * size);
     for (std::size_t r = 0; r < size; ++r) {
       double* row = result.data() + r * size;
       for (std::size_t c = 0; c < size; ++c) {
-        row[c] = static_cast<double>(next() >> 11U) * 0x1p-52 - 1;
+        row[c] = static_cast<double>(bits_.next() >> 11U) * 0x1p-52 - 1;
       }
       for (std::size_t pass = 0; pass < 2; ++pass) {
         for (std::size_t other = 0; other < r; ++other) {
@@ -296,7 +288,7 @@ class Rotation {
 
   std::size_t width_;
   std::vector<double> values_;
-  std::uint64_t state_ = 20240404;
+  SplitMix64 bits_{20240404};
 };
 
 /// Rows along the axis times the matrix: y[j] = sum of gain[i] x[i] R[i][j].

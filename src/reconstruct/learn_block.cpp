@@ -6,10 +6,10 @@
 #include "reconstruct/learn_block.h"
 
 #include "base/parallel.h"
+#include "base/split_mix.h"
 #include "execute/run/workers.h"
 #include "reconstruct/block_program.h"
 #include "reconstruct/learned_parameters.h"
-#include "reconstruct/noise.h"
 
 #include <algorithm>
 #include <cstring>
@@ -95,7 +95,7 @@ class BlockLearner {
   Gradients of_share(const BlockProgram& program, Executable::Workspace& workspace,
                      const std::vector<Tensor>& constants, std::span<const std::size_t> runs,
                      std::size_t seed) const {
-    Noise noise(seed);
+    SplitMix64 noise(seed);
     BlockProgram::Step step;
     step.constants = constants;
     for (const ValueId input : program.ranges()) {
@@ -146,7 +146,7 @@ class BlockLearner {
     return result;
   }
 
-  Tensor mixed(ValueId source, std::span<const std::size_t> runs, Noise& noise) const {
+  Tensor mixed(ValueId source, std::span<const std::size_t> runs, SplitMix64& noise) const {
     Tensor result = gathered(lesson_.quantized.at(source), runs);
     if (result.dtype() != DType::kFloat32 || !plan_.drops) {
       return result;
@@ -159,7 +159,7 @@ class BlockLearner {
     return result;
   }
 
-  Tensor drops(const Shape& shape, Noise& noise) const {
+  Tensor drops(const Shape& shape, SplitMix64& noise) const {
     Tensor result(DType::kBool, shape);
     if (!plan_.drops) {
       return result;
@@ -177,7 +177,7 @@ class BlockLearner {
   LearnedParameters learned_;
   std::vector<std::size_t> order_;
   std::size_t next_ = 0;
-  Noise noise_{1};
+  SplitMix64 noise_{1};
 };
 
 }  // namespace

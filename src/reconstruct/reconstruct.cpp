@@ -14,6 +14,7 @@
 #include "base/parallel.h"
 #include "calibrate/sequential/holdout.h"
 #include "execute/run/feed.h"
+#include "graph/arithmetic/squared_distance.h"
 #include "reconstruct/float_network.h"
 #include "reconstruct/learn_block.h"
 
@@ -24,17 +25,6 @@ namespace tare {
 namespace {
 
 constexpr std::size_t kMostLayers = 8;  ///< of a block; a longer one is learned layer by layer
-
-double squared_distance_of(const Tensor& a, const Tensor& b) {
-  double sum = 0;
-  const auto x = a.view<float>();
-  const auto y = b.view<float>();
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    const double off = static_cast<double>(x[i]) - static_cast<double>(y[i]);
-    sum += off * off;
-  }
-  return sum;
-}
 
 class BlockWalk {
  public:
@@ -197,7 +187,7 @@ class BlockWalk {
       for (std::size_t run = 0; run < runs_; ++run) {
         if (is_holdout(run) == holdout) {
           sum += judgement.weights[i] *
-                 squared_distance_of(results.at(value)[run], targets.at(value)[run]);
+                 squared_distance(results.at(value)[run], targets.at(value)[run]);
         }
       }
     }

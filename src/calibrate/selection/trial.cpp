@@ -15,6 +15,7 @@
 #include "base/parallel.h"
 #include "execute/run/feed.h"
 #include "execute/run/workers.h"
+#include "graph/arithmetic/squared_distance.h"
 #include "graph/operators/scores.h"
 
 #include <algorithm>
@@ -25,17 +26,6 @@
 
 namespace tare {
 namespace {
-
-double squared_distance(const Tensor& a, const Tensor& b) {
-  double sum = 0;
-  const auto x = a.view<float>();
-  const auto y = b.view<float>();
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    const double off = static_cast<double>(x[i]) - static_cast<double>(y[i]);
-    sum += off * off;
-  }
-  return sum;
-}
 
 /// The numbers below `count` in an order in which the first ones are far apart: by their bits
 /// read from the lowest to the highest.

@@ -67,6 +67,15 @@ Call reorder(const Argument& from, const Argument& to) {
   return call;
 }
 
+template <class Primitive>
+typename Primitive::primitive_desc described(const Convolution& spec) {
+  return {{dnnl::algorithm::convolution_direct, activations(spec.source), any_weights(spec),
+           activations(spec.result), spec.strides, gaps(spec), spec.pads_begin, spec.pads_end},
+          user_scratchpad(),
+          engine(),
+          forward(spec)};
+}
+
 template <class Make>
 std::unique_ptr<Kernel> unless_unimplemented(Make make) try {
   return make();
@@ -82,10 +91,7 @@ std::unique_ptr<Kernel> unless_unimplemented(Make make) try {
 std::unique_ptr<Kernel> make_source_gradient(const Convolution& spec) {
   return unless_unimplemented([&]() -> std::unique_ptr<Kernel> {
     using Primitive = dnnl::convolution_backward_data;
-    const Primitive::primitive_desc desc(
-        {dnnl::algorithm::convolution_direct, activations(spec.source), any_weights(spec),
-         activations(spec.result), spec.strides, gaps(spec), spec.pads_begin, spec.pads_end},
-        user_scratchpad(), engine(), forward(spec));
+    const auto desc = described<Primitive>(spec);
     Scratch scratch;
     std::vector<Call> calls;
     Argument weights{DNNL_ARG_WEIGHTS, plain_weights(spec), From::kInput, 1};
@@ -109,10 +115,7 @@ std::unique_ptr<Kernel> make_source_gradient(const Convolution& spec) {
 std::unique_ptr<Kernel> make_weight_gradient(const Convolution& spec) {
   return unless_unimplemented([&]() -> std::unique_ptr<Kernel> {
     using Primitive = dnnl::convolution_backward_weights;
-    const Primitive::primitive_desc desc(
-        {dnnl::algorithm::convolution_direct, activations(spec.source), any_weights(spec),
-         activations(spec.result), spec.strides, gaps(spec), spec.pads_begin, spec.pads_end},
-        user_scratchpad(), engine(), forward(spec));
+    const auto desc = described<Primitive>(spec);
     Scratch scratch;
     std::vector<Call> calls;
     const Argument plain{DNNL_ARG_DIFF_WEIGHTS, plain_weights(spec), From::kOutput, 0};

@@ -1,14 +1,15 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace tare {
 
 /// Random bits that are the same everywhere (Steele, Lea and Flood, "Fast Splittable
 /// Pseudorandom Number Generators", 2014).
-class Noise {
+class SplitMix64 {
  public:
-  explicit Noise(std::uint64_t seed) : state_(seed) {}
+  explicit SplitMix64(std::uint64_t seed) : state_(seed) {}
 
   std::uint64_t next() {
     state_ += 0x9E3779B97F4A7C15U;
