@@ -21,5 +21,4 @@
 #include "tare/simulate.h"
 #include "tare/statistics.h"
 #include "tare/tensor.h"
-#include "tare/tokens.h"
 #include "tare/toolkit.h"

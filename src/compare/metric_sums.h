@@ -1,7 +1,6 @@
 #pragma once
 
 #include "tare/report.h"
-#include "tare/tokens.h"
 
 #include "base/bytes.h"
 

@@ -8,12 +8,14 @@
 #include "graph/ir/derived_names.h"
 #include "lower/conversions.h"
 
+#include <iterator>
 #include <utility>
 
 namespace tare {
 
 std::vector<Cache> find_caches(const Graph& graph) {
-  constexpr std::size_t kRank = 4;
+  constexpr std::int64_t kRank = 4;
+  constexpr std::int64_t kLength = 2;
   std::vector<Cache> result;
   for (const ValueId output : graph.outputs()) {
     const auto producer = graph.producer(output);
@@ -22,8 +24,10 @@ std::vector<Cache> find_caches(const Graph& graph) {
     }
     const Node& node = graph.node(*producer);
     const TensorType& type = graph.type(output);
+    const std::int64_t axis = node.attributes.integer("axis", 0);
     if (node.inputs.size() == 2 && graph.is_input(node.inputs[0]) &&
-        type.dtype == DType::kFloat32 && type.shape.size() == kRank) {
+        type.dtype == DType::kFloat32 && std::ssize(type.shape) == kRank &&
+        (axis == kLength || axis == kLength - kRank)) {
       result.push_back({node.inputs[0], output});
     }
   }

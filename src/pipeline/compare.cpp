@@ -4,8 +4,8 @@
 #include "tare/error.h"
 #include "tare/integer_graph.h"
 #include "tare/quantize.h"
+#include "tare/report.h"
 #include "tare/statistics.h"
-#include "tare/tokens.h"
 
 #include "compare/real_interface.h"
 #include "equalize/equalize.h"

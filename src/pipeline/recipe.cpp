@@ -7,7 +7,7 @@
 #include "tare/error.h"
 #include "tare/execute.h"
 #include "tare/graph.h"
-#include "tare/tokens.h"
+#include "tare/report.h"
 
 #include <algorithm>
 #include <cmath>

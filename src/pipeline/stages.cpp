@@ -11,6 +11,7 @@
 #include "onnx/layer_names.h"
 #include "pipeline/cache_scales.h"
 #include "pipeline/recipe.h"
+#include "reconstruct/float_network.h"
 #include "reconstruct/reconstruct.h"
 #include "simulate/check_demands.h"
 #include "simulate/separate_biases.h"
@@ -123,20 +124,21 @@ Config with_effort(Config config, const Toolkit& toolkit) {
 
 /// Where weights or activations have fewer than 8 bits, but for weights in blocks, which have
 /// enough scales.
-bool has_few_bits(const SimulatedGraph& simulated) {
+bool has_few_bits_outside_blocks(const SimulatedGraph& simulated) {
   return std::any_of(simulated.points.begin(), simulated.points.end(),
                      [](const QuantPoint& point) {
                        return point.role != Role::kAccumulator && point.spec.block == 0 &&
-                              point.spec.bits != 0 && point.spec.bits < 8;
+                              has_few_bits(point.spec);
                      });
 }
 
 /// Nothing where the network is not reconstructed.
 std::optional<Grain> reconstructed_grain(const Config& config,
                                          const SimulatedGraph& simulated) {
-  const auto automatic = config.effort == Effort::kBest && has_few_bits(simulated)
-                             ? Reconstruction::kBlock
-                             : Reconstruction::kNone;
+  const auto automatic =
+      config.effort == Effort::kBest && has_few_bits_outside_blocks(simulated)
+          ? Reconstruction::kBlock
+          : Reconstruction::kNone;
   switch (config.reconstruction.value_or(automatic)) {
     case Reconstruction::kLayer:
       return Grain::kLayer;

@@ -25,11 +25,8 @@ class FloatNetwork {
 
   const SimulatedGraph& simulated() const { return simulated_; }
   const Graph& graph() const { return exact_.graph; }
-  /// Weights and biases.
-  const std::vector<FakeQuantizedGraph::Constant>& constants() const {
-    return exact_.constants;
-  }
-  /// The point that a constant or the parameters of a FakeQuantize are for; null of others.
+  /// The point that a constant, a weight or bias, or the parameters of a FakeQuantize are for;
+  /// null of others.
   const QuantPoint* point_of(ValueId) const;
   bool is_range(ValueId input) const { return ranges_.contains(input); }
   /// The parameters of a FakeQuantize by a table: none, so that values pass, where the point is

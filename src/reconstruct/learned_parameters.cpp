@@ -32,14 +32,22 @@ LearnedParameters::LearnedParameters(const FloatNetwork& network, const Block& b
                                      const QuantTable& table, int threads)
     : network_(network), table_(table), threads_(threads) {
   nodes_.insert(block.nodes.begin(), block.nodes.end());
-  for (const auto& constant : network.constants()) {
-    add_weight(constant);
+  std::set<ValueId> seen;
+  std::vector<ValueId> values;
+  for (const NodeId id : block.nodes) {
+    for (const ValueId input : network.graph().node(id).inputs) {
+      if (input && network.point_of(input) != nullptr && seen.insert(input).second) {
+        values.push_back(input);
+      }
+    }
   }
-  for (const auto& constant : network.constants()) {
-    add_bias(constant);
+  for (const ValueId value : values) {
+    network.is_range(value) ? add_range(value) : add_weight(value);
   }
-  for (const ValueId input : network.graph().inputs()) {
-    add_range(input);
+  for (const ValueId value : values) {
+    if (!network.is_range(value)) {
+      add_bias(value);
+    }
   }
 }
 
@@ -49,35 +57,34 @@ bool LearnedParameters::is_own(ValueId value) const {
                                        [&](NodeId user) { return nodes_.contains(user); });
 }
 
-void LearnedParameters::add_weight(const FakeQuantizedGraph::Constant& constant) {
-  const QuantPoint& point = *network_.simulated().find(constant.point);
-  if (point.role != Role::kWeight || !is_own(constant.value) ||
-      !is_enabled(table_, point.name)) {
+void LearnedParameters::add_weight(ValueId constant) {
+  const QuantPoint& point = *network_.point_of(constant);
+  if (point.role != Role::kWeight || !is_own(constant) || !is_enabled(table_, point.name)) {
     return;
   }
-  weight_values_.push_back(constant.value);
+  weight_values_.push_back(constant);
   const PointResult& start = table_.at(point.name);
-  Weight weight{AdaptiveRounding(*network_.graph().constant(constant.value), start), {}};
+  Weight weight{AdaptiveRounding(*network_.graph().constant(constant), start), {}};
   const SimulatedGraph& simulated = network_.simulated();
   const int limit = pair_limit(simulated, *point.reader);
   const auto order = kernel_order(simulated.source, simulated.source.node(*point.reader));
   if (limit > 0 && order && start.params.storage == DType::kInt8 &&
       start.params.zero_point[0] == 0 && start.params.block == 0) {
     weight.limit = limit;
-    weight.pairs = kernel_pairs(*network_.graph().constant(constant.value), *order);
+    weight.pairs = kernel_pairs(*network_.graph().constant(constant), *order);
   }
   weight_count_ += weight.rounding.size();
   weights_.push_back(std::move(weight));
 }
 
-void LearnedParameters::add_bias(const FakeQuantizedGraph::Constant& constant) {
-  const QuantPoint& point = *network_.simulated().find(constant.point);
-  if (point.role != Role::kAccumulator || !point.corrects_bias || !is_own(constant.value) ||
+void LearnedParameters::add_bias(ValueId constant) {
+  const QuantPoint& point = *network_.point_of(constant);
+  if (point.role != Role::kAccumulator || !point.corrects_bias || !is_own(constant) ||
       !is_enabled(table_, point.name) || !is_enabled(table_, point.input) ||
       point.biases.size() != 1) {
     return;
   }
-  const std::vector<float> exact = network_.graph().constant(constant.value)->to_float();
+  const std::vector<float> exact = network_.graph().constant(constant)->to_float();
   const QuantParams& input = table_.at(point.input).params;
   const std::vector<float>& scales = table_.at(point.weight).params.scale;
   const auto reach = static_cast<float>(input.range().high - input.range().low);
@@ -85,15 +92,12 @@ void LearnedParameters::add_bias(const FakeQuantizedGraph::Constant& constant) {
   for (std::size_t i = 0; i < units.size(); ++i) {
     units[i] = input.scale[0] * reach * scales[scales.size() == units.size() ? i : 0];
   }
-  bias_values_.push_back(constant.value);
-  biases_.push_back({point.name, exact, network_.constant(constant.value, table_).to_float(),
+  bias_values_.push_back(constant);
+  biases_.push_back({point.name, exact, network_.constant(constant, table_).to_float(),
                      std::move(units), Adam(exact.size())});
 }
 
 void LearnedParameters::add_range(ValueId input) {
-  if (!network_.is_range(input)) {
-    return;
-  }
   const QuantPoint& point = *network_.point_of(input);
   if (!is_own(input) || !is_enabled(table_, point.name) || !is_free(point)) {
     return;

@@ -73,8 +73,8 @@ class LearnedParameters {
   };
 
   bool is_own(ValueId) const;
-  void add_weight(const FakeQuantizedGraph::Constant&);
-  void add_bias(const FakeQuantizedGraph::Constant&);
+  void add_weight(ValueId constant);
+  void add_bias(ValueId constant);
   void add_range(ValueId input);
   bool is_free(const QuantPoint&) const;
   bool learns_scale(std::size_t weight) const;

@@ -1,5 +1,4 @@
 // Losses of next tokens, and the metrics that are made of them.
-#include "tare/tokens.h"
 
 #include "tare/graph.h"
 #include "tare/report.h"

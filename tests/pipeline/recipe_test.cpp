@@ -5,7 +5,6 @@
 #include "tare/execute.h"
 #include "tare/integer_graph.h"
 #include "tare/report.h"
-#include "tare/tokens.h"
 
 #include "support/files/digits.h"
 #include "support/files/small_decoder.h"

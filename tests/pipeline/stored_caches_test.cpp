@@ -1,4 +1,6 @@
 // Keys and values that a decoder keeps as int8 between its steps.
+#include "lower/stored_caches.h"
+
 #include "tare/config.h"
 #include "tare/execute.h"
 #include "tare/integer_graph.h"
@@ -13,6 +15,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -20,6 +23,20 @@ namespace tare::test {
 namespace {
 
 constexpr std::int64_t kSteps = 24;
+
+/// What comes back from `%old` with `%new` behind it along an axis.
+Graph joined_along(int axis) {
+  return parse(
+      "graph \"g\" opset 17 (%old : f32[1,2,3,4], %new : f32[1,2,3,4]) -> (%y) {\n"
+      "%y = Concat(%old, %new) {axis = " +
+      std::to_string(axis) + "} : f32[" + (axis == 1 ? "1,4,3,4" : "1,2,6,4") + "]\n}");
+}
+
+TEST(FindCaches, GrowAlongTheirLength) {
+  EXPECT_EQ(find_caches(joined_along(2)).size(), 1U);
+  EXPECT_EQ(find_caches(joined_along(-2)).size(), 1U);
+  EXPECT_TRUE(find_caches(joined_along(1)).empty());  // heads would be taken for tokens
+}
 
 class StoredCaches : public InFolder {
  protected:

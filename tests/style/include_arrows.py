@@ -43,7 +43,7 @@ OWNER = {
     "model_files.h": "onnx tflite", "execute.h": "execute", "simulate.h": "simulate",
     "quant_table.h": "simulate", "calibrator.h": "calibrate",
     "statistics.h": "calibrate", "integer_graph.h": "lower",
-    "report.h": "compare", "tokens.h": "compare", "quantize.h": "pipeline",
+    "report.h": "compare", "quantize.h": "pipeline",
     "toolkit.h": "pipeline", "search.h": "pipeline", "tare.h": "pipeline", "c.h": "c",
 }
 CONFINED = {  # start of a third-party header -> the places that may name it

@@ -2,7 +2,6 @@
 // says of the tokens of its samples with those that come next.
 #include "tare/quantize.h"
 #include "tare/report.h"
-#include "tare/tokens.h"
 
 #include "activity.h"
 #include "arithmetic.h"
