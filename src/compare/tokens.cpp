@@ -1,8 +1,8 @@
 // What language models are measured by. A sample is a row of tokens, and each row of scores is
 // about the token behind it, so a sample of n tokens has n - 1 that can be compared, and one
 // more where its label is the one that comes next. One pass over the scores.
+#include "tare/dataset.h"
 #include "tare/graph.h"
-#include "tare/report.h"
 
 #include "base/bytes.h"
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tare/dataset.h"
 #include "tare/report.h"
 
 #include <functional>

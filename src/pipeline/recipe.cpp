@@ -4,10 +4,10 @@
 // it does and not by names of operators, of which each exporter has its own.
 #include "pipeline/recipe.h"
 
+#include "tare/dataset.h"
 #include "tare/error.h"
 #include "tare/execute.h"
 #include "tare/graph.h"
-#include "tare/report.h"
 
 #include <algorithm>
 #include <cmath>

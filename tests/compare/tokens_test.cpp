@@ -1,5 +1,6 @@
 // Losses of next tokens, and the metrics that are made of them.
 
+#include "tare/dataset.h"
 #include "tare/graph.h"
 #include "tare/report.h"
 

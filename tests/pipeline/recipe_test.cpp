@@ -2,6 +2,7 @@
 #include "pipeline/recipe.h"
 
 #include "tare/config.h"
+#include "tare/dataset.h"
 #include "tare/execute.h"
 #include "tare/integer_graph.h"
 #include "tare/report.h"

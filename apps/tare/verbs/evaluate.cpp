@@ -1,5 +1,6 @@
 // Compares what a model says of labelled samples with their labels, and what a language model
 // says of the tokens of its samples with those that come next.
+#include "tare/dataset.h"
 #include "tare/quantize.h"
 #include "tare/report.h"
 
