@@ -199,7 +199,8 @@ struct TokenInterface {
 };
 /// The ids are the input called `input_ids`, else the first one that rows of a constant table
 /// are looked up with; the mask is `attention_mask`; scores are the output called `logits`,
-/// else the first one of their shape. Nothing where ids or scores are missing.
+/// else the first one of their shape, that of a score for at least every second row of the
+/// table. Nothing where ids or scores are missing.
 std::optional<TokenInterface> token_interface(const Graph&);
 /// Row `row` of an input of tokens, and of the mask, whose last columns count, if there is one.
 std::vector<std::int64_t> tokens_of(const Tensor& ids, const Tensor* mask, std::size_t row);

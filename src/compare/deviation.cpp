@@ -77,11 +77,12 @@ Shape index_of(std::size_t position, const TensorView& view) {
   return index;
 }
 
-/// The element with that error whose index comes first.
-LargestError find(double error, const TensorView& real, Expressed& expressed) {
+/// The element with that error whose index comes first, of the blocks that begin there.
+LargestError find(double error, std::span<const std::size_t> blocks, const TensorView& real,
+                  Expressed& expressed) {
   std::optional<LargestError> found;
   const auto x = real.elements<float>();
-  for (std::size_t first = 0; first < x.size(); first += kBlock) {
+  for (const std::size_t first : blocks) {
     const auto y = expressed.block(first, std::min(kBlock, x.size() - first));
     for (std::size_t i = 0; i < y.size(); ++i) {
       if (std::abs(difference(x[first + i], y[i])) == error) {
@@ -153,13 +154,21 @@ void DeviationSums::observe(const TensorView& real, const TensorView& quantized,
   Expressed expressed(quantized);
   const auto x = real.elements<float>();
   ErrorSums sums;
+  std::vector<std::size_t> blocks;  // with the largest error
   for (std::size_t first = 0; first < x.size(); first += kBlock) {
     const std::size_t count = std::min(kBlock, x.size() - first);
-    sums.add(error_sums(x.subspan(first, count), expressed.block(first, count)));
+    const ErrorSums own = error_sums(x.subspan(first, count), expressed.block(first, count));
+    if (own.peak > sums.peak) {
+      blocks.clear();
+    }
+    if (own.peak >= sums.peak) {
+      blocks.push_back(first);
+    }
+    sums.add(own);
   }
   add(sums, x.size());
   if (sums.peak > (largest_ ? largest_->value : 0)) {
-    LargestError largest = find(sums.peak, real, expressed);
+    LargestError largest = find(sums.peak, blocks, real, expressed);
     const Shape& shape = real.type->shape;
     const bool has_samples = !shape.empty() && static_cast<std::size_t>(shape[0]) == batch;
     largest.sample =

@@ -16,15 +16,17 @@ bool is_integral(DType dtype) {
   return dtype == DType::kInt64 || dtype == DType::kInt32;
 }
 
-/// Rows of a constant table are what the value chooses.
-bool looks_up_embeddings(const Graph& graph, ValueId value) {
-  const auto& users = graph.users(value);
-  return std::any_of(users.begin(), users.end(), [&](NodeId id) {
+/// The constant table of which the value chooses rows; null where there is none.
+const Tensor* embeddings_of(const Graph& graph, ValueId value) {
+  for (const NodeId id : graph.users(value)) {
     const Node& node = graph.node(id);
     const Tensor* table = node.op == "Gather" ? graph.constant(node.inputs[0]) : nullptr;
-    return table != nullptr && node.inputs[1] == value && table->shape().size() == 2 &&
-           table->dtype() == DType::kFloat32 && node.attributes.integer("axis", 0) == 0;
-  });
+    if (table != nullptr && node.inputs[1] == value && table->shape().size() == 2 &&
+        table->dtype() == DType::kFloat32 && node.attributes.integer("axis", 0) == 0) {
+      return table;
+    }
+  }
+  return nullptr;
 }
 
 std::optional<std::size_t> find_ids(const Graph& graph) {
@@ -38,20 +40,26 @@ std::optional<std::size_t> find_ids(const Graph& graph) {
     if (graph.name(inputs[i]) == "input_ids") {
       return i;
     }
-    if (!found && looks_up_embeddings(graph, inputs[i])) {
+    if (!found && embeddings_of(graph, inputs[i]) != nullptr) {
       found = i;
     }
   }
   return found;
 }
 
-std::optional<std::size_t> find_logits(const Graph& graph, const Shape& ids) {
+std::optional<std::size_t> find_logits(const Graph& graph, ValueId tokens) {
+  const Shape& ids = graph.type(tokens).shape;
+  // Hidden states have their shape too, but are narrow. Tables are padded, though, and scores
+  // need not be.
+  const Tensor* const table = embeddings_of(graph, tokens);
+  const std::int64_t least =
+      table == nullptr ? 2 : std::max<std::int64_t>(table->shape()[0] / 2, 2);
   std::optional<std::size_t> found;
   const auto& outputs = graph.outputs();
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const TensorType& type = graph.type(outputs[i]);
     if (type.dtype != DType::kFloat32 || type.shape.size() != 3 ||
-        !std::equal(ids.begin(), ids.end(), type.shape.begin()) || type.shape[2] < 2) {
+        !std::equal(ids.begin(), ids.end(), type.shape.begin()) || type.shape[2] < least) {
       continue;
     }
     if (graph.name(outputs[i]) == "logits") {
@@ -75,8 +83,7 @@ double loss_of(std::span<const float> row, std::int64_t token) {
 
 std::optional<TokenInterface> token_interface(const Graph& graph) {
   const auto ids = find_ids(graph);
-  const auto logits =
-      ids ? find_logits(graph, graph.type(graph.inputs()[*ids]).shape) : std::nullopt;
+  const auto logits = ids ? find_logits(graph, graph.inputs()[*ids]) : std::nullopt;
   if (!logits) {
     return std::nullopt;
   }

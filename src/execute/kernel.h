@@ -49,6 +49,8 @@ struct PostOp {
   std::size_t operand = 0;  ///< kAdd: index into KernelRequest::inputs, after the node's own
   std::vector<float> factors{};  ///< one, or one for each index of `axis`
   std::optional<int> axis{};     ///< of the result
+
+  friend bool operator==(const PostOp&, const PostOp&) = default;
 };
 
 /// Whether every factor is the same for all elements or varies along that axis.

@@ -208,9 +208,7 @@ void require_numbers(const Graph& graph) {
 }
 
 Stages::Stages(const Graph& model, const Config& config, const Toolkit& toolkit)
-    : config_(with_effort(config, toolkit)),
-      toolkit_(&toolkit),
-      target_(target_of(config, toolkit)) {
+    : config_(config), toolkit_(&toolkit), target_(target_of(config, toolkit)) {
   during("reading the configuration", [&] { check_calibrators(config, toolkit.calibrators); });
   require_layers(model);
   require_numbers(model);  // by the names of the file, and of what it computes from constants
@@ -227,6 +225,7 @@ Stages::Stages(const Graph& model, const Config& config, const Toolkit& toolkit)
                                 [&] { return with_rotation(std::move(result_.prepared)); });
     }
   }
+  config_ = with_effort(std::move(config_), toolkit);  // which would not leave a recipe open
   // Here, as values of all that comes after are those of this graph.
   result_.prepared = with_separate_biases(std::move(result_.prepared), config_, target_);
   if (runs_on_integers(model, toolkit)) {

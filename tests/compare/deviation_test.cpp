@@ -132,6 +132,22 @@ TEST(DeviationSums, NameTheFirstElementThatIsOffByMostInEveryMemoryOrder) {
   }
 }
 
+TEST(DeviationSums, NameTheFirstOfEqualErrorsInALargeTensor) {
+  constexpr std::int64_t kSide = 100;
+  const TensorType type = f32({1, 4, kSide, kSide});
+  const Tensor zeros(DType::kFloat32, type.shape);
+  // In memory the channels come last, so the element of channel 3 comes before that of 0.
+  std::vector<float> last(4 * kSide * kSide);
+  last[(10 * kSide + 7) * 4 + 3] = 2;
+  last[(60 * kSide + 5) * 4 + 0] = -2;
+  last[(61 * kSide + 5) * 4 + 0] = 2;
+  last[5] = 1;
+  DeviationSums sums;
+  sums.observe({&type, zeros.data(), true},
+               {&type, reinterpret_cast<const std::byte*>(last.data()), true}, 0, 1);
+  EXPECT_EQ(sums.deviation().largest->index, (Shape{0, 0, 60, 5}));
+}
+
 TEST(DeviationSums, TellSamplesOfARunApart) {
   const Shape shape{4, 2};
   const TensorType type = f32(shape);

@@ -150,6 +150,16 @@ TEST(TokenInterface, IsFoundByNamesOrByWhatIsLookedUp) {
   EXPECT_FALSE(token_interface(Digits().model));
 }
 
+TEST(TokenInterface, IsNotThatOfHiddenStates) {
+  Graph graph;
+  const ValueId ids = graph.add_input(
+      "input_ids", {.dtype = DType::kInt64, .shape = {1, 4}, .quant = {}, .point = {}});
+  Random random{5};
+  const ValueId table = graph.add_constant("table", random.tensor({64, 6}));
+  graph.set_outputs({add(graph, "Gather", {table, ids}, {1, 4, 6})});
+  EXPECT_FALSE(token_interface(graph)) << "6 numbers are no scores of 64 tokens";
+}
+
 TEST(TokenMetrics, CompareWithTheFloatNetwork) {
   const Tensor real = scores_of_tokens({{1, 2, 3}, {3, 1, 0}, {0, 2, 1}});
   const Tensor quantized = scores_of_tokens({{1, 2.5F, 3}, {1, 3, 0}, {0, 2, 1}});

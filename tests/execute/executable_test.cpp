@@ -73,6 +73,38 @@ TEST(Executable, TakesInputsInTheOrderInWhichItShowsValues) {
   EXPECT_EQ(second.run({&shown, 1})[0], half({}).run({&middle, 1})[0]);
 }
 
+TEST(Executable, PacksWeightsOnceForLayersThatAreThereTwice) {
+  const Shape shape{1, 8, 5, 5};
+  const auto pads = std::vector<std::int64_t>{1, 1, 1, 1};
+  const auto network = [&](std::size_t layers, const char* strides) {
+    Graph graph;
+    const ValueId w = graph.add_constant("w", Random(4).tensor({8, 8, 3, 3}));
+    std::vector<ValueId> outputs;
+    for (std::size_t i = 0; i < layers; ++i) {
+      const ValueId x = graph.add_input("x" + std::to_string(i), f32(shape));
+      Attributes attributes{{"pads", pads}};
+      if (i > 0 && strides != nullptr) {
+        attributes.set(strides, std::vector<std::int64_t>{2, 2});
+      }
+      outputs.push_back(
+          add(graph, "Conv", {x, w}, i > 0 && strides ? Shape{1, 8, 3, 3} : shape, attributes));
+    }
+    graph.set_outputs(outputs);
+    return graph;
+  };
+  const Graph twice = network(2, nullptr);
+  const Executable one(network(1, nullptr));
+  const Executable two(twice);
+  EXPECT_GT(one.constant_bytes(), 0U);
+  EXPECT_EQ(two.constant_bytes(), one.constant_bytes());
+  const std::vector<Tensor> inputs{Random(1).tensor(shape), Random(2).tensor(shape)};
+  const std::vector<Tensor> results = two.run(inputs);
+  EXPECT_EQ(results[0], one.run(std::vector{inputs[0]})[0]);
+  EXPECT_EQ(results[1], one.run(std::vector{inputs[1]})[0]);
+  EXPECT_GT(Executable(network(2, "strides")).constant_bytes(), one.constant_bytes())
+      << "another layer, though of the same weights";
+}
+
 TEST(Executable, NamesEveryNodeWithoutAKernel) {
   Graph graph;
   const ValueId x = graph.add_input("x", typed(DType::kInt8, {2, 3}));

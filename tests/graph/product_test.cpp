@@ -38,6 +38,16 @@ TEST(ChannelWalk, GoesThroughTheResultsOfAllWeights) {
       ASSERT_EQ(walk.channel(), results.of(i)) << node.op << to_string(weights) << " " << i;
       walk.next();
     }
+    std::size_t next = 0;
+    results.for_each_run([&](std::size_t result, std::size_t step, std::size_t first,
+                             std::size_t count) {
+      ASSERT_EQ(first, next);
+      for (std::size_t i = 0; i < count; ++i) {
+        ASSERT_EQ(result + i * step, results.of(first + i)) << node.op << to_string(weights);
+      }
+      next += count;
+    });
+    EXPECT_EQ(next, static_cast<std::size_t>(element_count(weights)));
   }
 }
 

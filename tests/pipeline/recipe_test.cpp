@@ -128,6 +128,9 @@ TEST(DecoderRecipe, YieldsToTheConfiguration) {
   everything.objective = Objective::kCoverage;
   EXPECT_TRUE(quantized(everything).recipe.empty())
       << "what was asked for is more than weights";
+  Config best;
+  best.effort = Effort::kBest;
+  EXPECT_FALSE(quantized(best).recipe.empty()) << "says nothing of the network";
   Config asked = everything;
   asked.recipe = Recipe::kDecoder;
   EXPECT_FALSE(quantized(asked).recipe.empty());

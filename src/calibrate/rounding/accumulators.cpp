@@ -25,6 +25,7 @@
 #include "simulate/quantized_constants.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace tare {
 namespace {
@@ -79,9 +80,8 @@ Tensor lost_weights(const Tensor& exact, const PointResult& weight) {
   const Tensor rounded = dequantize(quantized_weight(exact, weight), weight.params);
   Tensor lost = exact;
   const auto values = lost.mutable_view<float>();
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    values[i] -= rounded.view<float>()[i];
-  }
+  const auto others = rounded.view<float>();
+  std::transform(values.begin(), values.end(), others.begin(), values.begin(), std::minus<>());
   return lost;
 }
 

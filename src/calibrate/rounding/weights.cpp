@@ -60,9 +60,13 @@ class ChannelReader {
   }
 
   std::vector<float> operator()(std::size_t channel) const {
-    std::vector<float> result(size());
-    for (std::size_t n = 0; n < result.size(); ++n) {
-      result[n] = values_[place(channel, n)];
+    std::vector<float> result;
+    result.reserve(size());
+    for (std::size_t outer = 0; outer < outer_; ++outer) {
+      const std::size_t first = channel * channel_stride_ + outer * outer_stride_;
+      for (std::size_t inner = 0; inner < inner_; ++inner) {
+        result.push_back(values_[first + inner * inner_stride_]);
+      }
     }
     return result;
   }
@@ -135,8 +139,15 @@ PointResult choose_constant(const SimulatedGraph& simulated, const Tensor& value
   std::vector<std::vector<float>> channels(
       static_cast<std::size_t>(element_count(parameter_shape(values.shape(), axis, block))));
   const auto data = values.view<float>();
+  for (std::vector<float>& channel : channels) {
+    channel.reserve(data.size() / channels.size());
+  }
   for_each_slice(values.shape(), axis, block,
                  [&](std::size_t channel, std::size_t first, std::size_t count) {
+                   if (count == 1) {  // as in matrices
+                     channels[channel].push_back(data[first]);
+                     return;
+                   }
                    const auto slice = data.subspan(first, count);
                    channels[channel].insert(channels[channel].end(), slice.begin(),
                                             slice.end());

@@ -20,6 +20,7 @@
 #include "calibrate/statistics/collect.h"
 #include "calibrate/statistics/model_digest.h"
 #include "graph/arithmetic/power_of_two.h"
+#include "graph/operators/scores.h"
 
 #include <algorithm>
 #include <cmath>
@@ -304,31 +305,52 @@ CandidateTable make_candidate_table(const SimulatedGraph& simulated, const Colle
   CandidateTable candidate_table;
   candidate_table.primary = primary;
   choose_weights(simulated, calibrators, threads, candidate_table.table);
+  std::vector<const QuantPoint*> activations;
   std::vector<const QuantPoint*> accumulators;
   for (const QuantPoint& point : simulated.points) {
     if (point.role == Role::kActivation) {
-      const std::string& name = simulated.source.name(point.value);
-      const TensorStatistics& observed = statistics.values.at(name);
-      const auto observer = collected.observers.find(name);
-      const auto channels = statistics.channels.find(name);
-      candidate_table.add(
-          point.name,
-          choose_activation(
-              simulated, observed,
-              observer == collected.observers.end() ? nullptr : observer->second.get(), point,
-              calibrators, lowest_score(simulated, point, candidate_table.table)));
-      audit_activation(point, candidate_table.table.at(point.name), calibrators,
-                       channels == statistics.channels.end() ? nullptr : &channels->second,
-                       audit);
+      activations.push_back(&point);
     } else if (point.role == Role::kAccumulator) {
       accumulators.push_back(&point);
-      if (point.corrects_bias) {
-        const std::string& input = accumulated_input(simulated, point);
-        if (const auto of_input = statistics.channels.find(input);
-            of_input != statistics.channels.end()) {  // or axis 1 has several extents
-          candidate_table.means.emplace(point.name, ChannelMeans{of_input->second.means()});
-        }
-      }
+    }
+  }
+  const auto chosen = [&](const QuantPoint& point) {
+    const std::string& name = simulated.source.name(point.value);
+    const auto observer = collected.observers.find(name);
+    return choose_activation(
+        simulated, statistics.values.at(name),
+        observer == collected.observers.end() ? nullptr : observer->second.get(), point,
+        calibrators, lowest_score(simulated, point, candidate_table.table));
+  };
+  // Masked scores are cut off by what was chosen for points before them.
+  const auto waits = [&](const QuantPoint& point) {
+    return is_masked_score(simulated.source, point.value);
+  };
+  std::vector<std::vector<PointResult>> results(activations.size());
+  parallel_for(activations.size(), thread_count(threads), [&](std::size_t, std::size_t i) {
+    if (!waits(*activations[i])) {
+      results[i] = chosen(*activations[i]);
+    }
+  });
+  for (std::size_t i = 0; i < activations.size(); ++i) {
+    const QuantPoint& point = *activations[i];
+    if (waits(point)) {
+      results[i] = chosen(point);
+    }
+    const auto channels = statistics.channels.find(simulated.source.name(point.value));
+    candidate_table.add(point.name, std::move(results[i]));
+    audit_activation(point, candidate_table.table.at(point.name), calibrators,
+                     channels == statistics.channels.end() ? nullptr : &channels->second,
+                     audit);
+  }
+  for (const QuantPoint* point : accumulators) {
+    if (!point->corrects_bias) {
+      continue;
+    }
+    const std::string& input = accumulated_input(simulated, *point);
+    if (const auto of_input = statistics.channels.find(input);
+        of_input != statistics.channels.end()) {  // or axis 1 has several extents
+      candidate_table.means.emplace(point->name, ChannelMeans{of_input->second.means()});
     }
   }
   derive_accumulators(simulated, accumulators, candidate_table.means, candidate_table.table,

@@ -34,6 +34,25 @@ std::string describe(const Node& node) {
 /// What is computed from shapes and has more elements is computed in each run.
 constexpr std::int64_t kMostShapeElements = 4096;
 
+bool is_same(const Operand& a, const Operand& b) {
+  const auto bytes = [](const Operand& operand) {
+    return operand.constant != nullptr ? operand.constant->data() : nullptr;
+  };
+  return a && b ? *a.type == *b.type && a.layout == b.layout && bytes(a) == bytes(b) : !a && !b;
+}
+
+/// Whether one kernel does for both.
+bool is_same(const KernelRequest& a, const KernelRequest& b) {
+  const auto all_same = [](const std::vector<Operand>& x, const std::vector<Operand>& y) {
+    return std::equal(
+        x.begin(), x.end(), y.begin(), y.end(),
+        [](const Operand& own, const Operand& other) { return is_same(own, other); });
+  };
+  return a.node->op == b.node->op && a.node->attributes == b.node->attributes &&
+         a.node->inputs.size() == b.node->inputs.size() && all_same(a.inputs, b.inputs) &&
+         all_same(a.outputs, b.outputs) && a.post_ops == b.post_ops;
+}
+
 constexpr const char* kMoreMemory =
     "half of what this process may have is taken unless '--memory' or 'calibration.memory' "
     "says more";
@@ -260,9 +279,9 @@ bool Compiler::emit_fused(const Node& node, std::span<const NodeId> folded, bool
     Work candidate = work;
     candidate.info = info;
     choose_layouts(candidate);
-    std::unique_ptr<Kernel> kernel = has_results(candidate.request)
-                                         ? info->make ? info->make(candidate.request) : nullptr
-                                         : make_kernel([](const Buffers&) {});
+    std::shared_ptr<const Kernel> kernel = has_results(candidate.request)
+                                               ? kernel_for(candidate)
+                                               : make_kernel([](const Buffers&) {});
     if (kernel != nullptr || (info->alias && !info->make)) {
       commit(candidate, std::move(kernel));
       return true;
@@ -292,7 +311,34 @@ void Compiler::refuse(const Node& node, std::string what, std::string expected) 
   }
 }
 
-void Compiler::commit(const Work& work, std::unique_ptr<Kernel> kernel) {
+/// Layers that are in a graph twice, as where networks are compared, share their packed
+/// weights.
+std::shared_ptr<const Kernel> Compiler::kernel_for(const Work& work) {
+  const std::vector<Operand>& inputs = work.request.inputs;
+  const auto constant = std::find_if(inputs.begin(), inputs.end(), [](const Operand& operand) {
+    return operand.constant != nullptr;
+  });
+  const std::byte* const bytes =
+      constant == inputs.end() ? nullptr : constant->constant->data();
+  if (bytes != nullptr) {
+    const auto [first, last] = packed_.equal_range(bytes);
+    const auto same = std::find_if(first, last, [&](const auto& entry) {
+      return entry.second.info == work.info && is_same(entry.second.request, work.request);
+    });
+    if (same != last) {
+      return same->second.kernel;
+    }
+  }
+  std::shared_ptr<const Kernel> kernel =
+      work.info->make ? work.info->make(work.request) : nullptr;
+  if (kernel != nullptr && bytes != nullptr &&
+      kernel->packs(static_cast<std::size_t>(constant - inputs.begin()))) {
+    packed_.emplace(bytes, Packed{work.info, work.request, kernel});
+  }
+  return kernel;
+}
+
+void Compiler::commit(const Work& work, std::shared_ptr<const Kernel> kernel) {
   const KernelRequest& request = work.request;
   if (work.info->alias) {
     set_home(work.outputs[0], request.outputs[0].layout,

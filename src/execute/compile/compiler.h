@@ -42,6 +42,13 @@ class Compiler {
     std::vector<ValueId> outputs;
   };
 
+  /// A kernel that packed a constant.
+  struct Packed {
+    const KernelInfo* info = nullptr;
+    KernelRequest request;
+    std::shared_ptr<const Kernel> kernel;
+  };
+
   std::set<ValueId> kept_values() const;
   std::vector<NodeId> live_order(const std::set<ValueId>& kept) const;
   void add_interface();
@@ -56,7 +63,8 @@ class Compiler {
   void require_memory() const;
   void choose_layouts(Work&) const;
   Layout follow(const Work&) const;
-  void commit(const Work&, std::unique_ptr<Kernel>);
+  std::shared_ptr<const Kernel> kernel_for(const Work&);
+  void commit(const Work&, std::shared_ptr<const Kernel>);
   Place place_of(ValueId, Layout);
   Place new_buffer(std::size_t bytes);
   void set_home(ValueId, Layout, Place);
@@ -67,9 +75,10 @@ class Compiler {
   const ExecuteOptions& options_;
   Program program_;
   std::map<ValueId, Homes> homes_;
-  std::map<ValueId, Tensor> converted_;        ///< constants
-  std::set<ValueId> from_shapes_;              ///< of these
-  std::map<std::size_t, std::size_t> writer_;  ///< buffer -> step
+  std::map<ValueId, Tensor> converted_;             ///< constants
+  std::set<ValueId> from_shapes_;                   ///< of these
+  std::map<std::size_t, std::size_t> writer_;       ///< buffer -> step
+  std::multimap<const std::byte*, Packed> packed_;  ///< by the constant's bytes
   Faults faults_;
   bool too_large_ = false;
   double limit_ = static_cast<double>(memory_limit());

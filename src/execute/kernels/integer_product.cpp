@@ -77,15 +77,19 @@ std::optional<SplitFactors> split_factors(const KernelRequest& request,
     if (!weights) {
       return digits.largest(w, digit) * static_cast<double>(results.weights());
     }
-    const Digit take = digits.at(digit);
-    std::vector<double> sums(results.count());
     const auto values = weights->view<float>();
-    ChannelWalk result = results.walk();
-    for (const float value : values) {
-      sums[result.channel()] += std::abs(static_cast<double>(take(value)));
-      result.next();
-    }
-    return *std::max_element(sums.begin(), sums.end());
+    const auto largest = [&](const auto& take) {
+      std::vector<double> sums(results.count());
+      results.for_each_run(
+          [&](std::size_t result, std::size_t step, std::size_t first, std::size_t count) {
+            for (std::size_t i = 0; i < count; ++i) {
+              sums[result + i * step] += static_cast<double>(std::abs(take(values[first + i])));
+            }
+          });
+      return *std::max_element(sums.begin(), sums.end());
+    };
+    return digits.count == 1 ? largest([](float value) { return value; })
+                             : largest(digits.at(digit));
   });
 }
 
@@ -127,12 +131,13 @@ class IntegerProduct final : public Kernel {
       : input_(*request.inputs[0].type),
         result_shape_(request.outputs[0].physical_shape()),
         wraps_(wraps) {
+    std::optional<Tensor> weights;
     if (request.inputs[1].constant != nullptr) {
-      constant_weights_ = centred(*request.inputs[1].constant, *request.inputs[1].type->quant);
+      weights = centred(*request.inputs[1].constant, *request.inputs[1].type->quant);
     } else {
       computed_weights_ = *request.inputs[1].type;
     }
-    const auto split = split_factors(request, constant_weights_);
+    const auto split = split_factors(request, weights);
     if (!split) {
       return;
     }
@@ -141,7 +146,7 @@ class IntegerProduct final : public Kernel {
         request, static_cast<std::size_t>(result_shape_.empty() ? 1 : result_shape_.back()));
     bias_.assign(bias.begin(), bias.end());
     for (std::size_t digit = 0; digit < split_.weights.count; ++digit) {
-      add_part(request, digit);
+      add_part(request, weights, digit);
     }
     plan_scratch();
   }
@@ -152,12 +157,12 @@ class IntegerProduct final : public Kernel {
   }
   std::size_t scratch_bytes() const override { return scratch_bytes_; }
   bool packs(std::size_t operand) const override {
-    return operand == 2 || (operand == 1 && constant_weights_ && parts_[0]->packs(1));
+    return operand == 2 || (operand == 1 && !computed_weights_ && parts_[0]->packs(1));
   }
   std::size_t packed_bytes() const override {
     std::size_t bytes = 0;
-    for (const auto& part : parts_) {
-      bytes += part->packed_bytes();
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      bytes += parts_[i]->packed_bytes() + part_weights_[i].byte_size();
     }
     return bytes;
   }
@@ -207,16 +212,21 @@ class IntegerProduct final : public Kernel {
   using Bits = std::make_unsigned_t<Sum>;
 
   /// The products with one digit of the weights.
-  void add_part(const KernelRequest& request, std::size_t digit) {
+  void add_part(const KernelRequest& request, const std::optional<Tensor>& weights,
+                std::size_t digit) {
     FloatRequest as_float(request);
     as_float.truncate(2);
-    part_weights_.push_back(constant_weights_ ? *constant_weights_ : Tensor());
-    if (constant_weights_) {
-      auto values = part_weights_.back().template mutable_view<float>();
+    Tensor own = weights ? *weights : Tensor();
+    if (weights && split_.weights.count > 1) {
+      auto values = own.mutable_view<float>();
       std::transform(values.begin(), values.end(), values.begin(), split_.weights.at(digit));
-      as_float.set_constant(1, part_weights_.back());
+    }
+    if (weights) {
+      as_float.set_constant(1, own);
     }
     parts_.push_back(as_float.make());
+    const bool is_kept = parts_.back() != nullptr && !parts_.back()->packs(1);
+    part_weights_.push_back(is_kept ? std::move(own) : Tensor());
   }
 
   void plan_scratch() {
@@ -249,12 +259,11 @@ class IntegerProduct final : public Kernel {
   TensorType input_;
   Shape result_shape_;
   std::optional<Accumulator> wraps_;
-  std::optional<Tensor> constant_weights_;
-  std::optional<TensorType> computed_weights_;
-  std::vector<Sum> bias_;  ///< one for each channel
+  std::optional<TensorType> computed_weights_;  ///< where they are no constants
+  std::vector<Sum> bias_;                       ///< one for each channel
   SplitFactors split_;
   std::vector<std::unique_ptr<Kernel>> parts_;  ///< for each digit of the weights
-  std::vector<Tensor> part_weights_;
+  std::vector<Tensor> part_weights_;            ///< where the kernel did not pack them
   std::size_t weights_offset_ = 0;
   std::size_t result_offset_ = 0;
   std::size_t part_offset_ = 0;

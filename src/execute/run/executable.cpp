@@ -295,8 +295,9 @@ std::size_t Executable::constant_bytes() const {
   for (const Tensor& constant : impl_->program.constants) {
     bytes += constant.byte_size();
   }
+  std::set<const Kernel*> kernels;  // some run in several steps
   for (const Step& step : impl_->program.steps) {
-    bytes += step.kernel->packed_bytes();
+    bytes += kernels.insert(step.kernel.get()).second ? step.kernel->packed_bytes() : 0;
   }
   return bytes;
 }

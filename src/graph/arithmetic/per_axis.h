@@ -26,8 +26,9 @@ void for_each_slice(const Shape& shape, std::optional<int> axis, F&& f) {
   if (total == 0) {
     return;
   }
-  for (std::size_t first = 0, run = 0; first < total; first += inner, ++run) {
-    f(run % channels, first, inner);
+  for (std::size_t first = 0, channel = 0; first < total; first += inner) {
+    f(channel, first, inner);
+    channel = channel + 1 == channels ? 0 : channel + 1;
   }
 }
 

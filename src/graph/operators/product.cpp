@@ -60,41 +60,70 @@ SumRange sum_of_products(Reach x, Reach w, std::int64_t count) {
           count * std::max(x.low * w.low, x.high * w.high)};
 }
 
-/// The sums of the weights of one result that lie above and below 0.
+/// The sums of the weights of each result that lie above and below 0.
 struct Halves {
-  std::int64_t above = 0;
-  std::int64_t below = 0;
+  std::vector<std::int64_t> above;
+  std::vector<std::int64_t> below;
 
-  void add(std::int64_t weight) {
-    above += std::max<std::int64_t>(weight, 0);
-    below += std::min<std::int64_t>(weight, 0);
+  explicit Halves(std::size_t results) : above(results), below(results) {}
+
+  void add(std::size_t result, std::int64_t weight) {
+    above[result] += std::max<std::int64_t>(weight, 0);
+    below[result] += std::min<std::int64_t>(weight, 0);
   }
 };
 
-std::vector<Halves> halves_of(const Tensor& weights, const TensorType& type,
-                              const WeightResults& results) {
+/// Weights that share a zero point, in vector code.
+template <class Storage>
+void add_all(std::span<const Storage> weights, Storage zero, const WeightResults& results,
+             Halves& halves) {
+  results.for_each_run(
+      [&](std::size_t result, std::size_t step, std::size_t first, std::size_t count) {
+        const Storage* const run = weights.data() + first;
+        std::int64_t* const above = halves.above.data() + result;
+        std::int64_t* const below = halves.below.data() + result;
+        const auto one = [&](std::size_t i) { return std::int32_t{run[i]} - zero; };
+        if (step == 1) {
+          for (std::size_t i = 0; i < count; ++i) {
+            above[i] += std::max(one(i), 0);
+            below[i] += std::min(one(i), 0);
+          }
+          return;
+        }
+        std::int64_t positive = 0;
+        std::int64_t negative = 0;
+        for (std::size_t i = 0; i < count; ++i) {
+          positive += std::max(one(i), 0);
+          negative += std::min(one(i), 0);
+        }
+        *above += positive;
+        *below += negative;
+      });
+}
+
+Halves halves_of(const Tensor& weights, const TensorType& type, const WeightResults& results) {
   const QuantParams& params = *type.quant;
-  std::vector<Halves> halves(results.count());
+  Halves halves(results.count());
   with_storage(params.storage, [&](auto tag) {
-    const auto values = weights.view<decltype(tag)>();
+    using Storage = decltype(tag);
+    const auto values = weights.view<Storage>();
     const auto& zeros = params.zero_point;
-    if (std::adjacent_find(zeros.begin(), zeros.end(), std::not_equal_to<>()) == zeros.end()) {
-      ChannelWalk result = results.walk();
-      for (const auto value : values) {
-        halves[result.channel()].add(std::int64_t{value} - zeros[0]);
-        result.next();
+    if constexpr (sizeof(Storage) < sizeof(std::int32_t)) {
+      if (std::adjacent_find(zeros.begin(), zeros.end(), std::not_equal_to<>()) ==
+          zeros.end()) {
+        add_all<Storage>(values, static_cast<Storage>(zeros[0]), results, halves);
+        return;
       }
-      return;
     }
     for_each_slice(type.shape, params.axis,
                    [&](std::size_t channel, std::size_t first, std::size_t count) {
                      const std::int64_t zero = params.zero_point[channel];
                      const std::size_t end = first + count;
                      for (std::size_t i = first; i < end;) {
-                       Halves& own = halves[results.of(i)];
+                       const std::size_t own = results.of(i);
                        const std::size_t last = std::min(end, i + results.alike(i));
                        for (; i < last; ++i) {
-                         own.add(std::int64_t{values[i]} - zero);
+                         halves.add(own, std::int64_t{values[i]} - zero);
                        }
                      }
                    });
@@ -202,8 +231,10 @@ std::vector<SumRange> worst_case_accumulators(const ProductOperands& operands) {
     const auto count = static_cast<std::int64_t>(results.weights());
     sums = {sum_of_products(x, reach(*operands.w->quant), count)};
   } else {
-    for (const Halves& w : halves_of(*operands.weights, *operands.w, results)) {
-      sums.push_back({w.above * x.low + w.below * x.high, w.above * x.high + w.below * x.low});
+    const Halves w = halves_of(*operands.weights, *operands.w, results);
+    for (std::size_t i = 0; i < w.above.size(); ++i) {
+      sums.push_back(
+          {w.above[i] * x.low + w.below[i] * x.high, w.above[i] * x.high + w.below[i] * x.low});
     }
   }
   if (operands.bias == nullptr) {

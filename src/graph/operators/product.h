@@ -80,6 +80,17 @@ class WeightResults {
   ChannelWalk walk() const { return {inner_, cycle_, outer_, results_of_outer_}; }
   /// How many weights from that one on are of the same result.
   std::size_t alike(std::size_t weight) const { return inner_ - weight % inner_; }
+  /// Calls f(result, step, first, count) for all weights, in runs: those from `first` on are of
+  /// `result`, or with a step of 1 each of another result, `result` and those behind it.
+  template <class F>
+  void for_each_run(F&& f) const {
+    const std::size_t size = count_ * weights_;
+    const bool alternate = inner_ == 1;
+    const std::size_t run = alternate ? cycle_ : inner_;
+    for (std::size_t first = 0; first < size; first += run) {
+      f(of(first), std::size_t{alternate}, first, run);
+    }
+  }
 
  private:
   std::size_t count_ = 1;
