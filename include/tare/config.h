@@ -56,7 +56,7 @@ struct ValueConfig {
   std::optional<int> bits;
   int block = 0;  ///< as QuantParams::block, of weights of matrix products only
   Granularity granularity = Granularity::kPerTensor;
-  CalibratorChoice calibrator;
+  CalibratorChoice calibrator;  ///< of weights, "auto" is what suits their number of bits
   /// Operands of products with constant weights get their parameters while the network runs,
   /// and nothing else is quantized; of activations only.
   bool dynamic = false;
@@ -102,7 +102,7 @@ struct LayerShape {
   std::optional<IntegerRange>
       input_channels;  ///< of a group: factors of one result, per position
   std::optional<IntegerRange> output_channels;
-  std::optional<IntegerRange> depth;  ///< its place among them in topological order, from 0
+  std::optional<IntegerRange> depth;  ///< its place, from 0, or counted back from -1, the last
 
   friend bool operator==(const LayerShape&, const LayerShape&) = default;
 };
@@ -329,7 +329,7 @@ struct Config {
                       .bits = {},
                       .block = 0,
                       .granularity = Granularity::kPerAxis,
-                      .calibrator = {},
+                      .calibrator = {.name = "auto", .options = {}},
                       .dynamic = false};
   CacheConfig cache;
   bool stores_embeddings = false;           ///< of tokens, as int8 with a scale for each row

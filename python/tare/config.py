@@ -63,7 +63,8 @@ class Match:
     kernel: each extent of the window of a convolution: 1 for pointwise ones
     input_channels: input channels of a group, or rows of a matrix
     output_channels: output channels, or columns of a matrix
-    depth: place among the layers with weights, in the order in which they run, from 0
+    depth: place among the layers with weights, in the order in which they run, from 0, or from the last, -1, back; -1..0:
+      the last and the first
     """
 
     op: Optional[str] = None
@@ -212,7 +213,8 @@ class Weights:
       product runs in float; 0: off (default 0)
     power_of_two: scales are powers of two (default false)
     granularity: one scale for each output channel, or one in all (default per_axis)
-    calibrator: what chooses the range; or {name: NAME, OPTION: NUMBER} (default max)
+    calibrator: what chooses the range; or {name: NAME, OPTION: NUMBER}; auto: mse with up to 4 bits that are not in blocks,
+      else max (default auto)
     packed: store two weights of up to 4 bits in each byte, in the form qdq; auto: weights in blocks, and others as the
       target says (default auto)
     accuracy_level: of products with weights in blocks, in the form qoperator: what MatMulNBits may round its operand to, 1

@@ -162,36 +162,53 @@ Rule<std::int64_t> integer(std::int64_t low, std::int64_t high) {
           }};
 }
 
+namespace {
+
+/// Below 0 integers count from the end, where `from_end`.
+bool read_range(const YamlNode& node, bool from_end, std::optional<IntegerRange>& value) {
+  const auto read = [&](std::string_view text, std::int64_t& end) {
+    const char* last = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), last, end);
+    return error == std::errc{} && rest == last && (from_end || end >= 0);
+  };
+  if (node.kind != YamlNode::Kind::kScalar || node.text.empty()) {
+    return false;
+  }
+  IntegerRange range;
+  const std::string_view text = node.text;
+  const std::size_t dots = text.find("..");
+  bool fits = true;
+  if (dots == std::string_view::npos) {
+    fits = read(text, range.low);
+    range.high = range.low;
+  } else {
+    const std::string_view low = text.substr(0, dots);
+    const std::string_view high = text.substr(dots + 2);
+    fits = (!low.empty() || !high.empty()) && (low.empty() || read(low, range.low)) &&
+           (high.empty() || read(high, range.high));
+    if (high.empty() && range.low < 0) {
+      range.high = -1;
+    }
+    fits = fits && range.low <= range.high;
+  }
+  value = range;
+  return fits;
+}
+
+}  // namespace
+
 Rule<std::optional<IntegerRange>> integer_range() {
-  return {.expected = "an integer, or a range such as 2.., ..16 or 4..8",
-          .read =
-              [](const YamlNode& node, std::optional<IntegerRange>& value) {
-                const auto read = [](std::string_view text, std::int64_t& end) {
-                  const char* last = text.data() + text.size();
-                  const auto [rest, error] = std::from_chars(text.data(), last, end);
-                  return error == std::errc{} && rest == last && end >= 0;
-                };
-                if (node.kind != YamlNode::Kind::kScalar || node.text.empty()) {
-                  return false;
-                }
-                IntegerRange range;
-                const std::string_view text = node.text;
-                const std::size_t dots = text.find("..");
-                bool fits = true;
-                if (dots == std::string_view::npos) {
-                  fits = read(text, range.low);
-                  range.high = range.low;
-                } else {
-                  const std::string_view low = text.substr(0, dots);
-                  const std::string_view high = text.substr(dots + 2);
-                  fits = (!low.empty() || !high.empty()) &&
-                         (low.empty() || read(low, range.low)) &&
-                         (high.empty() || read(high, range.high)) && range.low <= range.high;
-                }
-                value = range;
-                return fits;
-              },
-          .example = "2.."};
+  return {
+      .expected = "an integer, or a range such as 2.., ..16 or 4..8",
+      .read = [](const YamlNode& node, auto& value) { return read_range(node, false, value); },
+      .example = "2.."};
+}
+
+Rule<std::optional<IntegerRange>> place_range() {
+  return {
+      .expected = "an integer, or a range such as 2.., ..16, 4..8 or -1..0",
+      .read = [](const YamlNode& node, auto& value) { return read_range(node, true, value); },
+      .example = "2.."};
 }
 
 Rule<std::int64_t> integer_or(std::string word, std::int64_t meaning, std::int64_t low) {

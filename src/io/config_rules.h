@@ -55,6 +55,9 @@ Rule<std::int64_t> integer(std::int64_t low,
 Rule<std::int64_t> integer_or(std::string word, std::int64_t meaning, std::int64_t low);
 /// An integer from 0 up, or a range of them: "3", "2..", "..16", "4..8".
 Rule<std::optional<IntegerRange>> integer_range();
+/// The same of places in a row, which also count from its end: -1 is the last, "-1..0" the last
+/// and the first, "-2.." the last two.
+Rule<std::optional<IntegerRange>> place_range();
 /// An integer from 1 up, or "all", which is nothing.
 Rule<std::optional<int>> integer_or_auto(int low, int high);
 Rule<std::optional<std::int64_t>> count_or_all();

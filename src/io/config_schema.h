@@ -5,6 +5,7 @@
 #include "io/config_rules.h"
 #include "io/samples/presets.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -82,6 +83,15 @@ void describe_activations(Visitor& visit, Values& values, const KnownNames& know
             "while the network runs; the rest stays in float");
 }
 
+/// Of weights: `auto` is what their bits say, and not the calibrator of that name.
+inline std::vector<std::string> with_auto(std::vector<std::string> names) {
+  const auto place = std::lower_bound(names.begin(), names.end(), "auto");
+  if (place == names.end() || *place != "auto") {
+    names.insert(place, "auto");
+  }
+  return names;
+}
+
 template <class Visitor, class Values>
 void describe_weights(Visitor& visit, Values& values, const KnownNames& known) {
   visit.key("storage", values.storage, one_of(storage_types(values)),
@@ -100,8 +110,10 @@ void describe_weights(Visitor& visit, Values& values, const KnownNames& known) {
             one_of<Granularity>(
                 {{"per_axis", Granularity::kPerAxis}, {"per_tensor", Granularity::kPerTensor}}),
             "one scale for each output channel, or one in all");
-  visit.calibrator("calibrator", values.calibrator, known.calibrators,
-                   "what chooses the range; or {name: NAME, OPTION: NUMBER}");
+  visit.calibrator(
+      "calibrator", values.calibrator, with_auto(known.calibrators),
+      "what chooses the range; or {name: NAME, OPTION: NUMBER}; auto: mse with up to "
+      "4 bits that are not in blocks, else max");
 }
 
 /// `Methods` is Config or LayerRule.
@@ -205,8 +217,9 @@ void describe_shape(Visitor& visit, LayerShape& shape) {
             "input channels of a group, or rows of a matrix");
   visit.key("output_channels", shape.output_channels, integer_range(),
             "output channels, or columns of a matrix");
-  visit.key("depth", shape.depth, integer_range(),
-            "place among the layers with weights, in the order in which they run, from 0");
+  visit.key("depth", shape.depth, place_range(),
+            "place among the layers with weights, in the order in which they run, from 0, or "
+            "from the last, -1, back; -1..0: the last and the first");
 }
 
 template <class Visitor>

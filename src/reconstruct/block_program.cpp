@@ -53,7 +53,8 @@ class BlockBuilder {
     }
   }
 
-  void add_drops() {
+  /// Those of FakeQuantize, behind which values are dropped if `drops`.
+  void find_ranges(bool drops) {
     const std::set<ValueId> results(results_.begin(), results_.end());
     for (const NodeId id : graph_.topological_order()) {
       const Node node = graph_.node(id);
@@ -65,7 +66,7 @@ class BlockBuilder {
         ranges_.push_back(range);
       }
       const ValueId rounded = node.outputs[0];
-      if (results.contains(rounded)) {
+      if (!drops || results.contains(rounded)) {
         continue;
       }
       TensorType type = graph_.type(rounded);
@@ -199,10 +200,11 @@ class BlockBuilder {
 
 BlockProgram::BlockProgram(const Graph& network, std::span<const ValueId> sources,
                            std::span<const ValueId> results, const Learned& learned,
-                           std::span<const double> weights_of_results, std::size_t batch) {
+                           std::span<const double> weights_of_results, std::size_t batch,
+                           bool drops) {
   BlockBuilder builder(network, sources, results);
   builder.make_inputs(learned.constants);
-  builder.add_drops();
+  builder.find_ranges(drops);
   batch_ = builder.take_several(batch) ? batch : 1;
   builder.differentiate(learned.ranges, weights_of_results, batch_);
   sources_ = builder.sources();

@@ -25,11 +25,12 @@ struct Learned {
 class BlockProgram {
  public:
   /// `sources` and `results` of the block, values of the network. `batch` runs at a time where
-  /// the block can take several, else one. Throws Error(kUnsupported) where something between
-  /// `learned` and the results has no known derivative.
+  /// the block can take several, else one. `drops`: quantized values may be dropped. Throws
+  /// Error(kUnsupported) where something between `learned` and the results has no known
+  /// derivative.
   BlockProgram(const Graph& network, std::span<const ValueId> sources,
                std::span<const ValueId> results, const Learned&,
-               std::span<const double> weights_of_results, std::size_t batch);
+               std::span<const double> weights_of_results, std::size_t batch, bool drops);
 
   std::size_t batch() const { return batch_; }
   /// Those of the sources that the block reads.

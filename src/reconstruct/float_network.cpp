@@ -5,6 +5,7 @@
 #include "base/parallel.h"
 #include "execute/run/workers.h"
 #include "graph/ir/subgraph.h"
+#include "graph/operators/scores.h"
 
 #include <algorithm>
 #include <optional>
@@ -18,6 +19,7 @@ bool is_enabled(const QuantTable& table, const std::string& point) {
 
 FloatNetwork::FloatNetwork(const SimulatedGraph& simulated)
     : simulated_(simulated), exact_(fake_quantized_graph(simulated, {})) {
+  exact_.graph = up_to_scores(std::move(exact_.graph));
   for (const auto& constant : exact_.constants) {
     points_.emplace(constant.value, constant.point);
   }

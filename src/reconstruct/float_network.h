@@ -17,8 +17,9 @@ namespace tare {
 /// Values of a network in all runs.
 using RunValues = std::map<ValueId, std::vector<Tensor>>;
 
-/// A network in real values, with exact constants and a FakeQuantize at each point, of which a
-/// table makes what quantization computes. The simulated graph must outlive it.
+/// A network in real values up to its scores (up_to_scores()), with exact constants and a
+/// FakeQuantize at each point, of which a table makes what quantization computes. The simulated
+/// graph must outlive it.
 class FloatNetwork {
  public:
   explicit FloatNetwork(const SimulatedGraph&);

@@ -40,7 +40,7 @@ class BlockLearner {
     const std::vector<ValueId> values = learned_.constants();
     const BlockProgram program(network_.graph(), lesson_.block.sources, lesson_.compared,
                                {.constants = values, .ranges = learned_.ranges()},
-                               lesson_.weights, kRunsOfShare);
+                               lesson_.weights, kRunsOfShare, plan_.drops);
     std::vector<Tensor> constants;
     for (const ValueId value : values) {
       constants.push_back(network_.constant(value, table_));
@@ -161,9 +161,6 @@ class BlockLearner {
 
   Tensor drops(const Shape& shape, SplitMix64& noise) const {
     Tensor result(DType::kBool, shape);
-    if (!plan_.drops) {
-      return result;
-    }
     const auto to = result.mutable_view<bool>();
     noise.for_each_bit(to.size(), [&](std::size_t i, bool bit) { to[i] = bit; });
     return result;

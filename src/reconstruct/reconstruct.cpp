@@ -17,6 +17,7 @@
 #include "graph/arithmetic/squared_distance.h"
 #include "reconstruct/float_network.h"
 #include "reconstruct/learn_block.h"
+#include "reconstruct/mixtures.h"
 
 #include <algorithm>
 #include <numeric>
@@ -25,6 +26,8 @@ namespace tare {
 namespace {
 
 constexpr std::size_t kMostLayers = 8;  ///< of a block; a longer one is learned layer by layer
+constexpr std::size_t kMixturesOfRun = 3;
+constexpr std::size_t kEnoughRuns = 2048;  ///< to learn from without mixtures
 
 class BlockWalk {
  public:
@@ -41,11 +44,10 @@ class BlockWalk {
         network_.graph(), grain, kMostLayers, [&](NodeId id) { return has_weights(id); },
         [&](ValueId input) { return !network_.is_range(input); });
     const Feed feed(simulated.source, data, options.samples, options.first);
-    runs_ = std::min(feed.runs(), affordable_runs());
+    const std::size_t affordable = affordable_runs();
+    runs_ = std::min(feed.runs(), affordable);
     for (std::size_t run = 0; run < runs_; ++run) {
-      if (!is_holdout(run)) {
-        training_.push_back(run);
-      }
+      (is_holdout(run) ? holdout_ : training_).push_back(run);
     }
     const auto inputs = network_.graph().inputs().first(simulated.source.inputs().size());
     for (const ValueId input : inputs) {
@@ -57,12 +59,13 @@ class BlockWalk {
         inputs_.at(inputs[i])[run] = tensors[i];
       }
     });
+    mix(affordable);
   }
 
   QuantTable run(CalibrationAudit* audit) {
     ReconstructionResult outcome;
     const QuantTable first = table_;
-    if (training_.size() == runs_) {
+    if (holdout_.empty()) {
       return first;  // too few runs to hold any out
     }
     Block whole{
@@ -78,7 +81,7 @@ class BlockWalk {
         outcome.improved += improve(block, exact, quantized, targets,
                                     {.steps = length_.of_block,
                                      .after_step = [&] { report_step(); },
-                                     .drops = coarse_activations()},
+                                     .drops = true},
                                     results)
                                 ? 1
                                 : 0;
@@ -111,21 +114,26 @@ class BlockWalk {
     std::vector<double> weights;
   };
 
+  /// Few samples are soon known by heart. Mixtures of them, as long as `affordable` runs are
+  /// not exceeded, are further ones to learn from.
+  void mix(std::size_t affordable) {
+    const std::size_t most = std::min(affordable, kEnoughRuns);
+    if (runs_ >= most || holdout_.empty() || !can_mix(inputs_)) {
+      return;
+    }
+    const std::size_t mixtures = std::min(kMixturesOfRun * training_.size(), most - runs_);
+    add_mixtures(inputs_, training_, mixtures);
+    for (std::size_t i = 0; i < mixtures; ++i) {
+      training_.push_back(runs_++);
+    }
+  }
+
   bool has_weights(NodeId id) const {
     const auto& inputs = network_.graph().node(id).inputs;
     return std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) {
       const QuantPoint* point = input ? network_.point_of(input) : nullptr;
       return point != nullptr && point->role == Role::kWeight &&
              is_enabled(table_, point->name);
-    });
-  }
-
-  /// Whether values of few bits pass between layers; leaving some of them out at random is of
-  /// no use to others.
-  bool coarse_activations() const {
-    const QuantPoints& points = network_.simulated().points;
-    return std::any_of(points.begin(), points.end(), [](const QuantPoint& point) {
-      return point.role == Role::kActivation && has_few_bits(point.spec);
     });
   }
 
@@ -184,11 +192,9 @@ class BlockWalk {
     double sum = 0;
     for (std::size_t i = 0; i < judgement.values.size(); ++i) {
       const ValueId value = judgement.values[i];
-      for (std::size_t run = 0; run < runs_; ++run) {
-        if (is_holdout(run) == holdout) {
-          sum += judgement.weights[i] *
-                 squared_distance(results.at(value)[run], targets.at(value)[run]);
-        }
+      for (const std::size_t run : holdout ? holdout_ : training_) {
+        sum += judgement.weights[i] *
+               squared_distance(results.at(value)[run], targets.at(value)[run]);
       }
     }
     return sum;
@@ -263,6 +269,7 @@ class BlockWalk {
   std::vector<Block> blocks_;
   std::size_t runs_ = 0;
   std::vector<std::size_t> training_;
+  std::vector<std::size_t> holdout_;
   RunValues inputs_;
   std::size_t steps_done_ = 0;
 };

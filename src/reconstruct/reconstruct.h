@@ -14,7 +14,7 @@ namespace tare {
 
 /// How long something is learned.
 struct LearningSteps {
-  std::size_t of_block = 1000;
+  std::size_t of_block = 3000;
   std::size_t together = 300;  ///< of the whole network, in the end
 };
 
@@ -23,7 +23,8 @@ struct LearningSteps {
 /// network (Li et al., "BRECQ: Pushing the Limit of Post-Training Quantization by Block
 /// Reconstruction", 2021; docs/quantization_math.md has the rest). One in four runs is a
 /// holdout: what does not bring the results of a block closer there stays as it was, and so
-/// does the whole table where the network's results do not come closer. A block with an
+/// does the whole table where the network's results do not come closer. Few samples are learned
+/// from with mixtures of them, where inputs are real. A block with an
 /// operator that has no derivative stays as it is. Where memory is short it uses fewer runs,
 /// spread over the data; CalibrateOptions::memory bounds what it caches. Blocks that the
 /// journal knows are taken from there. `threads` do not change the result.

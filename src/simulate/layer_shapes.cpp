@@ -57,8 +57,10 @@ bool LayerShapes::match(const LayerShape& wanted, NodeId id) const {
           ? std::all_of(weights.begin() + kMatrix, weights.end(),
                         [&](std::int64_t extent) { return holds(wanted.kernel, extent); })
           : holds(wanted.kernel, 1);
+  const std::int64_t from_end = depth->second - static_cast<std::int64_t>(depths_.size());
   return holds(wanted.groups, groups) && window_fits && holds(wanted.input_channels, inputs) &&
-         holds(wanted.output_channels, outputs) && holds(wanted.depth, depth->second);
+         holds(wanted.output_channels, outputs) &&
+         (holds(wanted.depth, depth->second) || holds(wanted.depth, from_end));
 }
 
 }  // namespace tare

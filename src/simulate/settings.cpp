@@ -258,6 +258,17 @@ QuantPoint Settings::activation(ValueId value) const {
   return result;
 }
 
+namespace {
+
+/// With few steps it pays to cut off the largest weights, so that steps are finer for all
+/// others. In blocks the range is fitted to what the layer reads, see fit_block_ranges().
+const char* weight_calibrator(const QuantSpec& spec) {
+  constexpr int kFewBits = 4;
+  return spec.bits != 0 && spec.bits <= kFewBits && spec.block == 0 ? "mse" : "max";
+}
+
+}  // namespace
+
 QuantPoint Settings::weight(const Node& node, ValueId value, int axis) const {
   QuantPoint result = point(value, Role::kWeight, config_->weights, rule(node).weights,
                             target_->weight_storage);
@@ -268,6 +279,9 @@ QuantPoint Settings::weight(const Node& node, ValueId value, int axis) const {
     result.spec.granularity = Granularity::kPerTensor;
   }
   result.spec.axis = result.spec.granularity == Granularity::kPerAxis ? axis : 0;
+  if (result.calibrator.name == "auto") {
+    result.calibrator = {.name = weight_calibrator(result.spec), .options = {}};
+  }
   return result;
 }
 

@@ -242,7 +242,7 @@ TEST(ConfigKeys, AreThoseOfTheSchemaWithTheirValues) {
   };
   EXPECT_EQ(find("activations.storage"), "auto, int8, uint8, int16 or uint16");
   EXPECT_EQ(find("layers[].activations.storage"), "int8, uint8, int16 or uint16");
-  EXPECT_EQ(find("weights.calibrator"), "max, mse or percentile");
+  EXPECT_EQ(find("weights.calibrator"), "auto, max, mse or percentile");
   EXPECT_EQ(find("calibration.samples"), "all, or an integer of at least 1");
   EXPECT_EQ(find("dims.NAME"), "an integer of at least 1");
 }

@@ -5,6 +5,7 @@
 #include "tare/quantize.h"
 
 #include "calibrate/calibrate.h"
+#include "reconstruct/float_network.h"
 #include "simulate/fake_quantized.h"
 #include "support/files/samples_in_memory.h"
 #include "support/graphs.h"
@@ -120,6 +121,18 @@ TEST(Reconstruct, LowersTheErrorOnSamplesThatItDidNotSee) {
     EXPECT_LE(audit.reconstruction->improved, audit.reconstruction->blocks);
     EXPECT_LT(audit.reconstruction->error, 1);
     EXPECT_LT(squared_error(c.simulated, table), before);
+  }
+}
+
+/// Probabilities would hide the errors of samples that the network is sure of.
+TEST(Reconstruct, LooksAtTheScoresBelowASoftmax) {
+  Graph graph = network();
+  const ValueId scores = graph.outputs()[0];
+  graph.set_outputs({add(graph, "Softmax", {scores}, {1, 5})});
+  const SimulatedGraph simulated = simulated_with(graph, few_bits());
+  const FloatNetwork learned(simulated);
+  for (const NodeId id : learned.graph().nodes()) {
+    EXPECT_NE(learned.graph().node(id).op, "Softmax");
   }
 }
 

@@ -220,6 +220,31 @@ TEST(LayerRules, EveryKeyOfARuleIsMergedAndWrittenDown) {
   }
 }
 
+/// With few bits it is `mse`, unless one is asked for.
+TEST(Settings, CalibrateWeightsAsTheirBitsSay) {
+  Config config;
+  config.objective = Objective::kCoverage;
+  const auto calibrator = [&] {
+    const SimulatedGraph result = simulated_with(chain(), config);
+    const auto point =
+        std::find_if(result.points.begin(), result.points.end(),
+                     [](const QuantPoint& each) { return each.role == Role::kWeight; });
+    return point->calibrator;
+  };
+  EXPECT_EQ(calibrator().name, "max");
+  config.weights.bits = 5;
+  EXPECT_EQ(calibrator().name, "max");
+  config.weights.bits = 4;
+  EXPECT_EQ(calibrator().name, "mse");
+  config.weights.calibrator = {.name = "max", .options = {}};
+  EXPECT_EQ(calibrator().name, "max");
+  config = Config();
+  config.objective = Objective::kCoverage;
+  config.layers.push_back(named("*"));
+  config.layers[0].weights.bits = 2;
+  EXPECT_EQ(calibrator().name, "mse");
+}
+
 TEST(LayerRules, DemandIntegersByKeepFloatTypesAndBits) {
   const Graph graph = chain();
   const auto demanded = [&](const LayerRule& rule) {

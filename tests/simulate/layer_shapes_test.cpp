@@ -78,6 +78,11 @@ TEST(LayerShapes, AreReadOffTheWeights) {
   LayerShape last;
   last.depth = IntegerRange{5};
   EXPECT_EQ(matched(last), Matched{"matrix"});
+  last.depth = IntegerRange{-1, -1};
+  EXPECT_EQ(matched(last), Matched{"matrix"});
+  LayerShape ends;
+  ends.depth = IntegerRange{-1, 0};
+  EXPECT_EQ(matched(ends), (Matched{"stem", "matrix"}));
   EXPECT_EQ(matched({}).size(), 7U) << "no condition, any operator";
 }
 
@@ -117,14 +122,23 @@ TEST_F(ShapesInRules, ReadIntegersAndRanges) {
   EXPECT_EQ(shape.input_channels, (IntegerRange{0, 16}));
   EXPECT_EQ(shape.depth, (IntegerRange{4, 8}));
   EXPECT_EQ(shape.output_channels, std::nullopt);
-  for (const char* wrong : {"..", "-1", "8..4", "1...2", "a", "[1]", "2..b"}) {
+  const auto depth = [&](const std::string& text) {
+    return read("layers: [{match: {depth: " + text + "}, keep_float: true}]\n")
+        .layers.at(0)
+        .shape.depth;
+  };
+  EXPECT_EQ(depth("-1"), (IntegerRange{-1, -1}));
+  EXPECT_EQ(depth("-1..0"), (IntegerRange{-1, 0}));
+  EXPECT_EQ(depth("-2.."), (IntegerRange{-2, -1}));
+  EXPECT_THROW((void)read("layers: [{match: {groups: -1}, keep_float: true}]\n"), Error);
+  for (const char* wrong : {"..", "8..4", "1...2", "a", "[1]", "2..b", "0..-1"}) {
     const std::string message = message_of(
         [&] {
           (void)read("layers:\n- {match: {depth: " + std::string(wrong) +
                      "}, keep_float: true}\n");
         },
         ErrorCode::kInvalidConfig);
-    EXPECT_NE(message.find("expected an integer, or a range such as 2.., ..16 or 4..8"),
+    EXPECT_NE(message.find("expected an integer, or a range such as 2.., ..16, 4..8 or -1..0"),
               std::string::npos)
         << wrong << '\n'
         << message;

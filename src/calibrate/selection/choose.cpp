@@ -97,7 +97,9 @@ void check_calibrators(const Config& config, std::span<const CalibratorInfo> kno
     }
   };
   check("activations", config.activations.calibrator);
-  check("weights", config.weights.calibrator);
+  if (config.weights.calibrator != Config().weights.calibrator) {
+    check("weights", config.weights.calibrator);
+  }
   for (std::size_t i = 0; i < config.layers.size(); ++i) {
     const LayerRule& rule = config.layers[i];
     for (const ValueOverride* values : {&rule.activations, &rule.inputs, &rule.weights}) {

@@ -11,9 +11,9 @@ void choose(const bool* condition, const T* a, const T* b, T* y, std::int64_t n,
             AtB at_b) {
 #pragma omp simd
   for (std::int64_t i = 0; i < n; ++i) {
-    const T yes = a[at_a(i)];
-    const T no = b[at_b(i)];
-    y[i] = condition[i] ? yes : no;
+    // Written as a choice of numbers, this would be a jump for each element.
+    const T chosen = static_cast<T>(T{0} - static_cast<T>(condition[i]));
+    y[i] = static_cast<T>((a[at_a(i)] & chosen) | (b[at_b(i)] & ~chosen));
   }
 }
 
