@@ -15,6 +15,7 @@
 #include "calibrate/sequential/holdout.h"
 #include "execute/run/feed.h"
 #include "graph/arithmetic/squared_distance.h"
+#include "graph/operators/product.h"
 #include "reconstruct/float_network.h"
 #include "reconstruct/learn_block.h"
 #include "reconstruct/mixtures.h"
@@ -276,11 +277,27 @@ class BlockWalk {
 
 }  // namespace
 
+LearningSteps usual_steps(const Graph& graph) {
+  constexpr double kMost = 3000;
+  constexpr double kLeast = 200;
+  constexpr double kMultiplications = 1.25e11;  // of the runs of all steps, if each had one
+  double products = 0;
+  for (const NodeId id : graph.nodes()) {
+    products += multiplications(graph, graph.node(id));
+  }
+  const double steps = std::clamp(kMultiplications / std::max(products, 1.0), kLeast, kMost);
+  constexpr std::size_t kOfBlocksForOneTogether = 10;
+  const auto of_block = static_cast<std::size_t>(steps);
+  return {.of_block = of_block, .together = of_block / kOfBlocksForOneTogether};
+}
+
 QuantTable reconstruct(const SimulatedGraph& simulated, const QuantTable& table,
                        const Dataset& data, Grain grain, const CalibrateOptions& options,
                        CalibrationAudit* audit, LevelJournal* journal,
-                       const LearningSteps& length) {
-  return BlockWalk(simulated, table, data, grain, options, journal, length).run(audit);
+                       std::optional<LearningSteps> steps) {
+  return BlockWalk(simulated, table, data, grain, options, journal,
+                   steps.value_or(usual_steps(simulated.source)))
+      .run(audit);
 }
 
 }  // namespace tare

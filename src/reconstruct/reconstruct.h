@@ -9,14 +9,18 @@
 #include "reconstruct/blocks.h"
 
 #include <cstddef>
+#include <optional>
 
 namespace tare {
 
 /// How long something is learned.
 struct LearningSteps {
-  std::size_t of_block = 3000;
-  std::size_t together = 300;  ///< of the whole network, in the end
+  std::size_t of_block = 0;
+  std::size_t together = 0;  ///< of the whole network, in the end
 };
+/// 3000 and 300. Where a run has more than some 40 million multiplications, as many fewer as
+/// keep the time about the same, but 200 and 20 at least.
+LearningSteps usual_steps(const Graph&);
 
 /// The table with weights, biases and ranges that are learned block by block, so that each
 /// block gives on inputs with the error of the blocks before it what it gives in the float
@@ -27,9 +31,10 @@ struct LearningSteps {
 /// from with mixtures of them, where inputs are real. A block with an
 /// operator that has no derivative stays as it is. Where memory is short it uses fewer runs,
 /// spread over the data; CalibrateOptions::memory bounds what it caches. Blocks that the
-/// journal knows are taken from there. `threads` do not change the result.
+/// journal knows are taken from there. `threads` do not change the result. Without steps they
+/// are the usual ones.
 QuantTable reconstruct(const SimulatedGraph&, const QuantTable&, const Dataset&, Grain,
                        const CalibrateOptions&, CalibrationAudit* = nullptr,
-                       LevelJournal* = nullptr, const LearningSteps& = {});
+                       LevelJournal* = nullptr, std::optional<LearningSteps> = {});
 
 }  // namespace tare

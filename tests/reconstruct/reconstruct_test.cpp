@@ -114,8 +114,9 @@ TEST(Reconstruct, LowersTheErrorOnSamplesThatItDidNotSee) {
   const double before = squared_error(c.simulated, c.table);
   for (const Grain grain : {Grain::kLayer, Grain::kBlock}) {
     CalibrationAudit audit;
-    const QuantTable table = reconstruct(c.simulated, c.table, c.data, grain, {}, &audit,
-                                         nullptr, {.of_block = 1000, .together = 100});
+    const QuantTable table =
+        reconstruct(c.simulated, c.table, c.data, grain, {}, &audit, nullptr,
+                    LearningSteps{.of_block = 1000, .together = 100});
     ASSERT_TRUE(audit.reconstruction);
     EXPECT_GT(audit.reconstruction->improved, 0U);
     EXPECT_LE(audit.reconstruction->improved, audit.reconstruction->blocks);
@@ -134,6 +135,20 @@ TEST(Reconstruct, LooksAtTheScoresBelowASoftmax) {
   for (const NodeId id : learned.graph().nodes()) {
     EXPECT_NE(learned.graph().node(id).op, "Softmax");
   }
+}
+
+TEST(Reconstruct, TakesFewerStepsOfNetworksThatTakeLong) {
+  const auto product = [](std::int64_t rows, std::int64_t width) {
+    Graph graph;
+    const ValueId x = graph.add_input("x", f32({rows, width}));
+    const ValueId w = graph.add_constant("w", Tensor(DType::kFloat32, {width, width}));
+    graph.set_outputs({add(graph, "MatMul", {x, w}, {rows, width})});
+    return graph;
+  };
+  EXPECT_EQ(usual_steps(product(1, 8)).of_block, 3000U);
+  EXPECT_EQ(usual_steps(product(100, 1000)).of_block, 1250U);
+  EXPECT_EQ(usual_steps(product(100, 1000)).together, 125U);
+  EXPECT_EQ(usual_steps(product(100'000, 1000)).of_block, 200U);
 }
 
 TEST(Reconstruct, DoesNotDependOnThreads) {
