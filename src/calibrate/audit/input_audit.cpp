@@ -17,12 +17,9 @@
 #include "graph/text/literal.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <optional>
-#include <span>
 #include <string>
 
 namespace tare {
@@ -43,50 +40,6 @@ struct Values {
   double reach() const { return std::max(-low, high); }
 };
 
-bool are_whole(std::span<const float> values) {
-  return std::all_of(values.begin(), values.end(),
-                     [](float value) { return value == std::floor(value); });
-}
-
-/// What is added up of one sample, in lanes, which make vector code.
-class Lanes {
- public:
-  explicit Lanes(std::span<const float> values) {
-    low_.fill(std::numeric_limits<float>::infinity());
-    high_.fill(-std::numeric_limits<float>::infinity());
-    std::size_t i = 0;
-    for (; i + kLanes <= values.size(); i += kLanes) {
-      for (std::size_t lane = 0; lane < kLanes; ++lane) {
-        take(lane, values[i + lane]);
-      }
-    }
-    for (; i < values.size(); ++i) {
-      take(0, values[i]);
-    }
-  }
-
-  float low() const { return *std::min_element(low_.begin(), low_.end()); }
-  float high() const { return *std::max_element(high_.begin(), high_.end()); }
-  double sum() const { return std::accumulate(sums_.begin(), sums_.end(), 0.0); }
-  double squares() const { return std::accumulate(squares_.begin(), squares_.end(), 0.0); }
-
- private:
-  static constexpr std::size_t kLanes = 16;
-
-  void take(std::size_t lane, float value) {
-    const auto x = static_cast<double>(value);
-    low_[lane] = value < low_[lane] ? value : low_[lane];
-    high_[lane] = value > high_[lane] ? value : high_[lane];
-    sums_[lane] += x;
-    squares_[lane] += x * x;
-  }
-
-  std::array<float, kLanes> low_{};
-  std::array<float, kLanes> high_{};
-  std::array<double, kLanes> sums_{};
-  std::array<double, kLanes> squares_{};
-};
-
 /// One sample at a time: all of them may be large.
 Values values_of(const Dataset& samples, const std::string& input) {
   Values result;
@@ -95,14 +48,15 @@ Values values_of(const Dataset& samples, const std::string& input) {
   double count = 0;
   for (std::size_t i = 0; i < samples.size(); ++i) {
     const Tensor sample = samples.read(input, i, 1);
-    const auto values = sample.view<float>();
-    const Lanes lanes(values);
-    result.low = std::min(result.low, static_cast<double>(lanes.low()));
-    result.high = std::max(result.high, static_cast<double>(lanes.high()));
-    result.is_whole = result.is_whole && are_whole(values);
-    sum += lanes.sum();
-    squares += lanes.squares();
-    count += static_cast<double>(values.size());
+    for (const float value : sample.view<float>()) {
+      const auto x = static_cast<double>(value);
+      result.low = std::min(result.low, x);
+      result.high = std::max(result.high, x);
+      result.is_whole = result.is_whole && x == std::floor(x);
+      sum += x;
+      squares += x * x;
+    }
+    count += static_cast<double>(sample.size());
   }
   result.mean = sum / count;
   result.deviation = std::sqrt(std::max(squares / count - result.mean * result.mean, 0.0));
