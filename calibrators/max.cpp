@@ -20,5 +20,6 @@ TARE_CALIBRATOR(max) {
           .summary = "the smallest and largest observed value",
           .options = {},
           .make = [](const CalibratorOptions&) { return std::make_unique<Max>(); },
-          .keeps_all = true};
+          .keeps_all = true,
+          .takes_extremes = true};
 }

@@ -75,13 +75,12 @@ Flag effort_flag() {
 }
 
 Flag memory_flag() {
-  return {
-      .name = "memory",
-      .value = "SIZE",
-      .summary =
-          "memory of the activation cache (such as 2GiB), whose rest is in a temporary "
-          "file; networks may take as much; default: what 64 samples need, 128 MiB at least",
-      .is_bytes = true};
+  return {.name = "memory",
+          .value = "SIZE",
+          .summary =
+              "memory of the activation cache (such as 2GiB), whose rest is in a temporary "
+              "file; networks may take as much; default: what 64 samples need, 16 MiB at least",
+          .is_bytes = true};
 }
 
 void append(std::vector<Flag>& flags, const std::vector<Flag>& more) {

@@ -32,6 +32,11 @@ class TensorStatistics {
  public:
   static constexpr std::size_t kBins = 4096;  ///< half of them below zero
 
+  TensorStatistics() = default;
+  /// Those that count no values in bins, which takes most of the time, and no zeros. They are
+  /// merged with their like, and cannot be stored.
+  static TensorStatistics without_histogram();
+
   /// The values of one sample. NaN and infinities are counted apart and enter nothing else.
   void observe(std::span<const float> sample);
   /// The same where all values are finite and their extremes known.
@@ -97,6 +102,7 @@ class TensorStatistics {
   /// Adds the bins of values that lie inside; count() has been raised by them already.
   void count_inside(std::span<const float>);
 
+  bool has_histogram_ = true;
   float low_ = 0;
   float high_ = 0;
   std::uint64_t count_ = 0;
@@ -247,6 +253,8 @@ struct CalibratorInfo {
   std::vector<CalibratorChoice> candidates{};
   bool given = false;      ///< its ranges are the user's own, to be used to the last bit
   bool keeps_all = false;  ///< its ranges hold every value, that of a mask too
+  /// Its ranges are the observed extremes, so it needs no histogram.
+  bool takes_extremes = false;
   bool clips = false;  ///< it is there to leave rare values outside: keeping all is unexpected
 };
 

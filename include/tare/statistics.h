@@ -48,7 +48,7 @@ struct CalibrateOptions {
   std::size_t samples = 0;  ///< those before this one; 0: all
   std::size_t first = 0;    ///< and from this one on; a whole number of runs
   /// Sequential schedule: bytes of the activation cache that stay in memory; the rest is in a
-  /// temporary file. 0: what 64 samples take, 128 MiB at least, and at most an eighth of
+  /// temporary file. 0: what 64 samples take, 16 MiB at least, and at most an eighth of
   /// available_memory().
   std::size_t memory = 0;
   /// quantize(), sequential schedule: the file in which decisions are kept level by level, from

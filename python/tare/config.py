@@ -192,7 +192,7 @@ class Calibration:
     schedule: layer by layer, each with the quantization error of those before it, or all from one pass of the float network;
       auto: sequential unless the effort is fast (default auto)
     memory: memory of the activation cache, whose rest is in a temporary file; networks may take as much; 0: what 64 samples
-      need, 128 MiB at least (default 0)
+      need, 16 MiB at least (default 0)
     samples: how many samples to use (default all)
     """
 

@@ -33,6 +33,7 @@ std::vector<CalibratorInfo> that_keep_everything(std::span<const CalibratorInfo>
   for (CalibratorInfo& info : result) {
     info.candidates.clear();
     info.make = [](const CalibratorOptions&) { return std::make_unique<WholeRange>(); };
+    info.takes_extremes = true;
   }
   return result;
 }

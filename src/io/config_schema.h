@@ -388,7 +388,7 @@ void describe(Visitor& visit, Config& config, const KnownNames& known) {
               "from one pass of the float network; auto: sequential unless the effort is fast");
     inner.key("memory", config.memory, byte_size(),
               "memory of the activation cache, whose rest is in a temporary file; networks may "
-              "take as much; 0: what 64 samples need, 128 MiB at least");
+              "take as much; 0: what 64 samples need, 16 MiB at least");
     inner.key("samples", config.samples, count_or_all(), "how many samples to use");
   });
   visit.section("accuracy", "methods that reduce the error", [&](auto& inner) {

@@ -103,6 +103,30 @@ TEST(TensorStatistics, UsesAtLeastAQuarterOfTheBinsOnTheWiderSide) {
   EXPECT_LE(reach / observed.bin_width(), TensorStatistics::kBins / 2.0);
 }
 
+TEST(TensorStatistics, WithoutAHistogramHaveTheSameExtremesAndMeans) {
+  const std::vector<float> values = wild_values(5000, 7);
+  const std::span<const float> all(values);
+  TensorStatistics counted;
+  TensorStatistics first = TensorStatistics::without_histogram();
+  TensorStatistics second = TensorStatistics::without_histogram();
+  for (std::size_t i = 0; i < 5; ++i) {
+    counted.observe(all.subspan(1000 * i, 1000));
+    (i < 2 ? first : second).observe(all.subspan(1000 * i, 1000));
+  }
+  first.observe(std::vector{std::numeric_limits<float>::quiet_NaN(), 0.0F});
+  counted.observe(std::vector{std::numeric_limits<float>::quiet_NaN(), 0.0F});
+  first.merge(second);
+  EXPECT_EQ(first.low(), counted.low());
+  EXPECT_EQ(first.high(), counted.high());
+  EXPECT_EQ(first.count(), counted.count());
+  EXPECT_EQ(first.nan(), 1U);
+  EXPECT_EQ(first.samples(), 6U);
+  EXPECT_EQ(first.mean_low(), counted.mean_low());
+  EXPECT_EQ(first.mean_high(), counted.mean_high());
+  EXPECT_FALSE(first.has_bins());
+  EXPECT_TRUE(counted.has_bins());
+}
+
 TEST(TensorStatistics, OfAnySplitInAnyOrderAreThoseOfTheWhole) {
   std::vector<std::vector<float>> samples;
   TensorStatistics whole;

@@ -132,7 +132,8 @@ Range range_of_weights(const CalibratorAnswer& answer, const QuantPoint& point) 
 }  // namespace
 
 PointResult choose_constant(const SimulatedGraph& simulated, const Tensor& values,
-                            const QuantPoint& point, const Calibrator& calibrator) {
+                            const QuantPoint& point, const Calibrator& calibrator,
+                            bool needs_histogram) {
   const bool per_axis = point.spec.granularity == Granularity::kPerAxis;
   const auto axis = per_axis ? std::optional(point.spec.axis) : std::nullopt;
   const int block = point.spec.block;
@@ -156,7 +157,8 @@ PointResult choose_constant(const SimulatedGraph& simulated, const Tensor& value
   result.calibrator = point.calibrator.name;
   const CalibrationPoint about = calibration_point(simulated, point);
   for (const std::vector<float>& channel : channels) {
-    TensorStatistics statistics;
+    auto statistics =
+        needs_histogram ? TensorStatistics() : TensorStatistics::without_histogram();
     statistics.observe(channel);
     result.observed.push_back({statistics.low(), statistics.high()});
     if (const auto observer = calibrator.observer()) {

@@ -17,9 +17,9 @@ namespace tare {
 void require_range(const Range&, const std::string& calibrator, const std::string& point);
 
 /// Parameters of a constant, chosen from its own values (one histogram per channel where per
-/// axis, per block where in blocks).
+/// axis, per block where in blocks; none where the calibrator needs none).
 PointResult choose_constant(const SimulatedGraph&, const Tensor&, const QuantPoint&,
-                            const Calibrator&);
+                            const Calibrator&, bool needs_histogram);
 
 /// What calibrators are told of a point.
 CalibrationPoint calibration_point(const SimulatedGraph&, const QuantPoint&);

@@ -118,6 +118,26 @@ std::unique_ptr<Observer> make_observer(const QuantPoint& point,
 
 namespace {
 
+bool needs_histogram(const QuantPoint& point, std::span<const CalibratorInfo> calibrators) {
+  return !find_calibrator(point.calibrator, calibrators).takes_extremes;
+}
+
+}  // namespace
+
+Observed start_observing(const QuantPoint* point, std::span<const CalibratorInfo> calibrators,
+                         const Communicator* team) {
+  Observed result;
+  if (team == nullptr && (point == nullptr || !needs_histogram(*point, calibrators))) {
+    result.values = TensorStatistics::without_histogram();
+  }
+  if (point != nullptr) {
+    result.observer = make_observer(*point, calibrators);
+  }
+  return result;
+}
+
+namespace {
+
 /// Parameters that the calibrator chose itself.
 void take_parameters(const ScaleAndZeroPoint& chosen, const QuantPoint& point,
                      PointResult& result) {
@@ -222,8 +242,9 @@ namespace {
 PointResult choose_weight(const SimulatedGraph& simulated, const QuantPoint& point,
                           std::span<const CalibratorInfo> calibrators) {
   const Tensor& values = *simulated.source.constant(point.value);
-  PointResult result = choose_constant(simulated, values, point,
-                                       *make_calibrator(point.calibrator, calibrators));
+  PointResult result =
+      choose_constant(simulated, values, point, *make_calibrator(point.calibrator, calibrators),
+                      needs_histogram(point, calibrators));
   const bool adds_integers = point.reader && point.spec.block == 0;
   const int limit = adds_integers ? pair_limit(simulated, *point.reader) : 0;
   if (limit > 0) {
@@ -380,12 +401,13 @@ QuantTable calibrate(const SimulatedGraph& simulated, const Dataset& data,
       activations.emplace(point.value, &point);
     }
   }
-  const auto observer = [&](ValueId value) {
+  const auto start = [&](ValueId value) {
     const auto point = activations.find(value);
-    return point == activations.end() ? nullptr : make_observer(*point->second, calibrators);
+    return start_observing(point == activations.end() ? nullptr : point->second, calibrators,
+                           options.communicator);
   };
   const Collected collected =
-      Collector(simulated, options.threads).run(data, options, {}, observer, audit);
+      Collector(simulated, options.threads).run(data, options, {}, start, audit);
   return select_calibrators(
       simulated, calibrators, data, options, audit,
       [&](std::size_t primary, const CalibrateOptions& part, CalibrationAudit* own) {

@@ -1,7 +1,10 @@
 #pragma once
 
 #include "tare/calibrator.h"
+#include "tare/process.h"
 #include "tare/quant_table.h"
+
+#include "calibrate/statistics/observed.h"
 
 #include <memory>
 #include <optional>
@@ -19,6 +22,10 @@ std::vector<CalibratorChoice> candidates(const CalibratorChoice&,
 
 /// What shall look at the point's values, or null.
 std::unique_ptr<Observer> make_observer(const QuantPoint&, std::span<const CalibratorInfo>);
+/// What shall observe values that this point, or none, quantizes: without a histogram where no
+/// calibrator needs one. Processes tell each other histograms, so a team has them all.
+Observed start_observing(const QuantPoint*, std::span<const CalibratorInfo>,
+                         const Communicator* team);
 
 /// What the point's calibrator chooses; one result for each where it tries several. `observer`
 /// is what make_observer() made, after it saw the values. Throws Error(kInvalidData) when NaN

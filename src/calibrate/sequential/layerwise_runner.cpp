@@ -8,7 +8,7 @@
 // are the same either way, so the memory does not show in the result.
 //
 // Memory: two caches, each with half of what is allowed, and a workspace for each thread. Where
-// nothing is said, as much as 64 samples take is allowed, and 128 MiB for small networks.
+// nothing is said, as much as 64 samples take is allowed, and 16 MiB for small networks.
 // Results do not depend on the number of threads as long as what `take` does depends on the run
 // and not on the order of runs.
 #include "calibrate/sequential/layerwise_runner.h"
@@ -28,8 +28,8 @@ namespace {
 /// Where nothing is said, the caches may have what so many samples take, so that memory does
 /// not grow with the samples beyond these, ...
 constexpr std::size_t kUsualSamples = 64;
-/// ... for small networks a little more, which saves runs of each level, ...
-constexpr std::size_t kAtLeast = std::size_t{128} << 20U;
+/// ... for small networks a little more, which saves running each level twice, ...
+constexpr std::size_t kAtLeast = std::size_t{16} << 20U;
 /// ... but no more than one part in so many of what the process may have.
 constexpr std::size_t kDefaultPart = 8;
 

@@ -98,13 +98,18 @@ std::size_t place_of(ValueId value, std::span<const ValueId> watched) {
   return static_cast<std::size_t>(found - watched.begin());
 }
 
-/// One for each watched value, with the observers that calibrators want.
+/// One for each watched value, as its calibrator wants.
 std::vector<Observed> start_observing(const CalibrationLevel& level,
                                       std::span<const ValueId> watched,
-                                      std::span<const CalibratorInfo> calibrators) {
-  std::vector<Observed> result(watched.size());
+                                      std::span<const CalibratorInfo> calibrators,
+                                      const Communicator* team) {
+  std::vector<const QuantPoint*> points(watched.size());
   for (const QuantPoint* point : level.points) {
-    result[place_of(point->simulated, watched)].observer = make_observer(*point, calibrators);
+    points[place_of(point->simulated, watched)] = point;
+  }
+  std::vector<Observed> result;
+  for (const QuantPoint* point : points) {
+    result.push_back(start_observing(point, calibrators, team));
   }
   return result;
 }
@@ -144,7 +149,7 @@ std::map<ValueId, Observed> observe(LayerwiseRunner& runner, const PartBinder& p
                                     const QuantTable& table, const CalibrationLevel& level,
                                     std::span<const ValueId> kept,
                                     std::span<const CalibratorInfo> calibrators,
-                                    RowsOfLayers& layers) {
+                                    const Communicator* team, RowsOfLayers& layers) {
   const std::vector<ValueId> watched = watched_values(level);
   std::vector<std::vector<LayerRows*>> rows(watched.size());
   for (auto& [point, layer] : layers) {
@@ -152,7 +157,7 @@ std::map<ValueId, Observed> observe(LayerwiseRunner& runner, const PartBinder& p
   }
   std::vector<std::vector<Observed>> workers;
   for (int i = 0; i < runner.threads(); ++i) {
-    workers.push_back(start_observing(level, watched, calibrators));
+    workers.push_back(start_observing(level, watched, calibrators, team));
   }
   std::vector<ValueId> results = watched;
   results.insert(results.end(), kept.begin(), kept.end());
@@ -310,8 +315,8 @@ CandidateTable decide_levels(const SimulatedGraph& simulated, const Dataset& dat
     const std::size_t warned = audit == nullptr ? 0 : audit->warnings.size();
     const auto kept = i == 0 ? std::span<const ValueId>() : levels[i - 1].cached_values;
     RowsOfLayers layers = rows_of(simulated, readers, levels[i], runner.runs());
-    auto observed =
-        observe(runner, parts, candidate_table.table, levels[i], kept, calibrators, layers);
+    auto observed = observe(runner, parts, candidate_table.table, levels[i], kept, calibrators,
+                            team, layers);
     if (team != nullptr) {
       share(*team, observed);
       share_rows(*team, runner, layers);

@@ -20,6 +20,7 @@
 #include "execute/run/feed.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 namespace tare {
@@ -43,14 +44,17 @@ Error other_values() {
       .hint("collect all parts with the same target and configuration");
 }
 
-/// What each worker observes of the values of those names; the first one goes on with what was
-/// observed before, which takes no room of its own then. Throws where that is of other values.
+/// What each worker observes of the values, which have those names; the first one goes on with
+/// what was observed before, which takes no room of its own then. Throws where that is of other
+/// values.
 std::vector<std::vector<Observed>> workers_after(std::size_t count,
+                                                 std::span<const ValueId> watched,
                                                  std::span<const std::string> names,
+                                                 const StartObserving& start,
                                                  Statistics& so_far) {
   std::vector<std::vector<Observed>> workers(count);
   for (std::vector<Observed>& values : workers) {
-    values.resize(names.size());
+    std::transform(watched.begin(), watched.end(), std::back_inserter(values), start);
   }
   for (std::size_t i = 0; i < names.size() && !so_far.values.empty(); ++i) {
     const auto values = so_far.values.find(names[i]);
@@ -164,7 +168,7 @@ Collector::Collector(const SimulatedGraph& simulated, int threads)
 }
 
 Collected Collector::run(const Dataset& data, const CalibrateOptions& options,
-                         Statistics so_far, const MakeObserver& make_observer,
+                         Statistics so_far, const StartObserving& start,
                          CalibrationAudit* audit) {
   if (so_far.samples == 0) {
     so_far.model = model_;
@@ -175,7 +179,7 @@ Collected Collector::run(const Dataset& data, const CalibrateOptions& options,
   require_model(model_, so_far);
   SampleDigests samples(data);
   const bool look_at_values = std::any_of(watched_.begin(), watched_.end(), [&](ValueId value) {
-    return make_observer(value) != nullptr;
+    return start(value).observer != nullptr;
   });
   // Those that look at the values themselves cannot tell other processes what they saw, and a
   // pass that may be stopped ends where this process is.
@@ -186,12 +190,7 @@ Collected Collector::run(const Dataset& data, const CalibrateOptions& options,
     so_far.values.clear();  // the first process adds them
     so_far.channels.clear();
   }
-  auto workers = workers_after(driver_.workers(), names_, so_far);
-  for (std::vector<Observed>& values : workers) {
-    for (std::size_t i = 0; i < watched_.size(); ++i) {
-      values[i].observer = make_observer(watched_[i]);
-    }
-  }
+  auto workers = workers_after(driver_.workers(), watched_, names_, start, so_far);
   const auto run_once = [&](std::size_t worker, Executable::Workspace& workspace, std::size_t,
                             std::span<const Tensor> inputs) {
     (void)executable_.run(workspace, inputs, [&](std::size_t index, const TensorView& view) {
@@ -227,7 +226,7 @@ Collected Collector::run(const Dataset& data, const CalibrateOptions& options,
 Statistics Collector::run(const Dataset& data, const CalibrateOptions& options,
                           Statistics so_far, CalibrationAudit* audit) {
   return run(
-             data, options, std::move(so_far), [](ValueId) { return nullptr; }, audit)
+             data, options, std::move(so_far), [](ValueId) { return Observed(); }, audit)
       .statistics;
 }
 

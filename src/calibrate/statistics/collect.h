@@ -4,6 +4,7 @@
 #include "tare/quant_table.h"
 #include "tare/statistics.h"
 
+#include "calibrate/statistics/observed.h"
 #include "execute/run/sample_driver.h"
 
 #include <cstdint>
@@ -15,8 +16,8 @@
 
 namespace tare {
 
-/// The observer of a value of the source graph, or null.
-using MakeObserver = std::function<std::unique_ptr<Observer>(ValueId)>;
+/// What shall observe a value of the source graph, and has seen nothing yet.
+using StartObserving = std::function<Observed(ValueId)>;
 
 struct Collected {
   Statistics statistics;
@@ -31,9 +32,9 @@ class Collector {
 
   /// collect(), by the threads that were asked for at first.
   Statistics run(const Dataset&, const CalibrateOptions&, Statistics so_far, CalibrationAudit*);
-  /// The same, with the values also shown to observers.
-  Collected run(const Dataset&, const CalibrateOptions&, Statistics so_far, const MakeObserver&,
-                CalibrationAudit*);
+  /// The same by other means, such as with the values also shown to observers.
+  Collected run(const Dataset&, const CalibrateOptions&, Statistics so_far,
+                const StartObserving&, CalibrationAudit*);
 
  private:
   const Graph& graph_;

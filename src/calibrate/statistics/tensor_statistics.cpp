@@ -5,9 +5,9 @@
 // the values alone, and not on their order or on how samples were split among threads and
 // files. Sums behind means are exact for the same reason (ExactSum).
 //
-// Cost: each value is read twice from cache, for extremes and for its bin. Memory for each
-// tensor and thread: 4 KiB while there are no more than 1024 values other than 0, 8 KiB up to
-// 2^16 values, 16 KiB up to 2^32, then 32 KiB.
+// Cost: each value is read twice from cache, for extremes and for its bin, once where there is
+// no histogram. Memory for each tensor and thread: 4 KiB while there are no more than 1024
+// values other than 0, 8 KiB up to 2^16 values, 16 KiB up to 2^32, then 32 KiB.
 #include "tare/calibrator.h"
 #include "tare/error.h"
 
@@ -120,6 +120,12 @@ void make_wide_enough(Counts& counts, std::uint64_t largest) {
 
 }  // namespace
 
+TensorStatistics TensorStatistics::without_histogram() {
+  TensorStatistics result;
+  result.has_histogram_ = false;
+  return result;
+}
+
 bool TensorStatistics::has_counts() const {
   return std::visit([](const auto& bins) { return !bins.empty(); }, bins_);
 }
@@ -205,6 +211,9 @@ void TensorStatistics::count_finite(std::span<const float> values, MinMax observ
   low_ = (count_ == 0 ? observed.low : std::min(low_, observed.low)) + 0.0F;
   high_ = (count_ == 0 ? observed.high : std::max(high_, observed.high)) + 0.0F;
   count_ += values.size();
+  if (!has_histogram_) {
+    return;
+  }
   if (observed.low == 0 && observed.high == 0) {
     zeros_ += values.size();
     return;
