@@ -9,6 +9,7 @@
 // float and both quantized ones. Nothing where no channel can be divided.
 #include "tare/statistics.h"
 
+#include "calibrate/selection/trial.h"
 #include "equalize/awq_factors.h"
 #include "equalize/channel_classes.h"
 #include "equalize/equalize.h"
@@ -32,9 +33,12 @@ namespace {
 constexpr std::size_t kMostSamples = 32;
 /// Of few samples a quarter each, or all of this takes longer than to calibrate on them.
 constexpr std::size_t kOneIn = 4;
-constexpr std::size_t kLeastSamples = 16;
+constexpr std::size_t kUsualSamples = 16;
 /// Of fewer factors do not come.
-constexpr std::size_t kLeastInAll = kMostSamples + kLeastSamples;
+constexpr std::size_t kLeastInAll = kMostSamples + kUsualSamples;
+/// Of large networks, which have channels of many values, fewer will do.
+constexpr std::size_t kLeastSamples = 8;
+constexpr double kMultiplications = 3.2e10;
 
 /// The part of its logarithm that a channel makes up for. The rest stays with the weights,
 /// which channels of unlike ranges make coarser. On the keyword spotter 3/4 has 33.7 dB, 1/2
@@ -200,11 +204,14 @@ ChannelFactors equalization_factors(const Graph& whole, const Dataset& data,
                                     std::span<const CalibratorInfo> calibrators,
                                     const CalibrateOptions& options, Statistics* observed) {
   const Feed feed(whole, data, options.samples);
-  if (feed.samples() < std::max(kLeastInAll, 2 * in_runs(kLeastSamples, feed.batch()))) {
+  if (feed.samples() < std::max(kLeastInAll, 2 * in_runs(kUsualSamples, feed.batch()))) {
     return {};
   }
+  const std::size_t usual = std::clamp(feed.samples() / kOneIn, kUsualSamples, kMostSamples);
   const std::size_t fitting =
-      in_runs(std::clamp(feed.samples() / kOneIn, kLeastSamples, kMostSamples), feed.batch());
+      in_runs(runs_within(kMultiplications * static_cast<double>(feed.batch()), whole,
+                          kLeastSamples, usual),
+              feed.batch());
   const std::size_t end = std::min(feed.samples(), 2 * fitting);
   const Graph scored = up_to_scores(whole);
   VersionTrial trial{.reference = scored,

@@ -51,25 +51,18 @@ double typical(std::span<const double> errors) {
 class Network {
  public:
   Network(const SimulatedGraph& simulated, const QuantTable& table)
-      : Network(fake_quantized_graph(simulated, table), table) {}
+      : network_(quantized_network(simulated, table)) {}
 
   /// The typical error of all runs up to that one; asked for more and more of them.
   double error(const Trial& trial, std::size_t end) {
-    const auto more = trial.errors(executable_, {&setting_, 1}, errors_.size(), end)[0];
+    const auto more =
+        trial.errors(network_.executable, {&network_.setting, 1}, errors_.size(), end)[0];
     errors_.insert(errors_.end(), more.begin(), more.end());
     return typical(errors_);
   }
 
  private:
-  Network(const FakeQuantizedGraph& fake_quantized_graph, const QuantTable& table)
-      : executable_(fake_quantized_graph.graph) {
-    for (const std::string& point : fake_quantized_graph.points) {
-      setting_.push_back(enabled_point(table.at(point).params));
-    }
-  }
-
-  Executable executable_;
-  Setting setting_;
+  Branch network_;
   std::vector<double> errors_;
 };
 

@@ -3,6 +3,7 @@
 #include "pipeline/mixed_precision_plans.h"
 
 #include "calibrate/selection/choose.h"
+#include "calibrate/selection/trial.h"
 #include "calibrate/statistics/model_digest.h"
 #include "execute/run/feed.h"
 #include "graph/operators/detection_head.h"
@@ -19,25 +20,34 @@ namespace {
 
 /// How many samples each of so many points is tried on: all trials together are not to take
 /// longer than a pass over the samples, if that leaves some. A single one would leave the order
-/// of points to chance.
-std::size_t tried_samples(std::size_t used, std::size_t points) {
+/// of points to chance, but where the network is large.
+std::size_t tried_samples(const Graph& graph, std::size_t used, std::size_t points) {
   constexpr std::size_t kLeast = 2;
   constexpr std::size_t kEnough = 8;
-  return std::clamp(used / std::max<std::size_t>(points, 1), kLeast, kEnough);
+  constexpr double kMultiplications = 4e9;
+  const std::size_t usual =
+      std::clamp(used / std::max<std::size_t>(points, 1), kLeast, kEnough);
+  return runs_within(kMultiplications, graph, 1, usual);
 }
 
 /// An SQNR of 20 dB: results that are a tenth off on average.
 constexpr double kLargeError = 0.01;
 /// How many of so many runs show the ranges that points are tried with, roughly: the schedule
 /// that decides them for good looks at all.
-std::size_t runs_for_ranges(std::size_t runs) {
+std::size_t runs_for_ranges(const Graph& graph, std::size_t runs) {
   constexpr std::size_t kOneIn = 4;
-  constexpr std::size_t kLeast = 16;
-  return std::max(runs / kOneIn, kLeast);
+  constexpr std::size_t kUsually = 16;
+  constexpr std::size_t kLeast = 4;
+  constexpr double kMultiplications = 1.6e10;
+  const std::size_t usual = std::max(runs / kOneIn, kUsually);
+  return std::min(runs_within(kMultiplications, graph, kLeast, usual), runs);
 }
 
 /// How many samples a plan is judged on.
-constexpr std::size_t kSamplesOfPlans = 8;
+std::size_t samples_of_plans(const Graph& graph) {
+  constexpr double kMultiplications = 1.6e10;
+  return runs_within(kMultiplications, graph, 4, 8);
+}
 
 /// Each that tries others takes the first of them.
 std::vector<CalibratorInfo> that_try_no_others(std::span<const CalibratorInfo> calibrators) {
@@ -74,7 +84,7 @@ QuantTable Stages::independent_table(const Dataset& data,
   }
   const Feed feed(simulated.source, data, options.samples);
   CalibrateOptions some = options;
-  some.samples = std::min(runs_for_ranges(feed.runs()), feed.runs()) * feed.batch();
+  some.samples = runs_for_ranges(simulated.source, feed.runs()) * feed.batch();
   return tare::calibrate(simulated, data, calibrators, some);
 }
 
@@ -88,7 +98,7 @@ Sensitivities Stages::errors(const Dataset& data, const CalibrateOptions& option
                        {.threads = options.threads,
                         .samples = options.samples,
                         .communicator = options.communicator},
-                       tried_samples(used, points.size()), measured);
+                       tried_samples(scored.source, used, points.size()), measured);
 }
 
 std::vector<MixedPrecisionPlan> Stages::mixed_precision_plans(
@@ -116,7 +126,7 @@ double Stages::error_of(const MixedPrecisionPlan& plan, const Dataset& data,
         {.threads = options.threads,
          .samples = options.samples,
          .communicator = options.communicator},
-        kSamplesOfPlans);
+        samples_of_plans(network));
   };
   // Scores show errors that probabilities hide, except where there are many near a threshold,
   // as in maps.

@@ -281,11 +281,8 @@ LearningSteps usual_steps(const Graph& graph) {
   constexpr double kMost = 3000;
   constexpr double kLeast = 200;
   constexpr double kMultiplications = 1.25e11;  // of the runs of all steps, if each had one
-  double products = 0;
-  for (const NodeId id : graph.nodes()) {
-    products += multiplications(graph, graph.node(id));
-  }
-  const double steps = std::clamp(kMultiplications / std::max(products, 1.0), kLeast, kMost);
+  const double products = std::max(multiplications(graph), 1.0);
+  const double steps = std::clamp(kMultiplications / products, kLeast, kMost);
   constexpr std::size_t kOfBlocksForOneTogether = 10;
   const auto of_block = static_cast<std::size_t>(steps);
   return {.of_block = of_block, .together = of_block / kOfBlocksForOneTogether};

@@ -234,10 +234,7 @@ class FrontSearch {
 
   double integer_share(const std::set<std::string>& on_integers) const {
     const Graph& graph = simulated_.source;
-    double all = 0;
-    for (const NodeId id : graph.nodes()) {
-      all += multiplications(graph, graph.node(id));
-    }
+    const double all = multiplications(graph);
     double quantized = 0;
     for (const Region& region : simulated_.regions) {
       if (on_integers.contains(graph.node(region.match.root()).name)) {

@@ -17,6 +17,7 @@
 #include "calibrate/selection/trial.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <numeric>
 
@@ -66,7 +67,7 @@ class Probe {
         trial_(trial),
         network_(fake_quantized_graph(simulated, {})),
         executable_(network_.graph) {
-    real_ = trial.paused(executable_, only({}));
+    real_ = {.executable = &executable_, .setting = only({})};
     for (std::size_t i = 0; i < network_.points.size(); ++i) {
       inputs_of_points_.emplace(network_.points[i], i);
     }
@@ -97,26 +98,14 @@ class Probe {
     return result;
   }
 
-  /// What some activations and weights do together.
-  double together(std::span<const std::string> points) {
-    std::vector<Exchange> exchanges;
-    for (const std::string& name : points) {
-      const auto found = constants_.find(name);
-      for (const auto& [point, value] :
-           found == constants_.end() ? std::vector<Constant>{} : found->second) {
-        exchanges.push_back({value, add(*point, value)});
-      }
-    }
-    const Setting setting = only(points);
-    const auto error = [&](const Executable& executable) {
-      return total(trial_.errors(real_, executable, setting));
-    };
-    const double result = exchanges.empty()
-                              ? error(executable_)
-                              : error(executable_.exchanged(network_.graph, exchanges));
-    for (const auto& [before, after] : exchanges) {
-      network_.graph.replace_uses(after, before);
-      network_.graph.erase(after);
+  using Points = std::span<const std::string>;
+
+  /// What the activations and weights of each of some groups do together.
+  std::vector<double> together(std::span<const Points> groups) {
+    std::vector<double> result;
+    for (const auto& errors : trial_.errors(
+             real_, groups.size(), [&](std::size_t group) { return branch(groups[group]); })) {
+      result.push_back(total(errors));
     }
     return result;
   }
@@ -137,14 +126,22 @@ class Probe {
     return setting;
   }
 
-  /// Gives the readers of a constant what quantization makes of it.
-  ValueId add(const QuantPoint& point, ValueId value) {
-    Graph& graph = network_.graph;
-    const ValueId after =
-        graph.add_constant(graph.unique_name(graph.name(value)),
-                           after_quantization(*graph.constant(value), point, table_));
-    graph.replace_uses(value, after);
-    return after;
+  /// With these points quantized.
+  Branch branch(Points points) const {
+    Graph graph = network_.graph;
+    std::vector<Exchange> exchanges;
+    for (const std::string& name : points) {
+      const auto found = constants_.find(name);
+      for (const auto& [point, value] :
+           found == constants_.end() ? std::vector<Constant>{} : found->second) {
+        const ValueId after =
+            graph.add_constant(graph.unique_name(graph.name(value)),
+                               after_quantization(*graph.constant(value), *point, table_));
+        graph.replace_uses(value, after);
+        exchanges.push_back({value, after});
+      }
+    }
+    return {executable_.exchanged(graph, exchanges), only(points)};
   }
 
   const QuantTable& table_;
@@ -159,33 +156,42 @@ class Probe {
 /// Adds the error of each point.
 void measure_alone(const SimulatedGraph& simulated, const std::set<std::string>& points,
                    const MeasuredSensitivities& measured, Probe& probe, Sensitivities& errors) {
+  const auto measure = [&](std::span<const std::string> all, const auto& errors_of) {
+    for (std::size_t first = 0; first < all.size(); first += kAtOnce) {
+      const auto some = all.subspan(first, std::min(kAtOnce, all.size() - first));
+      const std::vector<double> found = errors_of(some);
+      for (std::size_t i = 0; i < some.size(); ++i) {
+        errors.emplace(some[i], found[i]);
+      }
+      tell(measured, errors);
+    }
+  };
   std::vector<std::string> activations;
   for (const std::string& point : probe.activations()) {
     if (points.contains(point) && !errors.contains(point)) {
       activations.push_back(point);
     }
   }
-  for (std::size_t first = 0; first < activations.size(); first += kAtOnce) {
-    const auto some =
-        std::span(activations).subspan(first, std::min(kAtOnce, activations.size() - first));
-    const std::vector<double> found = probe.each(some);
-    for (std::size_t i = 0; i < some.size(); ++i) {
-      errors.emplace(some[i], found[i]);
-    }
-    tell(measured, errors);
-  }
+  measure(activations, [&](std::span<const std::string> some) { return probe.each(some); });
+  std::vector<std::string> weights;
   for (const QuantPoint& point : simulated.points) {
     if (point.role == Role::kWeight && points.contains(point.name) &&
         !errors.contains(point.name)) {
-      errors.emplace(point.name, probe.together({&point.name, 1}));
-      tell(measured, errors);
+      weights.push_back(point.name);
     }
   }
+  measure(weights, [&](std::span<const std::string> some) {
+    std::vector<Probe::Points> alone;
+    for (const std::string& weight : some) {
+      alone.emplace_back(&weight, 1);
+    }
+    return probe.together(alone);
+  });
 }
 
 /// Neighbouring points and their error together.
 struct Group {
-  std::span<const std::string> points;
+  Probe::Points points;
   double error;
 };
 
@@ -193,30 +199,33 @@ struct Group {
 /// the errors are largest.
 void measure_groups(std::span<const std::string> points, std::size_t most, Probe& probe,
                     Sensitivities& errors) {
-  const auto measure = [&](std::span<const std::string> some) {
-    return Group{some, probe.together(some)};
-  };
   const auto can_wait = [](const Group& a, const Group& b) {
     const bool a_is_one = a.points.size() == 1;
     const bool b_is_one = b.points.size() == 1;
     return a_is_one != b_is_one ? a_is_one : a.error < b.error;
   };
   std::vector<Group> groups;  // a heap, on top of which is what to part next
+  const auto measure = [&](std::span<const Probe::Points> some) {
+    const std::vector<double> found = probe.together(some);
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      groups.push_back({some[i], found[i]});
+      std::push_heap(groups.begin(), groups.end(), can_wait);
+    }
+  };
   const std::size_t at_first = most / 2;
+  std::vector<Probe::Points> parts;
   for (std::size_t i = 0; i < at_first; ++i) {
     const std::size_t first = points.size() * i / at_first;
     const std::size_t end = points.size() * (i + 1) / at_first;
-    groups.push_back(measure(points.subspan(first, end - first)));
+    parts.push_back(points.subspan(first, end - first));
   }
-  std::make_heap(groups.begin(), groups.end(), can_wait);
+  measure(parts);
   for (std::size_t trials = at_first; trials < most; trials += 2) {
     std::pop_heap(groups.begin(), groups.end(), can_wait);
-    const Group whole = groups.back();
-    const std::size_t half = whole.points.size() / 2;
-    groups.back() = measure(whole.points.first(half));
-    std::push_heap(groups.begin(), groups.end(), can_wait);
-    groups.push_back(measure(whole.points.subspan(half)));
-    std::push_heap(groups.begin(), groups.end(), can_wait);
+    const Probe::Points whole = groups.back().points;
+    groups.pop_back();
+    const std::size_t half = whole.size() / 2;
+    measure(std::array{whole.first(half), whole.subspan(half)});
   }
   for (const Group& group : groups) {
     for (const std::string& point : group.points) {
@@ -256,18 +265,13 @@ double error_together(const SimulatedGraph& simulated, const QuantTable& table,
                       const Dataset& data, const CalibrateOptions& options,
                       std::size_t samples) {
   const Trial trial(simulated.source, simulated.source, data, options, samples);
-  Probe probe(simulated, table, trial);
-  std::vector<std::string> points;
-  for (const QuantPoint& point : simulated.points) {
-    if (table.contains(point.name) && probe.has(point.name)) {
-      points.push_back(point.name);
-    }
-  }
+  const Branch network = quantized_network(simulated, table);
   const auto outputs = simulated.source.outputs();
   const auto real = std::count_if(outputs.begin(), outputs.end(), [&](ValueId id) {
     return simulated.source.type(id).dtype == DType::kFloat32;
   });
-  return probe.together(points) / static_cast<double>(std::max<std::ptrdiff_t>(real, 1));
+  return total(trial.errors(network.executable, {&network.setting, 1}, 0, trial.runs())[0]) /
+         static_cast<double>(std::max<std::ptrdiff_t>(real, 1));
 }
 
 }  // namespace tare

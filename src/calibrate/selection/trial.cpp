@@ -16,6 +16,7 @@
 #include "execute/run/feed.h"
 #include "execute/run/workers.h"
 #include "graph/arithmetic/squared_distance.h"
+#include "graph/operators/product.h"
 #include "graph/operators/scores.h"
 
 #include <algorithm>
@@ -99,6 +100,25 @@ std::vector<std::size_t> by_first_difference(const PausedRun& usual,
 }
 
 }  // namespace
+
+Branch quantized_network(const SimulatedGraph& simulated, const QuantTable& table) {
+  const FakeQuantizedGraph network = fake_quantized_graph(simulated, table);
+  Setting setting;
+  for (const std::string& point : network.points) {
+    const auto found = table.find(point);
+    setting.push_back(found == table.end() || !found->second.enabled
+                          ? disabled_point()
+                          : enabled_point(found->second.params));
+  }
+  return {Executable(network.graph), std::move(setting)};
+}
+
+std::size_t runs_within(double multiplications, const Graph& graph, std::size_t least,
+                        std::size_t most) {
+  const double runs = multiplications / std::max(tare::multiplications(graph), 1.0);
+  return runs >= static_cast<double>(most) ? most
+                                           : std::max(static_cast<std::size_t>(runs), least);
+}
 
 Trial::Trial(const Graph& source, const Dataset& data, const CalibrateOptions& options)
     : Trial(source, data, options, enough_runs(source)) {}
@@ -198,29 +218,45 @@ std::vector<std::vector<double>> Trial::errors(const Executable& fake_quantized_
   return result;
 }
 
-PausedTrial Trial::paused(const Executable& fake_quantized_graph,
-                          const Setting& setting) const {
-  PausedTrial result;
-  for (std::size_t i = 0; i < own_.size(); ++i) {
-    result.emplace_back(fake_quantized_graph, inputs(i, setting));
+std::vector<PausedRun>& Trial::start(PausedTrial& paused, std::size_t thread) const {
+  std::vector<PausedRun>& runs = paused.runs[thread];
+  for (std::size_t i = runs.size(); i < own_.size(); ++i) {
+    runs.emplace_back(*paused.executable, inputs(i, paused.setting));
   }
-  return result;
+  return runs;
 }
 
-std::vector<double> Trial::errors(PausedTrial& paused, const Executable& branch,
-                                  const Setting& setting) const {
-  std::vector<std::vector<double>> result(1, std::vector<double>(runs_));
-  std::vector<std::optional<Executable::Workspace>> workspaces(
-      static_cast<std::size_t>(threads_));
+/// One, where there are runs enough for all threads, which have two workspaces for each.
+int Trial::threads_with_branches(const PausedTrial& paused) const {
+  if (own_.empty() || own_.size() >= static_cast<std::size_t>(threads_)) {
+    return 1;
+  }
+  return std::max(1,
+                  worker_count(*paused.executable, threads_) / static_cast<int>(own_.size()));
+}
+
+std::vector<std::vector<double>> Trial::errors(
+    PausedTrial& paused, std::size_t branches,
+    const std::function<Branch(std::size_t)>& branch) const {
+  std::vector<std::vector<double>> result(branches, std::vector<double>(runs_));
+  const int side_by_side = threads_with_branches(paused);
+  paused.runs.resize(static_cast<std::size_t>(threads_));
   parallel_for(
-      own_.size(), worker_count(branch, threads_), [&](std::size_t worker, std::size_t i) {
-        result[0][own_[i]] =
-            error(i, paused[i].results(branch, workspaces[worker], inputs(i, setting)));
+      own_.empty() ? 0 : branches, side_by_side, [&](std::size_t thread, std::size_t b) {
+        const Branch own = branch(b);
+        std::vector<PausedRun>& runs = start(paused, thread);
+        const int threads = side_by_side > 1 ? 1 : worker_count(own.executable, threads_);
+        std::vector<std::optional<Executable::Workspace>> workspaces(
+            static_cast<std::size_t>(threads));
+        parallel_for(own_.size(), threads, [&](std::size_t worker, std::size_t i) {
+          result[b][own_[i]] = error(
+              i, runs[i].results(own.executable, workspaces[worker], inputs(i, own.setting)));
+        });
       });
   if (communicator_ != nullptr) {
     share(0, runs_, result);
   }
-  return result[0];
+  return result;
 }
 
 void Trial::share(std::size_t first, std::size_t end,

@@ -8,6 +8,7 @@
 #include "simulate/fake_quantized.h"
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -16,8 +17,27 @@ namespace tare {
 /// Parameters of all points of a FakeQuantizedGraph.
 using Setting = std::vector<Tensor>;
 
-/// The runs of a trial of one setting, from which those of others branch off.
-using PausedTrial = std::vector<PausedRun>;
+/// A setting and the executable that it is tried in.
+struct Branch {
+  Executable executable;
+  Setting setting;
+};
+/// With all points quantized that have parameters. What the graph holds, a second copy of the
+/// weights, is gone when it returns.
+Branch quantized_network(const SimulatedGraph&, const QuantTable&);
+
+/// The runs of a trial of one setting, from which those of branches go on: one of each run for
+/// each thread that has needed them. The executable has to outlive it.
+struct PausedTrial {
+  const Executable* executable = nullptr;
+  Setting setting;
+  std::vector<std::vector<PausedRun>> runs{};  ///< by thread
+};
+
+/// As many runs of a network as take so many multiplications, between `least` and `most`: a run
+/// of a large network tells as much as many runs of a small one, and takes as long.
+std::size_t runs_within(double multiplications, const Graph&, std::size_t least,
+                        std::size_t most);
 
 /// Some samples spread over the data, and what the float network makes of them.
 class Trial {
@@ -39,17 +59,19 @@ class Trial {
                                           std::span<const Setting> settings, std::size_t first,
                                           std::size_t end) const;
 
-  /// To go on with from wherever others begin to differ from that setting. The executable has
-  /// to outlive it.
-  PausedTrial paused(const Executable& fake_quantized_graph, const Setting&) const;
-  /// The errors of all runs of an executable that was exchanged() from that one.
-  std::vector<double> errors(PausedTrial&, const Executable& branch, const Setting&) const;
+  /// The errors of all runs of each of some branches, exchanged() from that executable, which
+  /// threads make when they need them: where there are fewer runs than threads, each thread has
+  /// branches of its own.
+  std::vector<std::vector<double>> errors(PausedTrial&, std::size_t branches,
+                                          const std::function<Branch(std::size_t)>&) const;
 
  private:
   /// Which of the runs [first, end) a process has.
   std::vector<std::size_t> runs_of(int rank, std::size_t first, std::size_t end) const;
   std::vector<Tensor> inputs(std::size_t own_run, const Setting&) const;
   double error(std::size_t own_run, std::span<const Tensor> results) const;
+  std::vector<PausedRun>& start(PausedTrial&, std::size_t thread) const;
+  int threads_with_branches(const PausedTrial&) const;
   void weigh_results(std::size_t results);
   /// Fills in what other processes have, in each row of the runs [first, end).
   void share(std::size_t first, std::size_t end, std::vector<std::vector<double>>& rows) const;

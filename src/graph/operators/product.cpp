@@ -194,6 +194,14 @@ double multiplications(const Graph& graph, const Node& node) {
   return count(node.outputs[0]) * static_cast<double>(is_transposed ? x[0] : x.back());
 }
 
+double multiplications(const Graph& graph) {
+  double all = 0;
+  for (const NodeId id : graph.nodes()) {
+    all += multiplications(graph, graph.node(id));
+  }
+  return all;
+}
+
 WeightResults::WeightResults(const Node& node, const Shape& shape) {
   std::size_t size = 1;
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {

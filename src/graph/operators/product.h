@@ -32,6 +32,8 @@ bool is_recurrent(const Node&);
 
 /// Multiplications of one run of a product or a recurrent layer; 0 for other operators.
 double multiplications(const Graph&, const Node&);
+/// Of one run of the network.
+double multiplications(const Graph&);
 
 /// The channels of weights one after the other: of weight w it is w / outer * step + w / inner
 /// % cycle, without its divisions. `outer` is a multiple of `inner`.
