@@ -1,13 +1,16 @@
 
 #include "tare/process.h"
 
+#include "base/control_group.h"
+
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstdint>
 #include <cstdio>
 #include <fstream>
+#include <iterator>
 #include <limits>
+#include <string>
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -27,17 +30,10 @@ std::size_t of_machine() {
              : kEndless;
 }
 
-/// The files of version 2 and 1 of control groups. "max", which is no number, is no limit.
 std::size_t of_control_group() {
-  for (const char* name :
-       {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
-    std::ifstream file(name);
-    std::uint64_t bytes = 0;
-    if (file >> bytes) {
-      return static_cast<std::size_t>(bytes);
-    }
-  }
-  return kEndless;
+  std::ifstream file("/proc/self/cgroup");
+  const std::string membership{std::istreambuf_iterator<char>(file), {}};
+  return memory_of_control_group(membership, "/sys/fs/cgroup").value_or(kEndless);
 }
 
 std::size_t of_process() {

@@ -8,6 +8,8 @@
 #include <string>
 #include <system_error>
 
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 namespace tare {
@@ -67,6 +69,15 @@ void ScratchFile::read(std::size_t offset, std::span<std::byte> bytes) const {
     offset += static_cast<std::size_t>(count);
     bytes = bytes.subspan(static_cast<std::size_t>(count));
   }
+}
+
+std::byte* ScratchFile::map(std::size_t bytes) {
+  // Without room of its own, a page that cannot be written later would end the process.
+  if (::posix_fallocate(file_, 0, static_cast<::off_t>(bytes)) != 0) {
+    return nullptr;
+  }
+  void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
+  return memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory);
 }
 
 }  // namespace tare

@@ -17,6 +17,9 @@ class ScratchFile {
   void write(std::size_t offset, std::span<const std::byte>);
   /// What was written there.
   void read(std::size_t offset, std::span<std::byte>) const;
+  /// Makes it that large and maps it; null where there is no room for it. Unmapped with
+  /// munmap(), before or after the file is gone.
+  std::byte* map(std::size_t bytes);
 
  private:
   int file_ = -1;

@@ -2,6 +2,8 @@
 // rather than in each run; from run to run only their addresses change.
 #include "execute/products/onednn.h"
 
+#include "base/shared_memory.h"
+
 #include <algorithm>
 
 namespace tare::onednn {
@@ -17,11 +19,13 @@ class PrimitiveState final : public KernelState {
       bound.primitive = call.primitive.get();
       for (const Argument& argument : call.arguments) {
         const bool moves = argument.from != Argument::From::kPacked;
-        dnnl::memory memory =
-            moves ? dnnl::memory(argument.desc, engine(), DNNL_MEMORY_NONE) : argument.packed;
+        dnnl::memory memory(argument.desc, engine(),
+                            moves ? DNNL_MEMORY_NONE : argument.packed.get());
         bound.arguments.push_back({argument.id, memory.get()});
         if (moves) {
           bound.moving.push_back({memory, argument.from, argument.index});
+        } else {
+          bound.packed.push_back(memory);
         }
       }
     }
@@ -51,6 +55,7 @@ class PrimitiveState final : public KernelState {
     dnnl_primitive_t primitive = nullptr;
     std::vector<dnnl_exec_arg_t> arguments;
     std::vector<Moving> moving;
+    std::vector<dnnl::memory> packed;
   };
 
   static void* handle(const Moving& moving, const Buffers& buffers) {
@@ -95,14 +100,15 @@ dnnl::memory::format_tag channels_last(std::size_t rank) {
   return kTags[rank - 3];
 }
 
-dnnl::memory reordered(const Tensor& tensor, const dnnl::memory::desc& from,
-                       const dnnl::memory::desc& to) {
+std::shared_ptr<std::byte[]> reordered(const Tensor& tensor, const dnnl::memory::desc& from,
+                                       const dnnl::memory::desc& to) {
   dnnl::stream stream(engine());
   dnnl::memory source(from, engine(), const_cast<std::byte*>(tensor.data()));
-  dnnl::memory result(to, engine());
+  auto bytes = shared_memory(to.get_size());
+  dnnl::memory result(to, engine(), bytes.get());
   dnnl::reorder(source, result).execute(stream, source, result);
   stream.wait();
-  return result;
+  return bytes;
 }
 
 PrimitiveKernel::PrimitiveKernel(std::vector<Call> calls, std::vector<std::size_t> packed,

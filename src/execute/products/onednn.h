@@ -24,8 +24,8 @@ dnnl::memory::dims dense_strides(const dnnl::memory::dims& extents);
 dnnl::memory::format_tag channels_last(std::size_t rank);
 
 /// A copy of the tensor's elements, which lie as `from` says, as `to` says.
-dnnl::memory reordered(const Tensor&, const dnnl::memory::desc& from,
-                       const dnnl::memory::desc& to);
+std::shared_ptr<std::byte[]> reordered(const Tensor&, const dnnl::memory::desc& from,
+                                       const dnnl::memory::desc& to);
 
 /// One argument of a primitive and where its bytes come from.
 struct Argument {
@@ -34,7 +34,7 @@ struct Argument {
   dnnl::memory::desc desc;
   From from = From::kInput;
   std::size_t index = 0;  ///< operand; kScratch: offset in bytes
-  dnnl::memory packed = {};
+  std::shared_ptr<std::byte[]> packed = {};
 };
 
 struct Call {

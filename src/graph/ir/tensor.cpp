@@ -3,6 +3,7 @@
 #include "tare/error.h"
 
 #include "base/check.h"
+#include "base/shared_memory.h"
 #include "graph/arithmetic/element_type.h"
 
 #include <algorithm>
@@ -42,15 +43,6 @@ std::vector<Out> converted(const Tensor& tensor) {
                    [](auto x) { return static_cast<Out>(x); });
   });
   return result;
-}
-
-/// oneDNN and vector loads like cache-line alignment.
-constexpr std::align_val_t kAlignment{64};
-
-std::shared_ptr<std::byte[]> allocate(std::size_t size) {
-  auto* bytes =
-      static_cast<std::byte*>(::operator new(std::max<std::size_t>(size, 1), kAlignment));
-  return {bytes, [](std::byte* p) { ::operator delete(p, kAlignment); }};
 }
 
 }  // namespace
@@ -125,7 +117,7 @@ std::size_t normalized_axis(std::int64_t axis, std::size_t rank) {
 Tensor::Tensor() : Tensor(DType::kFloat32, {0}) {}
 
 Tensor::Tensor(DType dtype, Shape shape)
-    : dtype_(dtype), shape_(std::move(shape)), bytes_(allocate(byte_size())) {
+    : dtype_(dtype), shape_(std::move(shape)), bytes_(shared_memory(byte_size())) {
   std::memset(bytes_.get(), 0, byte_size());
 }
 
@@ -139,7 +131,7 @@ Tensor Tensor::over(DType dtype, Shape shape, std::shared_ptr<std::byte[]> bytes
 
 std::byte* Tensor::mutable_data() {
   if (bytes_.use_count() > 1) {
-    auto own = allocate(byte_size());
+    auto own = shared_memory(byte_size());
     std::memcpy(own.get(), bytes_.get(), byte_size());
     bytes_ = std::move(own);
   }
