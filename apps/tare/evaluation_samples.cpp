@@ -61,13 +61,4 @@ EvaluationSamples::EvaluationSamples(const Options& options, const std::string& 
   }
 }
 
-std::size_t EvaluationSamples::available() const {
-  return held_ ? held_->size() : calibrating_ ? calibrating_->size() : 0;
-}
-
-std::unique_ptr<Dataset> EvaluationSamples::evaluation(std::size_t most) const {
-  const Dataset* from = held_ ? held_.get() : calibrating_.get();
-  return from == nullptr ? nullptr : evenly_spaced(*from, std::min(most, from->size()));
-}
-
 }  // namespace tare::cli

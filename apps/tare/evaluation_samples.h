@@ -26,9 +26,8 @@ class EvaluationSamples {
 
   /// Null without --data.
   const Dataset* calibrating() const { return calibrating_.get(); }
-  /// At most `most` of those to evaluate on, evenly spaced. Null where there are none.
-  std::unique_ptr<Dataset> evaluation(std::size_t most) const;
-  std::size_t available() const;
+  /// Null where there are none.
+  const Dataset* evaluating() const { return held_ ? held_.get() : calibrating_.get(); }
   EvaluatedOn kind() const { return kind_; }
   std::string file() const { return file_; }
 

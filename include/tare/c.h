@@ -276,7 +276,8 @@ enum {
   TARE_HELD_OUT = 2     /* others of the same origin */
 };
 /* How far the network is from the float one, on samples of the kind `evaluated_on`. `brief`
- * leaves out points, metrics and accumulators, and takes half the time. */
+ * leaves out points, metrics and accumulators, and takes few of the samples where the job says
+ * nothing of these: for what is to take little of the time that quantizing does. */
 tare_error* tare_quantized_compare(const tare_quantized*, const tare_samples*,
                                    int32_t evaluated_on, int32_t brief, const tare_job*,
                                    tare_report**);

@@ -22,22 +22,9 @@ _Path = Union[str, "os.PathLike[str]"]
 #: one) and the label or None; None where it is not defined.
 Metric = Callable[[List[Any], List[Any], Optional[int]], Optional[float]]
 
-# As the program does: evaluating is to take little of the time that quantizing does.
-_CALIBRATED_FOR_ONE = 8
-_FEW_EVALUATED = 8
-_MOST_EVALUATED = 64
-
 
 def _overrides(target: Optional[str], effort: Optional[str]) -> Dict[str, Optional[str]]:
     return {"target": target, "accuracy.effort": effort}
-
-
-def _evaluation(samples: Samples, evaluated_on: str) -> Samples:
-    """The samples for a brief evaluation."""
-    wanted = _MOST_EVALUATED
-    if evaluated_on == "calibration":
-        wanted = min(max(len(samples) // _CALIBRATED_FOR_ONE, _FEW_EVALUATED), _MOST_EVALUATED)
-    return samples.evenly_spaced(min(wanted, len(samples)))
 
 
 def _agreement(part: Optional[Mapping[str, Any]]) -> Optional[Dict[str, Any]]:
@@ -131,7 +118,7 @@ def quantize(model: Model, data: Data = None, config: Configuration = None, *, t
     if out is not None:
         result.save(out, form)
     if evaluate and evaluated is not None:
-        result.summary["quality"] = _quality(result.compare(_evaluation(evaluated, kind), kind, True, progress))
+        result.summary["quality"] = _quality(result.compare(evaluated, kind, True, progress))
     return result
 
 

@@ -184,7 +184,7 @@ class Result:
 
     def compare(self, samples: Samples, evaluated_on: str = "given", brief: bool = False,
                 progress: Progress = None) -> Report:
-        """A report on other samples; `brief` leaves out points, metrics and accumulators.
+        """A report on other samples; `brief` leaves out points, metrics and accumulators, and takes few of the samples.
 
         >>> import tare
         >>> result = tare.quantize("digits.onnx", "digits_calibration.h5")

@@ -7,6 +7,7 @@
 #include "tare/report.h"
 #include "tare/statistics.h"
 
+#include "calibrate/selection/trial.h"
 #include "compare/real_interface.h"
 #include "equalize/equalize.h"
 #include "lower/stored_caches.h"
@@ -37,6 +38,21 @@ std::vector<AccumulatorRange> sums_of_first(const Graph& integer, const Dataset&
     }
     return {};
   }
+}
+
+/// How many samples a brief comparison takes, which is to take little of the time that
+/// quantizing does.
+std::size_t samples_in_brief(const Graph& network, std::size_t available, EvaluatedOn kind) {
+  constexpr std::size_t kMost = 64;
+  constexpr std::size_t kUsuallyAtLeast = 8;
+  constexpr std::size_t kAtLeast = 4;
+  constexpr std::size_t kCalibratedForOne = 8;
+  constexpr double kMultiplications = 1.6e10;
+  if (kind != EvaluatedOn::kCalibration) {
+    return std::min(kMost, available);
+  }
+  const std::size_t usual = std::clamp(available / kCalibratedForOne, kUsuallyAtLeast, kMost);
+  return std::min(runs_within(kMultiplications, network, kAtLeast, usual), available);
 }
 
 /// What a language model is measured by even in brief.
@@ -110,6 +126,13 @@ Report compare_models(ComparedModels models, const Dataset& data, const Config& 
 
 Report compare_result(const QuantizeResult& result, const Dataset& data, const Toolkit& toolkit,
                       const CompareOptions& options) {
+  if (options.brief && options.samples == 0) {
+    const std::size_t few =
+        samples_in_brief(result.prepared, data.size(), options.evaluated_on);
+    CompareOptions of_few = options;
+    of_few.samples = few;
+    return compare_result(result, *evenly_spaced(data, few), toolkit, of_few);
+  }
   Graph integer = with_numerics(result.integer, Numerics::kOnnxRuntime);
   if (!find_caches(result.prepared).empty()) {
     integer = with_interface_of(result.prepared, std::move(integer));  // they may be integers

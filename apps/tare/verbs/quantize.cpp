@@ -32,12 +32,6 @@
 namespace tare::cli {
 namespace {
 
-/// Evaluation is to take little of the time that quantizing does: so many calibration samples
-/// for each evaluation sample, at least a few, and never more than most.
-constexpr std::size_t kCalibratedForOne = 8;
-constexpr std::size_t kFewEvaluated = 8;
-constexpr std::size_t kMostEvaluated = 64;
-
 using Clock = std::chrono::steady_clock;
 
 struct QuantizeJob {
@@ -263,14 +257,7 @@ MeasuredQuantization quantized(const Options& options, const Console& console,
 std::optional<Report> evaluate(const QuantizeResult& result, const EvaluationSamples& samples,
                                bool is_reported, const Options& options, const Console& console,
                                const Configuration& configuration, Communicator* team) {
-  const std::size_t available = samples.available();
-  std::size_t wanted = kMostEvaluated;
-  if (is_reported) {
-    wanted = available;
-  } else if (samples.kind() == EvaluatedOn::kCalibration) {
-    wanted = std::clamp(available / kCalibratedForOne, kFewEvaluated, kMostEvaluated);
-  }
-  const auto data = samples.evaluation(wanted);
+  const Dataset* const data = samples.evaluating();
   if (data == nullptr) {
     return std::nullopt;
   }
@@ -353,7 +340,8 @@ int run_quantize(const Options& options, const Console& console) {
         add(made, measured, options.has("engine"));
         made.quality = std::move(quality);
         made.sent = std::move(sent);
-        made.evaluation_samples = samples.available();
+        const Dataset* const available = samples.evaluating();
+        made.evaluation_samples = available == nullptr ? 0 : available->size();
         if (made.quality) {
           name_files(made, *made.quality);
         }
