@@ -66,6 +66,12 @@ class Cluster:
         return self.nodes * self.ranks_per_node
 
 
+def runs_within(multiplications, network, least, most):
+    """As the function of that name in src/calibrate/selection/trial.h: large networks are tried on fewer samples."""
+    of_run = sum(layers.count * layers.weights * layers.positions for layers in network.layers)
+    return min(max(multiplications / of_run, least), most)
+
+
 def steps(network, rates, ranks):
     """What one rank does, in order: ("compute", seconds of one core, may use all threads), ("read", bytes), ("gather", bytes)."""
     n = network.samples
@@ -74,10 +80,10 @@ def steps(network, rates, ranks):
     yield "compute", rates.start, False
     yield "read", 4 * network.weights
     # Equalization: half of the samples and 64 at most through the float network, and half of these through three networks.
-    some = min(n / 2, 64)
-    tried = some + 1.5 * some
+    fitting = runs_within(3.2e10, network, 8, min(max(n / 4, 16), 32))
+    tried = 2 * fitting + 3 * fitting
     # Mixed precision: ranges of a quarter of them, and two runs of half the network for each point.
-    tried += max(n / 4, 16) + network.trials * 2 / 2
+    tried += runs_within(1.6e10, network, 4, max(n / 4, 16)) + network.trials * runs_within(4e9, network, 1, 2) / 2
     yield "read", tried * network.sample_bytes / ranks
     yield "compute", tried * pass_seconds / ranks, True
     yield "compute", 0.5 * network.weights * rates.weight, True
@@ -97,8 +103,8 @@ def steps(network, rates, ranks):
             yield "compute", blocks * 2.5 * block * block * layers.outputs / ranks / rates.gptq, True
             yield "gather", 2 * layers.weights / ranks
             yield "compute", 0.5 * layers.weights * rates.weight, True
-    # The verdict: 8 to 64 samples through three networks.
-    yield "compute", 3 * min(max(n / 8, 8), 64) * pass_seconds / ranks, True
+    # The verdict: 8 to 64 samples, or 4 of a large network, through three networks.
+    yield "compute", 3 * runs_within(1.6e10, network, 4, min(max(n / 8, 8), 64)) * pass_seconds / ranks, True
     yield "read", network.weights  # the file, by the first
 
 

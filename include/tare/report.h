@@ -290,10 +290,7 @@ struct CompareOptions {
   /// Processes that share the samples; null: this one runs all. The result does not depend on
   /// their number.
   Communicator* communicator = nullptr;
-  /// Outputs and layers only: no points, metrics and accumulators, in about half the time. And
-  /// of a result where `samples` is 0 few of them, evenly spaced: 64 at most, and of those that
-  /// it was calibrated on an eighth, though 8 at least, and 4 of a large network.
-  bool brief = false;
+  bool brief = false;  ///< outputs and layers only, and of a result few samples if that is 0
   EvaluatedOn evaluated_on = EvaluatedOn::kGiven;  ///< which samples these are, for the report
   /// Gets the report with all that does not depend on samples before these are run, such as the
   /// names of layers; may be empty. What it throws ends the comparison.

@@ -58,6 +58,8 @@ std::size_t trials_worth(std::size_t samples) {
 /// So many settings of one network are tried at once: threads stay busy, and a search that is
 /// interrupted loses no more than these.
 constexpr std::size_t kAtOnce = 32;
+/// Of weights, each of which is packed anew, as many as take so many runs.
+constexpr std::size_t kRunsAtOnce = 16;
 
 /// The network in float, of which some points can be quantized.
 class Probe {
@@ -84,6 +86,8 @@ class Probe {
   bool has(const std::string& point) const {
     return inputs_of_points_.contains(point) || constants_.contains(point);
   }
+
+  std::size_t runs() const { return std::max<std::size_t>(trial_.runs(), 1); }
 
   /// What each of some activations does alone.
   std::vector<double> each(std::span<const std::string> activations) const {
@@ -156,9 +160,10 @@ class Probe {
 /// Adds the error of each point.
 void measure_alone(const SimulatedGraph& simulated, const std::set<std::string>& points,
                    const MeasuredSensitivities& measured, Probe& probe, Sensitivities& errors) {
-  const auto measure = [&](std::span<const std::string> all, const auto& errors_of) {
-    for (std::size_t first = 0; first < all.size(); first += kAtOnce) {
-      const auto some = all.subspan(first, std::min(kAtOnce, all.size() - first));
+  const auto measure = [&](std::span<const std::string> all, std::size_t at_once,
+                           const auto& errors_of) {
+    for (std::size_t first = 0; first < all.size(); first += at_once) {
+      const auto some = all.subspan(first, std::min(at_once, all.size() - first));
       const std::vector<double> found = errors_of(some);
       for (std::size_t i = 0; i < some.size(); ++i) {
         errors.emplace(some[i], found[i]);
@@ -172,7 +177,8 @@ void measure_alone(const SimulatedGraph& simulated, const std::set<std::string>&
       activations.push_back(point);
     }
   }
-  measure(activations, [&](std::span<const std::string> some) { return probe.each(some); });
+  measure(activations, kAtOnce,
+          [&](std::span<const std::string> some) { return probe.each(some); });
   std::vector<std::string> weights;
   for (const QuantPoint& point : simulated.points) {
     if (point.role == Role::kWeight && points.contains(point.name) &&
@@ -180,7 +186,8 @@ void measure_alone(const SimulatedGraph& simulated, const std::set<std::string>&
       weights.push_back(point.name);
     }
   }
-  measure(weights, [&](std::span<const std::string> some) {
+  const std::size_t at_once = std::max<std::size_t>(kRunsAtOnce / probe.runs(), 1);
+  measure(weights, at_once, [&](std::span<const std::string> some) {
     std::vector<Probe::Points> alone;
     for (const std::string& weight : some) {
       alone.emplace_back(&weight, 1);
