@@ -10,9 +10,7 @@ namespace {
 constexpr std::int64_t kLeastSide = 8;   ///< of images
 constexpr std::int64_t kMostOfSide = 8;  ///< they move by up to this part of their sides
 
-bool counts_colours(std::int64_t channels) {
-  return channels == 1 || channels == 3;
-}
+constexpr std::int64_t kColours = 3;
 
 /// Images as planes of rows of pixels of so many numbers.
 struct Pixels {
@@ -22,10 +20,10 @@ struct Pixels {
   std::int64_t numbers;
 
   explicit Pixels(const Shape& shape)
-      : planes(counts_colours(shape[1]) ? shape[0] * shape[1] : shape[0]),
-        height(counts_colours(shape[1]) ? shape[2] : shape[1]),
-        width(counts_colours(shape[1]) ? shape[3] : shape[2]),
-        numbers(counts_colours(shape[1]) ? 1 : shape[3]) {}
+      : planes(shape[1] == kColours ? shape[0] * kColours : shape[0]),
+        height(shape[1] == kColours ? shape[2] : shape[1]),
+        width(shape[1] == kColours ? shape[3] : shape[2]),
+        numbers(shape[1] == kColours ? 1 : kColours) {}
 };
 
 ImageMove random_move(const Pixels& pixels, SplitMix64& noise) {
@@ -43,7 +41,7 @@ ImageMove random_move(const Pixels& pixels, SplitMix64& noise) {
 
 bool is_image(DType dtype, const Shape& shape) {
   if (dtype != DType::kFloat32 || shape.size() != 4 ||
-      !(counts_colours(shape[1]) || counts_colours(shape[3]))) {
+      (shape[1] != kColours && shape[3] != kColours)) {
     return false;
   }
   const Pixels pixels(shape);

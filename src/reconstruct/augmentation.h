@@ -17,8 +17,9 @@ struct ImageMove {
   std::int64_t right = 0;  ///< likewise, after mirroring
 };
 
-/// Whether a value looks like images of float: rank 4 with 1 or 3 channels, in the second axis
-/// or the last, and at least 8 pixels in height and width.
+/// Whether a value looks like colour images of float: rank 4 with 3 channels, in the second
+/// axis or the last, and at least 8 pixels in height and width. One channel may be a
+/// spectrogram, which shows something else when it is mirrored.
 bool is_image(DType, const Shape&);
 
 /// Whether there are images among these values.

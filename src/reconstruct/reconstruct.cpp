@@ -282,9 +282,9 @@ class BlockWalk {
 }  // namespace
 
 LearningSteps usual_steps(const Graph& graph) {
-  constexpr double kMost = 3000;
+  constexpr double kMost = 5000;
   constexpr double kLeast = 200;
-  constexpr double kMultiplications = 1.25e11;  // of the runs of all steps, if each had one
+  constexpr double kMultiplications = 2e11;  // of the runs of all steps, if each had one
   double products = 0;
   for (const NodeId id : graph.nodes()) {
     products += multiplications(graph, graph.node(id));

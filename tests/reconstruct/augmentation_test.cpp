@@ -29,7 +29,7 @@ TEST(Augmentation, MirrorsRowsOfEachChannel) {
 }
 
 TEST(Augmentation, RepeatsEdgesBehindWhatMoves) {
-  const Tensor result = moved(counted({1, 1, 8, 8}), {.down = 1, .right = 2});
+  const Tensor result = moved(counted({1, 3, 8, 8}), {.down = 1, .right = 2});
   EXPECT_EQ(row(result, 0, 8), (std::vector<float>{0, 0, 0, 1, 2, 3, 4, 5}));
   EXPECT_EQ(row(result, 8, 8), (std::vector<float>{0, 0, 0, 1, 2, 3, 4, 5}));
   EXPECT_EQ(row(result, 56, 8), (std::vector<float>{48, 48, 48, 49, 50, 51, 52, 53}));
@@ -40,9 +40,10 @@ TEST(Augmentation, MovesWholePixelsOfChannelsInTheLastAxis) {
   EXPECT_EQ(row(result, 0, 6), (std::vector<float>{45, 46, 47, 42, 43, 44}));
 }
 
-TEST(Augmentation, IsForImagesOfFloats) {
+TEST(Augmentation, IsForColourImagesOfFloats) {
   EXPECT_TRUE(is_image(DType::kFloat32, {1, 3, 32, 32}));
-  EXPECT_TRUE(is_image(DType::kFloat32, {1, 32, 32, 1}));
+  EXPECT_TRUE(is_image(DType::kFloat32, {1, 32, 32, 3}));
+  EXPECT_FALSE(is_image(DType::kFloat32, {1, 1, 49, 10}));
   EXPECT_FALSE(is_image(DType::kUint8, {1, 3, 32, 32}));
   EXPECT_FALSE(is_image(DType::kFloat32, {1, 4, 6, 6}));
   EXPECT_FALSE(is_image(DType::kFloat32, {1, 3, 1, 100}));
@@ -54,7 +55,7 @@ TEST(Augmentation, TakesPartsByTurns) {
   const std::array<std::size_t, 2> parts{0, 2};
   RunValues values;
   for (const float run : {0.0F, 1.0F, 2.0F}) {
-    Tensor image(DType::kFloat32, {1, 1, 8, 8});
+    Tensor image(DType::kFloat32, {1, 3, 8, 8});
     std::ranges::fill(image.mutable_view<float>(), run);
     values[ValueId{0}].push_back(image);
     values[ValueId{1}].push_back(Tensor::scalar(run));
@@ -72,8 +73,8 @@ TEST(Augmentation, TakesPartsByTurns) {
 TEST(Augmentation, MovesImagesOfOneRunAlikeAndThoseOfOthersOtherwise) {
   const std::array<std::size_t, 1> parts{0};
   RunValues values;
-  values[ValueId{0}] = {counted({1, 1, 32, 32})};
-  values[ValueId{1}] = {counted({1, 1, 32, 32})};
+  values[ValueId{0}] = {counted({1, 3, 32, 32})};
+  values[ValueId{1}] = {counted({1, 3, 32, 32})};
   add_moved(values, parts, 20);
   EXPECT_EQ(values.at(ValueId{0}), values.at(ValueId{1}));
   const auto& runs = values.at(ValueId{0});
