@@ -16,6 +16,7 @@
 #include "execute/run/feed.h"
 #include "graph/arithmetic/squared_distance.h"
 #include "graph/operators/product.h"
+#include "reconstruct/augmentation.h"
 #include "reconstruct/float_network.h"
 #include "reconstruct/learn_block.h"
 #include "reconstruct/mixtures.h"
@@ -28,7 +29,8 @@ namespace {
 
 constexpr std::size_t kMostLayers = 8;  ///< of a block; a longer one is learned layer by layer
 constexpr std::size_t kMixturesOfRun = 3;
-constexpr std::size_t kEnoughRuns = 2048;  ///< to learn from without mixtures
+constexpr std::size_t kMovesOfRun = 10;
+constexpr std::size_t kEnoughRuns = 2048;  ///< to learn from without further ones
 
 class BlockWalk {
  public:
@@ -60,7 +62,7 @@ class BlockWalk {
         inputs_.at(inputs[i])[run] = tensors[i];
       }
     });
-    mix(affordable);
+    augment(affordable);
   }
 
   QuantTable run(CalibrationAudit* audit) {
@@ -115,16 +117,18 @@ class BlockWalk {
     std::vector<double> weights;
   };
 
-  /// Few samples are soon known by heart. Mixtures of them, as long as `affordable` runs are
-  /// not exceeded, are further ones to learn from.
-  void mix(std::size_t affordable) {
+  /// Few samples are soon known by heart. Images that are moved, or else mixtures of samples,
+  /// are further ones to learn from, as long as `affordable` runs are not exceeded.
+  void augment(std::size_t affordable) {
     const std::size_t most = std::min(affordable, kEnoughRuns);
-    if (runs_ >= most || holdout_.empty() || !can_mix(inputs_)) {
+    const bool moves = has_images(inputs_);
+    if (runs_ >= most || holdout_.empty() || !(moves || can_mix(inputs_))) {
       return;
     }
-    const std::size_t mixtures = std::min(kMixturesOfRun * training_.size(), most - runs_);
-    add_mixtures(inputs_, training_, mixtures);
-    for (std::size_t i = 0; i < mixtures; ++i) {
+    const std::size_t of_run = moves ? kMovesOfRun : kMixturesOfRun;
+    const std::size_t more = std::min(of_run * training_.size(), most - runs_);
+    moves ? add_moved(inputs_, training_, more) : add_mixtures(inputs_, training_, more);
+    for (std::size_t i = 0; i < more; ++i) {
       training_.push_back(runs_++);
     }
   }
@@ -278,11 +282,9 @@ class BlockWalk {
 }  // namespace
 
 LearningSteps usual_steps(const Graph& graph) {
-  constexpr double kMost = 3000;
+  constexpr double kMost = 5000;
   constexpr double kLeast = 200;
-  constexpr double kMultiplications = 1.25e11;  // of the runs of all steps, if each had one
-  const double products = std::max(multiplications(graph), 1.0);
-  const double steps = std::clamp(kMultiplications / products, kLeast, kMost);
+  constexpr double kMultiplications = 2e11;  // of the runs of all steps, if each had one
   constexpr std::size_t kOfBlocksForOneTogether = 10;
   const auto of_block = static_cast<std::size_t>(steps);
   return {.of_block = of_block, .together = of_block / kOfBlocksForOneTogether};

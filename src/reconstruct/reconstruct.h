@@ -18,7 +18,7 @@ struct LearningSteps {
   std::size_t of_block = 0;
   std::size_t together = 0;  ///< of the whole network, in the end
 };
-/// 3000 and 300. Where a run has more than some 40 million multiplications, as many fewer as
+/// 5000 and 500. Where a run has more than some 40 million multiplications, as many fewer as
 /// keep the time about the same, but 200 and 20 at least.
 LearningSteps usual_steps(const Graph&);
 
@@ -27,9 +27,10 @@ LearningSteps usual_steps(const Graph&);
 /// network (Li et al., "BRECQ: Pushing the Limit of Post-Training Quantization by Block
 /// Reconstruction", 2021; docs/quantization_math.md has the rest). One in four runs is a
 /// holdout: what does not bring the results of a block closer there stays as it was, and so
-/// does the whole table where the network's results do not come closer. Few samples are learned
-/// from with mixtures of them, where inputs are real. A block with an
-/// operator that has no derivative stays as it is. Where memory is short it uses fewer runs,
+/// does the whole table where the network's results do not come closer. Few images are learned
+/// from together with copies that are moved (augmentation.h), other real samples with mixtures
+/// of them; those of the holdout stay as they are. A block with an operator that has no
+/// derivative stays as it is. Where memory is short it uses fewer runs,
 /// spread over the data; CalibrateOptions::memory bounds what it caches. Blocks that the
 /// journal knows are taken from there. `threads` do not change the result. Without steps they
 /// are the usual ones.
