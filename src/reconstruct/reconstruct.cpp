@@ -285,6 +285,8 @@ LearningSteps usual_steps(const Graph& graph) {
   constexpr double kMost = 5000;
   constexpr double kLeast = 200;
   constexpr double kMultiplications = 2e11;  // of the runs of all steps, if each had one
+  const double products = std::max(multiplications(graph), 1.0);
+  const double steps = std::clamp(kMultiplications / products, kLeast, kMost);
   constexpr std::size_t kOfBlocksForOneTogether = 10;
   const auto of_block = static_cast<std::size_t>(steps);
   return {.of_block = of_block, .together = of_block / kOfBlocksForOneTogether};
