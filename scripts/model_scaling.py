@@ -44,10 +44,10 @@ class Network:
 @dataclasses.dataclass(frozen=True)
 class Rates:
     """Of one core, and of what it is connected to."""
-    run: float = 80e9          # multiplications of runs, per second
+    run: float = 90e9          # multiplications of runs, per second
     element: float = 3e-9      # seconds: to look at an activation, and to cache it
-    gptq: float = 20e9         # multiplications of rounding
-    weight: float = 4e-7       # seconds: all that each rank does with each weight
+    gptq: float = 25e9         # multiplications of rounding
+    weight: float = 3.5e-7     # seconds: all that each rank does with each weight
     start: float = 0.4         # seconds
     disk: float = 2e9          # bytes per second, of all together
     network: float = 3e9       # bytes per second, into a node
@@ -82,7 +82,7 @@ def steps(network, rates, ranks):
     # Equalization: half of the samples and 64 at most through the float network, and half of these through three networks.
     fitting = runs_within(3.2e10, network, 8, min(max(n / 4, 16), 32))
     tried = 2 * fitting + 3 * fitting
-    # Mixed precision: ranges of a quarter of them, and two runs of half the network for each point.
+    # Mixed precision: ranges of a quarter of them, and two runs, or one, of half the network for each point.
     tried += runs_within(1.6e10, network, 4, max(n / 4, 16)) + network.trials * runs_within(4e9, network, 1, 2) / 2
     yield "read", tried * network.sample_bytes / ranks
     yield "compute", tried * pass_seconds / ranks, True
