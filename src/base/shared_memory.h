@@ -6,7 +6,7 @@
 namespace tare {
 
 /// Uninitialized bytes at a multiple of 64. As long as all large ones together take no more
-/// than an eighth of available_memory(), or than was set, they are in memory. The others are in
+/// than an eighth of available_memory(), or what was set, they are in memory. The others are in
 /// files without names in TMPDIR, mapped, which the system writes out where it has no room for
 /// them. Throws std::bad_alloc.
 std::shared_ptr<std::byte[]> shared_memory(std::size_t bytes);

@@ -191,11 +191,6 @@ ChannelFactors cross_layer_factors(const VersionTrial& trial, Statistics* found)
   return trial.is_clearly_better({equal, after_all}, {plain, all}) ? factors : ChannelFactors{};
 }
 
-/// As many samples, in whole runs.
-std::size_t in_runs(std::size_t samples, std::size_t batch) {
-  return (samples + batch - 1) / batch * batch;
-}
-
 }  // namespace
 
 ChannelFactors equalization_factors(const Graph& whole, const Dataset& data,
@@ -204,14 +199,14 @@ ChannelFactors equalization_factors(const Graph& whole, const Dataset& data,
                                     std::span<const CalibratorInfo> calibrators,
                                     const CalibrateOptions& options, Statistics* observed) {
   const Feed feed(whole, data, options.samples);
-  if (feed.samples() < std::max(kLeastInAll, 2 * in_runs(kUsualSamples, feed.batch()))) {
+  if (feed.samples() < std::max(kLeastInAll, 2 * in_whole_runs(kUsualSamples, feed.batch()))) {
     return {};
   }
   const std::size_t usual = std::clamp(feed.samples() / kOneIn, kUsualSamples, kMostSamples);
   const std::size_t fitting =
-      in_runs(runs_within(kMultiplications * static_cast<double>(feed.batch()), whole,
-                          kLeastSamples, usual),
-              feed.batch());
+      in_whole_runs(runs_within(kMultiplications * static_cast<double>(feed.batch()), whole,
+                                kLeastSamples, usual),
+                    feed.batch());
   const std::size_t end = std::min(feed.samples(), 2 * fitting);
   const Graph scored = up_to_scores(whole);
   VersionTrial trial{.reference = scored,

@@ -10,6 +10,7 @@
 #include "calibrate/selection/trial.h"
 #include "compare/real_interface.h"
 #include "equalize/equalize.h"
+#include "execute/run/feed.h"
 #include "lower/stored_caches.h"
 #include "pipeline/stages.h"
 #include "pipeline/try_changes.h"
@@ -30,8 +31,9 @@ std::vector<AccumulatorRange> sums_of_first(const Graph& integer, const Dataset&
                                             const CompareOptions& options) {
   const std::size_t available = options.samples == 0 ? data.size() : options.samples;
   try {
-    return observed_accumulators(integer, data, options.threads,
-                                 std::min(available, kSamplesOfSums), {}, options.communicator);
+    const std::size_t first = in_whole_runs(kSamplesOfSums, Feed(integer, data, 0).batch());
+    return observed_accumulators(integer, data, options.threads, std::min(available, first), {},
+                                 options.communicator);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kUnsupported) {
       throw;
@@ -41,18 +43,21 @@ std::vector<AccumulatorRange> sums_of_first(const Graph& integer, const Dataset&
 }
 
 /// How many samples a brief comparison takes, which is to take little of the time that
-/// quantizing does.
-std::size_t samples_in_brief(const Graph& network, std::size_t available, EvaluatedOn kind) {
+/// quantizing does: whole runs.
+std::size_t samples_in_brief(const Graph& network, const Dataset& data, EvaluatedOn kind) {
   constexpr std::size_t kMost = 64;
   constexpr std::size_t kUsuallyAtLeast = 8;
   constexpr std::size_t kAtLeast = 4;
   constexpr std::size_t kCalibratedForOne = 8;
   constexpr double kMultiplications = 1.6e10;
-  if (kind != EvaluatedOn::kCalibration) {
-    return std::min(kMost, available);
+  const std::size_t batch = Feed(network, data, 0).batch();
+  std::size_t wanted = kMost;
+  if (kind == EvaluatedOn::kCalibration) {
+    const double multiplications = kMultiplications * static_cast<double>(batch);
+    wanted = runs_within(multiplications, network, kAtLeast,
+                         std::clamp(data.size() / kCalibratedForOne, kUsuallyAtLeast, kMost));
   }
-  const std::size_t usual = std::clamp(available / kCalibratedForOne, kUsuallyAtLeast, kMost);
-  return std::min(runs_within(kMultiplications, network, kAtLeast, usual), available);
+  return std::min(in_whole_runs(wanted, batch), data.size());
 }
 
 /// What a language model is measured by even in brief.
@@ -127,8 +132,7 @@ Report compare_models(ComparedModels models, const Dataset& data, const Config& 
 Report compare_result(const QuantizeResult& result, const Dataset& data, const Toolkit& toolkit,
                       const CompareOptions& options) {
   if (options.brief && options.samples == 0) {
-    const std::size_t few =
-        samples_in_brief(result.prepared, data.size(), options.evaluated_on);
+    const std::size_t few = samples_in_brief(result.prepared, data, options.evaluated_on);
     CompareOptions of_few = options;
     of_few.samples = few;
     return compare_result(result, *evenly_spaced(data, few), toolkit, of_few);

@@ -38,7 +38,7 @@ class FirstSamples {
       : original_(original), threads_(options.threads), team_(options.communicator) {
     const std::size_t available =
         options.samples == 0 ? data.size() : std::min(options.samples, data.size());
-    count_ = std::min(available, kSamples);
+    count_ = std::min(available, in_whole_runs(kSamples, Feed(original, data, 0).batch()));
     const Feed feed(original, data, count_);
     if (const Share own = own_share(feed.runs(), team_); own.count() > 0) {
       own_ = part_of(data, own.first * feed.batch(), own.count() * feed.batch());

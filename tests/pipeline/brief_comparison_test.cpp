@@ -29,6 +29,20 @@ TEST(BriefComparison, Takes64OfOtherSamples) {
             std::min<std::size_t>(Digits().data->size(), 64));
 }
 
+TEST(BriefComparison, TakesWholeRunsOfANetworkWithABatch) {
+  const Digits digits;
+  Config config;
+  config.dims["batch"] = 16;
+  const auto data = part_of(*digits.data, 0, 64);
+  const Graph model = load_model(Digits::file("digits.onnx"), config.dims, data.get());
+  const QuantizeResult result = quantize(model, *data, config, Toolkit::builtin());
+  const Report report =
+      compare_result(result, *data, Toolkit::builtin(),
+                     {.brief = true, .evaluated_on = EvaluatedOn::kCalibration});
+  EXPECT_EQ(report.samples, 16U);  // an eighth would be half a run
+  EXPECT_EQ(compare_result(result, *data, Toolkit::builtin()).samples, 64U);
+}
+
 TEST(BriefComparison, TakesAsManyAsItIsToldTo) {
   EXPECT_EQ(compared({.samples = 20, .brief = true}), 20U);
   EXPECT_EQ(compared({}), Digits().data->size());

@@ -16,6 +16,11 @@ namespace tare {
 /// time.
 bool is_whole_input(const Shape& sample, const Shape& input);
 
+/// As many samples or more, as whole runs take.
+constexpr std::size_t in_whole_runs(std::size_t samples, std::size_t batch) {
+  return (samples + batch - 1) / batch * batch;
+}
+
 /// Cuts a data set into runs of a graph. A graph whose inputs have first extent B takes B
 /// samples per run, one with whole inputs one; samples that do not fill a run are left out.
 /// Consecutive runs form chunks, the unit in which files are read and threads share the work.
