@@ -290,7 +290,7 @@ struct CompareOptions {
   /// Processes that share the samples; null: this one runs all. The result does not depend on
   /// their number.
   Communicator* communicator = nullptr;
-  bool brief = false;  ///< outputs and layers only; of a result few samples, if all are asked for
+  bool brief = false;  ///< outputs and layers only; of a result few samples, unless told
   EvaluatedOn evaluated_on = EvaluatedOn::kGiven;  ///< which samples these are, for the report
   /// Gets the report with all that does not depend on samples before these are run, such as the
   /// names of layers; may be empty. What it throws ends the comparison.
