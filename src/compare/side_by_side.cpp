@@ -174,7 +174,7 @@ class Builder {
   /// A value of a layer whose inputs are those of the float network, rounded where the
   /// quantized one rounds them.
   ValueId add_local(const ComparedLayer& layer, ValueId value, Copies& copies) {
-    if (integer_.is_input(value) || integer_.constant(value) != nullptr) {
+    if (integer_.is_input(value) || is_weight(value)) {
       return add_quantized(value);
     }
     if (const auto real = exact_input(layer, value)) {
@@ -183,6 +183,13 @@ class Builder {
     }
     return add(integer_, value, copies,
                [&](ValueId operand) { return add_local(layer, operand, copies); });
+  }
+
+  /// Whether it is a constant, or one expressed as real values.
+  bool is_weight(ValueId value) const {
+    return integer_.constant(value) != nullptr ||
+           (is_op(integer_, value, "Dequantize") &&
+            integer_.constant(operand_of(integer_, value)) != nullptr);
   }
 
   /// The float value where the layer begins; nothing inside of it.

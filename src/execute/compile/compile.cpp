@@ -27,21 +27,11 @@
 namespace tare {
 namespace {
 
-std::string describe(const Node& node) {
-  return "node '" + node.name + "' (" + node.op + ")";
-}
-
-/// What is computed from shapes and has more elements is computed in each run.
-constexpr std::int64_t kMostShapeElements = 4096;
-
 bool is_same(const Operand& a, const Operand& b) {
-  const auto bytes = [](const Operand& operand) {
-    return operand.constant != nullptr ? operand.constant->data() : nullptr;
-  };
-  return a && b ? *a.type == *b.type && a.layout == b.layout && bytes(a) == bytes(b) : !a && !b;
+  return a && b ? *a.type == *b.type && a.layout == b.layout : !a && !b;
 }
 
-/// Whether one kernel does for both.
+/// Whether one kernel does for both where their constants are the same.
 bool is_same(const KernelRequest& a, const KernelRequest& b) {
   const auto all_same = [](const std::vector<Operand>& x, const std::vector<Operand>& y) {
     return std::equal(
@@ -58,6 +48,10 @@ constexpr const char* kMoreMemory =
     "says more";
 
 }  // namespace
+
+std::string describe(const Node& node) {
+  return "node '" + node.name + "' (" + node.op + ")";
+}
 
 std::set<ValueId> Compiler::kept_values() const {
   std::set<ValueId> kept(options_.observe.begin(), options_.observe.end());
@@ -99,8 +93,14 @@ Program Compiler::run() {
   const std::set<ValueId> kept = kept_values();
   program_.precise = options_.precise;
   add_interface();
-  for (const Unit& unit : fuse(graph_, live_order(kept), kept)) {
+  const std::vector<Unit> units = fuse(graph_, live_order(kept), kept);
+  count_readers(units, kept);
+  for (const Unit& unit : units) {
     emit(unit);
+    release(graph_.node(unit.node));
+    for (const NodeId id : unit.folded) {
+      release(graph_.node(id));
+    }
   }
   if (!faults_.empty()) {
     throw Error(ErrorCode::kUnsupported, faults_.all()).hint(too_large_ ? kMoreMemory : "");
@@ -185,81 +185,6 @@ void Compiler::emit(const Unit& unit) {
   }
 }
 
-/// Once and for all, so that kernels can make themselves ready for the result; whether it is
-/// such a conversion.
-bool Compiler::convert_constant(const Node& node) {
-  const bool has_operand = !node.inputs.empty() && node.inputs[0];
-  const Tensor* from = has_operand ? constant(node.inputs[0]) : nullptr;
-  const auto params = [&](ValueId value) { return graph_.type(value).quant; };
-  if (from == nullptr) {
-    return false;
-  }
-  const ValueId result = node.outputs[0];
-  if (node.op == "SimulatedQuantize" && params(result)) {
-    const Tensor stored = quantize(*from, *params(result));
-    converted_.emplace(result, Tensor::of<float>(stored.shape(), stored.to_float()));
-    return true;
-  }
-  const bool is_simulated = node.op == "SimulatedDequantize";
-  if ((!is_simulated && node.op != "Dequantize") || !params(node.inputs[0])) {
-    return false;
-  }
-  QuantParams unit;
-  unit.storage = params(node.inputs[0])->storage;
-  converted_.emplace(result, dequantize(is_simulated ? quantize(*from, unit) : *from,
-                                        *params(node.inputs[0])));
-  return true;
-}
-
-/// What is computed from shapes is known before anything runs, so that operators may want
-/// constants where models compute them; whether it is such a node.
-bool Compiler::follow_shapes(const Node& node) try {
-  if (node.inputs.empty() || !node.inputs[0]) {
-    return false;
-  }
-  if (auto fact = fact_of_shape(node, graph_.type(node.inputs[0]).shape)) {
-    from_shapes_.insert(node.outputs[0]);
-    converted_.emplace(node.outputs[0], *std::move(fact));
-    return true;
-  }
-  const auto is_known = [&](ValueId id) { return !id || constant(id) != nullptr; };
-  const auto follows = [&](ValueId id) { return from_shapes_.contains(id); };
-  const auto is_small = [&](ValueId id) {
-    const TensorType& type = graph_.type(id);
-    return !type.quant && element_count(type.shape) <= kMostShapeElements;
-  };
-  if (!std::any_of(node.inputs.begin(), node.inputs.end(), follows) ||
-      !std::all_of(node.inputs.begin(), node.inputs.end(), is_known) ||
-      !std::all_of(node.outputs.begin(), node.outputs.end(), is_small)) {
-    return false;
-  }
-  std::vector<const Tensor*> operands;
-  for (const ValueId input : node.inputs) {
-    operands.push_back(input ? constant(input) : nullptr);
-  }
-  std::vector<TensorType> types;
-  for (const ValueId output : node.outputs) {
-    types.push_back(graph_.type(output));
-  }
-  std::vector<Tensor> results = evaluate(node, operands, types);
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    from_shapes_.insert(node.outputs[i]);
-    converted_.emplace(node.outputs[i], std::move(results[i]));
-  }
-  return true;
-} catch (Error& error) {
-  if (error.code() == ErrorCode::kUnsupported) {
-    return false;
-  }
-  error.at(describe(node));
-  throw;
-}
-
-const Tensor* Compiler::constant(ValueId id) const {
-  const auto found = converted_.find(id);
-  return found == converted_.end() ? graph_.constant(id) : &found->second;
-}
-
 /// False when no kernel takes the node in this form; on the last try that is a fault.
 bool Compiler::emit_fused(const Node& node, std::span<const NodeId> folded, bool last_try) try {
   const Work work = describe_work(node, folded);
@@ -314,26 +239,33 @@ void Compiler::refuse(const Node& node, std::string what, std::string expected) 
 /// Layers that are in a graph twice, as where networks are compared, share their packed
 /// weights.
 std::shared_ptr<const Kernel> Compiler::kernel_for(const Work& work) {
+  std::vector<ConstantKey> constants;
+  std::transform(work.inputs.begin(), work.inputs.end(), std::back_inserter(constants),
+                 [this](ValueId id) { return constant_key(id); });
   const std::vector<Operand>& inputs = work.request.inputs;
-  const auto constant = std::find_if(inputs.begin(), inputs.end(), [](const Operand& operand) {
-    return operand.constant != nullptr;
-  });
-  const std::byte* const bytes =
-      constant == inputs.end() ? nullptr : constant->constant->data();
-  if (bytes != nullptr) {
-    const auto [first, last] = packed_.equal_range(bytes);
-    const auto same = std::find_if(first, last, [&](const auto& entry) {
-      return entry.second.info == work.info && is_same(entry.second.request, work.request);
+  const auto first_constant =
+      std::find_if(inputs.begin(), inputs.end(),
+                   [](const Operand& operand) { return operand.constant != nullptr; });
+  const auto first = static_cast<std::size_t>(first_constant - inputs.begin());
+  if (first < inputs.size()) {
+    const auto [begin, end] = packed_.equal_range(constants[first]);
+    const auto same = std::find_if(begin, end, [&](const auto& entry) {
+      return entry.second.info == work.info && entry.second.constants == constants &&
+             is_same(entry.second.request, work.request);
     });
-    if (same != last) {
+    if (same != end) {
       return same->second.kernel;
     }
   }
   std::shared_ptr<const Kernel> kernel =
       work.info->make ? work.info->make(work.request) : nullptr;
-  if (kernel != nullptr && bytes != nullptr &&
-      kernel->packs(static_cast<std::size_t>(constant - inputs.begin()))) {
-    packed_.emplace(bytes, Packed{work.info, work.request, kernel});
+  if (kernel != nullptr && first < inputs.size() && kernel->packs(first)) {
+    const ConstantKey key = constants[first];
+    Packed packed{work.info, work.request, std::move(constants), kernel};
+    for (Operand& operand : packed.request.inputs) {
+      operand.constant = nullptr;
+    }
+    packed_.emplace(key, std::move(packed));
   }
   return kernel;
 }

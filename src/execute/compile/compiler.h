@@ -13,6 +13,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tare {
@@ -42,10 +43,14 @@ class Compiler {
     std::vector<ValueId> outputs;
   };
 
+  /// What tells whether two constants are the same: where the bytes of one of the graph are, or
+  /// which value was converted.
+  using ConstantKey = std::pair<const std::byte*, ValueId>;
   /// A kernel that packed a constant.
   struct Packed {
     const KernelInfo* info = nullptr;
-    KernelRequest request;
+    KernelRequest request;               ///< without its constants
+    std::vector<ConstantKey> constants;  ///< for each operand
     std::shared_ptr<const Kernel> kernel;
   };
 
@@ -56,6 +61,9 @@ class Compiler {
   bool convert_constant(const Node&);
   bool follow_shapes(const Node&);
   const Tensor* constant(ValueId) const;
+  ConstantKey constant_key(ValueId) const;
+  void count_readers(std::span<const Unit>, const std::set<ValueId>& kept);
+  void release(const Node&);
   bool emit_fused(const Node&, std::span<const NodeId> folded, bool last_try);
   Work describe_work(const Node&, std::span<const NodeId> folded) const;
   void refuse(const Node&, std::string what, std::string expected = {});
@@ -75,14 +83,18 @@ class Compiler {
   const ExecuteOptions& options_;
   Program program_;
   std::map<ValueId, Homes> homes_;
-  std::map<ValueId, Tensor> converted_;             ///< constants
-  std::set<ValueId> from_shapes_;                   ///< of these
-  std::map<std::size_t, std::size_t> writer_;       ///< buffer -> step
-  std::multimap<const std::byte*, Packed> packed_;  ///< by the constant's bytes
+  std::map<ValueId, Tensor> converted_;        ///< constants
+  std::map<ValueId, std::size_t> readers_;     ///< how many nodes are yet to read a value
+  std::set<ValueId> from_shapes_;              ///< of converted ones
+  std::map<std::size_t, std::size_t> writer_;  ///< buffer -> step
+  std::multimap<ConstantKey, Packed> packed_;  ///< by their first constant
   Faults faults_;
   bool too_large_ = false;
   double limit_ = static_cast<double>(memory_limit());
 };
+
+/// A node in messages.
+std::string describe(const Node&);
 
 /// What an operand of that layout is to a kernel.
 void lay_out(Operand&, Layout);
