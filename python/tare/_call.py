@@ -20,45 +20,49 @@ from ._library import library
 Progress = Union[None, bool, Callable[[str, int, int], Any]]
 
 
-def raise_error(address: int) -> None:
-    """The exception of an error, which is freed."""
-    code = library.tare_error_code(address)
-    text = library.tare_error_message(address).decode("utf-8", "replace")
-    library.tare_error_free(address)
+def check(error: Optional[_library.Error]) -> None:
+    """Raises the exception of what a function returned, if that is an error."""
+    if not error:
+        return
+    code = library.tare_error_code(error)
+    text = library.tare_error_message(error).decode("utf-8", "replace")
     if code == _errors.CANCELLED:
         raise KeyboardInterrupt
     raise _errors.BY_CODE.get(code, _errors.InternalError)(text)
 
 
-def check(address: Optional[int]) -> None:
-    """What a function that is over at once returned."""
-    if address:
-        raise_error(address)
-
-
-def taken_text(pointer: ctypes.c_void_p) -> str:
-    """A text that was made for us."""
-    text = ctypes.string_at(pointer.value or 0).decode("utf-8", "replace")
-    library.tare_free(pointer)
-    return text
-
-
 class Handle:
-    """Something of the library's, freed when nobody has it any more. What it needs lives as long."""
+    """Something of the library's, freed when nobody has it any more. What it needs lives as long.
 
-    def __init__(self, kind: str, address: Optional[int], *needs: object):
-        self._free = getattr(library, f"tare_{kind}_free")
-        self._address = address
+    It is there before what it holds, since Ctrl-C may come as soon as the library has made that."""
+
+    def __init__(self, free: Callable[[ctypes.c_void_p], None], *needs: object):
+        self._free = free
+        self._address = ctypes.c_void_p()
         self._needs = needs
 
     def __del__(self) -> None:
-        address, self._address = getattr(self, "_address", None), None
-        if address:
-            self._free(address)
+        if getattr(self, "_address", None):
+            self._free(self._address)
+
+    @property
+    def out(self) -> Any:
+        """Where the library puts what it makes."""
+        return ctypes.byref(self._address)
 
     @property
     def _as_parameter_(self) -> ctypes.c_void_p:  # ctypes asks for it
-        return ctypes.c_void_p(self._address)
+        return self._address
+
+
+class Text(Handle):
+    """A text that the library makes."""
+
+    def __init__(self) -> None:
+        super().__init__(library.tare_free)
+
+    def __str__(self) -> str:
+        return ctypes.string_at(self._address.value or 0).decode("utf-8", "replace")
 
 
 class Failures:
@@ -191,7 +195,7 @@ class Work:
     def run(self, name: str, *arguments: Any) -> None:
         """Calls that function of the library, with `self.job` among the arguments if it takes one."""
         function = getattr(library, name)
-        returned: List[Optional[int]] = []
+        returned: List[_library.Error] = []
         over = threading.Event()
 
         def call() -> None:
@@ -210,13 +214,11 @@ class Work:
         self._bar.close()
         self._end(returned[0] if returned else None, interrupt.raised)
 
-    def _end(self, address: Optional[int], interrupt: Optional[BaseException]) -> None:
+    def _end(self, error: Optional[_library.Error], interrupt: Optional[BaseException]) -> None:
         first, self.failures.first = self.failures.first, None
         if interrupt is not None or first is not None:
-            if address:
-                library.tare_error_free(address)
             raise (interrupt or first)  # type: ignore[misc]
         for text in self._warnings:
             warnings.warn(text, _errors.TareWarning, stacklevel=4)
         self._warnings = []
-        check(address)
+        check(error)

@@ -11,8 +11,8 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 import numpy
 
 from . import _arrays, _errors, _library
-from ._call import Failures, Handle, Progress, Work, check, taken_text
-from ._inputs import (ConfigHandle, Configuration, Data, Model, Samples, Settings, address, model_handle, path_bytes,
+from ._call import Failures, Handle, Progress, Text, Work, check
+from ._inputs import (ConfigHandle, Configuration, Data, Model, Samples, Settings, model_handle, path_bytes,
                       samples_of)
 from ._library import library
 from .results import Accuracy, Found, Report, Result, Statistics
@@ -46,9 +46,9 @@ def _quality(report: Report) -> Dict[str, Any]:
 def _statistics(stats: Union[Statistics, _Path]) -> Statistics:
     if isinstance(stats, Statistics):
         return stats
-    made = address()
-    check(library.tare_statistics_read(path_bytes(stats), ctypes.byref(made)))
-    return Statistics(Handle("statistics", made.value))
+    made = Handle(library.tare_statistics_free)
+    check(library.tare_statistics_read(path_bytes(stats), made.out))
+    return Statistics(made)
 
 
 def _split(samples: Samples, limit: int, holdout: int, given: Optional[Samples]) -> Tuple[Samples, Optional[Samples], str]:
@@ -103,18 +103,19 @@ def quantize(model: Model, data: Data = None, config: Configuration = None, *, t
     settled = ConfigHandle(config, settings, failures, _overrides(target, effort), metrics)
     given = None if eval_data is None else samples_of(eval_data, handle, settled)
     work = Work(threads, 0, progress, failures)
-    made, evaluated, kind = address(), given, "given"
+    made = Handle(library.tare_quantized_free, settled)
+    evaluated, kind = given, "given"
     if data is not None:
         calibrating, evaluated, kind = _split(samples_of(data, handle, settled), samples, holdout, given)
-        work.run("tare_quantize", handle, calibrating._handle, settled, ctypes.byref(work.job), ctypes.byref(made))
+        work.run("tare_quantize", handle, calibrating._handle, settled, ctypes.byref(work.job), made.out)
     elif stats is not None:
         work.run("tare_quantize_statistics", handle, _statistics(stats)._handle, settled, ctypes.byref(work.job),
-                 ctypes.byref(made))
+                 made.out)
     elif table is not None:
-        work.run("tare_quantize_table", handle, path_bytes(table), settled, ctypes.byref(work.job), ctypes.byref(made))
+        work.run("tare_quantize_table", handle, path_bytes(table), settled, ctypes.byref(work.job), made.out)
     else:
-        work.run("tare_quantize", handle, None, settled, ctypes.byref(work.job), ctypes.byref(made))
-    result = Result(Handle("quantized", made.value, settled), settled, evaluated, kind, threads, progress)
+        work.run("tare_quantize", handle, None, settled, ctypes.byref(work.job), made.out)
+    result = Result(made, settled, evaluated, kind, threads, progress)
     if out is not None:
         result.save(out, form)
     if evaluate and evaluated is not None:
@@ -140,10 +141,10 @@ def calibrate(model: Model, data: Data, config: Configuration = None, *, target:
     handle = model_handle(model)
     settled = ConfigHandle(config, settings, failures, _overrides(target, None))
     work = Work(threads, samples, progress, failures)
-    made = address()
+    made = Handle(library.tare_statistics_free)
     work.run("tare_statistics_collect", handle, samples_of(data, handle, settled)._handle, settled,
-             None if checkpoint is None else path_bytes(checkpoint), ctypes.byref(work.job), ctypes.byref(made))
-    statistics = Statistics(Handle("statistics", made.value))
+             None if checkpoint is None else path_bytes(checkpoint), ctypes.byref(work.job), made.out)
+    statistics = Statistics(made)
     if out is not None:
         statistics.save(out)
     return statistics
@@ -160,12 +161,12 @@ def merge(*parts: Union[Statistics, _Path], out: Optional[_Path] = None) -> Stat
     """
     if not parts:
         raise _errors.ConfigError("merge: there are no statistics")
-    made = address()
+    made = Handle(library.tare_statistics_free)
     # A copy of the first, by a file, which is how the library copies them.
     with tempfile.TemporaryDirectory(prefix="tare-") as folder:
         first = _statistics(parts[0]).save(pathlib.Path(folder) / "first.h5")
-        check(library.tare_statistics_read(path_bytes(first), ctypes.byref(made)))
-    total = Statistics(Handle("statistics", made.value))
+        check(library.tare_statistics_read(path_bytes(first), made.out))
+    total = Statistics(made)
     for part in parts[1:]:
         check(library.tare_statistics_merge(_statistics(part)._handle, total._handle))
     if out is not None:
@@ -193,10 +194,10 @@ def compare(real: Model, quantized: Model, data: Data, config: Configuration = N
     handle, other = model_handle(real), model_handle(quantized)
     settled = ConfigHandle(config, settings, failures, _overrides(target, None), metrics)
     work = Work(threads, samples, progress, failures)
-    made = address()
+    made = Handle(library.tare_report_free)
     work.run("tare_compare", handle, other, samples_of(data, handle, settled)._handle, settled, _word(numerics),
-             ctypes.byref(work.job), ctypes.byref(made))
-    return Report(Handle("report", made.value))
+             ctypes.byref(work.job), made.out)
+    return Report(made)
 
 
 def _word(text: Optional[str]) -> Optional[bytes]:
@@ -296,11 +297,11 @@ def search(model: Model, data: Data, require: Union[str, Sequence[str]], config:
                                      -1 if holdout is None else holdout,
                                      None if checkpoint is None else path_bytes(checkpoint))
     work = Work(threads, samples, progress, failures)
-    made, text = address(), address()
+    made, text = Handle(library.tare_quantized_free, settled), Text()
     work.run("tare_search", handle, given._handle, settled, ctypes.byref(options), ctypes.byref(work.job),
-             ctypes.byref(made), ctypes.byref(text))
-    fields = json.loads(taken_text(text))
-    result = Result(Handle("quantized", made.value, settled), settled, given, "given", threads, progress)
+             made.out, text.out)
+    fields = json.loads(str(text))
+    result = Result(made, settled, given, "given", threads, progress)
     if out is not None:
         result.save(out)
     return Found(result, fields["met"], fields["curve"], fields["chosen"], fields["end"], fields["trials"])
@@ -317,10 +318,10 @@ def explain(model: Model, config: Configuration = None, *, data: Data = None, ta
     """
     handle = model_handle(model)
     settled = ConfigHandle(config, settings, Failures(), _overrides(target, None))
-    text = address()
+    text = Text()
     given = None if data is None else samples_of(data, handle, settled)
-    Work().run("tare_explain", handle, given._handle if given else None, settled, ctypes.byref(text))
-    fields: Dict[str, Any] = json.loads(taken_text(text))
+    Work().run("tare_explain", handle, given._handle if given else None, settled, text.out)
+    fields: Dict[str, Any] = json.loads(str(text))
     return fields
 
 
@@ -340,10 +341,10 @@ def inspect(model: Model, stage: str = "float", data: Data = None, config: Confi
     settled = ConfigHandle(config, settings, failures, _overrides(target, None))
     given = None if data is None else samples_of(data, handle, settled)
     work = Work(threads, 0, progress, failures)
-    text = address()
+    text = Text()
     work.run("tare_inspect", handle, given._handle if given else None, settled, stage.encode(), int(full),
-             ctypes.byref(work.job), ctypes.byref(text))
-    return taken_text(text)
+             ctypes.byref(work.job), text.out)
+    return str(text)
 
 
 def describe() -> Dict[str, Any]:
@@ -353,7 +354,7 @@ def describe() -> Dict[str, Any]:
     >>> "mse" in [calibrator["name"] for calibrator in tare.describe()["calibrators"]]
     True
     """
-    text = address()
-    check(library.tare_describe(ctypes.byref(text)))
-    fields: Dict[str, Any] = json.loads(taken_text(text))
+    text = Text()
+    check(library.tare_describe(text.out))
+    fields: Dict[str, Any] = json.loads(str(text))
     return fields

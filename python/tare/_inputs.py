@@ -10,7 +10,7 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 import numpy
 
 from . import _arrays, _errors, _library, calibrators
-from ._call import Failures, Handle, Work, check, taken_text
+from ._call import Failures, Handle, Text, Work, check
 from ._library import library
 
 #: A path (.onnx, .tflite), the bytes of an ONNX model, an onnx.ModelProto, or a result of quantize().
@@ -31,33 +31,28 @@ def path_bytes(path: Any) -> bytes:
     return encoded
 
 
-def address() -> ctypes.c_void_p:
-    """Where the library puts what it makes."""
-    return ctypes.c_void_p()
-
-
 def model_handle(model: Model) -> Handle:
     """A tare_model."""
-    made = address()
+    made = Handle(library.tare_model_free)
     if hasattr(model, "to_bytes") and hasattr(model, "summary"):
         model = model.to_bytes()
     elif hasattr(model, "SerializeToString"):
         model = model.SerializeToString()
     if isinstance(model, (bytes, bytearray, memoryview)):
         data = bytes(model)
-        check(library.tare_model_of_bytes(data, len(data), b"model", ctypes.byref(made)))
+        check(library.tare_model_of_bytes(data, len(data), b"model", made.out))
     elif isinstance(model, (str, os.PathLike)):
-        check(library.tare_model_open(path_bytes(model), ctypes.byref(made)))
+        check(library.tare_model_open(path_bytes(model), made.out))
     else:
         raise TypeError(f"a model is a path, bytes or an onnx.ModelProto, not {type(model).__name__}")
-    return Handle("model", made.value)
+    return made
 
 
 def model_facts(model: Handle) -> Dict[str, List[str]]:
     """The names of a model's `inputs` in their order, and its `external_files`."""
-    text = address()
-    check(library.tare_model_describe(model, ctypes.byref(text)))
-    facts: Dict[str, List[str]] = json.loads(taken_text(text))
+    text = Text()
+    check(library.tare_model_describe(model, text.out))
+    facts: Dict[str, List[str]] = json.loads(str(text))
     return facts
 
 
@@ -118,34 +113,34 @@ class Samples:
 
     def __init__(self, data: Data, model: Model = None, config: "Configuration | ConfigHandle" = None):
         """`model` and `config` say what the arrays of a batch are for, and how files are to be read."""
-        made = address()
+        made = Handle(library.tare_samples_free)
         handle = model if model is None or isinstance(model, Handle) else model_handle(model)
         settled = config if config is None or isinstance(config, Handle) else ConfigHandle(config, None, Failures(), {})
-        kept: Tuple[Any, ...] = ()
         if isinstance(data, (str, os.PathLike)):
             work = Work(progress=False)
-            work.run("tare_samples_open", path_bytes(data), handle, settled, ctypes.byref(work.job), ctypes.byref(made))
+            work.run("tare_samples_open", path_bytes(data), handle, settled, ctypes.byref(work.job), made.out)
         elif isinstance(data, Mapping):
-            kept = self._view(_arrays.pieces_of({str(name): value for name, value in data.items()}), made)
+            made = self._view(_arrays.pieces_of({str(name): value for name, value in data.items()}))
         else:
             names = model_facts(handle)["inputs"] if handle is not None else ()
             if isinstance(data, (list, tuple)):
-                kept = self._view([_batch(item, names) for item in data], made)
+                made = self._view([_batch(item, names) for item in data])
             else:
                 self._pull(_pieces(data), names, made)
-        self._handle = Handle("samples", made.value, *kept)
+        self._handle = made
         if settled is not None:
             self._handle = self._with_states(handle, settled)._handle
 
     @staticmethod
-    def _view(pieces: "Sequence[Mapping[str, numpy.ndarray[Any, Any]]]", made: ctypes.c_void_p) -> Tuple[Any, ...]:
-        """Samples where they are; returns what has to live as long."""
+    def _view(pieces: "Sequence[Mapping[str, numpy.ndarray[Any, Any]]]") -> Handle:
+        """Samples where they are."""
         described, kept = _arrays.described(pieces)
+        made = Handle(library.tare_samples_free, *kept)
         counts = (ctypes.c_size_t * len(pieces))(*map(len, pieces))
-        check(library.tare_samples_of_pieces(described, counts, len(pieces), ctypes.byref(made)))
-        return tuple(kept)
+        check(library.tare_samples_of_pieces(described, counts, len(pieces), made.out))
+        return made
 
-    def _pull(self, pieces: Iterator[Any], names: Sequence[str], made: ctypes.c_void_p) -> None:
+    def _pull(self, pieces: Iterator[Any], names: Sequence[str], made: Handle) -> None:
         failures = Failures()
         kept: List[Any] = []
 
@@ -163,9 +158,8 @@ class Samples:
             return 1
 
         stream = _library.Stream(None, _library.NEXT(failures.guard(following, -1)))
-        error = library.tare_samples_of_stream(ctypes.byref(stream), ctypes.byref(made))
+        error = library.tare_samples_of_stream(ctypes.byref(stream), made.out)
         if failures.first is not None:
-            library.tare_error_free(error)
             raise failures.first
         check(error)
 
@@ -181,21 +175,22 @@ class Samples:
                                           ctypes.byref(count)))
         return labels if count.value else None
 
-    def _derived(self, made: ctypes.c_void_p) -> "Samples":
-        derived = Samples.__new__(Samples)
-        derived._handle = Handle("samples", made.value, self._handle)
-        return derived
+    @staticmethod
+    def _of(handle: Handle) -> "Samples":
+        samples = Samples.__new__(Samples)
+        samples._handle = handle
+        return samples
 
     def _with_states(self, model: Optional[Handle], config: Handle) -> "Samples":
         """The same with the states that the configuration names, where there are none yet."""
-        made = address()
-        Work(progress=False).run("tare_samples_with_states", self._handle, model, config, ctypes.byref(made))
-        return self._derived(made)
+        made = Handle(library.tare_samples_free, self._handle)
+        Work(progress=False).run("tare_samples_with_states", self._handle, model, config, made.out)
+        return self._of(made)
 
     def _part(self, which: int, count: int) -> "Samples":
-        made = address()
-        check(library.tare_samples_part(self._handle, which, count, ctypes.byref(made)))
-        return self._derived(made)
+        made = Handle(library.tare_samples_free, self._handle)
+        check(library.tare_samples_part(self._handle, which, count, made.out))
+        return self._of(made)
 
     def first(self, count: int) -> "Samples":
         """The first `count`."""
@@ -255,10 +250,9 @@ class ConfigHandle(Handle):
 
     def __init__(self, config: Configuration, settings: Settings, failures: Failures,
                  overrides: Mapping[str, Optional[str]], metrics: Optional[Mapping[str, Any]] = None):
-        made = address()
-        check(library.tare_config_new(ctypes.byref(made)))
         kept: List[Any] = []
-        super().__init__("config", made.value, kept)
+        super().__init__(library.tare_config_free, kept)
+        check(library.tare_config_new(self.out))
         self.failures = failures
         found: Dict[str, Any] = {}
         if isinstance(config, (str, os.PathLike)):

@@ -75,6 +75,14 @@ class SearchOptions(Structure):
                 ("least_integers", c_double), ("seconds", c_double), ("holdout", c_int64), ("checkpoint", c_char_p)]
 
 
+class Error(c_void_p):
+    """tare_error*, null where there is none: a result that frees itself, wherever Ctrl-C finds it."""
+
+    def __del__(self) -> None:
+        if self:
+            library.tare_error_free(self)
+
+
 _TEXT = POINTER(c_void_p)  # a char* that tare_free() takes: c_char_p would lose it
 _OUT = POINTER(c_void_p)
 _JOB = POINTER(Job)
@@ -141,7 +149,7 @@ def _load() -> Any:
     for name, arguments in _CALLS.items():
         function = getattr(library, name)
         function.argtypes = arguments
-        function.restype = c_void_p
+        function.restype = Error
     for name in _FREED:
         getattr(library, name).argtypes = [c_void_p]
         getattr(library, name).restype = None

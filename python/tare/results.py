@@ -10,8 +10,8 @@ import pathlib
 import tempfile
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple
 
-from ._call import Handle, Progress, Work, check, taken_text
-from ._inputs import ConfigHandle, Model, Samples, address, model_handle, path_bytes
+from ._call import Handle, Progress, Text, Work, check
+from ._inputs import ConfigHandle, Model, Samples, model_handle, path_bytes
 from ._library import library
 
 EVALUATED_ON = {"given": 0, "calibration": 1, "held_out": 2}
@@ -19,9 +19,9 @@ EVALUATED_ON = {"given": 0, "calibration": 1, "held_out": 2}
 
 def document(function: Any, handle: Handle) -> Any:
     """The JSON that a function of the library makes of a handle."""
-    text = address()
-    check(function(handle, ctypes.byref(text)))
-    return json.loads(taken_text(text))
+    text = Text()
+    check(function(handle, text.out))
+    return json.loads(str(text))
 
 
 def _decibels(value: Optional[float]) -> str:
@@ -192,10 +192,10 @@ class Result:
         'given'
         """
         work = Work(self._threads, 0, self._progress if progress is None else progress, self._config.failures)
-        made = address()
+        made = Handle(library.tare_report_free)
         work.run("tare_quantized_compare", self._handle, samples._handle, EVALUATED_ON[evaluated_on], int(brief),
-                 ctypes.byref(work.job), ctypes.byref(made))
-        return Report(Handle("report", made.value))
+                 ctypes.byref(work.job), made.out)
+        return Report(made)
 
     def __repr__(self) -> str:
         operators = self.summary["operators"]
