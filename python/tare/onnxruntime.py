@@ -266,7 +266,17 @@ def quantize_static(model_input: Any, model_output: _Path, calibration_data_read
         **_quantized_nodes(model_input, samples, op_types_to_quantize, nodes_to_quantize, nodes_to_exclude),
     }
     form = "qoperator" if getattr(quant_format, "name", "") == "QOperator" else "qdq"
-    _quantized(model_input, samples, config, extra).save(model_output, form)
+    result = _quantized(model_input, samples, config, extra)
+    _say_if_in_float(result)
+    result.save(model_output, form)
+
+
+def _say_if_in_float(result: Result) -> None:
+    if result.summary["operators"]["on_integers"] == 0:
+        kept = result.summary["kept_float"]
+        why = f", such as {kept[0]['node']} ({kept[0]['op']}): {kept[0]['reason']}" if kept else ""
+        warnings.warn(f"nothing runs on integers{why}; tare.quantize() with the setting objective=coverage quantizes all it can",
+                      TareWarning, stacklevel=3)
 
 
 def _quantized(model: Any, data: Any, config: Dict[str, Any], extra: Mapping[str, Any]) -> Result:

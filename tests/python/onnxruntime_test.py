@@ -12,6 +12,7 @@ import tare
 import tare.onnxruntime as drop_in
 from tare.onnxruntime import (CalibrationDataReader, CalibrationMethod, QuantFormat, QuantType, quant_pre_process,
                               quantize_dynamic, quantize_static)
+from onnx_file import described, model, node
 
 try:
     import onnx
@@ -106,6 +107,12 @@ class Static(support.InFolder):
             with warnings.catch_warnings():
                 warnings.filterwarnings("error", "per_channel", tare.TareWarning)
                 quantize_static("digits.onnx", "own.onnx", Reader(), per_channel=per_channel)
+
+    def test_a_model_that_stays_in_float_is_said(self):
+        pathlib.Path("tanh.onnx").write_bytes(model([node("Tanh", ["x"], "y")], [], [described("x", 1, 3)], [described("y", 1, 3)]))
+        samples = numpy.random.rand(32, 1, 3).astype("float32")
+        with self.assertWarnsRegex(tare.TareWarning, r"nothing runs on integers, such as y \(Tanh\): .*objective=coverage"):
+            quantize_static("tanh.onnx", "own.onnx", ({"x": sample} for sample in samples), per_channel=True)
 
     def test_options_without_effect_are_said_once(self):
         options = {"reduce_range": True, "use_external_data_format": True, "calibration_providers": ["CPUExecutionProvider"],
