@@ -4,11 +4,13 @@
 
 #include "base/check.h"
 #include "base/output_file.h"
+#include "onnx/model_message.h"
 
-#include <limits>
+#include <functional>
 #include <numeric>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
@@ -22,10 +24,6 @@ constexpr std::size_t kPage = 4096;
 
 onnx::TensorProto& initializer(ExportedModel& model, std::size_t i) {
   return *model.proto.mutable_graph()->mutable_initializer(static_cast<int>(i));
-}
-
-void store_inside(const Tensor& tensor, onnx::TensorProto& proto) {
-  proto.set_raw_data(tensor.data(), tensor.byte_size());
 }
 
 void refer_to_external(onnx::TensorProto& proto, const std::string& location,
@@ -45,35 +43,34 @@ std::size_t next_page(std::size_t end) {
   return (end + kPage - 1) / kPage * kPage;
 }
 
-/// Where the large constants go that stay outside of the model.
-struct Outside {
-  std::vector<std::size_t> offsets{};  ///< of each constant; kInside: none
-  std::size_t bytes = 0;
+/// Where constants go.
+struct Placed {
+  std::vector<const Tensor*> inside{};  ///< the constants in the model; null for the others
+  std::vector<std::size_t> offsets{};   ///< of the others, outside of it
+  std::size_t bytes = 0;                ///< outside
 };
-constexpr std::size_t kInside = std::numeric_limits<std::size_t>::max();
 
 /// Puts the small constants into the model, or all of them where they are not more than
 /// `most_constant_bytes`, and lets it refer to the others in a file called `location`.
-Outside store_constants(ExportedModel& model, const std::string& location,
-                        std::size_t most_constant_bytes) {
+Placed place_constants(ExportedModel& model, const std::string& location,
+                       std::size_t most_constant_bytes) {
   const std::size_t bytes = std::accumulate(
       model.constants.begin(), model.constants.end(), std::size_t{0},
       [](std::size_t sum, const Tensor& tensor) { return sum + tensor.byte_size(); });
-  Outside outside;
+  Placed placed;
+  placed.inside.resize(model.constants.size());
+  placed.offsets.resize(model.constants.size());
   for (std::size_t i = 0; i < model.constants.size(); ++i) {
-    Tensor& tensor = model.constants[i];
+    const Tensor& tensor = model.constants[i];
     if (bytes <= most_constant_bytes || tensor.byte_size() < kLeastExternalBytes) {
-      store_inside(tensor, initializer(model, i));
-      tensor = {};
-      outside.offsets.push_back(kInside);
+      placed.inside[i] = &tensor;
       continue;
     }
-    outside.offsets.push_back(next_page(outside.bytes));
-    outside.bytes = outside.offsets.back() + tensor.byte_size();
-    refer_to_external(initializer(model, i), location, outside.offsets.back(),
-                      tensor.byte_size());
+    placed.offsets[i] = next_page(placed.bytes);
+    placed.bytes = placed.offsets[i] + tensor.byte_size();
+    refer_to_external(initializer(model, i), location, placed.offsets[i], tensor.byte_size());
   }
-  return outside;
+  return placed;
 }
 
 std::filesystem::path data_path(std::filesystem::path model) {
@@ -95,11 +92,13 @@ class OutputStream final : public google::protobuf::io::CopyingOutputStream {
   OutputFile& file_;
 };
 
-void serialize(const onnx::ModelProto& proto, OutputFile& file) {
+/// `message` writes itself to a stream; false where it cannot.
+void serialize(const std::function<bool(google::protobuf::io::ZeroCopyOutputStream&)>& message,
+               OutputFile& file) {
   constexpr int kBlock = 1 << 20;
   OutputStream stream(file);
   google::protobuf::io::CopyingOutputStreamAdaptor adaptor(&stream, kBlock);
-  const bool complete = proto.SerializeToZeroCopyStream(&adaptor) && adaptor.Flush();
+  const bool complete = message(adaptor) && adaptor.Flush();
   file.require_written();
   check(complete, "protobuf did not write a model");
 }
@@ -111,18 +110,19 @@ void save_model(ExportedModel model, const std::filesystem::path& path,
   OutputFile file(path);
   // Beside the file itself, where `path` is a link to it.
   const std::filesystem::path outside_path = data_path(output_target(path));
-  const Outside outside =
-      store_constants(model, outside_path.filename().string(), most_constant_bytes);
-  serialize(model.proto, file);
-  if (outside.bytes == 0) {
+  const Placed placed =
+      place_constants(model, outside_path.filename().string(), most_constant_bytes);
+  const ModelMessage message(std::move(model.proto), placed.inside);
+  serialize([&](auto& stream) { return message.write(stream); }, file);
+  if (placed.bytes == 0) {
     file.commit();
     return;
   }
   OutputFile data(outside_path);
   for (std::size_t i = 0; i < model.constants.size(); ++i) {
-    if (outside.offsets[i] != kInside) {
+    if (placed.inside[i] == nullptr) {
       const Tensor& tensor = model.constants[i];
-      data.resize(outside.offsets[i]);
+      data.resize(placed.offsets[i]);
       data.append(std::span(tensor.data(), tensor.byte_size()));
     }
   }
@@ -138,16 +138,16 @@ void save_model(ExportedModel model, const std::filesystem::path& path,
 
 void save_message(const onnx::ModelProto& message, const std::filesystem::path& path) {
   OutputFile file(path);
-  serialize(message, file);
+  serialize([&](auto& stream) { return message.SerializeToZeroCopyStream(&stream); }, file);
   file.commit();
 }
 
 std::size_t saved_bytes(ExportedModel model, const std::filesystem::path& path,
                         std::size_t most_constant_bytes) {
   const std::filesystem::path file = path.empty() ? path : output_target(path);
-  const Outside outside =
-      store_constants(model, data_path(file).filename().string(), most_constant_bytes);
-  return model.proto.ByteSizeLong() + outside.bytes;
+  const Placed placed =
+      place_constants(model, data_path(file).filename().string(), most_constant_bytes);
+  return ModelMessage(std::move(model.proto), placed.inside).bytes() + placed.bytes;
 }
 
 }  // namespace tare

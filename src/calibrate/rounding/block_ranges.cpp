@@ -9,6 +9,7 @@
 #include "calibrate/rounding/block_ranges.h"
 
 #include "base/parallel.h"
+#include "calibrate/rounding/weights.h"
 
 #include <algorithm>
 #include <cmath>
@@ -108,6 +109,7 @@ void fit_block_ranges(const Tensor& weights, const QuantSpec& spec, const LayerR
   QuantSpec alone = spec;
   alone.granularity = Granularity::kPerTensor;
   alone.block = 0;
+  std::vector<Range> calibrated(matrix.outputs * blocks);
   parallel_for(matrix.outputs, threads, [&](std::size_t, std::size_t output) {
     for (std::size_t b = 0; b < blocks; ++b) {
       Block block;
@@ -118,10 +120,11 @@ void fit_block_ranges(const Tensor& weights, const QuantSpec& spec, const LayerR
       // Scales lie as the weights do, with blocks in the place of columns.
       const std::size_t place =
           matrix.column_stride == 1 ? output * blocks + b : b * matrix.outputs + output;
-      result.calibrated[place] = fitted(block, alone);
+      calibrated[place] = fitted(block, alone);
     }
   });
-  result.params = to_quant_params(result.calibrated, spec);
+  result.params = to_quant_params(calibrated, spec);
+  result.calibrated = {cover(calibrated)};
 }
 
 }  // namespace tare

@@ -131,6 +131,15 @@ Range range_of_weights(const CalibratorAnswer& answer, const QuantPoint& point) 
 
 }  // namespace
 
+Range cover(std::span<const Range> ranges) {
+  Range result = ranges.front();
+  for (const Range& range : ranges) {
+    result.low = std::min(result.low, range.low);
+    result.high = std::max(result.high, range.high);
+  }
+  return result;
+}
+
 PointResult choose_constant(const SimulatedGraph& simulated, const Tensor& values,
                             const QuantPoint& point, const Calibrator& calibrator,
                             bool needs_histogram) {
@@ -156,23 +165,28 @@ PointResult choose_constant(const SimulatedGraph& simulated, const Tensor& value
   PointResult result;
   result.calibrator = point.calibrator.name;
   const CalibrationPoint about = calibration_point(simulated, point);
+  std::vector<Range> observed;
+  std::vector<Range> calibrated;
   for (const std::vector<float>& channel : channels) {
     auto statistics =
         needs_histogram ? TensorStatistics() : TensorStatistics::without_histogram();
     statistics.observe(channel);
-    result.observed.push_back({statistics.low(), statistics.high()});
+    observed.push_back({statistics.low(), statistics.high()});
     if (const auto observer = calibrator.observer()) {
       observer->observe(channel);
-      result.calibrated.push_back(
+      calibrated.push_back(
           range_of_weights(observer->answer(statistics, point.spec, about), point));
     } else {
-      result.calibrated.push_back(
+      calibrated.push_back(
           range_of_weights(calibrator.answer(statistics, point.spec, about), point));
     }
-    require_range(result.calibrated.back(), result.calibrator, point.name);
+    require_range(calibrated.back(), result.calibrator, point.name);
     result.elements += statistics.count();
   }
-  result.params = to_quant_params(result.calibrated, point.spec);
+  result.params = to_quant_params(calibrated, point.spec);
+  // Those of all blocks would take as much memory as the integers.
+  result.observed = block == 0 ? std::move(observed) : std::vector{cover(observed)};
+  result.calibrated = block == 0 ? std::move(calibrated) : std::vector{cover(calibrated)};
   return result;
 }
 

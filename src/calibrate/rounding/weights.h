@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,9 @@ namespace tare {
 /// What a calibrator answers may be anybody's. Throws Error(kInvalidConfig) unless both ends
 /// are finite and in their order.
 void require_range(const Range&, const std::string& calibrator, const std::string& point);
+
+/// The range that has all of them, of which there is one at least.
+Range cover(std::span<const Range>);
 
 /// Parameters of a constant, chosen from its own values (one histogram per channel where per
 /// axis, per block where in blocks; none where the calibrator needs none).

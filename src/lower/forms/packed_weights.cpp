@@ -13,12 +13,16 @@
 namespace tare {
 namespace {
 
+/// Of int8 or uint8.
 bool fits(const Tensor& integers) {
   const StorageRange range = packed_params(integers.dtype()).range();
-  const auto values = integers.to_int64();
-  return std::all_of(values.begin(), values.end(), [&](std::int64_t value) {
-    return value >= range.low && value <= range.high;
-  });
+  const auto all_fit = [range](const auto& values) {
+    return std::all_of(values.begin(), values.end(), [range](std::int64_t value) {
+      return value >= range.low && value <= range.high;
+    });
+  };
+  return integers.dtype() == DType::kInt8 ? all_fit(integers.view<std::int8_t>())
+                                          : all_fit(integers.view<std::uint8_t>());
 }
 
 /// Whether only products read the node's result, as their second factor.
