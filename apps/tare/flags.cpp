@@ -27,6 +27,18 @@ bool read_count(const std::string& text, std::size_t& count) {
   return error == std::errc{} && rest == end && count > 0;
 }
 
+/// Seconds, or with a unit: "90s", "5m", "2h". False for none.
+bool read_duration(const std::string& text, std::size_t& seconds) {
+  if (text.empty()) {
+    return false;
+  }
+  const std::map<char, std::size_t> units{{'s', 1}, {'m', 60}, {'h', 3600}};
+  const auto unit = units.find(text.back());
+  const bool has_unit = unit != units.end();
+  return read_count(has_unit ? text.substr(0, text.size() - 1) : text, seconds) &&
+         !__builtin_mul_overflow(seconds, has_unit ? unit->second : 1, &seconds);
+}
+
 /// False for what is not from 0 to 1.
 bool read_share(const std::string& text, double& share) {
   const char* end = text.data() + text.size();
@@ -83,6 +95,15 @@ Flag memory_flag() {
           .is_bytes = true};
 }
 
+Flag time_flag(std::string summary) {
+  return {.name = "time", .value = "TIME", .summary = std::move(summary), .is_duration = true};
+}
+
+Flag dry_run_flag() {
+  return {.name = "dry-run",
+          .summary = "only print what time, memory and disk it is expected to take"};
+}
+
 void append(std::vector<Flag>& flags, const std::vector<Flag>& more) {
   flags.insert(flags.end(), more.begin(), more.end());
 }
@@ -108,6 +129,12 @@ const std::vector<std::string>& Options::all(const std::string& name) const {
 std::size_t Options::count(const std::string& name) const {
   std::size_t result = 0;
   read_count(text(name), result);
+  return result;
+}
+
+std::size_t Options::seconds(const std::string& name) const {
+  std::size_t result = 0;
+  read_duration(text(name), result);
   return result;
 }
 
@@ -200,6 +227,11 @@ class Parser {
     if (flag.is_bytes && !parse_bytes(value)) {
       fault("option '" + flag.spelled() + "' is '" + value + "'",
             "0, or a number of bytes such as 256MiB");
+    }
+    std::size_t seconds = 0;
+    if (flag.is_duration && !read_duration(value, seconds)) {
+      fault("option '" + flag.spelled() + "' is '" + value + "'",
+            "a number of seconds of at least 1, or such as 90s, 5m or 2h");
     }
     if (!flag.or_file || !is_target_file(value)) {
       require_choice("option '" + flag.spelled() + "'", value, flag.choices,

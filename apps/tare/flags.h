@@ -17,6 +17,7 @@ struct Flag {
   bool or_file = false;                ///< or the path of a YAML file, beside the choices
   bool is_count = false;               ///< an integer from 1 up
   bool is_bytes = false;               ///< see parse_bytes()
+  bool is_duration = false;            ///< seconds, or such as 90s, 5m or 2h
   bool is_share = false;               ///< a number from 0 to 1
   bool required = false;
   bool repeated = false;
@@ -47,6 +48,8 @@ Flag threads_flag();
 Flag samples_flag();
 Flag effort_flag();
 Flag memory_flag();
+Flag time_flag(std::string summary);
+Flag dry_run_flag();
 void append(std::vector<Flag>& flags, const std::vector<Flag>& more);
 /// --quiet --json --help --version: every verb has them.
 std::vector<Flag> common_flags();
@@ -60,6 +63,8 @@ class Options {
   const std::vector<std::string>& all(const std::string& name) const;
   /// 0 when it is absent.
   std::size_t count(const std::string& name) const;
+  /// Of a duration; 0 when it is absent.
+  std::size_t seconds(const std::string& name) const;
   /// 0 when it is absent.
   double share(const std::string& name) const;
 

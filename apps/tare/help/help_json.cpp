@@ -14,6 +14,7 @@ const char* kind_of(const Flag& flag) {
   return flag.value.empty() ? "switch"
          : flag.is_count    ? "count"
          : flag.is_bytes    ? "bytes"
+         : flag.is_duration ? "duration"
          : flag.is_share    ? "share"
                             : "text";
 }

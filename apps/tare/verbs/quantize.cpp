@@ -7,6 +7,7 @@
 
 #include "activity.h"
 #include "configuration.h"
+#include "dry_run.h"
 #include "engine_flags.h"
 #include "evaluation_samples.h"
 #include "forms.h"
@@ -103,6 +104,13 @@ void require_source(const Options& options, const Config& config) {
     throw Error(ErrorCode::kInvalidConfig, "quantize",
                 "option '--report' needs '--data' or '--eval'")
         .hint("'tare compare' makes a report of a model that is quantized already");
+  }
+  for (const char* name : {"dry-run", "time"}) {
+    if (!options.has("data") && options.has(name)) {
+      throw Error(ErrorCode::kInvalidConfig, "quantize",
+                  "option '--" + std::string(name) + "' needs '--data'")
+          .hint("statistics and tables are of samples that ran already");
+    }
   }
   if (!options.has("data") && options.has("samples")) {
     throw Error(ErrorCode::kInvalidConfig, "quantize", "option '--samples' needs '--data'")
@@ -310,11 +318,21 @@ int run_quantize(const Options& options, const Console& console) {
         Ranks ranks(is_shared(options));
         job.ranks = ranks.count();
         const Console spoken = ranks.speaker(console);
-        const Configuration configuration = read_configuration(options);
+        Configuration configuration = read_configuration(options);
         require_source(options, configuration.config);
         const ReportFiles report_files = check_files(options, job);
         const EvaluationSamples samples(options, job.model, configuration.config, spoken);
         const Dataset* data = samples.calibrating();
+        if (options.has("dry-run")) {
+          const Graph model = load_model(job.model, configuration.config.dims, data);
+          say_dry_run(options, job.model, model, *data, configuration.config,
+                      configuration.toolkit, spoken);
+          return std::nullopt;
+        }
+        if (options.has("time")) {
+          const Graph model = load_model(job.model, configuration.config.dims, data);
+          fit_effort(options, model, *data, configuration, spoken, ranks.team());
+        }
         const Source source = source_of(options, spoken, configuration, data, ranks, job);
         const MeasuredQuantization measured =
             quantized(options, spoken, configuration, source, data, job);
@@ -389,6 +407,10 @@ TARE_VERB(quantize) {
           {.name = "require-measured",
            .summary = "fail, with status 2, where the engine does not measure the result"}});
   append(flags, evaluation_flags());
+  append(flags,
+         {time_flag("take the most effort that is expected to end within so many seconds, or "
+                    "such as 5m: best, or what --effort says, at most"),
+          dry_run_flag()});
   append(flags, calibrating_flags());
   return {
       .task = Task::kQuantize,

@@ -6,6 +6,7 @@
 
 #include "activity.h"
 #include "configuration.h"
+#include "dry_run.h"
 #include "interrupt.h"
 #include "outputs.h"
 #include "printing/progress.h"
@@ -39,7 +40,7 @@ SearchOptions search_options(const Options& options) {
   }
   if (options.has("time")) {
     result.deadline =
-        std::chrono::steady_clock::now() + std::chrono::seconds(options.count("time"));
+        std::chrono::steady_clock::now() + std::chrono::seconds(options.seconds("time"));
   }
   return result;
 }
@@ -156,6 +157,10 @@ int run_search(const Options& options, const Console& given) {
     wanted.communicator = ranks.team();
     const auto data = open_samples(wanted.data_file, wanted.model_file, config, console);
     const Graph model = load_model(wanted.model_file, config.dims, data.get());
+    if (options.has("dry-run")) {
+      say_dry_run(options, wanted.model_file, model, *data, config, toolkit, console);
+      return 0;
+    }
     const Interrupt interrupt;
     Progress progress(console, "calibrating");
     wanted.progress = progress.callback();
@@ -189,11 +194,9 @@ TARE_VERB(search) {
        .value = "SHARE",
        .summary = "keep at least this share of the multiplications in int8, such as 0.9",
        .is_share = true},
-      {.name = "time",
-       .value = "SECONDS",
-       .summary =
-           "stop after SECONDS and keep the best so far; the same command resumes the search",
-       .is_count = true},
+      time_flag("stop after so many seconds, or such as 5m, and keep the best so far; the same "
+                "command resumes the search"),
+      dry_run_flag(),
       report_flag()};
   append(flags, calibrating_flags());
   return {.task = Task::kQuantize,

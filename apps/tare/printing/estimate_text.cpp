@@ -1,0 +1,72 @@
+#include "printing/estimate_text.h"
+
+#include "tare/process.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace tare::cli {
+namespace {
+
+constexpr double kMinute = 60;
+constexpr double kHour = 3600;
+
+/// Two digits, as an expectation has no more.
+std::string duration(double seconds) {
+  if (seconds < kMinute) {
+    return fmt::format("{:.2g} s", std::max(seconds, 0.1));
+  }
+  return seconds < kHour ? fmt::format("{:.0f} min", seconds / kMinute)
+                         : fmt::format("{:.1f} h", seconds / kHour);
+}
+
+}  // namespace
+
+std::string effort_text(Effort effort) {
+  return effort == Effort::kFast ? "fast" : effort == Effort::kBest ? "best" : "default";
+}
+
+std::string as_text(const DryRun& run, const Terminal& terminal) {
+  const auto& seconds = run.cost.seconds;
+  const std::string up_to = run.effort == Effort::kBest ? "up to " : "about ";
+  std::string others;
+  for (const auto& [effort, expected] : seconds) {
+    if (effort != run.effort) {
+      others += fmt::format("{}{} {}{}", others.empty() ? "" : ", ", effort_text(effort),
+                            effort == Effort::kBest ? "up to " : "", duration(expected));
+    }
+  }
+  std::string text =
+      terminal.styled(Style::kHeading, printable(run.model) + " -> " + printable(run.output)) +
+      ": a dry run, nothing is written\n";
+  text += fmt::format("  samples     {}\n", run.samples);
+  text += fmt::format("  time        {}{}; with --effort {}\n", up_to,
+                      duration(seconds.at(run.effort)), others);
+  text += fmt::format("  memory      about {}, of which {} are activations that wait\n",
+                      memory_text(run.cost.memory), memory_text(run.cost.activations));
+  text += fmt::format(
+      "  disk        up to {} of temporary files, and the result, which is "
+      "smaller\n              than the model\n",
+      memory_text(run.cost.disk));
+  return text;
+}
+
+Json as_json(const DryRun& run) {
+  Json seconds;
+  for (const auto& [effort, expected] : run.cost.seconds) {
+    seconds[effort_text(effort)] = expected;
+  }
+  return {{"model", run.model},
+          {"output", run.output},
+          {"dry_run", true},
+          {"samples", run.samples},
+          {"effort", effort_text(run.effort)},
+          {"seconds", std::move(seconds)},
+          {"memory", std::llround(run.cost.memory)},
+          {"activations", std::llround(run.cost.activations)},
+          {"disk", std::llround(run.cost.disk)}};
+}
+
+}  // namespace tare::cli
