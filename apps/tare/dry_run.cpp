@@ -6,7 +6,6 @@
 #include "printing/warnings.h"
 
 #include <map>
-#include <string>
 
 namespace tare::cli {
 namespace {
@@ -31,12 +30,14 @@ void say_dry_run(const Options& options, const std::string& file, const Graph& m
   console.print(options.has("json") ? to_text(as_json(run)) : as_text(run, console.out()));
 }
 
-void fit_effort(const Options& options, const Graph& model, const Dataset& data,
-                Configuration& configuration, const Console& console, Communicator* team) {
+std::string fit_effort(const Options& options, const Graph& model, const Dataset& data,
+                       Configuration& configuration, const Console& console,
+                       Communicator* team) {
   const double allowed = static_cast<double>(options.seconds("time"));
   const Effort most = options.has("effort") ? configuration.config.effort : Effort::kBest;
-  const std::map<Effort, double> seconds =
-      estimate(options, model, data, configuration.config, configuration.toolkit).seconds;
+  const CostEstimate cost =
+      estimate(options, model, data, configuration.config, configuration.toolkit);
+  const std::map<Effort, double>& seconds = cost.seconds;
   Effort fitting = Effort::kFast;
   for (const Effort effort : {Effort::kDefault, Effort::kBest}) {
     fitting = effort <= most && seconds.at(effort) <= allowed ? effort : fitting;
@@ -53,6 +54,7 @@ void fit_effort(const Options& options, const Graph& model, const Dataset& data,
               std::to_string(static_cast<int>(seconds.at(Effort::kFast))) + " seconds"}},
         console);
   }
+  return fitting_text(cost, fitting, most);
 }
 
 }  // namespace tare::cli

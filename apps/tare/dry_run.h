@@ -18,7 +18,8 @@ void say_dry_run(const Options&, const std::string& file, const Graph& model, co
 
 /// --time: sets the effort to the most that is expected to end in time, of those up to
 /// --effort; where none is, to fast, with a warning. Of ranks the first one decides.
-void fit_effort(const Options&, const Graph& model, const Dataset&, Configuration&,
-                const Console&, Communicator*);
+/// Returns what the summary says of it.
+std::string fit_effort(const Options&, const Graph& model, const Dataset&, Configuration&,
+                       const Console&, Communicator*);
 
 }  // namespace tare::cli

@@ -28,6 +28,15 @@ std::string effort_text(Effort effort) {
   return effort == Effort::kFast ? "fast" : effort == Effort::kBest ? "best" : "default";
 }
 
+std::string fitting_text(const CostEstimate& cost, Effort fitting, Effort most) {
+  if (fitting == most) {
+    return effort_text(fitting);
+  }
+  const Effort next = fitting == Effort::kFast ? Effort::kDefault : Effort::kBest;
+  return fmt::format("{}; {} is expected to take {}{}", effort_text(fitting), effort_text(next),
+                     next == Effort::kBest ? "up to " : "", duration(cost.seconds.at(next)));
+}
+
 std::string as_text(const DryRun& run, const Terminal& terminal) {
   const auto& seconds = run.cost.seconds;
   const std::string up_to = run.effort == Effort::kBest ? "up to " : "about ";

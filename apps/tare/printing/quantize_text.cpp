@@ -213,6 +213,9 @@ std::string as_text(const QuantizeSummary& summary, const Terminal& terminal) {
   if (!summary.recipe.empty()) {
     above.push_back({"recipe", summary.recipe});
   }
+  if (!summary.effort.empty()) {
+    above.push_back({"effort", summary.effort});
+  }
   above.insert(above.end(),
                {{"target", target_text(summary)}, {"samples", samples_text(summary)}});
   if (summary.ranks > 1) {
@@ -238,6 +241,7 @@ Json as_json(const QuantizeSummary& summary) {
             {"target", summary.target},
             {"processor", summary.processor.empty() ? "any" : summary.processor},
             {"recipe", summary.recipe.empty() ? Json() : Json(summary.recipe)},
+            {"effort", summary.effort.empty() ? Json() : Json(summary.effort)},
             {"samples", summary.samples},
             {"ranks", summary.ranks},
             {"points", summary.points},

@@ -24,6 +24,7 @@ struct QuantizeSummary {
   std::string target;
   std::string processor;    ///< whose costs decided; empty: those of no particular one
   std::string recipe;       ///< as QuantizeResult::recipe
+  std::string effort;       ///< with --time: which one that left, and why; empty otherwise
   bool covers_all = false;  ///< the objective was coverage
   std::size_t samples = 0;  ///< calibrated on; 0: none
   int ranks = 1;            ///< processes that shared the work

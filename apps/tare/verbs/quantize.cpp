@@ -40,6 +40,7 @@ struct QuantizeJob {
   std::string output;
   std::size_t samples = 0;
   int ranks = 1;
+  std::string effort{};  ///< as in QuantizeSummary
 };
 
 QuantizeSummary summarize(const QuantizeResult& result, const QuantizeJob& job,
@@ -50,6 +51,7 @@ QuantizeSummary summarize(const QuantizeResult& result, const QuantizeJob& job,
   summary.target = read_target(configuration.config.target).name;
   summary.processor = result.simulated.target.processor;
   summary.recipe = result.recipe;
+  summary.effort = job.effort;
   summary.covers_all = configuration.config.objective.value_or(
                            result.simulated.target.objective) == Objective::kCoverage;
   summary.samples = job.samples;
@@ -331,7 +333,7 @@ int run_quantize(const Options& options, const Console& console) {
         }
         if (options.has("time")) {
           const Graph model = load_model(job.model, configuration.config.dims, data);
-          fit_effort(options, model, *data, configuration, spoken, ranks.team());
+          job.effort = fit_effort(options, model, *data, configuration, spoken, ranks.team());
         }
         const Source source = source_of(options, spoken, configuration, data, ranks, job);
         const MeasuredQuantization measured =
