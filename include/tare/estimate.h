@@ -12,8 +12,8 @@ namespace tare {
 
 /// What quantizing a network is expected to take, before it begins.
 struct CostEstimate {
-  /// Wall time in seconds of each effort, with as many threads as were asked for; of kBest at
-  /// most, as it depends on what pays.
+  /// Wall time in seconds of each effort, with as many threads as were asked for; of kBest no
+  /// more than a guess, as it depends on what pays.
   std::map<Effort, double> seconds;
   double memory = 0;       ///< bytes, with the configured effort
   double activations = 0;  ///< of these, what the activation cache takes

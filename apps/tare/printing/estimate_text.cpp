@@ -34,17 +34,17 @@ std::string fitting_text(const CostEstimate& cost, Effort fitting, Effort most) 
   }
   const Effort next = fitting == Effort::kFast ? Effort::kDefault : Effort::kBest;
   return fmt::format("{}; {} is expected to take {}{}", effort_text(fitting), effort_text(next),
-                     next == Effort::kBest ? "up to " : "", duration(cost.seconds.at(next)));
+                     next == Effort::kBest ? "perhaps " : "", duration(cost.seconds.at(next)));
 }
 
 std::string as_text(const DryRun& run, const Terminal& terminal) {
   const auto& seconds = run.cost.seconds;
-  const std::string up_to = run.effort == Effort::kBest ? "up to " : "about ";
+  const std::string up_to = run.effort == Effort::kBest ? "perhaps " : "about ";
   std::string others;
   for (const auto& [effort, expected] : seconds) {
     if (effort != run.effort) {
       others += fmt::format("{}{} {}{}", others.empty() ? "" : ", ", effort_text(effort),
-                            effort == Effort::kBest ? "up to " : "", duration(expected));
+                            effort == Effort::kBest ? "perhaps " : "", duration(expected));
     }
   }
   std::string text =

@@ -24,7 +24,7 @@ Json as_json(const DryRun&);
 
 /// "fast", "default" or "best".
 std::string effort_text(Effort);
-/// "default; best is expected to take up to 4 min".
+/// "default; best is expected to take perhaps 4 min".
 std::string fitting_text(const CostEstimate&, Effort fitting, Effort most);
 
 }  // namespace tare::cli
