@@ -1,6 +1,6 @@
 #include "dry_run.h"
 
-#include "tare/estimate.h"
+#include "tare/quantize.h"
 
 #include "printing/estimate_text.h"
 #include "printing/warnings.h"

@@ -14,16 +14,24 @@ std::vector<Flag> engine_flags(const std::string& threads, bool required) {
            .fallback = "1",
            .is_count = true},
           {.name = "engine-timeout",
-           .value = "SECONDS",
+           .value = "TIME",
            .summary = "after which an engine that does not answer is given up",
-           .fallback = "60",
-           .is_count = true}};
+           .fallback = "60s",
+           .is_duration = true}};
+}
+
+Flag tune_time_flag(std::string summary) {
+  return {.name = "tune-time",
+          .value = "TIME",
+          .summary = std::move(summary),
+          .fallback = "60s",
+          .is_duration = true};
 }
 
 EngineOptions engine_of(const Options& options, const std::string& threads) {
   return {.engine = options.text("engine"),
           .threads = static_cast<int>(options.count(threads)),
-          .patience = static_cast<double>(options.count("engine-timeout"))};
+          .patience = static_cast<double>(options.seconds("engine-timeout"))};
 }
 
 std::string engine_text(const EngineFacts& engine) {

@@ -12,6 +12,7 @@ namespace tare::cli {
 
 /// --engine, --engine-timeout, and how many threads the engine has: `threads` is that flag.
 std::vector<Flag> engine_flags(const std::string& threads, bool required);
+Flag tune_time_flag(std::string summary);
 /// What those flags say.
 EngineOptions engine_of(const Options&, const std::string& threads);
 

@@ -96,9 +96,9 @@ struct Clipped {
 struct PointResult {
   bool enabled = true;  ///< false: the point passes values through and the region stays float
   QuantParams params;
-  std::vector<Range>
-      observed;  ///< range of the data; one, or one per channel; of blocks, of all
-  std::vector<Range> calibrated;  ///< the ranges that the calibrator chose, as many
+  /// The range of the data: one, or one per channel; for blocks the one that has those of all.
+  std::vector<Range> observed;
+  std::vector<Range> calibrated;  ///< likewise, as the calibrator chose them
   /// Activations: shares of the values that the calibrator left outside, exact up to those in
   /// one bin of the histogram at each end.
   std::optional<Clipped> clipped;

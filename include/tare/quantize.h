@@ -62,6 +62,22 @@ QuantizeResult quantize(const Graph& model, const TableFile&, const Config&, con
 /// Throws Error(kInvalidConfig) where the configuration leaves others.
 QuantizeResult quantize(const Graph& model, const Config&, const Toolkit&);
 
+/// What quantizing a network is expected to take, before it begins.
+struct CostEstimate {
+  /// Wall time in seconds of each effort, with as many threads as were asked for; of kBest no
+  /// more than a guess, as it depends on what pays.
+  std::map<Effort, double> seconds;
+  double memory = 0;       ///< bytes, with the configured effort
+  double activations = 0;  ///< of these, what the activation cache takes
+  double disk = 0;         ///< bytes of temporary files, in TMPDIR, at most
+};
+
+/// Runs the float network for half a second, or once, and adds up what docs/scaling.md says
+/// that quantizing costs, which also says how far off that is. Throws as prepare(), and as
+/// running the network does.
+CostEstimate estimate_cost(const Graph& model, const Dataset&, const Config&, const Toolkit&,
+                           const CalibrateOptions& = {});
+
 /// True for a graph with operators of ours on integers: a canonical integer graph, or one on
 /// the way to it.
 bool is_lowered(const Graph&);

@@ -7,7 +7,6 @@
 #include "tare/config.h"
 #include "tare/dataset.h"
 #include "tare/error.h"
-#include "tare/estimate.h"
 #include "tare/execute.h"
 #include "tare/graph.h"
 #include "tare/integer_graph.h"

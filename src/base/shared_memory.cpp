@@ -26,11 +26,6 @@ constexpr std::size_t kShareOfMemory = 8;
 std::atomic<std::size_t> limit_set{0};
 std::atomic<std::size_t> in_memory{0};  ///< bytes of large ones
 
-std::size_t limit() {
-  const std::size_t set = limit_set.load();
-  return set != 0 ? set : available_memory() / kShareOfMemory;
-}
-
 /// Null where no such file can be made.
 std::shared_ptr<std::byte[]> mapped(std::size_t bytes) {
   try {
@@ -49,11 +44,16 @@ std::byte* allocated(std::size_t bytes) {
 
 }  // namespace
 
+std::size_t shared_memory_limit() {
+  const std::size_t set = limit_set.load();
+  return set != 0 ? set : available_memory() / kShareOfMemory;
+}
+
 std::shared_ptr<std::byte[]> shared_memory(std::size_t bytes) {
   if (bytes < kLarge) {
     return {allocated(bytes), [](std::byte* p) { ::operator delete(p, kAlignment); }};
   }
-  if (in_memory.load() + bytes > limit()) {
+  if (in_memory.load() + bytes > shared_memory_limit()) {
     if (auto memory = mapped(bytes)) {
       return memory;
     }

@@ -11,7 +11,9 @@ namespace tare {
 /// them. Throws std::bad_alloc.
 std::shared_ptr<std::byte[]> shared_memory(std::size_t bytes);
 
-/// Bytes of large ones that are in memory at most; 0: the default again.
+/// Bytes of large ones that are in memory at most.
+std::size_t shared_memory_limit();
+/// 0: the default again.
 void set_shared_memory_limit(std::size_t bytes);
 
 }  // namespace tare

@@ -1,15 +1,14 @@
-// What quantizing costs is that of running the network, of rounding its weights and of moving
-// them about. How fast this machine runs it is measured. The numbers of runs and
-// the shares are those that scripts/profile_quantize.py finds for networks of 10 to 365 MB.
+// Quantizing runs the network, rounds its weights and moves them about. How fast this machine
+// runs it is measured. How often, and what the rest costs beside that, was fitted to what 25
+// networks took, see docs/scaling.md.
 //
 // Cost: half a second, or one run of the network, and one pass over the graph.
-#include "tare/estimate.h"
-
 #include "tare/execute.h"
-#include "tare/process.h"
 #include "tare/quantize.h"
 
 #include "base/parallel.h"
+#include "base/shared_memory.h"
+#include "calibrate/sequential/activation_cache.h"
 #include "execute/run/feed.h"
 #include "graph/operators/product.h"
 
@@ -152,27 +151,21 @@ CostEstimate estimate_cost(const Graph& model, const Dataset& data, const Config
   CostEstimate result;
   result.seconds = seconds_of(seconds_of_run(executable, feed), runs, sizes, threads);
 
-  constexpr double kUsualSamples =
-      64;  // and the least and the share, as LayerwiseRunner has them
-  constexpr double kLeastCache = 16.0 * 1024 * 1024;
-  constexpr double kShare = 8;
   constexpr double kProgram = 80e6;
   constexpr double kCopies = 2.75;  // of weights in float: packed as well, and as integers
-  const auto available = static_cast<double>(available_memory());
   if (config.effort != Effort::kFast) {
-    // Those of two steps, the one that is read and the one that is written.
+    // A step of the sequential schedule has two, the one that is read and the one that is
+    // written.
     const double all = 2 * runs * sizes.largest_live;
-    const double usual_runs = std::ceil(kUsualSamples / static_cast<double>(feed.batch()));
-    const double allowed =
-        options.memory != 0
-            ? static_cast<double>(options.memory)
-            : std::min(std::max(2 * usual_runs * sizes.largest_live, kLeastCache),
-                       available / kShare);
-    result.activations = std::min(all, allowed);
+    const double usual_runs =
+        std::ceil(static_cast<double>(kUsualSamples) / static_cast<double>(feed.batch()));
+    const auto usual = static_cast<std::size_t>(usual_runs * sizes.largest_live);
+    result.activations =
+        std::min(all, 2.0 * static_cast<double>(memory_of_each_cache(options.memory, usual)));
     result.disk = all - result.activations;
   }
   const double weights = kCopies * sizes.weights * sizeof(float);
-  result.disk += std::max(weights - available / kShare, 0.0);
+  result.disk += std::max(weights - static_cast<double>(shared_memory_limit()), 0.0);
   result.memory = kProgram + weights + result.activations +
                   threads * static_cast<double>(executable.workspace_bytes());
   return result;

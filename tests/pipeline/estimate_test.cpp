@@ -1,4 +1,4 @@
-#include "tare/estimate.h"
+#include "tare/quantize.h"
 
 #include "support/files/digits.h"
 

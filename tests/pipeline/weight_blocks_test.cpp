@@ -66,7 +66,12 @@ TEST_F(WeightBlocks, AreSymmetricIntegersOfTheirOwnScales) {
   }
   const QuantizeResult result =
       quantize(product(weights), blocks_of(kBlock), Toolkit::builtin());
-  EXPECT_EQ(result.table.at("w").params.scale.size(), 3 * kColumns);
+  const PointResult& point = result.table.at("w");
+  EXPECT_EQ(point.params.scale.size(), 3 * kColumns);
+  const auto [lowest, highest] = std::minmax_element(w.begin(), w.end());
+  EXPECT_EQ(point.observed, (std::vector<Range>{{*lowest, *highest}}))
+      << "those of all blocks would take as much memory as the integers";
+  EXPECT_EQ(point.calibrated.size(), 1U);
   const Tensor x = random_.tensor({3, kInner});
   const auto y = Executable(result.integer).run(std::vector<Tensor>{x})[0].to_float();
   for (std::size_t m = 0; m < 3; ++m) {

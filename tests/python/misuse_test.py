@@ -15,6 +15,7 @@ import numpy
 
 import support
 import tare
+from tare._library import library
 
 
 class Misuse(support.InFolder):
@@ -277,6 +278,34 @@ class Misuse(support.InFolder):
             self.assertEqual([name for name in os.listdir() if "onnx" in name and name not in ("digits.onnx", "own.onnx")], [])
         self.assertIn("interrupted", said)
         self.assertEqual(said[-1], "done")
+
+    def test_39_what_was_made_is_freed_where_an_interrupt_comes_first(self):
+        """As soon as the library has returned, before Python has kept what it made."""
+        def interrupted(function):
+            def call(*arguments):
+                function(*arguments)
+                raise KeyboardInterrupt
+            return call
+
+        for made, free in (("tare_model_open", "tare_model_free"), ("tare_model_describe", "tare_free"),
+                           ("tare_samples_of_pieces", "tare_samples_free"), ("tare_samples_part", "tare_samples_free")):
+            freed = []
+            release = getattr(library, free)
+            held = tare.Samples({"image": self.images})
+
+            def counted(address):
+                freed.append(address)
+                release(address)
+
+            with self.subTest(made=made), mock.patch.object(library, made, interrupted(getattr(library, made))), \
+                    mock.patch.object(library, free, counted):
+                with self.assertRaises(KeyboardInterrupt):
+                    if made == "tare_samples_part":
+                        held.first(3)
+                    else:
+                        tare.Samples([{"image": self.images}], "digits.onnx")
+                gc.collect()
+                self.assertEqual(len(freed), 1)
 
     def test_35_handlers_of_other_signals(self):
         def too_late(_number, _frame):

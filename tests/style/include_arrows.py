@@ -44,7 +44,7 @@ OWNER = {
     "quant_table.h": "simulate", "calibrator.h": "calibrate",
     "statistics.h": "calibrate", "integer_graph.h": "lower",
     "report.h": "compare", "quantize.h": "pipeline",
-    "toolkit.h": "pipeline", "search.h": "pipeline", "estimate.h": "pipeline", "tare.h": "pipeline", "c.h": "c",
+    "toolkit.h": "pipeline", "search.h": "pipeline", "tare.h": "pipeline", "c.h": "c",
 }
 CONFINED = {  # start of a third-party header -> the places that may name it
     "onnx/": "onnx", "google/protobuf/": "onnx",

@@ -39,7 +39,7 @@ std::string fitting_text(const CostEstimate& cost, Effort fitting, Effort most) 
 
 std::string as_text(const DryRun& run, const Terminal& terminal) {
   const auto& seconds = run.cost.seconds;
-  const std::string up_to = run.effort == Effort::kBest ? "perhaps " : "about ";
+  const std::string about = run.effort == Effort::kBest ? "perhaps " : "about ";
   std::string others;
   for (const auto& [effort, expected] : seconds) {
     if (effort != run.effort) {
@@ -51,14 +51,13 @@ std::string as_text(const DryRun& run, const Terminal& terminal) {
       terminal.styled(Style::kHeading, printable(run.model) + " -> " + printable(run.output)) +
       ": a dry run, nothing is written\n";
   text += fmt::format("  samples     {}\n", run.samples);
-  text += fmt::format("  time        {}{}; with --effort {}\n", up_to,
+  text += fmt::format("  time        {}{}; with --effort {}\n", about,
                       duration(seconds.at(run.effort)), others);
-  text += fmt::format("  memory      about {}, of which {} are activations that wait\n",
+  text += fmt::format("  memory      about {}, {} of it for activations between layers\n",
                       memory_text(run.cost.memory), memory_text(run.cost.activations));
-  text += fmt::format(
-      "  disk        up to {} of temporary files, and the result, which is "
-      "smaller\n              than the model\n",
-      memory_text(run.cost.disk));
+  text += run.cost.disk > 0 ? fmt::format("  disk        up to {} of temporary files\n",
+                                          memory_text(run.cost.disk))
+                            : "  disk        no temporary files\n";
   return text;
 }
 

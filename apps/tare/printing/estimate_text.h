@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tare/estimate.h"
+#include "tare/quantize.h"
 
 #include "printing/terminal.h"
 #include "text.h"

@@ -159,10 +159,10 @@ struct Source {
   std::function<QuantizeResult(const Config&)> quantize;
 };
 
-Source from_data(const Options& options, const Console& console,
+Source from_data(Graph model, const Options& options, const Console& console,
                  const Configuration& configuration, const Dataset& data, Ranks& ranks,
                  QuantizeJob& job) {
-  Source source{load_model(job.model, configuration.config.dims, &data), {}};
+  Source source{std::move(model), {}};
   job.samples = data.size();
   const auto pass = [&options, &configuration, &ranks, &job](Progress& progress) {
     return CalibrateOptions{.threads = static_cast<int>(options.count("threads")),
@@ -234,11 +234,9 @@ Source from_weights(const Configuration& configuration, const QuantizeJob& job) 
   return source;
 }
 
-Source source_of(const Options& options, const Console& console,
-                 const Configuration& configuration, const Dataset* data, Ranks& ranks,
-                 QuantizeJob& job) {
-  return data != nullptr        ? from_data(options, console, configuration, *data, ranks, job)
-         : options.has("stats") ? from_statistics(options, configuration, job)
+Source without_data(const Options& options, const Configuration& configuration,
+                    QuantizeJob& job) {
+  return options.has("stats")   ? from_statistics(options, configuration, job)
          : options.has("table") ? from_table(options, configuration, job)
                                 : from_weights(configuration, job);
 }
@@ -258,7 +256,7 @@ MeasuredQuantization quantized(const Options& options, const Console& console,
   return quantize_for_engine(job.model, source.model, data, configuration.config,
                              configuration.toolkit, make,
                              {.engine = engine_of(options, "engine-threads"),
-                              .seconds = static_cast<double>(options.count("tune-time")),
+                              .seconds = static_cast<double>(options.seconds("tune-time")),
                               .form = form_of(options),
                               .progress = progress.callback()});
 }
@@ -325,17 +323,21 @@ int run_quantize(const Options& options, const Console& console) {
         const ReportFiles report_files = check_files(options, job);
         const EvaluationSamples samples(options, job.model, configuration.config, spoken);
         const Dataset* data = samples.calibrating();
+        std::optional<Graph> model;
+        if (data != nullptr) {
+          model = load_model(job.model, configuration.config.dims, data);
+        }
         if (options.has("dry-run")) {
-          const Graph model = load_model(job.model, configuration.config.dims, data);
-          say_dry_run(options, job.model, model, *data, configuration.config,
+          say_dry_run(options, job.model, *model, *data, configuration.config,
                       configuration.toolkit, spoken);
           return std::nullopt;
         }
         if (options.has("time")) {
-          const Graph model = load_model(job.model, configuration.config.dims, data);
-          job.effort = fit_effort(options, model, *data, configuration, spoken, ranks.team());
+          job.effort = fit_effort(options, *model, *data, configuration, spoken, ranks.team());
         }
-        const Source source = source_of(options, spoken, configuration, data, ranks, job);
+        const Source source = data == nullptr ? without_data(options, configuration, job)
+                                              : from_data(*std::move(model), options, spoken,
+                                                          configuration, *data, ranks, job);
         const MeasuredQuantization measured =
             quantized(options, spoken, configuration, source, data, job);
         if (options.has("require-measured") && measured.failure) {
@@ -401,11 +403,7 @@ TARE_VERB(quantize) {
       report_flag()};
   append(flags, engine_flags("engine-threads", false));
   append(flags,
-         {{.name = "tune-time",
-           .value = "SECONDS",
-           .summary = "time to find out what the engine runs faster on integers",
-           .fallback = "60",
-           .is_count = true},
+         {tune_time_flag("time to find out what the engine runs faster on integers"),
           {.name = "require-measured",
            .summary = "fail, with status 2, where the engine does not measure the result"}});
   append(flags, evaluation_flags());

@@ -33,7 +33,7 @@ int run_tune(const Options& options, const Console& console) {
     Progress progress(console, "tuning", "segments");
     TunedTarget result = tune(graph, configuration.config, configuration.toolkit,
                               {.engine = engine_of(options, "threads"),
-                               .seconds = static_cast<double>(options.count("tune-time")),
+                               .seconds = static_cast<double>(options.seconds("tune-time")),
                                .cache = {},
                                .progress = progress.callback()});
     write_text(output, result.text);
@@ -64,14 +64,10 @@ int run_tune(const Options& options, const Console& console) {
 TARE_VERB(tune) {
   using namespace tare::cli;
   std::vector<Flag> flags = engine_flags("threads", true);
-  append(flags,
-         {output_flag("target with the measured costs: YAML, for --target"),
-          {.name = "tune-time",
-           .value = "SECONDS",
-           .summary = "time to spend; what was not measured then keeps the costs of the target",
-           .fallback = "60",
-           .is_count = true},
-          data_flag(false)});
+  append(flags, {output_flag("target with the measured costs: YAML, for --target"),
+                 tune_time_flag(
+                     "time to spend; what was not measured then keeps the costs of the target"),
+                 data_flag(false)});
   append(flags, config_flags());
   return {.task = Task::kQuantize,
           .summary = "measure what the layers of a model cost in an engine, for --target",

@@ -6,6 +6,8 @@
 // step: runs times the bytes of a record, written once and read once.
 #include "calibrate/sequential/activation_cache.h"
 
+#include "tare/process.h"
+
 #include "execute/compile/reorder.h"
 #include "graph/arithmetic/storage_type.h"
 
@@ -58,6 +60,13 @@ std::span<std::byte> scratch(std::size_t bytes) {
 }
 
 }  // namespace
+
+std::size_t memory_of_each_cache(std::size_t asked, std::size_t usual) {
+  constexpr std::size_t kAtLeast = std::size_t{8} << 20U;  // saves running each level twice
+  constexpr std::size_t kPart = 16;
+  return asked != 0 ? asked / 2
+                    : std::min(std::max(usual, kAtLeast), available_memory() / kPart);
+}
 
 ActivationCache::ActivationCache(std::vector<CachedActivation> values, std::size_t runs,
                                  std::size_t memory, Storage storage, bool several_shapes)

@@ -19,6 +19,14 @@ struct CachedActivation {
   bool channels_last = false;
 };
 
+/// Where nothing is said, the caches may have what so many samples take, so that memory does
+/// not grow with the samples beyond these.
+constexpr std::size_t kUsualSamples = 64;
+/// How much memory each of the two caches of a step may have, the one that is read and the one
+/// that is written: half of `asked`, or where that is 0, the bytes that kUsualSamples take in
+/// one, 8 MiB at least, and at most a sixteenth of available_memory().
+std::size_t memory_of_each_cache(std::size_t asked, std::size_t usual);
+
 /// The cached activations of every run of the data, one record each. Records that exceed
 /// `memory` bytes are spilled to a temporary file.
 class ActivationCache {

@@ -13,8 +13,6 @@
 // and not on the order of runs.
 #include "calibrate/sequential/layerwise_runner.h"
 
-#include "tare/process.h"
-
 #include "base/parallel.h"
 #include "execute/run/sample_driver.h"
 
@@ -24,14 +22,6 @@
 
 namespace tare {
 namespace {
-
-/// Where nothing is said, the caches may have what so many samples take, so that memory does
-/// not grow with the samples beyond these, ...
-constexpr std::size_t kUsualSamples = 64;
-/// ... for small networks a little more, which saves running each level twice, ...
-constexpr std::size_t kAtLeast = std::size_t{16} << 20U;
-/// ... but no more than one part in so many of what the process may have.
-constexpr std::size_t kDefaultPart = 8;
 
 /// Weights and biases become storage values once instead of in every run.
 void quantize_constants(Graph& graph) {
@@ -113,13 +103,8 @@ std::vector<ValueId> LayerwiseRunner::cached_values() const {
 
 std::size_t LayerwiseRunner::memory_of_cache(
     const std::vector<CachedActivation>& cached) const {
-  // The old cache is needed to the end of a step, so each may have half of the memory.
-  if (memory_ != 0) {
-    return memory_ / 2;
-  }
   const std::size_t usual_runs = (kUsualSamples + batch() - 1) / batch();
-  const std::size_t usual = std::max(ActivationCache::bytes(cached, usual_runs), kAtLeast / 2);
-  return std::min(usual, available_memory() / kDefaultPart / 2);
+  return memory_of_each_cache(memory_, ActivationCache::bytes(cached, usual_runs));
 }
 
 void LayerwiseRunner::step(Subgraph cut, std::span<const ValueId> watched,

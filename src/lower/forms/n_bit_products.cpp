@@ -11,6 +11,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdint>
+#include <limits>
 #include <optional>
 
 namespace tare {
@@ -28,13 +30,17 @@ bool is_block_size(std::int64_t size) {
 struct Blocks {
   std::int64_t depth = 0;
   std::int64_t columns = 0;
-  std::int64_t size = 0;  ///< of a block
-  bool turned = false;    ///< stored as [columns, depth]
-  std::vector<std::int64_t> integers;
+  std::int64_t size = 0;             ///< of a block
+  bool turned = false;               ///< stored as [columns, depth]
+  const Tensor* integers = nullptr;  ///< int8 or uint8
   std::vector<float> scales;
   std::vector<std::int64_t> zero_points;  ///< as the scales
 
   std::int64_t count() const { return (depth + size - 1) / size; }
+  std::int64_t integer(std::size_t place) const {
+    return integers->dtype() == DType::kInt8 ? integers->view<std::int8_t>()[place]
+                                             : integers->view<std::uint8_t>()[place];
+  }
   std::size_t at(std::int64_t row, std::int64_t column, std::int64_t rows) const {
     return static_cast<std::size_t>(turned ? column * rows + row : row * columns + column);
   }
@@ -52,8 +58,12 @@ std::optional<Blocks> blocks_of(const Graph& graph, const Node& product) {
   const Tensor* scales = graph.constant(node->inputs[1]);
   const bool has_zero = node->inputs.size() > 2 && node->inputs[2];
   const Tensor* zero = has_zero ? graph.constant(node->inputs[2]) : nullptr;
-  if (integers == nullptr || integers->shape().size() != 2 || scales == nullptr ||
-      scales->dtype() != DType::kFloat32 || (has_zero && zero == nullptr)) {
+  const auto is_byte = [](const Tensor& tensor) {
+    return tensor.dtype() == DType::kInt8 || tensor.dtype() == DType::kUint8;
+  };
+  if (integers == nullptr || !is_byte(*integers) || integers->shape().size() != 2 ||
+      scales == nullptr || scales->dtype() != DType::kFloat32 ||
+      (has_zero && zero == nullptr)) {
     return std::nullopt;
   }
   const Shape& shape = integers->shape();
@@ -66,7 +76,7 @@ std::optional<Blocks> blocks_of(const Graph& graph, const Node& product) {
                 .columns = shape[1 - axis],
                 .size = size,
                 .turned = axis == 1,
-                .integers = integers->to_int64(),
+                .integers = integers,
                 .scales = scales->to_float(),
                 .zero_points = {}};
   result.zero_points =
@@ -77,10 +87,15 @@ std::optional<Blocks> blocks_of(const Graph& graph, const Node& product) {
 /// The fewest bits of a kernel that hold all integers: between -2^(b-1) and 2^(b-1) - 1 where
 /// zero points are 0, which they are then moved by, else between 0 and 2^b - 1.
 std::optional<std::int64_t> bits_of(const Blocks& blocks, bool is_signed) {
-  const auto [low, high] = std::minmax_element(blocks.integers.begin(), blocks.integers.end());
+  std::int64_t low = std::numeric_limits<std::int64_t>::max();
+  std::int64_t high = std::numeric_limits<std::int64_t>::min();
+  for (std::size_t i = 0; i < static_cast<std::size_t>(blocks.integers->size()); ++i) {
+    low = std::min(low, blocks.integer(i));
+    high = std::max(high, blocks.integer(i));
+  }
   for (const std::int64_t bits : {2, 4, 8}) {
     const std::int64_t half = is_signed ? std::int64_t{1} << (bits - 1) : 0;
-    if (*low >= -half && *high < (std::int64_t{1} << bits) - half) {
+    if (low >= -half && high < (std::int64_t{1} << bits) - half) {
       return bits;
     }
   }
@@ -115,7 +130,7 @@ Packed packed_blocks(const Blocks& blocks, std::int64_t bits, bool is_signed) {
     for (std::int64_t i = 0; i < count * blocks.size; ++i) {
       // Beyond the last row the operand is taken to be 0.
       const std::int64_t value =
-          i < blocks.depth ? blocks.integers[blocks.at(i, column, blocks.depth)] : 0;
+          i < blocks.depth ? blocks.integer(blocks.at(i, column, blocks.depth)) : 0;
       pack(row, i, bits, value + half);
     }
     for (std::int64_t block = 0; block < count; ++block) {
@@ -186,7 +201,7 @@ Graph with_n_bit_products(Graph onnx, std::int64_t accuracy_level) {
       continue;
     }
     const auto blocks = blocks_of(onnx, node);
-    if (!blocks || blocks->integers.empty()) {
+    if (!blocks || blocks->integers->size() == 0) {
       continue;
     }
     const bool is_signed = std::all_of(blocks->zero_points.begin(), blocks->zero_points.end(),
