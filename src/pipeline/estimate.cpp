@@ -29,12 +29,12 @@ double seconds_since(Clock::time_point start) {
 /// Of one run on one thread.
 double seconds_of_run(const Executable& executable, const Feed& feed) {
   constexpr double kEnough = 0.5;
-  constexpr std::size_t kMost = 200;
+  constexpr std::size_t kMostRuns = 200;
   Executable::Workspace workspace(executable);
   (void)executable.run(workspace, feed.read(0));  // pages are touched, caches are warm
   double total = 0;
   std::size_t runs = 0;
-  while (runs == 0 || (total < kEnough && runs < kMost)) {
+  while (runs == 0 || (total < kEnough && runs < kMostRuns)) {
     const std::vector<Tensor> inputs = feed.read(runs % feed.runs());
     const auto start = Clock::now();
     (void)executable.run(workspace, inputs);
