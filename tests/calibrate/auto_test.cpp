@@ -8,6 +8,7 @@
 #include "tare/statistics.h"
 
 #include "calibrate/calibrate.h"
+#include "calibrate/selection/select_calibrators.h"
 #include "simulate/fake_quantized.h"
 #include "support/files/samples_in_memory.h"
 #include "support/random/random_network.h"
@@ -138,6 +139,79 @@ TEST_P(Auto, DoesNotDependOnThreads) {
     for (const auto& [name, result] : calibrated(graph, kAuto, data, {.threads = threads})) {
       EXPECT_EQ(result.params, expected.at(name).params) << name;
     }
+  }
+}
+
+/// Tables that select_calibrators() asks for, made of those of each candidate alone.
+class CandidateTables {
+ public:
+  CandidateTables(const Graph& graph, const Dataset& data)
+      : simulated(simulated_of(graph, kAuto)) {
+    for (const CalibratorChoice& choice : candidates()) {
+      alone.push_back(calibrated(graph, choice, data));
+    }
+  }
+
+  CandidateTable make(std::size_t primary) {
+    primaries.push_back(primary);
+    CandidateTable result{.primary = primary, .table = alone[primary]};
+    for (const QuantPoint& point : simulated.points) {
+      if (point.role == Role::kActivation) {
+        for (const QuantTable& table : alone) {
+          result.candidates[point.name].push_back(table.at(point.name));
+        }
+      }
+    }
+    return result;
+  }
+
+  QuantTable select(const Dataset& data, const SelectionLimits& limits, int threads = 1) {
+    return select_calibrators(
+        simulated, Toolkit::builtin().calibrators, data, {.threads = threads}, nullptr,
+        [&](std::size_t primary, const CalibrateOptions&, CalibrationAudit*) {
+          return make(primary);
+        },
+        limits);
+  }
+
+  SimulatedGraph simulated;
+  std::vector<QuantTable> alone{};
+  std::vector<std::size_t> primaries{};  ///< that were asked for
+};
+
+constexpr SelectionLimits kAnyIsLarge{.multiplications = 0, .runs = 0};
+
+TEST_P(Auto, TriesTwoTablesAtMostInLargeNetworks) {
+  const Graph graph = prepared_network(GetParam());
+  const SamplesInMemory data = heavy_samples(graph, GetParam(), 20);
+  CandidateTables tables(graph, data);
+  tables.select(data, kAnyIsLarge);
+  ASSERT_FALSE(tables.primaries.empty());
+  EXPECT_EQ(tables.primaries.front(), 0U);
+  EXPECT_LE(tables.primaries.size(), 2U);
+  tables.primaries.clear();
+  tables.select(data, {});
+  EXPECT_EQ(tables.primaries.size(), candidates().size());
+}
+
+TEST_P(Auto, LeavesNoMoreErrorInLargeNetworksThanItsFirstCandidate) {
+  const Graph graph = prepared_network(GetParam());
+  const SamplesInMemory data = heavy_samples(graph, GetParam(), 8);  // it tries as many runs
+  CandidateTables tables(graph, data);
+  const auto error_of = [&](const QuantTable& table) {
+    return with_standard_error(errors(tables.simulated, table, data));
+  };
+  // Trials run in real values, as above.
+  EXPECT_LE(error_of(tables.select(data, kAnyIsLarge)), 1.01 * error_of(tables.alone.front()));
+}
+
+TEST_P(Auto, DoesNotDependOnThreadsInLargeNetworks) {
+  const Graph graph = prepared_network(GetParam());
+  const SamplesInMemory data = heavy_samples(graph, GetParam(), 20);
+  CandidateTables tables(graph, data);
+  const QuantTable expected = tables.select(data, kAnyIsLarge, 1);
+  for (const auto& [name, result] : tables.select(data, kAnyIsLarge, 3)) {
+    EXPECT_EQ(result.params, expected.at(name).params) << name;
   }
 }
 

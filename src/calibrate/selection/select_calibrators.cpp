@@ -12,24 +12,20 @@
 // (docs/decisions/0026-auto-counts-errors-as-they-are.md).
 #include "calibrate/selection/select_calibrators.h"
 
+#include "base/parallel.h"
+#include "calibrate/selection/candidate_evaluator.h"
 #include "calibrate/selection/choose.h"
 #include "calibrate/selection/trial.h"
 #include "calibrate/selection/unify.h"
-#include "graph/operators/scores.h"
+#include "execute/run/feed.h"
+#include "graph/operators/product.h"
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <numeric>
 
 namespace tare {
 namespace {
 
-/// The first rung of successive halving, in runs: settings that are clearly worse than others
-/// are eliminated, and again after twice as many runs. Of fewer the standard error is a guess.
-constexpr std::size_t kFirstRung = 16;
-/// In standard errors. 1 would halve the time and lose 0.1 to 0.4 dB (decision 26).
-constexpr double kClearly = 2;
 /// Groups of neighbours whose candidates are exchanged together, at most: single points would
 /// make the time grow with the square of the network.
 constexpr std::size_t kGroups = 32;
@@ -39,159 +35,8 @@ constexpr std::size_t kAlone = 480;
 /// So many points have their candidates compared at the same time, as each of these settings
 /// takes memory for all points.
 constexpr std::size_t kContests = 64;
-
-double sum(std::span<const double> errors) {
-  return std::accumulate(errors.begin(), errors.end(), 0.0);
-}
-
-/// What the sum of as many other numbers of that kind would be off by, typically.
-double standard_error(std::span<const double> numbers) {
-  const double mean = sum(numbers) / static_cast<double>(numbers.size());
-  double squares = 0;
-  for (const double number : numbers) {
-    squares += (number - mean) * (number - mean);
-  }
-  return std::sqrt(squares);
-}
-
-/// A setting with its error in each run so far.
-struct CandidateSetting {
-  std::size_t candidate;
-  Setting setting;
-  std::vector<double> errors{};
-};
-
-/// Less than 0 where `a` does better in the first runs, of which both have had so many.
-std::vector<double> change(const CandidateSetting& a, const CandidateSetting& b,
-                           std::size_t runs) {
-  std::vector<double> result(runs);
-  std::transform(a.errors.begin(), a.errors.begin() + static_cast<std::ptrdiff_t>(runs),
-                 b.errors.begin(), result.begin(), std::minus<>());
-  return result;
-}
-
-/// Evaluates the network with parameters for all points.
-class CandidateEvaluator {
- public:
-  CandidateEvaluator(const FakeQuantizedGraph& graph, const CandidateTable& candidate_table,
-                     const Trial& trial)
-      : points_(graph.points),
-        candidate_table_(candidate_table),
-        trial_(trial),
-        executable_(up_to_scores(graph.graph)) {
-    for (std::size_t i = 0; i < points_.size(); ++i) {
-      if (candidate_table.candidates.contains(points_[i])) {
-        open_.push_back(i);
-      }
-    }
-  }
-
-  const std::vector<std::size_t>& open() const { return open_; }  ///< points with candidates
-  const std::string& name(std::size_t point) const { return points_[point]; }
-
-  Setting all_disabled() const { return Setting(points_.size(), disabled_point()); }
-  Setting primary_setting() const {
-    Setting setting;
-    for (const std::string& point : points_) {
-      setting.push_back(enabled_point(candidate_table_.table.at(point).params));
-    }
-    return setting;
-  }
-
-  std::vector<double> errors(const Setting& setting) const {
-    return trial_.errors(executable_, {&setting, 1}, 0, trial_.runs()).front();
-  }
-
-  /// The different settings that candidates make of some points.
-  std::vector<CandidateSetting> candidate_settings(const Setting& base,
-                                                   std::span<const std::size_t> points) const {
-    std::vector<CandidateSetting> result;
-    for (std::size_t candidate = 0; candidate < most(points); ++candidate) {
-      Setting setting = base;
-      for (const std::size_t i : points) {
-        const auto& all = candidate_table_.candidates.at(points_[i]);
-        setting[i] = enabled_point(all[std::min(candidate, all.size() - 1)].params);
-      }
-      if (setting != base && std::none_of(result.begin(), result.end(), [&](const auto& c) {
-            return c.setting == setting;
-          })) {
-        result.push_back({candidate, std::move(setting)});
-      }
-    }
-    return result;
-  }
-
-  /// Lets all of them have the first `runs` runs. Those that have not had so many yet must have
-  /// had the same ones.
-  void run(std::vector<CandidateSetting>& candidate_settings, std::size_t runs) const {
-    std::vector<CandidateSetting>* all = &candidate_settings;
-    run(std::span(&all, 1), runs);
-  }
-  void run(std::span<std::vector<CandidateSetting>* const> contests, std::size_t runs) const {
-    std::vector<CandidateSetting*> late;
-    std::vector<Setting> settings;
-    for (std::vector<CandidateSetting>* contest : contests) {
-      for (CandidateSetting& c : *contest) {
-        if (c.errors.size() < runs) {
-          late.push_back(&c);
-          settings.push_back(c.setting);
-        }
-      }
-    }
-    if (late.empty()) {
-      return;
-    }
-    const auto more = trial_.errors(executable_, settings, late.front()->errors.size(), runs);
-    for (std::size_t i = 0; i < late.size(); ++i) {
-      late[i]->errors.insert(late[i]->errors.end(), more[i].begin(), more[i].end());
-    }
-  }
-
-  /// Eliminates, of each of some contests, those that are clearly worse than another. Where
-  /// only one is left, it has not had all runs. All contests have the same runs at once, as
-  /// settings that differ in few points share the rest of the network.
-  void successive_halving(std::span<std::vector<CandidateSetting>> contests) const {
-    std::vector<std::vector<CandidateSetting>*> open;
-    for (std::vector<CandidateSetting>& contest : contests) {
-      open.push_back(&contest);
-    }
-    for (std::size_t runs = 0; runs < trial_.runs();) {
-      std::erase_if(open, [](const auto* contest) { return contest->size() < 2; });
-      runs = std::min(std::max(kFirstRung, 2 * runs), trial_.runs());
-      run(open, runs);
-      for (std::vector<CandidateSetting>* contest : open) {
-        eliminate(*contest, runs);
-      }
-    }
-  }
-
- private:
-  static void eliminate(std::vector<CandidateSetting>& contest, std::size_t runs) {
-    const CandidateSetting best =
-        *std::min_element(contest.begin(), contest.end(),
-                          [&](const CandidateSetting& a, const CandidateSetting& b) {
-                            return sum(change(a, b, runs)) < 0;
-                          });
-    std::erase_if(contest, [&](const CandidateSetting& c) {
-      const std::vector<double> worse = change(c, best, runs);
-      return sum(worse) > kClearly * standard_error(worse);
-    });
-  }
-
-  std::size_t most(std::span<const std::size_t> points) const {
-    std::size_t most = 0;
-    for (const std::size_t i : points) {
-      most = std::max(most, candidate_table_.candidates.at(points_[i]).size());
-    }
-    return most;
-  }
-
-  std::vector<std::string> points_;
-  const CandidateTable& candidate_table_;
-  const Trial& trial_;
-  Executable executable_;
-  std::vector<std::size_t> open_;
-};
+/// Those that settings of a large network get, whose results are many numbers each.
+constexpr std::size_t kFewRuns = 8;
 
 /// Puts candidate `index` of the point into the table, or its last.
 void put(CandidateTable& candidate_table, const std::string& point, std::size_t index) {
@@ -254,13 +99,13 @@ void put_least_sensitive(const SimulatedGraph& simulated, CandidateTable& candid
 
 /// Exchanges candidates while the error falls by more than chance would have it.
 void exchange_candidates(const SimulatedGraph& simulated, CandidateTable& candidate_table,
-                         const Trial& trial) {
+                         const Trial& trial, std::size_t groups) {
   const CandidateEvaluator evaluator(fake_quantized_graph(simulated, candidate_table.table),
                                      candidate_table, trial);
   CandidateSetting best{0, evaluator.primary_setting()};
   best.errors = evaluator.errors(best.setting);
   const std::span<const std::size_t> open = evaluator.open();
-  const std::size_t size = (open.size() + kGroups - 1) / kGroups;
+  const std::size_t size = (open.size() + groups - 1) / groups;
   for (std::size_t first = 0; first < open.size(); first += size) {
     const auto points = open.subspan(first, std::min(size, open.size() - first));
     std::vector<CandidateSetting> candidate_settings =
@@ -304,6 +149,113 @@ bool less_error(const Attempt& a, const Attempt& b) {
   return a.error < b.error;
 }
 
+double error_of(const SimulatedGraph& simulated, const CandidateTable& candidate_table,
+                const Trial& trial) {
+  const CandidateEvaluator evaluator(fake_quantized_graph(simulated, candidate_table.table),
+                                     candidate_table, trial);
+  return expected_error(evaluator.errors(evaluator.primary_setting()));
+}
+
+/// What the choice costs, about: calibrating takes three runs of each sample, and a setting
+/// half a run, as what lies before its points is computed once.
+class SelectionCost {
+ public:
+  SelectionCost(const SimulatedGraph& simulated, const Dataset& data,
+                const CalibrateOptions& options, std::size_t primaries)
+      : primaries_(static_cast<double>(primaries)),
+        multiplications_(std::max(multiplications(simulated.source), 1.0)),
+        samples_(static_cast<double>(
+            Feed(simulated.source, data, options.samples, options.first).runs())) {
+    points_ = static_cast<double>(
+        std::count_if(simulated.points.begin(), simulated.points.end(),
+                      [](const QuantPoint& point) { return point.role == Role::kActivation; }));
+  }
+
+  /// With all three steps.
+  bool is_within(const SelectionLimits& limits) const {
+    const double runs = primaries_ * (3 * samples_ + kFirstRung * (points_ + kGroups) / 2);
+    return runs <= std::max(limits.runs * samples_, limits.multiplications / multiplications_);
+  }
+
+  /// Of few runs each, so that their exchanges take about as long as two or three calibrations.
+  std::size_t affordable_groups() const {
+    constexpr double kMultiplications = 2.5e12;
+    constexpr double kRunsOfSample = 10;
+    const double runs = std::max(kRunsOfSample * samples_, kMultiplications / multiplications_);
+    const double groups = runs / (primaries_ * kFewRuns / 2);
+    return static_cast<std::size_t>(std::clamp(groups, 1.0, static_cast<double>(kGroups)));
+  }
+
+ private:
+  double primaries_;
+  double multiplications_;  ///< of a run
+  double samples_;
+  double points_ = 0;
+};
+
+/// The three steps of the header.
+Attempt best_of_all(const SimulatedGraph& simulated, const Dataset& data,
+                    const CalibrateOptions& options, std::size_t primaries,
+                    const MakeCandidateTable& make) {
+  const Trial trial(simulated.source, data, options);
+  std::vector<Attempt> attempts(primaries);
+  for (std::size_t primary = 0; primary < primaries; ++primary) {
+    Attempt& attempt = attempts[primary];
+    attempt.candidate_table =
+        make(primary, part_of(options, primary, primaries), &attempt.audit);
+    attempt.error = error_of(simulated, attempt.candidate_table, trial);
+  }
+  auto best = std::min_element(attempts.begin(), attempts.end(), less_error);
+  Attempt mixed = *best;
+  put_least_sensitive(simulated, mixed.candidate_table, trial);
+  mixed.error = error_of(simulated, mixed.candidate_table, trial);
+  if (less_error(mixed, *best)) {
+    *best = std::move(mixed);
+  }
+  exchange_candidates(simulated, best->candidate_table, trial, kGroups);
+  return std::move(*best);
+}
+
+/// The candidate that does best for all points of a table that another is primary in.
+std::size_t best_primary(const SimulatedGraph& simulated, const CandidateTable& candidate_table,
+                         const Trial& trial) {
+  const CandidateEvaluator evaluator(fake_quantized_graph(simulated, candidate_table.table),
+                                     candidate_table, trial);
+  CandidateSetting own{candidate_table.primary, evaluator.primary_setting()};
+  std::vector<CandidateSetting> all =
+      evaluator.candidate_settings(own.setting, evaluator.open());
+  all.push_back(std::move(own));
+  evaluator.run(all, trial.runs());
+  return std::min_element(all.begin(), all.end(),
+                          [](const CandidateSetting& a, const CandidateSetting& b) {
+                            return expected_error(a.errors) < expected_error(b.errors);
+                          })
+      ->candidate;
+}
+
+/// The short form for large networks.
+Attempt best_of_first(const SimulatedGraph& simulated, const Dataset& data,
+                      const CalibrateOptions& options, const SelectionCost& cost,
+                      const MakeCandidateTable& make) {
+  const Trial trial(simulated.source, data, options, kFewRuns);
+  const auto attempt = [&](std::size_t primary, std::size_t part) {
+    Attempt result;
+    result.candidate_table = make(primary, part_of(options, part, 2), &result.audit);
+    result.error = error_of(simulated, result.candidate_table, trial);
+    return result;
+  };
+  Attempt best = attempt(0, 0);
+  if (const std::size_t primary = best_primary(simulated, best.candidate_table, trial);
+      primary != 0) {
+    Attempt other = attempt(primary, 1);
+    if (less_error(other, best)) {
+      best = std::move(other);
+    }
+  }
+  exchange_candidates(simulated, best.candidate_table, trial, cost.affordable_groups());
+  return best;
+}
+
 }  // namespace
 
 std::size_t count_primary_candidates(const SimulatedGraph& simulated,
@@ -327,39 +279,21 @@ void CandidateTable::add(const std::string& point, std::vector<PointResult> resu
 QuantTable select_calibrators(const SimulatedGraph& simulated,
                               std::span<const CalibratorInfo> calibrators, const Dataset& data,
                               const CalibrateOptions& options, CalibrationAudit* audit,
-                              const MakeCandidateTable& make) {
+                              const MakeCandidateTable& make, const SelectionLimits& limits) {
   const std::size_t primaries = count_primary_candidates(simulated, calibrators);
   if (primaries == 1) {
     return make(0, options, audit).table;
   }
-  const Trial trial(simulated.source, data, options);
-  const auto errors_of = [&](const CandidateTable& candidate_table) {
-    const CandidateEvaluator evaluator(fake_quantized_graph(simulated, candidate_table.table),
-                                       candidate_table, trial);
-    return evaluator.errors(evaluator.primary_setting());
-  };
-  std::vector<Attempt> attempts(primaries);
-  for (std::size_t primary = 0; primary < primaries; ++primary) {
-    Attempt& attempt = attempts[primary];
-    attempt.candidate_table =
-        make(primary, part_of(options, primary, primaries), &attempt.audit);
-    attempt.error = expected_error(errors_of(attempt.candidate_table));
-  }
-  auto best = std::min_element(attempts.begin(), attempts.end(), less_error);
-  Attempt mixed = *best;
-  put_least_sensitive(simulated, mixed.candidate_table, trial);
-  mixed.error = expected_error(errors_of(mixed.candidate_table));
-  if (less_error(mixed, *best)) {
-    *best = std::move(mixed);
-  }
-  exchange_candidates(simulated, best->candidate_table, trial);
-  derive_all_accumulators(simulated, best->candidate_table.means, best->candidate_table.table,
+  const SelectionCost cost(simulated, data, options, primaries);
+  Attempt best = cost.is_within(limits) ? best_of_all(simulated, data, options, primaries, make)
+                                        : best_of_first(simulated, data, options, cost, make);
+  derive_all_accumulators(simulated, best.candidate_table.means, best.candidate_table.table,
                           thread_count(options.threads));
-  unify_activations(simulated, best->candidate_table.means, best->candidate_table.table);
+  unify_activations(simulated, best.candidate_table.means, best.candidate_table.table);
   if (audit != nullptr) {
-    *audit = std::move(best->audit);
+    *audit = std::move(best.audit);
   }
-  return std::move(best->candidate_table.table);
+  return std::move(best.candidate_table.table);
 }
 
 }  // namespace tare

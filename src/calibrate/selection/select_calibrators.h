@@ -35,6 +35,12 @@ using MakeCandidateTable = std::function<CandidateTable(
 /// How many primary candidates there are: 1 where no calibrator tries others.
 std::size_t count_primary_candidates(const SimulatedGraph&, std::span<const CalibratorInfo>);
 
+/// A network that would exceed both is a large one, see select_calibrators().
+struct SelectionLimits {
+  double multiplications = 8e12;  ///< a matter of few minutes
+  double runs = 60;               ///< of each sample
+};
+
 /// Where no calibrator tries others, the only candidate table. Otherwise the one with the least
 /// error of the network's results on some of the samples:
 /// 1. the best of the tables that each candidate is primary in;
@@ -42,9 +48,12 @@ std::size_t count_primary_candidates(const SimulatedGraph&, std::span<const Cali
 ///    different points mostly add up; if that is better;
 /// 3. then candidates are exchanged where the results get clearly better (in large networks,
 ///    those of a few neighbours at once), since some errors do not add up.
+/// Where all of that would exceed both limits, only the first candidate has a table of its own,
+/// and the one that does best in it for all points; then candidates are exchanged in as many
+/// groups as take about as long as these tables.
 /// docs/decisions/0026-auto-counts-errors-as-they-are.md says why.
 QuantTable select_calibrators(const SimulatedGraph&, std::span<const CalibratorInfo>,
                               const Dataset&, const CalibrateOptions&, CalibrationAudit*,
-                              const MakeCandidateTable&);
+                              const MakeCandidateTable&, const SelectionLimits& = {});
 
 }  // namespace tare
