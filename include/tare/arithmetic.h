@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tare/shared_array.h"
 #include "tare/tensor.h"
 
 #include <array>
@@ -55,8 +56,8 @@ StorageRange storage_range(DType storage, bool narrow_range, int bits = 0);
 /// or with blocks what the values' shape has elements when `axis` counts blocks in it.
 struct QuantParams {
   DType storage = DType::kInt8;  ///< i8 u8 i16 u16, i32 of biases, i32 or i64 of sums
-  std::vector<float> scale{1.0F};
-  std::vector<std::int32_t> zero_point{0};
+  SharedArray<float> scale{1.0F};
+  SharedArray<std::int32_t> zero_point{0};
   std::optional<int> axis;  ///< set exactly when the parameters are per axis
   /// Not 0: so many neighbours along `axis`, at one place of all other axes, share a scale and
   /// a zero point, the last block what is left. Of constants that float operators read.

@@ -109,7 +109,7 @@ struct PointResult {
   std::vector<int> widened_channels;
   /// Weights: how far each integer is from the nearest one, -1, 0 or 1, in the order of the
   /// constant; empty where all are the nearest.
-  std::vector<std::int8_t> rounding;
+  SharedArray<std::int8_t> rounding;
   /// Accumulators: real values added to the bias, one per output channel, that undo the mean
   /// error of the rounded weights; empty where nothing is corrected.
   std::vector<float> bias_correction;

@@ -90,7 +90,7 @@ class WatchedGraph {
     type.point.clear();
     type.quant->storage = type.dtype;
     type.quant->narrow_range = false;
-    std::fill(type.quant->zero_point.begin(), type.quant->zero_point.end(), 0);
+    std::ranges::fill(type.quant->zero_point.mutable_view(), 0);
     const Tensor* constant = graph.constant(factor);
     const ValueId result =
         constant == nullptr
@@ -102,7 +102,7 @@ class WatchedGraph {
   }
 
   static Tensor distances(const Tensor& storage, QuantParams params, DType dtype) {
-    std::fill(params.scale.begin(), params.scale.end(), 1.0F);
+    std::ranges::fill(params.scale.mutable_view(), 1.0F);
     Tensor result(dtype, storage.shape());
     const std::vector<float> values = dequantize(storage, params).to_float();
     with_storage(dtype, [&]<class T>(T) {

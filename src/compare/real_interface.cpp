@@ -47,16 +47,17 @@ std::optional<QuantParams> parameters_of_cache(const Graph& graph, ValueId stora
                      .zero_point = {},
                      .axis = {},
                      .narrow_range = false};
-  params.zero_point.resize(params.scale.size());
+  std::vector<std::int32_t> zero_points(params.scale.size());
   if (reader->inputs.size() > 2 && reader->inputs[2]) {
     const Tensor* zero = graph.constant(reader->inputs[2]);
     if (zero == nullptr || zero->to_int64().size() != params.scale.size()) {
       return std::nullopt;
     }
     const auto zeros = zero->to_int64();
-    std::transform(zeros.begin(), zeros.end(), params.zero_point.begin(),
+    std::transform(zeros.begin(), zeros.end(), zero_points.begin(),
                    [](std::int64_t z) { return static_cast<std::int32_t>(z); });
   }
+  params.zero_point = zero_points;
   if (params.scale.size() > 1) {
     params.axis = static_cast<int>(reader->attributes.integer("axis", 1));
   }

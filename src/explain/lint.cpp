@@ -20,7 +20,7 @@ std::string text(DType type) {
   return std::string(name_of(type));
 }
 
-bool all_zero(const std::vector<std::int32_t>& values) {
+bool all_zero(std::span<const std::int32_t> values) {
   return std::all_of(values.begin(), values.end(), [](std::int32_t v) { return v == 0; });
 }
 

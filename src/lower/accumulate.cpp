@@ -120,7 +120,7 @@ class IntegerSum {
                        .zero_point = std::vector<std::int32_t>(w.scale.size()),
                        .axis = {},
                        .narrow_range = false};
-    for (float& scale : params.scale) {
+    for (float& scale : params.scale.mutable_view()) {
       scale *= x.scale[0];
     }
     if (w.axis) {

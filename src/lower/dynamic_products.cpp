@@ -40,7 +40,7 @@ Tensor row_of(const std::vector<float>& values) {
 }
 
 /// Numbers of 8 bits.
-Tensor in_storage(const std::vector<std::int32_t>& values, DType dtype) {
+Tensor in_storage(std::span<const std::int32_t> values, DType dtype) {
   Tensor result(dtype, {static_cast<std::int64_t>(values.size())});
   for (std::size_t i = 0; i < values.size(); ++i) {
     result.mutable_data()[i] = static_cast<std::byte>(values[i]);
@@ -84,7 +84,8 @@ class DynamicProducts {
     const ValueId integer_sum = multiply(node, x, weights, shape);
     const ValueId sum = add("Cast", {integer_sum}, tensor(DType::kFloat32, shape), "_cast",
                             {{"to", onnx_number(DType::kFloat32)}});
-    const ValueId weight_scale = row(weights.params.scale, channels_end, "_weight_scale");
+    const ValueId weight_scale =
+        row(weights.params.scale.to_vector(), channels_end, "_weight_scale");
     const ValueId scale =
         add("Mul", {x.scale, weight_scale},
             tensor(DType::kFloat32, graph_.type(weight_scale).shape), "_scale");
@@ -110,7 +111,7 @@ class DynamicProducts {
       const QuantParams& params = points[i]->params;
       const std::string suffix = i == 0 ? "_weight" : "_recurrent_weight";
       Tensor values = quantized_weight(*graph_.constant(node.inputs[i + 1]), *points[i]);
-      std::vector<std::int32_t> zero_points = params.zero_point;
+      std::vector<std::int32_t> zero_points = params.zero_point.to_vector();
       if (values.dtype() == DType::kInt8) {
         // As fast, and exact on processors whose sums of u8 * i8 saturate.
         make_unsigned(values, zero_points);
@@ -118,7 +119,8 @@ class DynamicProducts {
       const Shape rows{values.shape()[0], values.shape()[1]};
       const DType storage = values.dtype();
       inputs[i + 1] = constant(permuted(values, {0, 2, 1}), suffix);
-      inputs.push_back(constant(in_directions(row_of(params.scale), rows), suffix + "_scale"));
+      inputs.push_back(
+          constant(in_directions(row_of(params.scale.to_vector()), rows), suffix + "_scale"));
       inputs.push_back(constant(in_directions(in_storage(zero_points, storage), rows),
                                 suffix + "_zero_point"));
     }
@@ -170,7 +172,7 @@ class DynamicProducts {
                    const Shape& shape) {
     const bool convolves = node.op == "Conv";
     Tensor values = quantized_weight(*graph_.constant(node.inputs[1]), weights);
-    std::vector<std::int32_t> zero_points = weights.params.zero_point;
+    std::vector<std::int32_t> zero_points = weights.params.zero_point.to_vector();
     if (convolves && values.dtype() == DType::kInt8) {
       make_unsigned(values, zero_points);  // ONNX Runtime convolves u8 with u8 only
     }

@@ -43,10 +43,10 @@ struct Wider {
   }
   TensorType of(TensorType type) const {
     QuantParams& params = *type.quant;
-    for (std::int32_t& zero : params.zero_point) {
+    for (std::int32_t& zero : params.zero_point.mutable_view()) {
       zero = of(zero, params.storage);
     }
-    for (float& scale : params.scale) {
+    for (float& scale : params.scale.mutable_view()) {
       scale = std::ldexp(scale, -shift);
     }
     params.storage = storage;
@@ -174,7 +174,7 @@ class WidthMatcher {
       graph_.set_input(id, kBias, finer_bias(before.inputs[kBias], finer));
     }
     TensorType type = graph_.type(node.outputs[0]);
-    for (float& scale : type.quant->scale) {
+    for (float& scale : type.quant->scale.mutable_view()) {
       scale = std::ldexp(scale, -finer);
     }
     type.dtype = sum_type(graph_.type(node.inputs[0]).dtype, graph_.type(node.inputs[1]).dtype,
@@ -216,7 +216,7 @@ class WidthMatcher {
 
   ValueId finer_bias(ValueId value, int shift) {
     TensorType type = graph_.type(value);
-    for (float& scale : type.quant->scale) {
+    for (float& scale : type.quant->scale.mutable_view()) {
       scale = std::ldexp(scale, -shift);
     }
     std::vector<std::int32_t> finer;

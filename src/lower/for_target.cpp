@@ -29,7 +29,7 @@ std::int32_t distance_to(DType storage) {
 TensorType moved(TensorType type, DType storage) {
   type.dtype = storage;
   type.quant->storage = storage;
-  for (std::int32_t& zero : type.quant->zero_point) {
+  for (std::int32_t& zero : type.quant->zero_point.mutable_view()) {
     zero += distance_to(storage);
   }
   return type;

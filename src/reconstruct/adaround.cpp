@@ -36,7 +36,7 @@ AdaptiveRounding::AdaptiveRounding(const Tensor& exact, const PointResult& start
       base_(exact_.size()),
       place_(exact_.size()),
       zero_(start.params.zero_point.begin(), start.params.zero_point.end()),
-      first_scales_(start.params.scale),
+      first_scales_(start.params.scale.to_vector()),
       logarithms_(first_scales_.size()),
       scales_(first_scales_),
       adam_(exact_.size()),
@@ -112,7 +112,7 @@ void AdaptiveRounding::step_scales(std::span<const float> gradient, bool decided
 void AdaptiveRounding::finish(std::span<const std::array<std::size_t, 2>> pairs, int limit,
                               PointResult& result) const {
   result.params.scale = scales_;
-  result.rounding.assign(size(), 0);
+  std::vector<std::int8_t> rounding(size());
   const auto low = static_cast<float>(result.params.range().low);
   const auto high = static_cast<float>(result.params.range().high);
   for (std::size_t i = 0; i < size(); ++i) {
@@ -120,18 +120,15 @@ void AdaptiveRounding::finish(std::span<const std::array<std::size_t, 2>> pairs,
     const float real = exact_[i] / scales_[place_[i]] + zero;
     const float nearest = std::clamp(std::nearbyint(real), low, high);
     const float off = integer(i, true) + zero - nearest;
-    result.rounding[i] = static_cast<std::int8_t>(std::clamp(off, -1.0F, 1.0F));
+    rounding[i] = static_cast<std::int8_t>(std::clamp(off, -1.0F, 1.0F));
   }
   for (const auto& [a, b] : pairs) {
     if (std::abs(integer(a, true) + integer(b, true)) > static_cast<float>(limit)) {
-      result.rounding[a] = 0;
-      result.rounding[b] = 0;
+      rounding[a] = 0;
+      rounding[b] = 0;
     }
   }
-  if (std::all_of(result.rounding.begin(), result.rounding.end(),
-                  [](std::int8_t step) { return step == 0; })) {
-    result.rounding.clear();
-  }
+  result.rounding = unless_nearest(rounding);
 }
 
 }  // namespace tare

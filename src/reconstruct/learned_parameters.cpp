@@ -86,7 +86,7 @@ void LearnedParameters::add_bias(ValueId constant) {
   }
   const std::vector<float> exact = network_.graph().constant(constant)->to_float();
   const QuantParams& input = table_.at(point.input).params;
-  const std::vector<float>& scales = table_.at(point.weight).params.scale;
+  const SharedArray<float>& scales = table_.at(point.weight).params.scale;
   const auto reach = static_cast<float>(input.range().high - input.range().low);
   std::vector<float> units(exact.size());
   for (std::size_t i = 0; i < units.size(); ++i) {
@@ -234,7 +234,7 @@ QuantTable LearnedParameters::table() const {
     changed.insert(bias.point);
   }
   for (const Step& range : ranges_) {
-    result.at(range.point).params.scale[0] = range.parameters.view<float>()[0];
+    result.at(range.point).params.scale.mutable_view()[0] = range.parameters.view<float>()[0];
     changed.insert(range.point);
   }
   std::vector<const QuantPoint*> accumulators;

@@ -53,7 +53,7 @@ QuantParams accumulated_params(const QuantParams& input, const QuantParams& weig
                      .zero_point = std::vector<std::int32_t>(weight.scale.size()),
                      .axis = {},
                      .narrow_range = false};
-  for (float& scale : params.scale) {
+  for (float& scale : params.scale.mutable_view()) {
     scale *= input.scale[0];
   }
   if (weight.per_axis()) {

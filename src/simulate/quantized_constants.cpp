@@ -3,6 +3,10 @@
 #include "tare/quant_table.h"
 
 #include "base/check.h"
+#include "graph/arithmetic/storage_type.h"
+
+#include <algorithm>
+#include <utility>
 
 namespace tare {
 
@@ -13,15 +17,21 @@ Tensor quantized_weight(const Tensor& exact, const PointResult& weight) {
   }
   check(weight.rounding.size() == static_cast<std::size_t>(exact.size()),
         "a weight and its rounding have different sizes");
-  std::vector<float> integers = nearest.to_float();
-  for (std::size_t i = 0; i < integers.size(); ++i) {
-    integers[i] += static_cast<float>(weight.rounding[i]);
-  }
-  QuantParams unit;
-  unit.storage = weight.params.storage;
-  unit.narrow_range = weight.params.narrow_range;
-  unit.bits = weight.params.bits;
-  return quantize(Tensor::of<float>(exact.shape(), integers), unit);
+  const StorageRange range = weight.params.range();
+  with_storage(weight.params.storage, [&]<class T>(T) {
+    const std::span<T> integers = nearest.mutable_view<T>();
+    for (std::size_t i = 0; i < integers.size(); ++i) {
+      integers[i] = static_cast<T>(std::clamp(
+          static_cast<std::int64_t>(integers[i]) + weight.rounding[i], range.low, range.high));
+    }
+  });
+  return nearest;
+}
+
+SharedArray<std::int8_t> unless_nearest(SharedArray<std::int8_t> rounding) {
+  const bool is_nearest =
+      std::all_of(rounding.begin(), rounding.end(), [](std::int8_t step) { return step == 0; });
+  return is_nearest ? SharedArray<std::int8_t>() : std::move(rounding);
 }
 
 Tensor corrected_bias(const Tensor& bias, const PointResult& accumulator) {

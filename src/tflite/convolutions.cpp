@@ -19,8 +19,8 @@ using Axes = std::vector<std::int64_t>;
 QuantParams bias_parameters(const QuantParams& x, QuantParams w) {
   w.storage = DType::kInt32;
   w.axis = w.axis ? std::optional(0) : std::nullopt;
-  std::fill(w.zero_point.begin(), w.zero_point.end(), 0);
-  for (float& scale : w.scale) {
+  w.zero_point = std::vector<std::int32_t>(w.zero_point.size());
+  for (float& scale : w.scale.mutable_view()) {
     scale *= x.scale[0];
   }
   return w;

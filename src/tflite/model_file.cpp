@@ -199,12 +199,14 @@ class ModelReader {
                   std::to_string(zero_point.size()) + " zero points",
               "as many of one as of the other");
     }
+    std::vector<std::int32_t> zeros;
     for (const std::int64_t zero : zero_point) {
       if (zero != static_cast<std::int32_t>(zero)) {
         invalid("", "has zero point " + std::to_string(zero));
       }
-      params.zero_point.push_back(static_cast<std::int32_t>(zero));
+      zeros.push_back(static_cast<std::int32_t>(zero));
     }
+    params.zero_point = zeros;
     // The axis of parameters of the whole tensor is any number in real files.
     if (scale.size() > 1) {
       params.axis = quantization->quantized_dimension();

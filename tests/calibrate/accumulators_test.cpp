@@ -46,7 +46,7 @@ struct Layer {
   std::vector<double> lost_weights() const {
     const Tensor& exact = *simulated.source.constant(*simulated.source.find_value("w"));
     const auto values = exact.view<float>();
-    const std::vector<float>& scales = table.at("w").params.scale;
+    const SharedArray<float>& scales = table.at("w").params.scale;
     std::vector<double> lost;
     for (std::size_t i = 0; i < values.size(); ++i) {
       const float scale = scales[i / (values.size() / scales.size())];

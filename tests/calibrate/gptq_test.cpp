@@ -20,8 +20,8 @@ struct RoundedLayer {
   std::vector<float> rows;
   std::vector<float> weights;
 
-  RoundingTask task() const {
-    RoundingTask task;
+  MatrixTask task() const {
+    MatrixTask task;
     task.columns = columns;
     task.rows = rows;
     task.holdout.resize(rows.size() / columns);
@@ -61,10 +61,9 @@ std::vector<float> nearest(const RoundedLayer& layer) {
   return integers;
 }
 
-std::vector<float> rounded(const RoundedLayer& layer, const RoundingTask& task,
-                           int threads = 1) {
+std::vector<float> rounded(const RoundedLayer& layer, const MatrixTask& task, int threads = 1) {
   std::vector<float> integers = layer.weights;
-  round_by_gptq(task, integers, threads);
+  round_matrix(task, integers, threads);
   return integers;
 }
 
@@ -151,7 +150,7 @@ TEST_P(GptqTask, IsSolvedAsByTheDefinitionInPlainLoops) {
   std::size_t unlike = 0;
   for (std::uint32_t seed = 0; seed < 5; ++seed) {
     RoundedLayer layer = correlated_layer(columns, kOutputs, 400, 100 + seed);
-    RoundingTask task = layer.task();
+    MatrixTask task = layer.task();
     task.centred = GetParam().centred;
     if (GetParam().in_pairs) {
       for (float& weight : layer.weights) {
@@ -176,6 +175,20 @@ TEST_P(GptqTask, IsSolvedAsByTheDefinitionInPlainLoops) {
   // One of some ten thousand choices may lie so near the edge between two integers that float32
   // takes the other one, and then those after it may differ, too.
   EXPECT_LE(unlike, 5 * kOutputs / 50);
+}
+
+TEST(Gptq, RoundsALargeMatrixInPartsAsItsPartsAlone) {
+  constexpr std::size_t kColumns = 64;
+  constexpr std::size_t kInMemory = std::size_t{1} << 22U;  // weights, at a time
+  constexpr std::size_t kLast = 300;                        // outputs
+  const RoundedLayer layer = correlated_layer(kColumns, kInMemory / kColumns + kLast, 40, 8);
+  const std::vector<float> all = rounded(layer, layer.task(), 3);
+  RoundedLayer last = layer;
+  const auto first = layer.weights.end() - kLast * kColumns;
+  last.weights.assign(first, layer.weights.end());
+  const std::vector<float> alone = rounded(last, last.task());
+  EXPECT_TRUE(std::equal(alone.begin(), alone.end(), all.end() - kLast * kColumns));
+  EXPECT_NE(alone, nearest(last));
 }
 
 TEST(Gptq, MovesNoWeightByMoreThanOneStepFromTheNearest) {
@@ -223,7 +236,7 @@ TEST(Gptq, KeepsPairsWithinTheirLimit) {
   for (std::size_t i = 0; i < layer.weights.size(); i += 3) {
     layer.weights[i] = i % 2 == 0 ? 63.9F : -63.9F;
   }
-  RoundingTask task = layer.task();
+  MatrixTask task = layer.task();
   task.pair_limit = 128;
   for (std::size_t c = 0; c < 32; ++c) {
     task.partner.push_back(c ^ 1U);
@@ -241,7 +254,7 @@ TEST(Gptq, DoesNotCountTheMeanWhereABiasUndoesIt) {
   for (float& value : layer.rows) {
     value = std::nearbyint(value / 4) + 100;
   }
-  RoundingTask task = layer.task();
+  MatrixTask task = layer.task();
   const std::vector<float> with_mean = rounded(layer, task);
   task.centred = true;
   const std::vector<float> without = rounded(layer, task);
@@ -291,11 +304,11 @@ RoundedLayer layer_far_from_zero(std::size_t columns, std::size_t rows) {
 // their way from one process to another.
 TEST(InputHessian, IsTheSameToTheLastBitForSeveralProcesses) {
   const RoundedLayer layer = layer_far_from_zero(300, 333);
-  RoundingTask task = layer.task();
+  MatrixTask task = layer.task();
   task.centred = true;
   const InputHessian alone(task, 0, layer.columns, 1);
   for (const InputHessian& shared : by_team(3, [&](Member& member) {
-         RoundingTask own = task;
+         MatrixTask own = task;
          own.team = &member;
          return InputHessian(own, 0, layer.columns, 1);
        })) {
@@ -313,10 +326,10 @@ TEST(Gptq, SendsAsManyBytesAsThePageSays) {
   for (int rank = 0; rank < static_cast<int>(kRanks); ++rank) {
     members.emplace_back([&, rank] {
       Member member(table, rank);
-      RoundingTask task = layer.task();
+      MatrixTask task = layer.task();
       task.team = &member;
       std::vector<float> weights = layer.weights;
-      round_by_gptq(task, weights, 1);
+      round_matrix(task, weights, 1);
     });
   }
   for (std::thread& member : members) {

@@ -12,7 +12,7 @@ namespace {
 
 using SquareMatrix = std::vector<std::vector<double>>;
 
-std::vector<double> errors_over_rows(const RoundingTask& task, std::span<const float> weights,
+std::vector<double> errors_over_rows(const MatrixTask& task, std::span<const float> weights,
                                      std::span<const float> integers, std::size_t output,
                                      bool holdout) {
   std::vector<double> errors;
@@ -98,7 +98,7 @@ std::vector<double> solved(SquareMatrix a, std::vector<double> b) {
 
 class PlainGptq {
  public:
-  PlainGptq(const RoundingTask& task, std::span<const float> weights)
+  PlainGptq(const MatrixTask& task, std::span<const float> weights)
       : task_(task),
         weights_(weights),
         hessian_(plain_hessian(task)),
@@ -237,7 +237,7 @@ class PlainGptq {
                 integers_.begin() + static_cast<std::ptrdiff_t>(first));
   }
 
-  const RoundingTask& task_;
+  const MatrixTask& task_;
   std::span<const float> weights_;
   SquareMatrix hessian_;
   std::vector<std::size_t> order_;
@@ -246,11 +246,34 @@ class PlainGptq {
 
 }  // namespace
 
-std::vector<float> plain_gptq(const RoundingTask& task, std::span<const float> weights) {
+void round_matrix(const MatrixTask& task, std::span<float> weights, int threads) {
+  const auto own = [&](std::size_t output) {
+    return weights.subspan(output * task.columns, task.columns);
+  };
+  round_by_gptq(
+      task,
+      {.outputs = weights.size() / task.columns,
+       .has_steps = !task.steps.empty(),
+       .read =
+           [&](std::size_t output, std::span<float> to, std::span<float> steps) {
+             std::ranges::copy(own(output), to.begin());
+             if (!steps.empty()) {
+               std::ranges::copy(task.steps.subspan(output * task.columns, task.columns),
+                                 steps.begin());
+             }
+           },
+       .write =
+           [&](std::size_t output, std::span<const float> integers, std::span<const float>) {
+             std::ranges::copy(integers, own(output).begin());
+           }},
+      threads);
+}
+
+std::vector<float> plain_gptq(const MatrixTask& task, std::span<const float> weights) {
   return PlainGptq(task, weights).run();
 }
 
-double squared_error(const RoundingTask& task, std::span<const float> weights,
+double squared_error(const MatrixTask& task, std::span<const float> weights,
                      std::span<const float> integers, std::size_t output, bool holdout) {
   const std::vector<double> errors = errors_over_rows(task, weights, integers, output, holdout);
   double mean = 0;
@@ -264,7 +287,7 @@ double squared_error(const RoundingTask& task, std::span<const float> weights,
   return sum;
 }
 
-std::size_t outputs_unlike_plain(const RoundingTask& task, std::span<const float> weights,
+std::size_t outputs_unlike_plain(const MatrixTask& task, std::span<const float> weights,
                                  std::span<const float> integers) {
   const std::vector<float> expected = plain_gptq(task, weights);
   std::size_t unlike = 0;

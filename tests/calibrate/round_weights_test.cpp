@@ -54,7 +54,7 @@ struct Layer {
       rows.observe(run, {.type = &type, .data = input.data()});
     }
     round_weights(simulated, *accumulator, rows, 1, table);
-    return table.at(accumulator->weight).rounding;
+    return table.at(accumulator->weight).rounding.to_vector();
   }
 };
 

@@ -113,8 +113,8 @@ void expect_activation(const QuantPoint& point, const std::vector<Tensor>& sampl
   EXPECT_DOUBLE_EQ(result.calibrated[0].low, range.low);
   EXPECT_DOUBLE_EQ(result.calibrated[0].high, range.high);
   const PlainParams expected = plain_params(range, point.spec);
-  EXPECT_FLOAT_EQ(result.params.scale.at(0), static_cast<float>(expected.scale));
-  EXPECT_EQ(result.params.zero_point.at(0), expected.zero_point);
+  EXPECT_FLOAT_EQ(result.params.scale[0], static_cast<float>(expected.scale));
+  EXPECT_EQ(result.params.zero_point[0], expected.zero_point);
 }
 
 /// Of all networks, so that the tests say something.
@@ -136,7 +136,7 @@ void expect_accumulator(const Decided& all, const QuantPoint& point) {
   ASSERT_EQ(sums.scale.size(), w.scale.size());
   for (std::size_t i = 0; i < w.scale.size(); ++i) {
     EXPECT_EQ(sums.scale[i], x.scale[0] * w.scale[i]);
-    EXPECT_EQ(sums.zero_point.at(i), 0);
+    EXPECT_EQ(sums.zero_point[i], 0);
   }
 }
 
@@ -171,13 +171,13 @@ void expect_scales(const DecidedLayer& layer, const PointResult& weight, bool po
   ASSERT_EQ(weight.params.scale.size(), expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i) {
     EXPECT_FLOAT_EQ(weight.params.scale[i], expected[i]);
-    EXPECT_EQ(weight.params.zero_point.at(i), 0);
+    EXPECT_EQ(weight.params.zero_point[i], 0);
   }
 }
 
 void expect_rounding(const DecidedLayer& layer, Count& count) {
   std::vector<float> rows;
-  const RoundingTask task = layer.task(rows);
+  const MatrixTask task{layer.task(rows), {}};
   const std::vector<float> weights = layer.weights_in_steps();
   const std::vector<float> integers = layer.integers();
   for (std::size_t i = 0; i < weights.size(); ++i) {

@@ -156,10 +156,10 @@ Graph simulated_layer(const std::string& op, Shape input, Shape weights, Shape r
   TensorType counted = f32(result);
   counted.point = "x*w";
   counted.quant = QuantParams{.storage = DType::kInt32, .axis = axis};
-  counted.quant->scale.assign(static_cast<std::size_t>(result[static_cast<std::size_t>(axis)]),
-                              0.0F);
-  counted.quant->zero_point.assign(counted.quant->scale.size(), 0);
-  for (float& scale : counted.quant->scale) {
+  counted.quant->scale = std::vector<float>(
+      static_cast<std::size_t>(result[static_cast<std::size_t>(axis)]), 0.0F);
+  counted.quant->zero_point = std::vector<std::int32_t>(counted.quant->scale.size());
+  for (float& scale : counted.quant->scale.mutable_view()) {
     scale = static_cast<float>(random.integer(1, 1000)) / 700.F;
   }
   const NodeId layer =

@@ -108,7 +108,7 @@ IntegerEnding::IntegerEnding(DType sums, const Shape& result, int axis, Random& 
       random.coin() ? static_cast<std::size_t>(result.at(static_cast<std::size_t>(axis))) : 1;
   if (channels > 1) {
     sum_.quant->axis = axis;
-    sum_.quant->zero_point.assign(channels, 0);
+    sum_.quant->zero_point = std::vector<std::int32_t>(channels);
   }
   // Steps by which the results fill their range. Powers of two give halves to be rounded.
   const bool halves = random.coin();
@@ -121,10 +121,11 @@ IntegerEnding::IntegerEnding(DType sums, const Shape& result, int axis, Random& 
   }
   const DType storage = random.coin() ? DType::kUint8 : DType::kInt8;
   QuantParams to{.storage = storage, .scale = {1.0F}, .zero_point = {0}, .axis = {}};
-  to.scale[0] = halves ? 1.0F : static_cast<float>(random.integer(100, 2000)) / 1000.F;
+  to.scale.mutable_view()[0] =
+      halves ? 1.0F : static_cast<float>(random.integer(100, 2000)) / 1000.F;
   to.bits = one_in(4, random) ? static_cast<int>(random.integer(2, 7)) : 0;
   const StorageRange range = to.range();
-  to.zero_point[0] = static_cast<std::int32_t>(
+  to.zero_point.mutable_view()[0] = static_cast<std::int32_t>(
       one_in(3, random) ? range.low : random.integer(range.low, range.high));
   rounded_ = typed(storage, result);
   rounded_.quant = to;

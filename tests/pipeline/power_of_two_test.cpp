@@ -79,10 +79,10 @@ TEST_F(PowerOfTwo, IsRequiredOfEditedScalesThatAreToBeShifted) {
       edited = point.name;
     }
   }
-  result.table.at(edited).params.scale[0] *= 1.5F;
+  result.table.at(edited).params.scale.mutable_view()[0] *= 1.5F;
   for (const QuantPoint& point : result.simulated.points) {
     if (point.weight == edited) {
-      result.table.at(point.name).params.scale[0] *= 1.5F;
+      result.table.at(point.name).params.scale.mutable_view()[0] *= 1.5F;
     }
   }
   EXPECT_THROW(lower(result.simulated, result.table), Error);

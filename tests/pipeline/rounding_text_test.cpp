@@ -10,10 +10,10 @@ using Steps = std::vector<std::int8_t>;
 
 TEST(RoundingText, SpellsThreeWeightsWithOneLetter) {
   EXPECT_EQ(rounding_letters({}), "");
-  EXPECT_EQ(rounding_letters({0, 0, 0}), "N");
-  EXPECT_EQ(rounding_letters({-1, -1, -1, 1, 1, 1}), "A+");
+  EXPECT_EQ(rounding_letters(Steps{0, 0, 0}), "N");
+  EXPECT_EQ(rounding_letters(Steps{-1, -1, -1, 1, 1, 1}), "A+");
   // 2 + 3 * 1 + 9 * 0 = 5, then 1 + 3 * 0 + 9 * 1 = 10.
-  EXPECT_EQ(rounding_letters({1, 0, -1, 0, -1}), "FK");
+  EXPECT_EQ(rounding_letters(Steps{1, 0, -1, 0, -1}), "FK");
 }
 
 RC_GTEST_PROP(RoundingText, IsReadBackAsItWasWritten, ()) {

@@ -64,10 +64,11 @@ QuantTable random_table(const SimulatedGraph& simulated, std::uint32_t seed) {
       result.widened_channels = {0, below(100)};
     }
     if (point.role == Role::kWeight && below(2) == 0) {
-      result.rounding.resize(
+      std::vector<std::int8_t> rounding(
           static_cast<std::size_t>(element_count(simulated.source.type(point.value).shape)));
-      std::generate(result.rounding.begin(), result.rounding.end(),
+      std::generate(rounding.begin(), rounding.end(),
                     [&] { return static_cast<std::int8_t>(below(3) - 1); });
+      result.rounding = rounding;
     }
     result.calibrator = below(2) == 0 ? "max" : "mine: \"#1\"";
     result.elements = random();

@@ -161,7 +161,7 @@ TEST(SensitivitiesOfManyPoints, FindTheWorstOneAndShareOutTheOthers) {
   config.objective = Objective::kCoverage;
   config.effort = Effort::kFast;
   QuantizeResult result = quantize(graph, data, config, Toolkit::builtin());
-  for (float& scale : result.table.at("w123").params.scale) {
+  for (float& scale : result.table.at("w123").params.scale.mutable_view()) {
     scale *= 50;
   }
   std::set<std::string> names;

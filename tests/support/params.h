@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -36,7 +37,7 @@ inline QuantParams per_axis(DType storage, int axis, std::vector<float> scale,
           .narrow_range = false};
 }
 
-inline bool are_powers_of_two(const std::vector<float>& scales) {
+inline bool are_powers_of_two(std::span<const float> scales) {
   return std::all_of(scales.begin(), scales.end(), [](float scale) {
     int exponent = 0;
     return std::frexp(scale, &exponent) == 0.5F;

@@ -22,7 +22,7 @@ namespace {
 using Numbers = std::pair<std::vector<float>, std::vector<std::int32_t>>;
 
 Numbers numbers_of(const QuantParams& params) {
-  return {params.scale, params.zero_point};
+  return {params.scale.to_vector(), params.zero_point.to_vector()};
 }
 
 /// Every storage value of the graph by the name of its tensor. Extents along the axis of scales

@@ -10,6 +10,7 @@
 
 #include "base/parallel.h"
 #include "calibrate/rounding/weights.h"
+#include "graph/arithmetic/range_params.h"
 
 #include <algorithm>
 #include <cmath>
@@ -31,12 +32,13 @@ struct Block {
   std::vector<double> importance;
 
   double error(const Range& range, const QuantSpec& spec) const {
-    const QuantParams params = to_quant_params({range}, spec);
-    const StorageRange storage = params.range();
+    const StorageRange storage = storage_range(spec.storage, spec.narrow_range, spec.bits);
+    const double widest = std::max({0.0, -range.low, range.high});
+    const RangeParams params = range_params(range, widest, spec, storage);
     const auto low = static_cast<float>(storage.low);
     const auto high = static_cast<float>(storage.high);
-    const auto zero = static_cast<float>(params.zero_point[0]);
-    const float scale = params.scale[0];
+    const auto zero = static_cast<float>(params.zero_point);
+    const float scale = params.scale;
     double sum = 0;
     for (std::size_t i = 0; i < weights.size(); ++i) {
       const float steps = std::clamp(std::nearbyint(weights[i] / scale) + zero, low, high);

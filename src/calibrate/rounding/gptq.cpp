@@ -18,8 +18,8 @@
 //
 // Cost for n rows, C columns in blocks of B <= 1024 and O outputs: about C B (n + B / 6 + 3 O /
 // 2) multiplications, C B O for each sweep of the descent in which most integers move, and C O
-// n / 2 for the holdout. Memory: 8 B^2 bytes for H and its factor, a copy of the rows, three of
-// the weights, and 1 MiB for each thread.
+// n / 2 for the holdout. Memory: 8 C B bytes for H and its factor of all blocks, a copy of the
+// rows, three of 4 million weights, and 1 MiB for each thread.
 #include "calibrate/rounding/gptq.h"
 
 #include "base/bytes.h"
@@ -32,6 +32,7 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include <Eigen/Core>
 
@@ -63,7 +64,7 @@ std::size_t group_size(std::size_t outputs) {
 struct Weights {
   RowMajor exact;
   RowMajor integers;
-  RowMajor steps;  ///< RoundingTask::steps; no rows where all are 1
+  RowMajor steps;  ///< as WeightMatrix reads them; no rows where all are 1
 };
 
 struct Bounds {
@@ -286,45 +287,100 @@ void share_integers(std::size_t groups, std::size_t size, Communicator& team,
   }
 }
 
-RowMajor transposed(std::span<const float> values, std::size_t columns) {
-  return Eigen::Map<const Matrix>(values.data(), static_cast<Index>(columns),
-                                  static_cast<Index>(values.size() / columns));
+/// How many outputs are in memory at a time: whole groups, and some for each thread.
+std::size_t part_size(const RoundingTask& task, std::size_t group, int threads) {
+  constexpr std::size_t kWeights = std::size_t{1} << 22U;
+  const auto workers = static_cast<std::size_t>(threads) *
+                       static_cast<std::size_t>(task.team == nullptr ? 1 : task.team->count());
+  return std::max(kWeights / task.columns / group, 2 * workers) * group;
+}
+
+Eigen::Map<const Eigen::VectorXf> column_of(const std::vector<float>& values) {
+  return {values.data(), static_cast<Index>(values.size())};
+}
+
+std::span<const float> elements_of(const Eigen::VectorXf& column) {
+  return {column.data(), static_cast<std::size_t>(column.size())};
+}
+
+Weights read_weights(const RoundingTask& task, const WeightMatrix& matrix, std::size_t first,
+                     std::size_t count, int threads) {
+  const auto columns = static_cast<Index>(task.columns);
+  const auto outputs = static_cast<Index>(count);
+  Weights weights{RowMajor(columns, outputs), {}, {}};
+  if (matrix.has_steps) {
+    weights.steps.resize(columns, outputs);
+  }
+  // Neighbours together, as they share what is read from the memory.
+  constexpr std::size_t kTogether = 16;
+  parallel_for((count + kTogether - 1) / kTogether, threads, [&](std::size_t, std::size_t i) {
+    std::vector<float> values(task.columns);
+    std::vector<float> steps(matrix.has_steps ? task.columns : 0);
+    for (std::size_t k = i * kTogether; k < std::min((i + 1) * kTogether, count); ++k) {
+      matrix.read(first + k, values, steps);
+      weights.exact.col(static_cast<Index>(k)) = column_of(values);
+      if (matrix.has_steps) {
+        weights.steps.col(static_cast<Index>(k)) = column_of(steps);
+      }
+    }
+  });
+  weights.integers = weights.exact.array().rint().max(task.low).min(task.high);
+  return weights;
+}
+
+void write_weights(const WeightMatrix& matrix, std::size_t first, const Weights& weights,
+                   int threads) {
+  parallel_for(static_cast<std::size_t>(weights.integers.cols()), threads,
+               [&](std::size_t, std::size_t i) {
+                 const Eigen::VectorXf integers = weights.integers.col(static_cast<Index>(i));
+                 const Eigen::VectorXf exact = weights.exact.col(static_cast<Index>(i));
+                 matrix.write(first + i, elements_of(integers), elements_of(exact));
+               });
+}
+
+void round_part(const RoundingTask& task, const std::vector<InputHessian>& blocks,
+                const RowMajor& holdout, std::size_t size, int threads, Weights& weights) {
+  const auto outputs = static_cast<std::size_t>(weights.exact.cols());
+  const std::size_t groups = (outputs + size - 1) / size;
+  const Share own = own_share(groups, task.team);
+  const auto for_each_group = [&](const auto& body) {
+    parallel_for(own.count(), threads, [&](std::size_t, std::size_t i) {
+      const OneThread one_thread;
+      const std::size_t first = (own.first + i) * size;
+      body(static_cast<Index>(first), static_cast<Index>(std::min(size, outputs - first)));
+    });
+  };
+  for (const InputHessian& block : blocks) {  // which is in the cache for all of them
+    for_each_group(
+        [&](Index from, Index count) { Gptq(task, block, weights, from, count).run(); });
+  }
+  for_each_group(
+      [&](Index from, Index count) { keep_better(task, holdout, from, count, weights); });
+  if (task.team != nullptr) {
+    share_integers(groups, size, *task.team, weights.integers);
+  }
 }
 
 }  // namespace
 
-void round_by_gptq(const RoundingTask& task, std::span<float> values, int threads) {
-  Weights weights{transposed(values, task.columns), {}, {}};
-  weights.integers = weights.exact.array().rint().max(task.low).min(task.high);
-  if (!task.steps.empty()) {
-    weights.steps = transposed(task.steps, task.columns);
-  }
+void round_by_gptq(const RoundingTask& task, const WeightMatrix& matrix, int threads) {
   const RowMajor holdout = held_out_rows(task);
+  std::vector<InputHessian> blocks;
   if (holdout.rows() > 0 && static_cast<std::size_t>(holdout.rows()) < task.holdout.size()) {
-    const std::size_t outputs = values.size() / task.columns;
-    const std::size_t size = group_size(outputs);
-    const std::size_t groups = (outputs + size - 1) / size;
-    const Share own = own_share(groups, task.team);
-    const auto for_each_group = [&](const auto& body) {
-      parallel_for(own.count(), threads, [&](std::size_t, std::size_t i) {
-        const OneThread one_thread;
-        const std::size_t first = (own.first + i) * size;
-        body(static_cast<Index>(first), static_cast<Index>(std::min(size, outputs - first)));
-      });
-    };
     for (std::size_t first = 0; first < task.columns; first += kBlock) {
-      const InputHessian block(task, first, std::min(kBlock, task.columns - first), threads);
-      for_each_group(
-          [&](Index from, Index count) { Gptq(task, block, weights, from, count).run(); });
-    }
-    for_each_group(
-        [&](Index from, Index count) { keep_better(task, holdout, from, count, weights); });
-    if (task.team != nullptr) {
-      share_integers(groups, size, *task.team, weights.integers);
+      blocks.emplace_back(task, first, std::min(kBlock, task.columns - first), threads);
     }
   }
-  Eigen::Map<Matrix>(values.data(), weights.integers.rows(), weights.integers.cols()) =
-      weights.integers;
+  const std::size_t group = group_size(matrix.outputs);
+  const std::size_t part = part_size(task, group, threads);
+  for (std::size_t first = 0; first < matrix.outputs; first += part) {
+    Weights weights =
+        read_weights(task, matrix, first, std::min(part, matrix.outputs - first), threads);
+    if (!blocks.empty()) {
+      round_part(task, blocks, holdout, group, threads, weights);
+    }
+    write_weights(matrix, first, weights, threads);
+  }
 }
 
 }  // namespace tare

@@ -27,18 +27,29 @@ struct RoundingTask {
   /// within +-pair_limit.
   std::vector<std::size_t> partner;
   float pair_limit = 0;
-  /// Where not empty: how much of an output a step of each weight is, in the order of the
-  /// weights; else all of one output are alike.
-  std::span<const float> steps;
   /// Processes that share the work, all of which have the whole task; null: this one alone.
   Communicator* team = nullptr;
 };
 
-/// Rounds weights (one vector of `columns` for each output, in steps, within range) by GPTQ:
-/// such that the squared error of the outputs over the rows is small, rather than that of each
-/// weight. An output is left rounded to nearest where the holdout shows no gain. In place.
-/// `threads` do not change the result. (Frantar et al., "GPTQ", which is Babai's nearest plane
-/// algorithm; then single weights move while that helps.)
-void round_by_gptq(const RoundingTask&, std::span<float> weights, int threads);
+/// A matrix of weights, of which some outputs are in memory at a time. Both functions have to
+/// be safe to call for different outputs at the same time.
+struct WeightMatrix {
+  std::size_t outputs = 0;
+  bool has_steps = false;  ///< of its own for each weight; else all of one output are alike
+  /// The weights of one output, in steps, within range; and how much of the output each of
+  /// these steps is, where they have their own.
+  std::function<void(std::size_t output, std::span<float> weights, std::span<float> steps)>
+      read;
+  /// Takes the integers of an output, and the weights as they were read.
+  std::function<void(std::size_t output, std::span<const float> integers,
+                     std::span<const float> weights)>
+      write;
+};
+
+/// Rounds weights by GPTQ: such that the squared error of the outputs over the rows is small,
+/// rather than that of each weight. An output is left rounded to nearest where the holdout
+/// shows no gain. `threads` do not change the result. (Frantar et al., "GPTQ", which is Babai's
+/// nearest plane algorithm; then single weights move while that helps.)
+void round_by_gptq(const RoundingTask&, const WeightMatrix&, int threads);
 
 }  // namespace tare

@@ -78,17 +78,6 @@ RealRows in_integers(std::span<const float> values, std::size_t columns, int thr
   return result;
 }
 
-/// For each weight of a constant the place of its scale.
-std::vector<std::size_t> places_of_scales(const Shape& shape, const QuantParams& params) {
-  std::vector<std::size_t> result(static_cast<std::size_t>(element_count(shape)));
-  for_each_slice(shape, params.axis, params.block,
-                 [&](std::size_t place, std::size_t first, std::size_t count) {
-                   std::fill_n(result.begin() + static_cast<std::ptrdiff_t>(first), count,
-                               place);
-                 });
-  return result;
-}
-
 /// For each column the one whose product an integer kernel adds first.
 std::vector<std::size_t> partners(const LayerMatrix& matrix, const Shape& weights,
                                   const KernelOrder& order) {
@@ -154,9 +143,10 @@ void round_weights(const SimulatedGraph& simulated, const QuantPoint& accumulato
     task.partner = partners(matrix, exact.shape(), *order);
   }
 
-  weight.rounding.assign(static_cast<std::size_t>(exact.size()), 0);
+  SharedArray<std::int8_t> all(static_cast<std::size_t>(exact.size()));
+  const std::span<std::int8_t> rounding = all.mutable_view();
   const auto values = exact.view<float>();
-  const auto places = places_of_scales(exact.shape(), params);
+  const PlaceOfParameters place(exact.shape(), params.axis, params.block);
   const float largest = *std::max_element(params.scale.begin(), params.scale.end());
   const auto round_group = [&](std::size_t group, int own_threads) {
     RoundingTask own = task;
@@ -169,29 +159,29 @@ void round_weights(const SimulatedGraph& simulated, const QuantPoint& accumulato
           storage_steps(rows.values(group), table.at(point.input).params, own_threads);
     }
     own.rows = inputs.integers.span();
-    std::vector<float> steps(matrix.outputs * matrix.columns);
-    std::vector<float> scales(in_blocks ? steps.size() : 0);  // of numbers near 1
-    parallel_for(matrix.outputs, own_threads, [&](std::size_t, std::size_t output) {
+    const auto read = [&](std::size_t output, std::span<float> weights,
+                          std::span<float> steps) {
       for (std::size_t column = 0; column < matrix.columns; ++column) {
         const std::size_t at = matrix.at(group, output, column);
-        const std::size_t i = output * matrix.columns + column;
-        const float scale = params.scale[places[at]];
-        steps[i] = values[at] / scale + static_cast<float>(params.zero_point[places[at]]);
+        const std::size_t own_place = place(at);
+        const float scale = params.scale[own_place];
+        weights[column] = values[at] / scale + static_cast<float>(params.zero_point[own_place]);
         if (in_blocks) {
-          scales[i] = scale / largest;
+          steps[column] = scale / largest;  // of numbers near 1
         }
       }
-    });
-    own.steps = scales;
-    const std::vector<float> real = steps;
-    round_by_gptq(own, steps, own_threads);
-    parallel_for(matrix.outputs, own_threads, [&](std::size_t, std::size_t output) {
+    };
+    const auto write = [&](std::size_t output, std::span<const float> integers,
+                           std::span<const float> weights) {
       for (std::size_t column = 0; column < matrix.columns; ++column) {
-        const std::size_t i = output * matrix.columns + column;
-        weight.rounding[matrix.at(group, output, column)] = static_cast<std::int8_t>(
-            steps[i] - std::clamp(std::nearbyint(real[i]), task.low, task.high));
+        const float nearest = std::clamp(std::nearbyint(weights[column]), task.low, task.high);
+        rounding[matrix.at(group, output, column)] =
+            static_cast<std::int8_t>(integers[column] - nearest);
       }
-    });
+    };
+    round_by_gptq(
+        own, {.outputs = matrix.outputs, .has_steps = in_blocks, .read = read, .write = write},
+        own_threads);
   };
   // Many groups are small ones, which every process rounds for itself.
   if (matrix.groups == 1) {
@@ -201,10 +191,7 @@ void round_weights(const SimulatedGraph& simulated, const QuantPoint& accumulato
     parallel_for(matrix.groups, threads,
                  [&](std::size_t, std::size_t group) { round_group(group, 1); });
   }
-  if (std::all_of(weight.rounding.begin(), weight.rounding.end(),
-                  [](std::int8_t step) { return step == 0; })) {
-    weight.rounding.clear();
-  }
+  weight.rounding = unless_nearest(std::move(all));
 }
 
 }  // namespace tare

@@ -245,9 +245,10 @@ std::vector<int> limit_pairs(const Tensor& weights, const KernelOrder& order, in
     };
     return std::abs(storage(pair[0]) + storage(pair[1])) > bound;
   };
+  const std::span<float> scales = params.scale.mutable_view();
   std::vector<int> widened;
   for (std::size_t channel = 0; channel < reader.channels(); ++channel) {
-    float& scale = params.scale[params.per_axis() ? channel : 0];
+    float& scale = scales[params.per_axis() ? channel : 0];
     const float before = scale;
     const auto pairs = pairs_above((bound - kRounding) * scale, reader(channel));
     while (std::any_of(pairs.begin(), pairs.end(),
@@ -268,13 +269,15 @@ std::vector<int> fit_bias(const Tensor& bias, float input_scale, const QuantSpec
   std::vector<int> widened;
   const auto values = bias.view<float>();
   for (std::size_t channel = 0; channel < values.size(); ++channel) {
-    float& scale = weight.scale[weight.per_axis() ? channel : 0];
+    const std::size_t place = weight.per_axis() ? channel : 0;
+    const float scale = weight.scale[place];
     const double needed = std::abs(static_cast<double>(values[channel])) / kLargest /
                           static_cast<double>(input_scale);
     if (static_cast<double>(scale) < needed) {
-      scale = spec.power_of_two ? static_cast<float>(power_of_two_from(needed))
-                                : std::nextafter(static_cast<float>(needed),
-                                                 std::numeric_limits<float>::infinity());
+      weight.scale.mutable_view()[place] =
+          spec.power_of_two ? static_cast<float>(power_of_two_from(needed))
+                            : std::nextafter(static_cast<float>(needed),
+                                             std::numeric_limits<float>::infinity());
       widened.push_back(static_cast<int>(channel));
     }
   }

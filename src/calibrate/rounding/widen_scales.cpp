@@ -59,15 +59,15 @@ double excess(const SumRange& sums, const Accumulator& held) {
 bool round_to_nearest(const WeightResults& results, std::size_t channel, PointResult& weight) {
   const std::size_t channels = weight.params.scale.size();
   bool changed = false;
-  for (std::size_t i = 0; i < weight.rounding.size(); ++i) {
-    if (weight.rounding[i] != 0 && results.of(i) % channels == channel) {
-      weight.rounding[i] = 0;
+  const std::span<std::int8_t> rounding = weight.rounding.mutable_view();
+  for (std::size_t i = 0; i < rounding.size(); ++i) {
+    if (rounding[i] != 0 && results.of(i) % channels == channel) {
+      rounding[i] = 0;
       changed = true;
     }
   }
-  if (std::all_of(weight.rounding.begin(), weight.rounding.end(),
-                  [](std::int8_t step) { return step == 0; })) {
-    weight.rounding.clear();
+  if (changed) {
+    weight.rounding = unless_nearest(std::move(weight.rounding));
   }
   return changed;
 }
@@ -76,7 +76,7 @@ void widen(std::size_t channel, double factor, const QuantSpec& spec, PointResul
   // Sums fall a little faster or slower than scales grow, as integers are rounded: the last
   // steps are small ones.
   constexpr double kStep = 1.005;
-  weight.params.scale[channel] *=
+  weight.params.scale.mutable_view()[channel] *=
       spec.power_of_two ? 2 : static_cast<float>(std::max(kStep, factor / kStep));
   auto& widened = weight.widened_channels;
   if (std::find(widened.begin(), widened.end(), static_cast<int>(channel)) == widened.end()) {

@@ -161,8 +161,8 @@ void take_parameters(const ScaleAndZeroPoint& chosen, const QuantPoint& point,
     throw Error(ErrorCode::kInvalidConfig, "calibrator '" + result.calibrator + "'", text.str())
         .expected(fault);
   }
-  params.scale[0] = chosen.scale;
-  params.zero_point[0] = chosen.zero_point;
+  params.scale = {chosen.scale};
+  params.zero_point = {chosen.zero_point};
   const auto scale = static_cast<double>(chosen.scale);
   result.calibrated = {{static_cast<double>(range.low - chosen.zero_point) * scale,
                         static_cast<double>(range.high - chosen.zero_point) * scale}};

@@ -69,8 +69,10 @@ std::optional<FoldedOp> dequantize(const Graph& graph, const Node&, ValueId valu
   if (!params || has_zero_points(*params)) {
     return std::nullopt;
   }
-  return FoldedOp{
-      {.kind = PostOp::Kind::kScale, .factors = params->scale, .axis = params->axis}, {}};
+  return FoldedOp{{.kind = PostOp::Kind::kScale,
+                   .factors = params->scale.to_vector(),
+                   .axis = params->axis},
+                  {}};
 }
 
 /// Of sums in int32 to bytes, in the usual arithmetic. Attributes that say anything else, or

@@ -27,7 +27,7 @@ Conversion conversion(const Operand& operand, const QuantParams& params) {
   if (params.axis) {
     result.axis = operand.physical_axis(static_cast<std::size_t>(*params.axis));
   }
-  result.scale = params.scale;
+  result.scale.assign(params.scale.begin(), params.scale.end());
   result.zero.assign(params.zero_point.begin(), params.zero_point.end());
   result.low = static_cast<float>(params.range().low);
   result.high = static_cast<float>(params.range().high);

@@ -43,7 +43,7 @@ std::size_t float_bytes(const Shape& shape) {
 /// storage - zero_point of a whole constant.
 Tensor centred(const Tensor& storage, const QuantParams& params) {
   QuantParams unit = params;
-  std::fill(unit.scale.begin(), unit.scale.end(), 1.0F);
+  std::ranges::fill(unit.scale.mutable_view(), 1.0F);
   return dequantize(storage, unit);
 }
 

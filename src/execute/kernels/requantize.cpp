@@ -34,7 +34,7 @@ Rescaling rescaling(const Operand& input, const QuantParams& to) {
                    .axis = {},
                    .factor = {},
                    .fixed = {},
-                   .zero_in = from.zero_point,
+                   .zero_in = from.zero_point.to_vector(),
                    .zero_out = to.zero_point[0],
                    .range = to.range()};
   if (from.axis) {

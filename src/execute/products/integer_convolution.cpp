@@ -50,7 +50,7 @@ std::optional<ByteWeights> byte_weights(const IntegerConvolution& conv) {
   StridedCopy(DType::kInt8, spec.weights, {dense_strides(spec.weights)}, {spec.weight_strides})(
       spec.constant_weights->data(), weights.bytes.mutable_data());
   std::int8_t* byte = weights.bytes.mutable_view<std::int8_t>().data();
-  const std::vector<std::int32_t>& zeros = conv.weights.zero_point;
+  const SharedArray<std::int32_t>& zeros = conv.weights.zero_point;
   const std::int64_t each = weights.bytes.size() / spec.result[1];
   for (std::int64_t channel = 0; channel < spec.result[1]; ++channel) {
     const std::int32_t zero = zeros[static_cast<std::size_t>(channel) % zeros.size()];

@@ -48,6 +48,41 @@ inline Shape parameter_shape(const Shape& shape, std::optional<int> axis, int bl
   return result;
 }
 
+/// Where in parameter_shape() the parameters of each element are.
+class PlaceOfParameters {
+ public:
+  PlaceOfParameters(const Shape& shape, std::optional<int> axis, int block)
+      : is_alone_(!axis), block_(static_cast<std::size_t>(block)) {
+    if (axis) {
+      const auto at = static_cast<std::size_t>(*axis);
+      extent_ = static_cast<std::size_t>(shape.at(at));
+      for (std::size_t i = at + 1; i < shape.size(); ++i) {
+        inner_ *= static_cast<std::size_t>(shape[i]);
+      }
+    }
+  }
+
+  /// Of the element with that index in row-major order.
+  std::size_t operator()(std::size_t element) const {
+    if (is_alone_) {
+      return 0;
+    }
+    const std::size_t row = element / inner_;
+    const std::size_t along = row % extent_;
+    if (block_ == 0) {
+      return along;
+    }
+    const std::size_t blocks = (extent_ + block_ - 1) / block_;
+    return (row / extent_ * blocks + along / block_) * inner_ + element % inner_;
+  }
+
+ private:
+  bool is_alone_;
+  std::size_t block_;
+  std::size_t extent_ = 1;
+  std::size_t inner_ = 1;
+};
+
 /// The same in blocks along the axis, where `block` is not 0: runs share the parameters whose
 /// place in parameter_shape() is f's first argument.
 template <class F>

@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "graph/arithmetic/per_axis.h"
 #include "graph/arithmetic/power_of_two.h"
+#include "graph/arithmetic/range_params.h"
 #include "graph/arithmetic/storage_type.h"
 
 #include <algorithm>
@@ -82,6 +83,27 @@ StorageRange storage_range(DType storage, bool narrow_range, int bits) {
                    : StorageRange{narrowed, 2 * half + 1};
 }
 
+RangeParams range_params(Range range, double widest, const QuantSpec& spec,
+                         const StorageRange& storage) {
+  // A channel this far below the widest one contributes nothing; a scale made from it would
+  // only push the bias, stored at input scale * weight scale, out of int32.
+  constexpr double kDeadChannel = 1e-6;
+  range = {std::min(range.low, 0.0), std::max(range.high, 0.0)};
+  if (std::max(-range.low, range.high) < widest * kDeadChannel) {
+    range = {-widest, widest};
+  }
+  ScaleZeroPoint result = spec.symmetric || range == Range{}
+                              ? symmetric_params(range, storage, spec.power_of_two)
+                              : asymmetric_params(range, storage, spec.power_of_two);
+  if (range == Range{} && !spec.symmetric) {
+    result.zero_point =
+        static_cast<double>(std::clamp<std::int64_t>(0, storage.low, storage.high));
+  }
+  const auto scale = static_cast<float>(result.scale);
+  const bool usable = scale >= std::numeric_limits<float>::min() && std::isfinite(scale);
+  return {usable ? scale : 1, static_cast<std::int32_t>(result.zero_point)};
+}
+
 QuantParams to_quant_params(const std::vector<Range>& ranges, const QuantSpec& spec) {
   const StorageRange storage = storage_range(spec.storage, spec.narrow_range, spec.bits);
   QuantParams params{.storage = spec.storage,
@@ -95,32 +117,21 @@ QuantParams to_quant_params(const std::vector<Range>& ranges, const QuantSpec& s
     params.axis = spec.axis;
     params.block = spec.block;
   }
+  std::vector<float> scales;
+  std::vector<std::int32_t> zero_points;
   double widest = 0;
   for (const Range& range : ranges) {
     check(std::isfinite(range.low) && std::isfinite(range.high) && range.low <= range.high,
           "a calibrator returned a range that is not finite or is reversed");
     widest = std::max({widest, -range.low, range.high});
   }
-  // A channel this far below the widest one contributes nothing; a scale made from it would
-  // only push the bias, stored at input scale * weight scale, out of int32.
-  constexpr double kDeadChannel = 1e-6;
-  for (Range range : ranges) {
-    range = {std::min(range.low, 0.0), std::max(range.high, 0.0)};
-    if (std::max(-range.low, range.high) < widest * kDeadChannel) {
-      range = {-widest, widest};
-    }
-    ScaleZeroPoint result = spec.symmetric || range == Range{}
-                                ? symmetric_params(range, storage, spec.power_of_two)
-                                : asymmetric_params(range, storage, spec.power_of_two);
-    if (range == Range{} && !spec.symmetric) {
-      result.zero_point =
-          static_cast<double>(std::clamp<std::int64_t>(0, storage.low, storage.high));
-    }
-    const auto scale = static_cast<float>(result.scale);
-    const bool usable = scale >= std::numeric_limits<float>::min() && std::isfinite(scale);
-    params.scale.push_back(usable ? scale : 1);
-    params.zero_point.push_back(static_cast<std::int32_t>(result.zero_point));
+  for (const Range& range : ranges) {
+    const RangeParams own = range_params(range, widest, spec, storage);
+    scales.push_back(own.scale);
+    zero_points.push_back(own.zero_point);
   }
+  params.scale = scales;
+  params.zero_point = zero_points;
   return params;
 }
 

@@ -33,7 +33,7 @@ void append_real(std::string& out, float value) {
 }
 
 template <class T>
-void append_list(std::string& out, const std::vector<T>& items, std::int64_t elide_above) {
+void append_list(std::string& out, const SharedArray<T>& items, std::int64_t elide_above) {
   if (static_cast<std::int64_t>(items.size()) > elide_above) {
     out += "...";
     return;
@@ -54,9 +54,9 @@ void append_params(std::string& out, const QuantParams& params, std::int64_t eli
     out += ", ";
     append_list(out, params.zero_point, elide_above);
   } else {
-    append_literal(out, params.scale.at(0));
+    append_literal(out, params.scale[0]);
     out += ", ";
-    append_literal(out, params.zero_point.at(0));
+    append_literal(out, params.zero_point[0]);
   }
   out += params.narrow_range ? ", narrow" : "";
   if (params.bits != 0) {

@@ -261,11 +261,11 @@ class IntegerOperatorBuilder final : public StorageFormBuilder {
   }
   /// Per tensor.
   ValueId scale(const TensorType& type, const TensorType& like) {
-    return row("scale", type.quant->scale, {}, like);
+    return row("scale", type.quant->scale.to_vector(), {}, like);
   }
   /// Along the channels of `like`.
   ValueId scale_along(const TensorType& type, const TensorType& like) {
-    return row("scale", type.quant->scale, like.quant->axis, like);
+    return row("scale", type.quant->scale.to_vector(), like.quant->axis, like);
   }
 
   /// One number, or one for each channel of `axis` in a shape that broadcasts.

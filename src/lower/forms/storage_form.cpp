@@ -76,8 +76,8 @@ bool StorageFormBuilder::rectify(const Node& node) {
   }
   TensorType one = from().type(node.inputs[0]);
   one.quant->axis.reset();
-  one.quant->scale.resize(1);
-  one.quant->zero_point.resize(1);
+  one.quant->scale = {one.quant->scale[0]};
+  one.quant->zero_point = {one.quant->zero_point[0]};
   move(node, "Clip",
        {storage(node.inputs[0]), parameters(one, original(node.inputs[0])).second});
   return true;

@@ -32,8 +32,8 @@ bool all_equal(const auto& values) {
 /// Channels that all have the same parameters, see with_repeated_scales().
 void unite_channels(QuantParams& params) {
   if (!params.scale.empty() && all_equal(params.scale) && all_equal(params.zero_point)) {
-    params.scale.resize(1);
-    params.zero_point.resize(1);
+    params.scale = {params.scale[0]};
+    params.zero_point = {params.zero_point[0]};
   }
 }
 
@@ -204,17 +204,17 @@ class QdqReader {
                        .block = static_cast<int>(block),
                        .narrow_range = false,
                        .bits = is_packed(storage) ? storage.quant->bits : 0};
-    const auto scales = scale->view<float>();
-    params.scale.assign(scales.begin(), scales.end());
-    params.zero_point.resize(params.scale.size());
+    params.scale = scale->view<float>();
+    std::vector<std::int32_t> zero_points(params.scale.size());
     if (zero != nullptr) {
       const auto zeros = zero->to_int64();
       if (zeros.size() != params.scale.size()) {
         return std::nullopt;
       }
-      std::transform(zeros.begin(), zeros.end(), params.zero_point.begin(),
+      std::transform(zeros.begin(), zeros.end(), zero_points.begin(),
                      [](std::int64_t z) { return static_cast<std::int32_t>(z); });
     }
+    params.zero_point = zero_points;
     if (!is_constant) {
       unite_channels(params);
     }

@@ -10,7 +10,7 @@ constexpr std::size_t kEach = 3;  ///< weights to a letter
 
 }  // namespace
 
-std::string rounding_letters(const std::vector<std::int8_t>& rounding) {
+std::string rounding_letters(std::span<const std::int8_t> rounding) {
   std::string letters;
   letters.reserve((rounding.size() + kEach - 1) / kEach);
   for (std::size_t first = 0; first < rounding.size(); first += kEach) {

@@ -182,9 +182,13 @@ class TableReader {
     reader.key("bits", params.bits, integer(2, 8));
     reader.key("axis", axis, integer(0));
     reader.key("block", block, integer(1));
-    reader.values("scale", params.scale, positive());
+    std::vector<float> scales;
+    reader.values("scale", scales, positive());
+    params.scale = scales;
     const StorageRange storage = params.range();
-    reader.values("zero_point", params.zero_point, integer(storage.low, storage.high));
+    std::vector<std::int32_t> zero_points;
+    reader.values("zero_point", zero_points, integer(storage.low, storage.high));
+    params.zero_point = zero_points;
     reader.key("calibrator", result.calibrator, any_text());
     reader.key("elements", result.elements, integer(0));
     reader.values(key_of(reader, "observed", "seen"), result.observed, low_and_high());
@@ -279,7 +283,7 @@ class TableReader {
     }
     const auto fill = [&](auto& values, const char* name) {
       if (values.size() == 1) {
-        values.resize(channels, values[0]);
+        values = std::vector(channels, values[0]);
       }
       require_count(reader, name, values.size(), channels, faults_);
     };
@@ -304,7 +308,7 @@ class TableReader {
     }
     derive_accumulators(simulated_, accumulators, {}, table);
     for (const QuantPoint* point : accumulators) {
-      const std::vector<float>& scales = table.at(point->name).params.scale;
+      const SharedArray<float>& scales = table.at(point->name).params.scale;
       if (!std::all_of(scales.begin(), scales.end(),
                        [](float scale) { return std::isfinite(scale) && scale > 0; })) {
         faults_.add(where_.at(as_characters(point->name)),

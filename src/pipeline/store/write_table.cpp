@@ -131,11 +131,11 @@ void add_parameters(const PointResult& result, Lines& lines) {
   if (params.block != 0) {
     lines.key("block", number(std::int64_t{params.block}));
   }
-  lines.one_or_list("scale", params.scale);
+  lines.one_or_list("scale", params.scale.to_vector());
   const auto& zeros = params.zero_point;
   const bool all_equal = std::all_of(zeros.begin(), zeros.end(),
                                      [&](std::int32_t zero) { return zero == zeros[0]; });
-  lines.one_or_list("zero_point", all_equal ? std::vector{zeros.at(0)} : zeros);
+  lines.one_or_list("zero_point", all_equal ? std::vector{zeros[0]} : zeros.to_vector());
   if (!result.calibrator.empty()) {
     lines.key("calibrator", yaml_scalar(result.calibrator));
   }
