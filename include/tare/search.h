@@ -170,7 +170,8 @@ struct SearchResult {
 /// reports do not have, or all samples are held out; Error(kIo) and Error(kInvalidData) for a
 /// checkpoint that is damaged, in use, or of a search with another model, other samples or
 /// another configuration; Error(kInvalidConfig) where no widths stay within the budget, with
-/// the least that was reached; and what quantize() and compare_result() throw.
+/// the least that was reached, and where nothing is open; and what quantize() and
+/// compare_result() throw.
 SearchResult search(const Graph& model, const Dataset&, const Config&, const Toolkit&,
                     const SearchOptions& = {});
 

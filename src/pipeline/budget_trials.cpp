@@ -23,7 +23,7 @@ NetworkCost operator-(const NetworkCost& a, const NetworkCost& b) {
   return {a.bytes - b.bytes, a.bit_operations - b.bit_operations};
 }
 
-/// That the menu expects of the layers alone, by the index of the option of each.
+/// What the menu expects of the layers alone.
 NetworkCost sum_of(const WidthMenu& menu, const std::vector<LayerWidth>& layers) {
   NetworkCost sum;
   for (std::size_t i = 0; i < layers.size(); ++i) {
@@ -94,6 +94,18 @@ std::string amount(double bytes_or_operations) {
   return std::to_string(std::llround(bytes_or_operations));
 }
 
+void require_choices(const WidthMenu& menu) {
+  if (std::all_of(menu.layers.begin(), menu.layers.end(),
+                  [](const WeightedLayer& layer) { return layer.is_given; })) {
+    throw Error(
+        ErrorCode::kInvalidConfig, "budget",
+        "leaves no choice: no layer has real weights of open width that can be integers")
+        .hint(
+            "entries of 'layers' with 'weights.bits' or 'weights.storage' are kept to, and so "
+            "is 'keep_float'");
+  }
+}
+
 /// Says what was reached and what else could be done.
 Error too_little(const WidthMenu& menu, const NetworkCost& limit, const NetworkCost& least,
                  const Target& target) {
@@ -153,6 +165,7 @@ std::optional<std::vector<LayerWidth>> widths_within(const WidthMenu& menu,
 MixTrial try_widths(const WidthMenu& menu, const Budget& budget, const Config& config,
                     const Target& target, const std::filesystem::path& file,
                     const std::function<QuantizeResult(const Config&)>& quantize) {
+  require_choices(menu);
   const NetworkCost limit = limits_of(budget, menu.uniform.front());
   NetworkCost rest = menu.uniform.front() - sum_of(menu, widest_of(menu));
   NetworkCost least = menu.uniform.back();

@@ -33,7 +33,8 @@ struct MixTrial {
 };
 
 /// Quantizes with the widths that lose least, and with fewer bits as long as the file is too
-/// large after all. Throws Error(kInvalidConfig) where no widths fit.
+/// large after all. Throws Error(kInvalidConfig) where no widths fit, or there is nothing to
+/// choose.
 MixTrial try_widths(const WidthMenu&, const Budget&, const Config&, const Target&,
                     const std::filesystem::path& file,
                     const std::function<QuantizeResult(const Config&)>& quantize);

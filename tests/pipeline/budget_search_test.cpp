@@ -229,6 +229,20 @@ TEST_F(BudgetSearches, SayHowFarTheyCame) {
   EXPECT_NE(in_bytes.find("budget 'bops': is 1, but"), std::string::npos) << in_bytes;
 }
 
+TEST_F(BudgetSearches, NeedSomethingToChoose) {
+  LayerRule given;
+  given.name = "*";
+  given.weights.bits = 4;
+  config_.layers = {given};
+  const std::string message = fault({"size=1MB"});
+  EXPECT_EQ(message.substr(0, message.find('\n')),
+            "budget: leaves no choice: no layer has real weights of open width that can be "
+            "integers");
+  config_.layers[0].weights = {};
+  config_.layers[0].keep_float = true;
+  EXPECT_EQ(fault({"bops=1G"}), message);
+}
+
 TEST_F(BudgetSearches, RefuseWhatIsOfNoUseForThem) {
   EXPECT_EQ(fault({"size=80%"},
                   {.least_integers = 0.5, .deadline = std::chrono::steady_clock::now()}),
