@@ -318,13 +318,17 @@ typedef struct tare_search_options {
   size_t size;                   /* sizeof(tare_search_options) */
   const char* const* conditions; /* such as "output.sqnr>=30" */
   size_t condition_count;
-  double least_integers;  /* share of the multiplications that stays on integers */
-  double seconds;         /* from then on no other plan is tried; 0: no limit */
-  int64_t holdout;        /* samples at the end that are evaluated on; below 0: a third */
-  const char* checkpoint; /* from which the same call goes on; may be NULL */
+  double least_integers;      /* share of the multiplications that stays on integers */
+  double seconds;             /* from then on no other plan is tried; 0: no limit */
+  int64_t holdout;            /* samples at the end that are evaluated on; below 0: a third */
+  const char* checkpoint;     /* from which the same call goes on; may be NULL */
+  const char* const* budgets; /* such as "size=0.5MB" or "bops=50%", see read_budget() */
+  size_t budget_count;
 } tare_search_options;
-/* The fastest mixed-precision network that meets the conditions; the JSON says which plans
- * there were and whether the chosen one meets them. */
+/* The fastest mixed-precision network that meets the conditions, or with budgets the one whose
+ * widths of weights lose least within them; the JSON says which plans there were, whether the
+ * chosen one meets the conditions, and with budgets the mix of widths. Budgets go with neither
+ * least_integers nor seconds. */
 tare_error* tare_search(const tare_model*, const tare_samples*, const tare_config*,
                         const tare_search_options*, const tare_job*, tare_quantized**,
                         char** json);

@@ -434,8 +434,8 @@ std::string read_target_name(const std::filesystem::path&,
 /// Every key of a target file, in the order of Target. `value` is what holds without it.
 std::vector<ConfigKey> target_keys();
 
-/// A number of bytes with its unit: B, KiB, MiB, GiB, or KB, MB, GB in powers of 1000; 0 needs
-/// none. Nothing for any other text, and for more bytes than memory can have.
+/// A number of bytes, as 0.5MB, with B, KiB, MiB, GiB, or kB, KB, MB, GB in powers of 1000; 0
+/// needs no unit. Nothing for other texts, and for more bytes than memory can have.
 std::optional<std::size_t> parse_bytes(std::string_view text);
 
 /// True when `text` matches `glob` (* any run of characters, ? any one).

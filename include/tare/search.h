@@ -22,6 +22,30 @@ namespace tare {
 /// The configuration with which quantize() applies the plan.
 Config apply_plan(Config, const MixedPrecisionPlan&);
 
+/// At most so much of something: an amount, or a share of what the network takes with as many
+/// bits in all weights as are permitted.
+struct BudgetLimit {
+  double amount = 0;
+  bool is_share = false;  ///< `amount` is one, above 0
+
+  friend bool operator==(const BudgetLimit&, const BudgetLimit&) = default;
+};
+
+/// What a quantized network may take.
+struct Budget {
+  std::optional<BudgetLimit> size{};  ///< bytes of the file, and of one with its constants
+  /// Of one run: multiplications times the bits of both factors, 32 of what is real.
+  std::optional<BudgetLimit> bit_operations{};
+
+  bool is_set() const { return size || bit_operations; }
+  friend bool operator==(const Budget&, const Budget&) = default;
+};
+
+/// Of texts such as "size=0.5MB" (see parse_bytes()), "size=60%", "bops=1.5G" (k, M, G or T in
+/// powers of 1000, or none) and "bops=50%". Throws Error(kInvalidConfig) with all that are none
+/// and with those that say again what another one says.
+Budget read_budget(const std::vector<std::string>& texts);
+
 struct SearchOptions {
   int threads = 0;  ///< 0: one per core
   /// Processes that share the work of each pass; null: this one does all. The first one keeps
@@ -31,6 +55,9 @@ struct SearchOptions {
   /// What the quantized network has to meet, such as 'output.sqnr>=30'.
   std::vector<ReportCondition> conditions{};
   double least_integers = 0;  ///< share of the multiplications that has to stay on integers
+  /// Where it is set, the search is for the widths of weights: see search(). Goes with neither
+  /// least_integers nor deadline.
+  Budget budget{};
   /// So many of the samples, the last ones, are evaluated on and not calibrated on. 0: all are
   /// for both. Absent: a third, or 0 where there are fewer than 8.
   std::optional<std::size_t> holdout{};
@@ -43,7 +70,8 @@ struct SearchOptions {
   /// Get its report, in the formats of their names.
   std::vector<std::filesystem::path> reports{};
   /// Holds all that is known, until the search is done: the same call resumes from it, and ends
-  /// as if nothing had happened. Conditions, least_integers, deadline and threads may change.
+  /// as if nothing had happened. Conditions, least_integers, deadline, threads and amounts of a
+  /// budget may change.
   std::filesystem::path checkpoint{};
   /// Shared objects in the toolkit; a checkpoint is of a search with the same.
   std::vector<std::filesystem::path> plugins{};
@@ -75,6 +103,33 @@ enum class SearchEnd : std::uint8_t {
   kStopped,   ///< by SearchOptions::stop
 };
 
+/// What a quantized network takes.
+struct NetworkCost {
+  double bytes = 0;           ///< as Budget::size
+  double bit_operations = 0;  ///< as Budget::bit_operations
+
+  friend bool operator==(const NetworkCost&, const NetworkCost&) = default;
+};
+
+/// How many bits the weights of a layer have.
+struct LayerWidth {
+  std::vector<std::string> nodes;  ///< of the prepared graph; more than one share weights
+  int bits = 8;
+  double error = 0;       ///< that they cause alone, see docs/bits.md; 0 where not measured
+  bool is_given = false;  ///< by the configuration, which the search leaves alone
+};
+
+/// A mix of widths within a budget.
+struct WidthMix {
+  std::vector<LayerWidth> layers;  ///< those that are quantized, in the order of the network
+  NetworkCost limit;               ///< infinite where there is none
+  NetworkCost taken;               ///< by the written file
+  NetworkCost widest;              ///< with `most_bits` wherever the search chooses
+  NetworkCost least;               ///< with `least_bits` there
+  int most_bits = 8;
+  int least_bits = 2;
+};
+
 struct SearchResult {
   SearchEnd end = SearchEnd::kDone;
   std::size_t trials = 0;  ///< plans that were tried, by this call or by those it resumed
@@ -92,6 +147,9 @@ struct SearchResult {
   std::size_t chosen = 0;
   Config config{};  ///< with which quantize() applies the chosen plan, of calibrated_on samples
   std::optional<QuantizeResult> quantized{};  ///< of that; absent where `output` has the model
+  /// With a budget; `plans` then has one plan, whose error is that of the weights and whose
+  /// time is not predicted.
+  std::optional<WidthMix> mix{};
 
   bool meets() const { return chosen < plans.size() && plans[chosen].meets(); }
 };
@@ -100,10 +158,20 @@ struct SearchResult {
 /// measure the sensitivities of some samples, from which it finds the Pareto front of plans;
 /// quantizes and evaluates some of these, by bisection. The configured slowdown has no effect.
 ///
+/// With a budget it finds the widths of weights, layer by layer, that lose least within it: 8,
+/// 4 or 2 bits, or as many as are configured for all weights and fewer. What else is configured
+/// stays in force, and so do `bits` and `storage` of entries of `layers:`. Layers with weights
+/// are on integers. The first and the last one keep the most bits unless nothing else fits, or
+/// only what more than doubles the expected error. With a size, files hold 4 bits in as many
+/// unless Config::packs_weights forbids it. The network is quantized, and again with fewer bits
+/// where its file is too large after all. Conditions are checked then.
+///
 /// Throws Error(kInvalidConfig) before any sample is read where a condition is about what
 /// reports do not have, or all samples are held out; Error(kIo) and Error(kInvalidData) for a
 /// checkpoint that is damaged, in use, or of a search with another model, other samples or
-/// another configuration; and what quantize() and compare_result() throw.
+/// another configuration; Error(kInvalidConfig) where no widths stay within the budget, with
+/// the least that was reached, and where nothing is open; and what quantize() and
+/// compare_result() throw.
 SearchResult search(const Graph& model, const Dataset&, const Config&, const Toolkit&,
                     const SearchOptions& = {});
 

@@ -270,13 +270,20 @@ def evaluate(model: Model, data: Data, config: Configuration = None, *, metric: 
     return Accuracy(int((numpy.asarray(predictions) == used).sum()), len(used))
 
 
-def search(model: Model, data: Data, require: Union[str, Sequence[str]], config: Configuration = None, *,
-           target: Optional[str] = None, effort: Optional[str] = None, keep_int8: float = 0.0, time: float = 0.0,
-           holdout: Optional[int] = None, checkpoint: Optional[_Path] = None, out: Optional[_Path] = None,
-           samples: int = 0, settings: Settings = None, metrics: Optional[Mapping[str, Metric]] = None, threads: int = 0,
-           progress: Progress = None) -> Found:
-    """Finds the fastest mixed-precision model that meets requirements, such as 'output.sqnr>=30' or 'top1.drop<=0.5'.
+def _texts(given: Union[str, Sequence[str]]) -> "ctypes.Array[ctypes.c_char_p]":
+    texts = [given] if isinstance(given, str) else list(given)
+    return (ctypes.c_char_p * len(texts))(*(text.encode() for text in texts))
 
+
+def search(model: Model, data: Data, require: Union[str, Sequence[str]] = (), config: Configuration = None, *,
+           budget: Union[str, Sequence[str]] = (), target: Optional[str] = None, effort: Optional[str] = None,
+           keep_int8: float = 0.0, time: float = 0.0, holdout: Optional[int] = None, checkpoint: Optional[_Path] = None,
+           out: Optional[_Path] = None, samples: int = 0, settings: Settings = None,
+           metrics: Optional[Mapping[str, Metric]] = None, threads: int = 0, progress: Progress = None) -> Found:
+    """Finds the fastest mixed-precision model that meets requirements, such as 'output.sqnr>=30' or 'top1.drop<=0.5'; or
+    within a budget, such as 'size=0.5MB', 'size=60%' or 'bops=1.5G', the widths of weights that lose least.
+
+    budget: of the file or of bit operations, or both; goes with neither `keep_int8` nor `time`.
     keep_int8: share of the multiplications that stays on integers.
     time: seconds after which no other plan is tried; 0: no limit.
     holdout: samples at the end that are evaluated on and not calibrated on; None: a third.
@@ -286,16 +293,18 @@ def search(model: Model, data: Data, require: Union[str, Sequence[str]], config:
     >>> found = tare.search("digits.onnx", "digits_calibration.h5", "output.sqnr>=25")
     >>> found.met
     True
+    >>> mix = tare.search("digits.onnx", "digits_calibration.h5", budget="size=80%", samples=24).mix
+    >>> mix["bytes"]["taken"] <= mix["bytes"]["limit"]
+    True
     """
     failures = Failures()
     handle = model_handle(model)
     settled = ConfigHandle(config, settings, failures, _overrides(target, effort), metrics)
     given = samples_of(data, handle, settled)
-    texts = [require] if isinstance(require, str) else list(require)
-    conditions = (ctypes.c_char_p * len(texts))(*(text.encode() for text in texts))
-    options = _library.SearchOptions(ctypes.sizeof(_library.SearchOptions), conditions, len(texts), keep_int8, time,
+    conditions, budgets = _texts(require), _texts(budget)
+    options = _library.SearchOptions(ctypes.sizeof(_library.SearchOptions), conditions, len(conditions), keep_int8, time,
                                      -1 if holdout is None else holdout,
-                                     None if checkpoint is None else path_bytes(checkpoint))
+                                     None if checkpoint is None else path_bytes(checkpoint), budgets, len(budgets))
     work = Work(threads, samples, progress, failures)
     made, text = Handle(library.tare_quantized_free, settled), Text()
     work.run("tare_search", handle, given._handle, settled, ctypes.byref(options), ctypes.byref(work.job),
@@ -304,7 +313,8 @@ def search(model: Model, data: Data, require: Union[str, Sequence[str]], config:
     result = Result(made, settled, given, "given", threads, progress)
     if out is not None:
         result.save(out)
-    return Found(result, fields["met"], fields["curve"], fields["chosen"], fields["end"], fields["trials"])
+    return Found(result, fields["met"], fields["curve"], fields["chosen"], fields["end"], fields["trials"],
+                 fields.get("mix"))
 
 
 def explain(model: Model, config: Configuration = None, *, data: Data = None, target: Optional[str] = None,

@@ -72,7 +72,8 @@ TAKE = CFUNCTYPE(c_int, c_void_p, c_size_t, POINTER(Array), c_size_t)
 class SearchOptions(Structure):
     """tare_search_options"""
     _fields_ = [("size", c_size_t), ("conditions", POINTER(c_char_p)), ("condition_count", c_size_t),
-                ("least_integers", c_double), ("seconds", c_double), ("holdout", c_int64), ("checkpoint", c_char_p)]
+                ("least_integers", c_double), ("seconds", c_double), ("holdout", c_int64), ("checkpoint", c_char_p),
+                ("budgets", POINTER(c_char_p)), ("budget_count", c_size_t)]
 
 
 class Error(c_void_p):

@@ -280,3 +280,6 @@ class Found:
     chosen: int  #: index of the plan in `curve`
     end: str  #: "done", or "deadline" where the time was up before
     trials: int  #: plans that were tried
+    #: With a budget: `bytes` and `bit_operations` with their limit, what is taken, and what the widest and the least widths
+    #: take; `layers` with their `nodes`, `bits` and the `error` that they cause alone. `curve` then has one entry.
+    mix: Optional[Dict[str, Any]] = None

@@ -11,7 +11,9 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace tare::c {
 namespace {
@@ -47,6 +49,12 @@ SearchOptions search_options(const tare_search_options& given, const tare_model&
     require(given.conditions[i], "conditions");
     options.conditions.emplace_back(given.conditions[i]);
   }
+  std::vector<std::string> budgets;
+  for (std::size_t i = 0; i < given.budget_count; ++i) {
+    require(given.budgets[i], "budgets");
+    budgets.emplace_back(given.budgets[i]);
+  }
+  options.budget = read_budget(budgets);
   if (given.holdout >= 0) {
     options.holdout = static_cast<std::size_t>(given.holdout);
   }

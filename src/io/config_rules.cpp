@@ -255,10 +255,13 @@ Rule<std::optional<int>> integer_or_auto(int low, int high) {
 
 namespace {
 
-/// 1 for "", "B"; 1024 for "KiB", 1000 for "KB" and so on; nothing for other texts.
+/// 1 for "B"; 1024 for "KiB", 1000 for "KB" or "kB" and so on; nothing for other texts.
 std::optional<std::size_t> unit_bytes(std::string_view unit) {
   if (unit == "B") {
     return 1;
+  }
+  if (unit == "kB") {
+    return 1000;
   }
   const std::size_t power = std::string_view(" KMG").find(unit.substr(0, 1));
   const std::string_view rest = unit.substr(std::min<std::size_t>(1, unit.size()));
@@ -273,6 +276,22 @@ std::optional<std::size_t> unit_bytes(std::string_view unit) {
   return result;
 }
 
+/// Takes ".5" off the front of a text; 0 where it begins with something else.
+double take_fraction(std::string_view& text) {
+  double fraction = 0;
+  double place = 0.1;
+  constexpr std::string_view kDigits = "0123456789";
+  if (text.size() < 2 || text[0] != '.' || kDigits.find(text[1]) == std::string_view::npos) {
+    return 0;
+  }
+  text.remove_prefix(1);
+  for (; !text.empty() && kDigits.find(text[0]) != std::string_view::npos; place /= 10) {
+    fraction += place * (text[0] - '0');
+    text.remove_prefix(1);
+  }
+  return fraction;
+}
+
 }  // namespace
 
 std::optional<std::size_t> parse_bytes(std::string_view text) {
@@ -281,13 +300,18 @@ std::optional<std::size_t> parse_bytes(std::string_view text) {
   if (error != std::errc{}) {
     return std::nullopt;
   }
-  const std::string_view unit(rest, static_cast<std::size_t>(text.data() + text.size() - rest));
-  const auto factor = unit.empty() && count == 0 ? 1 : unit_bytes(unit);
+  std::string_view unit(rest, static_cast<std::size_t>(text.data() + text.size() - rest));
+  const bool is_whole = !unit.starts_with('.');
+  const double fraction = take_fraction(unit);
+  const auto factor = unit.empty() && is_whole && count == 0 ? 1 : unit_bytes(unit);
   std::size_t bytes = 0;
-  if (!factor || __builtin_mul_overflow(count, *factor, &bytes)) {
+  if (!factor || (!is_whole && *factor == 1) ||
+      __builtin_mul_overflow(count, *factor, &bytes)) {
     return std::nullopt;
   }
-  return bytes;
+  const auto part =
+      static_cast<std::size_t>(std::llround(fraction * static_cast<double>(*factor)));
+  return __builtin_add_overflow(bytes, part, &bytes) ? std::nullopt : std::optional(bytes);
 }
 
 Rule<std::size_t> byte_size() {

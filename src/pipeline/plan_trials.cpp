@@ -14,11 +14,29 @@
 
 namespace tare {
 
-PlanTrials::PlanTrials(const SearchOptions& options, PlanWork work, SearchMemory& memory)
-    : options_(options), work_(std::move(work)), memory_(memory), files_(options.reports) {
-  for (const ReportCondition& condition : options.conditions) {
-    forbidden_.push_back(condition.negated());
+std::vector<ReportCondition> forbidden(const std::vector<ReportCondition>& conditions) {
+  std::vector<ReportCondition> result;
+  for (const ReportCondition& condition : conditions) {
+    result.push_back(condition.negated());
   }
+  return result;
+}
+
+Report with_files(Report report, const QuantizeResult& result, const SearchOptions& options) {
+  report.real.file = options.model_file.string();
+  report.real.bytes = options.model_file.empty() ? 0 : stored_bytes(options.model_file);
+  report.quantized.file = options.output.string();
+  report.quantized.bytes = written_bytes(result.qdq, options.output, file_metadata(result));
+  report.data = options.data_file.string();
+  return report;
+}
+
+PlanTrials::PlanTrials(const SearchOptions& options, PlanWork work, SearchMemory& memory)
+    : options_(options),
+      work_(std::move(work)),
+      memory_(memory),
+      forbidden_(forbidden(options.conditions)),
+      files_(options.reports) {
   if (!options.output.empty()) {
     files_.push_back(options.output);
   }
@@ -113,15 +131,8 @@ void PlanTrials::note_report(const std::string& report, std::size_t at) {
   }
 }
 
-/// With the size that the file would have, which conditions may be about.
 Report PlanTrials::report_of(const QuantizeResult& result) const {
-  Report report = work_.evaluate(result);
-  report.real.file = options_.model_file.string();
-  report.real.bytes = options_.model_file.empty() ? 0 : stored_bytes(options_.model_file);
-  report.quantized.file = options_.output.string();
-  report.quantized.bytes = written_bytes(result.qdq, options_.output, file_metadata(result));
-  report.data = options_.data_file.string();
-  return report;
+  return with_files(work_.evaluate(result), result, options_);
 }
 
 void PlanTrials::keep(QuantizeResult result, const Report& report) {

@@ -23,6 +23,13 @@ struct PlanWork {
   std::function<void(const QuantizeResult&, const std::filesystem::path&)> write;
 };
 
+/// The opposites of conditions.
+std::vector<ReportCondition> forbidden(const std::vector<ReportCondition>&);
+
+/// The report of a network with what it says of files: those of the options, and the size that
+/// the one of the network would have, which conditions may be about.
+Report with_files(Report, const QuantizeResult&, const SearchOptions&);
+
 /// Tries plans of a Pareto front one after another. The best so far is always in the files of
 /// the options, or here where they name none for the model.
 class PlanTrials {

@@ -1,5 +1,7 @@
 // The search for a mixed-precision plan: sensitivities of the layers give a Pareto front of
 // plans (search/), of which trials (plan_trials.h) find the fastest that meets the conditions.
+// With a budget they give a menu of widths instead (width_menu.h), from which a mix is chosen
+// (budget_trials.h).
 // What is known so far is in a memory that a later search can resume (store/search_memory.h).
 #include "tare/search.h"
 
@@ -7,9 +9,13 @@
 
 #include "base/hash.h"
 #include "calibrate/statistics/shares.h"
+#include "pipeline/budget_trials.h"
 #include "pipeline/mixed_precision_plans.h"
 #include "pipeline/plan_trials.h"
 #include "pipeline/store/search_memory.h"
+#include "pipeline/width_menu.h"
+#include "report/figures.h"
+#include "search/bit_operations.h"
 
 #include <algorithm>
 #include <memory>
@@ -51,7 +57,35 @@ SearchIdentity identity_of(const Graph& model, const Dataset& data, const Config
   if (options.holdout) {
     result.data = hash(std::to_string(*options.holdout), result.data);
   }
+  if (options.budget.is_set()) {
+    result.configuration = hash("widths", result.configuration);  // of other sensitivities
+  }
   return result;
+}
+
+/// What is of no use for widths.
+void check_budget(const SearchOptions& options) {
+  if (!options.budget.is_set()) {
+    return;
+  }
+  Faults faults;
+  if (options.least_integers > 0) {
+    faults.add("'least_integers'", "is given beside a budget, which leaves no layer in float",
+               "one of them");
+  }
+  if (options.deadline != std::chrono::steady_clock::time_point::max()) {
+    faults.add("'deadline'", "is given beside a budget, for which one mix is tried",
+               "one of them");
+  }
+  faults.raise(ErrorCode::kInvalidConfig);
+}
+
+/// A file that is to be small holds few bits in as many.
+Config for_budget(Config config, const Budget& budget) {
+  if (budget.size && !config.packs_weights) {
+    config.packs_weights = true;
+  }
+  return config;
 }
 
 /// A misspelt condition is not to cost a search.
@@ -71,25 +105,30 @@ class Search {
          const SearchOptions& options)
       : model_(model),
         data_(data),
-        config_(config),
+        config_(for_budget(config, options.budget)),
         toolkit_(toolkit),
         options_(options),
         samples_(split(data, config, options)),
         holdout_(part_of(data, samples_.used - samples_.holdout, samples_.holdout)),
         memory_(is_first(options.communicator)
                     ? SearchMemory(options.checkpoint,
-                                   identity_of(model, data, config, options),
+                                   identity_of(model, data, config_, options),
                                    options.communicator)
                     : SearchMemory(options.communicator)) {}
 
   SearchResult run() {
     SearchResult result;
     try {
-      result = found();
+      result = options_.budget.is_set() ? found_within_budget() : found();
     } catch (const SearchStopped&) {
-      result.end = SearchEnd::kStopped;
+      result = {.end = SearchEnd::kStopped, .trials = memory_.trials()};
+    } catch (const Error& error) {
+      // The same samples and settings would end here again.
+      if (error.code() != ErrorCode::kIo && error.code() != ErrorCode::kInternal) {
+        memory_.forget();
+      }
+      throw;
     }
-    result.trials = memory_.trials();
     if (result.end == SearchEnd::kDone) {
       memory_.forget();
     } else {
@@ -106,7 +145,9 @@ class Search {
                                           memory_.measured([this] { return is_to_stop(); })));
     }
     PlanTrials trials(options_,
-                      {[this](const MixedPrecisionPlan& plan) { return quantized(plan); },
+                      {[this](const MixedPrecisionPlan& plan) {
+                         return quantized(apply_plan(config_, plan));
+                       },
                        [this](const QuantizeResult& result) { return evaluated(result); },
                        [this](const QuantizeResult& result, const std::filesystem::path& path) {
                          write_model(result, path, Form::kQdq, toolkit_);
@@ -115,6 +156,7 @@ class Search {
     const bool is_done = trials.run();
     trials.restore();
     SearchResult result{.end = is_done ? SearchEnd::kDone : SearchEnd::kDeadline,
+                        .trials = memory_.trials(),
                         .calibrated_on = samples_.calibrating,
                         .evaluated_on = samples_.holdout,
                         .plans = trials.plans(),
@@ -125,8 +167,51 @@ class Search {
     return result;
   }
 
-  QuantizeResult quantized(const MixedPrecisionPlan& plan) const {
-    return quantize(model_, data_, apply_plan(config_, plan), toolkit_, calibrating());
+  /// Throws SearchStopped.
+  SearchResult found_within_budget() {
+    const WidthMenu menu =
+        width_menu(model_, data_, config_, toolkit_, calibrating(),
+                   memory_.measured([this] { return is_to_stop(); }), options_.output);
+    memory_.learn(menu.measured);
+    MixTrial tried =
+        try_widths(menu, options_.budget, config_, target_of(config_, toolkit_),
+                   options_.output, [this](const Config& config) { return quantized(config); });
+    const Report report = with_files(evaluated(tried.result), tried.result, options_);
+    SearchedPlan plan;
+    plan.report = report_json(report);
+    plan.plan.integer_share = integer_share(tried.result.simulated);
+    for (const LayerWidth& layer : tried.mix.layers) {
+      plan.plan.error += layer.error;
+    }
+    plan.sqnr = least_sqnr(plan.report);
+    plan.failures = conditions_met(forbidden(options_.conditions), plan.report);
+    SearchResult result{.trials = tried.trials,
+                        .calibrated_on = samples_.calibrating,
+                        .evaluated_on = samples_.holdout,
+                        .plans = {std::move(plan)},
+                        .config = std::move(tried.config),
+                        .mix = std::move(tried.mix)};
+    result.config.samples = static_cast<std::int64_t>(samples_.calibrating);
+    if (is_first(options_.communicator)) {
+      write(tried.result, report);
+    }
+    if (options_.output.empty()) {
+      result.quantized = std::move(tried.result);
+    }
+    return result;
+  }
+
+  void write(const QuantizeResult& result, const Report& report) const {
+    if (!options_.output.empty()) {
+      write_model(result, options_.output, Form::kQdq, toolkit_);
+    }
+    for (const std::filesystem::path& file : options_.reports) {
+      write_report(file, report, report_format(file));
+    }
+  }
+
+  QuantizeResult quantized(const Config& config) const {
+    return quantize(model_, data_, config, toolkit_, calibrating());
   }
 
   Report evaluated(const QuantizeResult& result) const {
@@ -158,7 +243,7 @@ class Search {
 
   const Graph& model_;
   const Dataset& data_;
-  const Config& config_;
+  const Config config_;
   const Toolkit& toolkit_;
   const SearchOptions& options_;
   Split samples_;
@@ -170,6 +255,7 @@ class Search {
 
 SearchResult search(const Graph& model, const Dataset& data, const Config& config,
                     const Toolkit& toolkit, const SearchOptions& options) {
+  check_budget(options);
   check_conditions(options, toolkit);
   return Search(model, data, config, toolkit, options).run();
 }

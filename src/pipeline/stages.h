@@ -45,6 +45,7 @@ class Stages {
   Stages(const Graph& model, const Config&, const Toolkit&);
 
   const Graph& prepared() const { return result_.prepared; }
+  const SimulatedGraph& simulated() const { return result_.simulated; }
   /// That which is configured, or more for a detector, where boxes show every error.
   double slowdown() const;
 
@@ -70,6 +71,12 @@ class Stages {
   const std::set<std::string>& float_nodes() const { return result_.float_nodes; }
   const std::set<std::string>& wide_values() const { return wide_values_; }
 
+  /// Parameters for the float network, of which each is tried alone.
+  QuantTable independent_table(const Dataset&, const CalibrateOptions&) const;
+  /// The sensitivities of these points, with the parameters of independent_table().
+  Sensitivities errors(const Dataset&, const CalibrateOptions&, const QuantTable&,
+                       const std::set<std::string>& points, const MeasuredSensitivities&) const;
+
   /// The ways to share what is simulated out that are at most that much slower, or those of
   /// wide_activation_plans() where nothing may be in float.
   std::vector<MixedPrecisionPlan> mixed_precision_plans(
@@ -91,17 +98,12 @@ class Stages {
   QuantizeResult finish();
 
  private:
-  /// Parameters for the float network, of which each is tried alone.
-  QuantTable independent_table(const Dataset&, const CalibrateOptions&) const;
   /// Where nothing may be in float and the target has activations of 16 bits.
   bool may_widen() const;
   /// Activations of 8 bits of which nobody says how many bits they have.
   std::set<std::string> widenable() const;
   Sensitivities all_errors(const Dataset&, const CalibrateOptions&,
                            const MeasuredSensitivities&) const;
-  /// Of these points, with the parameters of independent_table().
-  Sensitivities errors(const Dataset&, const CalibrateOptions&, const QuantTable&,
-                       const std::set<std::string>& points, const MeasuredSensitivities&) const;
   /// Of everything that the plan quantizes, with the same parameters.
   double error_of(const MixedPrecisionPlan&, const Dataset&, const CalibrateOptions&,
                   const QuantTable&) const;

@@ -46,7 +46,15 @@ searches() {
   [ ! -e "$work/searched.onnx.checkpoint" ]
 }
 
-for verb in compares evaluates searches; do
+within_budget() {
+  samples=$1
+  shift
+  rm -f "$work/searched.onnx"
+  "$@" "$tare" search "$data/digits.onnx" --data "$data/digits_calibration.h5" \
+    --samples "$samples" --threads 1 --budget size=100kB -o "$work/searched.onnx"
+}
+
+for verb in compares evaluates searches within_budget; do
   for samples in 50 2; do
     "$verb" "$samples" >"$work/alone" 2>"$work/said_alone"
     for file in report.json searched.onnx; do

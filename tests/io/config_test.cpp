@@ -223,12 +223,21 @@ TEST(ParseBytes, CountsUnits) {
   EXPECT_EQ(parse_bytes("2MiB"), 2U << 20U);
   EXPECT_EQ(parse_bytes("1GiB"), 1U << 30U);
   EXPECT_EQ(parse_bytes("5KB"), 5000U);
+  EXPECT_EQ(parse_bytes("5kB"), 5000U);
   EXPECT_EQ(parse_bytes("5GB"), 5000000000U);
 }
 
+TEST(ParseBytes, TakesFractionsOfAUnit) {
+  EXPECT_EQ(parse_bytes("0.5MB"), 500000U);
+  EXPECT_EQ(parse_bytes("1.5GiB"), 3U << 29U);
+  EXPECT_EQ(parse_bytes("0.25KiB"), 256U);
+  EXPECT_EQ(parse_bytes("2.0001kB"), 2000U);
+}
+
 TEST(ParseBytes, RefusesWhatIsNoSize) {
-  for (const char* text : {"", "12", "GiB", "-1B", "1.5GiB", "1 GiB", "1TiB", "1gib", "1Gi",
-                           "0x1B", "99999999999GiB", "999999999999999999999999B"}) {
+  for (const char* text : {"", "12", "GiB", "-1B", "1.5B", "0.5", "1.GiB", ".5GiB", "1..5MB",
+                           "1.5.5MB", "0.", "1 GiB", "1TiB", "1gib", "1Gi", "0x1B",
+                           "99999999999GiB", "999999999999999999999999B"}) {
     EXPECT_FALSE(parse_bytes(text)) << text;
   }
 }

@@ -126,6 +126,20 @@ class SameAsTheProgram(support.InFolder):
         self.assertEqual([plan["keep_float"] for plan in found.curve], [plan["keep_float"] for plan in said["curve"]])
         self.assertEqual(read("own.onnx"), read("expected.onnx"))
 
+    def test_search_within_a_budget(self):
+        said = json.loads(self.program("search", "digits.onnx", "--data", "digits_calibration.h5", "--samples", "40",
+                                       "-o", "expected.onnx", "--budget", "size=80%", "--budget", "bops=90%", "--json"))
+        found = tare.search("digits.onnx", "digits_calibration.h5", budget=["size=80%", "bops=90%"], samples=40,
+                            out="own.onnx")
+        self.assertEqual(found.mix, said["mix"])
+        self.assertEqual(found.curve[0]["sqnr"], said["curve"][0]["sqnr"])
+        self.assertEqual(read("own.onnx"), read("expected.onnx"))
+        self.assertEqual(found.mix["bytes"]["taken"], len(read("own.onnx")))
+        with self.assertRaisesRegex(tare.ConfigError, "budget 'size=few'"):
+            tare.search("digits.onnx", "digits_calibration.h5", budget="size=few")
+        with self.assertRaisesRegex(tare.ConfigError, "beside a budget"):
+            tare.search("digits.onnx", "digits_calibration.h5", budget="size=80%", time=5)
+
     def test_python_m_tare_is_the_program(self):
         said = subprocess.run([sys.executable, "-m", "tare", "--version"], check=True, capture_output=True, text=True).stdout
         self.assertEqual(said, self.program("--version"))

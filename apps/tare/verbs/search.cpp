@@ -1,14 +1,17 @@
-// Finds the fastest mixed-precision model that meets requirements.
+// Finds the fastest mixed-precision model that meets requirements, or the mix of widths that
+// loses least within a budget.
 
 #include "tare/search.h"
 
 #include "tare/dataset.h"
+#include "tare/error.h"
 
 #include "activity.h"
 #include "configuration.h"
 #include "dry_run.h"
 #include "interrupt.h"
 #include "outputs.h"
+#include "printing/mix_text.h"
 #include "printing/progress.h"
 #include "printing/warnings.h"
 #include "ranks.h"
@@ -27,9 +30,28 @@ namespace {
 
 constexpr const char* kGoesOn = "run the same command to resume";
 
+/// What is missing, and what does not go together.
+void check_aims(const Options& options) {
+  Faults faults;
+  if (!options.has("require") && !options.has("budget")) {
+    faults.add("search", "option '--require' or '--budget' is missing");
+  }
+  for (const char* name : {"keep-int8", "time"}) {
+    if (options.has("budget") && options.has(name)) {
+      faults.add(
+          "option '--" + std::string(name) + "'",
+          std::string(name) == "time"
+              ? "is given beside '--budget', for which one mix of widths is tried"
+              : "is given beside '--budget', with which no layer with weights is in float");
+    }
+  }
+  faults.raise(ErrorCode::kInvalidConfig);
+}
+
 SearchOptions search_options(const Options& options) {
   SearchOptions result{.threads = static_cast<int>(options.count("threads")),
                        .least_integers = options.share("keep-int8"),
+                       .budget = read_budget(options.all("budget")),
                        .output = options.text("output"),
                        .checkpoint = options.text("output") + kCheckpoint,
                        .model_file = options.text("MODEL"),
@@ -112,6 +134,9 @@ Json as_json(const SearchResult& found, const SearchOptions& wanted) {
     entry["sqnr"] = tried.sqnr && std::isfinite(*tried.sqnr) ? Json(*tried.sqnr) : Json();
     json["curve"].push_back(std::move(entry));
   }
+  if (found.mix) {
+    json["mix"] = mix_json(*found.mix);
+  }
   return json;
 }
 
@@ -127,8 +152,9 @@ void say_where_it_stands(const SearchResult& found, const Console& console) {
 
 void say_result(const SearchResult& found, const SearchOptions& wanted, bool is_json,
                 const Console& console) {
-  console.print(is_json ? to_text(as_json(found, wanted))
-                        : front_text(found, console.out()) + config_text(found));
+  console.print(is_json     ? to_text(as_json(found, wanted))
+                : found.mix ? mix_text(found)
+                            : front_text(found, console.out()) + config_text(found));
   for (const std::string& reason :
        failures_of(found.plans[found.chosen], wanted.least_integers)) {
     say_failure(reason, console);
@@ -139,6 +165,7 @@ int run_search(const Options& options, const Console& given) {
   return during("searching '" + options.text("MODEL") + "'", [&] {
     Ranks ranks;
     const Console console = ranks.speaker(given);
+    check_aims(options);
     SearchOptions wanted = search_options(options);
     CommandFiles used;
     used.reads_model(wanted.model_file);
@@ -188,7 +215,13 @@ TARE_VERB(search) {
        .value = "CONDITION",
        .summary =
            "a requirement, such as 'output.sqnr>=30', 'top1.drop<=0.5' or 'output.kl<=0.01'",
-       .required = true,
+       .repeated = true},
+      {.name = "budget",
+       .value = "LIMIT",
+       .summary =
+           "choose 8, 4 or 2 bits for the weights of each layer, so that least is lost within "
+           "'size=0.5MB' of the file, 'bops=1.5G' bit operations, or a share of the 8-bit "
+           "network: 'size=60%', 'bops=50%'",
        .repeated = true},
       {.name = "keep-int8",
        .value = "SHARE",
@@ -199,16 +232,19 @@ TARE_VERB(search) {
       dry_run_flag(),
       report_flag()};
   append(flags, calibrating_flags());
-  return {.task = Task::kQuantize,
-          .summary =
-              "find the fastest mixed-precision model that meets requirements; resumes where "
-              "it stopped",
-          .arguments = {{"MODEL", "float model: ONNX or TensorFlow Lite"}},
-          .flags = std::move(flags),
-          .examples = {"tare search model.onnx --data samples.h5 -o model.int8.onnx --require "
-                       "'output.sqnr>=30'",
-                       "tare search model.onnx --data samples.h5 -o model.int8.onnx --require "
-                       "'top1.drop<=0.5' --keep-int8 0.9"},
-          .run = run_search,
-          .shares_work = [](const Options&) { return true; }};
+  return {
+      .task = Task::kQuantize,
+      .summary =
+          "find the fastest mixed-precision model that meets requirements, or the widths of "
+          "weights that lose least within a budget; resumes where it stopped",
+      .arguments = {{"MODEL", "float model: ONNX or TensorFlow Lite"}},
+      .flags = std::move(flags),
+      .examples = {"tare search model.onnx --data samples.h5 -o model.int8.onnx --require "
+                   "'output.sqnr>=30'",
+                   "tare search model.onnx --data samples.h5 -o model.int8.onnx --require "
+                   "'top1.drop<=0.5' --keep-int8 0.9",
+                   "tare search model.onnx --data samples.h5 -o model.mixed.onnx --budget "
+                   "size=0.5MB"},
+      .run = run_search,
+      .shares_work = [](const Options&) { return true; }};
 }

@@ -70,6 +70,11 @@ MeasuredSensitivities SearchMemory::measured(std::function<bool()> stop) {
           }};
 }
 
+void SearchMemory::learn(Sensitivities errors) {
+  known_.sensitivities = std::move(errors);
+  save();
+}
+
 void SearchMemory::learn(const std::vector<MixedPrecisionPlan>& plans) {
   for (const MixedPrecisionPlan& plan : plans) {
     known_.plans.push_back({.plan = plan});

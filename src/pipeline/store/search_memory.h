@@ -40,6 +40,7 @@ class SearchMemory {
   /// To be measured with: keeps errors every ten seconds and when `stop` says true, which
   /// throws SearchStopped.
   MeasuredSensitivities measured(std::function<bool()> stop);
+  void learn(Sensitivities);
   void learn(const std::vector<MixedPrecisionPlan>& plans);
   void learn(std::size_t plan, std::string report);
   /// These hold what comes of that plan; kept with what is learned next.
