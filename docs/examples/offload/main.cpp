@@ -42,8 +42,8 @@ Graph integer_graph(const std::vector<std::string>& arguments) {
 std::string parameters(const QuantParams& quant) {
   QuantParams first = quant;
   first.axis.reset();
-  first.scale.resize(1);
-  first.zero_point.resize(1);
+  first.scale = {first.scale[0]};
+  first.zero_point = {first.zero_point[0]};
   return to_string(first) + (quant.per_axis() ? " x" + std::to_string(quant.scale.size()) : "");
 }
 
