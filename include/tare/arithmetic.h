@@ -1,6 +1,5 @@
 #pragma once
 
-#include "tare/shared_array.h"
 #include "tare/tensor.h"
 
 #include <array>

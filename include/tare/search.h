@@ -130,6 +130,10 @@ struct WidthMix {
   int least_bits = 2;
 };
 
+/// As JSON: limits, what the network takes, and the widths of its layers. A limit that there is
+/// none of is null.
+std::string mix_json(const WidthMix&);
+
 struct SearchResult {
   SearchEnd end = SearchEnd::kDone;
   std::size_t trials = 0;  ///< plans that were tried, by this call or by those it resumed

@@ -18,7 +18,6 @@
 #include "tare/quantize.h"
 #include "tare/report.h"
 #include "tare/search.h"
-#include "tare/shared_array.h"
 #include "tare/simulate.h"
 #include "tare/statistics.h"
 #include "tare/tensor.h"

@@ -137,33 +137,6 @@ Json table_json(const QuantTable& table) {
   return json;
 }
 
-namespace {
-
-/// Nothing where there is no limit.
-Json cost_json(const WidthMix& mix, double NetworkCost::*cost) {
-  const double limit = mix.limit.*cost;
-  return {{"limit", std::isfinite(limit) ? Json(std::llround(limit)) : Json()},
-          {"taken", std::llround(mix.taken.*cost)},
-          {"widest", std::llround(mix.widest.*cost)},
-          {"least", std::llround(mix.least.*cost)}};
-}
-
-Json mix_json(const WidthMix& mix) {
-  Json json{{"bits", {{"most", mix.most_bits}, {"least", mix.least_bits}}},
-            {"bytes", cost_json(mix, &NetworkCost::bytes)},
-            {"bit_operations", cost_json(mix, &NetworkCost::bit_operations)},
-            {"layers", Json::array()}};
-  for (const LayerWidth& layer : mix.layers) {
-    json["layers"].push_back({{"nodes", layer.nodes},
-                              {"bits", layer.bits},
-                              {"error", layer.error},
-                              {"given", layer.is_given}});
-  }
-  return json;
-}
-
-}  // namespace
-
 Json search_json(const SearchResult& found, const SearchOptions& wanted) {
   Json json{
       {"end", found.end == SearchEnd::kDone       ? "done"
@@ -191,7 +164,7 @@ Json search_json(const SearchResult& found, const SearchOptions& wanted) {
          {"failures", std::move(failures)}});
   }
   if (found.mix) {
-    json["mix"] = mix_json(*found.mix);
+    json["mix"] = Json::parse(mix_json(*found.mix));
   }
   return json;
 }

@@ -124,7 +124,7 @@ std::map<Effort, double> seconds_of(double run, double runs, const Sizes& sizes,
   constexpr double kLarge = 4e9;
   const double sensitivities = sizes.nodes / 4 * (sizes.multiplications > kLarge ? 1 : 2);
   constexpr double kStart = 0.07;
-  constexpr double kBest = 20;  // times as long: 4 to 25 of small networks, 3 of large ones
+  constexpr double kBest = 20;  // times as long: 1 to 25 of small networks, 3 of large ones
   const double observed = run + kOfElement * sizes.elements;
   const double verdict = std::min(kVerdict, 3 * runs);
   const double always = observed * verdict + kOfWeight * sizes.weights;

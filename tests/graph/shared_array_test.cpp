@@ -1,4 +1,4 @@
-#include "tare/shared_array.h"
+#include "tare/tensor.h"
 
 #include <utility>
 #include <vector>

@@ -34,13 +34,17 @@ TEST(BitOperationsOf, AreMultiplicationsTimesTheBitsOfBothFactors) {
   EXPECT_EQ(operations(config), 2 * 4 * kOfConv + 8 * 4 * kOfMatMul);
 }
 
-TEST(BitOperationsOf, HaveThirtyTwoBitsForWhatIsReal) {
+Config with_conv_in_float() {
   Config config;
   LayerRule rule;
   rule.op = "Conv";
   rule.keep_float = true;
   config.layers = {rule};
-  EXPECT_EQ(operations(config), 32 * 32 * kOfConv + 64 * kOfMatMul);
+  return config;
+}
+
+TEST(BitOperationsOf, HaveThirtyTwoBitsForWhatIsReal) {
+  EXPECT_EQ(operations(with_conv_in_float()), 32 * 32 * kOfConv + 64 * kOfMatMul);
 }
 
 TEST(BitOperationsOf, WeightsInBlocksAreThoseOfRealActivations) {
@@ -51,13 +55,8 @@ TEST(BitOperationsOf, WeightsInBlocksAreThoseOfRealActivations) {
 }
 
 TEST(IntegerShare, CountsMultiplications) {
-  Config config;
-  LayerRule rule;
-  rule.op = "Conv";
-  rule.keep_float = true;
-  config.layers = {rule};
-  EXPECT_EQ(integer_share(simulate(parse(kConvAndMatMul), config, read_target("qnn"),
-                                   Toolkit::builtin().patterns)),
+  EXPECT_EQ(integer_share(simulate(parse(kConvAndMatMul), with_conv_in_float(),
+                                   read_target("qnn"), Toolkit::builtin().patterns)),
             kOfMatMul / (kOfConv + kOfMatMul));
 }
 

@@ -38,7 +38,7 @@ ARROWS = {  # stage -> stages it may include, bottom up
 # Public header -> the lowest stage, or stages, that may include it. Usually that is the stage behind it; the
 # configuration and the samples are plain types that stages use and only io reads from files.
 OWNER = {
-    "error.h": "base", "process.h": "base", "tensor.h": "graph", "shared_array.h": "graph", "arithmetic.h": "graph",
+    "error.h": "base", "process.h": "base", "tensor.h": "graph", "arithmetic.h": "graph",
     "graph.h": "graph", "node.h": "graph", "config.h": "graph", "dataset.h": "graph", "pattern.h": "pattern",
     "model_files.h": "onnx tflite", "execute.h": "execute", "simulate.h": "simulate",
     "quant_table.h": "simulate", "calibrator.h": "calibrate",

@@ -66,18 +66,6 @@ std::string configuration_text(const SearchResult& found) {
   return text;
 }
 
-/// Nothing where there is no limit.
-Json limit_json(double limit) {
-  return std::isfinite(limit) ? Json(std::llround(limit)) : Json();
-}
-
-Json cost_json(const WidthMix& mix, double NetworkCost::*cost) {
-  return {{"limit", limit_json(mix.limit.*cost)},
-          {"taken", std::llround(mix.taken.*cost)},
-          {"widest", std::llround(mix.widest.*cost)},
-          {"least", std::llround(mix.least.*cost)}};
-}
-
 }  // namespace
 
 std::string mix_text(const SearchResult& found) {
@@ -90,20 +78,6 @@ std::string mix_text(const SearchResult& found) {
          taken_text(mix, &NetworkCost::bytes, size_text) + "  operations  " +
          taken_text(mix, &NetworkCost::bit_operations, count_text) + "  loss        " + loss +
          " on " + counted(found.evaluated_on, "sample") + "\n" + configuration_text(found);
-}
-
-Json mix_json(const WidthMix& mix) {
-  Json json{{"bits", {{"most", mix.most_bits}, {"least", mix.least_bits}}},
-            {"bytes", cost_json(mix, &NetworkCost::bytes)},
-            {"bit_operations", cost_json(mix, &NetworkCost::bit_operations)},
-            {"layers", Json::array()}};
-  for (const LayerWidth& layer : mix.layers) {
-    json["layers"].push_back({{"nodes", layer.nodes},
-                              {"bits", layer.bits},
-                              {"error", layer.error},
-                              {"given", layer.is_given}});
-  }
-  return json;
 }
 
 }  // namespace tare::cli

@@ -12,7 +12,4 @@ namespace tare::cli {
 /// `tare quantize` writes the same file. There has to be a mix.
 std::string mix_text(const SearchResult&);
 
-/// The same as JSON, but for the lines: limits, widths and what the network takes.
-Json mix_json(const WidthMix&);
-
 }  // namespace tare::cli

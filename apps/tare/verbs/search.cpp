@@ -36,15 +36,14 @@ void check_aims(const Options& options) {
   if (!options.has("require") && !options.has("budget")) {
     faults.add("search", "option '--require' or '--budget' is missing");
   }
-  for (const char* name : {"keep-int8", "time"}) {
+  const auto refuse_beside_budget = [&](const std::string& name, const char* reason) {
     if (options.has("budget") && options.has(name)) {
-      faults.add(
-          "option '--" + std::string(name) + "'",
-          std::string(name) == "time"
-              ? "is given beside '--budget', for which one mix of widths is tried"
-              : "is given beside '--budget', with which no layer with weights is in float");
+      faults.add("option '--" + name + "'",
+                 std::string("is given beside '--budget', ") + reason);
     }
-  }
+  };
+  refuse_beside_budget("keep-int8", "with which no layer with weights is in float");
+  refuse_beside_budget("time", "for which one mix of widths is tried");
   faults.raise(ErrorCode::kInvalidConfig);
 }
 
@@ -135,7 +134,7 @@ Json as_json(const SearchResult& found, const SearchOptions& wanted) {
     json["curve"].push_back(std::move(entry));
   }
   if (found.mix) {
-    json["mix"] = mix_json(*found.mix);
+    json["mix"] = Json::parse(mix_json(*found.mix));
   }
   return json;
 }

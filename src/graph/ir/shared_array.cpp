@@ -1,4 +1,4 @@
-#include "tare/shared_array.h"
+#include "tare/tensor.h"
 
 #include "base/shared_memory.h"
 
