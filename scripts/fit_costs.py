@@ -17,6 +17,7 @@ import numpy
 
 SHORT = 2e3  # ns
 FEW_CHANNELS = 8
+AMOUNTS = ("call", "work", "result", "weight", "gathered", "window")  # the last on integers only
 ENOUGH, MANY = 2, 6  # kernels for a row of their own, and for more than one cost in it
 
 # Operator: kernels in float, kernels on integers.
@@ -44,7 +45,6 @@ KERNELS = {
 SPELLED = ("PRelu", "LeakyRelu")
 # Files spell these as several operators, which took so many nanoseconds on AVX-512: for a call, and for each element.
 SPELLED_WITH_EXP = {"Elu": (2300, 0.41), "Selu": (3000, 0.56), "Softplus": (3500, 2.4)}
-WINDOW = ("window", "gathered")  # on integers only
 OPERATOR = {}  # (kernel, on integers) -> operator
 for name, sides in KERNELS.items():
     for on_integers, kernels in enumerate(sides):
@@ -143,8 +143,8 @@ def fit(measured):
         if len(rows) < ENOUGH and key[0] != "*":
             continue
         # Few kernels tell one cost.
-        names = ["work"] if len(rows) < MANY else [n for n in ("call", "work", "result", "weight", *WINDOW * key[2])
-                                                   if n == "call" or any(a.get(n) for a, _, _ in rows)]
+        names = ["work"] if len(rows) < MANY else [n for n in AMOUNTS if (n == "call" or any(a.get(n) for a, _, _ in rows))
+                                                   and (n != "window" or key[2])]
         times = numpy.array([ns for _, ns, _ in rows])
         weights = numpy.array([1 / (ns * whole) ** 0.5 for _, ns, whole in rows])
         table = numpy.array([[1.0 if n == "call" else a.get(n, 0) for n in names] for a, _, _ in rows]) * weights[:, None]
@@ -181,7 +181,7 @@ def number(value):
 def side(name, cost):
     """Keys of one side of a row."""
     keys = {"call": f"{name}_call", "work": name, "result": f"{name}_result", "weight": f"{name}_weight",
-            "window": "window", "gathered": "gathered"}
+            "gathered": "gathered" if name == "integer" else "float_gathered", "window": "window"}
     return "".join(f", {keys[k]}: {number(cost[k])}" for k in keys if cost.get(k, 0) > 1e-5)
 
 

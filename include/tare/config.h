@@ -152,9 +152,9 @@ enum class NodeKind : std::uint8_t {
 /// What an operator takes on one thread, in nanoseconds: `call`, however small it is; `work`
 /// for each multiplication of a sum of products or element of another operator; `result` for
 /// each result of a sum of products or step of a recurrent layer; `weight` for each weight of a
-/// product. On integers, for convolutions: `window` for each result position and position of
-/// the window, where it has more than one, and `gathered` for each element that is read for the
-/// sums of a position, where they are not depthwise.
+/// product. For convolutions: `gathered` for each element that is read for the sums of a
+/// position, where they are not depthwise; on integers `window` for each result position and
+/// position of the window, where it has more than one.
 struct KernelCost {
   double call = 0;
   double work = 0;

@@ -93,9 +93,10 @@ Graph bind(const SimulatedGraph&, const QuantTable&);
 NetworkArithmetic network_arithmetic(const Graph&, const Config&, const Target&);
 
 /// The time of a run, of regions whose points the table enables. Nothing where the target gives
-/// no costs, or none for what takes most of the time: recurrent operators, and products of
-/// operands that get their parameters while the network runs. `float_nodes` stay float for the
-/// sake of accuracy, as QuantizeResult has them.
+/// no costs, or none for what takes most of the time: recurrent operators, operators that run
+/// graphs of their own (If, Loop, Scan), and products of operands that get their parameters
+/// while the network runs. `float_nodes` stay float for the sake of accuracy, as QuantizeResult
+/// has them.
 std::optional<PredictedTime> predicted_time(const SimulatedGraph&, const QuantTable&,
                                             std::span<const QuantPattern>,
                                             const std::set<std::string>& float_nodes = {});

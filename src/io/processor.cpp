@@ -11,7 +11,10 @@ namespace {
 std::string detected_processor() {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512f") != 0) {
-    return __builtin_cpu_supports("avx512vnni") != 0 ? "avx512_vnni" : "avx512";
+    if (__builtin_cpu_supports("avx512vnni") == 0) {
+      return "avx512";
+    }
+    return __builtin_cpu_is("intel") != 0 ? "avx512_vnni_intel" : "avx512_vnni";
   }
   return __builtin_cpu_supports("avx2") != 0 ? "avx2" : "any";
 #elif defined(__aarch64__)
@@ -24,7 +27,7 @@ std::string detected_processor() {
 }  // namespace
 
 std::vector<std::string> processor_names() {
-  return {"avx512_vnni", "avx512", "avx2", "neon"};
+  return {"avx512_vnni_intel", "avx512_vnni", "avx512", "avx2", "neon"};
 }
 
 std::string this_processor() {

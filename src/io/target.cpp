@@ -98,16 +98,32 @@ std::vector<TargetDocument> documents(std::string name) {
   return chain;
 }
 
+/// Costs of that processor, or else of the kind that it is one of: avx512_vnni_intel is an
+/// avx512_vnni, which is an avx512.
+const ProcessorCosts* costs_of(const Target& target, std::string processor) {
+  while (true) {
+    const auto found =
+        std::find_if(target.processors.begin(), target.processors.end(),
+                     [&](const ProcessorCosts& costs) { return costs.name == processor; });
+    if (found != target.processors.end()) {
+      return &*found;
+    }
+    const std::size_t last = processor.rfind('_');
+    if (last == std::string::npos) {
+      return nullptr;
+    }
+    processor.resize(last);
+  }
+}
+
 /// From here on the costs of that processor are those of the target, as far as it has any.
 void choose_processor(Target& target, const std::string& processor) {
-  const auto found =
-      std::find_if(target.processors.begin(), target.processors.end(),
-                   [&](const ProcessorCosts& costs) { return costs.name == processor; });
-  if (found == target.processors.end()) {
+  const ProcessorCosts* found = costs_of(target, processor);
+  if (found == nullptr) {
     target.processor.clear();
     return;
   }
-  target.processor = processor;
+  target.processor = found->name;
   target.conversion = found->conversion;
   target.least_gain = found->least_gain;
   target.slowdown = found->slowdown;

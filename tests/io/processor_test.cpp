@@ -39,6 +39,22 @@ TEST_F(Processors, HaveCostsInPlaceOfTheGeneralOnes) {
   }
 }
 
+/// With VNNI or without, by whomever it is made.
+TEST_F(Processors, HaveCostsOfTheKindThatTheyAreOneOf) {
+  write_bytes(path("mine.yaml"),
+              "extends: qnn\nprocessors:\n"
+              "  - {name: avx512_vnni, conversion: {call: 2}}\n"
+              "  - {name: avx512, conversion: {call: 3}}\n");
+  const auto kind = [&](const char* processor) {
+    return read_target(path("mine.yaml").string(), processor).processor;
+  };
+  EXPECT_EQ(kind("avx512_vnni_intel"), "avx512_vnni");
+  EXPECT_EQ(kind("avx512_vnni"), "avx512_vnni");
+  EXPECT_EQ(kind("avx512"), "avx512");
+  EXPECT_EQ(kind("avx2"), "");
+  EXPECT_EQ(read_target(path("mine.yaml").string(), "avx512_vnni_intel").conversion.call, 2);
+}
+
 TEST_F(Processors, KeepTheirCostsWhereAFileSaysNoOthers) {
   write_bytes(path("base.yaml"), kTwoProcessors);
   write_bytes(path("mine.yaml"), "extends: base.yaml\nfloat_bias: true\n");

@@ -67,6 +67,25 @@ TEST(QuantizeChannelsLast, LeavesTheBatchOpen) {
   }
 }
 
+/// As in a block of several pools whose results are concatenated.
+TEST(QuantizeChannelsLast, IsForPoolsOnIntegersAsWell) {
+  const Graph pooled = parse(
+      "graph \"g\" opset 17 (%x : f32[N=1,2,3,2]) -> (%y) {\n"
+      "const %s : f32[] = [0.5]\nconst %z : u8[] = [3]\n"
+      "const %w : f32[2,2,1,1] = [1, 2, 3, -4]\n"
+      "%f = Conv(%x, %w) : f32[1,2,3,2]\n"
+      "%q = QuantizeLinear(%f, %s, %z) : u8[1,2,3,2]\n"
+      "%d = DequantizeLinear(%q, %s, %z) : f32[1,2,3,2]\n"
+      "%p = MaxPool(%d) {kernel_shape=[3, 3], pads=[1, 1, 1, 1]} : f32[1,2,3,2]\n"
+      "%r = QuantizeLinear(%p, %s, %z) : u8[1,2,3,2]\n"
+      "%y = DequantizeLinear(%r, %s, %z) : f32[1,2,3,2]\n}");
+  const Graph spelled = quantize_channels_last(pooled);
+  EXPECT_EQ(count_of(spelled, "Transpose"), 2U);
+  const Tensor x = image();
+  EXPECT_EQ(Executable(spelled).run(std::span(&x, 1)),
+            Executable(pooled).run(std::span(&x, 1)));
+}
+
 TEST(QuantizeChannelsLast, IsForWhatConvolutionsInFloatComputed) {
   const Graph of_input = block("%h = Relu(%x) : f32[1,2,3,2]\n");
   EXPECT_EQ(count_of(quantize_channels_last(of_input), "Transpose"), 0U);

@@ -8,6 +8,7 @@
 
 #include "support/config.h"
 #include "support/files/models.h"
+#include "support/graphs.h"
 
 #include <gtest/gtest.h>
 
@@ -112,6 +113,23 @@ TEST(PredictedTime, CountsAPoolInFloatWhereItsReaderIs) {
   EXPECT_GT(time_without({"Gemm"}) - time_without({}),
             target.conversion.call +
                 elements * (target.conversion.element + target.conversion.layout));
+}
+
+TEST(PredictedTime, IsNotToldOfNetworksThatRunInnerGraphs) {
+  Graph plain = digits();
+  const Shape shape = plain.type(plain.outputs()[0]).shape;
+  plain.set_outputs({add(plain, "Relu", {plain.outputs()[0]}, shape)});
+  EXPECT_TRUE(predicted(plain, "ort-cpu"));
+
+  Graph branch;
+  branch.set_outputs({add(branch, "Relu", {branch.add_input("x", f32(shape))}, shape)});
+  Graph graph = digits();
+  const ValueId condition = graph.add_input("condition", typed(DType::kBool, {}));
+  graph.set_outputs({add(graph, "If", {condition, graph.outputs()[0]}, shape,
+                         {{"captured", std::vector<std::string>{"x"}},
+                          {"then_branch", print(branch)},
+                          {"else_branch", print(branch)}})});
+  EXPECT_FALSE(predicted(graph, "ort-cpu"));
 }
 
 TEST(PredictedTime, IsNotToldOfTargetsWithoutCosts) {

@@ -61,6 +61,13 @@ TEST(ProcessorCosts, CountWhatAConvolutionReadsAndComputes) {
   EXPECT_EQ(integers({.gathered = 1}), 2 * 2 * 9 * 16);
 }
 
+TEST(ProcessorCosts, CountWhatAConvolutionInFloatReads) {
+  EXPECT_EQ(cost_of(with_costs({{.op = "Conv", .floats = {.gathered = 1}}}),
+                    "%y = Conv(%x, %w) : f32[1,2,2,2]")
+                .floats,
+            2 * 2 * 9 * 16);
+}
+
 TEST(ProcessorCosts, GatherNothingForDepthwiseConvolutions) {
   EXPECT_EQ(cost_of(with_costs({{.op = "Conv", .integers = {.window = 1, .gathered = 1000}}}),
                     "%y = Conv(%x, %d) {group = 16} : f32[1,16,2,2]")

@@ -44,9 +44,10 @@ bool comes_from_convolution(const Graph& graph, ValueId value) {
   return is_one_of(node.op, kElementwise) && comes_from_convolution(graph, node.inputs[0]);
 }
 
-/// Whether kernels for images on integers read the storage values.
+/// Whether kernels for images on integers read the storage values. That for a MaxPool with
+/// channels first is a plain loop over the window of each result.
 bool feeds_image_kernels(const Graph& graph, ValueId storage) {
-  constexpr std::array<std::string_view, 4> kKernels{"Conv", "Add", "QLinearConv",
+  constexpr std::array<std::string_view, 5> kKernels{"Conv", "Add", "MaxPool", "QLinearConv",
                                                      "QLinearAdd"};
   const std::vector<NodeId> users = graph.users(storage);
   return std::any_of(users.begin(), users.end(), [&](NodeId id) {

@@ -3,6 +3,7 @@
 // between them (operators that merely follow) is placed for the least time. One cut for each of
 // the networks.
 
+#include "graph/operators/inner_graphs.h"
 #include "graph/operators/product.h"
 #include "simulate/kernel_time.h"
 #include "simulate/match_regions.h"
@@ -38,8 +39,12 @@ bool has_costs(const Target& target) {
                      });
 }
 
-/// Recurrent layers take most of the time where there are any.
+/// Loops and recurrent layers take most of the time where there are any, and nobody knows how
+/// often a loop runs.
 bool lacks_costs(const Settings& settings, const Node& node) {
+  if (!graph_attributes(node.op).empty()) {
+    return true;
+  }
   const TargetOperator* row = is_recurrent(node) ? settings.costs_of(node) : nullptr;
   return is_recurrent(node) && (row == nullptr || row->floats.work == 0 || row->op != node.op);
 }
