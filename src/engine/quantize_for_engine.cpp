@@ -193,7 +193,8 @@ class MeasuredQuantizer {
       return;
     }
     SpeedComparison speed = measure(fast, kVerifySeconds);
-    const double allowed = 1 + slowdown_of(config_, target_of(config_, toolkit_));
+    const double saved = std::max(speed.ratio.value - 1, 0.0);
+    const double allowed = 1 + slowdown_of(config_, target_of(config_, toolkit_), saved);
     if (speed.ratio.value > made.speed->ratio.value * allowed &&
         !needs_float(made.result, fast)) {
       made.result = std::move(fast);

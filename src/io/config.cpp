@@ -184,9 +184,10 @@ Schedule schedule_of(const Config& config) {
                                                                  : Schedule::kSequential);
 }
 
-double slowdown_of(const Config& config, const Target& target) {
+double slowdown_of(const Config& config, const Target& target, std::optional<double> saved) {
+  constexpr double kShare = 0.6;
   // Costs of a processor are exact enough to spend more of the time that they leave.
-  const double best = target.processor.empty() ? 0.1 : 0.3;
+  const double best = target.processor.empty() ? 0.1 : saved ? kShare * *saved : 0.3;
   const double usual = config.effort == Effort::kFast   ? 0
                        : config.effort == Effort::kBest ? std::max(best, target.slowdown)
                                                         : target.slowdown;

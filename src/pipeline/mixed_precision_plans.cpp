@@ -60,13 +60,27 @@ std::vector<CalibratorInfo> that_try_no_others(std::span<const CalibratorInfo> c
 
 }  // namespace
 
+std::optional<double> Stages::saved() const {
+  if (config_.objective.value_or(target_.objective) != Objective::kLatency) {
+    return std::nullopt;
+  }
+  QuantTable all;
+  for (const QuantPoint& point : result_.simulated.points) {
+    all[point.name].enabled = true;
+  }
+  const auto time = predicted_time(result_.simulated, all, toolkit_->patterns);
+  return time ? std::optional(std::max(time->floats / time->quantized - 1, 0.0)) : std::nullopt;
+}
+
 double Stages::slowdown() const {
   // Scores hide small errors, since the largest one stays the largest. Boxes are numbers.
   constexpr double kOfDetector = 0.15;
-  const double usual = slowdown_of(config_, target_);
-  const bool is_open = !config_.slowdown && usual > 0 && !patterns_.empty();
-  return is_open && !detection_head(result_.prepared).empty() ? std::max(usual, kOfDetector)
-                                                              : usual;
+  if (config_.slowdown || patterns_.empty()) {
+    return slowdown_of(config_, target_);
+  }
+  const double usual = slowdown_of(config_, target_, saved());
+  return usual > 0 && !detection_head(result_.prepared).empty() ? std::max(usual, kOfDetector)
+                                                                : usual;
 }
 
 QuantTable Stages::independent_table(const Dataset& data,

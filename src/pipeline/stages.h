@@ -107,6 +107,9 @@ class Stages {
   /// Of everything that the plan quantizes, with the same parameters.
   double error_of(const MixedPrecisionPlan&, const Dataset&, const CalibrateOptions&,
                   const QuantTable&) const;
+  /// The time in float divided by that of what is simulated, less 1; at least 0. Nothing where
+  /// the target's costs do not say, or time does not decide.
+  std::optional<double> saved() const;
   /// By a tenth at least, as far as the target's costs say; with something on integers.
   bool is_faster_than_float(const MixedPrecisionPlan&, const QuantTable&) const;
   /// What best_plan() tries, in turn.
