@@ -107,8 +107,8 @@ struct PointResult {
   std::uint64_t elements = 0;
   /// Weights: channels whose scale is wider than the range needs, for the kernel or the sums.
   std::vector<int> widened_channels;
-  /// Weights: how far each integer is from the nearest one, -1, 0 or 1, in the order of the
-  /// constant; empty where all are the nearest.
+  /// Weights: how far each integer is from the nearest one, in the order of the constant; empty
+  /// where all are the nearest. It is -1, 0 or 1 unless scales were learned.
   SharedArray<std::int8_t> rounding;
   /// Accumulators: real values added to the bias, one per output channel, that undo the mean
   /// error of the rounded weights; empty where nothing is corrected.

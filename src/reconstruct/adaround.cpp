@@ -119,8 +119,8 @@ void AdaptiveRounding::finish(std::span<const std::array<std::size_t, 2>> pairs,
     const float zero = zero_[place_[i]];
     const float real = exact_[i] / scales_[place_[i]] + zero;
     const float nearest = std::clamp(std::nearbyint(real), low, high);
-    const float off = integer(i, true) + zero - nearest;
-    rounding[i] = static_cast<std::int8_t>(std::clamp(off, -1.0F, 1.0F));
+    const float off = integer(i, true) + zero - nearest;  // far where the scale has moved
+    rounding[i] = static_cast<std::int8_t>(std::clamp(off, -127.0F, 127.0F));
   }
   for (const auto& [a, b] : pairs) {
     if (std::abs(integer(a, true) + integer(b, true)) > static_cast<float>(limit)) {

@@ -90,6 +90,22 @@ TEST(AdaptiveRounding, LearnsScales) {
   }
 }
 
+/// Scales twice as large have other nearest integers, several away from those that were
+/// learned.
+TEST(AdaptiveRounding, KeepsIntegersHoweverFarScalesMove) {
+  const Start start(6);
+  AdaptiveRounding rounding(start.exact, start.result);
+  std::vector<float> gradient = start.weights();
+  std::for_each(gradient.begin(), gradient.end(), [](float& g) { g = -g; });
+  for (int step = 0; step < 70; ++step) {
+    rounding.step_scales(gradient, true, false, 0.01F);
+  }
+  PointResult result = start.result;
+  rounding.finish({}, 0, result);
+  ASSERT_GT(result.params.scale[0], 1.9F * start.result.params.scale[0]);
+  EXPECT_EQ(quantized_weight(start.exact, result), quantized_weight(start.exact, start.result));
+}
+
 TEST(AdaptiveRounding, KeepsSumsOfPairsWithinTheirLimit) {
   const Start start(5);
   const AdaptiveRounding rounding(start.exact, start.result);
