@@ -152,9 +152,8 @@ enum class NodeKind : std::uint8_t {
 /// What an operator takes on one thread, in nanoseconds: `call`, however small it is; `work`
 /// for each multiplication of a sum of products or element of another operator; `result` for
 /// each result of a sum of products or step of a recurrent layer; `weight` for each weight of a
-/// product. For convolutions: `gathered` for each element that is read for the sums of a
-/// position, where they are not depthwise; on integers `window` for each result position and
-/// position of the window, where it has more than one.
+/// product. For convolutions that are not depthwise `gathered` for each element that is read for
+/// the sums of a position; on integers `window` for each position of results and of a window.
 struct KernelCost {
   double call = 0;
   double work = 0;
@@ -373,10 +372,9 @@ std::vector<std::pair<std::string, std::string>> rule_keys(const LayerRule&);
 /// The configured schedule, or that of the effort.
 Schedule schedule_of(const Config&);
 
-/// The configured slowdown, or that of the effort: 0 if it is fast, that of the target by
-/// default, and at least that for the best: 10 %, or where costs are those of a processor 60 %
-/// of `saved`, of the time in float divided by that of the fastest network, less 1. Where
-/// nobody knows that it is 30 %.
+/// The configured slowdown, or that of the effort: 0 for the fast one, the target's by default,
+/// at least that for the best: 10 %, or by costs of a processor 60 % of `saved`, the time in
+/// float divided by that of the fastest network, less 1. Where that is not known, 30 %.
 double slowdown_of(const Config&, const Target&, std::optional<double> saved = {});
 
 /// Reads a configuration file; `overrides` are "key.sub=value" texts applied on top, in order.
