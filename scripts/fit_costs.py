@@ -18,7 +18,7 @@ import numpy
 SHORT = 2e3  # ns
 FEW_CHANNELS = 8
 AMOUNTS = ("call", "work", "result", "weight", "gathered", "window")  # the last on integers only
-ENOUGH, MANY = 2, 6  # kernels for a row of their own, and for more than one cost in it
+ENOUGH, SOME, MANY = 2, 4, 6  # kernels for a row of their own: for their work, a call as well, and all amounts
 
 # Operator: kernels in float, kernels on integers.
 KERNELS = {
@@ -142,9 +142,7 @@ def fit(measured):
     for key, rows in groups.items():
         if len(rows) < ENOUGH and key[0] != "*":
             continue
-        # Few kernels tell one cost.
-        names = ["work"] if len(rows) < MANY else [n for n in AMOUNTS if (n == "call" or any(a.get(n) for a, _, _ in rows))
-                                                   and (n != "window" or key[2])]
+        names = told_by(rows, key[2])
         times = numpy.array([ns for _, ns, _ in rows])
         weights = numpy.array([1 / (ns * whole) ** 0.5 for _, ns, whole in rows])
         table = numpy.array([[1.0 if n == "call" else a.get(n, 0) for n in names] for a, _, _ in rows]) * weights[:, None]
@@ -157,6 +155,13 @@ def fit(measured):
             del names[worst]
         costs[key] = dict(zip(names, factors))
     return costs
+
+
+def told_by(rows, on_integers):
+    """The amounts whose costs so many kernels tell."""
+    if len(rows) < MANY:
+        return ["call", "work"] if len(rows) >= SOME else ["work"]
+    return [n for n in AMOUNTS if n == "call" or (any(a.get(n) for a, _, _ in rows) and (n != "window" or on_integers))]
 
 
 def least_errors(table, values):

@@ -152,8 +152,8 @@ enum class NodeKind : std::uint8_t {
 /// What an operator takes on one thread, in nanoseconds: `call`, however small it is; `work`
 /// for each multiplication of a sum of products or element of another operator; `result` for
 /// each result of a sum of products or step of a recurrent layer; `weight` for each weight of a
-/// product. For convolutions that are not depthwise `gathered` for each element that is read for
-/// the sums of a position; on integers `window` for each position of results and of a window.
+/// product. For convolutions that are not depthwise `gathered` for each element that is read
+/// for the sums of a position; on integers `window` for each result and place in its window.
 struct KernelCost {
   double call = 0;
   double work = 0;
