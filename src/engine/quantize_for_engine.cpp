@@ -155,15 +155,23 @@ class MeasuredQuantizer {
     }
   }
 
+  /// What accuracy may take of the time, where integers save so much of it.
+  double slowdown(double saved) const {
+    return slowdown_of(config_, target_of(config_, toolkit_), std::max(saved, 0.0));
+  }
+
   /// Whether accuracy is worth no more time, by the target's costs, than it may have.
   bool is_within_slowdown(const QuantizeResult& accurate, const QuantizeResult& fast) const {
     constexpr double kRounding = 0.01;
     const auto time = [&](const QuantizeResult& result) {
-      const auto predicted = predicted_time(result.simulated, result.table, toolkit_.patterns);
-      return predicted ? predicted->quantized : 0;
+      return predicted_time(result.simulated, result.table, toolkit_.patterns);
     };
-    return time(accurate) <=
-           time(fast) * (1 + kRounding + slowdown_of(config_, target_of(config_, toolkit_)));
+    const auto fastest = time(fast);
+    const auto taken = time(accurate);
+    return !fastest || !taken ||
+           taken->quantized <=
+               fastest->quantized *
+                   (1 + kRounding + slowdown(fastest->floats / fastest->quantized - 1));
   }
 
   /// Of the worst output, on a few samples, in dB.
@@ -193,8 +201,7 @@ class MeasuredQuantizer {
       return;
     }
     SpeedComparison speed = measure(fast, kVerifySeconds);
-    const double saved = std::max(speed.ratio.value - 1, 0.0);
-    const double allowed = 1 + slowdown_of(config_, target_of(config_, toolkit_), saved);
+    const double allowed = 1 + slowdown(speed.ratio.value - 1);
     if (speed.ratio.value > made.speed->ratio.value * allowed &&
         !needs_float(made.result, fast)) {
       made.result = std::move(fast);
