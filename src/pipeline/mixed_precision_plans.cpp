@@ -78,7 +78,8 @@ double Stages::slowdown() const {
   if (config_.slowdown || patterns_.empty()) {
     return slowdown_of(config_, target_);
   }
-  const double usual = slowdown_of(config_, target_, saved());
+  const double usual =
+      slowdown_of(config_, target_, config_.effort == Effort::kBest ? saved() : std::nullopt);
   return usual > 0 && !detection_head(result_.prepared).empty() ? std::max(usual, kOfDetector)
                                                                 : usual;
 }
