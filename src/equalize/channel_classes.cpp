@@ -212,7 +212,17 @@ bool ChannelClasses::hand_on(const Node& node) {
     join(x, y);
     return true;
   }
-  return moves_elements(graph_, node) && follow(node);
+  // Where nothing can be scaled, it does not matter where it goes.
+  const auto can_scale = [&](ValueId value) {
+    for (std::size_t c = 0; c < channels(value); ++c) {
+      if (!fixed_[root(first_.at(value) + c)]) {
+        return true;
+      }
+    }
+    return false;
+  };
+  return moves_elements(graph_, node) &&
+         std::any_of(node.inputs.begin(), node.inputs.end(), can_scale) && follow(node);
 }
 
 /// Runs the node on the numbers of channels, and sees where they go. What it puts around is 0,

@@ -6,6 +6,7 @@
 #include "equalize/smoothquant_sites.h"
 
 #include "equalize/replace_constant.h"
+#include "graph/arithmetic/magnitude.h"
 #include "graph/operators/product.h"
 
 #include <algorithm>
@@ -174,15 +175,23 @@ class SiteFinder {
   SmoothQuantSite site_;
 };
 
+const Tensor& tensor_of(const Graph& graph, const ChannelConstant& constant) {
+  return *graph.constant(graph.node(constant.node).inputs[constant.operand]);
+}
+
 /// Calls `change` with each element and its channel.
 template <class Change>
 Tensor changed(const Graph& graph, const ChannelConstant& constant, std::size_t channels,
                const Change& change) {
-  Tensor tensor = *graph.constant(graph.node(constant.node).inputs[constant.operand]);
+  Tensor tensor = tensor_of(graph, constant);
   const std::size_t stride = stride_of(tensor.shape(), constant.axis);
   const auto values = tensor.mutable_view<float>();
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    change(values[i], i / stride % channels);
+  std::size_t channel = 0;
+  for (std::size_t first = 0; first < values.size(); first += stride) {
+    for (float& value : values.subspan(first, stride)) {
+      change(value, channel);
+    }
+    channel = channel + 1 == channels ? 0 : channel + 1;
   }
   return tensor;
 }
@@ -214,9 +223,13 @@ std::vector<SmoothQuantSite> smoothquant_sites(const Graph& graph) {
 std::vector<float> weight_magnitudes(const Graph& graph, const SmoothQuantSite& site) {
   std::vector<float> result(site.channels(graph));
   for (const ChannelConstant& weight : site.weights) {
-    (void)changed(graph, weight, result.size(), [&](float value, std::size_t channel) {
-      result[channel] = std::max(result[channel], std::abs(value));
-    });
+    const Tensor& tensor = tensor_of(graph, weight);
+    const std::size_t stride = stride_of(tensor.shape(), weight.axis);
+    const auto values = tensor.view<float>();
+    for (std::size_t first = 0, row = 0; first < values.size(); first += stride, ++row) {
+      float& own = result[row % result.size()];
+      own = std::max(own, largest_magnitude(values.subspan(first, stride)));
+    }
   }
   return result;
 }

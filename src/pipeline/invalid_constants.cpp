@@ -4,12 +4,11 @@
 #include "tare/quantize.h"
 
 #include "graph/arithmetic/element_type.h"
+#include "graph/arithmetic/magnitude.h"
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
-#include <cstdint>
 #include <set>
 #include <span>
 #include <string>
@@ -47,28 +46,16 @@ struct Counts {
   std::size_t infinite = 0;
 };
 
-/// Whether a look at the exponents shows no other number; for types of 32 bits alone, of which
-/// there are many.
-template <class Element>
-bool is_finite_throughout(std::span<const Element> elements) {
-  if constexpr (std::is_same_v<Element, float>) {
-    std::uint32_t largest = 0;
-    for (const float element : elements) {
-      largest = std::max(largest, std::bit_cast<std::uint32_t>(element) & 0x7FFFFFFFU);
-    }
-    return largest < 0x7F800000U;
-  }
-  return false;
-}
-
 Counts count(const Tensor& tensor) {
   Counts counts;
   with_element_type(tensor.dtype(), [&](auto tag) {
     using Element = decltype(tag);
     const std::span elements(reinterpret_cast<const Element*>(tensor.data()),
                              static_cast<std::size_t>(tensor.size()));
-    if (is_finite_throughout(elements)) {
-      return;
+    if constexpr (std::is_same_v<Element, float>) {  // of which there are many
+      if (is_finite_throughout(elements)) {
+        return;
+      }
     }
     for (const Element element : elements) {
       const auto number = static_cast<double>(element);

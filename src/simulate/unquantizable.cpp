@@ -5,6 +5,8 @@
 
 #include "tare/graph.h"
 
+#include "graph/arithmetic/magnitude.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -69,7 +71,8 @@ class Search {
     const auto [known, is_new] = constants_.try_emplace(operand, false);
     if (is_new) {
       const auto numbers = constant->view<float>();
-      known->second = std::any_of(numbers.begin(), numbers.end(),
+      known->second = !is_finite_throughout(numbers) &&
+                      std::any_of(numbers.begin(), numbers.end(),
                                   [](float number) { return std::isinf(number); });
     }
     return known->second;

@@ -26,6 +26,7 @@
 #include "base/parallel.h"
 #include "calibrate/rounding/input_hessian.h"
 #include "calibrate/statistics/shares.h"
+#include "execute/products/gemm.h"
 #include "execute/run/one_thread.h"
 
 #include <algorithm>
@@ -115,9 +116,8 @@ class Gptq {
     RowMajor carried(kPanel, count_);  // what the columns so far have for those of a panel
     for (Index end = columns; end > 0; end -= std::min(kPanel, end)) {
       const Index begin = std::max<Index>(end - kPanel, 0);
-      carried.topRows(end - begin).noalias() =
-          factor.block(end, begin, columns - end, end - begin).transpose() *
-          errors.bottomRows(columns - end);
+      set_product(factor.block(end, begin, columns - end, end - begin).transpose(),
+                  errors.bottomRows(columns - end), carried.topRows(end - begin));
       for (Index k = end; k-- > begin;) {
         const std::size_t c = column(k);
         const Bounds limits = bounds(c);
@@ -142,7 +142,8 @@ class Gptq {
     // Ends by itself, as the error falls with every move; this bounds the time of bad cases.
     constexpr int kSweeps = 8;
     const Matrix& hessian = block_.hessian();
-    Matrix slopes = hessian * errors;
+    Matrix slopes(errors.rows(), errors.cols());
+    set_product(hessian, errors, slopes);
     bool moved = true;
     for (int sweep = 0; sweep < kSweeps && moved; ++sweep) {
       moved = false;
@@ -192,7 +193,7 @@ class Gptq {
     // Single moves cost more than their share of a matrix product.
     constexpr Index kFew = 4;
     if (count * kFew > moves.size()) {
-      slopes.noalias() -= hessian.middleCols(begin, moves.rows()) * moves;
+      add_product(-1, hessian.middleCols(begin, moves.rows()), moves, slopes);
       return;
     }
     for (Index k = 0; k < moves.rows(); ++k) {
@@ -252,7 +253,9 @@ void keep_better(const RoundingTask& task, const RowMajor& rows, Index first, In
   if (!task.units.empty()) {
     lost.array().colwise() *= Eigen::Map<const Eigen::ArrayXf>(task.units.data(), rows.cols());
   }
-  const Eigen::VectorXd errors = squared_errors(rows * lost, task.centred);
+  Matrix outputs(rows.rows(), lost.cols());
+  set_product(rows, lost, outputs);
+  const Eigen::VectorXd errors = squared_errors(outputs, task.centred);
   for (Index i = 0; i < count; ++i) {
     if (!(errors[i] < errors[count + i])) {
       integers.col(i) = nearest.col(i).array();

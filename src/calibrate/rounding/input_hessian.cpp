@@ -1,17 +1,18 @@
 // The Hessian of a layer's squared error, and its Cholesky factor, in tiles that threads share.
-// Rows are integers up to 255, so sums of 256 products are exact in float32, and sums of these
-// in double: it does not matter who adds up what. The factor is that of the right-looking
-// algorithm in blocks (Golub and Van Loan, "Matrix Computations", section 4.2): each tile is
-// updated with one matrix product for each block before it, in an order that the size alone
-// decides.
+// Sums are exact (gram_matrix.h), so it does not matter who adds up what. The factor is that of
+// the right-looking algorithm in blocks (Golub and Van Loan, "Matrix Computations", section
+// 4.2): each tile is updated with one matrix product for each block before it, in an order that
+// the size alone decides.
 //
 // Cost for n rows and B columns: n B^2 / 2 + B^3 / 6 multiplications, nearly all in matrix
-// products. Memory: 8 B^2 bytes for both matrices, 4 n B for the rows in the order of columns.
+// products. Memory: 8 B^2 bytes for both matrices, and the rows in the order of columns.
 #include "calibrate/rounding/input_hessian.h"
 
 #include "base/bytes.h"
 #include "base/parallel.h"
+#include "calibrate/rounding/gram_matrix.h"
 #include "calibrate/statistics/shares.h"
+#include "execute/products/gemm.h"
 #include "execute/run/one_thread.h"
 
 #include <algorithm>
@@ -27,7 +28,6 @@ namespace {
 
 using Eigen::Index;
 using Matrix = InputHessian::Matrix;
-using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 /// Columns of a tile: a product of two is large enough for the speed of matrix products, and
 /// its sums in double stay in the cache.
@@ -86,25 +86,6 @@ Moments moments_of(const RoundingTask& task, const std::vector<std::size_t>& row
   return result;
 }
 
-/// Those rows, with their columns in that order.
-RowMajor gather(const RoundingTask& task, const std::vector<std::size_t>& rows,
-                const std::vector<std::size_t>& columns, int threads) {
-  constexpr std::size_t kChunk = 64;
-  RowMajor result(static_cast<Index>(rows.size()), static_cast<Index>(columns.size()));
-  parallel_for((rows.size() + kChunk - 1) / kChunk, threads,
-               [&](std::size_t, std::size_t chunk) {
-                 const std::size_t end = std::min(rows.size(), (chunk + 1) * kChunk);
-                 for (std::size_t i = chunk * kChunk; i < end; ++i) {
-                   const float* from = task.rows.data() + rows[i] * task.columns;
-                   float* to = result.row(static_cast<Index>(i)).data();
-                   for (std::size_t k = 0; k < columns.size(); ++k) {
-                     to[k] = from[columns[k]];
-                   }
-                 }
-               });
-  return result;
-}
-
 /// Gives all processes the tiles of a symmetric matrix that each of them has its share of.
 void share_tiles(std::span<const std::pair<Index, Index>> tiles, Communicator& team,
                  Matrix& matrix) {
@@ -137,25 +118,16 @@ void share_tiles(std::span<const std::pair<Index, Index>> tiles, Communicator& t
 }
 
 /// X'X / n, less the product of the means.
-Matrix hessian_of(const RowMajor& rows, const Eigen::VectorXd& means, int threads,
+Matrix hessian_of(const GramMatrix& products, const Eigen::VectorXd& means, int threads,
                   Communicator* team) {
-  // Integers up to 255: sums of that many products stay below 2^24, exact in float32.
-  constexpr Index kExact = 256;
-  const Index columns = rows.cols();
-  const auto count = static_cast<double>(rows.rows());
+  const Index columns = means.size();
+  const auto count = static_cast<double>(products.rows());
   Matrix result(columns, columns);
   const auto tiles = lower_tiles(0, columns);
   const auto sum_tile = [&](Index row, Index column, Index height, Index width) {
-    Eigen::MatrixXd sums = Eigen::MatrixXd::Zero(height, width);
-    Matrix part(height, width);
-    for (Index first = 0; first < rows.rows(); first += kExact) {
-      const auto some = rows.middleRows(first, std::min(kExact, rows.rows() - first));
-      part.noalias() =
-          some.middleCols(row, height).transpose() * some.middleCols(column, width);
-      sums += part.cast<double>();
-    }
+    Eigen::MatrixXd sums = products.block(row, column, height, width);
     sums -= count * means.segment(row, height) * means.segment(column, width).transpose();
-    part = (sums / count).cast<float>();
+    const Matrix part = (sums / count).cast<float>();
     result.block(row, column, height, width) = part;
     result.block(column, row, width, height) = part.transpose();
   };
@@ -186,9 +158,9 @@ void factorize(Matrix& matrix, int threads) {
         });
     for_each_tile(lower_tiles(behind, size), size, threads,
                   [&](Index row, Index column, Index height, Index across) {
-                    matrix.block(row, column, height, across).noalias() -=
-                        matrix.block(row, k, height, width) *
-                        matrix.block(column, k, across, width).transpose();
+                    add_product(-1, matrix.block(row, k, height, width),
+                                matrix.block(column, k, across, width).transpose(),
+                                matrix.block(row, column, height, across));
                   });
   }
 }
@@ -219,7 +191,7 @@ InputHessian::InputHessian(const RoundingTask& task, std::size_t first, std::siz
     order_.push_back(first + places[k]);
     means[static_cast<Index>(k)] = moments.means[static_cast<Index>(places[k])];
   }
-  hessian_ = hessian_of(gather(task, rows, order_, threads), means, threads, task.team);
+  hessian_ = hessian_of(GramMatrix(task, rows, order_, threads), means, threads, task.team);
   if (!task.units.empty()) {
     Eigen::VectorXf units(means.size());
     for (std::size_t k = 0; k < width; ++k) {

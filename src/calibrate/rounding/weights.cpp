@@ -25,13 +25,15 @@
 namespace tare {
 namespace {
 
-/// The values of one channel in kernel order.
+/// The values of channels in kernel order.
 class ChannelReader {
  public:
   ChannelReader(const Tensor& weights, const KernelOrder& order)
-      : values_(weights.view<float>()), shape_(weights.shape()) {
-    const std::size_t axis = order.output_axis;
-    channels_ = static_cast<std::size_t>(shape_.at(axis));
+      : values_(weights.view<float>()),
+        shape_(weights.shape()),
+        convolution_(order.convolution),
+        axis_(order.output_axis),
+        channels_(static_cast<std::size_t>(shape_.at(axis_))) {
     if (order.convolution) {
       // [O, I, kernel...] is read as kernel position, then I.
       inner_ = static_cast<std::size_t>(shape_[1]);
@@ -40,9 +42,9 @@ class ChannelReader {
       inner_stride_ = outer_;
       outer_stride_ = 1;
     } else {
-      // A matrix with outputs along `axis`; leading axes are batches of such matrices.
+      // A matrix with outputs along the axis; leading axes are batches of such matrices.
       const std::size_t rank = shape_.size();
-      const bool outputs_last = axis == rank - 1;
+      const bool outputs_last = axis_ == rank - 1;
       inner_ = static_cast<std::size_t>(shape_[outputs_last ? rank - 2 : rank - 1]);
       outer_ = values_.size() / channels_ / inner_;
       channel_stride_ = outputs_last ? 1 : inner_;
@@ -59,13 +61,19 @@ class ChannelReader {
     return channel * channel_stride_ + n / inner_ * outer_stride_ + n % inner_ * inner_stride_;
   }
 
-  std::vector<float> operator()(std::size_t channel) const {
+  /// Channel by channel.
+  std::vector<float> all() const {
+    if (!convolution_) {
+      return channel_by_channel(values_, shape_, static_cast<int>(axis_));
+    }
     std::vector<float> result;
-    result.reserve(size());
-    for (std::size_t outer = 0; outer < outer_; ++outer) {
-      const std::size_t first = channel * channel_stride_ + outer * outer_stride_;
-      for (std::size_t inner = 0; inner < inner_; ++inner) {
-        result.push_back(values_[first + inner * inner_stride_]);
+    result.reserve(values_.size());
+    for (std::size_t channel = 0; channel < channels_; ++channel) {
+      for (std::size_t outer = 0; outer < outer_; ++outer) {
+        const std::size_t first = channel * channel_stride_ + outer * outer_stride_;
+        for (std::size_t inner = 0; inner < inner_; ++inner) {
+          result.push_back(values_[first + inner * inner_stride_]);
+        }
       }
     }
     return result;
@@ -74,7 +82,9 @@ class ChannelReader {
  private:
   std::span<const float> values_;
   Shape shape_;
-  std::size_t channels_ = 1;
+  bool convolution_;
+  std::size_t axis_;
+  std::size_t channels_;
   std::size_t inner_ = 1;
   std::size_t outer_ = 1;
   std::size_t channel_stride_ = 1;
@@ -85,7 +95,7 @@ class ChannelReader {
 using Pair = std::array<float, 2>;
 
 /// Neighbours whose sum lies that far from 0.
-std::vector<Pair> pairs_above(float least, const std::vector<float>& values) {
+std::vector<Pair> pairs_above(float least, std::span<const float> values) {
   std::vector<Pair> result;
   for (std::size_t i = 0; i + 1 < values.size(); i += 2) {
     if (std::abs(values[i] + values[i + 1]) > least) {
@@ -140,34 +150,58 @@ Range cover(std::span<const Range> ranges) {
   return result;
 }
 
+namespace {
+
+/// The values that share each scale: of a channel, or of a block of one.
+class ValuesOfParameters {
+ public:
+  ValuesOfParameters(const Tensor& values, std::optional<int> axis, int block)
+      : count_(static_cast<std::size_t>(
+            element_count(parameter_shape(values.shape(), axis, block)))) {
+    const auto data = values.view<float>();
+    if (block == 0 || !axis) {
+      together_ = channel_by_channel(data, values.shape(), axis);
+      return;
+    }
+    blocks_.resize(count_);
+    for_each_slice(values.shape(), axis, block,
+                   [&](std::size_t place, std::size_t first, std::size_t count) {
+                     const auto slice = data.subspan(first, count);
+                     blocks_[place].insert(blocks_[place].end(), slice.begin(), slice.end());
+                   });
+  }
+
+  std::size_t count() const { return count_; }
+  std::span<const float> operator[](std::size_t i) const {
+    if (!blocks_.empty()) {
+      return blocks_[i];
+    }
+    const std::size_t size = together_.size() / count_;
+    return std::span(together_).subspan(i * size, size);
+  }
+
+ private:
+  std::size_t count_;
+  std::vector<float> together_;
+  std::vector<std::vector<float>> blocks_;  ///< of unlike sizes
+};
+
+}  // namespace
+
 PointResult choose_constant(const SimulatedGraph& simulated, const Tensor& values,
                             const QuantPoint& point, const Calibrator& calibrator,
                             bool needs_histogram) {
   const bool per_axis = point.spec.granularity == Granularity::kPerAxis;
   const auto axis = per_axis ? std::optional(point.spec.axis) : std::nullopt;
   const int block = point.spec.block;
-  std::vector<std::vector<float>> channels(
-      static_cast<std::size_t>(element_count(parameter_shape(values.shape(), axis, block))));
-  const auto data = values.view<float>();
-  for (std::vector<float>& channel : channels) {
-    channel.reserve(data.size() / channels.size());
-  }
-  for_each_slice(values.shape(), axis, block,
-                 [&](std::size_t channel, std::size_t first, std::size_t count) {
-                   if (count == 1) {  // as in matrices
-                     channels[channel].push_back(data[first]);
-                     return;
-                   }
-                   const auto slice = data.subspan(first, count);
-                   channels[channel].insert(channels[channel].end(), slice.begin(),
-                                            slice.end());
-                 });
+  const ValuesOfParameters channels(values, axis, block);
   PointResult result;
   result.calibrator = point.calibrator.name;
   const CalibrationPoint about = calibration_point(simulated, point);
   std::vector<Range> observed;
   std::vector<Range> calibrated;
-  for (const std::vector<float>& channel : channels) {
+  for (std::size_t i = 0; i < channels.count(); ++i) {
+    const std::span<const float> channel = channels[i];
     auto statistics =
         needs_histogram ? TensorStatistics() : TensorStatistics::without_histogram();
     statistics.observe(channel);
@@ -236,6 +270,7 @@ std::vector<int> limit_pairs(const Tensor& weights, const KernelOrder& order, in
   // 0.
   constexpr float kRounding = 1.01F;
   const ChannelReader reader(weights, order);
+  const std::vector<float> in_order = reader.all();
   const auto low = static_cast<float>(params.range().low);
   const auto high = static_cast<float>(params.range().high);
   const auto bound = static_cast<float>(limit);
@@ -250,7 +285,9 @@ std::vector<int> limit_pairs(const Tensor& weights, const KernelOrder& order, in
   for (std::size_t channel = 0; channel < reader.channels(); ++channel) {
     float& scale = scales[params.per_axis() ? channel : 0];
     const float before = scale;
-    const auto pairs = pairs_above((bound - kRounding) * scale, reader(channel));
+    const auto pairs =
+        pairs_above((bound - kRounding) * scale,
+                    std::span(in_order).subspan(channel * reader.size(), reader.size()));
     while (std::any_of(pairs.begin(), pairs.end(),
                        [&](const Pair& pair) { return exceeds(pair, scale); })) {
       scale *= step;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <span>
+#include <vector>
 
 namespace tare {
 
@@ -30,6 +32,42 @@ void for_each_slice(const Shape& shape, std::optional<int> axis, F&& f) {
     f(channel, first, inner);
     channel = channel + 1 == channels ? 0 : channel + 1;
   }
+}
+
+/// The elements of each channel of `axis` after those of the channel before it, in memory
+/// order; all as they are when there is no axis.
+inline std::vector<float> channel_by_channel(std::span<const float> values, const Shape& shape,
+                                             std::optional<int> axis) {
+  std::vector<float> result(values.size());
+  const bool is_last = axis && *axis + 1 == static_cast<int>(shape.size());
+  if (!is_last || values.empty()) {
+    const std::size_t channels =
+        axis ? static_cast<std::size_t>(shape.at(static_cast<std::size_t>(*axis))) : 1;
+    const std::size_t size = values.size() / std::max<std::size_t>(channels, 1);
+    std::vector<std::size_t> filled(channels, 0);
+    for_each_slice(shape, axis, [&](std::size_t channel, std::size_t first, std::size_t count) {
+      const auto slice = values.subspan(first, count);
+      const auto to = channel * size + filled[channel];
+      std::copy(slice.begin(), slice.end(), result.begin() + static_cast<std::ptrdiff_t>(to));
+      filled[channel] += count;
+    });
+    return result;
+  }
+  // A matrix is transposed tile by tile: its columns are further apart than what a processor
+  // has addresses of at hand.
+  constexpr std::size_t kTile = 32;
+  const auto columns = static_cast<std::size_t>(shape.back());
+  const std::size_t rows = values.size() / columns;
+  for (std::size_t row = 0; row < rows; row += kTile) {
+    for (std::size_t column = 0; column < columns; column += kTile) {
+      for (std::size_t c = column; c < std::min(columns, column + kTile); ++c) {
+        for (std::size_t r = row; r < std::min(rows, row + kTile); ++r) {
+          result[c * rows + r] = values[r * columns + c];
+        }
+      }
+    }
+  }
+  return result;
 }
 
 /// The shape in which scales and zero points of values of that shape lie: one number, a row

@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 namespace tare {
 namespace {
@@ -137,6 +138,32 @@ QuantParams to_quant_params(const std::vector<Range>& ranges, const QuantSpec& s
 
 namespace {
 
+/// Calls f(element, scale, zero point) for every element.
+template <class F>
+void for_each_parameters(const Shape& shape, const QuantParams& params, const F& f) {
+  const auto last = static_cast<int>(shape.size()) - 1;
+  if (params.axis == last && params.block == 0) {  // row by row: runs would be of one element
+    const float* const scales = params.scale.data();
+    const std::int32_t* const zeros = params.zero_point.data();
+    const auto extent = static_cast<std::size_t>(shape.back());
+    const auto total = static_cast<std::size_t>(element_count(shape));
+    for (std::size_t first = 0; first < total; first += extent) {
+      for (std::size_t i = 0; i < extent; ++i) {
+        f(first + i, scales[i], zeros[i]);
+      }
+    }
+    return;
+  }
+  for_each_slice(shape, params.axis, params.block,
+                 [&](std::size_t channel, std::size_t first, std::size_t count) {
+                   const float scale = params.scale[channel];
+                   const std::int32_t zero = params.zero_point[channel];
+                   for (std::size_t i = first; i < first + count; ++i) {
+                     f(i, scale, zero);
+                   }
+                 });
+}
+
 template <class T>
 Tensor quantized_as(const Tensor& x, const QuantParams& params) {
   Tensor result(params.storage, x.shape());
@@ -145,15 +172,11 @@ Tensor quantized_as(const Tensor& x, const QuantParams& params) {
   const StorageRange range = params.range();
   const auto low = static_cast<double>(range.low);
   const auto high = static_cast<double>(range.high);
-  for_each_slice(x.shape(), params.axis, params.block,
-                 [&](std::size_t channel, std::size_t first, std::size_t count) {
-                   const float scale = params.scale[channel];
-                   const double zero = params.zero_point[channel];
-                   for (std::size_t i = first; i < first + count; ++i) {
-                     const double q = static_cast<double>(std::nearbyint(in[i] / scale)) + zero;
-                     out[i] = static_cast<T>(std::isnan(q) ? zero : std::clamp(q, low, high));
-                   }
-                 });
+  for_each_parameters(x.shape(), params, [&](std::size_t i, float scale, std::int32_t point) {
+    const double zero = point;
+    const double q = static_cast<double>(std::nearbyint(in[i] / scale)) + zero;
+    out[i] = static_cast<T>(std::isnan(q) ? zero : std::clamp(q, low, high));
+  });
   return result;
 }
 
@@ -162,15 +185,13 @@ Tensor dequantized_from(const Tensor& q, const QuantParams& params) {
   Tensor result(DType::kFloat32, q.shape());
   const auto in = q.view<T>();
   auto out = result.mutable_view<float>();
-  for_each_slice(q.shape(), params.axis, params.block,
-                 [&](std::size_t channel, std::size_t first, std::size_t count) {
-                   const float scale = params.scale[channel];
-                   const std::int64_t zero = params.zero_point[channel];
-                   for (std::size_t i = first; i < first + count; ++i) {
-                     out[i] =
-                         static_cast<float>(static_cast<std::int64_t>(in[i]) - zero) * scale;
-                   }
-                 });
+  // Of which there are vector instructions; the difference of wider ones may overflow.
+  using Difference = std::conditional_t<sizeof(T) <= 2, std::int32_t, std::int64_t>;
+  for_each_parameters(q.shape(), params, [&](std::size_t i, float scale, std::int32_t zero) {
+    out[i] =
+        static_cast<float>(static_cast<Difference>(in[i]) - static_cast<Difference>(zero)) *
+        scale;
+  });
   return result;
 }
 

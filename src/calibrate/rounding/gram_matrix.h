@@ -1,0 +1,47 @@
+#pragma once
+
+#include "calibrate/rounding/gptq.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <Eigen/Core>
+
+namespace tare {
+
+/// The Gram matrix X'X of rows of a task, with their columns in some order. Its elements are
+/// exact: those of X are integers that differ by 255 at most.
+class GramMatrix {
+ public:
+  /// `threads` copy the rows.
+  GramMatrix(const RoundingTask&, std::span<const std::size_t> rows,
+             std::span<const std::size_t> columns, int threads);
+
+  Eigen::Index rows() const { return std::max(bytes_.rows(), floats_.rows()); }
+
+  /// Elements of `height` rows and `width` columns of X'X. By one thread; safe to call at the
+  /// same time.
+  Eigen::MatrixXd block(Eigen::Index row, Eigen::Index column, Eigen::Index height,
+                        Eigen::Index width) const;
+
+ private:
+  template <class T>
+  using Rows = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+  Eigen::MatrixXd of_floats(Eigen::Index row, Eigen::Index column, Eigen::Index height,
+                            Eigen::Index width) const;
+  Eigen::MatrixXd of_bytes(Eigen::Index row, Eigen::Index column, Eigen::Index height,
+                           Eigen::Index width) const;
+
+  // Either bytes or floats have no rows.
+  Rows<std::uint8_t> bytes_;   ///< X and a shift
+  Rows<std::int8_t> signed_;   ///< the same less 128
+  double shift_ = 0;
+  Eigen::VectorXd sums_;  ///< of the columns of X
+  Rows<float> floats_;
+};
+
+}  // namespace tare
