@@ -17,6 +17,7 @@
 #include "execute/failure.h"
 #include "execute/request_facts.h"
 #include "execute/run/one_thread.h"
+#include "graph/operators/product.h"
 #include "graph/operators/shape_facts.h"
 
 #include <algorithm>
@@ -41,6 +42,38 @@ bool is_same(const KernelRequest& a, const KernelRequest& b) {
   return a.node->op == b.node->op && a.node->attributes == b.node->attributes &&
          a.node->inputs.size() == b.node->inputs.size() && all_same(a.inputs, b.inputs) &&
          all_same(a.outputs, b.outputs) && a.post_ops == b.post_ops;
+}
+
+/// Takes out steps whose results nothing reads after all.
+void drop_unread(Program& program) {
+  std::vector<bool> read(program.buffers.size(), false);
+  const auto note = [&](const Place& place) {
+    if (place.kind == Place::Kind::kBuffer) {
+      read[place.index] = true;
+    }
+  };
+  for (const auto& output : program.outputs) {
+    note(output.place);
+  }
+  std::vector<Step> kept;
+  for (auto step = program.steps.rbegin(); step != program.steps.rend(); ++step) {
+    const bool is_read = !step->shown.empty() ||
+                         std::any_of(step->outputs.begin(), step->outputs.end(),
+                                     [&](const Place& place) { return read[place.index]; });
+    if (is_read) {
+      std::for_each(step->inputs.begin(), step->inputs.end(), note);
+      kept.push_back(std::move(*step));
+      continue;
+    }
+    step->outputs.push_back(step->scratch);
+    for (const Place& place : step->outputs) {
+      if (place.kind == Place::Kind::kBuffer) {
+        program.buffers[place.index].bytes = 0;
+      }
+    }
+  }
+  std::reverse(kept.begin(), kept.end());
+  program.steps = std::move(kept);
 }
 
 constexpr const char* kMoreMemory =
@@ -110,6 +143,7 @@ Program Compiler::run() {
         {graph_.name(output), graph_.type(output), place_of(output, Layout::kPlain)});
   }
   show_observed();
+  drop_unread(program_);
   assign_memory(program_);
   require_memory();
   return std::move(program_);
@@ -185,6 +219,45 @@ void Compiler::emit(const Unit& unit) {
   }
 }
 
+/// Whether some kernel takes it, with the operands where it wants them.
+bool Compiler::emit_as(const Work& work, const KernelInfo& info) {
+  Work candidate = work;
+  candidate.info = &info;
+  choose_layouts(candidate);
+  std::shared_ptr<const Kernel> kernel = has_results(candidate.request)
+                                             ? kernel_for(candidate)
+                                             : make_kernel([](const Buffers&) {});
+  if (kernel == nullptr && (!info.alias || info.make)) {
+    return false;
+  }
+  commit(candidate, std::move(kernel));
+  return true;
+}
+
+/// A product in a simulated graph whose operand is storage values less their zero point, as one
+/// of these values, of which kernels know the zero point.
+std::optional<Compiler::Work> Compiler::on_storage(const Work& work) const {
+  if (!is_product(*work.request.node)) {
+    return std::nullopt;
+  }
+  const auto id = graph_.producer(work.inputs[0]);
+  if (!id || graph_.node(*id).op != "Sub") {
+    return std::nullopt;
+  }
+  const std::vector<ValueId>& operands = graph_.node(*id).inputs;
+  const TensorType& type = graph_.type(operands[0]);
+  const Tensor* zero = constant(operands[1]);
+  if (!type.quant || type.quant->per_axis() || type.dtype != DType::kFloat32 ||
+      zero == nullptr || zero->size() != 1 || zero->dtype() != DType::kFloat32 ||
+      zero->view<float>()[0] != static_cast<float>(type.quant->zero_point[0])) {
+    return std::nullopt;
+  }
+  Work result = work;
+  result.inputs[0] = operands[0];
+  result.request.inputs[0].type = &type;
+  return result;
+}
+
 /// False when no kernel takes the node in this form; on the last try that is a fault.
 bool Compiler::emit_fused(const Node& node, std::span<const NodeId> folded, bool last_try) try {
   const Work work = describe_work(node, folded);
@@ -195,21 +268,23 @@ bool Compiler::emit_fused(const Node& node, std::span<const NodeId> folded, bool
     }
     return false;
   }
+  const auto takes_folded = [&](const KernelInfo& info) {
+    return folded.empty() || info.fuses_post_ops;
+  };
+  if (const auto stored = on_storage(work)) {
+    for (const KernelInfo* info : kernels_for(stored->request)) {
+      if (info->for_storage && takes_folded(*info) && emit_as(*stored, *info)) {
+        return true;
+      }
+    }
+  }
   bool known = false;
   for (const KernelInfo* info : kernels_for(work.request)) {
-    if (!folded.empty() && !info->fuses_post_ops) {
-      continue;
-    }
-    known = true;
-    Work candidate = work;
-    candidate.info = info;
-    choose_layouts(candidate);
-    std::shared_ptr<const Kernel> kernel = has_results(candidate.request)
-                                               ? kernel_for(candidate)
-                                               : make_kernel([](const Buffers&) {});
-    if (kernel != nullptr || (info->alias && !info->make)) {
-      commit(candidate, std::move(kernel));
-      return true;
+    if (takes_folded(*info)) {
+      known = true;
+      if (emit_as(work, *info)) {
+        return true;
+      }
     }
   }
   if (last_try) {

@@ -10,6 +10,7 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -64,6 +65,8 @@ class Compiler {
   ConstantKey constant_key(ValueId) const;
   void count_readers(std::span<const Unit>, const std::set<ValueId>& kept);
   void release(const Node&);
+  bool emit_as(const Work&, const KernelInfo&);
+  std::optional<Work> on_storage(const Work&) const;
   bool emit_fused(const Node&, std::span<const NodeId> folded, bool last_try);
   Work describe_work(const Node&, std::span<const NodeId> folded) const;
   void refuse(const Node&, std::string what, std::string expected = {});

@@ -10,9 +10,9 @@
 
 #include "execute/products/onednn.h"
 #include "execute/products/onednn_faults.h"
+#include "execute/products/post_ops.h"
 
 #include <algorithm>
-#include <limits>
 #include <string_view>
 
 namespace tare::onednn {
@@ -42,17 +42,6 @@ struct Ending {
   std::vector<PostOp> post_ops;
 };
 
-memory::desc one_per_channel(const Convolution& spec) {
-  memory::dims extents(spec.result.size(), 1);
-  extents[1] = spec.result[1];
-  return {extents, kF32, channels_last(extents.size())};
-}
-
-bool is_relu(const PostOp& op) {
-  return op.kind == PostOp::Kind::kClip && op.low == 0 &&
-         op.high == std::numeric_limits<float>::infinity();
-}
-
 dnnl::primitive_attr attributes(const Convolution& spec, const Ending& ending) {
   dnnl::post_ops list;
   if (ending.accumulate) {
@@ -61,45 +50,11 @@ dnnl::primitive_attr attributes(const Convolution& spec, const Ending& ending) {
   if (ending.bias == Bias::kLast) {
     list.append_binary(dnnl::algorithm::binary_add, one_per_channel(spec));
   }
-  for (const PostOp& op : ending.post_ops) {
-    if (op.kind == PostOp::Kind::kAdd) {
-      list.append_binary(dnnl::algorithm::binary_add,
-                         {spec.result, kF32, channels_last(spec.result.size())});
-    } else if (op.kind == PostOp::Kind::kScale && op.axis) {
-      list.append_binary(dnnl::algorithm::binary_mul, one_per_channel(spec));
-    } else if (op.kind == PostOp::Kind::kScale) {
-      list.append_eltwise(1.F, dnnl::algorithm::eltwise_linear, op.factors[0], 0.F);
-    } else if (is_relu(op)) {
-      list.append_eltwise(1.F, dnnl::algorithm::eltwise_relu, 0.F, 0.F);
-    } else {
-      list.append_eltwise(1.F, dnnl::algorithm::eltwise_clip, op.low, op.high);
-    }
-  }
+  append_post_ops(spec, ending.post_ops, list);
   dnnl::primitive_attr attr;
   attr.set_post_ops(list);
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   return attr;
-}
-
-/// What decides whether an implementation can be trusted with it.
-SumEnding sum_ending(const Convolution& spec, const Ending& ending) {
-  SumEnding result{.spatial_axes = spec.result.size() - 2,
-                   .one_position = true,
-                   .accumulates = ending.accumulate,
-                   .per_channel = ending.bias == Bias::kLast};
-  for (std::size_t axis = 0; axis < spec.result.size(); ++axis) {
-    result.one_position = result.one_position && (axis == 1 || spec.result[axis] == 1);
-  }
-  bool clipped = false;
-  for (const PostOp& op : ending.post_ops) {
-    const bool clip = op.kind == PostOp::Kind::kClip && !is_relu(op);
-    result.clips_again = result.clips_again || (clip && clipped);
-    clipped = clipped || clip;
-    result.adds_tensor = result.adds_tensor || op.kind == PostOp::Kind::kAdd;
-    result.clips = result.clips || op.kind == PostOp::Kind::kClip;
-    result.per_channel = result.per_channel || op.axis.has_value();
-  }
-  return result;
 }
 
 /// One position only is a convolution as well: an inner product would go through oneDNN's
@@ -127,7 +82,9 @@ Primitive::desc describe(const Convolution& spec, const Ending& ending) {
 /// unless these are wanted too.
 std::optional<Primitive::primitive_desc> choose(const Convolution& spec, const Ending& ending,
                                                 bool even_loops) try {
-  const SumEnding what = sum_ending(spec, ending);
+  SumEnding what = sum_ending(spec, ending.post_ops);
+  what.accumulates = ending.accumulate;
+  what.per_channel = what.per_channel || ending.bias == Bias::kLast;
   Primitive::primitive_desc desc(describe(spec, ending), attributes(spec, ending), engine());
   while (goes_wrong(desc.impl_info_str(), what)) {
     if (!desc.next_impl()) {
@@ -171,24 +128,15 @@ class CallList {
                          reserve(desc.scratchpad_desc().get_size())});
     arguments.push_back(weights(spec, stored_weights, desc.weights_desc()));
     int position = ending.accumulate ? 1 : 0;
-    const auto post_op = [&position] {
-      return DNNL_ARG_ATTR_MULTIPLE_POST_OP(position++) | DNNL_ARG_SRC_1;
-    };
     if (ending.bias == Bias::kFirst) {
       arguments.push_back(bias(spec, DNNL_ARG_BIAS, desc.bias_desc()));
     } else if (ending.bias == Bias::kLast) {
-      arguments.push_back(bias(spec, post_op(), one_per_channel(spec)));
+      arguments.push_back(bias(spec,
+                               DNNL_ARG_ATTR_MULTIPLE_POST_OP(position++) | DNNL_ARG_SRC_1,
+                               one_per_channel(spec)));
     }
-    for (const PostOp& op : ending.post_ops) {
-      const int id = post_op();
-      if (op.kind == PostOp::Kind::kAdd) {
-        arguments.push_back({id, desc.dst_desc(), From::kInput, op.operand});
-      } else if (op.kind == PostOp::Kind::kScale && op.axis) {
-        const auto factors = Tensor::of<float>({spec.result[1]}, op.factors);
-        const memory::desc row = one_per_channel(spec);
-        arguments.push_back({id, row, From::kPacked, 0, reordered(factors, row, row)});
-      }
-    }
+    const auto more = post_op_arguments(spec, ending.post_ops, desc.dst_desc(), position);
+    arguments.insert(arguments.end(), more.begin(), more.end());
     calls_.push_back(std::move(call));
   }
 

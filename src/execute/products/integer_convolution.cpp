@@ -4,8 +4,8 @@
 //
 // On the way from a sum to what is stored, the kernels have it in float32: they add the bias,
 // multiply by the factor, and round to the nearest, halves to even. That is what Requantize
-// does, to the last bit, as long as sums are integers that float32 holds, so weights of larger
-// sums are left to integer_product.cpp.
+// does, to the last bit, as long as sums are integers that float32 holds. Larger ones are stored
+// as they are, without a bias, which is added afterwards.
 //
 // Zero points of the operand are no business of the kernels: the sum of the weights times the
 // zero point is taken off the bias, and padding that stands for zero points is written out.
@@ -13,6 +13,7 @@
 
 #include "execute/elements/strided_copy.h"
 #include "execute/products/onednn.h"
+#include "execute/products/post_ops.h"
 
 #include <algorithm>
 #include <cmath>
@@ -30,8 +31,9 @@ constexpr std::size_t kScratchAlignment = 64;
 
 memory::data_type onednn_type(DType dtype) {
   return dtype == DType::kInt8    ? memory::data_type::s8
-         : dtype == DType::kUint8 ? memory::data_type::u8
-                                  : memory::data_type::s32;
+         : dtype == DType::kUint8   ? memory::data_type::u8
+         : dtype == DType::kFloat32 ? memory::data_type::f32
+                                    : memory::data_type::s32;
 }
 
 /// Constant weights as bytes, and what has to be known of those of each channel.
@@ -75,29 +77,62 @@ std::optional<ByteWeights> byte_weights(const IntegerConvolution& conv) {
   return weights;
 }
 
-/// The bias less what the zero point of the operand adds to the sums. Nothing where some number
-/// on the way could be one that float32 does not hold.
-std::optional<Tensor> float_bias(const IntegerConvolution& conv, const ByteWeights& weights) {
-  constexpr double kExactFloat = 0x1p24;
-  constexpr double kLargestByte = 255;  // kernels move i8 there
-  const double zero = conv.source.zero_point[0];
-  const StorageRange range = conv.source.range();
-  const double reach = std::max(std::abs(static_cast<double>(range.low) - zero),
-                                std::abs(static_cast<double>(range.high) - zero));
-  Tensor bias(DType::kFloat32, {conv.shape.result[1]});
-  const auto values = bias.mutable_view<float>();
-  for (std::size_t channel = 0; channel < values.size(); ++channel) {
-    const double own = conv.bias[channel];
-    const double moved = own - zero * static_cast<double>(weights.sums[channel]);
-    const auto magnitude = static_cast<double>(weights.magnitudes[channel]);
-    if (std::max({kLargestByte * magnitude, std::abs(moved),
-                  reach * magnitude + std::abs(own)}) > kExactFloat) {
-      return std::nullopt;
-    }
-    values[channel] = static_cast<float>(moved);
+/// The bias less what the zero point of the operand adds to the sums.
+std::vector<std::int64_t> moved_bias(const IntegerConvolution& conv,
+                                     const ByteWeights& weights) {
+  std::vector<std::int64_t> result;
+  for (std::size_t channel = 0; channel < conv.bias.size(); ++channel) {
+    result.push_back(conv.bias[channel] - conv.source.zero_point[0] * weights.sums[channel]);
   }
-  return bias;
+  return result;
 }
+
+/// Whether float32 holds every number on the way.
+bool fits_float(const IntegerConvolution& conv, const ByteWeights& weights,
+                const std::vector<std::int64_t>& moved) {
+  constexpr std::int64_t kExactFloat = 1 << 24;
+  constexpr std::int64_t kLargestByte = 255;  // kernels move i8 there
+  const std::int64_t zero = conv.source.zero_point[0];
+  const StorageRange range = conv.source.range();
+  const std::int64_t reach = std::max(std::abs(range.low - zero), std::abs(range.high - zero));
+  for (std::size_t channel = 0; channel < moved.size(); ++channel) {
+    const std::int64_t magnitude = weights.magnitudes[channel];
+    const std::int64_t own = std::abs(std::int64_t{conv.bias[channel]});
+    if (std::max({kLargestByte * magnitude, std::abs(moved[channel]),
+                  reach * magnitude + own}) > kExactFloat) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Adds a number to the sums of each channel that a kernel stores.
+class BiasedKernel final : public Kernel {
+ public:
+  /// `sums` of all channels together. Sums that leave int32 keep their lowest bits.
+  BiasedKernel(const std::vector<std::int64_t>& bias, std::size_t sums,
+               std::unique_ptr<Kernel> kernel)
+      : bias_(bias.begin(), bias.end()), sums_(sums), kernel_(std::move(kernel)) {}
+
+  std::size_t scratch_bytes() const override { return kernel_->scratch_bytes(); }
+  bool packs(std::size_t operand) const override { return kernel_->packs(operand); }
+  std::size_t packed_bytes() const override { return kernel_->packed_bytes(); }
+  std::unique_ptr<KernelState> make_state() const override { return kernel_->make_state(); }
+  void run(const Buffers& buffers) const override {
+    kernel_->run(buffers);
+    auto* sum = reinterpret_cast<std::uint32_t*>(buffers.outputs[0]);
+    for (std::size_t first = 0; first < sums_; first += bias_.size()) {
+      for (const std::uint32_t own : bias_) {
+        *sum++ += own;
+      }
+    }
+  }
+
+ private:
+  std::vector<std::uint32_t> bias_;
+  std::size_t sums_;
+  std::unique_ptr<Kernel> kernel_;
+};
 
 /// Copies an operand into the middle of zero points.
 class Padding {
@@ -151,8 +186,9 @@ class PaddedKernel final : public Kernel {
   std::unique_ptr<KernelState> make_state() const override { return kernel_->make_state(); }
   void run(const Buffers& buffers) const override {
     padding_(buffers.inputs[0], buffers.scratch);
-    const std::byte* const padded = buffers.scratch;
-    kernel_->run({{&padded, 1}, buffers.outputs, buffers.scratch + offset_, buffers.state});
+    std::vector<const std::byte*> inputs(buffers.inputs.begin(), buffers.inputs.end());
+    inputs[0] = buffers.scratch;
+    kernel_->run({inputs, buffers.outputs, buffers.scratch + offset_, buffers.state});
   }
 
  private:
@@ -165,6 +201,9 @@ dnnl::primitive_attr integer_attributes(const IntegerConvolution& conv) {
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   if (!conv.rounding) {
+    dnnl::post_ops list;
+    append_post_ops(conv.shape, conv.post_ops, list);
+    attr.set_post_ops(list);
     return attr;
   }
   const auto& [factors, zero_point, range] = *conv.rounding;
@@ -191,10 +230,16 @@ struct Made {
   IntegerPrimitive primitive;
 };
 
-/// Nothing where it uses no VNNI, or oneDNN 2.6 cannot write the code after all, as for some
+/// Nothing where it does not fit, or oneDNN 2.6 cannot write the code after all, as for some
 /// convolutions in groups with several post-ops.
-std::optional<Made> made(const IntegerPrimitive::primitive_desc& desc) try {
-  if (std::string_view(desc.impl_info_str()).find("vnni") == std::string_view::npos) {
+std::optional<Made> made(const IntegerPrimitive::primitive_desc& desc, bool has_bias,
+                         const SumEnding& ending) try {
+  const std::string_view name = desc.impl_info_str();
+  const auto names = [&](std::string_view part) {
+    return name.find(part) != std::string_view::npos;
+  };
+  // Others than those by matrix products multiply by a factor in float32 even if it is 1.
+  if (!names("vnni") || (!has_bias && !names("brg")) || goes_wrong(name, ending)) {
     return std::nullopt;
   }
   return Made{desc, IntegerPrimitive(desc)};
@@ -202,25 +247,36 @@ std::optional<Made> made(const IntegerPrimitive::primitive_desc& desc) try {
   return std::nullopt;
 }
 
-/// The first implementation that can be had.
-std::optional<Made> choose_vnni(const IntegerConvolution& conv) try {
+/// What is convolved, with a bias in float32 or without one.
+IntegerPrimitive::desc description(const IntegerConvolution& conv, bool has_bias) {
   const Convolution& spec = conv.shape;
   const memory::format_tag tag = channels_last(spec.source.size());
   memory::dims dilations = spec.dilations;
   for (auto& dilation : dilations) {
     --dilation;  // oneDNN counts the gaps
   }
-  const IntegerPrimitive::desc what(
-      dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct,
-      {spec.source, onednn_type(conv.source.storage), tag},
-      {spec.weights, memory::data_type::s8, memory::format_tag::any},
-      {{spec.result[1]}, memory::data_type::f32, memory::format_tag::a},
-      {spec.result, onednn_type(conv.result), tag}, spec.strides, dilations, spec.pads_begin,
-      spec.pads_end);
-  IntegerPrimitive::primitive_desc desc(what, integer_attributes(conv), engine());
-  auto result = made(desc);
+  const auto kind = dnnl::prop_kind::forward_inference;
+  const auto algorithm = dnnl::algorithm::convolution_direct;
+  const memory::desc source(spec.source, onednn_type(conv.source.storage), tag);
+  const memory::desc weights(spec.weights, memory::data_type::s8, memory::format_tag::any);
+  const memory::desc bias({spec.result[1]}, memory::data_type::f32, memory::format_tag::a);
+  const memory::desc result(spec.result, onednn_type(conv.result), tag);
+  return has_bias ? IntegerPrimitive::desc(kind, algorithm, source, weights, bias, result,
+                                           spec.strides, dilations, spec.pads_begin,
+                                           spec.pads_end)
+                  : IntegerPrimitive::desc(kind, algorithm, source, weights, result,
+                                           spec.strides, dilations, spec.pads_begin,
+                                           spec.pads_end);
+}
+
+/// The first implementation that can be had.
+std::optional<Made> choose_vnni(const IntegerConvolution& conv, bool has_bias) try {
+  IntegerPrimitive::primitive_desc desc(description(conv, has_bias), integer_attributes(conv),
+                                        engine());
+  const SumEnding ending = sum_ending(conv.shape, conv.post_ops);
+  auto result = made(desc, has_bias, ending);
   while (!result && desc.next_impl()) {
-    result = made(desc);
+    result = made(desc, has_bias, ending);
   }
   return result;
 } catch (const dnnl::error& error) {
@@ -230,9 +286,10 @@ std::optional<Made> choose_vnni(const IntegerConvolution& conv) try {
   throw;
 }
 
+/// `bias` may be null.
 std::unique_ptr<Kernel> primitive_kernel(const IntegerConvolution& conv, const Tensor& weights,
-                                         const Tensor& bias) {
-  const auto chosen = choose_vnni(conv);
+                                         const Tensor* bias) {
+  const auto chosen = choose_vnni(conv, bias != nullptr);
   if (!chosen) {
     return nullptr;
   }
@@ -245,12 +302,34 @@ std::unique_ptr<Kernel> primitive_kernel(const IntegerConvolution& conv, const T
       {DNNL_ARG_DST, desc.dst_desc(), Kind::kOutput, 0},
       {DNNL_ARG_SCRATCHPAD, desc.scratchpad_desc(), Kind::kScratch, 0},
       {DNNL_ARG_WEIGHTS, desc.weights_desc(), Kind::kPacked, 1,
-       reordered(weights, stored, desc.weights_desc())},
-      {DNNL_ARG_BIAS, desc.bias_desc(), Kind::kPacked, 2,
-       reordered(bias, desc.bias_desc(), desc.bias_desc())}};
+       reordered(weights, stored, desc.weights_desc())}};
+  if (bias != nullptr) {
+    arguments.push_back({DNNL_ARG_BIAS, desc.bias_desc(), Kind::kPacked, 2,
+                         reordered(*bias, desc.bias_desc(), desc.bias_desc())});
+  }
+  const auto more = post_op_arguments(conv.shape, conv.post_ops, desc.dst_desc(), 0);
+  arguments.insert(arguments.end(), more.begin(), more.end());
   const std::size_t scratch = desc.scratchpad_desc().get_size();
   return std::make_unique<PrimitiveKernel>(std::vector<Call>{{primitive, std::move(arguments)}},
                                            std::vector<std::size_t>{1, 2}, scratch);
+}
+
+/// With all that is added. Null where sums are rounded that float32 does not hold.
+std::unique_ptr<Kernel> biased_kernel(const IntegerConvolution& conv,
+                                      const ByteWeights& weights) {
+  const std::vector<std::int64_t> moved = moved_bias(conv, weights);
+  if (conv.result == DType::kFloat32 || fits_float(conv, weights, moved)) {
+    const std::vector<float> values(moved.begin(), moved.end());
+    const Tensor bias = Tensor::of<float>({conv.shape.result[1]}, values);
+    return primitive_kernel(conv, weights.bytes, &bias);
+  }
+  // Signed bytes are moved by 128, and what that adds is subtracted in float32.
+  if (conv.rounding || conv.source.storage != DType::kUint8) {
+    return nullptr;
+  }
+  auto kernel = primitive_kernel(conv, weights.bytes, nullptr);
+  const auto sums = static_cast<std::size_t>(element_count(conv.shape.result));
+  return kernel ? std::make_unique<BiasedKernel>(moved, sums, std::move(kernel)) : nullptr;
 }
 
 /// Whether there is padding that kernels would not fill with what it stands for.
@@ -272,12 +351,11 @@ std::unique_ptr<Kernel> make_integer_convolution(const IntegerConvolution& conv)
   }
   const auto weights = conv.weights.storage == DType::kUint8 ? byte_weights<std::uint8_t>(conv)
                                                              : byte_weights<std::int8_t>(conv);
-  const auto bias = weights ? float_bias(conv, *weights) : std::nullopt;
-  if (!bias) {
+  if (!weights) {
     return nullptr;
   }
   if (!writes_padding(conv)) {
-    return primitive_kernel(conv, weights->bytes, *bias);
+    return biased_kernel(conv, *weights);
   }
   IntegerConvolution padded = conv;
   Convolution& spec = padded.shape;
@@ -294,7 +372,7 @@ std::unique_ptr<Kernel> make_integer_convolution(const IntegerConvolution& conv)
   if (bytes > most) {  // than what the operand takes in float32
     return nullptr;
   }
-  auto kernel = primitive_kernel(padded, weights->bytes, *bias);
+  auto kernel = biased_kernel(padded, *weights);
   return kernel ? std::make_unique<PaddedKernel>(
                       Padding(conv.shape.source, spec.source, conv.shape.pads_begin,
                               conv.source.zero_point[0]),
