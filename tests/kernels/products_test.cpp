@@ -223,9 +223,69 @@ Expected exact_sums(const Matrices& m, const Tensor& x,
   return expected;
 }
 
+/// Sums of some may be more than float32 holds.
+Matrices random_byte_matrices(std::int64_t most_batch_axes, Random& random) {
+  Matrices m = random_matrices(most_batch_axes, random);
+  if (one_in(6, random)) {
+    m.rows = random.integer(1, 3);
+    m.depth = random.integer(1000, 3000);
+  }
+  return m;
+}
+
+/// A layer of bytes in a simulated graph. Float sums of integers are exact up to 2^24.
+std::string wrong_simulated_product(Random& random) {
+  const bool gemm = random.coin();
+  Matrices m = random_byte_matrices(gemm ? 0 : 2, random);
+  std::fill(m.right_batch.begin(), m.right_batch.end(), 1);
+  m.batch = m.left_batch;
+  Trial trial(random);
+  trial.whole = false;
+  Storage x = random_storage_of(1, true, random);
+  if (random.coin()) {
+    x.zeros = {0};
+  }
+  const Storage w{DType::kInt8, {0}};
+  const Shape right{m.depth, m.columns};
+  const TensorType from = x.as(m.left(), 0);
+  const auto values =
+      simulated_operand(trial, random_storage(x.type, m.left(), random), from, false);
+  const auto weights = simulated_operand(trial, random_storage(w.type, right, random),
+                                         w.as(right, 1), !one_in(4, random));
+  std::vector<ValueId> operands{without_zero_point(trial, values, from), weights.id};
+  std::vector<Sum> sums(static_cast<std::size_t>(element_count(m.result())));
+  const auto numbers = values.values.to_double();
+  const auto factors = weights.values.to_double();
+  for_each_product(m, [&](std::size_t y, std::size_t a, std::size_t b) {
+    sums[y].add(numbers[a] - x.zeros[0], factors[b]);
+  });
+  if (gemm && random.coin()) {
+    Tensor bias(DType::kFloat32, {m.columns});
+    for (float& value : bias.mutable_view<float>()) {
+      value = static_cast<float>(random.integer(-20000, 20000));
+    }
+    const TensorType type = Storage{DType::kInt32, {0}}.as(bias.shape(), 0);
+    operands.push_back(simulated_operand(trial, bias, type, true).id);
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      const auto column = i % static_cast<std::size_t>(m.columns);
+      sums[i].add(static_cast<double>(bias.view<float>()[column]), 1);
+    }
+  }
+  const bool exact = std::all_of(sums.begin(), sums.end(),
+                                 [](const Sum& sum) { return sum.magnitude <= 0x1p24; });
+  Expected expected(sums, exact);
+  const Ending ending(m.result(), last_axis(m.result()), random);
+  const ValueId y = trial.add(gemm ? "Gemm" : "MatMul", operands, ending.sum_type());
+  return trial.wrong(ending.append(trial, y, expected), expected);
+}
+
+TEST(RandomShapes, OfSimulatedMatrixProductsGiveTheSumsOfAPlainLoop) {
+  hold_for_random_shapes(wrong_simulated_product);
+}
+
 std::string wrong_integer_product(Random& random) {
   const bool gemm = random.coin();
-  Matrices m = random_matrices(gemm ? 0 : 2, random);
+  Matrices m = random_byte_matrices(gemm ? 0 : 2, random);
   Trial trial(random);
   const bool constant = gemm || random.coin();
   if (constant) {

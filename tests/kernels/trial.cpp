@@ -158,6 +158,25 @@ std::string Trial::wrong(ValueId result, const Expected& expected) {
   }
 }
 
+Trial::Operand simulated_operand(Trial& trial, const Tensor& storage, const TensorType& type,
+                                 bool constant) {
+  TensorType simulated = type;
+  simulated.dtype = DType::kFloat32;
+  simulated.point = "point";
+  return trial.operand(Tensor::of<float>(storage.shape(), storage.to_float()), simulated,
+                       constant);
+}
+
+ValueId without_zero_point(Trial& trial, const Trial::Operand& operand,
+                           const TensorType& type) {
+  const auto zero = static_cast<float>(type.quant->zero_point[0]);
+  if (zero == 0) {
+    return operand.id;
+  }
+  const ValueId constant = trial.constant(Tensor::of<float>({}, {zero})).id;
+  return trial.add("Sub", {operand.id, constant}, f32(type.shape));
+}
+
 Tensor random_storage(DType type, Shape shape, Random& random) {
   Tensor tensor(type, std::move(shape));
   const StorageRange range = storage_range(type, false);

@@ -66,6 +66,12 @@ class Trial {
   std::vector<Tensor> inputs_;
 };
 
+/// Storage values as a simulated graph holds them, in float32.
+Trial::Operand simulated_operand(Trial&, const Tensor& storage, const TensorType&,
+                                 bool constant);
+/// Those of an operand less their zero point, as its products get them.
+ValueId without_zero_point(Trial&, const Trial::Operand&, const TensorType&);
+
 /// Values of a storage type: anywhere in its range, or only at its ends, where sums are
 /// largest.
 Tensor random_storage(DType, Shape, Random&);
