@@ -153,9 +153,9 @@ std::string wrong_simulated_convolution(const Layer& layer, Random& random) {
   const TensorType from = storage_type(x_type, layer.x(), x_zero);
   const auto x =
       simulated_operand(trial, random_storage(x_type, layer.x(), random), from, false);
-  const auto weights = simulated_operand(
-      trial, random_storage(DType::kInt8, layer.weights(), random),
-      storage_type(DType::kInt8, layer.weights(), {0}), !one_in(4, random));
+  const auto weights =
+      simulated_operand(trial, random_storage(DType::kInt8, layer.weights(), random),
+                        storage_type(DType::kInt8, layer.weights(), {0}), !one_in(4, random));
   std::vector<ValueId> operands{without_zero_point(trial, x, from), weights.id};
   std::vector<Sum> sums(static_cast<std::size_t>(element_count(layer.y())));
   const auto values = x.values.to_double();

@@ -20,14 +20,13 @@ template <class Body>
 void for_each_row(const RoundingTask& task, std::span<const std::size_t> rows, int threads,
                   const Body& body) {
   constexpr std::size_t kChunk = 64;
-  parallel_for((rows.size() + kChunk - 1) / kChunk, threads,
-               [&](std::size_t, std::size_t chunk) {
-                 const std::size_t end = std::min(rows.size(), (chunk + 1) * kChunk);
-                 for (std::size_t i = chunk * kChunk; i < end; ++i) {
-                   body(static_cast<Index>(i),
-                        task.rows.subspan(rows[i] * task.columns, task.columns));
-                 }
-               });
+  parallel_for(
+      (rows.size() + kChunk - 1) / kChunk, threads, [&](std::size_t, std::size_t chunk) {
+        const std::size_t end = std::min(rows.size(), (chunk + 1) * kChunk);
+        for (std::size_t i = chunk * kChunk; i < end; ++i) {
+          body(static_cast<Index>(i), task.rows.subspan(rows[i] * task.columns, task.columns));
+        }
+      });
 }
 
 }  // namespace
@@ -36,7 +35,9 @@ GramMatrix::GramMatrix(const RoundingTask& task, std::span<const std::size_t> ro
                        std::span<const std::size_t> columns, int threads) {
   const auto count = static_cast<Index>(rows.size());
   const auto width = static_cast<Index>(columns.size());
-  if (!has_exact_byte_products()) {
+  // For fewer it would not pay that oneDNN writes the code.
+  constexpr Index kLeastColumns = 128;
+  if (!has_exact_byte_products() || width < kLeastColumns) {
     floats_.resize(count, width);
     for_each_row(task, rows, threads, [&](Index i, std::span<const float> row) {
       for (Index k = 0; k < width; ++k) {
@@ -46,9 +47,9 @@ GramMatrix::GramMatrix(const RoundingTask& task, std::span<const std::size_t> ro
     return;
   }
   // Of all columns, which have one zero point.
-  const float shift = -Eigen::Map<const Eigen::VectorXf>(
-                           task.rows.data(), static_cast<Index>(task.rows.size()))
-                           .minCoeff();
+  const float shift =
+      -Eigen::Map<const Eigen::VectorXf>(task.rows.data(), static_cast<Index>(task.rows.size()))
+           .minCoeff();
   shift_ = static_cast<double>(shift);
   bytes_.resize(count, width);
   signed_.resize(count, width);

@@ -37,8 +37,8 @@ class GramMatrix {
                            Eigen::Index width) const;
 
   // Either bytes or floats have no rows.
-  Rows<std::uint8_t> bytes_;   ///< X and a shift
-  Rows<std::int8_t> signed_;   ///< the same less 128
+  Rows<std::uint8_t> bytes_;  ///< X and a shift
+  Rows<std::int8_t> signed_;  ///< the same less 128
   double shift_ = 0;
   Eigen::VectorXd sums_;  ///< of the columns of X
   Rows<float> floats_;

@@ -5,10 +5,9 @@
 //
 // Cost: one pass over the operand, which becomes bytes. That pays where each of its numbers is
 // multiplied often enough, which those of layers in groups are not.
+#include "execute/elements/float_kernel.h"
 #include "execute/products/integer_convolution.h"
 #include "execute/products/layer_convolution.h"
-
-#include "execute/elements/float_kernel.h"
 #include "graph/operators/product.h"
 
 #include <algorithm>
@@ -95,8 +94,8 @@ std::unique_ptr<Kernel> make_simulated_product(const KernelRequest& request) {
   constexpr double kLeastProducts = 64;
   if (request.inputs.size() < 2 || !holds_bytes(request.inputs[0]) ||
       !holds_bytes(request.inputs[1]) || request.inputs[0].type->quant->per_axis() ||
-      request.inputs[1].constant == nullptr ||
-      request.outputs[0].dtype() != DType::kFloat32 || request.outputs[0].shape().empty()) {
+      request.inputs[1].constant == nullptr || request.outputs[0].dtype() != DType::kFloat32 ||
+      request.outputs[0].shape().empty()) {
     return nullptr;
   }
   const auto axis =
@@ -134,9 +133,9 @@ std::unique_ptr<Kernel> make_simulated_product(const KernelRequest& request) {
       .post_ops = request.post_ops};
   auto kernel = onednn::make_integer_convolution(conv);
   const auto elements = static_cast<std::size_t>(element_count(request.inputs[0].shape()));
-  return kernel ? std::make_unique<OnBytes>(elements, static_cast<float>(shift),
-                                            std::move(kernel))
-                : nullptr;
+  return kernel
+             ? std::make_unique<OnBytes>(elements, static_cast<float>(shift), std::move(kernel))
+             : nullptr;
 }
 
 }  // namespace

@@ -39,9 +39,8 @@ void gemm(const GemmFactor<std::uint8_t>& a, const GemmFactor<std::int8_t>& b, s
           std::int64_t stride, const MatrixExtents& extents) {
   const std::int32_t offset = 0;
   dnnl::error::wrap_c_api(
-      dnnl_gemm_u8s8s32(letter(a), letter(b), 'F', extents.rows, extents.columns,
-                        extents.depth, 1, a.data, a.stride, 0, b.data, b.stride, 0, 0, c,
-                        stride, &offset),
+      dnnl_gemm_u8s8s32(letter(a), letter(b), 'F', extents.rows, extents.columns, extents.depth,
+                        1, a.data, a.stride, 0, b.data, b.stride, 0, 0, c, stride, &offset),
       "cannot multiply");
 }
 

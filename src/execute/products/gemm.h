@@ -42,25 +42,43 @@ auto gemm_factor(const Matrix& matrix, bool transposed) {
   return GemmFactor<T>{matrix.data(), matrix.outerStride(), Matrix::IsRowMajor == transposed};
 }
 
-}  // namespace detail
+/// The first product takes the 30 ms in which oneDNN writes its code. Networks whose products
+/// have no more than so many multiplications are done with them by then.
+inline constexpr double kWorthCode = 2e6;
 
-/// c += alpha a b, or c = alpha a b, for matrices, blocks and transposed ones of Eigen, which
-/// is half as fast on processors with AVX-512: it is compiled for all of them.
 template <class A, class B, class C>
-void add_product(float alpha, const A& a, const B& b, C&& c, float beta = 1) {
+void multiply(float alpha, const A& a, const B& b, float beta, C& c) {
   using Result = std::remove_reference_t<C>;
-  if constexpr (Result::IsRowMajor) {
-    gemm(alpha, detail::gemm_factor(a, false), detail::gemm_factor(b, false), beta, c.data(),
-         c.outerStride(), {a.rows(), a.cols(), b.cols()});
+  const double products = static_cast<double>(a.rows()) * static_cast<double>(a.cols()) *
+                          static_cast<double>(b.cols());
+  if (products < kWorthCode) {
+    if (beta == 0) {
+      c.noalias() = alpha * a * b;
+    } else {
+      c.noalias() += alpha * a * b;
+    }
+  } else if constexpr (Result::IsRowMajor) {
+    gemm(alpha, gemm_factor(a, false), gemm_factor(b, false), beta, c.data(), c.outerStride(),
+         {a.rows(), a.cols(), b.cols()});
   } else {  // its rows are columns: c' = b' a'
-    gemm(alpha, detail::gemm_factor(b, true), detail::gemm_factor(a, true), beta, c.data(),
-         c.outerStride(), {b.cols(), a.cols(), a.rows()});
+    gemm(alpha, gemm_factor(b, true), gemm_factor(a, true), beta, c.data(), c.outerStride(),
+         {b.cols(), a.cols(), a.rows()});
   }
 }
 
+}  // namespace detail
+
+/// c += alpha a b for matrices, blocks and transposed ones of Eigen, which multiplies half as
+/// fast on processors with AVX-512: it is compiled for all of them. Large ones by oneDNN.
+template <class A, class B, class C>
+void add_product(float alpha, const A& a, const B& b, C&& c) {
+  detail::multiply(alpha, a, b, 1, c);
+}
+
+/// c = a b
 template <class A, class B, class C>
 void set_product(const A& a, const B& b, C&& c) {
-  add_product(1, a, b, std::forward<C>(c), 0);
+  detail::multiply(1, a, b, 0, c);
 }
 
 }  // namespace tare

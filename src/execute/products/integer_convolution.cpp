@@ -4,8 +4,8 @@
 //
 // On the way from a sum to what is stored, the kernels have it in float32: they add the bias,
 // multiply by the factor, and round to the nearest, halves to even. That is what Requantize
-// does, to the last bit, as long as sums are integers that float32 holds. Larger ones are stored
-// as they are, without a bias, which is added afterwards.
+// does, to the last bit, as long as sums are integers that float32 holds. Larger ones are
+// stored as they are, without a bias, which is added afterwards.
 //
 // Zero points of the operand are no business of the kernels: the sum of the weights times the
 // zero point is taken off the bias, and padding that stands for zero points is written out.
@@ -30,7 +30,7 @@ using IntegerPrimitive = dnnl::convolution_forward;
 constexpr std::size_t kScratchAlignment = 64;
 
 memory::data_type onednn_type(DType dtype) {
-  return dtype == DType::kInt8    ? memory::data_type::s8
+  return dtype == DType::kInt8      ? memory::data_type::s8
          : dtype == DType::kUint8   ? memory::data_type::u8
          : dtype == DType::kFloat32 ? memory::data_type::f32
                                     : memory::data_type::s32;
@@ -261,12 +261,11 @@ IntegerPrimitive::desc description(const IntegerConvolution& conv, bool has_bias
   const memory::desc weights(spec.weights, memory::data_type::s8, memory::format_tag::any);
   const memory::desc bias({spec.result[1]}, memory::data_type::f32, memory::format_tag::a);
   const memory::desc result(spec.result, onednn_type(conv.result), tag);
-  return has_bias ? IntegerPrimitive::desc(kind, algorithm, source, weights, bias, result,
-                                           spec.strides, dilations, spec.pads_begin,
-                                           spec.pads_end)
-                  : IntegerPrimitive::desc(kind, algorithm, source, weights, result,
-                                           spec.strides, dilations, spec.pads_begin,
-                                           spec.pads_end);
+  return has_bias
+             ? IntegerPrimitive::desc(kind, algorithm, source, weights, bias, result,
+                                      spec.strides, dilations, spec.pads_begin, spec.pads_end)
+             : IntegerPrimitive::desc(kind, algorithm, source, weights, result, spec.strides,
+                                      dilations, spec.pads_begin, spec.pads_end);
 }
 
 /// The first implementation that can be had.
