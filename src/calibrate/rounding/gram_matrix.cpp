@@ -31,8 +31,8 @@ void for_each_row(const RoundingTask& task, std::span<const std::size_t> rows, i
 
 }  // namespace
 
-GramMatrix::GramMatrix(const RoundingTask& task, std::span<const std::size_t> rows,
-                       std::span<const std::size_t> columns, int threads) {
+GramMatrix::GramMatrix(const RoundingTask& task, const PartOfRows& part, int threads) {
+  const auto& [rows, columns, sums, lowest] = part;
   const auto count = static_cast<Index>(rows.size());
   const auto width = static_cast<Index>(columns.size());
   // For fewer it would not pay that oneDNN writes the code.
@@ -46,11 +46,9 @@ GramMatrix::GramMatrix(const RoundingTask& task, std::span<const std::size_t> ro
     });
     return;
   }
-  // Of all columns, which have one zero point.
-  const float shift =
-      -Eigen::Map<const Eigen::VectorXf>(task.rows.data(), static_cast<Index>(task.rows.size()))
-           .minCoeff();
+  const float shift = -lowest;
   shift_ = static_cast<double>(shift);
+  sums_ = sums;
   bytes_.resize(count, width);
   signed_.resize(count, width);
   for_each_row(task, rows, threads, [&](Index i, std::span<const float> row) {
@@ -60,10 +58,6 @@ GramMatrix::GramMatrix(const RoundingTask& task, std::span<const std::size_t> ro
       signed_(i, k) = static_cast<std::int8_t>(value - 128);
     }
   });
-  sums_ = Eigen::VectorXd::Constant(width, -shift_ * static_cast<double>(count));
-  for (Index i = 0; i < count; ++i) {
-    sums_ += bytes_.row(i).transpose().cast<double>();
-  }
 }
 
 Eigen::MatrixXd GramMatrix::block(Index row, Index column, Index height, Index width) const {

@@ -12,13 +12,20 @@
 
 namespace tare {
 
+/// Rows and columns of a task, and what is known of them.
+struct PartOfRows {
+  std::span<const std::size_t> rows;
+  std::span<const std::size_t> columns;  ///< in any order
+  const Eigen::VectorXd& sums;           ///< of these columns over these rows
+  float lowest = 0;                      ///< of all their numbers
+};
+
 /// The Gram matrix X'X of rows of a task, with their columns in some order. Its elements are
 /// exact: those of X are integers that differ by 255 at most.
 class GramMatrix {
  public:
   /// `threads` copy the rows.
-  GramMatrix(const RoundingTask&, std::span<const std::size_t> rows,
-             std::span<const std::size_t> columns, int threads);
+  GramMatrix(const RoundingTask&, const PartOfRows&, int threads);
 
   Eigen::Index rows() const { return std::max(bytes_.rows(), floats_.rows()); }
 

@@ -16,6 +16,7 @@
 #include "execute/run/one_thread.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <span>
 #include <string>
@@ -65,24 +66,34 @@ std::vector<std::size_t> fitting_rows(const RoundingTask& task) {
   return result;
 }
 
-/// Means of columns, and of their squares, over some rows: of exact sums.
+/// What some rows have in each column: exact sums, of squares as well, and the least number.
 struct Moments {
-  Eigen::VectorXd means;
+  Eigen::VectorXd sums;
   Eigen::VectorXd squares;
+  Eigen::VectorXf lowest;
 };
 
 Moments moments_of(const RoundingTask& task, const std::vector<std::size_t>& rows,
-                   std::size_t first, std::size_t width) {
-  Moments result{Eigen::VectorXd::Zero(static_cast<Index>(width)),
-                 Eigen::VectorXd::Zero(static_cast<Index>(width))};
-  for (const std::size_t row : rows) {
-    const auto values = Eigen::Map<const Eigen::VectorXf>(
-        task.rows.data() + row * task.columns + first, static_cast<Index>(width));
-    result.means += values.cast<double>();
-    result.squares += values.cast<double>().cwiseAbs2();
-  }
-  result.means /= static_cast<double>(rows.size());
-  result.squares /= static_cast<double>(rows.size());
+                   std::size_t first, std::size_t width, int threads) {
+  const auto size = static_cast<Index>(width);
+  Moments result{Eigen::VectorXd::Zero(size), Eigen::VectorXd::Zero(size),
+                 Eigen::VectorXf::Constant(size, std::numeric_limits<float>::infinity())};
+  constexpr Index kColumns = 64;
+  parallel_for(static_cast<std::size_t>((size + kColumns - 1) / kColumns), threads,
+               [&](std::size_t, std::size_t part) {
+                 const Index begin = static_cast<Index>(part) * kColumns;
+                 const Index count = std::min(kColumns, size - begin);
+                 auto sums = result.sums.segment(begin, count);
+                 auto squares = result.squares.segment(begin, count);
+                 auto lowest = result.lowest.segment(begin, count);
+                 for (const std::size_t row : rows) {
+                   const auto values = Eigen::Map<const Eigen::VectorXf>(
+                       task.rows.data() + row * task.columns + first + begin, count);
+                   sums += values.cast<double>();
+                   squares += values.cast<double>().cwiseAbs2();
+                   lowest = lowest.cwiseMin(values);
+                 }
+               });
   return result;
 }
 
@@ -170,11 +181,12 @@ void factorize(Matrix& matrix, int threads) {
 InputHessian::InputHessian(const RoundingTask& task, std::size_t first, std::size_t width,
                            int threads) {
   const std::vector<std::size_t> rows = fitting_rows(task);
-  Moments moments = moments_of(task, rows, first, width);
-  if (!task.centred) {
-    moments.means.setZero();
-  }
-  Eigen::VectorXf diagonal = (moments.squares - moments.means.cwiseAbs2()).cast<float>();
+  const Moments moments = moments_of(task, rows, first, width, threads);
+  const auto count = static_cast<double>(rows.size());
+  const Eigen::VectorXd own_means = task.centred
+                                        ? Eigen::VectorXd(moments.sums / count)
+                                        : Eigen::VectorXd::Zero(static_cast<Index>(width));
+  Eigen::VectorXf diagonal = (moments.squares / count - own_means.cwiseAbs2()).cast<float>();
   if (!task.units.empty()) {
     diagonal.array() *=
         Eigen::Map<const Eigen::ArrayXf>(task.units.data() + first, static_cast<Index>(width))
@@ -187,11 +199,14 @@ InputHessian::InputHessian(const RoundingTask& task, std::size_t first, std::siz
     return diagonal[static_cast<Index>(a)] < diagonal[static_cast<Index>(b)];
   });
   Eigen::VectorXd means(static_cast<Index>(width));
+  Eigen::VectorXd sums(static_cast<Index>(width));
   for (std::size_t k = 0; k < width; ++k) {
     order_.push_back(first + places[k]);
-    means[static_cast<Index>(k)] = moments.means[static_cast<Index>(places[k])];
+    means[static_cast<Index>(k)] = own_means[static_cast<Index>(places[k])];
+    sums[static_cast<Index>(k)] = moments.sums[static_cast<Index>(places[k])];
   }
-  hessian_ = hessian_of(GramMatrix(task, rows, order_, threads), means, threads, task.team);
+  const GramMatrix products(task, {rows, order_, sums, moments.lowest.minCoeff()}, threads);
+  hessian_ = hessian_of(products, means, threads, task.team);
   if (!task.units.empty()) {
     Eigen::VectorXf units(means.size());
     for (std::size_t k = 0; k < width; ++k) {
