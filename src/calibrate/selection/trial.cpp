@@ -81,14 +81,14 @@ Setting most_common(std::span<const Setting> settings) {
   return result;
 }
 
-/// The settings in the order of the network, by the first step that each differs in.
+/// Some settings in the order of the network, by the first step that each differs in.
 template <class InputsOf>
 std::vector<std::size_t> by_first_difference(const PausedRun& usual,
                                              const Executable& executable,
                                              std::span<const Setting> settings,
-                                             const InputsOf& inputs_of) {
+                                             const Share& trials, const InputsOf& inputs_of) {
   std::vector<std::pair<std::size_t, std::size_t>> places;
-  for (std::size_t i = 0; i < settings.size(); ++i) {
+  for (std::size_t i = trials.first; i < trials.end; ++i) {
     places.emplace_back(usual.first_difference(executable, inputs_of(settings[i])), i);
   }
   std::sort(places.begin(), places.end());
@@ -132,7 +132,7 @@ Trial::Trial(const Graph& source, const Graph& judged, const Dataset& data,
     : threads_(thread_count(options.threads)), communicator_(options.communicator) {
   const Feed feed(source, data, options.samples, options.first);
   runs_ = std::min(at_most, feed.runs());
-  own_ = runs_of(communicator_ == nullptr ? 0 : communicator_->rank(), 0, runs_);
+  own_ = runs_of(rank(), 0, runs_);
   const std::vector<std::size_t> order = spread_order(runs_);
   inputs_.resize(own_.size());
   exact_.resize(own_.size());
@@ -145,10 +145,26 @@ Trial::Trial(const Graph& source, const Graph& judged, const Dataset& data,
   weigh_results(judged.outputs().size());
 }
 
+int Trial::rank() const {
+  return communicator_ == nullptr ? 0 : communicator_->rank();
+}
+
+bool Trial::shares_trials() const {
+  return communicator_ != nullptr && runs_ < static_cast<std::size_t>(communicator_->count());
+}
+
+Share Trial::own_trials(std::size_t count) const {
+  return shares_trials() ? own_share(count, communicator_) : Share{0, count};
+}
+
 // In turn, so that processes have equal shares of any first runs.
 std::vector<std::size_t> Trial::runs_of(int rank, std::size_t first, std::size_t end) const {
-  const std::size_t processes =
-      communicator_ == nullptr ? 1 : static_cast<std::size_t>(communicator_->count());
+  const std::size_t processes = communicator_ == nullptr || shares_trials()
+                                    ? 1
+                                    : static_cast<std::size_t>(communicator_->count());
+  if (processes == 1) {
+    rank = 0;
+  }
   std::vector<std::size_t> result;
   for (auto run = static_cast<std::size_t>(rank); run < end; run += processes) {
     if (run >= first) {
@@ -187,19 +203,20 @@ std::vector<std::vector<double>> Trial::errors(const Executable& fake_quantized_
     std::optional<Executable::Workspace> workspace{};
   };
   std::vector<std::optional<Worker>> all(static_cast<std::size_t>(threads_));
-  if (own > 0 && !settings.empty()) {
+  const Share trials = own_trials(settings.size());
+  if (own > 0 && trials.count() > 0) {
     const Setting usual = most_common(settings);
     const std::vector<std::size_t> order = by_first_difference(
         PausedRun(fake_quantized_graph, inputs(0, usual)), fake_quantized_graph, settings,
-        [&](const Setting& setting) { return inputs(0, setting); });
+        trials, [&](const Setting& setting) { return inputs(0, setting); });
     // Run by run, so that each thread goes through the network once for each.
     parallel_for(
-        settings.size() * own, worker_count(fake_quantized_graph, threads_),
+        trials.count() * own, worker_count(fake_quantized_graph, threads_),
         [&](std::size_t worker, std::size_t i) {
           const auto own_run =
-              static_cast<std::size_t>(begin - own_.begin()) + i / settings.size();
+              static_cast<std::size_t>(begin - own_.begin()) + i / trials.count();
           const std::size_t run = own_[own_run];
-          const std::size_t setting = order[i % settings.size()];
+          const std::size_t setting = order[i % trials.count()];
           std::optional<Worker>& state = all[worker];
           if (!state) {
             state.emplace(Worker{run, PausedRun(fake_quantized_graph, inputs(own_run, usual))});
@@ -241,8 +258,10 @@ std::vector<std::vector<double>> Trial::errors(
   std::vector<std::vector<double>> result(branches, std::vector<double>(runs_));
   const int side_by_side = threads_with_branches(paused);
   paused.runs.resize(static_cast<std::size_t>(threads_));
+  const Share trials = own_trials(branches);
   parallel_for(
-      own_.empty() ? 0 : branches, side_by_side, [&](std::size_t thread, std::size_t b) {
+      own_.empty() ? 0 : trials.count(), side_by_side, [&](std::size_t thread, std::size_t n) {
+        const std::size_t b = trials.first + n;
         const Branch own = branch(b);
         std::vector<PausedRun>& runs = start(paused, thread);
         const int threads = side_by_side > 1 ? 1 : worker_count(own.executable, threads_);
@@ -261,21 +280,22 @@ std::vector<std::vector<double>> Trial::errors(
 
 void Trial::share(std::size_t first, std::size_t end,
                   std::vector<std::vector<double>>& errors) const {
-  ByteWriter writer;
-  for (const std::vector<double>& of_runs : errors) {
-    for (const std::size_t run : runs_of(communicator_->rank(), first, end)) {
-      writer.add(of_runs[run - first]);
+  // Calls take() for what a process has, in the order in which it tells it.
+  const auto for_each_of = [&](int rank, const auto& take) {
+    const Share trials = shares_trials() ? share_of(errors.size(), communicator_, rank)
+                                         : Share{0, errors.size()};
+    for (std::size_t i = trials.first; i < trials.end; ++i) {
+      for (const std::size_t run : runs_of(rank, first, end)) {
+        take(errors[i][run - first]);
+      }
     }
-  }
+  };
+  ByteWriter writer;
+  for_each_of(communicator_->rank(), [&](double error) { writer.add(error); });
   const std::vector<std::string> all = communicator_->gather(writer.take(), Message::kErrors);
   for (int rank = 0; rank < communicator_->count(); ++rank) {
     ByteReader reader(all[static_cast<std::size_t>(rank)]);
-    const std::vector<std::size_t> theirs = runs_of(rank, first, end);
-    for (std::vector<double>& of_runs : errors) {
-      for (const std::size_t run : theirs) {
-        of_runs[run - first] = reader.get<double>();
-      }
-    }
+    for_each_of(rank, [&](double& error) { error = reader.get<double>(); });
   }
 }
 
@@ -291,7 +311,7 @@ void Trial::weigh_results(std::size_t results) {
               : 0;
     }
   }
-  if (communicator_ != nullptr) {
+  if (communicator_ != nullptr && !shares_trials()) {  // else all are here
     share(0, runs_, magnitudes);
   }
   for (const std::vector<double>& of_runs : magnitudes) {

@@ -4,6 +4,7 @@
 #include "tare/execute.h"
 #include "tare/statistics.h"
 
+#include "calibrate/statistics/shares.h"
 #include "execute/run/paused_run.h"
 #include "simulate/fake_quantized.h"
 
@@ -66,6 +67,12 @@ class Trial {
                                           const std::function<Branch(std::size_t)>&) const;
 
  private:
+  /// Where there are fewer runs than processes, each has all runs and its share of what is
+  /// tried on them.
+  bool shares_trials() const;
+  int rank() const;
+  /// What this process tries of so many: all where it has its share of the runs.
+  Share own_trials(std::size_t count) const;
   /// Which of the runs [first, end) a process has.
   std::vector<std::size_t> runs_of(int rank, std::size_t first, std::size_t end) const;
   std::vector<Tensor> inputs(std::size_t own_run, const Setting&) const;
@@ -73,7 +80,8 @@ class Trial {
   std::vector<PausedRun>& start(PausedTrial&, std::size_t thread) const;
   int threads_with_branches(const PausedTrial&) const;
   void weigh_results(std::size_t results);
-  /// Fills in what other processes have, in each row of the runs [first, end).
+  /// Fills in what other processes have, in each row of the runs [first, end); rows are those
+  /// of what is tried.
   void share(std::size_t first, std::size_t end, std::vector<std::vector<double>>& rows) const;
 
   int threads_;
