@@ -7,7 +7,7 @@ usage: scripts/model_scaling.py check    # beside times that were measured on on
 Each rank is a program of steps: it computes, reads from the disk, or tells all others something and waits for what they tell.
 Ranks of a node share its cores, all ranks the disk, and broadcasts go through the network one after another, as the ranks send
 theirs in turn. Work is what docs/scaling.md says that each level costs; Rates says how fast a core is at it, fitted to the
-network of the size of ResNet-50 on one rank and on two. What every rank does for itself bounds the speed-up.
+network of the size of ResNet-50 on one rank and on two, and to that of BERT-base on one. What every rank does for itself bounds the speed-up.
 """
 import dataclasses
 import heapq
@@ -44,13 +44,13 @@ class Network:
 @dataclasses.dataclass(frozen=True)
 class Rates:
     """Of one core, and of what it is connected to."""
-    run: float = 90e9          # multiplications of runs, per second
-    element: float = 3e-9      # seconds: to look at an activation, and to cache it
-    gptq: float = 25e9         # multiplications of rounding
-    weight: float = 3.5e-7     # seconds: all that each rank does with each weight
+    run: float = 190e9         # multiplications of runs, per second
+    element: float = 5.1e-9    # seconds: to look at an activation, and to cache it
+    gptq: float = 54e9         # multiplications of rounding
+    weight: float = 1.9e-7     # seconds: all that each rank does with each weight
     start: float = 0.4         # seconds
     disk: float = 2e9          # bytes per second, of all together
-    network: float = 3e9       # bytes per second, into a node
+    network: float = 6e8       # bytes per second, into a node; of a machine alone, into all of its ranks
     latency: float = 20e-6     # seconds
 
 
@@ -209,8 +209,8 @@ BERT = transformer("BERT-base size, 64 sentences of 128 tokens", 12, 768, 3072, 
 LARGE = (transformer("7B, 128 sequences of 2048 tokens", 32, 4096, 11008, 4096, 2048, 128, True),
          transformer("70B, 128 sequences of 2048 tokens", 80, 8192, 28672, 1024, 2048, 128, True))
 
-# Two cores of an EPYC (25/17) that all ranks share, one thread each: seconds by the clock, of one rank, two and so on.
-CHECKED = {resnet50(): (26.8, 19.3, 25.3), BERT: (59.3,)}
+# Two cores of a Xeon (6/207) that all ranks share, one thread each: seconds by the clock, of one rank, two and so on.
+CHECKED = {resnet50(): (21.2, 14.7, 20.3), BERT: (43.1, 29.7)}
 ONE_MACHINE = Cluster(nodes=1, ranks_per_node=1, cores=2, threads=1)
 
 

@@ -114,15 +114,17 @@ Sizes sizes_of(const Graph& graph) {
 std::map<Effort, double> seconds_of(double run, double runs, const Sizes& sizes, int threads) {
   constexpr double kOfElement = 1e-9;      // seconds: observed, and kept for what comes next
   constexpr double kOfWeight = 3e-8;       // seconds: read, quantized, packed and written
-  constexpr double kOfProducts = 0.5;      // the speed of rounding, beside that of the network
+  constexpr double kOfProducts = 1.5;      // the speed of rounding, beside that of the network
   constexpr double kLeastSpeed = 1e10;     // multiplications of products per second
-  constexpr double kRunsOfSchedule = 1.7;  // of each sample: in float, quantized, with errors
+  constexpr double kRunsOfSchedule = 1.3;  // of each sample: in float, quantized, with errors
   constexpr double kTrials = 48;           // runs for equalization and ranges, or all
+  constexpr double kFewTrials = 32;        // of a large network
   constexpr double kVerdict = 16;          // runs of the networks that the summary compares
   // Each point is tried in several runs of half the network, or one run of a large one, and
   // half of the nodes have one.
   constexpr double kLarge = 4e9;
-  const double sensitivities = sizes.nodes / 4 * (sizes.multiplications > kLarge ? 1 : 2);
+  const bool is_large = sizes.multiplications > kLarge;
+  const double sensitivities = sizes.nodes / 4 * (is_large ? 1 : 2);
   constexpr double kStart = 0.07;
   constexpr double kBest = 20;  // times as long: 1 to 25 of small networks, 3 of large ones
   const double observed = run + kOfElement * sizes.elements;
@@ -133,7 +135,8 @@ std::map<Effort, double> seconds_of(double run, double runs, const Sizes& sizes,
   const auto wall = [&](double cpu) { return kStart + cpu / threads; };
   const double fast = wall(observed * runs + always);
   const double usual =
-      wall(observed * (kRunsOfSchedule * runs + std::min(kTrials, runs) + sensitivities) +
+      wall(observed * (kRunsOfSchedule * runs +
+                       std::min(is_large ? kFewTrials : kTrials, runs) + sensitivities) +
            rounding + always);
   return {{Effort::kFast, fast}, {Effort::kDefault, usual}, {Effort::kBest, kBest * usual}};
 }
