@@ -243,6 +243,7 @@ TEST(LayersOfNetworks, OfBytesGiveTheSumsOfAPlainLoop) {
       {.inputs = 96, .outputs = 192, .axes = {plane, plane}},
       {.inputs = 768, .outputs = 1001, .axes = {one, one}},
       {.inputs = 2048, .outputs = 16, .axes = {one, one}},
+      {.inputs = 64, .outputs = 64, .axes = {sliding({.in = 128}), one}},
       {.groups = 96, .axes = {padded, padded}},
       {.groups = 144, .axes = {halved, halved}},
       {.inputs = 3, .outputs = 32, .axes = {halved, halved}},

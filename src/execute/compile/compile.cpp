@@ -17,6 +17,7 @@
 #include "execute/failure.h"
 #include "execute/request_facts.h"
 #include "execute/run/one_thread.h"
+#include "graph/arithmetic/node_arithmetic.h"
 #include "graph/operators/product.h"
 #include "graph/operators/shape_facts.h"
 
@@ -237,7 +238,8 @@ bool Compiler::emit_as(const Work& work, const KernelInfo& info) {
 /// A product in a simulated graph whose operand is storage values less their zero point, as one
 /// of these values, of which kernels know the zero point.
 std::optional<Compiler::Work> Compiler::on_storage(const Work& work) const {
-  if (!is_product(*work.request.node)) {
+  // Kernels for accumulators of a stated width take what they are given.
+  if (!is_product(*work.request.node) || states_accumulator(work.request.attributes())) {
     return std::nullopt;
   }
   const auto id = graph_.producer(work.inputs[0]);

@@ -232,14 +232,15 @@ struct Made {
 
 /// Nothing where it does not fit, or oneDNN 2.6 cannot write the code after all, as for some
 /// convolutions in groups with several post-ops.
-std::optional<Made> made(const IntegerPrimitive::primitive_desc& desc, bool has_bias,
-                         const SumEnding& ending) try {
+std::optional<Made> made(const IntegerPrimitive::primitive_desc& desc,
+                         const IntegerConvolution& conv, bool has_bias) try {
   const std::string_view name = desc.impl_info_str();
   const auto names = [&](std::string_view part) {
     return name.find(part) != std::string_view::npos;
   };
   // Others than those by matrix products multiply by a factor in float32 even if it is 1.
-  if (!names("vnni") || (!has_bias && !names("brg")) || goes_wrong(name, ending)) {
+  if (!names("vnni") || (!has_bias && !names("brg")) ||
+      goes_wrong(name, sum_ending(conv.shape, conv.post_ops))) {
     return std::nullopt;
   }
   return Made{desc, IntegerPrimitive(desc)};
@@ -272,10 +273,9 @@ IntegerPrimitive::desc description(const IntegerConvolution& conv, bool has_bias
 std::optional<Made> choose_vnni(const IntegerConvolution& conv, bool has_bias) try {
   IntegerPrimitive::primitive_desc desc(description(conv, has_bias), integer_attributes(conv),
                                         engine());
-  const SumEnding ending = sum_ending(conv.shape, conv.post_ops);
-  auto result = made(desc, has_bias, ending);
+  auto result = made(desc, conv, has_bias);
   while (!result && desc.next_impl()) {
-    result = made(desc, has_bias, ending);
+    result = made(desc, conv, has_bias);
   }
   return result;
 } catch (const dnnl::error& error) {

@@ -62,6 +62,12 @@ SumEnding sum_ending(const Convolution& spec, const std::vector<PostOp>& post_op
   for (std::size_t axis = 0; axis < spec.result.size(); ++axis) {
     result.one_position = result.one_position && (axis == 1 || spec.result[axis] == 1);
   }
+  for (std::size_t axis = 0; axis < spec.strides.size(); ++axis) {
+    const std::size_t taps = spec.weights.size() - spec.strides.size() + axis;
+    const std::int64_t reach = (spec.weights[taps] - 1) * spec.dilations[axis] + 1;
+    result.in_padding_only = result.in_padding_only || spec.pads_begin[axis] >= reach ||
+                             spec.pads_end[axis] >= reach;
+  }
   bool clipped = false;
   for (const PostOp& op : post_ops) {
     const bool clip = op.kind == PostOp::Kind::kClip && !is_relu(op);
