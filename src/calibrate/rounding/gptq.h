@@ -12,7 +12,7 @@ namespace tare {
 /// What a matrix of weights is multiplied with, and which integers it may become.
 struct RoundingTask {
   std::size_t columns = 0;  ///< weights of one output
-  /// [rows, columns], integers of at most 255.
+  /// [rows, columns], integers of at most 255 that differ by no more than that.
   std::span<const float> rows;
   /// Where not empty: what 1 stands for in each column of the rows, the same for all of them
   /// otherwise.
