@@ -7,7 +7,8 @@ usage: scripts/model_scaling.py check    # beside times that were measured on on
 Each rank is a program of steps: it computes, reads from the disk, or tells all others something and waits for what they tell.
 Ranks of a node share its cores, all ranks the disk, and broadcasts go through the network one after another, as the ranks send
 theirs in turn. Work is what docs/scaling.md says that each level costs; Rates says how fast a core is at it, fitted to the
-network of the size of ResNet-50 on one rank and on two, and to that of BERT-base on one. What every rank does for itself bounds the speed-up.
+network of the size of ResNet-50 on one rank and on two, and to that of BERT-base on one. What every rank does for itself
+bounds the speed-up.
 """
 import dataclasses
 import heapq

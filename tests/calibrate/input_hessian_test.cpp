@@ -21,7 +21,7 @@ struct HessianRows {
     std::uniform_int_distribution<int> level(0, 200);
     std::uniform_int_distribution<int> own(0, 55);
     for (std::size_t row = 0; row < rows; ++row) {
-      const int shared = level(random);
+      const int shared = level(random) - 100;  // as those less a zero point may be
       for (std::size_t c = 0; c < columns; ++c) {
         values.push_back(static_cast<float>(shared + own(random)));
       }

@@ -1,5 +1,7 @@
 #include "calibrate/rounding/weights.h"
 
+#include "tare/graph.h"
+
 #include "support/params.h"
 #include "support/tensors.h"
 

@@ -132,7 +132,7 @@ Trial::Trial(const Graph& source, const Graph& judged, const Dataset& data,
     : threads_(thread_count(options.threads)), communicator_(options.communicator) {
   const Feed feed(source, data, options.samples, options.first);
   runs_ = std::min(at_most, feed.runs());
-  own_ = runs_of(rank(), 0, runs_);
+  own_ = runs_of(communicator_ == nullptr ? 0 : communicator_->rank(), 0, runs_);
   const std::vector<std::size_t> order = spread_order(runs_);
   inputs_.resize(own_.size());
   exact_.resize(own_.size());
@@ -145,10 +145,6 @@ Trial::Trial(const Graph& source, const Graph& judged, const Dataset& data,
   weigh_results(judged.outputs().size());
 }
 
-int Trial::rank() const {
-  return communicator_ == nullptr ? 0 : communicator_->rank();
-}
-
 bool Trial::shares_trials() const {
   return communicator_ != nullptr && runs_ < static_cast<std::size_t>(communicator_->count());
 }
@@ -159,14 +155,11 @@ Share Trial::own_trials(std::size_t count) const {
 
 // In turn, so that processes have equal shares of any first runs.
 std::vector<std::size_t> Trial::runs_of(int rank, std::size_t first, std::size_t end) const {
-  const std::size_t processes = communicator_ == nullptr || shares_trials()
-                                    ? 1
-                                    : static_cast<std::size_t>(communicator_->count());
-  if (processes == 1) {
-    rank = 0;
-  }
+  const bool has_all = communicator_ == nullptr || shares_trials();
+  const auto place = static_cast<std::size_t>(has_all ? 0 : rank);
+  const auto step = static_cast<std::size_t>(has_all ? 1 : communicator_->count());
   std::vector<std::size_t> result;
-  for (auto run = static_cast<std::size_t>(rank); run < end; run += processes) {
+  for (std::size_t run = place; run < end; run += step) {
     if (run >= first) {
       result.push_back(run);
     }

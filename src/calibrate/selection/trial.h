@@ -70,7 +70,6 @@ class Trial {
   /// Where there are fewer runs than processes, each has all runs and its share of what is
   /// tried on them.
   bool shares_trials() const;
-  int rank() const;
   /// What this process tries of so many: all where it has its share of the runs.
   Share own_trials(std::size_t count) const;
   /// Which of the runs [first, end) a process has.

@@ -8,10 +8,10 @@
 #include "execute/elements/float_kernel.h"
 #include "execute/products/integer_convolution.h"
 #include "execute/products/layer_convolution.h"
+#include "execute/products/wrapped_kernel.h"
 #include "graph/operators/product.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -19,38 +19,25 @@
 namespace tare {
 namespace {
 
-constexpr std::size_t kAlignment = 64;
-
 /// Turns the operand into unsigned bytes for another kernel.
-class OnBytes final : public Kernel {
+class OnBytes final : public WrappedKernel {
  public:
   /// `shift` is added to each of so many numbers.
   OnBytes(std::size_t elements, float shift, std::unique_ptr<Kernel> kernel)
-      : elements_(elements),
-        shift_(shift),
-        offset_((elements + kAlignment - 1) / kAlignment * kAlignment),
-        kernel_(std::move(kernel)) {}
+      : WrappedKernel(elements, std::move(kernel)), elements_(elements), shift_(shift) {}
 
-  std::size_t scratch_bytes() const override { return offset_ + kernel_->scratch_bytes(); }
-  bool packs(std::size_t operand) const override { return kernel_->packs(operand); }
-  std::size_t packed_bytes() const override { return kernel_->packed_bytes(); }
-  std::unique_ptr<KernelState> make_state() const override { return kernel_->make_state(); }
   void run(const Buffers& buffers) const override {
     const auto* const numbers = reinterpret_cast<const float*>(buffers.inputs[0]);
     auto* const bytes = reinterpret_cast<std::uint8_t*>(buffers.scratch);
     for (std::size_t i = 0; i < elements_; ++i) {
       bytes[i] = static_cast<std::uint8_t>(static_cast<std::int32_t>(numbers[i] + shift_));
     }
-    std::vector<const std::byte*> inputs(buffers.inputs.begin(), buffers.inputs.end());
-    inputs[0] = buffers.scratch;
-    kernel_->run({inputs, buffers.outputs, buffers.scratch + offset_, buffers.state});
+    run_kernel_on_scratch(buffers);
   }
 
  private:
   std::size_t elements_;
   float shift_;
-  std::size_t offset_;  ///< of the kernel's scratch memory
-  std::unique_ptr<Kernel> kernel_;
 };
 
 /// As bytes, if all of these numbers are.

@@ -14,6 +14,7 @@
 #include "execute/elements/strided_copy.h"
 #include "execute/products/onednn.h"
 #include "execute/products/post_ops.h"
+#include "execute/products/wrapped_kernel.h"
 
 #include <algorithm>
 #include <cmath>
@@ -27,7 +28,6 @@ namespace {
 
 using dnnl::memory;
 using IntegerPrimitive = dnnl::convolution_forward;
-constexpr std::size_t kScratchAlignment = 64;
 
 memory::data_type onednn_type(DType dtype) {
   return dtype == DType::kInt8      ? memory::data_type::s8
@@ -107,19 +107,15 @@ bool fits_float(const IntegerConvolution& conv, const ByteWeights& weights,
 }
 
 /// Adds a number to the sums of each channel that a kernel stores.
-class BiasedKernel final : public Kernel {
+class BiasedKernel final : public WrappedKernel {
  public:
   /// `sums` of all channels together. Sums that leave int32 keep their lowest bits.
   BiasedKernel(const std::vector<std::int64_t>& bias, std::size_t sums,
                std::unique_ptr<Kernel> kernel)
-      : bias_(bias.begin(), bias.end()), sums_(sums), kernel_(std::move(kernel)) {}
+      : WrappedKernel(0, std::move(kernel)), bias_(bias.begin(), bias.end()), sums_(sums) {}
 
-  std::size_t scratch_bytes() const override { return kernel_->scratch_bytes(); }
-  bool packs(std::size_t operand) const override { return kernel_->packs(operand); }
-  std::size_t packed_bytes() const override { return kernel_->packed_bytes(); }
-  std::unique_ptr<KernelState> make_state() const override { return kernel_->make_state(); }
   void run(const Buffers& buffers) const override {
-    kernel_->run(buffers);
+    run_kernel(buffers);
     auto* sum = reinterpret_cast<std::uint32_t*>(buffers.outputs[0]);
     for (std::size_t first = 0; first < sums_; first += bias_.size()) {
       for (const std::uint32_t own : bias_) {
@@ -131,7 +127,6 @@ class BiasedKernel final : public Kernel {
  private:
   std::vector<std::uint32_t> bias_;
   std::size_t sums_;
-  std::unique_ptr<Kernel> kernel_;
 };
 
 /// Copies an operand into the middle of zero points.
@@ -172,29 +167,18 @@ class Padding {
 };
 
 /// Runs a kernel on its padded operand.
-class PaddedKernel final : public Kernel {
+class PaddedKernel final : public WrappedKernel {
  public:
   PaddedKernel(Padding padding, std::unique_ptr<Kernel> kernel)
-      : padding_(std::move(padding)),
-        offset_((padding_.bytes() + kScratchAlignment - 1) / kScratchAlignment *
-                kScratchAlignment),
-        kernel_(std::move(kernel)) {}
+      : WrappedKernel(padding.bytes(), std::move(kernel)), padding_(std::move(padding)) {}
 
-  std::size_t scratch_bytes() const override { return offset_ + kernel_->scratch_bytes(); }
-  bool packs(std::size_t operand) const override { return kernel_->packs(operand); }
-  std::size_t packed_bytes() const override { return kernel_->packed_bytes(); }
-  std::unique_ptr<KernelState> make_state() const override { return kernel_->make_state(); }
   void run(const Buffers& buffers) const override {
     padding_(buffers.inputs[0], buffers.scratch);
-    std::vector<const std::byte*> inputs(buffers.inputs.begin(), buffers.inputs.end());
-    inputs[0] = buffers.scratch;
-    kernel_->run({inputs, buffers.outputs, buffers.scratch + offset_, buffers.state});
+    run_kernel_on_scratch(buffers);
   }
 
  private:
   Padding padding_;
-  std::size_t offset_;  ///< of the kernel's scratch memory
-  std::unique_ptr<Kernel> kernel_;
 };
 
 dnnl::primitive_attr integer_attributes(const IntegerConvolution& conv) {
