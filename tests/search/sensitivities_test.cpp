@@ -3,6 +3,7 @@
 #include "support/files/digits.h"
 #include "support/files/samples_in_memory.h"
 #include "support/graphs.h"
+#include "support/team.h"
 
 #include <cmath>
 
@@ -65,6 +66,23 @@ TEST_F(Sensitivities, AreThoseOfTheSimulatedNetworkWithThatPointAlone) {
       // Sums in another order may take a value that is halfway between two steps to the other
       // one: a few of thousands.
       EXPECT_NEAR(error, error_of({{name, result_.table.at(name)}}), 0.05 * error) << name;
+    }
+  }
+}
+
+/// With fewer samples than processes these share the points.
+TEST_F(Sensitivities, AreTheSameInTeamsOfAnySize) {
+  const auto of = [&](std::size_t samples, Communicator* team) {
+    return sensitivities(result_.simulated, result_.table, names_, *digits_.data,
+                         {.threads = 1, .samples = kSamples, .communicator = team}, samples);
+  };
+  for (const std::size_t samples : {std::size_t{1}, std::size_t{2}, kSamples}) {
+    const auto alone = of(samples, nullptr);
+    for (const int members : {2, 3}) {
+      for (const auto& found :
+           by_team(members, [&](Member& member) { return of(samples, &member); })) {
+        EXPECT_EQ(found, alone) << samples << " samples, " << members << " members";
+      }
     }
   }
 }
