@@ -181,6 +181,9 @@ struct CalibrationPoint {
   std::string_view op;    ///< of that node
   bool is_weight = false;  ///< a channel of a constant, and no activation
   const Target& target;
+  /// The expected squared error of what an activation function makes of the observed values, if
+  /// only that reads them, by parameters per tensor; empty otherwise.
+  std::function<double(const QuantParams&)> error_behind{};
 };
 
 /// Parameters per tensor. The scale is finite and above 0, the zero point within the storage

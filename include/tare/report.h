@@ -59,8 +59,7 @@ struct Proportion {
 struct OutputReport {
   std::string name;
   Deviation error;
-  /// Samples whose largest element is at the same place; absent unless each has one row of
-  /// scores.
+  /// Samples whose largest element is at the same place; absent unless each is a row of scores.
   std::optional<Proportion> agreement;
 };
 
@@ -124,7 +123,7 @@ struct LayerReport {
   std::optional<AccumulatorReport> accumulator;
 };
 
-/// What another calibrator would choose, and the expected mean squared error.
+/// What another calibrator would choose, and the expected mean squared error, or error_behind.
 struct AlternativeCalibrator {
   std::string calibrator;
   Range range;
@@ -155,15 +154,17 @@ struct PointReport {
   std::size_t levels = 0;                           ///< that there are
   double effective_bits = 0;                        ///< entropy of the storage values
   double zeros = 0;                                 ///< real values that are 0
-  /// Real values that are not 0 and become 0.
-  double lost = 0;
+  double lost = 0;                                  ///< that are not 0 and become 0
   double bulk = 0;  ///< magnitude that 99.9 % of the values do not exceed
-  /// The channel (axis 1) of largest magnitude, and that over the median channel's; absent
-  /// where there are no channels.
+  /// The channel (axis 1) of largest magnitude, and that over the median's; absent without any.
   std::optional<std::size_t> widest_channel;
   std::optional<double> channel_ratio;
   HistogramReport histogram;
   Deviation error;  ///< of rounding exact values at this point alone
+  /// Of what an activation function makes of the rounded values, if only that reads them: the
+  /// expected mean squared error, which `mse` minimizes then, and SQNR in dB.
+  std::optional<double> error_behind;
+  std::optional<double> sqnr_behind;
 };
 
 /// The float network, for drawing it.

@@ -167,7 +167,8 @@ Report compare(const Graph& prepared, const Graph& integer, const Dataset& data,
   }
   parallel_for(report.points.size(), thread_count(options.threads),
                [&](std::size_t, std::size_t i) {
-                 add_point_facts(measured.points[i], known.calibrators, report.points[i]);
+                 add_point_facts(measured.points[i], known.calibrators, prepared,
+                                 comparison.points[i].real, report.points[i]);
                });
   return report;
 }

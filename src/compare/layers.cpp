@@ -6,6 +6,7 @@
 #include "compare/layers.h"
 
 #include "graph/arithmetic/storage_type.h"
+#include "graph/operators/activation_function.h"
 #include "graph/operators/affine_ops.h"
 #include "graph/operators/product.h"
 #include "graph/operators/scores.h"
@@ -42,6 +43,7 @@ class LayerFinder {
       position_.emplace(id, position_.size());
     }
     find_computed();
+    find_functions();
     for (const NodeId id : order_) {
       for (const ValueId value : real_.node(id).outputs) {
         if (is_boundary(value)) {
@@ -101,6 +103,27 @@ class LayerFinder {
     }
   }
 
+  /// Behind values that are rounded.
+  void find_functions() {
+    for (const ValueId value : computed_) {
+      const ValueId storage = as_read(value);
+      if (!storage || !is_rounded_activation(integer_.type(storage))) {
+        continue;
+      }
+      const ElementwiseFunction function = activation_function(real_, value);
+      if (function.operators.empty() || !as_read(function.result)) {
+        continue;
+      }
+      in_functions_.insert(value);
+      for (const NodeId id : function.operators) {
+        const ValueId result = real_.node(id).outputs[0];
+        if (result != function.result) {
+          in_functions_.insert(result);
+        }
+      }
+    }
+  }
+
   bool is_boundary(ValueId value) const {
     if (real_.type(value).dtype != DType::kFloat32 || !as_read(value) ||
         !computed_.contains(value)) {
@@ -109,9 +132,14 @@ class LayerFinder {
     const Node& node = real_.node(*real_.producer(value));
     const bool is_inside =
         is_activated(real_, value) && as_read(real_.node(real_.users(value)[0]).outputs[0]);
-    return real_.is_output(value) ||
-           !(moves_elements(real_, node) || is_inside || saturates_mask(value));
+    return real_.is_output(value) || !(moves_elements(real_, node) || is_inside ||
+                                       saturates_mask(value) || is_in_function(value));
   }
+
+  /// Whether an activation function of several operators says what is left of it. Ranges end
+  /// where that is flat, and what is lost there is no error: it belongs to the layer of the
+  /// function's result.
+  bool is_in_function(ValueId value) const { return in_functions_.contains(value); }
 
   /// Masked scores whose mask saturation tells from the others. How far below them it lies is
   /// no error: the layer is the Softmax.
@@ -243,6 +271,7 @@ class LayerFinder {
   std::map<NodeId, std::size_t> position_;         ///< in it
   std::map<ValueId, std::vector<ValueId>> forms_;  ///< float value -> what stands for it
   std::set<ValueId> computed_;                     ///< float values that depend on inputs
+  std::set<ValueId> in_functions_;                 ///< and not their results
   std::set<ValueId> boundaries_;
   Comparison result_;
 };

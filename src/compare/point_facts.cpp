@@ -4,8 +4,12 @@
 // chosen with the error to expect of it. Nothing runs again for that; histograms are enough.
 #include "compare/point_facts.h"
 
+#include "calibrate/selection/function_error.h"
+
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <limits>
 #include <utility>
 
 namespace tare {
@@ -88,11 +92,14 @@ void find_widest_channel(const ChannelStatistics& channels, PointReport& report)
   }
 }
 
+/// Of all values, by parameters per tensor.
+using SumOfSquares = std::function<double(const QuantParams&)>;
+
 std::vector<AlternativeCalibrator> alternatives(const TensorStatistics& observed,
                                                 const QuantParams& params,
-                                                std::span<const CalibratorInfo> calibrators) {
+                                                std::span<const CalibratorInfo> calibrators,
+                                                const SumOfSquares& expected) {
   const QuantSpec spec = spec_of(params);
-  const ExpectedError expected(observed);
   std::vector<AlternativeCalibrator> result;
   for (const CalibratorInfo& info : calibrators) {
     if (!info.make || info.given) {
@@ -103,10 +110,9 @@ std::vector<AlternativeCalibrator> alternatives(const TensorStatistics& observed
       continue;
     }
     const Range range = calibrator->choose(observed, spec);
-    const double error = expected.sum_of_squares(to_quant_params({range}, spec));
+    const double error = expected(to_quant_params({range}, spec));
     result.push_back(
-        {std::string(info.name), range,
-         error / static_cast<double>(std::max<std::uint64_t>(observed.count(), 1))});
+        {std::string(info.name), range, error / static_cast<double>(observed.count())});
   }
   std::stable_sort(result.begin(), result.end(),
                    [](const AlternativeCalibrator& a, const AlternativeCalibrator& b) {
@@ -129,7 +135,7 @@ QuantSpec spec_of(const QuantParams& params) {
 }
 
 void add_point_facts(const RoundedValues& values, std::span<const CalibratorInfo> calibrators,
-                     PointReport& report) {
+                     const Graph& graph, ValueId value, PointReport& report) {
   const TensorStatistics& observed = values.observed.values;
   const QuantParams& params = report.params;
   const StorageRange range = params.range();
@@ -158,7 +164,20 @@ void add_point_facts(const RoundedValues& values, std::span<const CalibratorInfo
         report.calibrated.high, scale * static_cast<double>(range.high - params.zero_point[c]));
   }
   if (!params.per_axis() && observed.count() > 0 && observed.nan() + observed.infinite() == 0) {
-    report.alternatives = alternatives(observed, params, calibrators);
+    if (const auto function = tabulated_activation(graph, value, range_with_zero(observed))) {
+      const FunctionError expected(observed, *function);
+      const auto sum = [&](const QuantParams& by) { return expected.sum_of_squares(by); };
+      const double error = sum(params);
+      report.error_behind = error / static_cast<double>(observed.count());
+      report.sqnr_behind = error > 0 ? 10 * std::log10(expected.power() / error)
+                                     : std::numeric_limits<double>::infinity();
+      report.alternatives = alternatives(observed, params, calibrators, sum);
+    } else {
+      const ExpectedError expected(observed);
+      report.alternatives =
+          alternatives(observed, params, calibrators,
+                       [&](const QuantParams& by) { return expected.sum_of_squares(by); });
+    }
   }
 }
 

@@ -10,6 +10,8 @@ namespace tare {
 QuantSpec spec_of(const QuantParams&);
 
 /// Fills in what the values of a point say about its parameters, which are there already.
-void add_point_facts(const RoundedValues&, std::span<const CalibratorInfo>, PointReport&);
+/// `value` is the one of the float graph that it rounds.
+void add_point_facts(const RoundedValues&, std::span<const CalibratorInfo>, const Graph&,
+                     ValueId value, PointReport&);
 
 }  // namespace tare

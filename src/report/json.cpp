@@ -159,7 +159,9 @@ Json point(const PointReport& report) {
            {{"low", number(report.histogram.low)},
             {"high", number(report.histogram.high)},
             {"counts", report.histogram.counts}}},
-          {"error", with_error(Json::object(), report.error)}};
+          {"error", with_error(Json::object(), report.error)},
+          {"error_behind", number(report.error_behind)},
+          {"sqnr_behind", number(report.sqnr_behind)}};
 }
 
 Json node(const ReportNode& report, std::size_t id) {

@@ -185,8 +185,12 @@ void find_saturation(Findings& findings) {
   constexpr double kHarmless = 35;  // errors of 2 %
   for (const PointReport& point : findings.report().points) {
     if (findings.explained(point) || point.alternatives.empty() || !point.error.mse ||
-        sqnr_of(point.error) > kHarmless || follows_damage(findings, point) ||
-        *point.error.mse < kFactor * point.alternatives[0].error) {
+        point.sqnr_behind.value_or(sqnr_of(point.error)) > kHarmless ||
+        follows_damage(findings, point)) {
+      continue;
+    }
+    const double error = point.error_behind.value_or(*point.error.mse);
+    if (error < kFactor * point.alternatives[0].error) {
       continue;
     }
     const AlternativeCalibrator& better = best_of(point.alternatives);
@@ -194,10 +198,10 @@ void find_saturation(Findings& findings) {
     const bool is_narrow =
         better.range.high - better.range.low > point.calibrated.high - point.calibrated.low;
     const bool is_input = point.layer.empty();
-    const std::string gain =
-        "; '" + better.calibrator + "' would choose [" + brief(better.range.low) + ", " +
-        brief(better.range.high) + "] for " +
-        decibels(10 * std::log10(*point.error.mse / better.error)) + " less error";
+    const std::string gain = "; '" + better.calibrator + "' would choose [" +
+                             brief(better.range.low) + ", " + brief(better.range.high) +
+                             "] for " + decibels(10 * std::log10(error / better.error)) +
+                             " less error";
     std::string ranges = "[";
     ranges.append(brief(point.calibrated.low))
         .append(", ")

@@ -61,6 +61,8 @@ void fill(PointReport& point) {
   fill(point.channel_ratio);
   fill(point.histogram.counts);
   fill(point.error);
+  fill(point.error_behind);
+  fill(point.sqnr_behind);
 }
 
 }  // namespace

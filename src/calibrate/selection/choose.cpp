@@ -14,6 +14,7 @@
 #include "calibrate/calibrate.h"
 #include "calibrate/rounding/accumulators.h"
 #include "calibrate/rounding/weights.h"
+#include "calibrate/selection/function_error.h"
 #include "calibrate/selection/masked_scores.h"
 #include "calibrate/selection/select_calibrators.h"
 #include "calibrate/selection/unify.h"
@@ -24,6 +25,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <sstream>
 #include <variant>
 
@@ -170,6 +172,22 @@ void take_parameters(const ScaleAndZeroPoint& chosen, const QuantPoint& point,
   result.is_exact = true;
 }
 
+/// CalibrationPoint::error_behind.
+std::function<double(const QuantParams&)> error_behind(const SimulatedGraph& simulated,
+                                                       const QuantPoint& point,
+                                                       const TensorStatistics& observed) {
+  if (!observed.has_bins()) {
+    return {};
+  }
+  auto function =
+      tabulated_activation(simulated.source, point.value, range_with_zero(observed));
+  if (!function) {
+    return {};
+  }
+  const auto error = std::make_shared<const FunctionError>(observed, *std::move(function));
+  return [error](const QuantParams& params) { return error->sum_of_squares(params); };
+}
+
 /// Whether it leaves it to us where a mask is cut off.
 bool may_mask(const CalibratorInfo& calibrator) {
   return !calibrator.given && !calibrator.keeps_all;
@@ -188,7 +206,8 @@ std::vector<PointResult> choose_activation(const SimulatedGraph& simulated,
                     std::to_string(observed.infinite()) +
                     " infinite values while running the samples");
   }
-  const CalibrationPoint about = calibration_point(simulated, point);
+  CalibrationPoint about = calibration_point(simulated, point);
+  about.error_behind = error_behind(simulated, point, observed);
   std::vector<PointResult> results;
   for (const CalibratorChoice& choice : candidates(point.calibrator, calibrators)) {
     PointResult& result = results.emplace_back();

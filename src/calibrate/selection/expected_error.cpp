@@ -12,41 +12,14 @@
 #include "tare/arithmetic.h"
 #include "tare/calibrator.h"
 
-#include <algorithm>
+#include "calibrate/selection/quantization_grid.h"
+
 #include <array>
-#include <cmath>
 
 namespace tare {
 namespace {
 
 constexpr std::size_t kLanes = 8;
-
-class Grid {
- public:
-  explicit Grid(const QuantParams& params)
-      : step_(static_cast<double>(params.scale[0])),
-        low_(static_cast<double>(params.range().low - params.zero_point[0])),
-        high_(static_cast<double>(params.range().high - params.zero_point[0])) {}
-
-  /// The squared error of a value.
-  double square(double x) const {
-    const double off = x - step_ * nearest(x);
-    return off * off;
-  }
-  /// The integral of the squared error from 0 to x.
-  double integral(double x) const {
-    const double n = nearest(x);
-    const double off = x - step_ * n;
-    return step_ * step_ * step_ / 12 * n + off * off * off / 3;
-  }
-
- private:
-  double nearest(double x) const { return std::clamp(std::nearbyint(x / step_), low_, high_); }
-
-  double step_;
-  double low_;
-  double high_;
-};
 
 }  // namespace
 
@@ -67,7 +40,7 @@ ExpectedError::ExpectedError(const TensorStatistics& observed) {
 }
 
 double ExpectedError::sum_of_squares(const QuantParams& params) const {
-  const Grid grid(params);
+  const QuantizationGrid grid(params);
   // Independent sums make this vector code: they may not be reordered by the compiler.
   std::array<double, kLanes> sums{};
   for (std::size_t i = 0; i < places_.size(); i += kLanes) {
