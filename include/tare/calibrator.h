@@ -228,7 +228,8 @@ class Calibrator {
   /// finite, and within the observed range and 0 unless the user asked for more.
   virtual Range choose(const TensorStatistics&, const QuantSpec&) const = 0;
   /// What is asked for each point; choose() unless the calibrator wants to know more, or to
-  /// choose the parameters itself. Reports still ask choose() what it would take elsewhere.
+  /// choose the parameters itself. Reports still ask choose() what it would take elsewhere, or
+  /// this with a target without a name where there is CalibrationPoint::error_behind.
   virtual CalibratorAnswer answer(const TensorStatistics& observed, const QuantSpec& spec,
                                   const CalibrationPoint&) const {
     return choose(observed, spec);

@@ -14,7 +14,7 @@ namespace tare {
 
 /// A part of both graphs that computes the same: what lies between values that stand for each
 /// other. Operators that only move or pick elements belong to what reads them, and a Relu or
-/// Clip to what alone it reads.
+/// Clip to what alone it reads; so does another activation function that reads a rounded value.
 struct ComparedLayer {
   NodeId main;                  ///< of the float graph: the product, or else what computes most
   std::vector<NodeId> nodes;    ///< of the float graph, in topological order

@@ -10,7 +10,9 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <utility>
+#include <variant>
 
 namespace tare {
 namespace {
@@ -95,11 +97,30 @@ void find_widest_channel(const ChannelStatistics& channels, PointReport& report)
 /// Of all values, by parameters per tensor.
 using SumOfSquares = std::function<double(const QuantParams&)>;
 
+/// The range that a calibrator would choose. `behind`: see CalibrationPoint::error_behind.
+Range range_of(const Calibrator& calibrator, const TensorStatistics& observed,
+               const QuantSpec& spec, const PointReport& report, const SumOfSquares& behind) {
+  if (behind) {
+    static const Target kAny;
+    const CalibratorAnswer answer = calibrator.answer(observed, spec,
+                                                      {.name = report.name,
+                                                       .node = report.node,
+                                                       .op = "",
+                                                       .target = kAny,
+                                                       .error_behind = behind});
+    if (const Range* range = std::get_if<Range>(&answer)) {
+      return *range;
+    }
+  }
+  return calibrator.choose(observed, spec);
+}
+
 std::vector<AlternativeCalibrator> alternatives(const TensorStatistics& observed,
-                                                const QuantParams& params,
+                                                const PointReport& report,
                                                 std::span<const CalibratorInfo> calibrators,
-                                                const SumOfSquares& expected) {
-  const QuantSpec spec = spec_of(params);
+                                                const SumOfSquares& behind) {
+  const QuantSpec spec = spec_of(report.params);
+  const ExpectedError of_values(observed);
   std::vector<AlternativeCalibrator> result;
   for (const CalibratorInfo& info : calibrators) {
     if (!info.make || info.given) {
@@ -109,8 +130,9 @@ std::vector<AlternativeCalibrator> alternatives(const TensorStatistics& observed
     if (calibrator->observer() != nullptr) {
       continue;
     }
-    const Range range = calibrator->choose(observed, spec);
-    const double error = expected(to_quant_params({range}, spec));
+    const Range range = range_of(*calibrator, observed, spec, report, behind);
+    const QuantParams params = to_quant_params({range}, spec);
+    const double error = behind ? behind(params) : of_values.sum_of_squares(params);
     result.push_back(
         {std::string(info.name), range, error / static_cast<double>(observed.count())});
   }
@@ -164,20 +186,16 @@ void add_point_facts(const RoundedValues& values, std::span<const CalibratorInfo
         report.calibrated.high, scale * static_cast<double>(range.high - params.zero_point[c]));
   }
   if (!params.per_axis() && observed.count() > 0 && observed.nan() + observed.infinite() == 0) {
+    SumOfSquares behind;
     if (const auto function = tabulated_activation(graph, value, range_with_zero(observed))) {
-      const FunctionError expected(observed, *function);
-      const auto sum = [&](const QuantParams& by) { return expected.sum_of_squares(by); };
-      const double error = sum(params);
+      const auto expected = std::make_shared<const FunctionError>(observed, *function);
+      behind = [expected](const QuantParams& by) { return expected->sum_of_squares(by); };
+      const double error = behind(params);
       report.error_behind = error / static_cast<double>(observed.count());
-      report.sqnr_behind = error > 0 ? 10 * std::log10(expected.power() / error)
+      report.sqnr_behind = error > 0 ? 10 * std::log10(expected->power() / error)
                                      : std::numeric_limits<double>::infinity();
-      report.alternatives = alternatives(observed, params, calibrators, sum);
-    } else {
-      const ExpectedError expected(observed);
-      report.alternatives =
-          alternatives(observed, params, calibrators,
-                       [&](const QuantParams& by) { return expected.sum_of_squares(by); });
     }
+    report.alternatives = alternatives(observed, report, calibrators, behind);
   }
 }
 

@@ -84,6 +84,11 @@ TEST(ActivationLayers, AreJudgedByTheErrorBehind) {
       std::find_if(others.begin(), others.end(),
                    [](const AlternativeCalibrator& each) { return each.calibrator == "max"; });
   EXPECT_NEAR(max->error, *point(wide, "x").error_behind, 0.05 * max->error);
+  // The least error is that of `mse`, much as it chose it from values with an error of their
+  // own.
+  EXPECT_EQ(others[0].calibrator, "mse");
+  EXPECT_LE(others[0].error, *point(good, "x").error_behind);
+  EXPECT_GT(others[0].error, 0.9 * *point(good, "x").error_behind);
   EXPECT_FALSE(point(good, "y").error_behind);
 }
 

@@ -157,7 +157,11 @@ function pointSection(point, title) {
         point.widest_channel,
         isNumber(point.channel_ratio) ? `${significant(point.channel_ratio)} times the median one` : null
       ),
-      fact("Error of rounding alone", decibels(point.error))
+      fact("Error of rounding alone", decibels(point.error)),
+      fact(
+        "Expected behind the activation function",
+        isNumber(point.sqnr_behind) ? `${fixed(point.sqnr_behind, 1)} dB` : null
+      )
     ),
     point.alternatives?.length > 0 ? alternativeCalibrators(point) : null
   );
