@@ -305,6 +305,10 @@ QuantizeResult Stages::finish() {
     result_.integer =
         with_stored_embeddings(std::move(result_.integer), lookups_of_tokens(result_.prepared));
   }
+  auto denormal = denormal_weights(result_.prepared);
+  if (denormal) {
+    result_.integer = without_denormal_weights(std::move(result_.integer));
+  }
   check_fallback(config_, result_.integer, result_.simulated.kept_float);
   // Engines choose kernels as for a model of float32: Casts are around those on integers.
   Graph plain = result_.integer;
@@ -322,8 +326,8 @@ QuantizeResult Stages::finish() {
   audit_rescaling(result_.simulated.arithmetic, result_.audit.warnings);
   audit_accumulators(result_.simulated, result_.integer, result_.audit.warnings);
   audit_storage(result_.simulated, result_.table, result_.audit.warnings);
-  if (auto warning = denormal_weights(result_.prepared)) {
-    result_.audit.warnings.push_back(std::move(*warning));
+  if (denormal) {
+    result_.audit.warnings.push_back(*std::move(denormal));
   }
   return std::move(result_);
 }

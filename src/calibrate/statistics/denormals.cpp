@@ -6,6 +6,13 @@
 #include <cmath>
 
 namespace tare {
+namespace {
+
+bool is_denormal(float x) {
+  return std::fpclassify(x) == FP_SUBNORMAL;
+}
+
+}  // namespace
 
 std::optional<Warning> denormal_weights(const Graph& graph) {
   std::int64_t denormal = 0;
@@ -16,9 +23,7 @@ std::optional<Warning> denormal_weights(const Graph& graph) {
       continue;
     }
     const auto elements = constant->view<float>();
-    denormal += std::count_if(elements.begin(), elements.end(), [](float element) {
-      return std::fpclassify(element) == FP_SUBNORMAL;
-    });
+    denormal += std::count_if(elements.begin(), elements.end(), is_denormal);
     all += constant->size();
   }
   if (denormal == 0) {
@@ -28,6 +33,28 @@ std::optional<Warning> denormal_weights(const Graph& graph) {
                  std::to_string(denormal) + " of " + std::to_string(all) +
                      " are denormal, nearer to 0 than 1.2e-38: the float model is slow in "
                      "engines that do not flush them to 0"};
+}
+
+Graph without_denormal_weights(Graph graph) {
+  for (const ValueId value : graph.values()) {
+    const Tensor* constant = graph.constant(value);
+    if (constant == nullptr || constant->dtype() != DType::kFloat32) {
+      continue;
+    }
+    const auto elements = constant->view<float>();
+    if (std::none_of(elements.begin(), elements.end(), is_denormal)) {
+      continue;
+    }
+    Tensor flushed = *constant;
+    const auto to = flushed.mutable_view<float>();
+    std::replace_if(to.begin(), to.end(), is_denormal, 0.0F);
+    const std::string name = graph.name(value);
+    const ValueId replacement = graph.add_constant(graph.unique_name(name), std::move(flushed));
+    graph.replace_uses(value, replacement);
+    graph.erase(value);
+    graph.rename(replacement, name);
+  }
+  return graph;
 }
 
 }  // namespace tare
