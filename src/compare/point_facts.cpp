@@ -10,7 +10,6 @@
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <memory>
 #include <utility>
 #include <variant>
 
@@ -187,8 +186,7 @@ void add_point_facts(const RoundedValues& values, std::span<const CalibratorInfo
   }
   if (!params.per_axis() && observed.count() > 0 && observed.nan() + observed.infinite() == 0) {
     SumOfSquares behind;
-    if (const auto function = tabulated_activation(graph, value, range_with_zero(observed))) {
-      const auto expected = std::make_shared<const FunctionError>(observed, *function);
+    if (const auto expected = error_behind(graph, value, observed)) {
       behind = [expected](const QuantParams& by) { return expected->sum_of_squares(by); };
       const double error = behind(params);
       report.error_behind = error / static_cast<double>(observed.count());

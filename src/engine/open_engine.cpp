@@ -23,7 +23,8 @@ constexpr std::array kScripts{
 };
 
 /// Beside the program, or in share/ of where it is installed.
-std::filesystem::path find_script(const std::string& file) {
+std::filesystem::path find_script(const Script& script) {
+  const std::string file = script.file;
   std::error_code unknown;
   const std::filesystem::path program =
       std::filesystem::read_symlink("/proc/self/exe", unknown).parent_path();
@@ -34,7 +35,8 @@ std::filesystem::path find_script(const std::string& file) {
   }
   throw Error(ErrorCode::kUnsupported, "engine",
               "there is no '" + file + "' beside the program, nor in share/tare/engines")
-      .hint("name the command that runs it: 'python3 FOLDER/" + file + "'");
+      .hint(std::string("name the command that runs it: '") + script.interpreter + " FOLDER/" +
+            file + "'");
 }
 
 }  // namespace
@@ -64,8 +66,8 @@ std::unique_ptr<Engine> open_engine(const EngineOptions& options) {
   }
   for (const Script& script : kScripts) {
     if (options.engine == script.name) {
-      const std::string command = std::string("exec ") + script.interpreter + " '" +
-                                  find_script(script.file).string() + "'";
+      const std::string command =
+          std::string("exec ") + script.interpreter + " '" + find_script(script).string() + "'";
       return open_protocol_engine(script.name, command, options);
     }
   }

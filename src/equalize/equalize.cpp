@@ -10,8 +10,8 @@
 #include "tare/quant_table.h"
 
 #include "equalize/channel_classes.h"
-#include "equalize/replace_constant.h"
 #include "equalize/smoothquant_sites.h"
+#include "graph/ir/replace_constant.h"
 #include "graph/operators/product.h"
 
 #include <algorithm>
@@ -118,14 +118,14 @@ void scale(Graph& graph, NodeId id, const std::vector<float>& before,
     operand.next();
     result.next();
   }
-  replace_constant(graph, id, 1, std::move(scaled));
+  replace_constant(graph, node.inputs[1], std::move(scaled));
   if (node.inputs.size() > 2 && node.inputs[2]) {
     Tensor bias = *graph.constant(node.inputs[2]);
     const auto row = bias.mutable_view<float>();
     for (std::size_t c = 0; c < row.size(); ++c) {
       row[c] /= after[c];
     }
-    replace_constant(graph, id, 2, std::move(bias));
+    replace_constant(graph, node.inputs[2], std::move(bias));
   }
 }
 

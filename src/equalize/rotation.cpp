@@ -11,7 +11,7 @@
 #include "tare/graph.h"
 
 #include "base/split_mix.h"
-#include "equalize/replace_constant.h"
+#include "graph/ir/replace_constant.h"
 #include "graph/operators/product.h"
 
 #include <algorithm>
@@ -319,7 +319,8 @@ void turn(Graph& graph, const Turned& constant, const std::vector<float>& gain,
       values[start + j * stride] = static_cast<float>(row[j]);
     }
   }
-  replace_constant(graph, constant.node, constant.operand, std::move(tensor));
+  replace_constant(graph, graph.node(constant.node).inputs[constant.operand],
+                   std::move(tensor));
 }
 
 }  // namespace
@@ -338,7 +339,8 @@ Graph with_rotation(Graph graph) {
       gain = ones.to_float();
       const auto values = ones.mutable_view<float>();
       std::fill(values.begin(), values.end(), 1.0F);
-      replace_constant(graph, reader.gain->node, reader.gain->operand, std::move(ones));
+      replace_constant(graph, graph.node(reader.gain->node).inputs[reader.gain->operand],
+                       std::move(ones));
     }
     // Matrices have rows that are turned back: R' W, whose columns are those of W times R.
     for (const Turned& matrix : reader.matrices) {

@@ -5,8 +5,8 @@
 // the source; long chains of moves or activations aside, that is a few nodes for each value.
 #include "equalize/smoothquant_sites.h"
 
-#include "equalize/replace_constant.h"
 #include "graph/arithmetic/magnitude.h"
+#include "graph/ir/replace_constant.h"
 #include "graph/operators/product.h"
 
 #include <algorithm>
@@ -237,12 +237,12 @@ std::vector<float> weight_magnitudes(const Graph& graph, const SmoothQuantSite& 
 void apply_smoothquant(Graph& graph, const SmoothQuantSite& site,
                        const std::vector<float>& factors) {
   for (const ChannelConstant& constant : site.divided) {
-    replace_constant(graph, constant.node, constant.operand,
+    replace_constant(graph, graph.node(constant.node).inputs[constant.operand],
                      changed(graph, constant, factors.size(),
                              [&](float& value, std::size_t c) { value /= factors[c]; }));
   }
   for (const ChannelConstant& weight : site.weights) {
-    replace_constant(graph, weight.node, weight.operand,
+    replace_constant(graph, graph.node(weight.node).inputs[weight.operand],
                      changed(graph, weight, factors.size(),
                              [&](float& value, std::size_t c) { value *= factors[c]; }));
   }

@@ -45,6 +45,15 @@ TEST(DenormalWeights, BecomeZeros) {
   EXPECT_EQ(elements("second"), (std::vector<float>{0, 2}));
 }
 
+TEST(DenormalWeights, KeepTheNameOfAResult) {
+  Graph graph = with_weights({1, 1e-40F}, {1});
+  graph.set_outputs({*graph.find_value("first")});
+  graph = without_denormal_weights(std::move(graph));
+  ASSERT_EQ(graph.outputs().size(), 1U);
+  EXPECT_EQ(graph.name(graph.outputs()[0]), "first");
+  EXPECT_FALSE(denormal_weights(graph));
+}
+
 TEST(DenormalWeights, AreInNoFileThatIsWritten) {
   // An engine that counts them is 40 times slower on a network of which one in 15 is such.
   const Graph graph = parse(R"(graph "g" opset 17 (%x : f32[1,2]) -> (%y) {

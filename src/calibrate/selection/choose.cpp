@@ -25,7 +25,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <sstream>
 #include <variant>
 
@@ -172,22 +171,6 @@ void take_parameters(const ScaleAndZeroPoint& chosen, const QuantPoint& point,
   result.is_exact = true;
 }
 
-/// CalibrationPoint::error_behind.
-std::function<double(const QuantParams&)> error_behind(const SimulatedGraph& simulated,
-                                                       const QuantPoint& point,
-                                                       const TensorStatistics& observed) {
-  if (!observed.has_bins()) {
-    return {};
-  }
-  auto function =
-      tabulated_activation(simulated.source, point.value, range_with_zero(observed));
-  if (!function) {
-    return {};
-  }
-  const auto error = std::make_shared<const FunctionError>(observed, *std::move(function));
-  return [error](const QuantParams& params) { return error->sum_of_squares(params); };
-}
-
 /// Whether it leaves it to us where a mask is cut off.
 bool may_mask(const CalibratorInfo& calibrator) {
   return !calibrator.given && !calibrator.keeps_all;
@@ -207,7 +190,11 @@ std::vector<PointResult> choose_activation(const SimulatedGraph& simulated,
                     " infinite values while running the samples");
   }
   CalibrationPoint about = calibration_point(simulated, point);
-  about.error_behind = error_behind(simulated, point, observed);
+  if (observed.has_bins()) {
+    if (const auto error = error_behind(simulated.source, point.value, observed)) {
+      about.error_behind = [error](const QuantParams& by) { return error->sum_of_squares(by); };
+    }
+  }
   std::vector<PointResult> results;
   for (const CalibratorChoice& choice : candidates(point.calibrator, calibrators)) {
     PointResult& result = results.emplace_back();

@@ -2,6 +2,8 @@
 
 #include "tare/graph.h"
 
+#include "graph/ir/replace_constant.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -31,8 +33,8 @@ std::optional<Warning> denormal_weights(const Graph& graph) {
   }
   return Warning{"denormal_weights", "weights",
                  std::to_string(denormal) + " of " + std::to_string(all) +
-                     " are denormal, nearer to 0 than 1.2e-38: the float model is slow in "
-                     "engines that do not flush them to 0"};
+                     " are denormal, nearer to 0 than 1.2e-38: the float model is slower "
+                     "than predicted in engines that do not flush them to 0"};
 }
 
 Graph without_denormal_weights(Graph graph) {
@@ -48,11 +50,7 @@ Graph without_denormal_weights(Graph graph) {
     Tensor flushed = *constant;
     const auto to = flushed.mutable_view<float>();
     std::replace_if(to.begin(), to.end(), is_denormal, 0.0F);
-    const std::string name = graph.name(value);
-    const ValueId replacement = graph.add_constant(graph.unique_name(name), std::move(flushed));
-    graph.replace_uses(value, replacement);
-    graph.erase(value);
-    graph.rename(replacement, name);
+    replace_constant(graph, value, std::move(flushed));
   }
   return graph;
 }
