@@ -223,9 +223,29 @@ void gelu(OperatorImport& op, std::string_view) {
                           {{"approximate", std::string(by_tanh ? "tanh" : "none")}}));
 }
 
+/// The real values of a constant that is stored with fewer bits, if they are float32.
+std::optional<Tensor> real_constant(const OperatorImport& op) {
+  const FileTensor& from = op.input(0);
+  const TensorType& to = op.output().type;
+  if (!from.constant || from.wide || op.output().wide || to.quant ||
+      to.dtype != DType::kFloat32 || to.shape != from.type.shape) {
+    return std::nullopt;
+  }
+  if (from.type.quant) {
+    return dequantize(*from.constant, *from.type.quant);
+  }
+  return from.type.dtype == DType::kFloat16
+             ? std::optional(Tensor::of<float>(to.shape, from.constant->to_float()))
+             : std::nullopt;
+}
+
 /// QUANTIZE and DEQUANTIZE: what they convert between is in the types of their tensors. ONNX
 /// quantizes to no 32 bits by opset 17, so there the conversion is spelled out.
 void convert(OperatorImport& op, std::string_view) {
+  if (auto values = real_constant(op)) {
+    op.define_constant(*std::move(values));
+    return;
+  }
   const Order order = op.order_of(0);
   ValueId x = op.value(0, order);
   const Shape shape = op.shape_of(x);

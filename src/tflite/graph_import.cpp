@@ -84,7 +84,8 @@ const TensorType& GraphImport::type(ValueId id) const {
 bool GraphImport::is_defined(int index) const {
   const Values& values = values_[static_cast<std::size_t>(index)];
   const auto is_there = [](ValueId value) { return static_cast<bool>(value); };
-  return std::any_of(values.storage.begin(), values.storage.end(), is_there) ||
+  return computed_constants_.contains(index) ||
+         std::any_of(values.storage.begin(), values.storage.end(), is_there) ||
          std::any_of(values.expressed.begin(), values.expressed.end(), is_there);
 }
 
@@ -183,6 +184,12 @@ void GraphImport::define_unshaped(int index, ValueId computed) {
     return;
   }
   set(index, values_[static_cast<std::size_t>(index)].expressed[at(Order::kFile)], computed);
+}
+
+void GraphImport::define_constant(int index, Tensor values) {
+  FileTensor computed = tensor(index);
+  computed.constant = std::move(values);
+  computed_constants_.insert_or_assign(index, std::move(computed));
 }
 
 void GraphImport::define_storage(int index, Order order, ValueId storage) {

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -38,7 +39,9 @@ class GraphImport {
   Numerics numerics() const { return numerics_; }
 
   const FileTensor& tensor(int index) const {
-    return file_.tensors[static_cast<std::size_t>(index)];
+    const auto known = computed_constants_.find(index);
+    return known != computed_constants_.end() ? known->second
+                                              : file_.tensors[static_cast<std::size_t>(index)];
   }
   /// Whether the tensor is an input, or the operator that writes it has been imported.
   bool is_defined(int index) const;
@@ -63,6 +66,9 @@ class GraphImport {
   /// As define(), of a tensor without parameters, in the file's order; a file that says the
   /// tensor has no axes leaves its shape open.
   void define_unshaped(int index, ValueId computed);
+  /// The operator that writes the tensor, which is float32 and of that shape, computed this of
+  /// constants: those who read it find a constant of the file.
+  void define_constant(int index, Tensor);
   /// As define(), of a tensor with parameters; it computed integers.
   void define_storage(int index, Order, ValueId storage);
 
@@ -96,6 +102,7 @@ class GraphImport {
   Numerics numerics_;
   std::unique_ptr<Graph> graph_;  // so that operators need not read graph.h
   std::vector<Values> values_;
+  std::map<int, FileTensor> computed_constants_;  // by index
   std::vector<ValueId> outputs_;
 };
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tare::tflite {
@@ -113,6 +114,9 @@ class OperatorImport {
   /// A result in the file's order, of which files may leave the shape open.
   void define_unshaped(ValueId value, std::size_t i) {
     graph_.define_unshaped(op_.outputs.at(i), value);
+  }
+  void define_constant(Tensor values) {
+    graph_.define_constant(op_.outputs.at(0), std::move(values));
   }
   void define_storage(Order order, ValueId value) {
     graph_.define_storage(op_.outputs.at(0), order, value);

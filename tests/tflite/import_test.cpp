@@ -7,13 +7,16 @@
 #include "tare/quantize.h"
 #include "tare/report.h"
 
+#include "graph/arithmetic/half.h"
 #include "lower/lower.h"
 #include "support/files/files.h"
 #include "support/files/folder.h"
+#include "support/files/samples_in_memory.h"
 #include "tflite/golden.h"
 #include "tflite/tflite_builder.h"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
 #include <gtest/gtest.h>
@@ -85,6 +88,49 @@ TEST(TfliteImport, ComputesTheFloatNetworkOfTheFile) {
       wanted += 0.1F * static_cast<float>(row * 18 + i) * conv[i];
     }
     EXPECT_NEAR(y[row], wanted, 1e-5F * wanted);
+  }
+}
+
+/// In float16, which holds these values exactly.
+Tensor in_half(const Shape& shape, const std::vector<float>& values) {
+  Tensor half(DType::kFloat16, shape);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::uint16_t bits = float_to_half(values[i]);
+    std::memcpy(half.mutable_data() + 2 * i, &bits, 2);
+  }
+  return half;
+}
+
+/// What a converter writes that was asked for float16, and for integers by some versions.
+TEST(TfliteImport, FindsTheWeightsOfFloatLayersBehindADequantize) {
+  const auto network = [](const Tensor& weights, const std::optional<FileQuantization>& how) {
+    TfliteBuilder file;
+    const int x = file.value("x", {1, 1, 2, 2});
+    const int stored = file.constant("stored", weights, how);
+    const int w = file.value("w", weights.shape());
+    file.op(Builtin_DEQUANTIZE, {stored}, {w});
+    const int half_bias = file.constant("half", in_half({2}, {0.5F, -1}));
+    const int b = file.value("b", {2});
+    file.op(Builtin_DEQUANTIZE, {half_bias}, {b});
+    const int y = file.value("y", {1, 1, 2, 2});
+    file.op(Builtin_CONV_2D, {x, w, b}, {y}, BuiltinOptions_Conv2DOptions, convolution());
+    const int z = file.value("z", {1, 1, 2, 2});
+    file.op(Builtin_PRELU, {y, b}, {z});
+    return file.finish({x}, {z});
+  };
+  const Tensor half = in_half({2, 1, 1, 2}, {1, 0.25F, -2, 4});
+  const Tensor integers =
+      Tensor::of<std::int8_t>({2, 1, 1, 2}, std::vector<std::int8_t>{4, 1, -4, 8});
+  const FileQuantization steps{.scale = {0.25F, 0.5F}, .zero_point = {0, 0}, .dimension = 0};
+  const Tensor input = Tensor::of<float>({1, 1, 2, 2}, std::vector<float>{1, 2, -3, 4});
+  for (const auto& bytes : {network(half, std::nullopt), network(integers, steps)}) {
+    const Graph graph = tflite::import_model(tflite::ModelFile(bytes));
+    // By hand: x w + b, below 0 times 0.5 and -1.
+    EXPECT_EQ(Executable(graph).run(std::span(&input, 1)).at(0).to_float(),
+              (std::vector<float>{2, 5, -0.75F, 21}));
+    const QuantizeResult quantized =
+        quantize(graph, SamplesInMemory({{"x", input}}), {}, Toolkit::builtin(), {});
+    EXPECT_FALSE(quantized.simulated.source.nodes().empty());
   }
 }
 
