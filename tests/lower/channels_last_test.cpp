@@ -86,6 +86,26 @@ TEST(QuantizeChannelsLast, IsForPoolsOnIntegersAsWell) {
             Executable(pooled).run(std::span(&x, 1)));
 }
 
+/// Such a pool in float runs on blocks of channels, whatever computed what it reads.
+TEST(QuantizeChannelsLast, IsForPoolsInFloatBesideTheResultOfAConvolution) {
+  const auto transposed = [](const std::string& channels, const std::string& last) {
+    const std::string small = "[1," + channels + ",2,2]";
+    const Graph graph =
+        parse("graph \"g\" opset 17 (%x : f32[N=1," + channels + ",4,4], %o : u8" + small +
+              ") -> (%y) {\n"
+              "const %s : f32[] = [0.5]\nconst %z : u8[] = [3]\n"
+              "%p = MaxPool(%x) {kernel_shape=[2, 2], strides=[2, 2]} : f32" +
+              small + "\n%q = QuantizeLinear(%p, %s, %z) : u8" + small +
+              "\n%d = DequantizeLinear(%q, %s, %z) : f32" + small +
+              "\n%e = DequantizeLinear(%o, %s, %z) : f32" + small + "\n" + last + " : f32" +
+              small + "\n}");
+    return count_of(quantize_channels_last(graph), "Transpose");
+  };
+  EXPECT_EQ(transposed("16", "%y = Add(%d, %e)"), 2U);
+  EXPECT_EQ(transposed("12", "%y = Add(%d, %e)"), 0U) << "no whole blocks";
+  EXPECT_EQ(transposed("16", "%y = Mul(%d, %e)"), 0U);
+}
+
 TEST(QuantizeChannelsLast, IsForWhatConvolutionsInFloatComputed) {
   const Graph of_input = block("%h = Relu(%x) : f32[1,2,3,2]\n");
   EXPECT_EQ(count_of(quantize_channels_last(of_input), "Transpose"), 0U);

@@ -44,17 +44,37 @@ bool comes_from_convolution(const Graph& graph, ValueId value) {
   return is_one_of(node.op, kElementwise) && comes_from_convolution(graph, node.inputs[0]);
 }
 
+/// Of a MaxPool in float, which the engine runs on blocks of channels whatever it reads.
+bool is_pooled_in_blocks(const Graph& graph, ValueId value) {
+  constexpr std::int64_t kBlock = 16;  // with AVX-512; otherwise 8
+  const auto producer = graph.producer(value);
+  return producer && graph.node(*producer).op == "MaxPool" &&
+         graph.type(value).dtype == DType::kFloat32 &&
+         graph.type(value).shape.at(1) % kBlock == 0;
+}
+
+/// Whether one of these operators reads the storage values, or what they stand for.
+bool feeds(const Graph& graph, ValueId storage, std::span<const std::string_view> ops) {
+  const std::vector<NodeId> users = graph.users(storage);
+  return std::any_of(users.begin(), users.end(), [&](NodeId id) {
+    const Node& user = graph.node(id);
+    return is_one_of(user.op, ops) ||
+           (user.op == "DequantizeLinear" && feeds(graph, user.outputs[0], ops));
+  });
+}
+
 /// Whether kernels for images on integers read the storage values. That for a MaxPool with
 /// channels first is a plain loop over the window of each result.
 bool feeds_image_kernels(const Graph& graph, ValueId storage) {
   constexpr std::array<std::string_view, 5> kKernels{"Conv", "Add", "MaxPool", "QLinearConv",
                                                      "QLinearAdd"};
-  const std::vector<NodeId> users = graph.users(storage);
-  return std::any_of(users.begin(), users.end(), [&](NodeId id) {
-    const Node& user = graph.node(id);
-    return is_one_of(user.op, kKernels) ||
-           (user.op == "DequantizeLinear" && feeds_image_kernels(graph, user.outputs[0]));
-  });
+  return feeds(graph, storage, kKernels);
+}
+
+/// Whether a sum reads them, which would keep all that follows with channels first.
+bool feeds_sum(const Graph& graph, ValueId storage) {
+  constexpr std::array<std::string_view, 2> kSums{"Add", "QLinearAdd"};
+  return feeds(graph, storage, kSums);
 }
 
 /// Images of more than one pixel, whose extents files say: but for the first one, symbols have
@@ -162,8 +182,9 @@ Graph quantize_channels_last(Graph onnx) {
     const Node node = onnx.node(id);
     if (node.op == "QuantizeLinear" && node.inputs.size() > 2 && has_one_scale(onnx, node) &&
         !onnx.is_output(node.outputs[0]) && is_image(onnx, node.inputs[0]) &&
-        comes_from_convolution(onnx, node.inputs[0]) &&
-        feeds_image_kernels(onnx, node.outputs[0])) {
+        (comes_from_convolution(onnx, node.inputs[0])
+             ? feeds_image_kernels(onnx, node.outputs[0])
+             : is_pooled_in_blocks(onnx, node.inputs[0]) && feeds_sum(onnx, node.outputs[0]))) {
       spell_channels_last(onnx, node);
     }
   }
