@@ -230,8 +230,7 @@ struct Target {
   std::string extends;  ///< the target that a file changes, as it says it; empty: none
   std::string summary;
   Objective objective = Objective::kLatency;  ///< unless the configuration says
-  /// Quantization patterns to use, by name.
-  std::vector<std::string> patterns;
+  std::vector<std::string> patterns;          ///< quantization patterns to use, by name
   DType activation_storage = DType::kUint8;
   bool activation_symmetric = false;
   bool activation_narrow = false;      ///< without the lowest storage value
@@ -242,8 +241,7 @@ struct Target {
   DType weight_storage = DType::kInt8;
   std::optional<int> weight_bits;                          ///< unless the configuration says
   Granularity weight_granularity = Granularity::kPerAxis;  ///< kPerTensor: never per axis
-  /// Files hold weights whose integers have 4 bits in as many: opset 21.
-  bool packs_weights = false;
+  bool packs_weights = false;  ///< files hold those of up to 4 bits in as many: opset 21
   bool packs_blocks = true;  ///< the same for weights in blocks, which no kernel wants in bytes
   /// Of MatMulNBits in files: 1: float32, 2: float16, 3: bfloat16, 4: int8; 0: it decides.
   int block_accuracy_level = 0;
@@ -262,6 +260,7 @@ struct Target {
   bool channels_last = false;       ///< of images from float convolutions that become integers
   bool pads_storage = false;        ///< between conversions it would run a Pad in float
   bool quick_spelling = false;      ///< in float, spelled as ONNX Runtime is fast at them
+  bool silu_apart = false;          ///< x * Sigmoid(x) stays two, unless the configuration says
   bool rounds_float_weights = false;  ///< of products that read a DequantizeLinear of one scale
   /// Averages of integers are averages in float32 of what they stand for, rounded once: files
   /// can steer where halves go.
@@ -311,6 +310,7 @@ struct Config {
   /// the target's general costs.
   std::string processor;
   std::optional<Objective> objective;  ///< absent: as the target says
+  std::optional<bool> silu_apart;      ///< as that of Target; absent: as it says
   bool may_fall_back = true;           ///< operators may stay in float
   ValueConfig activations{.storage = {},
                           .symmetric = false,

@@ -14,6 +14,7 @@
 #include "engine/plan_cache.h"
 #include "engine/plan_files.h"
 #include "engine/plan_search.h"
+#include "engine/silu_choice.h"
 #include "engine/tune.h"
 #include "io/config_digest.h"
 
@@ -52,6 +53,7 @@ class MeasuredQuantizer {
       : file_(file),
         model_(model),
         data_(data),
+        given_(config),
         config_(config),
         toolkit_(toolkit),
         make_(make),
@@ -67,6 +69,7 @@ class MeasuredQuantizer {
       if (auto known = by_known_plan()) {
         return *std::move(known);
       }
+      config_ = with_faster_silu(*engine_, model_, inputs_, given_, toolkit_);
       find_plan();
       return quantized();
     } catch (const Error& error) {
@@ -104,7 +107,7 @@ class MeasuredQuantizer {
         data_ == nullptr ? 0 : data_digest(model_, *data_, 0, std::min(kJudged, data_->size()));
     const std::string own = version() + "\n" + std::to_string(static_cast<int>(options_.form)) +
                             "\n" + std::to_string(options_.seconds);
-    const std::uint64_t settings = hash(own, config_digest(config_));
+    const std::uint64_t settings = hash(own, config_digest(given_));
     return hash(hexadecimal(data) + " " + hexadecimal(model_digest(model_)), settings);
   }
 
@@ -222,7 +225,7 @@ class MeasuredQuantizer {
     if (!plan) {
       return std::nullopt;
     }
-    Config config = config_;
+    Config config = given_;
     for (const auto& [node, keep_float] : plan->keep_float) {
       LayerRule rule;
       rule.name = node;
@@ -230,6 +233,7 @@ class MeasuredQuantizer {
       config.layers.push_back(std::move(rule));
     }
     config.slowdown = plan->slowdown ? plan->slowdown : config.slowdown;
+    config.silu_apart = plan->silu_apart ? plan->silu_apart : config.silu_apart;
     MeasuredQuantization made;
     try {
       made.result = make_(config);
@@ -249,7 +253,10 @@ class MeasuredQuantizer {
 
   /// What such a configuration has that the given one has not.
   void remember(const Config& config, const MeasuredQuantization& made) const {
-    MeasuredPlan plan{.keep_float = {}, .slowdown = {}, .kept_float = made.kept_float};
+    MeasuredPlan plan{.keep_float = {},
+                      .slowdown = {},
+                      .silu_apart = config.silu_apart,
+                      .kept_float = made.kept_float};
     for (std::size_t i = config_.layers.size(); i < config.layers.size(); ++i) {
       plan.keep_float[config.layers[i].name] = *config.layers[i].keep_float;
     }
@@ -338,7 +345,8 @@ class MeasuredQuantizer {
   const std::filesystem::path& file_;
   const Graph& model_;
   const Dataset* data_;
-  const Config& config_;
+  const Config& given_;
+  Config config_;  ///< with what was measured to be faster for the network in float
   const Toolkit& toolkit_;
   const std::function<QuantizeResult(const Config&)>& make_;
   const EngineQuantizeOptions& options_;

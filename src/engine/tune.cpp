@@ -13,9 +13,11 @@
 #include "engine/made_up_samples.h"
 #include "engine/model_inputs.h"
 #include "engine/segments.h"
+#include "engine/silu_choice.h"
 #include "engine/temporary_files.h"
 #include "engine/timing.h"
 #include "engine/tuning_cache.h"
+#include "lower/forms/engine_wishes.h"
 
 #include <algorithm>
 #include <array>
@@ -43,7 +45,10 @@ struct MeasuredSegment {
 class SegmentTimer {
  public:
   SegmentTimer(Engine& engine, const Config& config, const Toolkit& toolkit)
-      : engine_(engine), toolkit_(toolkit), config_(in_a_hurry(config)) {
+      : engine_(engine),
+        toolkit_(toolkit),
+        config_(in_a_hurry(config)),
+        target_(target_of(config, toolkit)) {
     config_.target = write_target_of_all(files_, config.target);
     config_.layers.clear();
     config_.objective = Objective::kLatency;
@@ -60,7 +65,7 @@ class SegmentTimer {
       }
       const std::filesystem::path real = files_.next(".onnx");
       const std::filesystem::path integer = files_.next(".onnx");
-      write_onnx(graph, real);
+      write_onnx(with_float_spelling(graph, target_), real);
       write_model(result, integer);
       const std::array models{engine_.load(real, inputs), engine_.load(integer, inputs)};
       const Timing timing = time_in_turn(engine_, models, of_a_segment());
@@ -85,6 +90,7 @@ class SegmentTimer {
   const Toolkit& toolkit_;
   TemporaryFiles files_;
   Config config_;
+  Target target_;
 };
 
 /// The costs that explain the times of segments.
@@ -173,6 +179,10 @@ std::string comment(const std::string& text) {
   return "# " + printable(text) + "\n";
 }
 
+std::string yaml_truth(bool value) {
+  return value ? "true" : "false";
+}
+
 std::string target_text(const TunedTarget& tuned, const Config& config, const Target& target,
                         const CostFit& fit, const std::vector<MeasuredSegment>& measured) {
   const std::string base = is_target_file(config.target)
@@ -184,6 +194,7 @@ std::string target_text(const TunedTarget& tuned, const Config& config, const Ta
               (tuned.engine.threads == 1 ? "" : "s") + ", on " + tuned.engine.processor) +
       "extends: " + yaml_scalar(base) + "\n" +
       "summary: " + yaml_scalar(target.summary + ", as measured") + "\n" +
+      (config.silu_apart ? "silu_apart: " + yaml_truth(*config.silu_apart) + "\n" : "") +
       comment("Nanoseconds. These costs fit the times of " + std::to_string(tuned.segments) +
               " segments in float and on integers, " + std::to_string(tuned.cached) +
               " of them measured before, with a median error of " + number(100 * tuned.error) +
@@ -209,13 +220,23 @@ std::string target_text(const TunedTarget& tuned, const Config& config, const Ta
   return text;
 }
 
+/// The same layers take another time where what they compute is spelled otherwise.
+std::string cache_key(const Segment& segment, const Graph& graph, const Config& config) {
+  const bool has_sigmoid =
+      std::any_of(segment.nodes.begin(), segment.nodes.end(),
+                  [&](NodeId id) { return graph.node(id).op == "Sigmoid"; });
+  return segment.shape + (has_sigmoid && config.silu_apart.value_or(false) ? ", apart" : "");
+}
+
 }  // namespace
 
-TunedTarget tune_in(Engine& engine, const Graph& model, const Config& config,
+TunedTarget tune_in(Engine& engine, const Graph& model, const Config& given,
                     const Toolkit& toolkit, const std::filesystem::path& cache_folder,
                     Clock::time_point deadline,
                     const std::function<void(std::size_t done, std::size_t total)>& progress) {
   TunedTarget tuned{.text = {}, .engine = engine.facts()};
+  const Config config =
+      with_faster_silu(engine, model, complete_inputs(model, {}), given, toolkit);
   TemporaryFiles files;
   Config all = in_a_hurry(config);
   all.target = write_target_of_all(files, config.target);
@@ -231,13 +252,14 @@ TunedTarget tune_in(Engine& engine, const Graph& model, const Config& config,
   std::vector<MeasuredSegment> measured;
   for (std::size_t i = 0; i < found.size(); ++i) {
     const Segment& segment = found[i];
-    auto time = cache.find(segment.shape);
+    const std::string key = cache_key(segment, graph, config);
+    auto time = cache.find(key);
     if (time) {
       ++tuned.cached;
     } else if (Clock::now() < deadline) {
       time = timer.time(segment_graph(cutter, graph, segment), segment.layers.size());
       if (time) {
-        cache.add(segment.shape, *time);
+        cache.add(key, *time);
       }
     }
     if (progress) {

@@ -1,8 +1,10 @@
 // Quantizing for an engine, against a program that says known times.
+#include "tare/model_files.h"
 #include "tare/quantize.h"
 #include "tare/search.h"
 
 #include "engine/fake_engine.h"
+#include "support/files/samples_in_memory.h"
 #include "support/files/temporary_folder.h"
 
 #include <algorithm>
@@ -181,6 +183,71 @@ TEST(QuantizeForEngine, LooksForAPlanWhereAKnownOneIsOfAnotherNetwork) {
     }
   }
   EXPECT_FALSE(digits.for_engine(fake_engine("fast")).is_known);
+}
+
+/// A network whose only x * Sigmoid(x) stays in float.
+struct SiluNetwork {
+  TemporaryFolder folder;
+  std::string file = (folder.path() / "silu.onnx").string();
+  Graph model = parse(R"(graph "g" opset 17 (%x : f32[N=1,4]) -> (%y) {
+    const %w : f32[4,4] = [1, 2, 3, 4, -1, 2, 0.5, 1, 0.25, 1, -2, 3, 1, 1, 2, -0.5]
+    %h = MatMul(%x, %w) : f32[1,4]
+    %s = Sigmoid(%h) : f32[1,4]
+    %y = Mul(%h, %s) : f32[1,4]
+  })");
+  Config config;
+
+  SiluNetwork() {
+    write_onnx(model, file);
+    config.effort = Effort::kFast;
+    LayerRule rule;
+    rule.name = "*";
+    rule.keep_float = true;
+    config.layers.push_back(rule);
+  }
+
+  MeasuredQuantization for_engine(const std::string& kind) const {
+    const SamplesInMemory data({{"x", Tensor::of<float>({2, 4}, {1, 2, 3, 4, -1, 0, 2, 5})}});
+    const auto make = [&](const Config& chosen) {
+      return quantize(model, data, chosen, Toolkit::builtin(), {});
+    };
+    return quantize_for_engine(
+        file, model, &data, config, Toolkit::builtin(), make,
+        {.engine = fake_engine(kind), .seconds = 300, .cache = folder.path() / "cache"});
+  }
+};
+
+TEST(QuantizeForEngine, SpellsSiluAsItIsFasterAndRemembersIt) {
+  const SiluNetwork network;
+  const MeasuredQuantization found = network.for_engine("apart=fast");
+  EXPECT_TRUE(found.result.simulated.target.silu_apart);
+  EXPECT_GT(found.speed->ratio.low, 1.4) << "100 us by 70";
+  const MeasuredQuantization again = network.for_engine("apart=fast");
+  EXPECT_TRUE(again.is_known);
+  EXPECT_TRUE(again.result.simulated.target.silu_apart);
+  EXPECT_EQ(again.speed->ratio.value, found.speed->ratio.value);
+}
+
+TEST(QuantizeForEngine, LeavesSiluToTheEngineThatIsFasterAtIt) {
+  SiluNetwork network;
+  const MeasuredQuantization made = network.for_engine("apart=slow");
+  EXPECT_FALSE(made.result.simulated.target.silu_apart);
+  EXPECT_EQ(made.speed->ratio.value, 1);
+  network.config.silu_apart = true;
+  EXPECT_TRUE(network.for_engine("apart=slow").result.simulated.target.silu_apart)
+      << "what is configured is not measured";
+}
+
+TEST(Tune, SaysInTheTargetHowSiluIsSpelled) {
+  const SiluNetwork network;
+  const auto text = [&](const char* kind) {
+    return tune(network.model, {}, Toolkit::builtin(),
+                {.engine = fake_engine(kind), .seconds = 300, .cache = network.folder.path()})
+        .text;
+  };
+  EXPECT_NE(text("apart=fast").find("\nsilu_apart: true\n"), std::string::npos);
+  EXPECT_NE(text("apart=slow").find("\nsilu_apart: false\n"), std::string::npos);
+  EXPECT_EQ(text("fast").find("silu_apart"), std::string::npos);
 }
 
 class BadEngine : public testing::TestWithParam<const char*> {};

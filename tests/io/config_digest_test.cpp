@@ -16,6 +16,8 @@ TEST(ConfigDigest, ChangesWithEveryKey) {
   for (const std::string setting :
        {"target=qnn",
         "objective=size",
+        "silu_apart=true",
+        "silu_apart=false",
         "fallback=forbid",
         "activations.storage=int8",
         "activations.storage=uint8",

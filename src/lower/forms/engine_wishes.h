@@ -4,7 +4,13 @@
 
 namespace tare {
 
+struct Target;
+
 // What engines want of a written graph beside its form; export_form() asks the target.
+
+/// A written graph whose float operators are spelled as the target is fast at them. Where the
+/// target quantizes float weights by itself, it is kept from that.
+Graph with_float_spelling(Graph onnx, const Target&);
 
 /// A graph of to_qdq() with biases in float32, for engines that quantize them by themselves.
 Graph with_real_biases(Graph qdq);

@@ -12,22 +12,12 @@
 #include "lower/forms/quantize_behind_pools.h"
 #include "lower/forms/quick_activations.h"
 #include "lower/forms/real_operands.h"
+#include "lower/forms/silus_apart.h"
 
 #include <algorithm>
 
 namespace tare {
 namespace {
-
-/// Activations of real values as the target is fast at them; products of real values as they
-/// are here, whatever the target does with what they read.
-Graph with_own_floats(Graph onnx, const Target& target) {
-  if (target.quick_spelling) {
-    onnx = with_clips_behind_products(
-        with_normalizations_apart(with_quick_activations(std::move(onnx))));
-  }
-  return target.rounds_float_weights ? with_repeated_scales(with_real_operands(std::move(onnx)))
-                                     : onnx;
-}
 
 Graph with_own_layout(Graph onnx, const Target& target) {
   return target.channels_last ? quantize_channels_last(std::move(onnx)) : onnx;
@@ -75,11 +65,23 @@ Graph qdq_for(const Graph& integer, const Target& target) {
   if (target.channels_last) {
     qdq = quantize_behind_pools(std::move(qdq));
   }
-  return with_whole_operators(with_own_layout(with_own_floats(std::move(qdq), target), target),
-                              target);
+  return with_whole_operators(
+      with_own_layout(with_float_spelling(std::move(qdq), target), target), target);
 }
 
 }  // namespace
+
+Graph with_float_spelling(Graph onnx, const Target& target) {
+  if (target.quick_spelling) {
+    onnx = with_clips_behind_products(
+        with_normalizations_apart(with_quick_activations(std::move(onnx))));
+  }
+  if (target.silu_apart) {
+    onnx = with_silus_apart(std::move(onnx));
+  }
+  return target.rounds_float_weights ? with_repeated_scales(with_real_operands(std::move(onnx)))
+                                     : onnx;
+}
 
 Graph export_form(const Graph& integer, Form form, const Target& target) {
   if (!integer.file_types.empty()) {
@@ -90,7 +92,7 @@ Graph export_form(const Graph& integer, Form form, const Target& target) {
       return qdq_for(integer, target);
     case Form::kQoperator:
       return with_own_layout(
-          with_own_floats(
+          with_float_spelling(
               with_n_bit_products(to_qoperator(integer), target.block_accuracy_level), target),
           target);
     case Form::kInteger:

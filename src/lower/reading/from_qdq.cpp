@@ -13,6 +13,7 @@
 #include "lower/forms/channels_last.h"
 #include "lower/forms/normalizations_apart.h"
 #include "lower/forms/quick_activations.h"
+#include "lower/forms/silus_apart.h"
 #include "lower/integer_averages.h"
 #include "lower/lower.h"
 #include "lower/reading/raw_storage.h"
@@ -250,7 +251,7 @@ class QdqReader {
 }  // namespace
 
 Graph from_qdq(Graph graph) {
-  graph = read_normalizations_apart(read_channels_last(std::move(graph)));
+  graph = read_silus_apart(read_normalizations_apart(read_channels_last(std::move(graph))));
   return QdqReader(read_integer_averages(read_quick_activations(std::move(graph)))).read();
 }
 

@@ -1,0 +1,61 @@
+#include "engine/silu_choice.h"
+
+#include "tare/error.h"
+#include "tare/model_files.h"
+#include "tare/process.h"
+
+#include "engine/temporary_files.h"
+#include "engine/timing.h"
+#include "lower/forms/silus_apart.h"
+
+#include <array>
+#include <optional>
+
+namespace tare {
+namespace {
+
+MeasureOptions of_a_network() {
+  return {.seconds = 3, .precision = 0.01, .progress = {}};
+}
+
+/// How many times as fast the network is with them apart; nothing where the engine refuses it.
+std::optional<ConfidenceInterval> gain(Engine& engine, const Graph& model,
+                                       const ModelInputs& inputs) {
+  TemporaryFiles files;
+  const std::filesystem::path merged = files.next(".onnx");
+  const std::filesystem::path apart = files.next(".onnx");
+  write_onnx(model, merged);
+  write_onnx(with_silus_apart(model), apart);
+  try {
+    const std::array models{engine.load(merged, inputs), engine.load(apart, inputs)};
+    const Timing timing = time_in_turn(engine, models, of_a_network());
+    for (const LoadedModel one : models) {
+      engine.unload(one);
+    }
+    return timing.ratio(0, 1);
+  } catch (const Error& error) {
+    if (engine.is_broken() || error.code() != ErrorCode::kUnsupported) {
+      throw;
+    }
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+Config with_faster_silu(Engine& engine, const Graph& model, const ModelInputs& inputs,
+                        Config config, const Toolkit& toolkit) {
+  if (config.silu_apart || !target_of(config, toolkit).quick_spelling || !has_silus(model)) {
+    return config;
+  }
+  if (const auto ratio = gain(engine, model, inputs)) {
+    if (ratio->low > 1) {
+      config.silu_apart = true;
+    } else if (ratio->high < 1) {
+      config.silu_apart = false;
+    }
+  }
+  return config;
+}
+
+}  // namespace tare

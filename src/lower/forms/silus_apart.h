@@ -1,0 +1,18 @@
+#pragma once
+
+#include "tare/graph.h"
+
+namespace tare {
+
+/// A written graph in which a Sum of one operand lies between a Sigmoid and the product of it
+/// with what it reads. ONNX Runtime would make one QuickGelu of the two, which in version 1.21
+/// keeps convolutions from having the layout that they are fast in.
+Graph with_silus_apart(Graph onnx);
+
+/// The same graph without these.
+Graph read_silus_apart(Graph);
+
+/// Whether there is anything that with_silus_apart() changes.
+bool has_silus(const Graph& onnx);
+
+}  // namespace tare
