@@ -89,6 +89,21 @@ Tensor many() {
   return values;
 }
 
+TEST(QuickActivations, AreSumsOfPartsWhereASlopeIsAboveOneOrZero) {
+  for (const char* body : {"const %s : f32[2,1] = [1.5, 0]\n%y = PRelu(%x, %s) : f32[1,2,600]",
+                           "const %s : f32[2,1] = [-3, 2]\n%y = PRelu(%x, %s) : f32[1,2,600]",
+                           "%y = LeakyRelu(%x) {alpha = 2.0} : f32[1,2,600]"}) {
+    const Graph graph = parse("graph \"g\" opset 17 (%x : f32[N=1,2,600]) -> (%y) {\n" +
+                              std::string(body) + "\n}");
+    const Graph spelled = with_quick_activations(graph);
+    EXPECT_EQ(count_of(spelled, "Min"), 1U);
+    const std::vector<Tensor> inputs{many().reshaped({1, 2, 600})};
+    EXPECT_EQ(Executable(spelled).run(inputs)[0].to_float(),
+              Executable(graph).run(inputs)[0].to_float());
+    EXPECT_EQ(structural_difference(graph, read_quick_activations(spelled)), "");
+  }
+}
+
 class QuickExponentials : public testing::TestWithParam<const char*> {};
 
 /// Twice the roundings of float32 of the result, or of 1 where a difference from 1 gave it.
