@@ -26,6 +26,7 @@ const auto& rules() {
       OperatorRule{Builtin_COS, unary, "Cos"},
       OperatorRule{Builtin_CUMSUM, cumsum, ""},
       OperatorRule{Builtin_CUSTOM, detection_post_process, "", "TFLite_Detection_PostProcess"},
+      OperatorRule{Builtin_CUSTOM, transposed_convolution_with_bias, "", "Convolution2DTransposeBias"},
       OperatorRule{Builtin_DEPTHWISE_CONV_2D, depthwise_convolution, ""},
       OperatorRule{Builtin_DEPTH_TO_SPACE, depth_to_space, ""},
       OperatorRule{Builtin_DEQUANTIZE, convert, ""},

@@ -285,6 +285,22 @@ std::vector<RowCase> movements() {
   };
 }
 
+/// As TRANSPOSE_CONV above, and a bias; with SAME padding the last row and column are cut off.
+std::vector<RowCase> convolutions_of_media_pipe() {
+  const auto one = [](std::uint8_t padding, std::uint8_t stride, const Tensor& result) {
+    RowCase row{Builtin_CUSTOM,
+                {{f32({1, 1, 2, 1}, {5, 100})},
+                 constant(f32({1, 2, 2, 1}, {1, 2, 3, 4})),
+                 constant(f32({1}, {1000}))},
+                {{result}}};
+    row.custom = "Convolution2DTransposeBias";
+    row.custom_options = {padding, 0, 0, 0, stride, 0, 0, 0, stride, 0, 0, 0};
+    return row;
+  };
+  return {one(2, 2, f32({1, 2, 4, 1}, {1005, 1010, 1100, 1200, 1015, 1020, 1300, 1400})),
+          one(1, 1, f32({1, 1, 2, 1}, {1005, 1110}))};
+}
+
 /// Three boxes around anchors: the second overlaps the first, which is better; the third is
 /// twice as high as its anchor.
 std::vector<RowCase> detections() {
@@ -315,7 +331,7 @@ std::vector<RowCase> detections() {
 std::vector<RowCase> row_cases() {
   std::vector<RowCase> all;
   for (auto* part : {functions, pairs, products, windows, along_axes, movements, detections,
-                     choice_row_cases, index_row_cases}) {
+                     convolutions_of_media_pipe, choice_row_cases, index_row_cases}) {
     std::vector<RowCase> cases = part();
     std::move(cases.begin(), cases.end(), std::back_inserter(all));
   }
