@@ -224,7 +224,7 @@ void transposed_convolution(OperatorImport& op, std::string_view) {
 
 /// An operator of MediaPipe, whose options are three numbers of 32 bits: 1 for SAME or 2 for
 /// VALID, and the strides along rows and columns.
-void transposed_convolution_with_bias(OperatorImport& op, std::string_view) {
+void biased_transposed_convolution(OperatorImport& op, std::string_view) {
   std::array<std::int32_t, 3> options{};
   const auto bytes = op.custom_options();
   if (bytes.size() < sizeof options) {

@@ -25,7 +25,7 @@ const OperatorRule* find_rule(const FileOperator&);
 void convolution(OperatorImport&, std::string_view);
 void depthwise_convolution(OperatorImport&, std::string_view);
 void transposed_convolution(OperatorImport&, std::string_view);
-void transposed_convolution_with_bias(OperatorImport&, std::string_view);
+void biased_transposed_convolution(OperatorImport&, std::string_view);
 void fully_connected(OperatorImport&, std::string_view);
 void batch_matmul(OperatorImport&, std::string_view);
 

@@ -106,6 +106,22 @@ TEST(QuantizeChannelsLast, IsForPoolsInFloatBesideTheResultOfAConvolution) {
   EXPECT_EQ(transposed("16", "%y = Mul(%d, %e)"), 0U);
 }
 
+/// A PRelu is written as a Max. Without a pool the transpositions cost more than they save.
+TEST(QuantizeChannelsLast, IsForAPooledPReluOfAConvolution) {
+  const std::string maximum =
+      "%f = Conv(%x, %w) : f32[1,2,3,2]\n%m = Max(%f, %g) : f32[1,2,3,2]\n";
+  const std::string other = "const %g : f32[] = [0.5]\n";
+  EXPECT_EQ(count_of(quantize_channels_last(block(other + maximum +
+                                                  "%h = MaxPool(%m) {kernel_shape=[3, 3], "
+                                                  "pads=[1, 1, 1, 1]} : f32[1,2,3,2]\n")),
+                     "Transpose"),
+            2U);
+  EXPECT_EQ(count_of(quantize_channels_last(
+                         block(other + maximum + "%h = Relu(%m) : f32[1,2,3,2]\n")),
+                     "Transpose"),
+            0U);
+}
+
 TEST(QuantizeChannelsLast, IsForWhatConvolutionsInFloatComputed) {
   const Graph of_input = block("%h = Relu(%x) : f32[1,2,3,2]\n");
   EXPECT_EQ(count_of(quantize_channels_last(of_input), "Transpose"), 0U);

@@ -29,8 +29,10 @@ bool has_one_scale(const Graph& graph, const Node& conversion) {
          element_count(graph.type(conversion.inputs[1]).shape) == 1;
 }
 
-/// Of a convolution in float, or of operators on one that keep its layout.
-bool comes_from_convolution(const Graph& graph, ValueId value) {
+/// Of a convolution in float, or of operators on one that keep its layout. The engine rounds
+/// before a pool whose result is rounded, unless that is spelled with channels last, so there
+/// an operator that does not keep it counts as well.
+bool comes_from_convolution(const Graph& graph, ValueId value, bool is_pooled = false) {
   constexpr std::array<std::string_view, 8> kElementwise{
       "Relu", "Clip", "LeakyRelu", "Add", "Sigmoid", "Mul", "HardSwish", "MaxPool"};
   const auto producer = graph.producer(value);
@@ -41,7 +43,8 @@ bool comes_from_convolution(const Graph& graph, ValueId value) {
   if (node.op == "Conv") {
     return graph.constant(node.inputs[1]) != nullptr;  // otherwise it is one on integers
   }
-  return is_one_of(node.op, kElementwise) && comes_from_convolution(graph, node.inputs[0]);
+  return (is_one_of(node.op, kElementwise) || (is_pooled && node.op == "Max")) &&
+         comes_from_convolution(graph, node.inputs[0], is_pooled || node.op == "MaxPool");
 }
 
 /// Of a MaxPool in float, which the engine runs on blocks of channels whatever it reads.

@@ -63,7 +63,7 @@ Graph qdq_for(const Graph& integer, const Target& target) {
     qdq = pad_storage(std::move(qdq));
   }
   if (target.channels_last) {
-    qdq = quantize_behind_pools(std::move(qdq));
+    qdq = quantize_behind_pools(std::move(qdq), target);
   }
   return with_whole_operators(
       with_own_layout(with_float_spelling(std::move(qdq), target), target), target);

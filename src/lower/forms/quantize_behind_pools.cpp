@@ -5,7 +5,10 @@
 // than integers with channels first.
 #include "lower/forms/quantize_behind_pools.h"
 
+#include "tare/config.h"
 #include "tare/graph.h"
+
+#include "simulate/target_operator.h"
 
 #include <algorithm>
 #include <optional>
@@ -33,8 +36,17 @@ bool have_equal_parameters(const Graph& graph, const Node& a, const Node& b) {
          have_one_equal_element(graph, a.inputs[2], b.inputs[2]);
 }
 
+/// Whether the target computes the node from real values. What its integer kernels compute,
+/// between conversions, stays with them.
+bool is_in_float(const Graph& graph, const Node& node, const Target& target) {
+  return find_operator(target, graph, node) == nullptr ||
+         std::none_of(node.inputs.begin(), node.inputs.end(), [&](ValueId operand) {
+           return operand && producer_of(graph, operand, "DequantizeLinear") != nullptr;
+         });
+}
+
 /// What the pool may read instead; absent where it has to read what it reads.
-ValueId real_operand(const Graph& graph, const Node& pool) {
+ValueId real_operand(const Graph& graph, const Node& pool, const Target& target) {
   const Node* dequantize = producer_of(graph, pool.inputs[0], "DequantizeLinear");
   const Node* quantize = dequantize == nullptr
                              ? nullptr
@@ -51,25 +63,20 @@ ValueId real_operand(const Graph& graph, const Node& pool) {
         const Node& reader = graph.node(id);
         return reader.op == "QuantizeLinear" && have_equal_parameters(graph, reader, *quantize);
       });
-  // What integer kernels compute, between conversions, stays with them.
   const auto before = graph.producer(quantize->inputs[0]);
-  const bool is_float =
-      before && std::none_of(graph.node(*before).inputs.begin(),
-                             graph.node(*before).inputs.end(), [&](ValueId operand) {
-                               return operand && producer_of(graph, operand,
-                                                             "DequantizeLinear") != nullptr;
-                             });
-  return is_quantized_again && is_float ? quantize->inputs[0] : ValueId{};
+  return is_quantized_again && before && is_in_float(graph, graph.node(*before), target)
+             ? quantize->inputs[0]
+             : ValueId{};
 }
 
 }  // namespace
 
-Graph quantize_behind_pools(Graph qdq) {
+Graph quantize_behind_pools(Graph qdq, const Target& target) {
   for (const NodeId id : qdq.topological_order()) {
     if (qdq.node(id).op != "MaxPool") {
       continue;
     }
-    if (const ValueId real = real_operand(qdq, qdq.node(id))) {
+    if (const ValueId real = real_operand(qdq, qdq.node(id), target)) {
       qdq.set_input(id, 0, real);
     }
   }
