@@ -8,7 +8,7 @@
 #include "lower/forms/clips_behind_products.h"
 #include "lower/forms/engine_wishes.h"
 #include "lower/forms/forms.h"
-#include "lower/forms/normalizations_apart.h"
+#include "lower/forms/operators_apart.h"
 #include "lower/forms/quantize_behind_pools.h"
 #include "lower/forms/quick_activations.h"
 #include "lower/forms/real_operands.h"
@@ -74,7 +74,7 @@ Graph qdq_for(const Graph& integer, const Target& target) {
 Graph with_float_spelling(Graph onnx, const Target& target) {
   if (target.quick_spelling) {
     onnx = with_clips_behind_products(
-        with_normalizations_apart(with_quick_activations(std::move(onnx))));
+        with_operators_apart(with_quick_activations(std::move(onnx))));
   }
   if (target.silu_apart) {
     onnx = with_silus_apart(std::move(onnx));
