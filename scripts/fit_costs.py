@@ -99,6 +99,9 @@ def amounts(op, node, on_integers):
         second = node["constants"][3 if node["op"].startswith("Q") else 1]
         kind = "activations" if op == "MatMul" and second is None else "any"
         return kind, {"work": result * node["operands"][0][-1], "weight": size(second) if second else 0}
+    if op in ("AveragePool", "MaxPool"):
+        window = size(node["attributes"]["kernel_shape"])
+        return "any", {"work": size(node["operands"][0]), "result": result, "gathered": result * window}
     reads_all = op.startswith("Reduce") or op.endswith("Pool")
     return "any", {"work": size(node["operands"][0]) if reads_all else result}
 

@@ -61,7 +61,8 @@ def optimized(model, folder):
     shapes = {constant.name: list(constant.dims) for constant in graph.initializer}
     known = {}
     for node in graph.node:
-        attributes = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute if a.type == onnx.AttributeProto.INT}
+        attributes = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute
+                      if a.type == onnx.AttributeProto.INT or a.name == "kernel_shape"}
         known[node.name] = {"constants": [shapes.get(name) for name in node.input], "attributes": attributes}
     return known
 

@@ -151,9 +151,9 @@ enum class NodeKind : std::uint8_t {
 
 /// What an operator takes on one thread, in nanoseconds: `call`, however small it is; `work`
 /// for each multiplication of a sum of products or element of another operator; `result` for
-/// each result of a sum of products or step of a recurrent layer; `weight` for each weight of a
-/// product. For convolutions that are not depthwise `gathered` for each element that is read
-/// for the sums of a position; on integers `window` for each result and place in its window.
+/// each result of a sum of products or pool, or step of a recurrent layer; `weight` for each
+/// weight of a product. `gathered` for each element that a pool reads, or a convolution that is
+/// not depthwise for a position; on integers `window` for each position and place in a window.
 struct KernelCost {
   double call = 0;
   double work = 0;

@@ -27,10 +27,13 @@ void describe_kind(Visitor& visit, Row& row) {
 template <class Visitor>
 void describe_costs(Visitor& visit, TargetOperator& row) {
   visit.key("float", row.floats.work, cost(), "nanoseconds per multiplication or element");
-  visit.key("float_result", row.floats.result, cost(), "more per result of a sum of products");
+  visit.key("float_result", row.floats.result, cost(),
+            "more per result of a sum of products or a pool");
   visit.key("float_weight", row.floats.weight, cost(), "more per weight of a sum of products");
-  visit.key("float_gathered", row.floats.gathered, cost(),
-            "more for each element that a convolution reads for the results of a position");
+  visit.key(
+      "float_gathered", row.floats.gathered, cost(),
+      "more for each element that a convolution reads for the results of a position, or a "
+      "pool for its results");
   visit.key("float_call", row.floats.call, cost(), "more, however small it is");
   visit.key("integer", row.integers.work, cost(), "the same on integers");
   visit.key("integer_result", row.integers.result, cost(), "the same on integers");

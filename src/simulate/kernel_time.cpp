@@ -16,6 +16,11 @@ double window(const Shape& kernel) {
   return elements_of(Shape(kernel.begin() + 2, kernel.end()));
 }
 
+/// Whether it reads a window for each result.
+bool is_pool(const Node& node) {
+  return node.op == "AveragePool" || node.op == "MaxPool";
+}
+
 /// Whether it reads all elements of its operand for a smaller result.
 bool reduces(const Node& node) {
   return node.op.starts_with("Reduce") || node.op.ends_with("Pool") || node.op == "ArgMax" ||
@@ -29,9 +34,13 @@ double work(const Graph& graph, const Node& node) {
              : elements_of(graph.type(reduces(node) ? node.inputs[0] : node.outputs[0]).shape);
 }
 
-/// What a convolution takes to read its windows: for all positions of a result with all its
-/// channels at once.
+/// What a convolution takes to read its windows, for all positions of a result with all its
+/// channels at once, and a pool.
 double window_time(const Graph& graph, const Node& node, const KernelCost& cost) {
+  if (is_pool(node)) {
+    return cost.gathered * elements_of(graph.type(node.outputs[0]).shape) *
+           elements_of(node.attributes.integers("kernel_shape", std::vector<std::int64_t>()));
+  }
   if (node.op != "Conv") {
     return 0;
   }
@@ -47,13 +56,13 @@ double window_time(const Graph& graph, const Node& node, const KernelCost& cost)
   return (window(weights) == 1 ? 0 : cost.window * reads) + cost.gathered * gathered;
 }
 
-/// Results of a sum of products, steps of a recurrent layer.
+/// Results of a sum of products or a pool, steps of a recurrent layer.
 double results(const Graph& graph, const Node& node) {
   if (is_recurrent(node)) {
     const Shape& x = graph.type(node.inputs[0]).shape;
     return static_cast<double>(x[0] * x[1]);
   }
-  return is_product(node) ? elements_of(graph.type(node.outputs[0]).shape) : 0;
+  return is_product(node) || is_pool(node) ? elements_of(graph.type(node.outputs[0]).shape) : 0;
 }
 
 }  // namespace

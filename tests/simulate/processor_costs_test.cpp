@@ -75,6 +75,19 @@ TEST(ProcessorCosts, GatherNothingForDepthwiseConvolutions) {
             2 * 2 * 9);
 }
 
+/// Which overlap where the stride is smaller than the window.
+TEST(ProcessorCosts, CountWhatAPoolReadsAndComputes) {
+  const auto integers = [](KernelCost cost) {
+    return cost_of(with_costs({{.op = "AveragePool", .integers = cost}}),
+                   "%y = AveragePool(%x) {kernel_shape = [3,3], strides = [1,1]} : "
+                   "f32[1,16,2,2]")
+        .integers;
+  };
+  EXPECT_EQ(integers({.work = 1}), 16 * 4 * 4);
+  EXPECT_EQ(integers({.result = 1}), 16 * 2 * 2);
+  EXPECT_EQ(integers({.gathered = 1}), 16 * 2 * 2 * 9);
+}
+
 TEST(ProcessorCosts, CountElementsOfOtherOperators) {
   const auto floats = [](const std::string& op, const std::string& body) {
     return cost_of(with_costs({{.op = op, .floats = {.call = 100, .work = 1}}}), body).floats;
