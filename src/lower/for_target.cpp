@@ -53,9 +53,11 @@ class StorageMover {
     move_halves();
     for (const ValueId value : graph_.values()) {
       const TensorType type = graph_.type(value);
+      if (!is_byte(type) || type.quant->narrow_range || type.quant->block != 0) {
+        continue;
+      }
       // The other type cuts ranges off elsewhere.
-      const bool is_cut = graph_.constant(value) == nullptr && is_part_of_storage(*type.quant);
-      if (!is_byte(type) || type.quant->narrow_range || is_cut || type.quant->block != 0) {
+      if (graph_.constant(value) == nullptr && is_part_of_storage(*type.quant)) {
         continue;
       }
       const DType wanted = wanted_storage(value);
