@@ -45,16 +45,13 @@ std::optional<ConfidenceInterval> gain(Engine& engine, const Graph& model,
 
 Config with_faster_silu(Engine& engine, const Graph& model, const ModelInputs& inputs,
                         Config config, const Toolkit& toolkit) {
-  if (config.silu_apart || !target_of(config, toolkit).quick_spelling || !has_silus(model)) {
+  const Target target = target_of(config, toolkit);
+  if (config.silu_apart || !target.quick_spelling || !has_silus(model)) {
     return config;
   }
-  if (const auto ratio = gain(engine, model, inputs)) {
-    if (ratio->low > 1) {
-      config.silu_apart = true;
-    } else if (ratio->high < 1) {
-      config.silu_apart = false;
-    }
-  }
+  const auto ratio = gain(engine, model, inputs);
+  const bool is_known = ratio && (ratio->low > 1 || ratio->high < 1);
+  config.silu_apart = is_known ? ratio->low > 1 : target.silu_apart;
   return config;
 }
 

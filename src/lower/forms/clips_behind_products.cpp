@@ -9,17 +9,6 @@
 namespace tare {
 namespace {
 
-bool is_product_of_quantized(const Graph& graph, ValueId value) {
-  const auto producer = graph.producer(value);
-  if (!producer || !graph.single_use(value)) {
-    return false;
-  }
-  const Node& node = graph.node(*producer);
-  return (node.op == "Gemm" || node.op == "MatMul") &&
-         producer_op(graph, node.inputs[0]) == "DequantizeLinear" &&
-         producer_op(graph, node.inputs[1]) == "DequantizeLinear";
-}
-
 bool is_read_in_float(const Graph& graph, ValueId value) {
   const auto& users = graph.users(value);
   return std::any_of(users.begin(), users.end(),

@@ -10,20 +10,6 @@
 namespace tare {
 namespace {
 
-bool is_constant(const Graph& graph, ValueId value) {
-  return graph.constant(value) != nullptr;
-}
-
-/// Of storage values, with constant weights.
-bool is_integer_product(const Graph& graph, ValueId value) {
-  const Node* product = lone_producer(graph, value, "MatMul");
-  if (product == nullptr || producer_op(graph, product->inputs[0]) != "DequantizeLinear" ||
-      producer_op(graph, product->inputs[1]) != "DequantizeLinear") {
-    return false;
-  }
-  return is_constant(graph, graph.node(*graph.producer(product->inputs[1])).inputs[0]);
-}
-
 /// The operand of `node` whose operator would become one with it.
 std::optional<std::size_t> merged_operand(const Graph& graph, const Node& node) {
   if (node.op == "LayerNormalization") {
@@ -31,7 +17,9 @@ std::optional<std::size_t> merged_operand(const Graph& graph, const Node& node) 
                                                        : std::nullopt;
   }
   for (std::size_t i = 0; node.op == "Add" && i < 2; ++i) {
-    if (is_constant(graph, node.inputs[1 - i]) && is_integer_product(graph, node.inputs[i])) {
+    if (graph.constant(node.inputs[1 - i]) != nullptr &&
+        producer_op(graph, node.inputs[i]) == "MatMul" &&
+        is_product_of_quantized(graph, node.inputs[i])) {
       return i;
     }
   }

@@ -14,6 +14,17 @@ const Node* lone_producer(const Graph& graph, ValueId value, const char* op) {
              : nullptr;
 }
 
+bool is_product_of_quantized(const Graph& graph, ValueId value) {
+  const auto producer = graph.producer(value);
+  if (!producer || !graph.single_use(value)) {
+    return false;
+  }
+  const Node& node = graph.node(*producer);
+  return (node.op == "Gemm" || node.op == "MatMul") &&
+         producer_op(graph, node.inputs[0]) == "DequantizeLinear" &&
+         producer_op(graph, node.inputs[1]) == "DequantizeLinear";
+}
+
 void replace(Graph& graph, NodeId id, ValueId by) {
   const Node node = graph.node(id);
   const std::string name = graph.name(node.outputs[0]);

@@ -13,6 +13,9 @@ std::string producer_op(const Graph&, ValueId);
 /// otherwise; a pointer until the graph changes.
 const Node* lone_producer(const Graph&, ValueId, const char* op);
 
+/// Whether a Gemm or MatMul of values behind DequantizeLinear computes it, and it is read once.
+bool is_product_of_quantized(const Graph&, ValueId);
+
 /// Puts `by` in the place of a node's only result. It gets its name, and what computes it that
 /// of the node.
 void replace(Graph&, NodeId, ValueId by);
