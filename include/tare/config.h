@@ -260,7 +260,7 @@ struct Target {
   bool channels_last = false;       ///< of images from float convolutions that become integers
   bool pads_storage = false;        ///< between conversions it would run a Pad in float
   bool quick_spelling = false;      ///< in float, spelled as ONNX Runtime is fast at them
-  bool silu_apart = false;          ///< x * Sigmoid(x) stays two, unless the configuration says
+  bool fuse_silu = true;            ///< engines may make one operator of x * Sigmoid(x)
   bool rounds_float_weights = false;  ///< of products that read a DequantizeLinear of one scale
   /// Averages of integers are averages in float32 of what they stand for, rounded once: files
   /// can steer where halves go.
@@ -310,7 +310,7 @@ struct Config {
   /// the target's general costs.
   std::string processor;
   std::optional<Objective> objective;  ///< absent: as the target says
-  std::optional<bool> silu_apart;      ///< as that of Target; absent: as it says
+  std::optional<bool> fuse_silu;       ///< as that of Target; absent: as it says
   bool may_fall_back = true;           ///< operators may stay in float
   ValueConfig activations{.storage = {},
                           .symmetric = false,

@@ -273,8 +273,8 @@ class Config:
       (default auto)
     objective: quantize where that saves the target time, or everything that can be, or every layer with weights and what is
       looked up in tables; auto: as the target says (default auto)
-    silu_apart: keep ONNX Runtime from merging x * Sigmoid(x) in float, which version 1.21 is slow at in convolutional
-      networks, and later ones are fast at; auto: as the target says, or as --engine measures it (default auto)
+    fuse_silu: let ONNX Runtime fuse x * Sigmoid(x) in float, which version 1.21 is slow at in convolutional networks, and
+      later ones are fast at; auto: as the target says, or as --engine measures it (default auto)
     fallback: whether operators that cannot be quantized stay in float or are an error (default allow)
     activations: values computed from the inputs
     weights: constants of convolutions and products
@@ -302,7 +302,7 @@ class Config:
     recipe: Optional[str] = None
     processor: Optional[str] = None
     objective: Optional[str] = None
-    silu_apart: Optional[Union[bool, str]] = None
+    fuse_silu: Optional[Union[bool, str]] = None
     fallback: Optional[str] = None
     activations: Optional[Union[Activations, str]] = None
     weights: Optional[Weights] = None

@@ -24,8 +24,8 @@ MeasuredPlan plan_of(const Json& json) {
   if (const Json& slowdown = json.at("slowdown"); !slowdown.is_null()) {
     plan.slowdown = slowdown.get<double>();
   }
-  if (const Json& apart = json.at("silu_apart"); !apart.is_null()) {
-    plan.silu_apart = apart.get<bool>();
+  if (const Json& fuse = json.at("fuse_silu"); !fuse.is_null()) {
+    plan.fuse_silu = fuse.get<bool>();
   }
   plan.kept_float = json.at("kept_float").get<std::set<std::string>>();
   return plan;
@@ -65,7 +65,7 @@ void PlanCache::keep(const MeasuredPlan& plan) const {
   const Json json{{"identity", identity_},
                   {"keep_float", plan.keep_float},
                   {"slowdown", plan.slowdown ? Json(*plan.slowdown) : Json()},
-                  {"silu_apart", plan.silu_apart ? Json(*plan.silu_apart) : Json()},
+                  {"fuse_silu", plan.fuse_silu ? Json(*plan.fuse_silu) : Json()},
                   {"kept_float", plan.kept_float}};
   try {
     write_text(file_, json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");

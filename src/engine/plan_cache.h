@@ -15,7 +15,7 @@ namespace tare {
 struct MeasuredPlan {
   std::map<std::string, bool> keep_float;  ///< by node; false: on integers
   std::optional<double> slowdown;          ///< instead of the configured one
-  std::optional<bool> silu_apart;          ///< likewise
+  std::optional<bool> fuse_silu;           ///< likewise
   std::set<std::string> kept_float;        ///< see MeasuredQuantization
 
   friend bool operator==(const MeasuredPlan&, const MeasuredPlan&) = default;

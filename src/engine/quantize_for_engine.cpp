@@ -14,7 +14,7 @@
 #include "engine/plan_cache.h"
 #include "engine/plan_files.h"
 #include "engine/plan_search.h"
-#include "engine/silu_choice.h"
+#include "engine/silu_fusion.h"
 #include "engine/tune.h"
 #include "io/config_digest.h"
 
@@ -233,7 +233,7 @@ class MeasuredQuantizer {
       config.layers.push_back(std::move(rule));
     }
     config.slowdown = plan->slowdown ? plan->slowdown : config.slowdown;
-    config.silu_apart = plan->silu_apart ? plan->silu_apart : config.silu_apart;
+    config.fuse_silu = plan->fuse_silu ? plan->fuse_silu : config.fuse_silu;
     MeasuredQuantization made;
     try {
       made.result = make_(config);
@@ -255,7 +255,7 @@ class MeasuredQuantizer {
   void remember(const Config& config, const MeasuredQuantization& made) const {
     MeasuredPlan plan{.keep_float = {},
                       .slowdown = {},
-                      .silu_apart = config.silu_apart,
+                      .fuse_silu = config.fuse_silu,
                       .kept_float = made.kept_float};
     for (std::size_t i = config_.layers.size(); i < config.layers.size(); ++i) {
       plan.keep_float[config.layers[i].name] = *config.layers[i].keep_float;

@@ -13,7 +13,7 @@
 #include "engine/made_up_samples.h"
 #include "engine/model_inputs.h"
 #include "engine/segments.h"
-#include "engine/silu_choice.h"
+#include "engine/silu_fusion.h"
 #include "engine/temporary_files.h"
 #include "engine/timing.h"
 #include "engine/tuning_cache.h"
@@ -194,7 +194,7 @@ std::string target_text(const TunedTarget& tuned, const Config& config, const Ta
               (tuned.engine.threads == 1 ? "" : "s") + ", on " + tuned.engine.processor) +
       "extends: " + yaml_scalar(base) + "\n" +
       "summary: " + yaml_scalar(target.summary + ", as measured") + "\n" +
-      (config.silu_apart ? "silu_apart: " + yaml_truth(*config.silu_apart) + "\n" : "") +
+      (config.fuse_silu ? "fuse_silu: " + yaml_truth(*config.fuse_silu) + "\n" : "") +
       comment("Nanoseconds. These costs fit the times of " + std::to_string(tuned.segments) +
               " segments in float and on integers, " + std::to_string(tuned.cached) +
               " of them measured before, with a median error of " + number(100 * tuned.error) +
@@ -225,7 +225,7 @@ std::string cache_key(const Segment& segment, const Graph& graph, const Config& 
   const bool has_sigmoid =
       std::any_of(segment.nodes.begin(), segment.nodes.end(),
                   [&](NodeId id) { return graph.node(id).op == "Sigmoid"; });
-  return segment.shape + (has_sigmoid && config.silu_apart.value_or(false) ? ", apart" : "");
+  return segment.shape + (has_sigmoid && !config.fuse_silu.value_or(true) ? ", unfused" : "");
 }
 
 }  // namespace

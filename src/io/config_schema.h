@@ -279,11 +279,11 @@ void describe(Visitor& visit, Config& config, const KnownNames& known) {
             "quantize where that saves the target time, or everything that can be, or every "
             "layer with weights and what is looked up in tables; auto: as the target says");
   visit.key(
-      "silu_apart", config.silu_apart,
+      "fuse_silu", config.fuse_silu,
       one_of<std::optional<bool>>({{"auto", {}}, {"true", true}, {"false", false}}),
-      "keep ONNX Runtime from merging x * Sigmoid(x) in float, which version 1.21 is slow "
-      "at in convolutional networks, and later ones are fast at; auto: as the target says, "
-      "or as --engine measures it");
+      "let ONNX Runtime fuse x * Sigmoid(x) in float, which version 1.21 is slow at in "
+      "convolutional networks, and later ones are fast at; auto: as the target says, or as "
+      "--engine measures it");
   visit.key("fallback", config.may_fall_back,
             one_of<bool>({{"allow", true}, {"forbid", false}}),
             "whether operators that cannot be quantized stay in float or are an error");

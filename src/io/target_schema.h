@@ -159,9 +159,8 @@ void describe(Visitor& visit, Target& target, const KnownNames& known) {
   visit.key("quick_spelling", target.quick_spelling, truth(),
             "activations and normalizations in float are spelled as ONNX Runtime is fast at "
             "them");
-  visit.key(
-      "silu_apart", target.silu_apart, truth(),
-      "x * Sigmoid(x) in float is kept from being merged by ONNX Runtime, where nobody says");
+  visit.key("fuse_silu", target.fuse_silu, truth(),
+            "ONNX Runtime may fuse x * Sigmoid(x) in float, unless the configuration says");
   visit.key("rounds_float_weights", target.rounds_float_weights, truth(),
             "float weights become 8-bit ones behind a DequantizeLinear of one scale");
   visit.key("averages_in_float", target.averages_in_float, truth(),

@@ -104,7 +104,7 @@ Target target_of(const Config& config, const Toolkit& toolkit) {
     }
   }
   target.objective = config.objective.value_or(target.objective);
-  target.silu_apart = config.silu_apart.value_or(target.silu_apart);
+  target.fuse_silu = config.fuse_silu.value_or(target.fuse_silu);
   target.packs_weights = config.packs_weights.value_or(target.packs_weights);
   target.packs_blocks = config.packs_weights.value_or(target.packs_blocks);
   target.block_accuracy_level =

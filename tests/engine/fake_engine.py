@@ -4,7 +4,7 @@ usage: fake_engine.py KIND
 
 fast       models take 1 us less for each DequantizeLinear; slow: 1 us more
 slow_at=X  fast, but a model with a value X_quantized takes 1 ms more
-apart=fast (slow) a model with a value X_apart takes 30 us less (more)
+unfused=fast (slow) a model with a value X_unfused takes 30 us less (more)
 noisy      every third round takes ten times as long, for all models
 sent       sees no files, so that models have to be sent; quartiles: says medians only
 refuses, crashes, hangs, nonsense, few, negative, unnamed: what engines should not do
@@ -26,7 +26,7 @@ def nanoseconds(content):
         return 100_000 + 1000 * count
     if kind == "slow_at" and (name + "_quantized").encode() in content:
         return 1_100_000
-    if kind == "apart" and b"_apart" in content:
+    if kind == "unfused" and b"_unfused" in content:
         return 100_000 - 1000 * count + (-30_000 if name == "fast" else 30_000)
     return 100_000 - 1000 * count
 

@@ -219,22 +219,22 @@ struct SiluNetwork {
 
 TEST(QuantizeForEngine, SpellsSiluAsItIsFasterAndRemembersIt) {
   const SiluNetwork network;
-  const MeasuredQuantization found = network.for_engine("apart=fast");
-  EXPECT_TRUE(found.result.simulated.target.silu_apart);
+  const MeasuredQuantization found = network.for_engine("unfused=fast");
+  EXPECT_FALSE(found.result.simulated.target.fuse_silu);
   EXPECT_GT(found.speed->ratio.low, 1.4) << "100 us by 70";
-  const MeasuredQuantization again = network.for_engine("apart=fast");
+  const MeasuredQuantization again = network.for_engine("unfused=fast");
   EXPECT_TRUE(again.is_known);
-  EXPECT_TRUE(again.result.simulated.target.silu_apart);
+  EXPECT_FALSE(again.result.simulated.target.fuse_silu);
   EXPECT_EQ(again.speed->ratio.value, found.speed->ratio.value);
 }
 
 TEST(QuantizeForEngine, LeavesSiluToTheEngineThatIsFasterAtIt) {
   SiluNetwork network;
-  const MeasuredQuantization made = network.for_engine("apart=slow");
-  EXPECT_FALSE(made.result.simulated.target.silu_apart);
+  const MeasuredQuantization made = network.for_engine("unfused=slow");
+  EXPECT_TRUE(made.result.simulated.target.fuse_silu);
   EXPECT_EQ(made.speed->ratio.value, 1);
-  network.config.silu_apart = true;
-  EXPECT_TRUE(network.for_engine("apart=slow").result.simulated.target.silu_apart)
+  network.config.fuse_silu = false;
+  EXPECT_FALSE(network.for_engine("unfused=slow").result.simulated.target.fuse_silu)
       << "what is configured is not measured";
 }
 
@@ -245,9 +245,9 @@ TEST(Tune, SaysInTheTargetHowSiluIsSpelled) {
                 {.engine = fake_engine(kind), .seconds = 300, .cache = network.folder.path()})
         .text;
   };
-  EXPECT_NE(text("apart=fast").find("\nsilu_apart: true\n"), std::string::npos);
-  EXPECT_NE(text("apart=slow").find("\nsilu_apart: false\n"), std::string::npos);
-  EXPECT_NE(text("fast").find("\nsilu_apart: false\n"), std::string::npos)
+  EXPECT_NE(text("unfused=fast").find("\nfuse_silu: false\n"), std::string::npos);
+  EXPECT_NE(text("unfused=slow").find("\nfuse_silu: true\n"), std::string::npos);
+  EXPECT_NE(text("fast").find("\nfuse_silu: true\n"), std::string::npos)
       << "where neither is faster, as the target has it";
 }
 

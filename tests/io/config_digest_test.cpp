@@ -16,8 +16,8 @@ TEST(ConfigDigest, ChangesWithEveryKey) {
   for (const std::string setting :
        {"target=qnn",
         "objective=size",
-        "silu_apart=true",
-        "silu_apart=false",
+        "fuse_silu=true",
+        "fuse_silu=false",
         "fallback=forbid",
         "activations.storage=int8",
         "activations.storage=uint8",

@@ -102,7 +102,7 @@ TEST_F(ConfigFaults, AreReportedTogether) {
       "c.yaml:10:5: an entry of 'layers' is 'Conv', expected a map\n"
       "c.yaml:11:1: unknown key 'plugin', expected version, target, recipe, processor, "
       "objective, "
-      "silu_apart, "
+      "fuse_silu, "
       "fallback, "
       "activations, "
       "weights, embeddings, cache, "

@@ -8,11 +8,11 @@
 #include "lower/forms/clips_behind_products.h"
 #include "lower/forms/engine_wishes.h"
 #include "lower/forms/forms.h"
-#include "lower/forms/operators_apart.h"
 #include "lower/forms/quantize_behind_pools.h"
 #include "lower/forms/quick_activations.h"
 #include "lower/forms/real_operands.h"
-#include "lower/forms/silus_apart.h"
+#include "lower/forms/unfused_operators.h"
+#include "lower/forms/unfused_silus.h"
 
 #include <algorithm>
 
@@ -74,10 +74,10 @@ Graph qdq_for(const Graph& integer, const Target& target) {
 Graph with_float_spelling(Graph onnx, const Target& target) {
   if (target.quick_spelling) {
     onnx = with_clips_behind_products(
-        with_operators_apart(with_quick_activations(std::move(onnx))));
+        with_unfused_operators(with_quick_activations(std::move(onnx))));
   }
-  if (target.silu_apart) {
-    onnx = with_silus_apart(std::move(onnx));
+  if (!target.fuse_silu) {
+    onnx = with_unfused_silus(std::move(onnx));
   }
   return target.rounds_float_weights ? with_repeated_scales(with_real_operands(std::move(onnx)))
                                      : onnx;

@@ -11,9 +11,9 @@
 #include "graph/ir/verify.h"
 #include "graph/operators/affine_ops.h"
 #include "lower/forms/channels_last.h"
-#include "lower/forms/operators_apart.h"
 #include "lower/forms/quick_activations.h"
-#include "lower/forms/silus_apart.h"
+#include "lower/forms/unfused_operators.h"
+#include "lower/forms/unfused_silus.h"
 #include "lower/integer_averages.h"
 #include "lower/lower.h"
 #include "lower/reading/raw_storage.h"
@@ -251,7 +251,7 @@ class QdqReader {
 }  // namespace
 
 Graph from_qdq(Graph graph) {
-  graph = read_silus_apart(read_operators_apart(read_channels_last(std::move(graph))));
+  graph = read_unfused_silus(read_unfused_operators(read_channels_last(std::move(graph))));
   return QdqReader(read_integer_averages(read_quick_activations(std::move(graph)))).read();
 }
 

@@ -1,4 +1,4 @@
-#include "lower/forms/silus_apart.h"
+#include "lower/forms/unfused_silus.h"
 
 #include "tare/execute.h"
 #include "tare/integer_graph.h"
@@ -20,20 +20,20 @@ Graph with(const std::string& body) {
 
 const std::vector<Tensor> kInputs{Tensor::of<float>({2, 3}, {-30, -1, -0.0F, 0.5F, 2, 90})};
 
-TEST(SilusApart, ComputeTheSameAndAreReadBack) {
+TEST(UnfusedSilus, ComputeTheSameAndAreReadBack) {
   for (const char* product : {"Mul(%x, %s)", "Mul(%s, %x)"}) {
     const Graph graph =
         with("%s = Sigmoid(%x) : f32[2,3]\n%y = " + std::string(product) + " : f32[2,3]");
     EXPECT_TRUE(has_silus(graph));
-    const Graph apart = with_silus_apart(graph);
-    EXPECT_EQ(count_of(apart, "Sum"), 1U);
-    EXPECT_FALSE(has_silus(apart));
-    EXPECT_EQ(Executable(apart).run(kInputs), Executable(graph).run(kInputs));
-    EXPECT_EQ(structural_difference(graph, read_silus_apart(apart)), "");
+    const Graph unfused = with_unfused_silus(graph);
+    EXPECT_EQ(count_of(unfused, "Sum"), 1U);
+    EXPECT_FALSE(has_silus(unfused));
+    EXPECT_EQ(Executable(unfused).run(kInputs), Executable(graph).run(kInputs));
+    EXPECT_EQ(structural_difference(graph, read_unfused_silus(unfused)), "");
   }
 }
 
-TEST(SilusApart, AreOnlyWhereTheEngineWouldMergeThem) {
+TEST(UnfusedSilus, AreOnlyWhereTheEngineWouldMergeThem) {
   for (const char* body : {
            "%h = Neg(%x) : f32[2,3]\n%s = Sigmoid(%h) : f32[2,3]\n%y = Mul(%x, %s) : f32[2,3]",
            "%s = Sigmoid(%x) : f32[2,3]\n%y = Add(%x, %s) : f32[2,3]",
@@ -42,17 +42,17 @@ TEST(SilusApart, AreOnlyWhereTheEngineWouldMergeThem) {
        }) {
     const Graph graph = with(body);
     EXPECT_FALSE(has_silus(graph));
-    EXPECT_EQ(print(with_silus_apart(graph)), print(graph));
+    EXPECT_EQ(print(with_unfused_silus(graph)), print(graph));
   }
 }
 
-TEST(SilusApart, AreInFilesWhereTheTargetSaysSo) {
+TEST(UnfusedSilus, AreInFilesWhereTheTargetSaysSo) {
   const Graph graph = with("%s = Sigmoid(%x) : f32[2,3]\n%y = Mul(%x, %s) : f32[2,3]");
   Target target;
   for (const Form form : {Form::kQdq, Form::kQoperator}) {
-    target.silu_apart = false;
+    target.fuse_silu = true;
     EXPECT_EQ(count_of(export_form(graph, form, target), "Sum"), 0U);
-    target.silu_apart = true;
+    target.fuse_silu = false;
     EXPECT_EQ(count_of(export_form(graph, form, target), "Sum"), 1U);
   }
 }

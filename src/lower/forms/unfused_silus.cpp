@@ -1,4 +1,4 @@
-#include "lower/forms/silus_apart.h"
+#include "lower/forms/unfused_silus.h"
 
 #include "lower/forms/add_operator.h"
 #include "lower/forms/respell.h"
@@ -25,20 +25,20 @@ std::optional<std::size_t> sigmoid_of(const Graph& graph, const Node& product) {
 
 }  // namespace
 
-Graph with_silus_apart(Graph onnx) {
+Graph with_unfused_silus(Graph onnx) {
   for (const NodeId id : onnx.topological_order()) {
     const Node product = onnx.node(id);
     if (const auto operand = sigmoid_of(onnx, product)) {
       const ValueId sigmoid = product.inputs[*operand];
       onnx.set_input(id, *operand,
                      add_operator(onnx, "Sum", {sigmoid}, onnx.type(sigmoid),
-                                  onnx.name(sigmoid) + "_apart"));
+                                  onnx.name(sigmoid) + "_unfused"));
     }
   }
   return onnx;
 }
 
-Graph read_silus_apart(Graph graph) {
+Graph read_unfused_silus(Graph graph) {
   for (const NodeId id : graph.topological_order()) {
     const Node product = graph.node(id);
     for (std::size_t i = 0; product.op == "Mul" && i < product.inputs.size(); ++i) {

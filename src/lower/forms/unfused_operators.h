@@ -9,9 +9,9 @@ namespace tare {
 /// a SkipLayerNormalization that takes three times as long as both in version 1.30; and a
 /// MatMul on integers and the Add of its bias, a Gemm that version 1.30 computes in float, with
 /// weights that it dequantizes in each run.
-Graph with_operators_apart(Graph onnx);
+Graph with_unfused_operators(Graph onnx);
 
 /// The same graph without these.
-Graph read_operators_apart(Graph);
+Graph read_unfused_operators(Graph);
 
 }  // namespace tare

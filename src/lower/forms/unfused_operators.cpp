@@ -1,4 +1,4 @@
-#include "lower/forms/operators_apart.h"
+#include "lower/forms/unfused_operators.h"
 
 #include "lower/forms/add_operator.h"
 #include "lower/forms/respell.h"
@@ -41,7 +41,7 @@ bool keeps_extents(const Graph& graph, const Node& reshape) {
 
 }  // namespace
 
-Graph with_operators_apart(Graph onnx) {
+Graph with_unfused_operators(Graph onnx) {
   for (const NodeId id : onnx.topological_order()) {
     const Node node = onnx.node(id);
     const auto operand = merged_operand(onnx, node);
@@ -56,12 +56,12 @@ Graph with_operators_apart(Graph onnx) {
         onnx.add_constant(onnx.unique_name(name + "_extents"),
                           Tensor::of<std::int64_t>({rank}, Shape(type.shape.size(), 0)));
     onnx.set_input(id, *operand,
-                   add_operator(onnx, "Reshape", {before, extents}, type, name + "_apart"));
+                   add_operator(onnx, "Reshape", {before, extents}, type, name + "_unfused"));
   }
   return onnx;
 }
 
-Graph read_operators_apart(Graph graph) {
+Graph read_unfused_operators(Graph graph) {
   for (const NodeId id : graph.topological_order()) {
     const Node node = graph.node(id);
     const std::size_t operands = node.op == "LayerNormalization" ? 1 : node.op == "Add" ? 2 : 0;
