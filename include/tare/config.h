@@ -108,8 +108,7 @@ struct LayerShape {
 };
 
 /// One entry of `layers:`, about the operators of which all its conditions hold. Where several
-/// are about one, each key counts as the last of them says that has it. LayerRules applies
-/// them.
+/// are about one, each key counts as the last of them says that has it; see LayerRules.
 struct LayerRule {
   std::string op;       ///< operator type; empty: any
   std::string name;     ///< glob over the node name (* and ?); empty: any
@@ -117,6 +116,7 @@ struct LayerRule {
   LayerShape shape;
   bool if_present = false;           ///< it may match nothing
   std::optional<bool> keep_float;    ///< absent: as the target says
+  std::string because;               ///< it is; empty: nobody says why
   std::optional<bool> equalization;  ///< this and the next two, absent: as for all
   std::optional<bool> bias_correction;
   std::optional<Rounding> rounding;

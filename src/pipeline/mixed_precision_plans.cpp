@@ -253,6 +253,7 @@ std::vector<MixedPrecisionPlan> mixed_precision_plans(const Graph& model, const 
                                                       const CalibrateOptions& options,
                                                       const MeasuredSensitivities& measured) {
   Stages stages(model, config, toolkit);
+  stages.keep_small_divisors(data, options);
   stages.equalize(data, options);
   stages.simulate();
   // Slower than any network that stays float.

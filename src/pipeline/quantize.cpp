@@ -59,6 +59,7 @@ void warn_first(std::vector<Warning> warnings, QuantizeResult& result) {
 /// What is not in the checkpoint yet.
 void decide(Stages& stages, const Dataset& data, const CalibrateOptions& options,
             QuantizeCheckpoint& checkpoint) {
+  stages.keep_small_divisors(data, options);
   if (auto plan = checkpoint.plan()) {
     stages.use(std::move(plan->factors));
     stages.keep_float(std::move(plan->float_nodes));
@@ -118,6 +119,8 @@ QuantizeResult quantize(const Graph& model, const Dataset& data, const Config& c
 QuantizeResult quantize(const Graph& model, const Statistics& statistics, const Config& config,
                         const Toolkit& toolkit) {
   Stages stages(model, config, toolkit);
+  stages.simulate();
+  stages.keep_small_divisors(statistics);
   stages.simulate();
   stages.decide("calibrating", [&](const SimulatedGraph& simulated, CalibrationAudit& audit) {
     return choose(simulated, statistics, toolkit.calibrators, &audit);

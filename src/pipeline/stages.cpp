@@ -2,6 +2,7 @@
 
 #include "tare/error.h"
 
+#include "calibrate/selection/small_divisors.h"
 #include "calibrate/statistics/denormals.h"
 #include "equalize/rotation.h"
 #include "graph/arithmetic/node_arithmetic.h"
@@ -207,6 +208,18 @@ void require_numbers(const Graph& graph) {
   }
 }
 
+namespace {
+
+LayerRule kept_float(const std::string& node, std::string_view because) {
+  LayerRule rule;
+  rule.name = node;
+  rule.keep_float = true;
+  rule.because = because;
+  return rule;
+}
+
+}  // namespace
+
 Stages::Stages(const Graph& model, const Config& config, const Toolkit& toolkit)
     : config_(config), toolkit_(&toolkit), target_(target_of(config, toolkit)) {
   during("reading the configuration", [&] { check_calibrators(config, toolkit.calibrators); });
@@ -233,6 +246,24 @@ Stages::Stages(const Graph& model, const Config& config, const Toolkit& toolkit)
   } else {
     patterns_ = toolkit.patterns;
   }
+}
+
+void Stages::keep_small_divisors(const Dataset& data, const CalibrateOptions& options) {
+  if (patterns_.empty() || !has_divisors(result_.prepared)) {
+    return;
+  }
+  simulate();
+  keep_small_divisors(
+      during("calibrating", [&] { return collect(result_.simulated, data, options); }));
+}
+
+void Stages::keep_small_divisors(const Statistics& observed) {
+  std::vector<LayerRule> rules;
+  for (const std::string& node : nodes_at_small_divisors(result_.simulated, observed)) {
+    rules.push_back(kept_float(node, kDividesBySmall));
+  }
+  // Later ones win.
+  config_.layers.insert(config_.layers.begin(), rules.begin(), rules.end());
 }
 
 void Stages::equalize(const Dataset& data, const CalibrateOptions& options) {

@@ -53,6 +53,11 @@ class Stages {
   void keep_float(std::set<std::string> nodes) { result_.float_nodes = std::move(nodes); }
   void widen(std::set<std::string> values) { wide_values_ = std::move(values); }
   void simulate();
+  /// From now on what would make 0 of numbers that are divided by stays in float, unless the
+  /// configuration wants it on integers.
+  void keep_small_divisors(const Dataset&, const CalibrateOptions&);
+  /// The same by what was observed of the network before.
+  void keep_small_divisors(const Statistics&);
 
   /// `decide` makes a table of the simulated graph and fills the audit.
   template <class Decide>

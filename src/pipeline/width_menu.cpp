@@ -170,6 +170,7 @@ class MenuBuilder {
  private:
   void add(int bits) {
     Stages stages(model_, with_width(config_, bits), toolkit_);
+    stages.keep_small_divisors(data_, options_);
     const bool is_first = menu_.bits.empty();
     if (is_first) {
       stages.equalize(data_, options_);

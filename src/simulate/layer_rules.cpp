@@ -35,7 +35,10 @@ void put(const ValueOverride& from, ValueOverride& onto) {
 }
 
 void put(const LayerRule& from, LayerRule& onto) {
-  put(from.keep_float, onto.keep_float);
+  if (from.keep_float) {
+    onto.keep_float = from.keep_float;
+    onto.because = from.because;
+  }
   put(from.equalization, onto.equalization);
   put(from.bias_correction, onto.bias_correction);
   put(from.rounding, onto.rounding);

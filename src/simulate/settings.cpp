@@ -139,7 +139,8 @@ std::string Settings::float_reason(const Node& node) const {
     return "too much accuracy lost for the time that integers save";
   }
   if (rule(node).keep_float.value_or(false)) {
-    return "the configuration keeps it in float";
+    const std::string& because = rule(node).because;
+    return because.empty() ? "the configuration keeps it in float" : because;
   }
   if (weight_block(node) != 0) {
     return "its weights are in blocks";
