@@ -67,7 +67,8 @@ def convolution(node, on_integers):
     is_odd = is_sequence or weights[0] % 4
     kind = ("odd_depthwise" if is_depthwise and is_odd and not on_integers
             else "ragged_depthwise" if is_depthwise and (is_sequence or weights[0] % 16) and on_integers
-            else "depthwise" if is_depthwise else "sequence" if is_sequence else "few_channels" if weights[1] < FEW_CHANNELS else "any")
+            else "depthwise" if is_depthwise else "sequence" if is_sequence else "volume" if len(result) == 5
+            else "grouped" if node["attributes"].get("group", 1) > 1 else "few_channels" if weights[1] < FEW_CHANNELS else "any")
     if kind == "sequence":  # there are few, all much alike
         return kind, {"work": size(result) * weights[1] * window}
     reads = 0 if window == 1 else window * size(result) / channels
@@ -236,7 +237,7 @@ def main(processor, *paths):
           f"dequantized: {number(dequantize['work'])}, layout: {number(layout)}}}")
     print("    costs:")
     for op in [*KERNELS, *SPELLED_WITH_EXP, "*"]:
-        for kind in ("odd_depthwise", "ragged_depthwise", "depthwise", "sequence", "few_channels", "activations", "any"):
+        for kind in ("odd_depthwise", "ragged_depthwise", "depthwise", "sequence", "volume", "grouped", "few_channels", "activations", "any"):
             row(costs, op, kind)
 
 

@@ -21,6 +21,7 @@ class Network:
 
     def __init__(self, *shape):
         self.shape = [1, *shape]
+        self.axes = len(shape) - 1  # that windows extend along
         self.nodes, self.constants = [], []
         self.channels = {"x": self.shape[1]}
         self.random = numpy.random.default_rng(1)
@@ -63,11 +64,11 @@ class Network:
         return self.op(op, [x], **({"alpha": 0.1} if kind == "leaky" else {}))
 
     def conv(self, x, channels, kernel=1, stride=1, act="relu", group=1, dilation=1, pad=None):
-        inputs = self.channels[x] // group
-        weights = self.weights(channels, inputs, kernel, kernel, scale=(2 / (inputs * kernel * kernel)) ** 0.5)
+        inputs, window = self.channels[x] // group, [kernel] * self.axes
+        weights = self.weights(channels, inputs, *window, scale=(2 / (inputs * kernel ** self.axes)) ** 0.5)
         pad = dilation * (kernel - 1) // 2 if pad is None else pad
-        y = self.op("Conv", [x, weights, self.weights(channels)], channels, kernel_shape=[kernel] * 2, strides=[stride] * 2,
-                    pads=[pad] * 4, dilations=[dilation] * 2, group=group)
+        y = self.op("Conv", [x, weights, self.weights(channels)], channels, kernel_shape=window, strides=[stride] * self.axes,
+                    pads=[pad] * 2 * self.axes, dilations=[dilation] * self.axes, group=group)
         return self.activation(y, act)
 
     def depthwise(self, x, kernel=3, stride=1, act="relu"):
@@ -87,7 +88,7 @@ class Network:
         return self.op("LayerNormalization", [x, self.constant(numpy.ones(size, numpy.float32)), self.weights(size)], axis=-1)
 
     def pool(self, x, kernel=3, stride=2, pad=1, op="MaxPool"):
-        return self.op(op, [x], kernel_shape=[kernel] * 2, strides=[stride] * 2, pads=[pad] * 4)
+        return self.op(op, [x], kernel_shape=[kernel] * self.axes, strides=[stride] * self.axes, pads=[pad] * 2 * self.axes)
 
     def concat(self, values):
         return self.op("Concat", values, sum(self.channels[x] for x in values), axis=1)
@@ -118,7 +119,7 @@ class Network:
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
         onnx.save(onnx.shape_inference.infer_shapes(model), path + ".onnx")
         values = self.random.standard_normal([SAMPLES, *self.shape[1:]]).astype(numpy.float32)
-        for axis in (2, 3) if values.ndim == 4 else ():
+        for axis in range(2, values.ndim) if values.ndim > 3 else ():
             for _ in range(3):
                 values = values + numpy.roll(values, 1, axis) + numpy.roll(values, -1, axis)
         with h5py.File(path + ".h5", "w") as file:
@@ -143,6 +144,25 @@ def resnet26(net):
         y = net.conv(net.conv(net.conv(x, channels // 4), channels // 4, 3, stride), channels, act=None)
         x = residual(net, x, y, channels, stride)
     return net.classified(x)
+
+
+def regnet(net):
+    x = net.conv("x", 32, 3, 2)
+    for channels, stride in ((64, 2), (64, 1), (128, 2), (128, 1), (256, 2), (256, 1)):
+        y = net.conv(net.conv(net.conv(x, channels), channels, 3, stride, group=channels // 16), channels, act=None)
+        x = residual(net, x, y, channels, stride)
+    return net.classified(x)
+
+
+def video(net):
+    x = net.pool(net.conv(net.pool(net.conv("x", 32, 3), 2, 2, 0), 64, 3), 2, 2, 0)
+    return net.classified(net.conv(net.conv(x, 96, 3), 96, 3))
+
+
+def pointnet(net):
+    x = net.conv(net.conv(net.conv("x", 64), 128), 512)
+    x = net.op("ReduceMax", [x], 512, axes=[2], keepdims=0)
+    return [net.dense(net.dense(net.dense(x, 256, "relu"), 128, "relu"), 40)]
 
 
 def inverted(net, x, channels, stride, expansion, kernel=3, act="relu6", gate=None):
@@ -323,6 +343,8 @@ ARCHITECTURES = {
     "inception": ((3, 128, 128), inception),
     "mobilenet_v2": ((3, 160, 160), mobilenet_v2),
     "mobilenet_v3": ((3, 160, 160), mobilenet_v3),
+    "pointnet": ((3, 1024), pointnet),
+    "regnet": ((3, 128, 128), regnet),
     "resnet18": ((3, 160, 160), resnet18),
     "resnet26": ((3, 128, 128), resnet26),
     "shufflenet": ((3, 160, 160), shufflenet),
@@ -333,6 +355,7 @@ ARCHITECTURES = {
     "unet": ((3, 128, 128), unet),
     "unet_leaky": ((3, 128, 128), lambda net: unet(net, "leaky")),
     "vgg": ((3, 96, 96), vgg),
+    "video": ((3, 8, 56, 56), video),
     "yolo": ((3, 256, 256), yolo),
     "yolo_leaky": ((3, 256, 256), lambda net: yolo(net, "leaky")),
     "yolo_mish": ((3, 256, 256), lambda net: yolo(net, "mish")),

@@ -19,6 +19,8 @@ void describe_kind(Visitor& visit, Row& row) {
                               {"odd_depthwise", NodeKind::kOddDepthwise},
                               {"ragged_depthwise", NodeKind::kRaggedDepthwise},
                               {"sequence", NodeKind::kSequence},
+                              {"volume", NodeKind::kVolume},
+                              {"grouped", NodeKind::kGrouped},
                               {"few_channels", NodeKind::kFewChannels},
                               {"activations", NodeKind::kActivations}}),
             "which nodes of it");

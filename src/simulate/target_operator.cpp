@@ -17,9 +17,12 @@ bool is_weight(const Graph& graph, ValueId value) {
 
 constexpr const char* kAnyOperator = "*";
 
+bool is_of_rank(const Graph& graph, const Node& node, std::size_t rank) {
+  return graph.type(node.inputs[0]).shape.size() == rank;
+}
+
 bool is_sequence(const Graph& graph, const Node& node) {
-  constexpr std::size_t kRank = 3;
-  return graph.type(node.inputs[0]).shape.size() == kRank;
+  return is_of_rank(graph, node, 3);
 }
 
 bool is_depthwise(const Graph& graph, const Node& node) {
@@ -47,6 +50,10 @@ bool is_kind(const Graph& graph, const Node& node, NodeKind kind) {
       return is_ragged_depthwise(graph, node, kAtOnce);
     case NodeKind::kSequence:
       return is_sequence(graph, node);
+    case NodeKind::kVolume:
+      return is_of_rank(graph, node, 5);
+    case NodeKind::kGrouped:
+      return node.attributes.integer("group", 1) > 1 && !is_depthwise(graph, node);
     case NodeKind::kFewChannels:
       return graph.type(node.inputs[1]).shape[1] < kFewChannels;
     case NodeKind::kActivations:

@@ -113,28 +113,34 @@ TEST(ProcessorCosts, TellKindsOfConvolutionsApart) {
       {.op = "Conv", .only = NodeKind::kRaggedDepthwise, .floats = {.call = 1}},
       {.op = "Conv", .only = NodeKind::kDepthwise, .floats = {.call = 2}},
       {.op = "Conv", .only = NodeKind::kSequence, .floats = {.call = 3}},
+      {.op = "Conv", .only = NodeKind::kVolume, .floats = {.call = 5}},
+      {.op = "Conv", .only = NodeKind::kGrouped, .floats = {.call = 6}},
       {.op = "Conv", .floats = {.call = 4}},
   });
-  const auto cost = [&](std::int64_t channels, std::int64_t groups, bool is_sequence) {
-    const std::string window = is_sequence ? "3" : "3,3";
-    const std::string count = std::to_string(channels);
-    Shape weights{channels, channels / groups, 3};
-    if (!is_sequence) {
+  const auto cost = [&](std::int64_t channels, std::int64_t groups, std::size_t axes) {
+    std::string operand = std::to_string(channels);
+    std::string result = operand;
+    Shape weights{channels, channels / groups};
+    for (std::size_t i = 0; i < axes; ++i) {
+      operand += ",5";
+      result += ",3";
       weights.push_back(3);
     }
     const Graph graph =
-        parse("graph \"g\" opset 17 (%x : f32[1," + count + "," + (is_sequence ? "5" : "5,5") +
-              "]) -> (%y) {\n" + zeros("w", weights) + "%y = Conv(%x, %w) {group = " +
-              std::to_string(groups) + "} : f32[1," + count + "," + window + "]\n}");
+        parse("graph \"g\" opset 17 (%x : f32[1," + operand + "]) -> (%y) {\n" +
+              zeros("w", weights) + "%y = Conv(%x, %w) {group = " + std::to_string(groups) +
+              "} : f32[1," + result + "]\n}");
     const Settings settings(graph, Config(), target);
     return RegionCosts(graph, settings).of(graph.nodes()[0]).floats;
   };
-  EXPECT_EQ(cost(24, 24, false), 1);
-  EXPECT_EQ(cost(26, 26, false), 7);
-  EXPECT_EQ(cost(16, 16, true), 7);
-  EXPECT_EQ(cost(32, 32, false), 2);
-  EXPECT_EQ(cost(16, 1, true), 3);
-  EXPECT_EQ(cost(16, 1, false), 4);
+  EXPECT_EQ(cost(24, 24, 2), 1);
+  EXPECT_EQ(cost(26, 26, 2), 7);
+  EXPECT_EQ(cost(16, 16, 1), 7);
+  EXPECT_EQ(cost(32, 32, 2), 2);
+  EXPECT_EQ(cost(16, 1, 1), 3);
+  EXPECT_EQ(cost(16, 1, 2), 4);
+  EXPECT_EQ(cost(16, 1, 3), 5);
+  EXPECT_EQ(cost(16, 2, 2), 6);
 }
 
 }  // namespace

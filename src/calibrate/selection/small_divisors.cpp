@@ -96,6 +96,9 @@ class Search {
     bool is_lost = false;
     for (std::optional<ValueId> at = value; at; at = made_of(graph_, *at)) {
       const auto producer = graph_.producer(*at);
+      if (producer && graph_.node(*producer).op == "DequantizeLinear") {
+        return;  // the model itself has it on integers
+      }
       const auto known = is_lost_.find(*at);
       const bool is_known = known != is_lost_.end();
       is_lost = is_lost || (is_known ? known->second : loses_smallest(*at));

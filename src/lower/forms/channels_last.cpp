@@ -1,7 +1,7 @@
-// Writes the QuantizeLinear of images that float convolutions computed with channels last, and
-// takes that spelling back when a file is read. ONNX Runtime's float kernels and its integer
-// ones keep images in different layouts, and it finds the cheap way from one to the other only
-// when the file spells it out: 16 % of the time of a ResNet-20
+// Writes the QuantizeLinear of images or volumes that float convolutions computed with channels
+// last, and takes that spelling back when a file is read. ONNX Runtime's float kernels and its
+// integer ones keep images in different layouts, and it finds the cheap way from one to the
+// other only when the file spells it out: 16 % of the time of a ResNet-20
 // (docs/decisions/0025-float-images-are-quantized-channels-last.md).
 #include "lower/forms/channels_last.h"
 
@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -80,12 +81,14 @@ bool feeds_sum(const Graph& graph, ValueId storage) {
   return feeds(graph, storage, kSums);
 }
 
-/// Images of more than one pixel, whose extents files say: but for the first one, symbols have
-/// none.
+/// Images or volumes of more than one pixel, whose extents files say: but for the first one,
+/// symbols have none.
 bool is_image(const Graph& graph, ValueId value) {
   const Shape& shape = graph.type(value).shape;
-  constexpr std::size_t kRank = 4;
-  if (shape.size() != kRank || shape[2] * shape[3] <= 1 || element_count(shape) == 0) {
+  constexpr std::size_t kRankOfImages = 4;
+  constexpr std::size_t kRankOfVolumes = 5;
+  if ((shape.size() != kRankOfImages && shape.size() != kRankOfVolumes) ||
+      element_count(shape) <= shape[0] * shape[1]) {
     return false;
   }
   return std::all_of(graph.dimension_names.begin(), graph.dimension_names.end(),
@@ -96,22 +99,39 @@ bool is_image(const Graph& graph, ValueId value) {
                      });
 }
 
+/// Orders of N C ... from N ... C, and back.
+std::vector<std::int64_t> channels_first(std::size_t rank) {
+  std::vector<std::int64_t> order(rank);
+  std::iota(order.begin() + 1, order.end(), 0);
+  order[1] = static_cast<std::int64_t>(rank) - 1;
+  return order;
+}
+
+std::vector<std::int64_t> channels_last(std::size_t rank) {
+  std::vector<std::int64_t> order(rank);
+  std::iota(order.begin(), order.end(), 1);
+  order[0] = 0;
+  order[rank - 1] = 1;
+  return order;
+}
+
 /// The conversion with what comes before and after it.
 void spell_channels_last(Graph& graph, const Node& quantize) {
   const ValueId real = quantize.inputs[0];
   const ValueId storage = quantize.outputs[0];
   const std::string name = graph.name(storage);
-  const TensorType image = permuted(graph.type(real), to_channels_last());
-  const TensorType bytes = permuted(graph.type(storage), to_channels_last());
-  const Shape matrix{image.shape[0] * image.shape[1] * image.shape[2], image.shape[3]};
+  const std::size_t rank = graph.type(real).shape.size();
+  const TensorType image = permuted(graph.type(real), channels_last(rank));
+  const TensorType bytes = permuted(graph.type(storage), channels_last(rank));
+  const Shape matrix{element_count(image.shape) / image.shape.back(), image.shape.back()};
   const auto flat = [&](TensorType type) {
     type.shape = matrix;
     return type;
   };
   const ValueId last = add_operator(graph, "Transpose", {real}, image, name + "_channels_last",
-                                    {{"perm", to_channels_last()}});
+                                    {{"perm", channels_last(rank)}});
   const ValueId rows = add_operator(graph, "Flatten", {last}, flat(image), name + "_pixels",
-                                    {{"axis", std::int64_t{3}}});
+                                    {{"axis", static_cast<std::int64_t>(rank) - 1}});
   const ValueId converted =
       add_operator(graph, "QuantizeLinear", {rows, quantize.inputs[1], quantize.inputs[2]},
                    flat(bytes), name + "_pixels_quantized", quantize.attributes);
@@ -122,8 +142,9 @@ void spell_channels_last(Graph& graph, const Node& quantize) {
       Tensor::of<std::int64_t>({static_cast<std::int64_t>(extents.size())}, extents));
   const ValueId restored = add_operator(graph, "Reshape", {converted, shape}, bytes,
                                         name + "_quantized_channels_last");
-  const ValueId first = add_operator(graph, "Transpose", {restored}, graph.type(storage),
-                                     name + "_channels_first", {{"perm", to_channels_first()}});
+  const ValueId first =
+      add_operator(graph, "Transpose", {restored}, graph.type(storage),
+                   name + "_channels_first", {{"perm", channels_first(rank)}});
   graph.replace_uses(storage, first);
 }
 
@@ -160,7 +181,9 @@ struct Spelled {
 };
 
 std::optional<Spelled> spelled_before(const Graph& graph, ValueId first) {
-  const auto restored = transposed_from(graph, first, to_channels_first());
+  const std::size_t rank = graph.type(first).shape.size();
+  const auto restored =
+      rank < 2 ? std::nullopt : transposed_from(graph, first, channels_first(rank));
   if (!restored) {
     return std::nullopt;
   }
@@ -171,7 +194,7 @@ std::optional<Spelled> spelled_before(const Graph& graph, ValueId first) {
     return std::nullopt;
   }
   const ValueId last = before_reshaping(graph, graph.node(*quantize).inputs[0]);
-  const auto real = transposed_from(graph, last, to_channels_last());
+  const auto real = transposed_from(graph, last, channels_last(rank));
   if (!real || graph.type(last).shape != graph.type(*restored).shape) {
     return std::nullopt;
   }

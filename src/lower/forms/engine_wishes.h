@@ -37,10 +37,10 @@ Graph with_repeated_scales(Graph onnx);
 /// results are the same.
 Graph merge_activations(Graph qdq);
 
-/// A written graph in which images that convolutions in float computed are transposed to
-/// channels last and flattened to rows before QuantizeLinear, and back behind it, for engines
-/// whose integer kernels want that layout and whose float ones leave theirs cheaply for it, but
-/// who do not find out by themselves. Elements only move.
+/// A written graph in which images or volumes that convolutions in float computed are
+/// transposed to channels last and flattened to rows before QuantizeLinear, and back behind it,
+/// for engines whose integer kernels want that layout and whose float ones leave theirs cheaply
+/// for it, but who do not find out by themselves. Elements only move.
 Graph quantize_channels_last(Graph onnx);
 
 /// A graph of to_qdq() in which a Pad between equal conversions pads storage values, for
