@@ -249,12 +249,14 @@ Stages::Stages(const Graph& model, const Config& config, const Toolkit& toolkit)
 }
 
 void Stages::keep_small_divisors(const Dataset& data, const CalibrateOptions& options) {
-  if (patterns_.empty() || !has_divisors(result_.prepared)) {
-    return;
+  if (!has_divisors(result_.prepared)) {
+    return;  // which is told sooner than what would have points
   }
   simulate();
-  keep_small_divisors(
-      during("calibrating", [&] { return collect(result_.simulated, data, options); }));
+  if (has_quantized_divisors(result_.simulated)) {
+    keep_small_divisors(
+        during("calibrating", [&] { return collect(result_.simulated, data, options); }));
+  }
 }
 
 void Stages::keep_small_divisors(const Statistics& observed) {

@@ -76,6 +76,11 @@ double smallest_magnitude(const TensorStatistics& observed) {
   return low > 0 ? low : high < 0 ? -high : 0;
 }
 
+/// That of the value itself, or of what it is moved from.
+const QuantPoint* point_of(const SimulatedGraph& simulated, ValueId value) {
+  return simulated.find(simulated.source.name(point_root(simulated.source, value)));
+}
+
 class Search {
  public:
   Search(const SimulatedGraph& simulated, const Statistics& statistics)
@@ -117,11 +122,12 @@ class Search {
   }
 
   bool loses_smallest(ValueId value) const {
-    const std::string& name = graph_.name(point_root(graph_, value));
-    const QuantPoint* point = simulated_.find(name);
-    const auto observed = statistics_.values.find(name);
-    if (point == nullptr || observed == statistics_.values.end() ||
-        observed->second.count() == 0) {
+    const QuantPoint* point = point_of(simulated_, value);
+    if (point == nullptr) {
+      return false;
+    }
+    const auto observed = statistics_.values.find(point->name);
+    if (observed == statistics_.values.end() || observed->second.count() == 0) {
       return false;
     }
     const double low = std::min(observed->second.low(), 0.0);
@@ -145,6 +151,20 @@ bool has_divisors(const Graph& graph) {
   const std::vector<NodeId> nodes = graph.nodes();
   return std::any_of(nodes.begin(), nodes.end(),
                      [&](NodeId id) { return divisor_of(graph, graph.node(id)).has_value(); });
+}
+
+bool has_quantized_divisors(const SimulatedGraph& simulated) {
+  const Graph& graph = simulated.source;
+  std::set<ValueId> seen;
+  for (const NodeId id : graph.nodes()) {
+    for (auto at = divisor_of(graph, graph.node(id)); at && seen.insert(*at).second;
+         at = made_of(graph, *at)) {
+      if (point_of(simulated, *at) != nullptr) {
+        return true;
+      }
+    }
+  }
+  return false;
 }
 
 std::vector<std::string> nodes_at_small_divisors(const SimulatedGraph& simulated,

@@ -18,11 +18,14 @@ inline constexpr std::string_view kDividesBySmall =
 /// a negative power.
 bool has_divisors(const Graph&);
 
-/// Names of the nodes that compute or read such a value, or what it is made of by operators
-/// that keep small numbers small, where the smallest magnitude that was observed of it is less
-/// than the step that its range would have. With that value on integers the network may compute
-/// infinities, as behind the variance of a normalization or the spectrum of a recording.
-/// The statistics are collect()'s of the simulated graph.
+/// Whether a value that is divided by, gets a logarithm or is raised to a negative power has a
+/// point, or one that such a value is made of by operators that keep small numbers small.
+bool has_quantized_divisors(const SimulatedGraph&);
+
+/// Names of the nodes that compute or read such a value, where the smallest magnitude that was
+/// observed of it is less than the step that its range would have. With that value on integers
+/// the network may compute infinities, as behind the variance of a normalization or the
+/// spectrum of a recording. The statistics are collect()'s of the simulated graph.
 std::vector<std::string> nodes_at_small_divisors(const SimulatedGraph&, const Statistics&);
 
 }  // namespace tare
