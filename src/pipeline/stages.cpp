@@ -249,8 +249,8 @@ Stages::Stages(const Graph& model, const Config& config, const Toolkit& toolkit)
 }
 
 void Stages::keep_small_divisors(const Dataset& data, const CalibrateOptions& options) {
-  if (!has_divisors(result_.prepared)) {
-    return;  // which is told sooner than what would have points
+  if (target_.objective == Objective::kLatency || !has_divisors(result_.prepared)) {
+    return;  // where time decides, errors have a price
   }
   simulate();
   if (has_quantized_divisors(result_.simulated)) {
@@ -260,6 +260,9 @@ void Stages::keep_small_divisors(const Dataset& data, const CalibrateOptions& op
 }
 
 void Stages::keep_small_divisors(const Statistics& observed) {
+  if (target_.objective == Objective::kLatency) {
+    return;
+  }
   std::vector<LayerRule> rules;
   for (const std::string& node : nodes_at_small_divisors(result_.simulated, observed)) {
     rules.push_back(kept_float(node, kDividesBySmall));

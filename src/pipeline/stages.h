@@ -54,7 +54,7 @@ class Stages {
   void widen(std::set<std::string> values) { wide_values_ = std::move(values); }
   void simulate();
   /// From now on what would make 0 of numbers that are divided by stays in float, unless the
-  /// configuration wants it on integers.
+  /// configuration wants it on integers. Not where time decides.
   void keep_small_divisors(const Dataset&, const CalibrateOptions&);
   /// The same by what was observed of the network before.
   void keep_small_divisors(const Statistics&);
