@@ -2,7 +2,6 @@
 
 #include "tare/arithmetic.h"
 #include "tare/dataset.h"
-#include "tare/kernel_cost.h"
 #include "tare/tensor.h"
 
 #include <cstddef>
@@ -117,7 +116,7 @@ struct LayerRule {
   LayerShape shape;
   bool if_present = false;           ///< it may match nothing
   std::optional<bool> keep_float;    ///< absent: as the target says
-  std::string because;               ///< it is; empty: nobody says why
+  std::string because;               ///< why it is in float; empty: it is configured
   std::optional<bool> equalization;  ///< this and the next two, absent: as for all
   std::optional<bool> bias_correction;
   std::optional<Rounding> rounding;
@@ -138,14 +137,40 @@ enum class Objective : std::uint8_t {
   kSize,      ///< every layer with weights
 };
 
+/// Kinds of nodes of one operator that an engine runs at different speed.
+enum class NodeKind : std::uint8_t {
+  kAny,
+  kDepthwise,        ///< Conv: one input channel per group
+  kOddDepthwise,     ///< the same of sequences, or where 4 does not divide the channels
+  kRaggedDepthwise,  ///< the same of sequences, or where 16 does not
+  kSequence,         ///< Conv: of operands [batch, channels, length]
+  kVolume,           ///< Conv: of operands [batch, channels, depth, height, width]
+  kGrouped,          ///< Conv: several groups of several input channels
+  kFewChannels,      ///< Conv: fewer than 8 input channels per group
+  kActivations,      ///< products: neither factor is constant
+};
+
+/// What an operator takes on one thread, in nanoseconds: `call`, however small it is; `work`
+/// for each multiplication of a sum of products or element of another operator; `result` for
+/// each result of a sum of products or pool, or step of a recurrent layer; `weight` for each
+/// weight of a product. `gathered` for each element that a pool reads, or a convolution that is
+/// not depthwise for a position; on integers `window` for each position and place in a window.
+struct KernelCost {
+  double call = 0;
+  double work = 0;
+  double result = 0;
+  double weight = 0;
+  double window = 0;
+  double gathered = 0;
+};
+
 /// An operator that an engine runs on integers, and what it costs.
 struct TargetOperator {
   std::string op;
   NodeKind only = NodeKind::kAny;
-  std::string runs_as;  ///< the engine's integer kernel
-  bool wide = false;    ///< which takes storage of 16 bits as well
-  /// The kernel needs a quantized result (a Conv whose result stays float would run in float).
-  bool quantized_result = false;
+  std::string runs_as;            ///< the engine's integer kernel
+  bool wide = false;              ///< which takes storage of 16 bits as well
+  bool quantized_result = false;  ///< needed by the kernel: a Conv runs in float without
   KernelCost floats;
   KernelCost integers;
 };
@@ -155,6 +180,14 @@ struct OperatorAccumulator {
   std::string op;
   NodeKind only = NodeKind::kAny;
   AccumulatorConfig accumulator;
+};
+
+/// Nanoseconds of a Quantize or Dequantize that an engine does not merge with its neighbours.
+struct ConversionCost {
+  double call = 0;
+  double element = 0;
+  double dequantized = 0;  ///< per element of a Dequantize; 0: as `element`
+  double layout = 0;  ///< per element and reader of values of rank 4, which change layout too
 };
 
 /// Nodes that a target leaves in float unless a layer rule or the objective says otherwise.

@@ -2,6 +2,8 @@
 
 #include "tare/execute.h"
 #include "tare/quantize.h"
+#include "tare/simulate.h"
+#include "tare/statistics.h"
 
 #include "support/files/samples_in_memory.h"
 #include "support/graphs.h"
@@ -106,6 +108,17 @@ TEST(SmallDivisors, AreThoseThatStepsAreTooLargeFor) {
   wide.target = "qnn";
   wide.activations.bits = 16;
   EXPECT_EQ(kept("d: %y = Log(%p) : f32[2,12]", wide), Names{}) << "65536 steps suffice";
+}
+
+TEST(SmallDivisors, AreFoundInStatisticsAsWell) {
+  const Graph graph =
+      network("p: %p = MatMul(%v, %w) : f32[2,12]\nd: %y = Log(%p) : f32[2,12]");
+  const Config config = everything();
+  const Toolkit toolkit = Toolkit::builtin();
+  const SimulatedGraph simulated =
+      simulate(prepare(graph, toolkit), config, target_of(config, toolkit), toolkit.patterns);
+  const Statistics statistics = collect(simulated, samples());
+  EXPECT_TRUE(kept_for_divisors(quantize(graph, statistics, config, toolkit)).contains("p"));
 }
 
 TEST(SmallDivisors, AreOnIntegersWhereTheConfigurationWantsThat) {

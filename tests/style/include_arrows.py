@@ -39,7 +39,7 @@ ARROWS = {  # stage -> stages it may include, bottom up
 # configuration and the samples are plain types that stages use and only io reads from files.
 OWNER = {
     "error.h": "base", "process.h": "base", "tensor.h": "graph", "arithmetic.h": "graph",
-    "graph.h": "graph", "node.h": "graph", "config.h": "graph", "kernel_cost.h": "graph", "dataset.h": "graph", "pattern.h": "pattern",
+    "graph.h": "graph", "node.h": "graph", "config.h": "graph", "dataset.h": "graph", "pattern.h": "pattern",
     "model_files.h": "onnx tflite", "execute.h": "execute", "simulate.h": "simulate",
     "quant_table.h": "simulate", "calibrator.h": "calibrate",
     "statistics.h": "calibrate", "integer_graph.h": "lower",

@@ -187,7 +187,10 @@ std::vector<PointResult> choose_activation(const SimulatedGraph& simulated,
     throw Error(ErrorCode::kInvalidData, "value '" + point.name + "'",
                 "holds " + std::to_string(observed.nan()) + " NaN and " +
                     std::to_string(observed.infinite()) +
-                    " infinite values while running the samples");
+                    " infinite values while running the samples")
+        .hint(
+            "'tare run' shows whether the float model computes them; if not, 'keep_float' what "
+            "its operands come from");
   }
   CalibrationPoint about = calibration_point(simulated, point);
   if (observed.has_bins()) {
