@@ -41,12 +41,14 @@ using ValueCallback = std::function<void(std::size_t index, const TensorView&)>;
 struct ExecuteOptions {
   /// Values to show to the callback. An observed value is always computed as such (no fusion
   /// hides it). Inputs and constants may be observed too.
-  std::vector<ValueId> observe;
+  std::vector<ValueId> observe{};
   /// Graph inputs (of rank 3 and more) whose tensors come with axis 1 varying fastest.
   std::vector<ValueId> channels_last{};
   /// Round less in float convolutions and dense layers, for about a tenth more time: for
   /// results that are compared with those of others.
   bool precise = false;
+  /// Threads that make it, 0 for one per core; it is run by those that call it.
+  int threads = 1;
 };
 
 /// A constant of a graph in whose place nodes read another one of the same type.

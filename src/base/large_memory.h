@@ -11,8 +11,9 @@ struct ReleaseLargeMemory {
   void operator()(std::byte*) const;
 };
 
-/// Uninitialized memory for a large array: in huge pages where the system gives these to those
-/// who ask, as the first write to each page takes as long as computing much of what is written.
+/// Memory for a large array, at a multiple of 64: in huge pages where the system gives these to
+/// those who ask, as the first write to each page takes as long as computing much of what is
+/// written.
 class LargeMemory {
  public:
   LargeMemory() = default;
@@ -21,6 +22,8 @@ class LargeMemory {
 
   std::byte* data() const { return data_.get(); }
   std::size_t size() const { return data_.get_deleter().bytes; }
+  /// Whether all bytes were 0 at first; otherwise they were anything.
+  bool was_zero() const;
 
  private:
   std::unique_ptr<std::byte[], ReleaseLargeMemory> data_;

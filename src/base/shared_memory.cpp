@@ -6,11 +6,14 @@
 #include "tare/error.h"
 #include "tare/process.h"
 
+#include "base/large_memory.h"
 #include "base/scratch_file.h"
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <new>
+#include <utility>
 
 #include <sys/mman.h>
 
@@ -38,8 +41,34 @@ std::shared_ptr<std::byte[]> mapped(std::size_t bytes) {
   }
 }
 
-std::byte* allocated(std::size_t bytes) {
-  return static_cast<std::byte*>(::operator new(std::max<std::size_t>(bytes, 1), kAlignment));
+/// What counts as in memory as long as it lives.
+struct Counted {
+  explicit Counted(std::size_t bytes) : memory(bytes) { in_memory += bytes; }
+  ~Counted() { in_memory -= memory.size(); }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+
+  LargeMemory memory;
+};
+
+struct Shared {
+  std::shared_ptr<std::byte[]> bytes;
+  bool is_zero = false;
+};
+
+Shared shared(std::size_t bytes) {
+  if (bytes < kLarge) {
+    return {.bytes = {static_cast<std::byte*>(
+                          ::operator new(std::max<std::size_t>(bytes, 1), kAlignment)),
+                      [](std::byte* p) { ::operator delete(p, kAlignment); }}};
+  }
+  if (in_memory.load() + bytes > shared_memory_limit()) {
+    if (auto memory = mapped(bytes)) {
+      return {.bytes = std::move(memory), .is_zero = true};
+    }
+  }
+  const auto counted = std::make_shared<Counted>(bytes);
+  return {.bytes = {counted, counted->memory.data()}, .is_zero = counted->memory.was_zero()};
 }
 
 }  // namespace
@@ -50,20 +79,15 @@ std::size_t shared_memory_limit() {
 }
 
 std::shared_ptr<std::byte[]> shared_memory(std::size_t bytes) {
-  if (bytes < kLarge) {
-    return {allocated(bytes), [](std::byte* p) { ::operator delete(p, kAlignment); }};
+  return shared(bytes).bytes;
+}
+
+std::shared_ptr<std::byte[]> zeroed_shared_memory(std::size_t bytes) {
+  Shared result = shared(bytes);
+  if (!result.is_zero) {
+    std::memset(result.bytes.get(), 0, bytes);
   }
-  if (in_memory.load() + bytes > shared_memory_limit()) {
-    if (auto memory = mapped(bytes)) {
-      return memory;
-    }
-  }
-  std::shared_ptr<std::byte[]> memory(allocated(bytes), [bytes](std::byte* p) {
-    ::operator delete(p, kAlignment);
-    in_memory -= bytes;
-  });
-  in_memory += bytes;
-  return memory;
+  return std::move(result.bytes);
 }
 
 void set_shared_memory_limit(std::size_t bytes) {

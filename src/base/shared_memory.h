@@ -10,6 +10,8 @@ namespace tare {
 /// files without names in TMPDIR, mapped, which the system writes out where it has no room for
 /// them. Throws std::bad_alloc.
 std::shared_ptr<std::byte[]> shared_memory(std::size_t bytes);
+/// The same, all of them 0.
+std::shared_ptr<std::byte[]> zeroed_shared_memory(std::size_t bytes);
 
 /// Bytes of large ones that are in memory at most.
 std::size_t shared_memory_limit();

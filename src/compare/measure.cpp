@@ -213,7 +213,8 @@ void share(Communicator& team, Measured& measured, OutputSums& outputs, MetricSu
 Measured measure(const SideBySide& graphs, const Dataset& data,
                  std::span<const MetricInfo> metrics, const CompareOptions& options) {
   const Tasks tasks(graphs);
-  const Executable executable(graphs.graph, {.observe = tasks.observed, .precise = true});
+  const Executable executable(
+      graphs.graph, {.observe = tasks.observed, .precise = true, .threads = options.threads});
   const Feed all(graphs.graph, data, options.samples);
   const auto labels = usable_labels(data);
   const std::vector<bool> scores =

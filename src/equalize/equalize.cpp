@@ -9,6 +9,7 @@
 #include "tare/error.h"
 #include "tare/quant_table.h"
 
+#include "base/parallel.h"
 #include "equalize/channel_classes.h"
 #include "equalize/smoothquant_sites.h"
 #include "graph/ir/replace_constant.h"
@@ -96,10 +97,18 @@ class FactorsOfValues {
   std::vector<float> factors_;  ///< by class
 };
 
-/// Divides the results of a layer by `after`, and makes up for operands divided by `before`.
-void scale(Graph& graph, NodeId id, const std::vector<float>& before,
-           const std::vector<float>& after) {
-  const Node node = graph.node(id);
+/// A layer whose results are divided by `after`, and which makes up for operands divided by
+/// `before`.
+struct ScaledLayer {
+  NodeId node;
+  std::vector<float> before;
+  std::vector<float> after;
+  Tensor weights{};
+};
+
+Tensor scaled_weights(const Graph& graph, const ScaledLayer& layer) {
+  const Node& node = graph.node(layer.node);
+  const auto& [id, before, after, unused] = layer;
   const Tensor& weights = *graph.constant(node.inputs[1]);
   const WeightOperands operands(node, weights.shape());
   const WeightResults results(node, weights.shape());
@@ -118,12 +127,17 @@ void scale(Graph& graph, NodeId id, const std::vector<float>& before,
     operand.next();
     result.next();
   }
-  replace_constant(graph, node.inputs[1], std::move(scaled));
+  return scaled;
+}
+
+void replace_constants(Graph& graph, ScaledLayer layer) {
+  const Node node = graph.node(layer.node);
+  replace_constant(graph, node.inputs[1], std::move(layer.weights));
   if (node.inputs.size() > 2 && node.inputs[2]) {
     Tensor bias = *graph.constant(node.inputs[2]);
     const auto row = bias.mutable_view<float>();
     for (std::size_t c = 0; c < row.size(); ++c) {
-      row[c] /= after[c];
+      row[c] /= layer.after[c];
     }
     replace_constant(graph, node.inputs[2], std::move(bias));
   }
@@ -160,21 +174,27 @@ std::size_t factor_count(const Graph& graph, ValueId value) {
   return shape.size() < 2 ? 0 : static_cast<std::size_t>(shape[1]);
 }
 
-Graph equalize(Graph graph, const ChannelFactors& factors) {
+Graph equalize(Graph graph, const ChannelFactors& factors, int threads) {
   if (factors.empty()) {
     return graph;
   }
   const std::vector<SmoothQuantSite> sites = smoothquant_sites(graph);
   const FactorsOfValues of_values(graph, factors);
+  std::vector<ScaledLayer> layers;
   for (const NodeId id : graph.topological_order()) {
     const Node& node = graph.node(id);
     if (of_values.classes().takes_factors(node)) {
-      const std::vector<float> before = of_values.of(node.inputs[0]);
-      const std::vector<float> after = of_values.of(node.outputs[0]);
-      if (!all_one(before) || !all_one(after)) {
-        scale(graph, id, before, after);
+      ScaledLayer layer{id, of_values.of(node.inputs[0]), of_values.of(node.outputs[0])};
+      if (!all_one(layer.before) || !all_one(layer.after)) {
+        layers.push_back(std::move(layer));
       }
     }
+  }
+  parallel_for(layers.size(), thread_count(threads), [&](std::size_t, std::size_t i) {
+    layers[i].weights = scaled_weights(graph, layers[i]);
+  });
+  for (ScaledLayer& layer : layers) {
+    replace_constants(graph, std::move(layer));
   }
   for_each_divided(graph, sites, factors, [&](const SmoothQuantSite& site, const auto& own) {
     apply_smoothquant(graph, site, own);

@@ -39,8 +39,8 @@ ChannelFactors equalization_factors(const Graph&, const Dataset&, const Config&,
 /// than in such layers share a factor, and keep 1 where a node between would not hand it on, as
 /// a Clip with bounds other than 0 would not. Names and channels that cannot be scaled are
 /// passed over. Throws Error(kInvalidModel) for weights that are not for
-/// the channels of their operand.
-Graph equalize(Graph, const ChannelFactors&);
+/// the channels of their operand. Weights are scaled by so many threads, 0 for one per core.
+Graph equalize(Graph, const ChannelFactors&, int threads = 1);
 
 /// By name: what equalize() divides values by, in a shape that broadcasts against them.
 std::map<std::string, Tensor> divisors(const Graph&, const ChannelFactors&);

@@ -181,7 +181,8 @@ ChannelFactors cross_layer_factors(const VersionTrial& trial, Statistics* found)
   if (factors.empty()) {
     return factors;
   }
-  const SimulatedGraph equal = trial.simulate(equalize(trial.graph, factors));
+  const SimulatedGraph equal =
+      trial.simulate(equalize(trial.graph, factors, trial.fitting.threads));
   const Statistics all = collect(plain, trial.data, trial.all(), std::move(observed));
   if (found != nullptr) {
     *found = all;
@@ -224,7 +225,7 @@ ChannelFactors equalization_factors(const Graph& whole, const Dataset& data,
                                  .first = fitting,
                                  .communicator = options.communicator}};
   ChannelFactors factors = cross_layer_factors(trial, observed);
-  trial.graph = equalize(std::move(trial.graph), factors);
+  trial.graph = equalize(std::move(trial.graph), factors, options.threads);
   factors.merge(find_smoothquant_factors(trial, factors.empty() ? observed : nullptr));
   factors.merge(find_awq_factors(trial));  // of other values: those that are not rounded
   return factors;

@@ -148,7 +148,8 @@ ChannelFactors find_smoothquant_factors(const VersionTrial& trial, Statistics* f
   if (factors.empty()) {
     return factors;
   }
-  const SimulatedGraph changed = trial.simulate(equalize(trial.graph, factors));
+  const SimulatedGraph changed =
+      trial.simulate(equalize(trial.graph, factors, trial.fitting.threads));
   const Statistics plain_statistics =
       found != nullptr && found->samples > 0 ? *found : collect(plain, trial.data, trial.all());
   if (found != nullptr) {

@@ -50,8 +50,8 @@ double typical(std::span<const double> errors) {
 /// A network with all of its points quantized.
 class Network {
  public:
-  Network(const SimulatedGraph& simulated, const QuantTable& table)
-      : network_(quantized_network(simulated, table)) {}
+  Network(const SimulatedGraph& simulated, const QuantTable& table, int threads)
+      : network_(quantized_network(simulated, table, threads)) {}
 
   /// The typical error of all runs up to that one; asked for more and more of them.
   double error(const Trial& trial, std::size_t end) {
@@ -81,8 +81,9 @@ SimulatedGraph VersionTrial::simulate(const Graph& version) const {
 bool VersionTrial::is_clearly_better(const Version& changed, const Version& plain) const {
   const std::vector<CalibratorInfo> quick = that_keep_everything(calibrators);
   const auto network = [&](const Version& version) {
-    return Network(version.simulated, choose(version.simulated, version.observed, quick,
-                                             nullptr, fitting.threads));
+    return Network(version.simulated,
+                   choose(version.simulated, version.observed, quick, nullptr, fitting.threads),
+                   fitting.threads);
   };
   const Trial trial(reference, data, holdout);
   Network before = network(plain);

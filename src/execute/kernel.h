@@ -12,6 +12,8 @@
 
 namespace tare {
 
+class Packing;
+
 /// Order of a value's elements in memory. Channels-last (axis 1 fastest: NHWC, NWC, NDHWC)
 /// exists for values of rank 3 and more; oneDNN needs it to be fast.
 enum class Layout : std::uint8_t { kPlain, kChannelsLast };
@@ -61,9 +63,10 @@ struct KernelRequest {
   const Node* node = nullptr;
   std::vector<Operand> inputs;  ///< the node's, then those of post_ops
   std::vector<Operand> outputs;
-  std::vector<PostOp> post_ops;     ///< only when KernelInfo::fuses_post_ops
-  bool precise = false;             ///< as ExecuteOptions::precise
-  std::vector<AffineRule> rules{};  ///< of the rows that the allow-list has for the operator
+  std::vector<PostOp> post_ops;        ///< only when KernelInfo::fuses_post_ops
+  bool precise = false;                ///< as ExecuteOptions::precise
+  std::vector<AffineRule> rules{};     ///< of the rows that the allow-list has for the operator
+  std::shared_ptr<Packing> packing{};  ///< null: constants are packed at once
 
   const Attributes& attributes() const { return node->attributes; }
   /// Whether the node itself has operand i.

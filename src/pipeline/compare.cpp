@@ -117,7 +117,7 @@ Report compare_models(ComparedModels models, const Dataset& data, const Config& 
   if (models.numerics) {
     integer = with_numerics(std::move(integer), *models.numerics);
   }
-  return compare(prepared, equalize(prepared, models.factors),
+  return compare(prepared, equalize(prepared, models.factors, options.threads),
                  with_interface_of(prepared, std::move(integer)), models.factors, data, target,
                  {.verdicts = all,
                   .sums = {},

@@ -93,7 +93,7 @@ void run_each(const Graph& graph, const Dataset& data, int threads, std::size_t 
               const Finish& finish, const std::function<void(std::size_t, Result)>& take,
               const std::function<void(std::size_t, std::size_t)>& progress) {
   using Window = ChunkWindow<Result>;
-  const Executable executable(graph, {.observe = {}, .precise = true});
+  const Executable executable(graph, {.observe = {}, .precise = true, .threads = threads});
   const Feed feed(graph, data, samples);
   const int workers = worker_count(executable, threads);
   std::vector<std::optional<Executable::Workspace>> workspaces(

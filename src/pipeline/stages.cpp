@@ -241,6 +241,7 @@ Stages::Stages(const Graph& model, const Config& config, const Toolkit& toolkit)
   config_ = with_effort(std::move(config_), toolkit);  // which would not leave a recipe open
   // Here, as values of all that comes after are those of this graph.
   result_.prepared = with_separate_biases(std::move(result_.prepared), config_, target_);
+  equalized_ = result_.prepared;
   if (runs_on_integers(model, toolkit)) {
     config_.objective = Objective::kLatency;  // which without patterns leaves all as it is
   } else {
@@ -271,12 +272,21 @@ void Stages::keep_small_divisors(const Statistics& observed) {
   config_.layers.insert(config_.layers.begin(), rules.begin(), rules.end());
 }
 
+void Stages::use(ChannelFactors factors, int threads) {
+  result_.factors = std::move(factors);
+  equalized_ = during(
+      "simulating", [&] { return tare::equalize(result_.prepared, result_.factors, threads); });
+}
+
 void Stages::equalize(const Dataset& data, const CalibrateOptions& options) {
   if (schedule_of(config_) == Schedule::kSequential) {
-    use(during("calibrating", [&] {
-      return equalization_factors(result_.prepared, data, config_, target_, patterns_,
-                                  toolkit_->calibrators, options, &observed_);
-    }));
+    use(during("calibrating",
+               [&] {
+                 return equalization_factors(result_.prepared, data, config_, target_,
+                                             patterns_, toolkit_->calibrators, options,
+                                             &observed_);
+               }),
+        options.threads);
     if (!result_.factors.empty()) {
       observed_ = {};
     }
@@ -308,8 +318,8 @@ void Stages::calibrate(const Dataset& data, const CalibrateOptions& options,
 
 void Stages::simulate() {
   result_.simulated = during("simulating", [&] {
-    return tare::simulate(tare::equalize(result_.prepared, result_.factors), config_, target_,
-                          patterns_, result_.float_nodes, wide_values_);
+    return tare::simulate(equalized_, config_, target_, patterns_, result_.float_nodes,
+                          wide_values_);
   });
   if (!patterns_.empty()) {
     during("applying 'layers'", [&] { check_demands(result_.simulated, config_); });

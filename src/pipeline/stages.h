@@ -49,7 +49,7 @@ class Stages {
   /// That which is configured, or more for a detector, where boxes show every error.
   double slowdown() const;
 
-  void use(ChannelFactors factors) { result_.factors = std::move(factors); }
+  void use(ChannelFactors, int threads = 1);
   void keep_float(std::set<std::string> nodes) { result_.float_nodes = std::move(nodes); }
   void widen(std::set<std::string> values) { wide_values_ = std::move(values); }
   void simulate();
@@ -127,6 +127,7 @@ class Stages {
   std::set<std::string> wide_values_;
   std::map<std::string, CacheScales> caches_;
   QuantizeResult result_;
+  Graph equalized_;      ///< the prepared one, with the factors
   Statistics observed_;  ///< of `prepared`; of no samples where it was equalized
 };
 

@@ -18,7 +18,7 @@ bool is_enabled(const QuantTable& table, const std::string& point) {
 }
 
 FloatNetwork::FloatNetwork(const SimulatedGraph& simulated)
-    : simulated_(simulated), exact_(fake_quantized_graph(simulated, {})) {
+    : simulated_(simulated), exact_(fake_quantized_graph(simulated, {}, 1)) {
   exact_.graph = up_to_scores(std::move(exact_.graph));
   for (const auto& constant : exact_.constants) {
     points_.emplace(constant.value, constant.point);

@@ -67,8 +67,8 @@ class Probe {
   Probe(const SimulatedGraph& simulated, const QuantTable& table, const Trial& trial)
       : table_(table),
         trial_(trial),
-        network_(fake_quantized_graph(simulated, {})),
-        executable_(network_.graph) {
+        network_(fake_quantized_graph(simulated, {}, trial.threads())),
+        executable_(network_.graph, {.threads = trial.threads()}) {
     real_ = {.executable = &executable_, .setting = only({})};
     for (std::size_t i = 0; i < network_.points.size(); ++i) {
       inputs_of_points_.emplace(network_.points[i], i);
@@ -272,7 +272,7 @@ double error_together(const SimulatedGraph& simulated, const QuantTable& table,
                       const Dataset& data, const CalibrateOptions& options,
                       std::size_t samples) {
   const Trial trial(simulated.source, simulated.source, data, options, samples);
-  const Branch network = quantized_network(simulated, table);
+  const Branch network = quantized_network(simulated, table, options.threads);
   const auto outputs = simulated.source.outputs();
   const auto real = std::count_if(outputs.begin(), outputs.end(), [&](ValueId id) {
     return simulated.source.type(id).dtype == DType::kFloat32;

@@ -7,19 +7,23 @@
 
 #include "tare/simulate.h"
 
+#include "base/parallel.h"
 #include "graph/arithmetic/node_arithmetic.h"
 #include "simulate/quantized_constants.h"
 
 #include <map>
+#include <utility>
+#include <vector>
 
 namespace tare {
 namespace {
 
 class FakeQuantizer {
  public:
-  FakeQuantizer(const SimulatedGraph& simulated, const QuantTable& table)
+  FakeQuantizer(const SimulatedGraph& simulated, const QuantTable& table, int threads)
       : simulated_(simulated), table_(table) {
     result_.graph = simulated.graph;
+    round_constants(threads);
   }
 
   FakeQuantizedGraph run() {
@@ -47,12 +51,32 @@ class FakeQuantizer {
   }
 
  private:
+  Tensor rounded(const Node& node) const {
+    const std::string& point = result_.graph.type(node.outputs[0]).point;
+    return after_quantization(*result_.graph.constant(node.inputs[0]), *simulated_.find(point),
+                              table_);
+  }
+
+  /// Before anything else, as it takes most of the time and threads can share it.
+  void round_constants(int threads) {
+    const Graph& graph = result_.graph;
+    std::vector<std::pair<NodeId, Tensor*>> all;
+    for (const NodeId id : graph.nodes()) {
+      const Node& node = graph.node(id);
+      if (node.op == "SimulatedQuantize" && graph.constant(node.inputs[0]) != nullptr) {
+        all.emplace_back(id, &constants_[id]);
+      }
+    }
+    parallel_for(all.size(), thread_count(threads), [&](std::size_t, std::size_t i) {
+      *all[i].second = rounded(graph.node(all[i].first));
+    });
+  }
+
   void quantize(NodeId id, const Node& node) {
     Graph& graph = result_.graph;
     const std::string point = graph.type(node.outputs[0]).point;
-    const Tensor* constant = graph.constant(node.inputs[0]);
     ValueId after;
-    if (constant == nullptr) {
+    if (graph.constant(node.inputs[0]) == nullptr) {
       const TensorType type{.dtype = DType::kFloat32,
                             .shape = graph.type(node.inputs[0]).shape,
                             .quant = {},
@@ -62,9 +86,11 @@ class FakeQuantizer {
                          {{graph.unique_name(graph.name(node.outputs[0]) + "_fake"), type}});
       after = graph.node(fake).outputs[0];
     } else {
-      after =
-          graph.add_constant(graph.unique_name(graph.name(node.outputs[0]) + "_expressed"),
-                             after_quantization(*constant, *simulated_.find(point), table_));
+      const auto found = constants_.find(id);
+      // Of another one that was rounded, none was made before.
+      Tensor values = found == constants_.end() ? rounded(node) : std::move(found->second);
+      after = graph.add_constant(graph.unique_name(graph.name(node.outputs[0]) + "_expressed"),
+                                 std::move(values));
       result_.constants.push_back({point, after});
     }
     graph.replace_uses(node.outputs[0], after);
@@ -86,6 +112,7 @@ class FakeQuantizer {
   const SimulatedGraph& simulated_;
   const QuantTable& table_;
   FakeQuantizedGraph result_;
+  std::map<NodeId, Tensor> constants_;     ///< rounded, by the node that says how
   std::map<std::string, ValueId> inputs_;  ///< by point
 };
 
@@ -115,8 +142,8 @@ Tensor disabled_point() {
 }
 
 FakeQuantizedGraph fake_quantized_graph(const SimulatedGraph& simulated,
-                                        const QuantTable& table) {
-  return FakeQuantizer(simulated, table).run();
+                                        const QuantTable& table, int threads) {
+  return FakeQuantizer(simulated, table, threads).run();
 }
 
 }  // namespace tare

@@ -23,8 +23,9 @@ struct FakeQuantizedGraph {
   std::vector<Constant> constants;  ///< weights and biases
 };
 
-/// Weights and biases are as the table says. Sums of real values overflow no accumulator.
-FakeQuantizedGraph fake_quantized_graph(const SimulatedGraph&, const QuantTable&);
+/// Weights and biases are as the table says, made by so many threads (0: one per core). Sums of
+/// real values overflow no accumulator.
+FakeQuantizedGraph fake_quantized_graph(const SimulatedGraph&, const QuantTable&, int threads);
 /// What quantization makes of a weight or bias that a point of the table is for.
 Tensor after_quantization(const Tensor& constant, const QuantPoint&, const QuantTable&);
 /// The input that enables a point with these parameters (per tensor), or disables it, so that

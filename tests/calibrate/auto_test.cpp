@@ -234,7 +234,7 @@ TEST(FakeQuantizedGraphs, GiveWhatTheBoundGraphGivesAndTheFloatGraphWhenDisabled
   const SimulatedGraph simulated = simulated_of(graph, {"max", {}});
   const QuantTable table = calibrate(simulated, data, Toolkit::builtin().calibrators);
   const auto results = [&](const QuantTable& weights, bool on) {
-    const FakeQuantizedGraph switches = fake_quantized_graph(simulated, weights);
+    const FakeQuantizedGraph switches = fake_quantized_graph(simulated, weights, 1);
     std::vector<Tensor> inputs = inputs_of(graph, data, 0);
     for (const std::string& point : switches.points) {
       inputs.push_back(on ? enabled_point(table.at(point).params) : disabled_point());

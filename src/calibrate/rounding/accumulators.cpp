@@ -77,11 +77,11 @@ std::vector<float> lost_means(const Graph& graph, const Node& node,
 
 /// Weight quantization error, w - w_hat.
 Tensor lost_weights(const Tensor& exact, const PointResult& weight) {
-  const Tensor rounded = dequantize(quantized_weight(exact, weight), weight.params);
-  Tensor lost = exact;
-  const auto values = lost.mutable_view<float>();
-  const auto others = rounded.view<float>();
-  std::transform(values.begin(), values.end(), others.begin(), values.begin(), std::minus<>());
+  Tensor lost = dequantize(quantized_weight(exact, weight), weight.params);
+  const auto values = exact.view<float>();
+  const auto rounded = lost.mutable_view<float>();
+  std::transform(values.begin(), values.end(), rounded.begin(), rounded.begin(),
+                 std::minus<>());
   return lost;
 }
 

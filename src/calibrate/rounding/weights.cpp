@@ -61,22 +61,26 @@ class ChannelReader {
     return channel * channel_stride_ + n / inner_ * outer_stride_ + n % inner_ * inner_stride_;
   }
 
-  /// Channel by channel.
-  std::vector<float> all() const {
-    if (!convolution_) {
-      return channel_by_channel(values_, shape_, static_cast<int>(axis_));
-    }
-    std::vector<float> result;
-    result.reserve(values_.size());
+  /// Calls f(channel, its weights) for each channel in turn.
+  template <class F>
+  void for_each_channel(F&& f) const {
+    // Columns of a matrix are read faster together.
+    std::vector<float> weights =
+        convolution_ ? std::vector<float>(size())
+                     : channel_by_channel(values_, shape_, static_cast<int>(axis_));
     for (std::size_t channel = 0; channel < channels_; ++channel) {
-      for (std::size_t outer = 0; outer < outer_; ++outer) {
-        const std::size_t first = channel * channel_stride_ + outer * outer_stride_;
-        for (std::size_t inner = 0; inner < inner_; ++inner) {
-          result.push_back(values_[first + inner * inner_stride_]);
+      if (convolution_) {
+        auto to = weights.begin();
+        for (std::size_t outer = 0; outer < outer_; ++outer) {
+          const std::size_t first = channel * channel_stride_ + outer * outer_stride_;
+          for (std::size_t inner = 0; inner < inner_; ++inner) {
+            *to++ = values_[first + inner * inner_stride_];
+          }
         }
       }
+      f(channel,
+        std::span<const float>(weights).subspan(convolution_ ? 0 : channel * size(), size()));
     }
-    return result;
   }
 
  private:
@@ -160,7 +164,11 @@ class ValuesOfParameters {
             element_count(parameter_shape(values.shape(), axis, block)))) {
     const auto data = values.view<float>();
     if (block == 0 || !axis) {
-      together_ = channel_by_channel(data, values.shape(), axis);
+      const Shape before(values.shape().begin(), values.shape().begin() + axis.value_or(0));
+      if (element_count(before) != 1) {
+        copy_ = channel_by_channel(data, values.shape(), axis);
+      }
+      together_ = copy_.empty() ? data : copy_;
       return;
     }
     blocks_.resize(count_);
@@ -177,12 +185,13 @@ class ValuesOfParameters {
       return blocks_[i];
     }
     const std::size_t size = together_.size() / count_;
-    return std::span(together_).subspan(i * size, size);
+    return together_.subspan(i * size, size);
   }
 
  private:
   std::size_t count_;
-  std::vector<float> together_;
+  std::span<const float> together_;         ///< channel by channel
+  std::vector<float> copy_;                 ///< where they do not lie so
   std::vector<std::vector<float>> blocks_;  ///< of unlike sizes
 };
 
@@ -270,7 +279,6 @@ std::vector<int> limit_pairs(const Tensor& weights, const KernelOrder& order, in
   // 0.
   constexpr float kRounding = 1.01F;
   const ChannelReader reader(weights, order);
-  const std::vector<float> in_order = reader.all();
   const auto low = static_cast<float>(params.range().low);
   const auto high = static_cast<float>(params.range().high);
   const auto bound = static_cast<float>(limit);
@@ -282,12 +290,10 @@ std::vector<int> limit_pairs(const Tensor& weights, const KernelOrder& order, in
   };
   const std::span<float> scales = params.scale.mutable_view();
   std::vector<int> widened;
-  for (std::size_t channel = 0; channel < reader.channels(); ++channel) {
+  reader.for_each_channel([&](std::size_t channel, std::span<const float> own) {
     float& scale = scales[params.per_axis() ? channel : 0];
     const float before = scale;
-    const auto pairs =
-        pairs_above((bound - kRounding) * scale,
-                    std::span(in_order).subspan(channel * reader.size(), reader.size()));
+    const auto pairs = pairs_above((bound - kRounding) * scale, own);
     while (std::any_of(pairs.begin(), pairs.end(),
                        [&](const Pair& pair) { return exceeds(pair, scale); })) {
       scale *= step;
@@ -295,7 +301,7 @@ std::vector<int> limit_pairs(const Tensor& weights, const KernelOrder& order, in
     if (scale != before) {
       widened.push_back(static_cast<int>(channel));
     }
-  }
+  });
   return widened;
 }
 

@@ -55,7 +55,7 @@ CandidateEvaluator::CandidateEvaluator(const FakeQuantizedGraph& graph,
     : points_(graph.points),
       candidate_table_(candidate_table),
       trial_(trial),
-      executable_(up_to_scores(graph.graph)) {
+      executable_(up_to_scores(graph.graph), {.threads = trial.threads()}) {
   for (std::size_t i = 0; i < points_.size(); ++i) {
     if (candidate_table.candidates.contains(points_[i])) {
       open_.push_back(i);

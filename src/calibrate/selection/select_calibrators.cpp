@@ -75,8 +75,8 @@ void put_least_sensitive(const SimulatedGraph& simulated, CandidateTable& candid
       activations.emplace(name, result);
     }
   }
-  const CandidateEvaluator evaluator(fake_quantized_graph(simulated, activations),
-                                     candidate_table, trial);
+  const CandidateEvaluator evaluator(
+      fake_quantized_graph(simulated, activations, trial.threads()), candidate_table, trial);
   const std::span<const std::size_t> open = evaluator.open();
   const std::size_t size = (open.size() + kAlone - 1) / kAlone;
   std::vector<std::span<const std::size_t>> points;
@@ -100,8 +100,9 @@ void put_least_sensitive(const SimulatedGraph& simulated, CandidateTable& candid
 /// Exchanges candidates while the error falls by more than chance would have it.
 void exchange_candidates(const SimulatedGraph& simulated, CandidateTable& candidate_table,
                          const Trial& trial, std::size_t groups) {
-  const CandidateEvaluator evaluator(fake_quantized_graph(simulated, candidate_table.table),
-                                     candidate_table, trial);
+  const CandidateEvaluator evaluator(
+      fake_quantized_graph(simulated, candidate_table.table, trial.threads()), candidate_table,
+      trial);
   CandidateSetting best{0, evaluator.primary_setting()};
   best.errors = evaluator.errors(best.setting);
   const std::span<const std::size_t> open = evaluator.open();
@@ -151,8 +152,9 @@ bool less_error(const Attempt& a, const Attempt& b) {
 
 double error_of(const SimulatedGraph& simulated, const CandidateTable& candidate_table,
                 const Trial& trial) {
-  const CandidateEvaluator evaluator(fake_quantized_graph(simulated, candidate_table.table),
-                                     candidate_table, trial);
+  const CandidateEvaluator evaluator(
+      fake_quantized_graph(simulated, candidate_table.table, trial.threads()), candidate_table,
+      trial);
   return expected_error(evaluator.errors(evaluator.primary_setting()));
 }
 
@@ -219,8 +221,9 @@ Attempt best_of_all(const SimulatedGraph& simulated, const Dataset& data,
 /// The candidate that does best for all points of a table that another is primary in.
 std::size_t best_primary(const SimulatedGraph& simulated, const CandidateTable& candidate_table,
                          const Trial& trial) {
-  const CandidateEvaluator evaluator(fake_quantized_graph(simulated, candidate_table.table),
-                                     candidate_table, trial);
+  const CandidateEvaluator evaluator(
+      fake_quantized_graph(simulated, candidate_table.table, trial.threads()), candidate_table,
+      trial);
   CandidateSetting own{candidate_table.primary, evaluator.primary_setting()};
   std::vector<CandidateSetting> all =
       evaluator.candidate_settings(own.setting, evaluator.open());

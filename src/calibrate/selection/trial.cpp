@@ -101,8 +101,9 @@ std::vector<std::size_t> by_first_difference(const PausedRun& usual,
 
 }  // namespace
 
-Branch quantized_network(const SimulatedGraph& simulated, const QuantTable& table) {
-  const FakeQuantizedGraph network = fake_quantized_graph(simulated, table);
+Branch quantized_network(const SimulatedGraph& simulated, const QuantTable& table,
+                         int threads) {
+  const FakeQuantizedGraph network = fake_quantized_graph(simulated, table, threads);
   Setting setting;
   for (const std::string& point : network.points) {
     const auto found = table.find(point);
@@ -110,7 +111,7 @@ Branch quantized_network(const SimulatedGraph& simulated, const QuantTable& tabl
                           ? disabled_point()
                           : enabled_point(found->second.params));
   }
-  return {Executable(network.graph), std::move(setting)};
+  return {Executable(network.graph, {.threads = threads}), std::move(setting)};
 }
 
 std::size_t runs_within(double multiplications, const Graph& graph, std::size_t least,
@@ -136,7 +137,7 @@ Trial::Trial(const Graph& source, const Graph& judged, const Dataset& data,
   const std::vector<std::size_t> order = spread_order(runs_);
   inputs_.resize(own_.size());
   exact_.resize(own_.size());
-  const Executable executable(judged);
+  const Executable executable(judged, {.threads = threads_});
   parallel_for(own_.size(), worker_count(executable, threads_),
                [&](std::size_t, std::size_t i) {
                  inputs_[i] = feed.read(order[own_[i]] * feed.runs() / runs_);

@@ -25,7 +25,7 @@ struct Branch {
 };
 /// With all points quantized that have parameters. What the graph holds, a second copy of the
 /// weights, is gone when it returns.
-Branch quantized_network(const SimulatedGraph&, const QuantTable&);
+Branch quantized_network(const SimulatedGraph&, const QuantTable&, int threads);
 
 /// The runs of a trial of one setting, from which those of branches go on: one of each run for
 /// each thread that has needed them. The executable has to outlive it.
@@ -52,6 +52,7 @@ class Trial {
         std::size_t at_most);
 
   std::size_t runs() const { return runs_; }
+  int threads() const { return threads_; }
 
   /// For each setting and each of the runs [first, end): the squared error of the results of a
   /// fake-quantized graph, each over the squared magnitude of that result in all runs. Any

@@ -159,7 +159,7 @@ Collector::Collector(const SimulatedGraph& simulated, int threads)
     : graph_(simulated.source),
       model_(model_digest(graph_)),
       watched_(watched_values(simulated)),
-      executable_(graph_, {.observe = watched_}),
+      executable_(graph_, {.observe = watched_, .threads = threads}),
       driver_(executable_, threads) {
   // Names are looked up once.
   for (const ValueId value : watched_) {

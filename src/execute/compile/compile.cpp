@@ -136,6 +136,9 @@ Program Compiler::run() {
       release(graph_.node(id));
     }
   }
+  if (packing_ != nullptr) {
+    packing_->finish();
+  }
   if (!faults_.empty()) {
     throw Error(ErrorCode::kUnsupported, faults_.all()).hint(too_large_ ? kMoreMemory : "");
   }

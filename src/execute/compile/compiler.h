@@ -6,6 +6,7 @@
 
 #include "execute/compile/fuse.h"
 #include "execute/compile/program.h"
+#include "execute/packing.h"
 
 #include <array>
 #include <map>
@@ -23,7 +24,9 @@ namespace tare {
 class Compiler {
  public:
   Compiler(const Graph& graph, const ExecuteOptions& options)
-      : graph_(graph), options_(options) {}
+      : graph_(graph),
+        options_(options),
+        packing_(options.threads == 1 ? nullptr : std::make_shared<Packing>(options.threads)) {}
 
   Program run();
   Program exchange(const Program& before, std::span<const Exchange>);
@@ -91,6 +94,7 @@ class Compiler {
   std::set<ValueId> from_shapes_;              ///< of converted ones
   std::map<std::size_t, std::size_t> writer_;  ///< buffer -> step
   std::multimap<ConstantKey, Packed> packed_;  ///< by their first constant
+  std::shared_ptr<Packing> packing_;           ///< null: at once
   Faults faults_;
   bool too_large_ = false;
   double limit_ = static_cast<double>(memory_limit());

@@ -21,6 +21,7 @@ Compiler::Work Compiler::describe_work(const Node& node, std::span<const NodeId>
   work.folded.assign(folded.begin(), folded.end());
   work.request.node = &node;
   work.request.precise = options_.precise;
+  work.request.packing = packing_;
   for (const AffineOp& row : affine_ops(graph_)) {
     if (row.op == node.op) {
       work.request.rules.push_back(row.rule);

@@ -145,12 +145,12 @@ class CallList {
   }
 
  private:
-  Argument pack(int id, std::size_t operand, const Tensor& tensor, const memory::desc& from,
-                const memory::desc& to) {
+  Argument pack(const Convolution& spec, int id, std::size_t operand, const Tensor& tensor,
+                const memory::desc& from, const memory::desc& to) {
     if (std::find(packed_.begin(), packed_.end(), operand) == packed_.end()) {
       packed_.push_back(operand);
     }
-    return {id, to, From::kPacked, operand, reordered(tensor, from, to)};
+    return {id, to, From::kPacked, operand, reordered(tensor, from, to, spec.packing.get())};
   }
 
   /// Constant weights are packed once, computed ones reordered before each run where they lie
@@ -158,7 +158,7 @@ class CallList {
   Argument weights(const Convolution& spec, const memory::desc& stored,
                    const memory::desc& wanted) {
     if (spec.constant_weights) {
-      return pack(DNNL_ARG_WEIGHTS, 1, *spec.constant_weights, stored, wanted);
+      return pack(spec, DNNL_ARG_WEIGHTS, 1, *spec.constant_weights, stored, wanted);
     }
     if (wanted == stored) {
       return {DNNL_ARG_WEIGHTS, stored, From::kInput, 1};
@@ -171,7 +171,7 @@ class CallList {
   }
 
   Argument bias(const Convolution& spec, int id, const memory::desc& desc) {
-    return spec.constant_bias ? pack(id, 2, *spec.constant_bias, desc, desc)
+    return spec.constant_bias ? pack(spec, id, 2, *spec.constant_bias, desc, desc)
                               : Argument{id, desc, From::kInput, 2};
   }
 

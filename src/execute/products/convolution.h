@@ -26,6 +26,7 @@ struct Convolution {
   std::optional<Tensor> constant_bias;     ///< [O]
   bool computed_bias = false;              ///< operand 2, [O]
   bool precise = false;                    ///< as ExecuteOptions::precise, where oneDNN can
+  std::shared_ptr<Packing> packing{};      ///< of constants; null: at once
 };
 
 /// Null when oneDNN has no fast and right implementation with these post-ops.

@@ -285,10 +285,10 @@ std::unique_ptr<Kernel> primitive_kernel(const IntegerConvolution& conv, const T
       {DNNL_ARG_DST, desc.dst_desc(), Kind::kOutput, 0},
       {DNNL_ARG_SCRATCHPAD, desc.scratchpad_desc(), Kind::kScratch, 0},
       {DNNL_ARG_WEIGHTS, desc.weights_desc(), Kind::kPacked, 1,
-       reordered(weights, stored, desc.weights_desc())}};
+       reordered(weights, stored, desc.weights_desc(), conv.shape.packing.get())}};
   if (bias != nullptr) {
     arguments.push_back({DNNL_ARG_BIAS, desc.bias_desc(), Kind::kPacked, 2,
-                         reordered(*bias, desc.bias_desc(), desc.bias_desc())});
+                         reordered(*bias, desc.bias_desc(), desc.bias_desc(), nullptr)});
   }
   const auto more = post_op_arguments(conv.shape, conv.post_ops, desc.dst_desc(), 0);
   arguments.insert(arguments.end(), more.begin(), more.end());

@@ -205,10 +205,14 @@ std::optional<Convolution> convolution_between(const Attributes& attributes, con
 
 std::optional<Convolution> layer_convolution(const KernelRequest& request) {
   const std::string& op = request.node->op;
-  return op == "Conv"     ? of_conv(request)
-         : op == "Gemm"   ? of_gemm(request)
-         : op == "MatMul" ? of_matmul(request)
-                          : std::nullopt;
+  auto result = op == "Conv"     ? of_conv(request)
+                : op == "Gemm"   ? of_gemm(request)
+                : op == "MatMul" ? of_matmul(request)
+                                 : std::nullopt;
+  if (result) {
+    result->packing = request.packing;
+  }
+  return result;
 }
 
 }  // namespace tare::onednn

@@ -3,6 +3,7 @@
 #include "execute/products/onednn.h"
 
 #include "base/shared_memory.h"
+#include "execute/packing.h"
 
 #include <algorithm>
 
@@ -101,13 +102,20 @@ dnnl::memory::format_tag channels_last(std::size_t rank) {
 }
 
 std::shared_ptr<std::byte[]> reordered(const Tensor& tensor, const dnnl::memory::desc& from,
-                                       const dnnl::memory::desc& to) {
-  dnnl::stream stream(engine());
-  dnnl::memory source(from, engine(), const_cast<std::byte*>(tensor.data()));
+                                       const dnnl::memory::desc& to, Packing* packing) {
   auto bytes = shared_memory(to.get_size());
-  dnnl::memory result(to, engine(), bytes.get());
-  dnnl::reorder(source, result).execute(stream, source, result);
-  stream.wait();
+  const auto reorder = [tensor, from, to, bytes] {
+    dnnl::stream stream(engine());
+    dnnl::memory source(from, engine(), const_cast<std::byte*>(tensor.data()));
+    dnnl::memory result(to, engine(), bytes.get());
+    dnnl::reorder(source, result).execute(stream, source, result);
+    stream.wait();
+  };
+  if (packing == nullptr) {
+    reorder();
+  } else {
+    packing->add(tensor.byte_size(), reorder);
+  }
   return bytes;
 }
 

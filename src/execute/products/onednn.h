@@ -23,9 +23,10 @@ dnnl::memory::dims dense_strides(const dnnl::memory::dims& extents);
 /// Channels-last activations of that rank, 3 to 5.
 dnnl::memory::format_tag channels_last(std::size_t rank);
 
-/// A copy of the tensor's elements, which lie as `from` says, as `to` says.
+/// Room for a copy of the tensor's elements, which lie as `from` says, as `to` says. They are
+/// there when packing finishes; at once where `packing` is null.
 std::shared_ptr<std::byte[]> reordered(const Tensor&, const dnnl::memory::desc& from,
-                                       const dnnl::memory::desc& to);
+                                       const dnnl::memory::desc& to, Packing* packing);
 
 /// One argument of a primitive and where its bytes come from.
 struct Argument {

@@ -51,7 +51,7 @@ std::vector<Argument> post_op_arguments(const Convolution& spec,
     } else if (op.kind == PostOp::Kind::kScale && op.axis) {
       const auto factors = Tensor::of<float>({spec.result[1]}, op.factors);
       const memory::desc row = one_per_channel(spec);
-      arguments.push_back({id, row, From::kPacked, 0, reordered(factors, row, row)});
+      arguments.push_back({id, row, From::kPacked, 0, reordered(factors, row, row, nullptr)});
     }
   }
   return arguments;

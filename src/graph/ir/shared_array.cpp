@@ -10,8 +10,7 @@ namespace tare {
 template <class T>
 SharedArray<T>::SharedArray(std::size_t count) : size_(count) {
   if (count > 0) {
-    bytes_ = shared_memory(count * sizeof(T));
-    std::memset(bytes_.get(), 0, count * sizeof(T));
+    bytes_ = zeroed_shared_memory(count * sizeof(T));
   }
 }
 

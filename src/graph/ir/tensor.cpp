@@ -117,9 +117,7 @@ std::size_t normalized_axis(std::int64_t axis, std::size_t rank) {
 Tensor::Tensor() : Tensor(DType::kFloat32, {0}) {}
 
 Tensor::Tensor(DType dtype, Shape shape)
-    : dtype_(dtype), shape_(std::move(shape)), bytes_(shared_memory(byte_size())) {
-  std::memset(bytes_.get(), 0, byte_size());
-}
+    : dtype_(dtype), shape_(std::move(shape)), bytes_(zeroed_shared_memory(byte_size())) {}
 
 Tensor Tensor::over(DType dtype, Shape shape, std::shared_ptr<std::byte[]> bytes) {
   Tensor result;
