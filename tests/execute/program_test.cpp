@@ -5,9 +5,12 @@
 #include "support/random/random_network.h"
 #include "support/sanitized.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <fstream>
 #include <map>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -140,8 +143,11 @@ TEST(Program, ExpressesWeightsOfOneLayerAtATime) {
   Graph graph;
   ValueId x = graph.add_input("x", f32({1, kWidth}));
   for (int i = 0; i < kLayers; ++i) {
-    const ValueId weights =
-        graph.add_constant("w" + std::to_string(i), Tensor(DType::kInt8, type.shape), type);
+    // What nobody wrote to would not be in memory before.
+    Tensor ones(DType::kInt8, type.shape);
+    const auto values = ones.mutable_view<std::int8_t>();
+    std::fill(values.begin(), values.end(), std::int8_t{1});
+    const ValueId weights = graph.add_constant("w" + std::to_string(i), std::move(ones), type);
     x = add(graph, "MatMul", {x, add(graph, "Dequantize", {weights}, type.shape)}, {1, kWidth});
   }
   graph.set_outputs({x});
