@@ -108,7 +108,8 @@ struct ScaledLayer {
 
 Tensor scaled_weights(const Graph& graph, const ScaledLayer& layer) {
   const Node& node = graph.node(layer.node);
-  const auto& [id, before, after, unused] = layer;
+  const std::vector<float>& before = layer.before;
+  const std::vector<float>& after = layer.after;
   const Tensor& weights = *graph.constant(node.inputs[1]);
   const WeightOperands operands(node, weights.shape());
   const WeightResults results(node, weights.shape());

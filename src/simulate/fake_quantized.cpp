@@ -87,7 +87,7 @@ class FakeQuantizer {
       after = graph.node(fake).outputs[0];
     } else {
       const auto found = constants_.find(id);
-      // Of another one that was rounded, none was made before.
+      // What became a constant in this loop was not rounded before it.
       Tensor values = found == constants_.end() ? rounded(node) : std::move(found->second);
       after = graph.add_constant(graph.unique_name(graph.name(node.outputs[0]) + "_expressed"),
                                  std::move(values));
