@@ -1,7 +1,13 @@
 #include "base/large_memory.h"
 
+#include "tare/process.h"
+
+#include <algorithm>
 #include <cstdint>
+#include <list>
+#include <mutex>
 #include <new>
+#include <utility>
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -14,9 +20,14 @@ constexpr std::size_t kHugePage = std::size_t{2} << 20U;
 
 constexpr std::align_val_t kAlignment{64};
 
+struct Mapping {
+  std::byte* data = nullptr;
+  std::size_t bytes = 0;
+};
+
 /// Starts at a huge page, as the system gives these only where all of one is mapped. Throws
 /// std::bad_alloc.
-std::byte* mapped(std::size_t bytes) {
+Mapping mapped(std::size_t bytes) {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const std::size_t whole_pages = (bytes + page - 1) / page * page;
   void* const all = mmap(nullptr, whole_pages + kHugePage, PROT_READ | PROT_WRITE,
@@ -33,25 +44,81 @@ std::byte* mapped(std::size_t bytes) {
   }
   // Where there are no huge ones, small ones will do.
   (void)madvise(memory, whole_pages, MADV_HUGEPAGE);
-  return memory;
+  return {memory, whole_pages};
+}
+
+/// Mappings that were released, the last one first.
+class Released {
+ public:
+  Released() {
+    constexpr std::size_t kAtMost = std::size_t{256} << 20U;
+    constexpr std::size_t kPart = 64;
+    limit_ = std::min(kAtMost, available_memory() / kPart);
+  }
+
+  /// The smallest one that suffices and is not much larger, or none.
+  Mapping take(std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    auto best = mappings_.end();
+    for (auto it = mappings_.begin(); it != mappings_.end(); ++it) {
+      if (it->bytes >= bytes && it->bytes <= bytes + bytes / 4 &&
+          (best == mappings_.end() || it->bytes < best->bytes)) {
+        best = it;
+      }
+    }
+    if (best == mappings_.end()) {
+      return {};
+    }
+    const Mapping result = *best;
+    mappings_.erase(best);
+    bytes_ -= result.bytes;
+    return result;
+  }
+
+  void add(const Mapping& mapping) {
+    const std::lock_guard lock(mutex_);
+    mappings_.push_front(mapping);
+    bytes_ += mapping.bytes;
+    while (bytes_ > limit_) {
+      const Mapping oldest = mappings_.back();
+      mappings_.pop_back();
+      bytes_ -= oldest.bytes;
+      munmap(oldest.data, oldest.bytes);
+    }
+  }
+
+ private:
+  std::mutex mutex_;
+  std::list<Mapping> mappings_;
+  std::size_t bytes_ = 0;  ///< of all
+  std::size_t limit_ = 0;
+};
+
+Released& released() {
+  static Released& all = *new Released;  // for arrays that live until the process ends
+  return all;
 }
 
 }  // namespace
 
-LargeMemory::LargeMemory(std::size_t bytes)
-    : data_(bytes < kHugePage ? static_cast<std::byte*>(::operator new(bytes, kAlignment))
-                              : mapped(bytes),
-            ReleaseLargeMemory{bytes}) {}
-
-bool LargeMemory::was_zero() const {
-  return size() >= kHugePage;
+LargeMemory::LargeMemory(std::size_t bytes) : bytes_(bytes) {
+  if (bytes < kHugePage) {
+    data_ = Data(static_cast<std::byte*>(::operator new(bytes, kAlignment)), {bytes});
+    return;
+  }
+  Mapping mapping = released().take(bytes);
+  if (mapping.data == nullptr) {
+    mapping = mapped(bytes);
+    was_zero_ = true;
+  }
+  data_ = Data(mapping.data, {mapping.bytes});
 }
 
 void ReleaseLargeMemory::operator()(std::byte* memory) const {
-  if (bytes < kHugePage) {
+  if (capacity < kHugePage) {
     ::operator delete(memory, kAlignment);
   } else {
-    munmap(memory, bytes);
+    released().add({memory, capacity});
   }
 }
 

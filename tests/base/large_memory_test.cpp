@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -35,18 +36,47 @@ TEST(LargeMemory, StartsWhereAHugePageMay) {
   }
 }
 
+/// As much as the process keeps for the next arrays at most.
+constexpr std::size_t kKept = 256 * kMebibyte;
+
 TEST(LargeMemory, MapsNoMoreThanItsPagesAndGivesThemBack) {
   const std::size_t before = mapped_bytes();
-  constexpr std::size_t kBytes = 64 * kMebibyte + 1;
+  constexpr std::size_t kBytes = kKept + 1;
   constexpr std::size_t kLargestPage = 64 << 10U;
   {
     const LargeMemory memory(kBytes);
-    std::fill_n(memory.data(), kBytes, std::byte{1});
     const std::size_t added = mapped_bytes() - before;
     EXPECT_GE(added, kBytes);
     EXPECT_LE(added, kBytes + kLargestPage);
   }
   EXPECT_LT(mapped_bytes(), before + kLargestPage);
+}
+
+TEST(LargeMemory, TakesWhatAnArrayOfItsSizeReleasedBefore) {
+  constexpr std::size_t kBytes = 8 * kMebibyte;
+  std::byte* before = nullptr;
+  {
+    const LargeMemory memory(kBytes);
+    before = memory.data();
+    std::fill_n(before, kBytes, std::byte{1});
+  }
+  const LargeMemory half(kBytes / 2);
+  EXPECT_NE(half.data(), before) << "wastes half of it";
+  const LargeMemory memory(kBytes - 1);
+  EXPECT_EQ(memory.data(), before);
+  EXPECT_EQ(memory.size(), kBytes - 1);
+  EXPECT_FALSE(memory.was_zero());
+}
+
+TEST(LargeMemory, KeepsNoMoreThanItMay) {
+  const std::size_t before = mapped_bytes();
+  {
+    std::vector<LargeMemory> all;
+    for (int i = 0; i < 40; ++i) {
+      all.emplace_back(16 * kMebibyte);
+    }
+  }
+  EXPECT_LE(mapped_bytes(), before + kKept);
 }
 
 TEST(LargeMemory, OfAnySizeIsAlignedAndSaysWhetherItWasZero) {

@@ -67,6 +67,37 @@ TEST(ActivationCache, GivesBackWhatWasWrittenFromMemoryAndFromTheFile) {
   }
 }
 
+/// As the steps of a level do: a run is read from one cache before it is written to the next.
+TEST(ActivationCache, GivesItsMemoryToTheNextRunByRun) {
+  const Stream stream;
+  constexpr std::size_t kRuns = 9;
+  for (const bool several_shapes : {false, true}) {
+    const auto make = [&] {
+      // Some of the runs are in memory.
+      return ActivationCache(stream.values, kRuns, 700000, nullptr, several_shapes);
+    };
+    ActivationCache cache = make();
+    for (int step = 0; step < 3; ++step) {
+      ActivationCache next = make();
+      for (std::size_t run = 0; run < kRuns; ++run) {
+        for (std::size_t i = 0; step > 0 && i < stream.values.size(); ++i) {
+          const TensorType& type = stream.values[i].type;
+          Tensor result(type.dtype, type.shape);
+          cache.read(run, i, result);
+          EXPECT_EQ(result, Stream::value(run, type)) << "run " << run << ", value " << i;
+        }
+        cache.release(run);
+        for (std::size_t i = 0; i < stream.values.size(); ++i) {
+          const TensorType& type = stream.values[i].type;
+          const Tensor value = Stream::value(run, type);
+          next.write(run, i, {&type, value.data(), false});
+        }
+      }
+      cache = std::move(next);
+    }
+  }
+}
+
 TEST(ActivationCache, SaysWhereItsTemporaryFileShouldHaveBeen) {
   const char* before = std::getenv("TMPDIR");
   const std::string kept = before != nullptr ? before : "/tmp";

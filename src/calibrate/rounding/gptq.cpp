@@ -25,6 +25,7 @@
 #include "base/bytes.h"
 #include "base/parallel.h"
 #include "calibrate/rounding/input_hessian.h"
+#include "calibrate/rounding/large_matrix.h"
 #include "calibrate/statistics/shares.h"
 #include "execute/products/gemm.h"
 #include "execute/run/one_thread.h"
@@ -41,8 +42,9 @@ namespace tare {
 namespace {
 
 using Eigen::Index;
-using Matrix = InputHessian::Matrix;
+using Matrix = Eigen::MatrixXf;
 using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using LargeRowMajor = LargeMatrix<float, Eigen::RowMajor>;
 /// One for each of some outputs that are rounded together.
 constexpr int kMostOutputs = 64;
 using Numbers = Eigen::Array<float, 1, Eigen::Dynamic, Eigen::RowMajor, 1, kMostOutputs>;
@@ -63,9 +65,9 @@ std::size_t group_size(std::size_t outputs) {
 /// The weights of a layer in steps, and what becomes of them: [columns, outputs], so that
 /// neighbours in memory are of different outputs, which do not depend on each other.
 struct Weights {
-  RowMajor exact;
-  RowMajor integers;
-  RowMajor steps;  ///< as WeightMatrix reads them; no rows where all are 1
+  LargeRowMajor exact;
+  LargeRowMajor integers;
+  LargeRowMajor steps;  ///< as WeightMatrix reads them; no rows where all are 1
 };
 
 struct Bounds {
@@ -88,7 +90,7 @@ class Gptq {
  private:
   std::size_t column(Index k) const { return block_.order()[static_cast<std::size_t>(k)]; }
 
-  auto part(RowMajor& matrix, std::size_t column) const {
+  auto part(LargeRowMajor& matrix, std::size_t column) const {
     return matrix.row(static_cast<Index>(column)).segment(first_, count_).array();
   }
   Numbers steps(std::size_t column) const {
@@ -110,7 +112,7 @@ class Gptq {
   /// Rounds one column after the other and lets those that are left make up for the error.
   /// Returns the errors.
   RowMajor nearest_plane() const {
-    const Matrix& factor = block_.factor();
+    const LargeMatrix<float>& factor = block_.factor();
     const Index columns = factor.cols();
     RowMajor errors(columns, count_);
     RowMajor carried(kPanel, count_);  // what the columns so far have for those of a panel
@@ -141,7 +143,7 @@ class Gptq {
   void descend(const RowMajor& errors) const {
     // Ends by itself, as the error falls with every move; this bounds the time of bad cases.
     constexpr int kSweeps = 8;
-    const Matrix& hessian = block_.hessian();
+    const LargeMatrix<float>& hessian = block_.hessian();
     Matrix slopes(errors.rows(), errors.cols());
     set_product(hessian, errors, slopes);
     bool moved = true;
@@ -161,7 +163,7 @@ class Gptq {
 
   /// Moves integers of the columns from `begin` on, whose slopes these are. Returns how many.
   Index descend_panel(Index begin, RowMajor slopes, RowMajor& moves) const {
-    const Matrix& hessian = block_.hessian();
+    const LargeMatrix<float>& hessian = block_.hessian();
     Index count = 0;
     for (Index k = 0; k < slopes.rows(); ++k) {
       const std::size_t c = column(begin + k);
@@ -189,7 +191,7 @@ class Gptq {
 
   /// What moves of some columns do to the slopes of all.
   void follow(const RowMajor& moves, Index count, Index begin, Matrix& slopes) const {
-    const Matrix& hessian = block_.hessian();
+    const LargeMatrix<float>& hessian = block_.hessian();
     // Single moves cost more than their share of a matrix product.
     constexpr Index kFew = 4;
     if (count * kFew > moves.size()) {
@@ -212,16 +214,18 @@ class Gptq {
   Index count_;
 };
 
-RowMajor held_out_rows(const RoundingTask& task) {
-  const auto count = std::count(task.holdout.begin(), task.holdout.end(), true);
-  RowMajor result(static_cast<Index>(count), static_cast<Index>(task.columns));
-  Index to = 0;
+LargeRowMajor held_out_rows(const RoundingTask& task, int threads) {
+  std::vector<std::size_t> rows;
   for (std::size_t i = 0; i < task.holdout.size(); ++i) {
     if (task.holdout[i]) {
-      result.row(to++) = Eigen::Map<const Eigen::RowVectorXf>(
-          task.rows.data() + i * task.columns, static_cast<Index>(task.columns));
+      rows.push_back(i);
     }
   }
+  LargeRowMajor result(static_cast<Index>(rows.size()), static_cast<Index>(task.columns));
+  parallel_for(rows.size(), threads, [&](std::size_t, std::size_t i) {
+    result.row(static_cast<Index>(i)) = Eigen::Map<const Eigen::RowVectorXf>(
+        task.rows.data() + rows[i] * task.columns, static_cast<Index>(task.columns));
+  });
   return result;
 }
 
@@ -237,7 +241,7 @@ Eigen::VectorXd squared_errors(const Matrix& errors, bool centred) {
 }
 
 /// Gives those of some outputs their nearest integers back that do no better on these rows.
-void keep_better(const RoundingTask& task, const RowMajor& rows, Index first, Index count,
+void keep_better(const RoundingTask& task, const LargeRowMajor& rows, Index first, Index count,
                  Weights& weights) {
   const auto exact = weights.exact.middleCols(first, count).array();
   auto integers = weights.integers.middleCols(first, count).array();
@@ -265,7 +269,7 @@ void keep_better(const RoundingTask& task, const RowMajor& rows, Index first, In
 
 /// Gives all processes the integers of the groups of outputs that each has its share of.
 void share_integers(std::size_t groups, std::size_t size, Communicator& team,
-                    RowMajor& integers) {
+                    LargeRowMajor& integers) {
   const auto outputs = static_cast<std::size_t>(integers.cols());
   const auto part = [&](int rank) {
     const Share share = share_of(groups, &team, rank);
@@ -310,10 +314,9 @@ Weights read_weights(const RoundingTask& task, const WeightMatrix& matrix, std::
                      std::size_t count, int threads) {
   const auto columns = static_cast<Index>(task.columns);
   const auto outputs = static_cast<Index>(count);
-  Weights weights{RowMajor(columns, outputs), {}, {}};
-  if (matrix.has_steps) {
-    weights.steps.resize(columns, outputs);
-  }
+  Weights weights{{columns, outputs},
+                  {columns, outputs},
+                  matrix.has_steps ? LargeRowMajor(columns, outputs) : LargeRowMajor()};
   // Neighbours together, as they share what is read from the memory.
   constexpr std::size_t kTogether = 16;
   parallel_for((count + kTogether - 1) / kTogether, threads, [&](std::size_t, std::size_t i) {
@@ -327,7 +330,11 @@ Weights read_weights(const RoundingTask& task, const WeightMatrix& matrix, std::
       }
     }
   });
-  weights.integers = weights.exact.array().rint().max(task.low).min(task.high);
+  parallel_for(task.columns, threads, [&](std::size_t, std::size_t i) {
+    const auto row = static_cast<Index>(i);
+    weights.integers.row(row) =
+        weights.exact.row(row).array().rint().max(task.low).min(task.high);
+  });
   return weights;
 }
 
@@ -342,7 +349,7 @@ void write_weights(const WeightMatrix& matrix, std::size_t first, const Weights&
 }
 
 void round_part(const RoundingTask& task, const std::vector<InputHessian>& blocks,
-                const RowMajor& holdout, std::size_t size, int threads, Weights& weights) {
+                const LargeRowMajor& holdout, std::size_t size, int threads, Weights& weights) {
   const auto outputs = static_cast<std::size_t>(weights.exact.cols());
   const std::size_t groups = (outputs + size - 1) / size;
   const Share own = own_share(groups, task.team);
@@ -367,7 +374,7 @@ void round_part(const RoundingTask& task, const std::vector<InputHessian>& block
 }  // namespace
 
 void round_by_gptq(const RoundingTask& task, const WeightMatrix& matrix, int threads) {
-  const RowMajor holdout = held_out_rows(task);
+  const LargeRowMajor holdout = held_out_rows(task, threads);
   std::vector<InputHessian> blocks;
   if (holdout.rows() > 0 && static_cast<std::size_t>(holdout.rows()) < task.holdout.size()) {
     for (std::size_t first = 0; first < task.columns; first += kBlock) {

@@ -38,7 +38,7 @@ GramMatrix::GramMatrix(const RoundingTask& task, const PartOfRows& part, int thr
   // For fewer it would not pay that oneDNN writes the code.
   constexpr Index kLeastColumns = 128;
   if (!has_exact_byte_products() || width < kLeastColumns) {
-    floats_.resize(count, width);
+    floats_ = Rows<float>(count, width);
     for_each_row(task, rows, threads, [&](Index i, std::span<const float> row) {
       for (Index k = 0; k < width; ++k) {
         floats_(i, k) = row[columns[static_cast<std::size_t>(k)]];
@@ -49,8 +49,8 @@ GramMatrix::GramMatrix(const RoundingTask& task, const PartOfRows& part, int thr
   const float shift = -lowest;
   shift_ = static_cast<double>(shift);
   sums_ = sums;
-  bytes_.resize(count, width);
-  signed_.resize(count, width);
+  bytes_ = Rows<std::uint8_t>(count, width);
+  signed_ = Rows<std::int8_t>(count, width);
   for_each_row(task, rows, threads, [&](Index i, std::span<const float> row) {
     for (Index k = 0; k < width; ++k) {
       const float value = row[columns[static_cast<std::size_t>(k)]] + shift;
@@ -84,7 +84,8 @@ Eigen::MatrixXd GramMatrix::of_bytes(Index row, Index column, Index height, Inde
       height, width, -static_cast<double>(bytes_.rows()) * shift_ * other_shift);
   result.colwise() -= other_shift * sums_.segment(row, height);
   result.rowwise() -= shift_ * sums_.segment(column, width).transpose();
-  Rows<std::int32_t> part(height, width);
+  Eigen::Matrix<std::int32_t, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> part(height,
+                                                                                    width);
   for (Index first = 0; first < bytes_.rows(); first += kMostByteProducts) {
     const Index count = std::min<Index>(kMostByteProducts, bytes_.rows() - first);
     gemm({&bytes_(first, row), bytes_.outerStride(), true},

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "calibrate/rounding/gptq.h"
+#include "calibrate/rounding/large_matrix.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -36,7 +37,7 @@ class GramMatrix {
 
  private:
   template <class T>
-  using Rows = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  using Rows = LargeMatrix<T, Eigen::RowMajor>;
 
   Eigen::MatrixXd of_floats(Eigen::Index row, Eigen::Index column, Eigen::Index height,
                             Eigen::Index width) const;

@@ -28,7 +28,7 @@ namespace tare {
 namespace {
 
 using Eigen::Index;
-using Matrix = InputHessian::Matrix;
+using Matrix = Eigen::MatrixXf;
 
 /// Columns of a tile: a product of two is large enough for the speed of matrix products, and
 /// its sums in double stay in the cache.
@@ -99,7 +99,7 @@ Moments moments_of(const RoundingTask& task, const std::vector<std::size_t>& row
 
 /// Gives all processes the tiles of a symmetric matrix that each of them has its share of.
 void share_tiles(std::span<const std::pair<Index, Index>> tiles, Communicator& team,
-                 Matrix& matrix) {
+                 LargeMatrix<float>& matrix) {
   const auto tile = [&](std::size_t i) {
     const auto [row, column] = tiles[i];
     return matrix.block(row, column, std::min(kTile, matrix.rows() - row),
@@ -129,11 +129,11 @@ void share_tiles(std::span<const std::pair<Index, Index>> tiles, Communicator& t
 }
 
 /// X'X / n, less the product of the means.
-Matrix hessian_of(const GramMatrix& products, const Eigen::VectorXd& means, int threads,
-                  Communicator* team) {
+LargeMatrix<float> hessian_of(const GramMatrix& products, const Eigen::VectorXd& means,
+                              int threads, Communicator* team) {
   const Index columns = means.size();
   const auto count = static_cast<double>(products.rows());
-  Matrix result(columns, columns);
+  LargeMatrix<float> result(columns, columns);
   const auto tiles = lower_tiles(0, columns);
   const auto sum_tile = [&](Index row, Index column, Index height, Index width) {
     Eigen::MatrixXd sums = products.block(row, column, height, width);
@@ -151,7 +151,7 @@ Matrix hessian_of(const GramMatrix& products, const Eigen::VectorXd& means, int 
 }
 
 /// Replaces the lower triangle of a positive definite matrix by its Cholesky factor.
-void factorize(Matrix& matrix, int threads) {
+void factorize(LargeMatrix<float>& matrix, int threads) {
   const Index size = matrix.cols();
   for (Index k = 0; k < size; k += kTile) {
     const Index width = std::min(kTile, size - k);
@@ -218,7 +218,11 @@ InputHessian::InputHessian(const RoundingTask& task, std::size_t first, std::siz
   // 1 % of the mean diagonal, as in the paper: where rows do not span all columns, H has no
   // factor otherwise. The floor is for rows that are zero throughout.
   hessian_.diagonal().array() += std::max(0.01F * hessian_.diagonal().mean(), 1e-6F);
-  factor_ = hessian_;
+  factor_ = LargeMatrix<float>(hessian_.rows(), hessian_.cols());
+  parallel_for(static_cast<std::size_t>(hessian_.cols()), threads,
+               [&](std::size_t, std::size_t i) {
+                 factor_.col(static_cast<Index>(i)) = hessian_.col(static_cast<Index>(i));
+               });
   factorize(factor_, threads);
 }
 

@@ -1,11 +1,10 @@
 #pragma once
 
 #include "calibrate/rounding/gptq.h"
+#include "calibrate/rounding/large_matrix.h"
 
 #include <cstddef>
 #include <vector>
-
-#include <Eigen/Core>
 
 namespace tare {
 
@@ -14,21 +13,21 @@ namespace tare {
 /// with some damping on its diagonal, and the Cholesky factor of that.
 class InputHessian {
  public:
-  using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic>;
-
   /// Of the columns [first, first + width). There is at least one such row. `threads` do not
   /// change a bit of it.
   InputHessian(const RoundingTask&, std::size_t first, std::size_t width, int threads);
 
   /// The columns, those with the least diagonal first: rows and columns of both matrices.
   const std::vector<std::size_t>& order() const { return order_; }
-  const Matrix& hessian() const { return hessian_; }  ///< both triangles
-  const Matrix& factor() const { return factor_; }    ///< only the lower triangle is defined
+  const LargeMatrix<float>& hessian() const { return hessian_; }  ///< both triangles
+  const LargeMatrix<float>& factor() const {
+    return factor_;
+  }  ///< only the lower triangle is defined
 
  private:
   std::vector<std::size_t> order_;
-  Matrix hessian_;
-  Matrix factor_;
+  LargeMatrix<float> hessian_;
+  LargeMatrix<float> factor_;
 };
 
 }  // namespace tare

@@ -69,23 +69,25 @@ std::size_t memory_of_each_cache(std::size_t asked, std::size_t usual) {
 }
 
 ActivationCache::ActivationCache(std::vector<CachedActivation> values, std::size_t runs,
-                                 std::size_t memory, Storage storage, bool several_shapes)
-    : values_(std::move(values)), storage_(std::move(storage)) {
+                                 std::size_t memory, std::unique_ptr<ScratchFile> file,
+                                 bool several_shapes)
+    : values_(std::move(values)),
+      memory_(std::min(memory, bytes(values_, runs))),
+      file_(std::move(file)) {
   for (const CachedActivation& cached : values_) {
     offsets_.push_back(record_);
     record_ += aligned_bytes_of(cached.type);
   }
-  in_memory_ = record_ == 0 ? runs : std::min(runs, memory / record_);
-  if (const std::size_t needed = in_memory_ * record_; storage_.memory.size() < needed) {
-    storage_.memory = {};  // before more is asked for
-    storage_.memory = LargeMemory(needed);
-  }
+  const std::size_t in_memory = record_ == 0 ? runs : std::min(runs, memory / record_);
   if (several_shapes) {
     entries_.resize(runs * values_.size());
     mutex_ = std::make_unique<std::mutex>();
+    memory_left_ = in_memory * record_;
+  } else if (record_ != 0) {
+    records_.resize(in_memory);
   }
-  if ((in_memory_ < runs || several_shapes) && storage_.file == nullptr) {
-    storage_.file = std::make_unique<ScratchFile>();
+  if ((in_memory < runs || several_shapes) && file_ == nullptr) {
+    file_ = std::make_unique<ScratchFile>();
   }
 }
 
@@ -98,24 +100,39 @@ std::size_t ActivationCache::bytes(const std::vector<CachedActivation>& values,
   return record * runs;
 }
 
-ActivationCache::Entry ActivationCache::entry_of(std::size_t run, std::size_t index) const {
+ActivationCache::Place ActivationCache::place_of(std::size_t run, std::size_t index) const {
   if (mutex_) {
-    return entries_[run * values_.size() + index];
+    const Entry& entry = entries_[run * values_.size() + index];
+    return {entry.memory.data, entry.offset};
   }
-  const std::size_t offset = run * record_ + offsets_[index];
-  const bool is_in_memory = run < in_memory_;
-  return {values_[index].type.shape, is_in_memory ? offset : offset - in_memory_ * record_,
-          is_in_memory};
+  if (run < records_.size()) {
+    return {records_[run].data + offsets_[index], 0};
+  }
+  return {nullptr, (run - records_.size()) * record_ + offsets_[index]};
 }
 
-ActivationCache::Entry ActivationCache::new_entry(const TensorType& type) {
+ActivationCache::Place ActivationCache::new_place(std::size_t run, std::size_t index,
+                                                  const TensorType& type) {
+  if (!mutex_) {
+    if (run < records_.size() && records_[run].data == nullptr) {
+      records_[run] = memory_.take(record_);
+    }
+    return place_of(run, index);
+  }
+  Entry& entry = entries_[run * values_.size() + index];
+  entry.shape = type.shape;
   const std::size_t bytes = aligned_bytes_of(type);
-  const std::lock_guard lock(*mutex_);
-  const bool fits = bytes <= in_memory_ * record_ - memory_used_;
-  std::size_t& used = fits ? memory_used_ : file_used_;
-  const std::size_t offset = used;
-  used += bytes;
-  return {type.shape, offset, fits};
+  {
+    const std::lock_guard lock(*mutex_);
+    if (bytes > memory_left_) {
+      entry.offset = file_used_;
+      file_used_ += bytes;
+      return {nullptr, entry.offset};
+    }
+    memory_left_ -= bytes;
+  }
+  entry.memory = memory_.take(bytes);
+  return {entry.memory.data, 0};
 }
 
 TensorType ActivationCache::type_of(std::size_t index, const Shape& shape) const {
@@ -126,42 +143,56 @@ TensorType ActivationCache::type_of(std::size_t index, const Shape& shape) const
 
 void ActivationCache::write(std::size_t run, std::size_t index, const TensorView& view) {
   const TensorType type = type_of(index, view.type->shape);
-  Entry entry = entry_of(run, index);
+  const Place place = new_place(run, index, type);
   Tensor in_order;  // for some shapes layers may choose another one
   const std::byte* data = view.data;
-  if (mutex_) {
-    entry = new_entry(type);
-    entries_[run * values_.size() + index] = entry;
-    if (view.channels_last != values_[index].channels_last) {
-      in_order = view.channels_last ? view.tensor() : Tensor(view.type->dtype, type.shape);
-      if (!view.channels_last) {
-        copy_to_channels_last(*view.type, view.data, in_order.mutable_data());
-      }
-      data = in_order.data();
+  if (mutex_ && view.channels_last != values_[index].channels_last) {
+    in_order = view.channels_last ? view.tensor() : Tensor(view.type->dtype, type.shape);
+    if (!view.channels_last) {
+      copy_to_channels_last(*view.type, view.data, in_order.mutable_data());
     }
+    data = in_order.data();
   }
-  if (entry.is_in_memory) {
-    encode(type, data, storage_.memory.data() + entry.offset);
+  if (place.memory != nullptr) {
+    encode(type, data, place.memory);
     return;
   }
   const std::span<std::byte> bytes = scratch(bytes_of(type));
   encode(type, data, bytes.data());
-  storage_.file->write(entry.offset, bytes);
+  file_->write(place.offset, bytes);
 }
 
 void ActivationCache::read(std::size_t run, std::size_t index, Tensor& result) const {
-  const Entry entry = entry_of(run, index);
-  const TensorType type = type_of(index, entry.shape);
+  const TensorType type = mutex_ ? type_of(index, entries_[run * values_.size() + index].shape)
+                                 : values_[index].type;
   if (result.shape() != type.shape) {
     result = Tensor(result.dtype(), type.shape);
   }
-  if (entry.is_in_memory) {
-    decode(type, storage_.memory.data() + entry.offset, result.mutable_data());
+  const Place place = place_of(run, index);
+  if (place.memory != nullptr) {
+    decode(type, place.memory, result.mutable_data());
     return;
   }
   const std::span<std::byte> bytes = scratch(bytes_of(type));
-  storage_.file->read(entry.offset, bytes);
+  file_->read(place.offset, bytes);
   decode(type, bytes.data(), result.mutable_data());
+}
+
+void ActivationCache::release(std::size_t run) {
+  const auto release = [&](RecordMemory::Record& record) {
+    if (record.data != nullptr) {
+      memory_.release(record);
+      record = {};
+    }
+  };
+  if (run < records_.size()) {
+    release(records_[run]);
+  }
+  if (mutex_) {
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      release(entries_[run * values_.size() + i].memory);
+    }
+  }
 }
 
 }  // namespace tare

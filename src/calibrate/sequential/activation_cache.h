@@ -2,8 +2,8 @@
 
 #include "tare/execute.h"
 
-#include "base/large_memory.h"
 #include "base/scratch_file.h"
+#include "calibrate/sequential/record_memory.h"
 
 #include <cstddef>
 #include <memory>
@@ -31,50 +31,54 @@ std::size_t memory_of_each_cache(std::size_t asked, std::size_t usual);
 /// `memory` bytes are spilled to a temporary file.
 class ActivationCache {
  public:
-  /// Where records are.
-  struct Storage {
-    LargeMemory memory;
-    std::unique_ptr<ScratchFile> file;
-  };
-
-  /// `storage` is used as far as it suffices, whatever is in it; what is missing is made.
-  /// Where runs have `several_shapes`, those of `values` are about as large as any.
+  /// Spills to `file`, whatever is in it, or where it is null to a new one. Where runs have
+  /// `several_shapes`, those of `values` are about as large as any.
   ActivationCache(std::vector<CachedActivation> values, std::size_t runs, std::size_t memory,
-                  Storage storage = {}, bool several_shapes = false);
+                  std::unique_ptr<ScratchFile> file = {}, bool several_shapes = false);
 
   /// What such records take.
   static std::size_t bytes(const std::vector<CachedActivation>& values, std::size_t runs);
 
   const std::vector<CachedActivation>& values() const { return values_; }
-  /// May be called for different runs at once.
+  // May be called for different runs at once:
   void write(std::size_t run, std::size_t index, const TensorView&);
   /// Gives the result another shape where that of the run is another one.
   void read(std::size_t run, std::size_t index, Tensor& result) const;
-  /// For another cache, when this one is not read any more: pages that are there already need
-  /// not be made and cleared.
-  Storage take_storage() { return std::move(storage_); }
+  /// The run is not read any more. What is written next, to whichever cache, takes its memory:
+  /// pages that are there already need not be made and cleared.
+  void release(std::size_t run);
+
+  /// For another cache, when this one is not read any more.
+  std::unique_ptr<ScratchFile> take_file() { return std::move(file_); }
 
  private:
-  /// Where one value of one run is.
+  /// One value of one run, where runs have several shapes.
   struct Entry {
     Shape shape;
-    std::size_t offset = 0;
-    bool is_in_memory = false;
+    RecordMemory::Record memory;
+    std::size_t offset = 0;  ///< in the file, where it is not in memory
   };
-  Entry entry_of(std::size_t run, std::size_t index) const;
-  Entry new_entry(const TensorType&);
+  /// Where a value is: in memory, or where that is null, in the file.
+  struct Place {
+    std::byte* memory = nullptr;
+    std::size_t offset = 0;
+  };
+  Place place_of(std::size_t run, std::size_t index) const;
+  Place new_place(std::size_t run, std::size_t index, const TensorType&);
   TensorType type_of(std::size_t index, const Shape&) const;
 
   std::vector<CachedActivation> values_;
   std::vector<std::size_t> offsets_;  ///< in a record
-  std::size_t record_ = 0;
-  std::size_t in_memory_ = 0;  ///< records
+  std::size_t record_ = 0;            ///< bytes
+  RecordMemory memory_;
+  /// Of the first runs; those of the others are in the file.
+  std::vector<RecordMemory::Record> records_;
+  std::unique_ptr<ScratchFile> file_;
   // Of runs of several shapes, whose entries follow each other as they come.
   std::vector<Entry> entries_;  ///< by run and value; empty where all have one shape
   std::unique_ptr<std::mutex> mutex_;
-  std::size_t memory_used_ = 0;
+  std::size_t memory_left_ = 0;
   std::size_t file_used_ = 0;
-  Storage storage_;
 };
 
 }  // namespace tare

@@ -33,10 +33,11 @@ void quantize_constants(Graph& graph) {
     }
     const ValueId before = node.outputs[0];
     const TensorType type = graph.type(before);
-    const std::vector<float> storage = quantize(*constant, *type.quant).to_float();
+    const QuantParams as_they_are{
+        .storage = type.quant->storage, .scale = {1}, .zero_point = {0}, .axis = {}};
     const ValueId after =
         graph.add_constant(graph.unique_name(graph.name(before)),
-                           Tensor::of<float>(constant->shape(), storage), type);
+                           dequantize(quantize(*constant, *type.quant), as_they_are), type);
     graph.replace_uses(before, after);
     graph.erase(id);
   }
@@ -134,7 +135,7 @@ void LayerwiseRunner::step(Subgraph cut, std::span<const ValueId> watched,
     cached.resize(decided);
     std::fill_n(places.begin(), watched.size(), std::nullopt);
   }
-  ActivationCache next(std::move(cached), feed_.runs(), memory, std::move(spare_),
+  ActivationCache next(std::move(cached), feed_.runs(), memory, std::move(spare_file_),
                        several_shapes_);
 
   const Feed feed = feed_.only(part.data_inputs);
@@ -156,6 +157,7 @@ void LayerwiseRunner::step(Subgraph cut, std::span<const ValueId> watched,
                for (std::size_t i = 0; i < part.cached_inputs.size(); ++i) {
                  cache_.read(run, part.cached_inputs[i], own[part.cached_places[i]]);
                }
+               cache_.release(run);
                (void)executable.run(workspace, own,
                                     [&](std::size_t index, const TensorView& view) {
                                       if (index < watched.size()) {
@@ -167,7 +169,7 @@ void LayerwiseRunner::step(Subgraph cut, std::span<const ValueId> watched,
                                     });
              },
              {.progress = progress, .stop = {}});
-  spare_ = cache_.take_storage();
+  spare_file_ = cache_.take_file();
   cache_ = std::move(next);
 }
 

@@ -53,7 +53,7 @@ class LayerwiseRunner {
   int threads_;
   std::size_t memory_;  ///< that both caches may have; 0: nothing is said
   ActivationCache cache_;
-  ActivationCache::Storage spare_;  ///< of the cache before
+  std::unique_ptr<ScratchFile> spare_file_;  ///< of the cache before
 };
 
 }  // namespace tare

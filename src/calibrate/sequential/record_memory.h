@@ -1,0 +1,41 @@
+#pragma once
+
+#include "base/large_memory.h"
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace tare {
+
+/// Memory for records that are made and released in about the same order, by any thread: in
+/// blocks of one size, so that a block whose records are all released is the next one of
+/// another RecordMemory.
+class RecordMemory {
+ public:
+  struct Record {
+    std::byte* data = nullptr;
+    std::size_t block = 0;
+  };
+
+  /// For records that take so many bytes together at most.
+  explicit RecordMemory(std::size_t bytes);
+
+  /// At a multiple of 64. Throws std::bad_alloc.
+  Record take(std::size_t bytes);
+  void release(const Record&);
+
+ private:
+  struct Block {
+    LargeMemory memory;
+    std::size_t used = 0;
+    std::size_t records = 0;  ///< that are not released
+  };
+
+  std::size_t block_size_;
+  std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();
+  std::vector<Block> blocks_;  ///< records are added to the last one
+};
+
+}  // namespace tare
