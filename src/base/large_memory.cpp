@@ -53,7 +53,7 @@ class Released {
   Released() {
     constexpr std::size_t kAtMost = std::size_t{256} << 20U;
     constexpr std::size_t kPart = 64;
-    limit_ = std::min(kAtMost, available_memory() / kPart);
+    at_most_ = std::min(kAtMost, available_memory() / kPart);
   }
 
   /// The smallest one that suffices and is not much larger, or none.
@@ -72,14 +72,22 @@ class Released {
     const Mapping result = *best;
     mappings_.erase(best);
     bytes_ -= result.bytes;
+    count_used(result.bytes);
     return result;
+  }
+
+  /// Of an array for which there was none.
+  void count(const Mapping& mapping) {
+    const std::lock_guard lock(mutex_);
+    count_used(mapping.bytes);
   }
 
   void add(const Mapping& mapping) {
     const std::lock_guard lock(mutex_);
     mappings_.push_front(mapping);
     bytes_ += mapping.bytes;
-    while (bytes_ > limit_) {
+    used_ -= mapping.bytes;
+    while (bytes_ > std::min(at_most_, most_used_ / kPartOfUsed)) {
       const Mapping oldest = mappings_.back();
       mappings_.pop_back();
       bytes_ -= oldest.bytes;
@@ -88,10 +96,19 @@ class Released {
   }
 
  private:
+  static constexpr std::size_t kPartOfUsed = 2;
+
+  void count_used(std::size_t bytes) {
+    used_ += bytes;
+    most_used_ = std::max(most_used_, used_);
+  }
+
   std::mutex mutex_;
   std::list<Mapping> mappings_;
   std::size_t bytes_ = 0;  ///< of all
-  std::size_t limit_ = 0;
+  std::size_t at_most_ = 0;
+  std::size_t used_ = 0;  ///< bytes of arrays that are not released
+  std::size_t most_used_ = 0;
 };
 
 Released& released() {
@@ -109,6 +126,7 @@ LargeMemory::LargeMemory(std::size_t bytes) : bytes_(bytes) {
   Mapping mapping = released().take(bytes);
   if (mapping.data == nullptr) {
     mapping = mapped(bytes);
+    released().count(mapping);
     was_zero_ = true;
   }
   data_ = Data(mapping.data, {mapping.bytes});

@@ -14,7 +14,8 @@ struct ReleaseLargeMemory {
 /// Memory for a large array, at a multiple of 64: in huge pages where the system gives these to
 /// those who ask, as the first write to each page takes as long as computing much of what is
 /// written. For the same reason the process keeps some of what is released for the next array:
-/// at most 256 MiB, and a 64th of available_memory().
+/// at most 256 MiB, half of what all arrays together ever took, and a 64th of
+/// available_memory().
 class LargeMemory {
  public:
   LargeMemory() = default;
