@@ -157,15 +157,17 @@ CostEstimate estimate_cost(const Graph& model, const Dataset& data, const Config
   constexpr double kProgram = 80e6;
   constexpr double kCopies = 2.75;  // of weights in float: packed as well, and as integers
   if (config.effort != Effort::kFast) {
-    // A step of the sequential schedule has two, the one that is read and the one that is
-    // written.
-    const double all = 2 * runs * sizes.largest_live;
+    // A step of the sequential schedule has two caches, the one that is read and the one that
+    // is written. They share their memory, but for blocks that both are at.
+    const double all = runs * sizes.largest_live;
     const double usual_runs =
         std::ceil(static_cast<double>(kUsualSamples) / static_cast<double>(feed.batch()));
     const auto usual = static_cast<std::size_t>(usual_runs * sizes.largest_live);
-    result.activations =
-        std::min(all, 2.0 * static_cast<double>(memory_of_each_cache(options.memory, usual)));
-    result.disk = all - result.activations;
+    const double in_memory =
+        std::min(all, static_cast<double>(memory_of_each_cache(options.memory, usual)));
+    constexpr double kBlocks = 2.0 * RecordMemory::kBlock;
+    result.activations = in_memory + std::min(in_memory, kBlocks);
+    result.disk = 2 * (all - in_memory);
   }
   const double weights = kCopies * sizes.weights * sizeof(float);
   result.disk += std::max(weights - static_cast<double>(shared_memory_limit()), 0.0);

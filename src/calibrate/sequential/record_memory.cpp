@@ -5,8 +5,6 @@
 namespace tare {
 namespace {
 
-/// Of many huge pages, and far less than what few samples of a large network take.
-constexpr std::size_t kBlock = std::size_t{32} << 20U;
 constexpr std::size_t kAlignment = 64;
 
 }  // namespace

@@ -14,6 +14,10 @@ namespace tare {
 /// another RecordMemory.
 class RecordMemory {
  public:
+  /// Bytes of a block: many huge pages, and far less than what few samples of a large network
+  /// take.
+  static constexpr std::size_t kBlock = std::size_t{32} << 20U;
+
   struct Record {
     std::byte* data = nullptr;
     std::size_t block = 0;
