@@ -7,7 +7,6 @@
 #include <list>
 #include <mutex>
 #include <new>
-#include <utility>
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -82,21 +81,36 @@ class Released {
     count_used(mapping.bytes);
   }
 
-  void add(const Mapping& mapping) {
+  void add(const Mapping& mapping) noexcept {
     const std::lock_guard lock(mutex_);
-    mappings_.push_front(mapping);
-    bytes_ += mapping.bytes;
     used_ -= mapping.bytes;
-    while (bytes_ > std::min(at_most_, most_used_ / kPartOfUsed)) {
+    try {
+      mappings_.push_front(mapping);
+    } catch (const std::bad_alloc&) {
+      munmap(mapping.data, mapping.bytes);
+      return;
+    }
+    bytes_ += mapping.bytes;
+    keep(std::min(at_most_, most_used_ / kPartOfUsed));
+  }
+
+  /// Gives all of them back to the system.
+  void clear() {
+    const std::lock_guard lock(mutex_);
+    keep(0);
+  }
+
+ private:
+  static constexpr std::size_t kPartOfUsed = 2;
+
+  void keep(std::size_t bytes) {
+    while (bytes_ > bytes) {
       const Mapping oldest = mappings_.back();
       mappings_.pop_back();
       bytes_ -= oldest.bytes;
       munmap(oldest.data, oldest.bytes);
     }
   }
-
- private:
-  static constexpr std::size_t kPartOfUsed = 2;
 
   void count_used(std::size_t bytes) {
     used_ += bytes;
@@ -116,6 +130,14 @@ Released& released() {
   return all;
 }
 
+/// Where there is no room for it, in the place of what was kept.
+Mapping newly_mapped(std::size_t bytes) try {
+  return mapped(bytes);
+} catch (const std::bad_alloc&) {
+  released().clear();
+  return mapped(bytes);
+}
+
 }  // namespace
 
 LargeMemory::LargeMemory(std::size_t bytes) : bytes_(bytes) {
@@ -125,7 +147,7 @@ LargeMemory::LargeMemory(std::size_t bytes) : bytes_(bytes) {
   }
   Mapping mapping = released().take(bytes);
   if (mapping.data == nullptr) {
-    mapping = mapped(bytes);
+    mapping = newly_mapped(bytes);
     released().count(mapping);
     was_zero_ = true;
   }

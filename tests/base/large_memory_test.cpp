@@ -1,15 +1,18 @@
 #include "base/large_memory.h"
 
 #include "base/shared_memory.h"
+#include "support/sanitized.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <fstream>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 namespace tare::test {
 namespace {
@@ -78,6 +81,22 @@ TEST(LargeMemory, KeepsNoMoreThanItMay) {
     }
   }
   EXPECT_LE(mapped_bytes(), before + kKept);
+}
+
+TEST(LargeMemory, TakesTheRoomOfWhatWasKeptWhereThereIsNoOther) {
+  if (kIsSanitized) {
+    GTEST_SKIP() << "a sanitizer needs more address space than the limit leaves";
+  }
+  const auto child = [] {
+    const LargeMemory others(64 * kMebibyte);
+    { const LargeMemory kept(32 * kMebibyte); }
+    const rlim_t most = mapped_bytes() + 30 * kMebibyte;
+    const rlimit limit{most, most};
+    setrlimit(RLIMIT_AS, &limit);
+    const LargeMemory memory(48 * kMebibyte);
+    std::exit(memory.size() == 48 * kMebibyte ? 0 : 1);
+  };
+  EXPECT_EXIT(child(), testing::ExitedWithCode(0), "");
 }
 
 TEST(LargeMemory, OfAnySizeIsAlignedAndSaysWhetherItWasZero) {

@@ -98,6 +98,17 @@ TEST(ActivationCache, GivesItsMemoryToTheNextRunByRun) {
   }
 }
 
+TEST(ActivationCache, KeepsValuesWithoutElements) {
+  const CachedActivation empty{ValueId{1}, typed(DType::kFloat32, {0, 3})};
+  ActivationCache cache({empty}, 2, 0);
+  const Tensor value(DType::kFloat32, {0, 3});
+  cache.write(1, 0, {&empty.type, value.data(), false});
+  Tensor result(DType::kFloat32, {0, 3});
+  cache.read(1, 0, result);
+  EXPECT_EQ(result, value);
+  cache.release(1);
+}
+
 TEST(ActivationCache, SaysWhereItsTemporaryFileShouldHaveBeen) {
   const char* before = std::getenv("TMPDIR");
   const std::string kept = before != nullptr ? before : "/tmp";

@@ -19,10 +19,10 @@ class InputHessian {
 
   /// The columns, those with the least diagonal first: rows and columns of both matrices.
   const std::vector<std::size_t>& order() const { return order_; }
-  const LargeMatrix<float>& hessian() const { return hessian_; }  ///< both triangles
-  const LargeMatrix<float>& factor() const {
-    return factor_;
-  }  ///< only the lower triangle is defined
+  /// Both triangles.
+  const LargeMatrix<float>& hessian() const { return hessian_; }
+  /// Only the lower triangle is defined.
+  const LargeMatrix<float>& factor() const { return factor_; }
 
  private:
   std::vector<std::size_t> order_;

@@ -23,7 +23,7 @@ std::size_t bytes_of(const TensorType& type) {
 }
 
 std::size_t aligned_bytes_of(const TensorType& type) {
-  constexpr std::size_t kAlignment = alignof(std::max_align_t);
+  constexpr std::size_t kAlignment = 64;  // of RecordMemory
   return (bytes_of(type) + kAlignment - 1) / kAlignment * kAlignment;
 }
 
@@ -83,7 +83,7 @@ ActivationCache::ActivationCache(std::vector<CachedActivation> values, std::size
     entries_.resize(runs * values_.size());
     mutex_ = std::make_unique<std::mutex>();
     memory_left_ = in_memory * record_;
-  } else if (record_ != 0) {
+  } else if (!values_.empty()) {
     records_.resize(in_memory);
   }
   if ((in_memory < runs || several_shapes) && file_ == nullptr) {
