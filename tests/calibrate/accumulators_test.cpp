@@ -165,6 +165,32 @@ TEST(BiasCorrection, CountsPaddingAsZeros) {
   }
 }
 
+TEST(BiasCorrection, FollowsGroupsGapsAndUnequalPads) {
+  // Kernels of 2x3 with gaps of 1x2 over 4x6, padded by 1 above and by 3 behind.
+  Layer layer(
+      "graph \"g\" opset 17 (%x : f32[2,4,4,6]) -> (%y) {\n"
+      "const %w : f32[6,2,2,3] = " +
+      numbers(72, 4) + "\n" +
+      "%y = Conv(%x, %w) {dilations=[1, 2], group=2, kernel_shape=[2, 3], pads=[1, 0, 0, 3], "
+      "strides=[1, 2]} : f32[2,6,4,3]\n}");
+  const std::vector<double> means{3, -2, 0.5, 1};
+  const std::vector<double> lost = layer.lost_weights();
+  layer.derive({{layer.accumulator, {means}}});
+  const auto& correction = layer.table.at(layer.accumulator).bias_correction;
+  ASSERT_EQ(correction.size(), 6U);
+  for (std::size_t o = 0; o < 6; ++o) {
+    double sum = 0;
+    for (std::size_t i = 0; i < 2 * 4 * 3 * 2 * 3; ++i) {
+      const std::size_t c = i / 72;
+      const int y = static_cast<int>(i / 18 % 4 + i / 3 % 2) - 1;
+      const int x = static_cast<int>(i / 6 % 3 * 2 + i % 3 * 2);
+      const bool inside = y >= 0 && y < 4 && x < 6;
+      sum += inside ? lost[(o * 2 + c) * 6 + i % 6] * means[o / 3 * 2 + c] : 0;
+    }
+    EXPECT_NEAR(correction[o], sum / 12, 12 * 3 * 0.004 * 0x1p-23) << "output " << o;
+  }
+}
+
 TEST(BiasCorrection, IsLeftOutWithoutMeans) {
   Layer layer(
       "graph \"g\" opset 17 (%x : f32[1,4]) -> (%y) {\n"

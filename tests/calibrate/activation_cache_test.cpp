@@ -98,6 +98,32 @@ TEST(ActivationCache, GivesItsMemoryToTheNextRunByRun) {
   }
 }
 
+/// Results share the bytes of the cache, and are used while other runs are written.
+TEST(ActivationCache, LeavesWhatWasReadAsItWas) {
+  constexpr std::size_t kRuns = 8;
+  const CachedActivation value{ValueId{1}, typed(DType::kFloat32, {3000000})};
+  const auto filled = [&](std::size_t run) {
+    return Tensor::of<float>({3000000}, std::vector<float>(3000000, static_cast<float>(run)));
+  };
+  ActivationCache cache({value}, kRuns, std::size_t{1} << 30U);
+  for (std::size_t run = 0; run < kRuns; ++run) {
+    cache.write(run, 0, {&value.type, filled(run).data(), false});
+  }
+  ActivationCache next({value}, kRuns, std::size_t{1} << 30U);
+  std::vector<Tensor> results;
+  for (std::size_t run = 0; run < kRuns; ++run) {
+    Tensor& result = results.emplace_back(DType::kFloat32, Shape{3000000});
+    cache.read(run, 0, result);
+    cache.release(run);
+    next.write(run, 0, {&value.type, filled(100 + run).data(), false});
+    Tensor changed = result;
+    std::fill_n(changed.mutable_view<float>().begin(), 3000000, -1.0F);
+  }
+  for (std::size_t run = 0; run < kRuns; ++run) {
+    EXPECT_EQ(results[run], filled(run)) << "run " << run;
+  }
+}
+
 TEST(ActivationCache, KeepsValuesWithoutElements) {
   const CachedActivation empty{ValueId{1}, typed(DType::kFloat32, {0, 3})};
   ActivationCache cache({empty}, 2, 0);

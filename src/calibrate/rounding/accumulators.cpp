@@ -10,8 +10,9 @@
 // samples, a quarter of the runs is held out, and a correction that does not bring these closer
 // is dropped.
 //
-// Cost of a correction: one run of the layer on a single sample, two with a holdout. Widening a
-// scale changes the weights' errors, so both are repeated until no scale has to be widened.
+// Cost of a correction: a multiplication for each weight of a convolution, and one run of other
+// layers on a single sample; twice as much with a holdout. Widening a scale changes the
+// weights' errors, so both are repeated until no scale has to be widened.
 #include "calibrate/rounding/accumulators.h"
 
 #include "tare/execute.h"
@@ -19,6 +20,7 @@
 #include "tare/simulate.h"
 
 #include "base/parallel.h"
+#include "calibrate/rounding/layer_rows.h"
 #include "calibrate/rounding/widen_scales.h"
 #include "graph/arithmetic/per_axis.h"
 #include "simulate/accumulated.h"
@@ -26,6 +28,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
+
+#include <Eigen/Core>
 
 namespace tare {
 namespace {
@@ -59,13 +64,63 @@ std::vector<float> channel_means(const Tensor& tensor) {
   return means;
 }
 
+/// Part of the positions of a window at which each element of its kernel is not in the padding.
+std::vector<double> shares_inside(const Window& window) {
+  std::vector<double> result{1};
+  for (std::size_t axis = 0; axis < window.axes(); ++axis) {
+    std::vector<double> longer;
+    for (const double share : result) {
+      for (std::int64_t tap = 0; tap < window.kernel[axis]; ++tap) {
+        std::int64_t inside = 0;
+        for (std::int64_t position = 0; position < window.output[axis]; ++position) {
+          const std::int64_t index = position * window.strides[axis] - window.pads_begin[axis] +
+                                     tap * window.dilations[axis];
+          inside += index >= 0 && index < window.input[axis] ? 1 : 0;
+        }
+        longer.push_back(share * static_cast<double>(inside) /
+                         static_cast<double>(window.output[axis]));
+      }
+    }
+    result = std::move(longer);
+  }
+  return result;
+}
+
+/// The mean result of each output channel of a convolution whose inputs have these means.
+std::vector<float> mean_results(const Graph& graph, const Node& node, const LayerMatrix& matrix,
+                                const std::vector<double>& input_means, const Tensor& weights) {
+  const std::vector<double> shares =
+      shares_inside(make_window(node.attributes, graph.type(node.inputs[0]).shape,
+                                graph.type(node.outputs[0]).shape, spatial(weights.shape())));
+  const auto elements = weights.view<float>();
+  std::vector<float> result;
+  std::size_t channel = 0;
+  for (std::size_t group = 0; group < matrix.groups; ++group) {
+    Eigen::VectorXd means(static_cast<Eigen::Index>(matrix.columns));
+    for (std::size_t column = 0; column < matrix.columns; ++channel) {
+      for (const double share : shares) {
+        means[static_cast<Eigen::Index>(column++)] = share * input_means[channel];
+      }
+    }
+    for (std::size_t output = 0; output < matrix.outputs; ++output) {
+      const Eigen::Map<const Eigen::VectorXf> own(&elements[matrix.at(group, output, 0)],
+                                                  means.size());
+      result.push_back(static_cast<float>(own.cast<double>().dot(means)));
+    }
+  }
+  return result;
+}
+
 /// What the rounding of its weights takes off the mean result of `node`, per output channel:
 /// the node applied to the mean input and the weights' error. (Nagel et al., "Data-free
 /// quantization through weight equalization and bias correction", section 4.2; means come from
-/// data here, and padding counts because the node itself does the sum.)
+/// data here, and padding counts.)
 std::vector<float> lost_means(const Graph& graph, const Node& node,
                               const std::vector<double>& input_means,
                               const Tensor& lost_weights) {
+  if (const auto matrix = layer_matrix(graph, node); matrix && node.op == "Conv") {
+    return mean_results(graph, node, *matrix, input_means, lost_weights);
+  }
   Shape input_shape = graph.type(node.inputs[0]).shape;
   TensorType result = graph.type(node.outputs[0]);
   input_shape[0] = 1;

@@ -51,12 +51,24 @@ GramMatrix::GramMatrix(const RoundingTask& task, const PartOfRows& part, int thr
   sums_ = sums;
   bytes_ = Rows<std::uint8_t>(count, width);
   signed_ = Rows<std::int8_t>(count, width);
+  const auto [least, most] = std::minmax_element(columns.begin(), columns.end());
+  const std::size_t first = *least;
+  const std::size_t extent = *most - first + 1;
   for_each_row(task, rows, threads, [&](Index i, std::span<const float> row) {
-    for (Index k = 0; k < width; ++k) {
-      const float value = row[columns[static_cast<std::size_t>(k)]] + shift;
-      bytes_(i, k) = static_cast<std::uint8_t>(value);
-      signed_(i, k) = static_cast<std::int8_t>(value - 128);
+    // As bytes before they change places, since bytes of neighbours are converted together.
+    thread_local std::vector<std::uint8_t> in_order;
+    in_order.resize(std::max(in_order.size(), extent));
+    for (std::size_t k = 0; k < extent; ++k) {
+      in_order[k] =
+          static_cast<std::uint8_t>(static_cast<std::int32_t>(row[first + k] + shift));
     }
+    std::uint8_t* const to = &bytes_(i, 0);
+    for (std::size_t k = 0; k < columns.size(); ++k) {
+      to[k] = in_order[columns[k] - first];
+    }
+    std::transform(to, to + width, &signed_(i, 0), [](std::uint8_t byte) {
+      return static_cast<std::int8_t>(byte ^ 0x80U);  // byte - 128
+    });
   });
 }
 

@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <mutex>
 #include <numeric>
 #include <span>
 #include <string>
@@ -73,27 +74,32 @@ struct Moments {
   Eigen::VectorXf lowest;
 };
 
-Moments moments_of(const RoundingTask& task, const std::vector<std::size_t>& rows,
+Moments moments_of(const RoundingTask& task, std::span<const std::size_t> rows,
                    std::size_t first, std::size_t width, int threads) {
   const auto size = static_cast<Index>(width);
   Moments result{Eigen::VectorXd::Zero(size), Eigen::VectorXd::Zero(size),
                  Eigen::VectorXf::Constant(size, std::numeric_limits<float>::infinity())};
-  constexpr Index kColumns = 64;
-  parallel_for(static_cast<std::size_t>((size + kColumns - 1) / kColumns), threads,
-               [&](std::size_t, std::size_t part) {
-                 const Index begin = static_cast<Index>(part) * kColumns;
-                 const Index count = std::min(kColumns, size - begin);
-                 auto sums = result.sums.segment(begin, count);
-                 auto squares = result.squares.segment(begin, count);
-                 auto lowest = result.lowest.segment(begin, count);
-                 for (const std::size_t row : rows) {
-                   const auto values = Eigen::Map<const Eigen::VectorXf>(
-                       task.rows.data() + row * task.columns + first + begin, count);
-                   sums += values.cast<double>();
-                   squares += values.cast<double>().cwiseAbs2();
-                   lowest = lowest.cwiseMin(values);
-                 }
-               });
+  // The squares of so many rows add up to less than 2^24, so float holds their sums exactly.
+  constexpr std::size_t kExact = 256;
+  std::mutex mutex;
+  parallel_for((rows.size() + kExact - 1) / kExact, threads, [&](std::size_t, std::size_t i) {
+    Eigen::VectorXf sums = Eigen::VectorXf::Zero(size);
+    Eigen::VectorXf squares = sums;
+    Eigen::VectorXf lowest =
+        Eigen::VectorXf::Constant(size, std::numeric_limits<float>::infinity());
+    for (const std::size_t row :
+         rows.subspan(i * kExact).first(std::min(kExact, rows.size() - i * kExact))) {
+      const Eigen::Map<const Eigen::VectorXf> values(
+          task.rows.data() + row * task.columns + first, size);
+      sums += values;
+      squares += values.cwiseAbs2();
+      lowest = lowest.cwiseMin(values);
+    }
+    const std::lock_guard lock(mutex);  // in any order, as sums in double are exact as well
+    result.sums += sums.cast<double>();
+    result.squares += squares.cast<double>();
+    result.lowest = result.lowest.cwiseMin(lowest);
+  });
   return result;
 }
 

@@ -103,12 +103,13 @@ std::size_t ActivationCache::bytes(const std::vector<CachedActivation>& values,
 ActivationCache::Place ActivationCache::place_of(std::size_t run, std::size_t index) const {
   if (mutex_) {
     const Entry& entry = entries_[run * values_.size() + index];
-    return {entry.memory.data, entry.offset};
+    return {entry.memory, entry.offset};
   }
   if (run < records_.size()) {
-    return {records_[run].data + offsets_[index], 0};
+    const RecordMemory::Record& record = records_[run];
+    return {{record.data + offsets_[index], record.block}};
   }
-  return {nullptr, (run - records_.size()) * record_ + offsets_[index]};
+  return {{}, (run - records_.size()) * record_ + offsets_[index]};
 }
 
 ActivationCache::Place ActivationCache::new_place(std::size_t run, std::size_t index,
@@ -127,12 +128,12 @@ ActivationCache::Place ActivationCache::new_place(std::size_t run, std::size_t i
     if (bytes > memory_left_) {
       entry.offset = file_used_;
       file_used_ += bytes;
-      return {nullptr, entry.offset};
+      return {{}, entry.offset};
     }
     memory_left_ -= bytes;
   }
   entry.memory = memory_.take(bytes);
-  return {entry.memory.data, 0};
+  return {entry.memory};
 }
 
 TensorType ActivationCache::type_of(std::size_t index, const Shape& shape) const {
@@ -153,8 +154,8 @@ void ActivationCache::write(std::size_t run, std::size_t index, const TensorView
     }
     data = in_order.data();
   }
-  if (place.memory != nullptr) {
-    encode(type, data, place.memory);
+  if (place.memory.data != nullptr) {
+    encode(type, data, place.memory.data);
     return;
   }
   const std::span<std::byte> bytes = scratch(bytes_of(type));
@@ -165,12 +166,16 @@ void ActivationCache::write(std::size_t run, std::size_t index, const TensorView
 void ActivationCache::read(std::size_t run, std::size_t index, Tensor& result) const {
   const TensorType type = mutex_ ? type_of(index, entries_[run * values_.size() + index].shape)
                                  : values_[index].type;
+  const Place place = place_of(run, index);
+  if (place.memory.data != nullptr && !type.quant) {
+    result = Tensor::over(type.dtype, type.shape, memory_.share(place.memory));
+    return;
+  }
   if (result.shape() != type.shape) {
     result = Tensor(result.dtype(), type.shape);
   }
-  const Place place = place_of(run, index);
-  if (place.memory != nullptr) {
-    decode(type, place.memory, result.mutable_data());
+  if (place.memory.data != nullptr) {
+    decode(type, place.memory.data, result.mutable_data());
     return;
   }
   const std::span<std::byte> bytes = scratch(bytes_of(type));

@@ -42,10 +42,11 @@ class ActivationCache {
   const std::vector<CachedActivation>& values() const { return values_; }
   // May be called for different runs at once:
   void write(std::size_t run, std::size_t index, const TensorView&);
-  /// Gives the result another shape where that of the run is another one.
+  /// Gives the result another shape where that of the run is another one. What needs no
+  /// conversion is not copied: the result shares the bytes of the cache.
   void read(std::size_t run, std::size_t index, Tensor& result) const;
-  /// The run is not read any more. What is written next, to whichever cache, takes its memory:
-  /// pages that are there already need not be made and cleared.
+  /// The run is not read any more. What is written next, to whichever cache, takes its memory,
+  /// when no result of read() has it: pages that are there already need not be made and cleared.
   void release(std::size_t run);
 
   /// For another cache, when this one is not read any more.
@@ -60,7 +61,7 @@ class ActivationCache {
   };
   /// Where a value is: in memory, or where that is null, in the file.
   struct Place {
-    std::byte* memory = nullptr;
+    RecordMemory::Record memory;
     std::size_t offset = 0;
   };
   Place place_of(std::size_t run, std::size_t index) const;

@@ -29,10 +29,12 @@ class RecordMemory {
   /// At a multiple of 64. Throws std::bad_alloc.
   Record take(std::size_t bytes);
   void release(const Record&);
+  /// The bytes of a record that is not released yet. They stay as they are while these live.
+  std::shared_ptr<std::byte[]> share(const Record&) const;
 
  private:
   struct Block {
-    LargeMemory memory;
+    std::shared_ptr<const LargeMemory> memory;
     std::size_t used = 0;
     std::size_t records = 0;  ///< that are not released
   };
