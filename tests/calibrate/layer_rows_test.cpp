@@ -202,6 +202,83 @@ TEST(LayerRows, StayWithinSomeMemoryForAnyLayer) {
   EXPECT_GT(rows.rows(), 400U);
 }
 
+/// One process observed the first runs, the other one the rest.
+struct Halves {
+  Layer layer{"",           "Conv",       {1, 4, 6, 6},
+              {4, 2, 3, 3}, {1, 4, 4, 4}, {{"group", std::int64_t{2}}}};
+  std::vector<LayerRows> rows;  ///< of both, and of one process with all runs
+
+  static constexpr std::size_t kRuns = 7;
+  static constexpr std::size_t kOwn = 3;  ///< of the first
+
+  Halves() {
+    Random random(5);
+    const Graph graph = graph_of(layer, random);
+    for (int i = 0; i < 3; ++i) {
+      rows.emplace_back(graph, only_node(graph), kRuns);
+    }
+    const TensorType type = f32(layer.input);
+    for (std::size_t run = 0; run < kRuns; ++run) {
+      const Tensor input = random.tensor(layer.input);
+      rows[run < kOwn ? 0 : 1].observe(run, {.type = &type, .data = input.data()});
+      rows[2].observe(run, {.type = &type, .data = input.data()});
+    }
+  }
+
+  /// Bytes that both send.
+  std::size_t exchange(const std::optional<ByteSteps>& steps) {
+    const std::string first = rows[0].rows_of(0, kOwn, steps);
+    const std::string second = rows[1].rows_of(kOwn, kRuns, steps);
+    rows[0].add_rows_of(kOwn, kRuns, steps, second);
+    rows[1].add_rows_of(0, kOwn, steps, first);
+    return first.size() + second.size();
+  }
+
+  /// Calls check(number, the one that it was before) for all of them.
+  template <class Check>
+  void for_each(const Check& check) const {
+    for (const std::size_t process : {0, 1}) {
+      for (std::size_t group = 0; group < 2; ++group) {
+        const auto own = rows[process].values(group);
+        const auto all = rows[2].values(group);
+        for (std::size_t i = 0; i < all.size(); ++i) {
+          check(own[i], all[i]);
+        }
+      }
+    }
+  }
+
+  std::size_t numbers() const { return 2 * rows[2].values(0).size(); }
+};
+
+TEST(LayerRows, OfOtherProcessesAreTheSame) {
+  Halves halves;
+  EXPECT_EQ(halves.exchange(std::nullopt), sizeof(float) * halves.numbers());
+  halves.for_each([](float own, float before) { ASSERT_EQ(own, before); });
+}
+
+/// As docs/scaling.md says, in a byte each.
+TEST(LayerRows, OfOtherProcessesHaveTheSameStepsInBytes) {
+  // Numbers are within +-1, so that some are cut off.
+  for (const QuantParams& params :
+       {QuantParams{.storage = DType::kUint8, .scale = {0.007F}, .zero_point = {100}},
+        QuantParams{.storage = DType::kInt8, .scale = {0.0031F}, .zero_point = {0}},
+        QuantParams{.storage = DType::kInt8, .scale = {0.01F}, .zero_point = {-128}},
+        QuantParams{.storage = DType::kUint16, .scale = {3e-5F}, .zero_point = {32768}},
+        QuantParams{.storage = DType::kInt16, .scale = {2e-5F}, .zero_point = {300}}}) {
+    const ByteSteps steps(params);
+    Halves halves;
+    EXPECT_EQ(halves.exchange(steps), halves.numbers());
+    std::set<float> different;
+    halves.for_each([&](float own, float before) {
+      ASSERT_EQ(steps.of(own), steps.of(before)) << before;
+      different.insert(steps.of(own));
+    });
+    EXPECT_GT(different.size(), 50U);
+    EXPECT_LE(*different.rbegin() - *different.begin(), 255);
+  }
+}
+
 TEST(LayerMatrix, IsThereForConstantMatricesOnly) {
   const auto has_matrix = [](const std::string& text) {
     const Graph graph = parse(text);

@@ -33,7 +33,9 @@ std::filesystem::path write_raw_samples(const Graph& graph, const Dataset& data,
     for (std::size_t sample = 0; sample < count; ++sample) {
       Tensor tensor = data.read(graph.name(input), sample, 1);
       if (tensor.dtype() != type.dtype) {
-        tensor = Tensor::of<std::int64_t>(tensor.shape(), tensor.to_int64());
+        tensor = type.dtype == DType::kFloat32
+                     ? Tensor::of<float>(tensor.shape(), tensor.to_float())
+                     : Tensor::of<std::int64_t>(tensor.shape(), tensor.to_int64());
       }
       out.write(reinterpret_cast<const char*>(tensor.data()),
                 static_cast<std::streamsize>(tensor.byte_size()));

@@ -18,6 +18,7 @@
 #include "graph/operators/product.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <numeric>
 #include <vector>
@@ -119,23 +120,40 @@ void LayerRows::observe(std::size_t run, const TensorView& input) {
   }
 }
 
-std::string LayerRows::rows_of(std::size_t first, std::size_t end) const {
-  const std::size_t count = first_row(end) - first_row(first);
-  const std::size_t bytes = count * matrix_.columns * sizeof(float);
-  std::string result;
-  for (std::size_t group = 0; group < matrix_.groups; ++group) {
-    const auto own = values(group).subspan(first_row(first) * matrix_.columns);
-    result.append(reinterpret_cast<const char*>(own.data()), bytes);
+std::string LayerRows::rows_of(std::size_t first, std::size_t end,
+                               const std::optional<ByteSteps>& steps) const {
+  const std::size_t count = (first_row(end) - first_row(first)) * matrix_.columns;
+  const std::size_t bytes = count * (steps ? 1 : sizeof(float));
+  std::string result(matrix_.groups * bytes, '\0');
+  for (std::size_t group = 0; group < matrix_.groups && bytes > 0; ++group) {
+    const auto own = values(group).subspan(first_row(first) * matrix_.columns, count);
+    char* const to = result.data() + group * bytes;
+    if (steps) {
+      std::transform(own.begin(), own.end(), to, [by = *steps](float value) {
+        return static_cast<char>(static_cast<std::int32_t>(by.of(value) - by.lowest()));
+      });
+    } else {
+      std::memcpy(to, own.data(), bytes);
+    }
   }
   return result;
 }
 
-void LayerRows::add_rows_of(std::size_t first, std::size_t end, std::string_view rows) {
-  const std::size_t count = first_row(end) - first_row(first);
-  const std::size_t bytes = count * matrix_.columns * sizeof(float);
+void LayerRows::add_rows_of(std::size_t first, std::size_t end,
+                            const std::optional<ByteSteps>& steps, std::string_view rows) {
+  const std::size_t count = (first_row(end) - first_row(first)) * matrix_.columns;
+  const std::size_t bytes = count * (steps ? 1 : sizeof(float));
   check(rows.size() == matrix_.groups * bytes, "rows of other runs");
   for (std::size_t group = 0; group < matrix_.groups && bytes > 0; ++group) {
-    std::memcpy(row(group, first_row(first)), rows.data() + group * bytes, bytes);
+    const std::string_view own = rows.substr(group * bytes, bytes);
+    float* const to = row(group, first_row(first));
+    if (steps) {
+      std::transform(own.begin(), own.end(), to, [by = *steps](char byte) {
+        return by.value(by.lowest() + static_cast<float>(static_cast<std::uint8_t>(byte)));
+      });
+    } else {
+      std::memcpy(to, own.data(), bytes);
+    }
   }
 }
 

@@ -4,6 +4,7 @@
 #include "tare/node.h"
 
 #include "base/large_memory.h"
+#include "calibrate/rounding/byte_steps.h"
 #include "execute/elements/window.h"
 
 #include <cstddef>
@@ -42,12 +43,17 @@ class LayerRows {
   /// The layer's input in one run, f32; from any threads, once for each run.
   void observe(std::size_t run, const TensorView& input);
 
-  /// The rows of the runs [first, end), all of which were observed, for another process.
-  std::string rows_of(std::size_t first, std::size_t end) const;
-  /// Takes what rows_of() was for these runs.
-  void add_rows_of(std::size_t first, std::size_t end, std::string_view);
+  /// The rows of the runs [first, end), all of which were observed, for another process; in
+  /// steps where there are some, one byte for each number in place of four.
+  std::string rows_of(std::size_t first, std::size_t end,
+                      const std::optional<ByteSteps>&) const;
+  /// Takes what rows_of() was for these runs. Numbers that went in steps have as many as they
+  /// had before.
+  void add_rows_of(std::size_t first, std::size_t end, const std::optional<ByteSteps>&,
+                   std::string_view);
 
   const LayerMatrix& matrix() const { return matrix_; }
+  std::size_t runs() const { return runs_; }
   std::size_t rows() const { return rows_; }
   std::size_t run_of(std::size_t row) const { return ((row + 1) * runs_ - 1) / rows_; }
   /// [rows, columns]

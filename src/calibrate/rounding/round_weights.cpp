@@ -13,6 +13,7 @@
 #include "base/large_memory.h"
 #include "base/parallel.h"
 #include "calibrate/rounding/block_ranges.h"
+#include "calibrate/rounding/byte_steps.h"
 #include "calibrate/rounding/gptq.h"
 #include "calibrate/rounding/weights.h"
 #include "calibrate/sequential/holdout.h"
@@ -25,16 +26,8 @@
 namespace tare {
 namespace {
 
-/// The rows in storage steps from the zero point, of 8 bits at most: finer storage does not
-/// change how errors of the weights act.
-LargeArray<float> storage_steps(std::span<const float> values, const QuantParams& params,
+LargeArray<float> storage_steps(std::span<const float> values, const ByteSteps& steps,
                                 int threads) {
-  const StorageRange range = params.range();
-  const auto zero = static_cast<float>(params.zero_point[0]);
-  const float low = static_cast<float>(range.low) - zero;
-  const float high = static_cast<float>(range.high) - zero;
-  const float coarser = std::max(1.0F, (high - low) / 255);
-  const float scale = params.scale[0];
   constexpr std::size_t kChunk = std::size_t{1} << 16U;
   LargeArray<float> result(values.size());
   const std::span<float> rounded = result.span();
@@ -42,8 +35,7 @@ LargeArray<float> storage_steps(std::span<const float> values, const QuantParams
                [&](std::size_t, std::size_t chunk) {
                  const std::size_t end = std::min(values.size(), (chunk + 1) * kChunk);
                  for (std::size_t i = chunk * kChunk; i < end; ++i) {
-                   const float steps = std::clamp(std::nearbyint(values[i] / scale), low, high);
-                   rounded[i] = std::nearbyint(steps / coarser);
+                   rounded[i] = steps.of(values[i]);
                  }
                });
   return result;
@@ -155,8 +147,8 @@ void round_weights(const SimulatedGraph& simulated, const QuantPoint& accumulato
       inputs = in_integers(rows.values(group), matrix.columns, own_threads);
       own.units = inputs.units;
     } else {
-      inputs.integers =
-          storage_steps(rows.values(group), table.at(point.input).params, own_threads);
+      inputs.integers = storage_steps(rows.values(group),
+                                      ByteSteps(table.at(point.input).params), own_threads);
     }
     own.rows = inputs.integers.span();
     const auto read = [&](std::size_t output, std::span<float> weights,

@@ -130,20 +130,6 @@ void share(Communicator& team, std::map<ValueId, Observed>& observed) {
   observed = std::move(all);
 }
 
-/// Gives each process the rows that the others have. Layer by layer, so that no more than those
-/// of one are there twice.
-void share_rows(Communicator& team, const LayerwiseRunner& runner, RowsOfLayers& layers) {
-  const Share own = runner.own_runs();
-  for (auto& [point, rows] : layers) {
-    const std::vector<std::string> messages =
-        team.gather(rows.rows_of(own.first, own.end), Message::kRows);
-    for (int rank = 0; rank < team.count(); ++rank) {
-      const Share share = share_of(runner.runs(), &team, rank);
-      rows.add_rows_of(share.first, share.end, messages[static_cast<std::size_t>(rank)]);
-    }
-  }
-}
-
 /// One step of the runner, with what is decided before it.
 std::map<ValueId, Observed> observe(LayerwiseRunner& runner, const PartBinder& parts,
                                     const QuantTable& table, const CalibrationLevel& level,
@@ -183,13 +169,30 @@ std::map<ValueId, Observed> observe(LayerwiseRunner& runner, const PartBinder& p
   return observed;
 }
 
+/// Gives each process the rows of a layer that the others have.
+void share_rows(Communicator& team, const QuantPoint& point, const QuantTable& table,
+                LayerRows& rows) {
+  const std::optional<ByteSteps> steps =
+      point.role == Role::kWeight  // in blocks, beside inputs that are not rounded
+          ? std::nullopt
+          : std::optional<ByteSteps>(table.at(point.input).params);
+  const Share own = own_share(rows.runs(), &team);
+  const std::vector<std::string> messages =
+      team.gather(rows.rows_of(own.first, own.end, steps), Message::kRows);
+  for (int rank = 0; rank < team.count(); ++rank) {
+    if (rank != team.rank()) {
+      const Share share = share_of(rows.runs(), &team, rank);
+      rows.add_rows_of(share.first, share.end, steps, messages[static_cast<std::size_t>(rank)]);
+    }
+  }
+}
+
 /// Rounds the weights of a level's layers, which do not depend on each other: side by side
 /// where there are enough of them for all threads, else one after another, each by all threads.
 void round_layers(const SimulatedGraph& simulated, const std::map<ValueId, Observed>& observed,
-                  const RowsOfLayers& layers, int threads, Communicator* team,
-                  QuantTable& table) {
-  std::vector<const RowsOfLayers::value_type*> all;
-  for (const auto& layer : layers) {
+                  RowsOfLayers& layers, int threads, Communicator* team, QuantTable& table) {
+  std::vector<RowsOfLayers::value_type*> all;
+  for (auto& layer : layers) {
     const TensorStatistics& operand = observed.at(layer.first->simulated).values;
     if (operand.nan() + operand.infinite() == 0) {  // which only operands in float may have
       all.push_back(&layer);
@@ -198,13 +201,16 @@ void round_layers(const SimulatedGraph& simulated, const std::map<ValueId, Obser
   // Processes have to talk about the same layer.
   const bool are_many = team == nullptr && all.size() >= static_cast<std::size_t>(threads);
   parallel_for(all.size(), are_many ? threads : 1, [&](std::size_t, std::size_t i) {
+    if (team != nullptr) {
+      share_rows(*team, *all[i]->first, table, all[i]->second);
+    }
     round_weights(simulated, *all[i]->first, all[i]->second, threads, table, team);
   });
 }
 
 void decide(const SimulatedGraph& simulated, const CalibrationLevel& level,
-            const std::map<ValueId, Observed>& observed, const RowsOfLayers& layers,
-            int threads, Communicator* team, std::span<const CalibratorInfo> calibrators,
+            const std::map<ValueId, Observed>& observed, RowsOfLayers& layers, int threads,
+            Communicator* team, std::span<const CalibratorInfo> calibrators,
             CandidateTable& candidate_table, CalibrationAudit* audit) {
   for (const QuantPoint* point : level.points) {
     const Observed& own = observed.at(point->simulated);
@@ -319,7 +325,6 @@ CandidateTable decide_levels(const SimulatedGraph& simulated, const Dataset& dat
                             team, layers);
     if (team != nullptr) {
       share(*team, observed);
-      share_rows(*team, runner, layers);
     }
     decide(simulated, levels[i], observed, layers, runner.threads(), team, calibrators,
            candidate_table, audit);
