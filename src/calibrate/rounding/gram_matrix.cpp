@@ -29,6 +29,27 @@ void for_each_row(const RoundingTask& task, std::span<const std::size_t> rows, i
       });
 }
 
+// Bytes may be anything's, so the compiler has to know that they overlap with nothing.
+
+void to_bytes(std::span<const float> row, float shift, std::uint8_t* __restrict bytes) {
+  const float* const from = row.data();
+  for (std::size_t k = 0; k < row.size(); ++k) {
+    bytes[k] = static_cast<std::uint8_t>(static_cast<std::int32_t>(from[k] + shift));
+  }
+}
+
+/// bytes = from[places], and the same less 128.
+void pick(const std::uint8_t* __restrict from, std::span<const std::uint32_t> places,
+          std::uint8_t* __restrict bytes, std::int8_t* __restrict less) {
+  const std::uint32_t* const place = places.data();
+  for (std::size_t k = 0; k < places.size(); ++k) {
+    bytes[k] = from[place[k]];
+  }
+  for (std::size_t k = 0; k < places.size(); ++k) {
+    less[k] = static_cast<std::int8_t>(bytes[k] ^ 0x80U);
+  }
+}
+
 }  // namespace
 
 GramMatrix::GramMatrix(const RoundingTask& task, const PartOfRows& part, int threads) {
@@ -54,21 +75,15 @@ GramMatrix::GramMatrix(const RoundingTask& task, const PartOfRows& part, int thr
   const auto [least, most] = std::minmax_element(columns.begin(), columns.end());
   const std::size_t first = *least;
   const std::size_t extent = *most - first + 1;
+  std::vector<std::uint32_t> places;
+  for (const std::size_t column : columns) {
+    places.push_back(static_cast<std::uint32_t>(column - first));
+  }
   for_each_row(task, rows, threads, [&](Index i, std::span<const float> row) {
-    // As bytes before they change places, since bytes of neighbours are converted together.
     thread_local std::vector<std::uint8_t> in_order;
     in_order.resize(std::max(in_order.size(), extent));
-    for (std::size_t k = 0; k < extent; ++k) {
-      in_order[k] =
-          static_cast<std::uint8_t>(static_cast<std::int32_t>(row[first + k] + shift));
-    }
-    std::uint8_t* const to = &bytes_(i, 0);
-    for (std::size_t k = 0; k < columns.size(); ++k) {
-      to[k] = in_order[columns[k] - first];
-    }
-    std::transform(to, to + width, &signed_(i, 0), [](std::uint8_t byte) {
-      return static_cast<std::int8_t>(byte ^ 0x80U);  // byte - 128
-    });
+    to_bytes(row.subspan(first, extent), shift, in_order.data());
+    pick(in_order.data(), places, &bytes_(i, 0), &signed_(i, 0));
   });
 }
 

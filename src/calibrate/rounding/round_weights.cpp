@@ -22,6 +22,8 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <type_traits>
+#include <utility>
 
 namespace tare {
 namespace {
@@ -68,6 +70,44 @@ RealRows in_integers(std::span<const float> values, std::size_t columns, int thr
     unit = largest > 0 ? unit / largest : 1;
   }
   return result;
+}
+
+/// Calls body(stride), which is known while compiling where elements are neighbours, so that
+/// their loop becomes vector code.
+template <class Body>
+void with_stride(std::size_t stride, const Body& body) {
+  if (stride == 1) {
+    body(std::integral_constant<std::size_t, 1>());
+  } else {
+    body(stride);
+  }
+}
+
+/// weights = values / scale + zero
+void divide(const float* values, std::size_t stride, float scale, float zero,
+            std::span<float> weights) {
+  with_stride(stride, [=](auto known) {
+    float* const to = weights.data();
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      to[i] = values[i * known] / scale + zero;
+    }
+  });
+}
+
+/// differences = integers - the nearest ones of the weights, within limits
+void subtract_nearest(std::span<const float> integers, std::span<const float> weights,
+                      std::pair<float, float> limits, std::int8_t* __restrict differences,
+                      std::size_t stride) {
+  with_stride(stride, [=](auto known) {
+    const float* const from = integers.data();
+    const float* const exact = weights.data();
+    const auto [low, high] = limits;
+    for (std::size_t i = 0; i < integers.size(); ++i) {
+      const float nearest = std::clamp(std::nearbyint(exact[i]), low, high);
+      differences[i * known] =
+          static_cast<std::int8_t>(static_cast<std::int32_t>(from[i] - nearest));
+    }
+  });
 }
 
 /// For each column the one whose product an integer kernel adds first.
@@ -153,23 +193,25 @@ void round_weights(const SimulatedGraph& simulated, const QuantPoint& accumulato
     own.rows = inputs.integers.span();
     const auto read = [&](std::size_t output, std::span<float> weights,
                           std::span<float> steps) {
+      if (!in_blocks) {  // all of an output have one scale
+        const std::size_t first = matrix.at(group, output, 0);
+        const std::size_t own_place = place(first);
+        divide(&values[first], matrix.column_stride, params.scale[own_place],
+               static_cast<float>(params.zero_point[own_place]), weights);
+        return;
+      }
       for (std::size_t column = 0; column < matrix.columns; ++column) {
         const std::size_t at = matrix.at(group, output, column);
         const std::size_t own_place = place(at);
         const float scale = params.scale[own_place];
         weights[column] = values[at] / scale + static_cast<float>(params.zero_point[own_place]);
-        if (in_blocks) {
-          steps[column] = scale / largest;  // of numbers near 1
-        }
+        steps[column] = scale / largest;  // of numbers near 1
       }
     };
     const auto write = [&](std::size_t output, std::span<const float> integers,
                            std::span<const float> weights) {
-      for (std::size_t column = 0; column < matrix.columns; ++column) {
-        const float nearest = std::clamp(std::nearbyint(weights[column]), task.low, task.high);
-        rounding[matrix.at(group, output, column)] =
-            static_cast<std::int8_t>(integers[column] - nearest);
-      }
+      subtract_nearest(integers, weights, {task.low, task.high},
+                       &rounding[matrix.at(group, output, 0)], matrix.column_stride);
     };
     round_by_gptq(
         own, {.outputs = matrix.outputs, .has_steps = in_blocks, .read = read, .write = write},

@@ -12,6 +12,7 @@
 #include "tare/error.h"
 #include "tare/simulate.h"
 
+#include "base/large_memory.h"
 #include "graph/arithmetic/per_axis.h"
 #include "graph/arithmetic/power_of_two.h"
 #include "graph/operators/product.h"
@@ -65,9 +66,11 @@ class ChannelReader {
   template <class F>
   void for_each_channel(F&& f) const {
     // Columns of a matrix are read faster together.
-    std::vector<float> weights =
-        convolution_ ? std::vector<float>(size())
-                     : channel_by_channel(values_, shape_, static_cast<int>(axis_));
+    const LargeArray<float> copy(convolution_ ? size() : values_.size());
+    const std::span<float> weights = copy.span();
+    if (!convolution_) {
+      copy_channel_by_channel(values_, shape_, static_cast<int>(axis_), weights);
+    }
     for (std::size_t channel = 0; channel < channels_; ++channel) {
       if (convolution_) {
         auto to = weights.begin();
@@ -78,8 +81,7 @@ class ChannelReader {
           }
         }
       }
-      f(channel,
-        std::span<const float>(weights).subspan(convolution_ ? 0 : channel * size(), size()));
+      f(channel, weights.subspan(convolution_ ? 0 : channel * size(), size()));
     }
   }
 
@@ -164,11 +166,13 @@ class ValuesOfParameters {
             element_count(parameter_shape(values.shape(), axis, block)))) {
     const auto data = values.view<float>();
     if (block == 0 || !axis) {
+      together_ = data;
       const Shape before(values.shape().begin(), values.shape().begin() + axis.value_or(0));
       if (element_count(before) != 1) {
-        copy_ = channel_by_channel(data, values.shape(), axis);
+        copy_ = LargeArray<float>(data.size());
+        copy_channel_by_channel(data, values.shape(), axis, copy_.span());
+        together_ = copy_.span();
       }
-      together_ = copy_.empty() ? data : copy_;
       return;
     }
     blocks_.resize(count_);
@@ -191,7 +195,7 @@ class ValuesOfParameters {
  private:
   std::size_t count_;
   std::span<const float> together_;         ///< channel by channel
-  std::vector<float> copy_;                 ///< where they do not lie so
+  LargeArray<float> copy_;                  ///< where they do not lie so
   std::vector<std::vector<float>> blocks_;  ///< of unlike sizes
 };
 

@@ -34,11 +34,10 @@ void for_each_slice(const Shape& shape, std::optional<int> axis, F&& f) {
   }
 }
 
-/// The elements of each channel of `axis` after those of the channel before it, in memory
-/// order; all as they are when there is no axis.
-inline std::vector<float> channel_by_channel(std::span<const float> values, const Shape& shape,
-                                             std::optional<int> axis) {
-  std::vector<float> result(values.size());
+/// Copies the elements of each channel of `axis` behind those of the channel before it, in
+/// memory order; all as they are when there is no axis.
+inline void copy_channel_by_channel(std::span<const float> values, const Shape& shape,
+                                    std::optional<int> axis, std::span<float> result) {
   const bool is_last = axis && *axis + 1 == static_cast<int>(shape.size());
   if (!is_last || values.empty()) {
     const std::size_t channels =
@@ -51,7 +50,7 @@ inline std::vector<float> channel_by_channel(std::span<const float> values, cons
       std::copy(slice.begin(), slice.end(), result.begin() + static_cast<std::ptrdiff_t>(to));
       filled[channel] += count;
     });
-    return result;
+    return;
   }
   // A matrix is transposed tile by tile: its columns are further apart than what a processor
   // has addresses of at hand.
@@ -67,7 +66,6 @@ inline std::vector<float> channel_by_channel(std::span<const float> values, cons
       }
     }
   }
-  return result;
 }
 
 /// The shape in which scales and zero points of values of that shape lie: one number, a row

@@ -261,10 +261,11 @@ void QuantizeCheckpoint::discard() {
 
 void QuantizeCheckpoint::append(const std::string& record) {
   if (file_ >= 0) {
-    ByteWriter writer;
-    writer.add(hash(record));
-    writer.add_text(record);
-    write(writer.take());
+    ByteWriter head;
+    head.add(hash(record));
+    head.add(std::uint64_t{record.size()});
+    write(head.take());
+    write(record);
   }
 }
 
