@@ -1,12 +1,13 @@
 // Tells which of two versions of a float network is easier to quantize, by trying. Both are
 // quantized roughly, with nearest weights and whole ranges, and compared with the float network
 // on samples that factors were not fitted to. Predicting the error from ranges would not say
-// how much the rest of the network cares. Cost: a float run and two quantized ones for each
-// holdout sample, the latter for half of them where these speak against the change.
+// how much the rest of the network cares. Cost: a float run and two quantized ones for half of
+// the holdout samples, and where these leave it open, for all of them.
 #include "equalize/version_trial.h"
 
 #include "calibrate/calibrate.h"
 #include "calibrate/selection/trial.h"
+#include "execute/run/feed.h"
 
 #include <algorithm>
 #include <cmath>
@@ -47,24 +48,10 @@ double typical(std::span<const double> errors) {
   return std::exp(logarithms / static_cast<double>(errors.size()));
 }
 
-/// A network with all of its points quantized.
-class Network {
- public:
-  Network(const SimulatedGraph& simulated, const QuantTable& table, int threads)
-      : network_(quantized_network(simulated, table, threads)) {}
-
-  /// The typical error of all runs up to that one; asked for more and more of them.
-  double error(const Trial& trial, std::size_t end) {
-    const auto more =
-        trial.errors(network_.executable, {&network_.setting, 1}, errors_.size(), end)[0];
-    errors_.insert(errors_.end(), more.begin(), more.end());
-    return typical(errors_);
-  }
-
- private:
-  Branch network_;
-  std::vector<double> errors_;
-};
+double error(const Trial& trial, const Branch& network) {
+  return typical(
+      trial.errors(network.executable, {&network.setting, 1}, 0, trial.runs()).front());
+}
 
 }  // namespace
 
@@ -81,17 +68,22 @@ SimulatedGraph VersionTrial::simulate(const Graph& version) const {
 bool VersionTrial::is_clearly_better(const Version& changed, const Version& plain) const {
   const std::vector<CalibratorInfo> quick = that_keep_everything(calibrators);
   const auto network = [&](const Version& version) {
-    return Network(version.simulated,
-                   choose(version.simulated, version.observed, quick, nullptr, fitting.threads),
-                   fitting.threads);
+    return quantized_network(
+        version.simulated,
+        choose(version.simulated, version.observed, quick, nullptr, fitting.threads),
+        fitting.threads);
   };
-  const Trial trial(reference, data, holdout);
-  Network before = network(plain);
-  Network after = network(changed);
-  // Where the first half of the samples speaks against it, the rest is not asked.
-  const std::size_t half = (trial.runs() + 1) / 2;
-  return after.error(trial, half) < before.error(trial, half) &&
-         after.error(trial, trial.runs()) < kClearlyLess * before.error(trial, trial.runs());
+  const std::size_t runs = Feed(reference, data, holdout.samples, holdout.first).runs();
+  const Trial half(reference, data, holdout, (runs + 1) / 2);
+  const Branch before = network(plain);
+  const Branch after = network(changed);
+  // Where half of the samples leaves no doubt, the others are not asked.
+  const double left = error(half, after) / error(half, before);
+  if (!(left < 1) || left < kClearlyLess * kClearlyLess) {
+    return left < 1;
+  }
+  const Trial all(reference, data, holdout);
+  return error(all, after) < kClearlyLess * error(all, before);
 }
 
 }  // namespace tare
