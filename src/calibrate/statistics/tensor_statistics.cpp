@@ -83,21 +83,48 @@ int exponent_for(float magnitude) {
                     kSmallestExponent, kLargestExponent);
 }
 
+/// Calls take(indices) with the bins of some values at a time, which all lie inside, but for
+/// zeros, and returns how many those are.
+template <class Take>
+std::uint64_t find_bins(std::span<const float> values, int exponent, const Take& take) {
+  const BinGrid grid{std::ldexp(1.0F, -exponent), kHalf};
+  std::array<std::uint16_t, kBlock + kSpareIndices> indices;
+  std::uint64_t zeros = values.size();
+  for (std::size_t first = 0; first < values.size(); first += kBlock) {
+    const auto block = values.subspan(first, std::min(kBlock, values.size() - first));
+    const std::size_t count = nonzero_bins(block, grid, indices.data());
+    take(std::span<const std::uint16_t>(indices).first(count));
+    zeros -= count;
+  }
+  return zeros;
+}
+
 /// Adds the bins of `values`, which all lie inside, but for zeros, and returns how many those
 /// are.
 template <class Count>
 std::uint64_t count_bins(std::span<const float> values, int exponent,
                          std::vector<Count>& bins) {
-  const BinGrid grid{std::ldexp(1.0F, -exponent), kHalf};
-  std::array<std::uint16_t, kBlock + kSpareIndices> index;
-  std::uint64_t zeros = values.size();
-  for (std::size_t first = 0; first < values.size(); first += kBlock) {
-    const auto block = values.subspan(first, std::min(kBlock, values.size() - first));
-    const std::size_t count = nonzero_bins(block, grid, index.data());
-    for (std::size_t i = 0; i < count; ++i) {
-      ++bins[index[i]];
+  constexpr std::size_t kMany = 4 * TensorStatistics::kBins;
+  if (values.size() < kMany) {
+    return find_bins(values, exponent, [&](std::span<const std::uint16_t> indices) {
+      for (const std::uint16_t index : indices) {
+        ++bins[index];
+      }
+    });
+  }
+  // Neighbours are often in one bin, and the second count of it waits for the first.
+  std::array<std::uint32_t, TensorStatistics::kBins> odd{};
+  const auto zeros = find_bins(values, exponent, [&](std::span<const std::uint16_t> indices) {
+    for (std::size_t i = 1; i < indices.size(); i += 2) {
+      ++bins[indices[i - 1]];
+      ++odd[indices[i]];
     }
-    zeros -= count;
+    if (indices.size() % 2 != 0) {
+      ++bins[indices.back()];
+    }
+  });
+  for (std::size_t bin = 0; bin < odd.size(); ++bin) {
+    bins[bin] = static_cast<Count>(bins[bin] + odd[bin]);
   }
   return zeros;
 }
