@@ -68,17 +68,19 @@ std::vector<float> channel_means(const Tensor& tensor) {
 std::vector<double> shares_inside(const Window& window) {
   std::vector<double> result{1};
   for (std::size_t axis = 0; axis < window.axes(); ++axis) {
+    const std::int64_t positions = window.output[axis];
     std::vector<double> longer;
     for (const double share : result) {
       for (std::int64_t tap = 0; tap < window.kernel[axis]; ++tap) {
-        std::int64_t inside = 0;
-        for (std::int64_t position = 0; position < window.output[axis]; ++position) {
-          const std::int64_t index = position * window.strides[axis] - window.pads_begin[axis] +
-                                     tap * window.dilations[axis];
-          inside += index >= 0 && index < window.input[axis] ? 1 : 0;
-        }
-        longer.push_back(share * static_cast<double>(inside) /
-                         static_cast<double>(window.output[axis]));
+        // How many positions are less than so far from the first one.
+        const auto before = [&](std::int64_t distance) {
+          const std::int64_t stride = window.strides[axis];
+          return std::clamp<std::int64_t>(distance <= 0 ? 0 : (distance - 1) / stride + 1, 0,
+                                          positions);
+        };
+        const std::int64_t first = window.pads_begin[axis] - tap * window.dilations[axis];
+        const std::int64_t inside = before(first + window.input[axis]) - before(first);
+        longer.push_back(share * static_cast<double>(inside) / static_cast<double>(positions));
       }
     }
     result = std::move(longer);

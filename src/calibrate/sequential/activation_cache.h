@@ -46,7 +46,8 @@ class ActivationCache {
   /// conversion is not copied: the result shares the bytes of the cache.
   void read(std::size_t run, std::size_t index, Tensor& result) const;
   /// The run is not read any more. What is written next, to whichever cache, takes its memory,
-  /// when no result of read() has it: pages that are there already need not be made and cleared.
+  /// when no result of read() has it: pages that are there already need not be made and
+  /// cleared.
   void release(std::size_t run);
 
   /// For another cache, when this one is not read any more.
