@@ -1,4 +1,5 @@
 // A page of a report in a headless browser.
+import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
@@ -50,6 +51,15 @@ export async function openPage(browser, html, options = {}) {
   });
   await page.goto(url);
   return { page, faults };
+}
+
+/** Waits until that holds in the page. A browser that nobody sees may not draw for minutes, but for a screenshot it does. */
+export async function waitUntil(page, holds, argument) {
+  const end = Date.now() + kPatience;
+  while (!(await page.evaluate(holds, argument))) {
+    assert.ok(Date.now() < end, `never: ${holds}`);
+    await page.screenshot();
+  }
 }
 
 /** The page that is made of a report. */

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import { createRequire } from "node:module";
+import { waitUntil } from "./browser.mjs";
 import { runChosen, test } from "./named_tests.mjs";
 import { sampleReport } from "./sample_report.mjs";
 
@@ -99,7 +100,7 @@ test("ShowsWhereItScrollsSideways", { report: severalOutputs, viewport: kPhone }
     await page.locator(`${part} .sideways.more-left:not(.more-right)`).waitFor();
   }
   await page.setViewportSize({ width: 1280, height: 800 });
-  await page.waitForFunction(() => document.querySelector(".more-left, .more-right") === null);
+  await waitUntil(page, () => document.querySelector(".more-left, .more-right") === null);
 });
 
 test("FitsANarrowWindow", { viewport: { width: 400, height: 800 } }, async (page) => {

@@ -1,5 +1,6 @@
 // What the page says and does, in a browser. usage: page_test.mjs NAME
 import assert from "node:assert/strict";
+import { waitUntil } from "./browser.mjs";
 import { runChosen, test } from "./named_tests.mjs";
 import { bareReport, sampleReport } from "./sample_report.mjs";
 
@@ -232,7 +233,7 @@ test("HoldsOnlyTheRowsInSight", { report: many }, async (page) => {
 
 test("PrintsAllRowsOnWhite", { report: many }, async (page) => {
   await page.emulateMedia({ media: "print", colorScheme: "dark" });
-  await page.waitForFunction((rows) => document.querySelectorAll(rows).length === 2000, kRows);
+  await waitUntil(page, (rows) => document.querySelectorAll(rows).length === 2000, kRows);
   assert.equal(await page.locator("#graph-body tbody tr:not(.spacer)").count(), 2000);
   assert.equal(
     await page.evaluate(() => getComputedStyle(document.body).backgroundColor),
@@ -243,7 +244,7 @@ test("PrintsAllRowsOnWhite", { report: many }, async (page) => {
   }
   assert.ok(await page.locator("#verdict-text").isVisible());
   await page.emulateMedia({ media: "screen" });
-  await page.waitForFunction((rows) => document.querySelectorAll(rows).length < 60, kRows);
+  await waitUntil(page, (rows) => document.querySelectorAll(rows).length < 60, kRows);
 });
 
 test("PrintsAnOpenLayerAlone", {}, async (page) => {
