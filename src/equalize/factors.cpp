@@ -5,8 +5,9 @@
 // the next weights become coarser by as much, and only where a trial on other samples says that
 // it helps (docs/decisions/0019-equalization-is-tried.md).
 //
-// Cost: up to half of the samples, and 64, through the float network, half of these through the
-// float and both quantized ones. Nothing where no channel can be divided.
+// Cost: up to half of the samples, and 64, through the float network, a quarter of these
+// through the float and both quantized ones, or half where the quarter leaves it open. Nothing
+// where no channel can be divided.
 #include "tare/statistics.h"
 
 #include "calibrate/selection/trial.h"

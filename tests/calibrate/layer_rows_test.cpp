@@ -265,7 +265,12 @@ TEST(LayerRows, OfOtherProcessesHaveTheSameStepsInBytes) {
         QuantParams{.storage = DType::kInt8, .scale = {0.0031F}, .zero_point = {0}},
         QuantParams{.storage = DType::kInt8, .scale = {0.01F}, .zero_point = {-128}},
         QuantParams{.storage = DType::kUint16, .scale = {3e-5F}, .zero_point = {32768}},
-        QuantParams{.storage = DType::kInt16, .scale = {2e-5F}, .zero_point = {300}}}) {
+        QuantParams{.storage = DType::kInt16, .scale = {2e-5F}, .zero_point = {300}},
+        QuantParams{.storage = DType::kInt16,
+        .scale = {2e-5F},
+        .zero_point = {0},
+        .axis = {},
+        .narrow_range = true}}) {
     const ByteSteps steps(params);
     Halves halves;
     EXPECT_EQ(halves.exchange(steps), halves.numbers());

@@ -18,14 +18,16 @@ class ByteSteps {
     low_ = static_cast<float>(range.low) - zero;
     high_ = static_cast<float>(range.high) - zero;
     coarser_ = std::max(1.0F, (high_ - low_) / 255);
+    lowest_ = std::nearbyint(low_ / coarser_);
   }
 
   /// An integer, at most 255 above lowest().
   float of(float value) const {
     const float steps = std::clamp(std::nearbyint(value / scale_), low_, high_);
-    return std::nearbyint(steps / coarser_);
+    // Both ends are halves where the range is narrowed, and would round away from each other.
+    return std::min(std::nearbyint(steps / coarser_), lowest_ + 255);
   }
-  float lowest() const { return std::nearbyint(low_ / coarser_); }
+  float lowest() const { return lowest_; }
   /// A value that has so many.
   float value(float steps) const { return steps * coarser_ * scale_; }
 
@@ -34,6 +36,7 @@ class ByteSteps {
   float low_;
   float high_;
   float coarser_;
+  float lowest_;
 };
 
 }  // namespace tare
