@@ -62,27 +62,24 @@ void Ranks::wait() const {
   }
 }
 
-std::vector<std::string> Ranks::gather(const std::string& own, Message about) {
-  sent_[about] += own.size();
-  if (alone()) {
-    return {own};
-  }
-  const auto ranks = static_cast<std::size_t>(count_);
-  std::vector<unsigned long long> sizes(ranks);
+std::vector<std::string> Ranks::gather(std::string own, Message about) {
   const unsigned long long size = own.size();
+  sent_[about] += size;
+  const auto ranks = static_cast<std::size_t>(count_);
+  std::vector<std::string> result(ranks);
+  result[static_cast<std::size_t>(own_)] = std::move(own);
+  if (alone()) {
+    return result;
+  }
+  std::vector<unsigned long long> sizes(ranks);
   MPI_Allgather(&size, 1, MPI_UNSIGNED_LONG_LONG, sizes.data(), 1, MPI_UNSIGNED_LONG_LONG,
                 MPI_COMM_WORLD);
   // Counts of MPI are int, which messages of one layer may exceed: so one after another, each
   // in pieces.
   constexpr std::size_t kPiece = std::size_t{1} << 30U;
-  std::vector<std::string> result(ranks);
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     std::string& bytes = result[rank];
-    if (static_cast<int>(rank) == own_) {
-      bytes = own;
-    } else {
-      bytes.resize(sizes[rank]);
-    }
+    bytes.resize(sizes[rank]);  // our own are here already
     for (std::size_t first = 0; first < bytes.size(); first += kPiece) {
       MPI_Bcast(bytes.data() + first, static_cast<int>(std::min(kPiece, bytes.size() - first)),
                 MPI_BYTE, static_cast<int>(rank), MPI_COMM_WORLD);
@@ -101,8 +98,8 @@ Ranks::Ranks(bool) {}
 Ranks::~Ranks() = default;
 void Ranks::wait() const {}
 
-std::vector<std::string> Ranks::gather(const std::string& own, Message) {
-  return {own};
+std::vector<std::string> Ranks::gather(std::string own, Message) {
+  return {std::move(own)};
 }
 
 #endif

@@ -27,7 +27,7 @@ class Ranks final : public Communicator {
   int own() const { return own_; }
   int rank() const override { return own_; }
   int count() const override { return count_; }
-  std::vector<std::string> gather(const std::string& own, Message) override;
+  std::vector<std::string> gather(std::string own, Message) override;
   /// For those who share work; null where there is nobody to share it with.
   Communicator* team() { return alone() ? nullptr : this; }
   bool alone() const { return count_ == 1; }

@@ -40,7 +40,7 @@ class Communicator {
   virtual int rank() const = 0;   ///< of this process, from 0
   virtual int count() const = 0;  ///< of processes
   /// What each process gave, by rank. Throws Error(kIo) when a process is gone.
-  virtual std::vector<std::string> gather(const std::string& own, Message) = 0;
+  virtual std::vector<std::string> gather(std::string own, Message) = 0;
 };
 
 struct CalibrateOptions {

@@ -5,13 +5,20 @@
 // the holdout samples, and where these leave it open, for all of them.
 #include "equalize/version_trial.h"
 
+#include "base/bytes.h"
 #include "calibrate/calibrate.h"
 #include "calibrate/selection/trial.h"
 #include "execute/run/feed.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace tare {
 namespace {
@@ -53,6 +60,74 @@ double error(const Trial& trial, const Branch& network) {
       trial.errors(network.executable, {&network.setting, 1}, 0, trial.runs()).front());
 }
 
+/// Every second process of a team, for which there are no others. Both halves make the same
+/// calls in the same order, as the whole team exchanges the messages.
+class HalfOfTeam final : public Communicator {
+ public:
+  /// That of this process, of an even number.
+  explicit HalfOfTeam(Communicator& team) : team_(team) {}
+  int half() const { return team_.rank() % 2; }
+  /// What the halves have.
+  std::array<double, 2> of_both(double own) {
+    ByteWriter writer;
+    writer.add(own);
+    const std::vector<std::string> all = team_.gather(writer.take(), Message::kErrors);
+    return {ByteReader(all[0]).get<double>(), ByteReader(all[1]).get<double>()};
+  }
+  int rank() const override { return team_.rank() / 2; }
+  int count() const override { return team_.count() / 2; }
+  std::vector<std::string> gather(std::string own, Message about) override {
+    std::vector<std::string> all = team_.gather(std::move(own), about);
+    std::vector<std::string> result;
+    for (auto i = static_cast<std::size_t>(half()); i < all.size(); i += 2) {
+      result.push_back(std::move(all[i]));
+    }
+    return result;
+  }
+
+ private:
+  Communicator& team_;
+};
+
+/// Two networks that are tried on the same runs. Of an even number of processes each half has
+/// one of them: making a large one takes longer than some runs of it.
+class Pair {
+ public:
+  /// The trials have the samples of these options.
+  Pair(const CalibrateOptions& options, const std::function<Branch(std::size_t)>& network)
+      : options_(options) {
+    Communicator* const team = options.communicator;
+    if (team != nullptr && team->count() % 2 == 0) {
+      options_.communicator = &half_.emplace(*team);
+    }
+    for (std::size_t i = 0; i < networks_.size(); ++i) {
+      if (!half_ || half_->half() == static_cast<int>(i)) {
+        networks_[i].emplace(network(i));
+      }
+    }
+  }
+
+  /// The error of the second network over that of the first.
+  double left(const std::function<Trial(const CalibrateOptions&)>& trial) {
+    const Trial own = trial(options_);
+    std::array<double, 2> errors{};
+    for (std::size_t i = 0; i < networks_.size(); ++i) {
+      if (networks_[i]) {
+        errors[i] = error(own, *networks_[i]);
+      }
+    }
+    if (half_) {
+      errors = half_->of_both(errors[static_cast<std::size_t>(half_->half())]);
+    }
+    return errors[1] / errors[0];
+  }
+
+ private:
+  CalibrateOptions options_;
+  std::optional<HalfOfTeam> half_;
+  std::array<std::optional<Branch>, 2> networks_;
+};
+
 }  // namespace
 
 CalibrateOptions VersionTrial::all() const {
@@ -67,23 +142,24 @@ SimulatedGraph VersionTrial::simulate(const Graph& version) const {
 
 bool VersionTrial::is_clearly_better(const Version& changed, const Version& plain) const {
   const std::vector<CalibratorInfo> quick = that_keep_everything(calibrators);
-  const auto network = [&](const Version& version) {
+  Pair networks(holdout, [&](std::size_t i) {
+    const Version& version = i == 0 ? plain : changed;
     return quantized_network(
         version.simulated,
         choose(version.simulated, version.observed, quick, nullptr, fitting.threads),
         fitting.threads);
-  };
-  const std::size_t runs = Feed(reference, data, holdout.samples, holdout.first).runs();
-  const Trial half(reference, data, holdout, (runs + 1) / 2);
-  const Branch before = network(plain);
-  const Branch after = network(changed);
+  });
   // Where half of the samples leaves no doubt, the others are not asked.
-  const double left = error(half, after) / error(half, before);
+  const std::size_t runs = Feed(reference, data, holdout.samples, holdout.first).runs();
+  const double left = networks.left([&](const CalibrateOptions& options) {
+    return Trial(reference, data, options, (runs + 1) / 2);
+  });
   if (!(left < 1) || left < kClearlyLess * kClearlyLess) {
     return left < 1;
   }
-  const Trial all(reference, data, holdout);
-  return error(all, after) < kClearlyLess * error(all, before);
+  return networks.left([&](const CalibrateOptions& options) {
+    return Trial(reference, data, options);
+  }) < kClearlyLess;
 }
 
 }  // namespace tare

@@ -5,8 +5,11 @@
 #include "support/graphs.h"
 #include "support/random/random.h"
 #include "support/simulated.h"
+#include "support/team.h"
 
 #include <algorithm>
+#include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -21,19 +24,24 @@ struct Layer {
   QuantTable table;
   const QuantPoint* accumulator = nullptr;
 
-  Layer() {
+  explicit Layer(std::int64_t outputs = 8, bool by_output = false) {
     Random random(1);
     Graph graph;
     const ValueId x = graph.add_input("x", f32({1, kColumns}));
-    const ValueId w = graph.add_constant("w", random.tensor({kColumns, 8}));
-    graph.set_outputs({add(graph, "Gemm", {x, w}, {1, 8})});
+    const ValueId w = graph.add_constant(
+        "w", random.tensor(by_output ? Shape{outputs, kColumns} : Shape{kColumns, outputs}));
+    Attributes attributes;
+    attributes.set("transB", std::int64_t{by_output});
+    graph.set_outputs({add(graph, "Gemm", {x, w}, {1, outputs}, std::move(attributes))});
     simulated = simulated_with(graph);
     for (const QuantPoint& point : simulated.points) {
       if (point.role == Role::kAccumulator) {
         accumulator = &point;
         continue;
       }
-      const std::size_t ranges = point.spec.granularity == Granularity::kPerAxis ? 8 : 1;
+      const std::size_t ranges = point.spec.granularity == Granularity::kPerAxis
+                                     ? static_cast<std::size_t>(outputs)
+                                     : 1;
       table[point.name].params =
           to_quant_params(std::vector<Range>(ranges, Range{-2, 2}), point.spec);
     }
@@ -41,7 +49,8 @@ struct Layer {
 
   /// What becomes of the weights where each run has one row of `values`.
   std::vector<std::int8_t> rounding(std::size_t runs,
-                                    const std::function<float(Random&, float before)>& values) {
+                                    const std::function<float(Random&, float before)>& values,
+                                    Communicator* team = nullptr) {
     LayerRows rows(simulated.source, simulated.source.node(*accumulator->reader), runs);
     Random random(2);
     const TensorType type = f32({1, kColumns});
@@ -53,7 +62,7 @@ struct Layer {
       const Tensor input = Tensor::of<float>(type.shape, row);
       rows.observe(run, {.type = &type, .data = input.data()});
     }
-    round_weights(simulated, *accumulator, rows, 1, table);
+    round_weights(simulated, *accumulator, rows, 1, table, team);
     return table.at(accumulator->weight).rounding.to_vector();
   }
 };
@@ -75,6 +84,35 @@ TEST(RoundWeights, SaysNothingWhereAllAreTheNearest) {
   EXPECT_TRUE(Layer().rounding(100, [](Random&, float) { return 0.0F; }).empty());
   EXPECT_TRUE(Layer().rounding(1, like_the_one_before).empty()) << "nothing is held out";
 }
+
+class SharedRounding : public testing::TestWithParam<bool> {};
+
+TEST_P(SharedRounding, HasTheSameIntegersInAByteForEachWeight) {
+  constexpr std::int64_t kOutputs = 80;  // in three groups
+  const auto alone = Layer(kOutputs, GetParam()).rounding(300, like_the_one_before);
+  ASSERT_FALSE(alone.empty());
+  Exchange table(2);
+  std::vector<std::vector<std::int8_t>> shared(2);
+  std::vector<std::thread> members;
+  for (int rank = 0; rank < 2; ++rank) {
+    members.emplace_back([&, rank] {
+      Member member(table, rank);
+      shared.at(static_cast<std::size_t>(rank)) =
+          Layer(kOutputs, GetParam()).rounding(300, like_the_one_before, &member);
+    });
+  }
+  for (std::thread& member : members) {
+    member.join();
+  }
+  EXPECT_EQ(shared[0], alone);
+  EXPECT_EQ(shared[1], alone);
+  EXPECT_EQ(table.bytes[Message::kRoundings], kColumns * kOutputs);
+}
+
+INSTANTIATE_TEST_SUITE_P(Weights, SharedRounding, testing::Bool(),
+                         [](const testing::TestParamInfo<bool>& info) {
+                           return info.param ? "ByOutput" : "ByColumn";
+                         });
 
 }  // namespace
 }  // namespace tare::test

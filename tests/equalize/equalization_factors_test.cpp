@@ -1,5 +1,6 @@
 #include "tare/execute.h"
 
+#include "support/team.h"
 #include "support/unlike_channels.h"
 
 #include <algorithm>
@@ -117,6 +118,23 @@ TEST(EqualizationFactors, AreNoneWhereTheNetworkErrsLessWithout) {
   config.equalization = false;
   EXPECT_GT(squared_error(network.graph, equal.quantized(config).integer, network.data),
             0.8 * squared_error(network.graph, result.integer, network.data));
+}
+
+// With 2 and 4 processes each half of them tries one of the networks, with 3 all try both.
+TEST(EqualizationFactors, AreTheSameInTeamsOfAnySize) {
+  for (const float weight : {0x1p4F, 0x1p-2F}) {  // which are kept, and which are not
+    const UnlikeChannels network(0x1p-4F, weight);
+    const ChannelFactors alone = network.quantized(UnlikeChannels::config()).factors;
+    EXPECT_EQ(alone.empty(), weight < 1);
+    for (const int count : {2, 3, 4}) {
+      for (const ChannelFactors& shared : by_team(count, [&](Member& member) {
+             return network.quantized(UnlikeChannels::config(), {.communicator = &member})
+                 .factors;
+           })) {
+        EXPECT_EQ(shared, alone);
+      }
+    }
+  }
 }
 
 // Divided, a channel would be cut elsewhere than in the network, which samples need not show.

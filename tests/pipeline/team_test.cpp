@@ -42,7 +42,7 @@ TEST_P(Team, DecidesWhatOneAloneDoes) {
   config.effort = GetParam().effort;
   const QuantizeResult alone = quantize(digits.model, *digits.data, config, Toolkit::builtin(),
                                         {.threads = 1, .samples = GetParam().samples});
-  for (const int count : {2, 3}) {
+  for (const int count : {2, 3, 4}) {
     const auto work = [&](Member& member) {
       return quantize(digits.model, *digits.data, config, Toolkit::builtin(),
                       {.threads = 1 + member.rank(),

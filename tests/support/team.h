@@ -32,12 +32,12 @@ class Member final : public Communicator {
   Member(Exchange& table, int rank) : table_(table), rank_(rank) {}
   int rank() const override { return rank_; }
   int count() const override { return static_cast<int>(table_.messages.size()); }
-  std::vector<std::string> gather(const std::string& own, Message about) override {
-    table_.messages[static_cast<std::size_t>(rank_)] = own;
+  std::vector<std::string> gather(std::string own, Message about) override {
     {
       const std::lock_guard lock(table_.mutex);
       table_.bytes[about] += own.size();
     }
+    table_.messages[static_cast<std::size_t>(rank_)] = std::move(own);
     table_.all_here.arrive_and_wait();
     std::vector<std::string> result = table_.messages;
     table_.all_read.arrive_and_wait();

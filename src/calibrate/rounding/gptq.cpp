@@ -22,11 +22,9 @@
 // rows, three of 4 million weights, and 1 MiB for each thread.
 #include "calibrate/rounding/gptq.h"
 
-#include "base/bytes.h"
 #include "base/parallel.h"
 #include "calibrate/rounding/input_hessian.h"
 #include "calibrate/rounding/large_matrix.h"
-#include "calibrate/statistics/shares.h"
 #include "execute/products/gemm.h"
 #include "execute/run/one_thread.h"
 
@@ -267,39 +265,10 @@ void keep_better(const RoundingTask& task, const LargeRowMajor& rows, Index firs
   }
 }
 
-/// Gives all processes the integers of the groups of outputs that each has its share of.
-void share_integers(std::size_t groups, std::size_t size, Communicator& team,
-                    LargeRowMajor& integers) {
-  const auto outputs = static_cast<std::size_t>(integers.cols());
-  const auto part = [&](int rank) {
-    const Share share = share_of(groups, &team, rank);
-    const std::size_t first = std::min(outputs, share.first * size);
-    return integers.middleCols(static_cast<Index>(first),
-                               static_cast<Index>(std::min(outputs, share.end * size) - first));
-  };
-  const Eigen::Array<std::int16_t, Eigen::Dynamic, Eigen::Dynamic> own =
-      part(team.rank()).array().cast<std::int16_t>();
-  ByteWriter writer;
-  writer.add_all(
-      std::span<const std::int16_t>(own.data(), static_cast<std::size_t>(own.size())));
-  const std::vector<std::string> all = team.gather(writer.take(), Message::kRoundings);
-  for (int rank = 0; rank < team.count(); ++rank) {
-    ByteReader reader(all[static_cast<std::size_t>(rank)]);
-    const std::vector<std::int16_t> theirs = reader.get_all<std::int16_t>();
-    auto to = part(rank);
-    to = Eigen::Map<const Eigen::Array<std::int16_t, Eigen::Dynamic, Eigen::Dynamic>>(
-             theirs.data(), to.rows(), to.cols())
-             .cast<float>()
-             .matrix();
-  }
-}
-
 /// How many outputs are in memory at a time: whole groups, and some for each thread.
-std::size_t part_size(const RoundingTask& task, std::size_t group, int threads) {
+std::size_t part_size(std::size_t columns, std::size_t group, int threads) {
   constexpr std::size_t kWeights = std::size_t{1} << 22U;
-  const auto workers = static_cast<std::size_t>(threads) *
-                       static_cast<std::size_t>(task.team == nullptr ? 1 : task.team->count());
-  return std::max(kWeights / task.columns / group, 2 * workers) * group;
+  return std::max(kWeights / columns / group, 2 * static_cast<std::size_t>(threads)) * group;
 }
 
 Eigen::Map<const Eigen::VectorXf> column_of(const std::vector<float>& values) {
@@ -351,12 +320,10 @@ void write_weights(const WeightMatrix& matrix, std::size_t first, const Weights&
 void round_part(const RoundingTask& task, const std::vector<InputHessian>& blocks,
                 const LargeRowMajor& holdout, std::size_t size, int threads, Weights& weights) {
   const auto outputs = static_cast<std::size_t>(weights.exact.cols());
-  const std::size_t groups = (outputs + size - 1) / size;
-  const Share own = own_share(groups, task.team);
   const auto for_each_group = [&](const auto& body) {
-    parallel_for(own.count(), threads, [&](std::size_t, std::size_t i) {
+    parallel_for((outputs + size - 1) / size, threads, [&](std::size_t, std::size_t i) {
       const OneThread one_thread;
-      const std::size_t first = (own.first + i) * size;
+      const std::size_t first = i * size;
       body(static_cast<Index>(first), static_cast<Index>(std::min(size, outputs - first)));
     });
   };
@@ -366,12 +333,15 @@ void round_part(const RoundingTask& task, const std::vector<InputHessian>& block
   }
   for_each_group(
       [&](Index from, Index count) { keep_better(task, holdout, from, count, weights); });
-  if (task.team != nullptr) {
-    share_integers(groups, size, *task.team, weights.integers);
-  }
 }
 
 }  // namespace
+
+Share rounded_by(int rank, const RoundingTask& task, std::size_t outputs) {
+  const std::size_t size = group_size(outputs);
+  const Share groups = share_of((outputs + size - 1) / size, task.team, rank);
+  return {std::min(outputs, groups.first * size), std::min(outputs, groups.end * size)};
+}
 
 void round_by_gptq(const RoundingTask& task, const WeightMatrix& matrix, int threads) {
   const LargeRowMajor holdout = held_out_rows(task, threads);
@@ -381,11 +351,13 @@ void round_by_gptq(const RoundingTask& task, const WeightMatrix& matrix, int thr
       blocks.emplace_back(task, first, std::min(kBlock, task.columns - first), threads);
     }
   }
+  const Share own =
+      rounded_by(task.team == nullptr ? 0 : task.team->rank(), task, matrix.outputs);
   const std::size_t group = group_size(matrix.outputs);
-  const std::size_t part = part_size(task, group, threads);
-  for (std::size_t first = 0; first < matrix.outputs; first += part) {
+  const std::size_t part = part_size(task.columns, group, threads);
+  for (std::size_t first = own.first; first < own.end; first += part) {
     Weights weights =
-        read_weights(task, matrix, first, std::min(part, matrix.outputs - first), threads);
+        read_weights(task, matrix, first, std::min(part, own.end - first), threads);
     if (!blocks.empty()) {
       round_part(task, blocks, holdout, group, threads, weights);
     }

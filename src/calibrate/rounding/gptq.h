@@ -2,6 +2,8 @@
 
 #include "tare/statistics.h"
 
+#include "calibrate/statistics/shares.h"
+
 #include <cstddef>
 #include <functional>
 #include <span>
@@ -28,6 +30,7 @@ struct RoundingTask {
   std::vector<std::size_t> partner;
   float pair_limit = 0;
   /// Processes that share the work, all of which have the whole task; null: this one alone.
+  /// Each rounds some of the outputs.
   Communicator* team = nullptr;
 };
 
@@ -49,7 +52,11 @@ struct WeightMatrix {
 /// Rounds weights by GPTQ: such that the squared error of the outputs over the rows is small,
 /// rather than that of each weight. An output is left rounded to nearest where the holdout
 /// shows no gain. `threads` do not change the result. (Frantar et al., "GPTQ", which is Babai's
-/// nearest plane algorithm; then single weights move while that helps.)
+/// nearest plane algorithm; then single weights move while that helps.) With a team it reads
+/// and writes what is rounded_by() this process.
 void round_by_gptq(const RoundingTask&, const WeightMatrix&, int threads);
+
+/// Which of so many outputs a process of the task's team rounds: all where there is none.
+Share rounded_by(int rank, const RoundingTask&, std::size_t outputs);
 
 }  // namespace tare

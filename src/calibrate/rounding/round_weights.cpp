@@ -10,6 +10,7 @@
 
 #include "tare/simulate.h"
 
+#include "base/check.h"
 #include "base/large_memory.h"
 #include "base/parallel.h"
 #include "calibrate/rounding/block_ranges.h"
@@ -21,9 +22,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <numeric>
+#include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace tare {
 namespace {
@@ -145,6 +150,37 @@ std::vector<bool> holdout(const LayerRows& rows) {
   return result;
 }
 
+/// Gives all processes the differences of the outputs that each has rounded. Messages have them
+/// in the order of the weights.
+void share_differences(const RoundingTask& task, const LayerMatrix& matrix,
+                       std::span<std::int8_t> differences) {
+  const bool by_output = matrix.column_stride == 1;
+  const auto for_each_line = [&](int rank, const auto& body) {
+    const Share own = rounded_by(rank, task, matrix.outputs);
+    if (by_output) {
+      body(differences.subspan(own.first * matrix.columns, own.count() * matrix.columns));
+      return;
+    }
+    for (std::size_t column = 0; column < matrix.columns; ++column) {
+      body(differences.subspan(matrix.at(0, own.first, column), own.count()));
+    }
+  };
+  Communicator& team = *task.team;
+  std::string own;
+  for_each_line(team.rank(), [&](std::span<const std::int8_t> line) {
+    own.append(reinterpret_cast<const char*>(line.data()), line.size());
+  });
+  const std::vector<std::string> all = team.gather(std::move(own), Message::kRoundings);
+  for (int rank = 0; rank < team.count(); ++rank) {
+    std::string_view rest = all[static_cast<std::size_t>(rank)];
+    for_each_line(rank, [&](std::span<std::int8_t> line) {
+      check(line.size() <= rest.size(), "roundings of other outputs");
+      std::memcpy(line.data(), rest.data(), line.size());
+      rest.remove_prefix(line.size());
+    });
+  }
+}
+
 }  // namespace
 
 void round_weights(const SimulatedGraph& simulated, const QuantPoint& accumulator_or_weight,
@@ -221,6 +257,9 @@ void round_weights(const SimulatedGraph& simulated, const QuantPoint& accumulato
   if (matrix.groups == 1) {
     task.team = team;
     round_group(0, threads);
+    if (team != nullptr) {
+      share_differences(task, matrix, rounding);
+    }
   } else {
     parallel_for(matrix.groups, threads,
                  [&](std::size_t, std::size_t group) { round_group(group, 1); });

@@ -86,15 +86,27 @@ template <class InputsOf>
 std::vector<std::size_t> by_first_difference(const PausedRun& usual,
                                              const Executable& executable,
                                              std::span<const Setting> settings,
-                                             const Share& trials, const InputsOf& inputs_of) {
+                                             std::span<const std::size_t> trials,
+                                             const InputsOf& inputs_of) {
   std::vector<std::pair<std::size_t, std::size_t>> places;
-  for (std::size_t i = trials.first; i < trials.end; ++i) {
+  for (const std::size_t i : trials) {
     places.emplace_back(usual.first_difference(executable, inputs_of(settings[i])), i);
   }
   std::sort(places.begin(), places.end());
   std::vector<std::size_t> result;
   for (const auto& place : places) {
     result.push_back(place.second);
+  }
+  return result;
+}
+
+/// Of the numbers [first, end), those of process `rank` of `count` that take them in turn.
+std::vector<std::size_t> in_turn(int rank, int count, std::size_t first, std::size_t end) {
+  std::vector<std::size_t> result;
+  for (auto i = static_cast<std::size_t>(rank); i < end; i += static_cast<std::size_t>(count)) {
+    if (i >= first) {
+      result.push_back(i);
+    }
   }
   return result;
 }
@@ -133,7 +145,7 @@ Trial::Trial(const Graph& source, const Graph& judged, const Dataset& data,
     : threads_(thread_count(options.threads)), communicator_(options.communicator) {
   const Feed feed(source, data, options.samples, options.first);
   runs_ = std::min(at_most, feed.runs());
-  own_ = runs_of(communicator_ == nullptr ? 0 : communicator_->rank(), 0, runs_);
+  own_ = runs_of(own_rank(), 0, runs_);
   const std::vector<std::size_t> order = spread_order(runs_);
   inputs_.resize(own_.size());
   exact_.resize(own_.size());
@@ -150,22 +162,18 @@ bool Trial::shares_trials() const {
   return communicator_ != nullptr && runs_ < static_cast<std::size_t>(communicator_->count());
 }
 
-Share Trial::own_trials(std::size_t count) const {
-  return shares_trials() ? own_share(count, communicator_) : Share{0, count};
-}
-
 // In turn, so that processes have equal shares of any first runs.
 std::vector<std::size_t> Trial::runs_of(int rank, std::size_t first, std::size_t end) const {
   const bool has_all = communicator_ == nullptr || shares_trials();
-  const auto place = static_cast<std::size_t>(has_all ? 0 : rank);
-  const auto step = static_cast<std::size_t>(has_all ? 1 : communicator_->count());
-  std::vector<std::size_t> result;
-  for (std::size_t run = place; run < end; run += step) {
-    if (run >= first) {
-      result.push_back(run);
-    }
-  }
-  return result;
+  return has_all ? in_turn(0, 1, first, end)
+                 : in_turn(rank, communicator_->count(), first, end);
+}
+
+// In turn as well: settings that differ early in the network, whose trials take longest, are
+// often neighbours.
+std::vector<std::size_t> Trial::trials_of(int rank, std::size_t count) const {
+  return shares_trials() ? in_turn(rank, communicator_->count(), 0, count)
+                         : in_turn(0, 1, 0, count);
 }
 
 std::vector<Tensor> Trial::inputs(std::size_t own_run, const Setting& setting) const {
@@ -197,20 +205,20 @@ std::vector<std::vector<double>> Trial::errors(const Executable& fake_quantized_
     std::optional<Executable::Workspace> workspace{};
   };
   std::vector<std::optional<Worker>> all(static_cast<std::size_t>(threads_));
-  const Share trials = own_trials(settings.size());
-  if (own > 0 && trials.count() > 0) {
+  const std::vector<std::size_t> trials = trials_of(own_rank(), settings.size());
+  if (own > 0 && !trials.empty()) {
     const Setting usual = most_common(settings);
     const std::vector<std::size_t> order = by_first_difference(
         PausedRun(fake_quantized_graph, inputs(0, usual)), fake_quantized_graph, settings,
         trials, [&](const Setting& setting) { return inputs(0, setting); });
     // Run by run, so that each thread goes through the network once for each.
     parallel_for(
-        trials.count() * own, worker_count(fake_quantized_graph, threads_),
+        trials.size() * own, worker_count(fake_quantized_graph, threads_),
         [&](std::size_t worker, std::size_t i) {
           const auto own_run =
-              static_cast<std::size_t>(begin - own_.begin()) + i / trials.count();
+              static_cast<std::size_t>(begin - own_.begin()) + i / trials.size();
           const std::size_t run = own_[own_run];
-          const std::size_t setting = order[i % trials.count()];
+          const std::size_t setting = order[i % trials.size()];
           std::optional<Worker>& state = all[worker];
           if (!state) {
             state.emplace(Worker{run, PausedRun(fake_quantized_graph, inputs(own_run, usual))});
@@ -252,10 +260,10 @@ std::vector<std::vector<double>> Trial::errors(
   std::vector<std::vector<double>> result(branches, std::vector<double>(runs_));
   const int side_by_side = threads_with_branches(paused);
   paused.runs.resize(static_cast<std::size_t>(threads_));
-  const Share trials = own_trials(branches);
+  const std::vector<std::size_t> trials = trials_of(own_rank(), branches);
   parallel_for(
-      own_.empty() ? 0 : trials.count(), side_by_side, [&](std::size_t thread, std::size_t n) {
-        const std::size_t b = trials.first + n;
+      own_.empty() ? 0 : trials.size(), side_by_side, [&](std::size_t thread, std::size_t n) {
+        const std::size_t b = trials[n];
         const Branch own = branch(b);
         std::vector<PausedRun>& runs = start(paused, thread);
         const int threads = side_by_side > 1 ? 1 : worker_count(own.executable, threads_);
@@ -276,9 +284,7 @@ void Trial::share(std::size_t first, std::size_t end,
                   std::vector<std::vector<double>>& errors) const {
   // Calls take() for what a process has, in the order in which it tells it.
   const auto for_each_of = [&](int rank, const auto& take) {
-    const Share trials = shares_trials() ? share_of(errors.size(), communicator_, rank)
-                                         : Share{0, errors.size()};
-    for (std::size_t i = trials.first; i < trials.end; ++i) {
+    for (const std::size_t i : trials_of(rank, errors.size())) {
       for (const std::size_t run : runs_of(rank, first, end)) {
         take(errors[i][run - first]);
       }

@@ -71,8 +71,8 @@ class Trial {
   /// Where there are fewer runs than processes, each has all runs and its share of what is
   /// tried on them.
   bool shares_trials() const;
-  /// What this process tries of so many: all where it has its share of the runs.
-  Share own_trials(std::size_t count) const;
+  /// What a process tries of so many: all where it has its share of the runs.
+  std::vector<std::size_t> trials_of(int rank, std::size_t count) const;
   /// Which of the runs [first, end) a process has.
   std::vector<std::size_t> runs_of(int rank, std::size_t first, std::size_t end) const;
   std::vector<Tensor> inputs(std::size_t own_run, const Setting&) const;
@@ -83,6 +83,8 @@ class Trial {
   /// Fills in what other processes have, in each row of the runs [first, end); rows are those
   /// of what is tried.
   void share(std::size_t first, std::size_t end, std::vector<std::vector<double>>& rows) const;
+
+  int own_rank() const { return communicator_ == nullptr ? 0 : communicator_->rank(); }
 
   int threads_;
   Communicator* communicator_;

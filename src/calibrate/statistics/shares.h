@@ -33,8 +33,9 @@ inline Share own_share(std::size_t pieces, const Communicator* communicator) {
 
 /// What the first process has, for all.
 inline std::string of_first(std::string own, Communicator* communicator) {
-  return communicator == nullptr ? std::move(own)
-                                 : communicator->gather(own, Message::kOther).front();
+  return communicator == nullptr
+             ? std::move(own)
+             : communicator->gather(std::move(own), Message::kOther).front();
 }
 
 /// Whether this process is the one that writes files.
