@@ -5,10 +5,10 @@ usage: scripts/model_scaling.py check    # beside times that were measured on on
        scripts/model_scaling.py table    # the table of docs/scaling.md
 
 Each rank is a program of steps: it computes, reads from the disk, or tells all others something and waits for what they tell.
-Ranks of a node share its cores, all ranks the disk, and broadcasts go through the network one after another, as the ranks send
-theirs in turn. Work is what docs/scaling.md says that each level costs; Rates says how fast a core is at it, fitted to the
-network of the size of ResNet-50 on one rank and on two, and to that of BERT-base on one. What every rank does for itself
-bounds the speed-up.
+Ranks of a node share its cores, all ranks the disk, and what all of them send goes into each node, one broadcast after
+another. Work is what docs/scaling.md says that each level costs; Rates says how fast a core is at it, fitted to the network of
+the size of ResNet-50 on one rank and on two, and to that of BERT-base on one. What every rank does for itself bounds the
+speed-up.
 """
 import dataclasses
 import heapq
@@ -54,6 +54,7 @@ class Rates:
     network: float = 6e8       # bytes per second, into a node; of a machine alone, into all of its ranks
     latency: float = 20e-6     # seconds
     row_number: int = 1        # bytes that each number of a row takes on its way to other ranks
+    rounding: int = 1          # and what a weight was rounded to
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,7 +104,7 @@ def steps(network, rates, ranks):
             yield "gather", blocks * 2 * block * (block + 128) / ranks
             yield "compute", blocks * block ** 3 / 6 / rates.gptq, True
             yield "compute", blocks * 2.5 * block * block * layers.outputs / ranks / rates.gptq, True
-            yield "gather", 2 * layers.weights / ranks
+            yield "gather", rates.rounding * layers.weights / ranks
             yield "compute", 0.5 * layers.weights * rates.weight, True
     # The verdict: 8 to 64 samples, or 4 of a large network, through three networks.
     yield "compute", 3 * runs_within(1.6e10, network, 4, min(max(n / 8, 8), 64)) * pass_seconds / ranks, True
@@ -212,8 +213,8 @@ LARGE = (transformer("7B, 128 sequences of 2048 tokens", 32, 4096, 11008, 4096, 
          transformer("70B, 128 sequences of 2048 tokens", 80, 8192, 28672, 1024, 2048, 128, True))
 
 # Two cores of a Xeon (6/207) that all ranks share, one thread each: seconds by the clock, of one rank, two and so on. They were
-# measured, and rates fitted, when rows were sent in float.
-MEASURED = Rates(row_number=4)
+# measured, and rates fitted, when rows were sent in float and roundings in two bytes.
+MEASURED = Rates(row_number=4, rounding=2)
 CHECKED = {resnet50(): (21.2, 14.7, 20.3), BERT: (43.1, 29.7)}
 ONE_MACHINE = Cluster(nodes=1, ranks_per_node=1, cores=2, threads=1)
 

@@ -30,6 +30,28 @@ bool is_one_of_many() {
   return has("OMPI_COMM_WORLD_SIZE") || has("PMI_SIZE");
 }
 
+/// Messages of all ranks to all others, on their way at once: one after another, each rank
+/// would wait for the others in turn.
+class Broadcasts {
+ public:
+  /// Of `rank`, which has these bytes already.
+  void start(void* bytes, std::size_t size, int rank) {
+    // Counts of MPI are int, which messages of one layer may exceed: so in pieces.
+    constexpr std::size_t kPiece = std::size_t{1} << 30U;
+    for (std::size_t first = 0; first < size; first += kPiece) {
+      MPI_Ibcast(static_cast<char*>(bytes) + first,
+                 static_cast<int>(std::min(kPiece, size - first)), MPI_BYTE, rank,
+                 MPI_COMM_WORLD, &pieces_.emplace_back());
+    }
+  }
+  void wait() {
+    MPI_Waitall(static_cast<int>(pieces_.size()), pieces_.data(), MPI_STATUSES_IGNORE);
+  }
+
+ private:
+  std::vector<MPI_Request> pieces_;
+};
+
 }  // namespace
 
 int rank_of_process() {
@@ -74,18 +96,26 @@ std::vector<std::string> Ranks::gather(std::string own, Message about) {
   std::vector<unsigned long long> sizes(ranks);
   MPI_Allgather(&size, 1, MPI_UNSIGNED_LONG_LONG, sizes.data(), 1, MPI_UNSIGNED_LONG_LONG,
                 MPI_COMM_WORLD);
-  // Counts of MPI are int, which messages of one layer may exceed: so one after another, each
-  // in pieces.
-  constexpr std::size_t kPiece = std::size_t{1} << 30U;
+  Broadcasts messages;
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     std::string& bytes = result[rank];
     bytes.resize(sizes[rank]);  // our own are here already
-    for (std::size_t first = 0; first < bytes.size(); first += kPiece) {
-      MPI_Bcast(bytes.data() + first, static_cast<int>(std::min(kPiece, bytes.size() - first)),
-                MPI_BYTE, static_cast<int>(rank), MPI_COMM_WORLD);
-    }
+    messages.start(bytes.data(), bytes.size(), static_cast<int>(rank));
   }
+  messages.wait();
   return result;
+}
+
+void Ranks::gather_in_place(std::span<std::byte> all, std::span<const std::size_t> sizes,
+                            Message about) {
+  sent_[about] += sizes[static_cast<std::size_t>(own_)];
+  Broadcasts messages;
+  std::size_t first = 0;
+  for (std::size_t rank = 0; rank < sizes.size(); ++rank) {
+    messages.start(all.data() + first, sizes[rank], static_cast<int>(rank));
+    first += sizes[rank];
+  }
+  messages.wait();
 }
 
 #else
@@ -101,6 +131,8 @@ void Ranks::wait() const {}
 std::vector<std::string> Ranks::gather(std::string own, Message) {
   return {std::move(own)};
 }
+
+void Ranks::gather_in_place(std::span<std::byte>, std::span<const std::size_t>, Message) {}
 
 #endif
 

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +29,8 @@ class Ranks final : public Communicator {
   int rank() const override { return own_; }
   int count() const override { return count_; }
   std::vector<std::string> gather(std::string own, Message) override;
+  void gather_in_place(std::span<std::byte> all, std::span<const std::size_t> sizes,
+                       Message) override;
   /// For those who share work; null where there is nobody to share it with.
   Communicator* team() { return alone() ? nullptr : this; }
   bool alone() const { return count_ == 1; }

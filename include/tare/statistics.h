@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,11 @@ class Communicator {
   virtual int count() const = 0;  ///< of processes
   /// What each process gave, by rank. Throws Error(kIo) when a process is gone.
   virtual std::vector<std::string> gather(std::string own, Message) = 0;
+  /// The same in place: of `all`, which has as many bytes of each process as `sizes` says, one
+  /// behind another by rank, this process has filled in its own. Throws as gather(), by which
+  /// it is unless something quicker takes its place.
+  virtual void gather_in_place(std::span<std::byte> all, std::span<const std::size_t> sizes,
+                               Message);
 };
 
 struct CalibrateOptions {

@@ -227,10 +227,12 @@ struct Halves {
 
   /// Bytes that both send.
   std::size_t exchange(const std::optional<ByteSteps>& steps) {
-    const std::string first = rows[0].rows_of(0, kOwn, steps);
-    const std::string second = rows[1].rows_of(kOwn, kRuns, steps);
-    rows[0].add_rows_of(kOwn, kRuns, steps, second);
-    rows[1].add_rows_of(0, kOwn, steps, first);
+    std::vector<std::byte> first(rows[0].bytes_of(0, kOwn, steps));
+    std::vector<std::byte> second(rows[1].bytes_of(kOwn, kRuns, steps));
+    rows[0].write_rows_of(0, kOwn, steps, first);
+    rows[1].write_rows_of(kOwn, kRuns, steps, second);
+    rows[0].read_rows_of(kOwn, kRuns, steps, second);
+    rows[1].read_rows_of(0, kOwn, steps, first);
     return first.size() + second.size();
   }
 

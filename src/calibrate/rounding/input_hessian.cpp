@@ -8,19 +8,19 @@
 // products. Memory: 8 B^2 bytes for both matrices, and the rows in the order of columns.
 #include "calibrate/rounding/input_hessian.h"
 
-#include "base/bytes.h"
 #include "base/parallel.h"
 #include "calibrate/rounding/gram_matrix.h"
+#include "calibrate/statistics/share_parts.h"
 #include "calibrate/statistics/shares.h"
 #include "execute/products/gemm.h"
 #include "execute/run/one_thread.h"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <mutex>
 #include <numeric>
 #include <span>
-#include <string>
 #include <utility>
 
 #include <Eigen/Cholesky>
@@ -111,27 +111,41 @@ void share_tiles(std::span<const std::pair<Index, Index>> tiles, Communicator& t
     return matrix.block(row, column, std::min(kTile, matrix.rows() - row),
                         std::min(kTile, matrix.cols() - column));
   };
-  ByteWriter writer;
-  const Share own = own_share(tiles.size(), &team);
-  for (std::size_t i = own.first; i < own.end; ++i) {
-    const Matrix part = tile(i);
-    writer.add_all(std::span<const float>(part.data(), static_cast<std::size_t>(part.size())));
-  }
-  const std::vector<std::string> all = team.gather(writer.take(), Message::kHessians);
-  for (int rank = 0; rank < team.count(); ++rank) {
-    ByteReader reader(all[static_cast<std::size_t>(rank)]);
-    const Share theirs = share_of(tiles.size(), &team, rank);
-    for (std::size_t i = theirs.first; i < theirs.end; ++i) {
-      const std::vector<float> part = reader.get_all<float>();
-      auto to = tile(i);
-      const Eigen::Map<const Matrix> sums(part.data(), to.rows(), to.cols());
-      to = sums;
-      // Those on the diagonal are not symmetric to the last bit, and were transposed already.
-      if (tiles[i].first != tiles[i].second) {
-        matrix.block(tiles[i].second, tiles[i].first, to.cols(), to.rows()) = sums.transpose();
-      }
-    }
-  }
+  const auto tiles_of = [&](int rank) { return share_of(tiles.size(), &team, rank); };
+  const auto bytes_of = [&](std::size_t i) {
+    return static_cast<std::size_t>(tile(i).size()) * sizeof(float);
+  };
+  share_parts(
+      team, Message::kHessians,
+      [&](int rank) {
+        std::size_t bytes = 0;
+        for (std::size_t i = tiles_of(rank).first; i < tiles_of(rank).end; ++i) {
+          bytes += bytes_of(i);
+        }
+        return bytes;
+      },
+      [&](std::span<std::byte> part) {
+        for (std::size_t i = tiles_of(team.rank()).first; i < tiles_of(team.rank()).end; ++i) {
+          const Matrix sums = tile(i);
+          std::memcpy(part.data(), sums.data(), bytes_of(i));
+          part = part.subspan(bytes_of(i));
+        }
+      },
+      [&](int rank, std::span<const std::byte> part) {
+        for (std::size_t i = tiles_of(rank).first; i < tiles_of(rank).end; ++i) {
+          auto to = tile(i);
+          Matrix sums(to.rows(), to.cols());
+          std::memcpy(sums.data(), part.data(), bytes_of(i));
+          part = part.subspan(bytes_of(i));
+          to = sums;
+          // Those on the diagonal are not symmetric to the last bit, and were transposed
+          // already.
+          if (tiles[i].first != tiles[i].second) {
+            matrix.block(tiles[i].second, tiles[i].first, to.cols(), to.rows()) =
+                sums.transpose();
+          }
+        }
+      });
 }
 
 /// X'X / n, less the product of the means.

@@ -120,36 +120,41 @@ void LayerRows::observe(std::size_t run, const TensorView& input) {
   }
 }
 
-std::string LayerRows::rows_of(std::size_t first, std::size_t end,
-                               const std::optional<ByteSteps>& steps) const {
-  const std::size_t count = (first_row(end) - first_row(first)) * matrix_.columns;
-  const std::size_t bytes = count * (steps ? 1 : sizeof(float));
-  std::string result(matrix_.groups * bytes, '\0');
-  for (std::size_t group = 0; group < matrix_.groups && bytes > 0; ++group) {
-    const auto own = values(group).subspan(first_row(first) * matrix_.columns, count);
-    char* const to = result.data() + group * bytes;
-    if (steps) {
-      std::transform(own.begin(), own.end(), to, [by = *steps](float value) {
-        return static_cast<char>(static_cast<std::int32_t>(by.of(value) - by.lowest()));
-      });
-    } else {
-      std::memcpy(to, own.data(), bytes);
-    }
-  }
-  return result;
+std::size_t LayerRows::bytes_of(std::size_t first, std::size_t end,
+                                const std::optional<ByteSteps>& steps) const {
+  return matrix_.groups * (first_row(end) - first_row(first)) * matrix_.columns *
+         (steps ? 1 : sizeof(float));
 }
 
-void LayerRows::add_rows_of(std::size_t first, std::size_t end,
-                            const std::optional<ByteSteps>& steps, std::string_view rows) {
+void LayerRows::write_rows_of(std::size_t first, std::size_t end,
+                              const std::optional<ByteSteps>& steps,
+                              std::span<std::byte> to) const {
   const std::size_t count = (first_row(end) - first_row(first)) * matrix_.columns;
-  const std::size_t bytes = count * (steps ? 1 : sizeof(float));
-  check(rows.size() == matrix_.groups * bytes, "rows of other runs");
+  const std::size_t bytes = to.size() / matrix_.groups;
   for (std::size_t group = 0; group < matrix_.groups && bytes > 0; ++group) {
-    const std::string_view own = rows.substr(group * bytes, bytes);
+    const auto own = values(group).subspan(first_row(first) * matrix_.columns, count);
+    std::byte* const at = &to[group * bytes];
+    if (steps) {
+      std::transform(own.begin(), own.end(), at, [by = *steps](float value) {
+        return static_cast<std::byte>(static_cast<std::int32_t>(by.of(value) - by.lowest()));
+      });
+    } else {
+      std::memcpy(at, own.data(), bytes);
+    }
+  }
+}
+
+void LayerRows::read_rows_of(std::size_t first, std::size_t end,
+                             const std::optional<ByteSteps>& steps,
+                             std::span<const std::byte> from) {
+  check(from.size() == bytes_of(first, end, steps), "rows of other runs");
+  const std::size_t bytes = from.size() / matrix_.groups;
+  for (std::size_t group = 0; group < matrix_.groups && bytes > 0; ++group) {
+    const auto own = from.subspan(group * bytes, bytes);
     float* const to = row(group, first_row(first));
     if (steps) {
-      std::transform(own.begin(), own.end(), to, [by = *steps](char byte) {
-        return by.value(by.lowest() + static_cast<float>(static_cast<std::uint8_t>(byte)));
+      std::transform(own.begin(), own.end(), to, [by = *steps](std::byte byte) {
+        return by.value(by.lowest() + static_cast<float>(std::to_integer<int>(byte)));
       });
     } else {
       std::memcpy(to, own.data(), bytes);

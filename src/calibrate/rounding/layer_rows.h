@@ -43,14 +43,16 @@ class LayerRows {
   /// The layer's input in one run, f32; from any threads, once for each run.
   void observe(std::size_t run, const TensorView& input);
 
-  /// The rows of the runs [first, end), all of which were observed, for another process; in
-  /// steps where there are some, one byte for each number in place of four.
-  std::string rows_of(std::size_t first, std::size_t end,
-                      const std::optional<ByteSteps>&) const;
-  /// Takes what rows_of() was for these runs. Numbers that went in steps have as many as they
-  /// had before.
-  void add_rows_of(std::size_t first, std::size_t end, const std::optional<ByteSteps>&,
-                   std::string_view);
+  /// Bytes of the rows of the runs [first, end) for another process: in steps where there are
+  /// some, one byte for each number in place of four.
+  std::size_t bytes_of(std::size_t first, std::size_t end,
+                       const std::optional<ByteSteps>&) const;
+  /// All of these runs were observed.
+  void write_rows_of(std::size_t first, std::size_t end, const std::optional<ByteSteps>&,
+                     std::span<std::byte> to) const;
+  /// Takes what was written. Numbers that went in steps have as many as they had before.
+  void read_rows_of(std::size_t first, std::size_t end, const std::optional<ByteSteps>&,
+                    std::span<const std::byte> from);
 
   const LayerMatrix& matrix() const { return matrix_; }
   std::size_t runs() const { return runs_; }

@@ -10,7 +10,6 @@
 
 #include "tare/simulate.h"
 
-#include "base/check.h"
 #include "base/large_memory.h"
 #include "base/parallel.h"
 #include "calibrate/rounding/block_ranges.h"
@@ -18,14 +17,12 @@
 #include "calibrate/rounding/gptq.h"
 #include "calibrate/rounding/weights.h"
 #include "calibrate/sequential/holdout.h"
+#include "calibrate/statistics/share_parts.h"
 #include "graph/arithmetic/per_axis.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <numeric>
-#include <string>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -150,14 +147,14 @@ std::vector<bool> holdout(const LayerRows& rows) {
   return result;
 }
 
-/// Gives all processes the differences of the outputs that each has rounded. Messages have them
-/// in the order of the weights.
+/// Gives all processes the differences of the outputs that each has rounded, in the order of
+/// the weights.
 void share_differences(const RoundingTask& task, const LayerMatrix& matrix,
                        std::span<std::int8_t> differences) {
-  const bool by_output = matrix.column_stride == 1;
+  // Calls body(line) for neighbours in memory.
   const auto for_each_line = [&](int rank, const auto& body) {
     const Share own = rounded_by(rank, task, matrix.outputs);
-    if (by_output) {
+    if (matrix.column_stride == 1) {
       body(differences.subspan(own.first * matrix.columns, own.count() * matrix.columns));
       return;
     }
@@ -165,20 +162,21 @@ void share_differences(const RoundingTask& task, const LayerMatrix& matrix,
       body(differences.subspan(matrix.at(0, own.first, column), own.count()));
     }
   };
-  Communicator& team = *task.team;
-  std::string own;
-  for_each_line(team.rank(), [&](std::span<const std::int8_t> line) {
-    own.append(reinterpret_cast<const char*>(line.data()), line.size());
-  });
-  const std::vector<std::string> all = team.gather(std::move(own), Message::kRoundings);
-  for (int rank = 0; rank < team.count(); ++rank) {
-    std::string_view rest = all[static_cast<std::size_t>(rank)];
-    for_each_line(rank, [&](std::span<std::int8_t> line) {
-      check(line.size() <= rest.size(), "roundings of other outputs");
-      std::memcpy(line.data(), rest.data(), line.size());
-      rest.remove_prefix(line.size());
-    });
-  }
+  share_parts(
+      *task.team, Message::kRoundings,
+      [&](int rank) { return rounded_by(rank, task, matrix.outputs).count() * matrix.columns; },
+      [&](std::span<std::byte> part) {
+        for_each_line(task.team->rank(), [&](std::span<const std::int8_t> line) {
+          std::ranges::copy(std::as_bytes(line), part.begin());
+          part = part.subspan(line.size());
+        });
+      },
+      [&](int rank, std::span<const std::byte> part) {
+        for_each_line(rank, [&](std::span<std::int8_t> line) {
+          std::ranges::copy(part.first(line.size()), std::as_writable_bytes(line).begin());
+          part = part.subspan(line.size());
+        });
+      });
 }
 
 }  // namespace

@@ -27,6 +27,7 @@
 #include "calibrate/sequential/levels.h"
 #include "calibrate/statistics/observed.h"
 #include "calibrate/statistics/sample_digests.h"
+#include "calibrate/statistics/share_parts.h"
 #include "calibrate/statistics/shares.h"
 #include "calibrate/statistics/statistics_bytes.h"
 #include "simulate/part_binder.h"
@@ -176,15 +177,17 @@ void share_rows(Communicator& team, const QuantPoint& point, const QuantTable& t
       point.role == Role::kWeight  // in blocks, beside inputs that are not rounded
           ? std::nullopt
           : std::optional<ByteSteps>(table.at(point.input).params);
-  const Share own = own_share(rows.runs(), &team);
-  const std::vector<std::string> messages =
-      team.gather(rows.rows_of(own.first, own.end, steps), Message::kRows);
-  for (int rank = 0; rank < team.count(); ++rank) {
-    if (rank != team.rank()) {
-      const Share share = share_of(rows.runs(), &team, rank);
-      rows.add_rows_of(share.first, share.end, steps, messages[static_cast<std::size_t>(rank)]);
-    }
-  }
+  const auto runs_of = [&](int rank) { return share_of(rows.runs(), &team, rank); };
+  share_parts(
+      team, Message::kRows,
+      [&](int rank) { return rows.bytes_of(runs_of(rank).first, runs_of(rank).end, steps); },
+      [&](std::span<std::byte> own) {
+        const Share runs = runs_of(team.rank());
+        rows.write_rows_of(runs.first, runs.end, steps, own);
+      },
+      [&](int rank, std::span<const std::byte> theirs) {
+        rows.read_rows_of(runs_of(rank).first, runs_of(rank).end, steps, theirs);
+      });
 }
 
 /// Rounds the weights of a level's layers, which do not depend on each other: side by side
