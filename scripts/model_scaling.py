@@ -54,7 +54,7 @@ class Rates:
     network: float = 6e8       # bytes per second, into a node; of a machine alone, into all of its ranks
     latency: float = 20e-6     # seconds
     row_number: int = 1        # bytes that each number of a row takes on its way to other ranks
-    rounding: int = 1          # and what a weight was rounded to
+    rounding: int = 1          # and that each rounded weight takes
 
 
 @dataclasses.dataclass(frozen=True)

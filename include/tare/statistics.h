@@ -42,9 +42,9 @@ class Communicator {
   virtual int count() const = 0;  ///< of processes
   /// What each process gave, by rank. Throws Error(kIo) when a process is gone.
   virtual std::vector<std::string> gather(std::string own, Message) = 0;
-  /// The same in place: of `all`, which has as many bytes of each process as `sizes` says, one
-  /// behind another by rank, this process has filled in its own. Throws as gather(), by which
-  /// it is unless something quicker takes its place.
+  /// The same in place: `all` holds `sizes[i]` bytes of each process i, one behind another.
+  /// This process has filled in its own, and gets those of the others. Calls gather(), to be
+  /// overridden where there is a quicker way. Throws as gather().
   virtual void gather_in_place(std::span<std::byte> all, std::span<const std::size_t> sizes,
                                Message);
 };

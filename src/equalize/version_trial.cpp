@@ -60,8 +60,8 @@ double error(const Trial& trial, const Branch& network) {
       trial.errors(network.executable, {&network.setting, 1}, 0, trial.runs()).front());
 }
 
-/// Every second process of a team, for which there are no others. Both halves make the same
-/// calls in the same order, as the whole team exchanges the messages.
+/// Every second process of a team, as a team of its own. Both halves have to make the same
+/// calls in the same order, because the whole team exchanges their messages.
 class HalfOfTeam final : public Communicator {
  public:
   /// That of this process, of an even number.
@@ -90,7 +90,8 @@ class HalfOfTeam final : public Communicator {
 };
 
 /// Two networks that are tried on the same runs. Of an even number of processes each half has
-/// one of them: making a large one takes longer than some runs of it.
+/// one of them: making a large one takes longer than some runs of it. Of an odd number all have
+/// both, since with fewer runs than processes unequal halves would not make the same calls.
 class Pair {
  public:
   /// The trials have the samples of these options.

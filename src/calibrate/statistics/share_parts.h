@@ -11,9 +11,9 @@
 
 namespace tare {
 
-/// Gives all processes what each of them has. A process has size(rank) bytes, which all can
-/// tell; write(part) puts those of this one into memory, and read(rank, part) takes those of
-/// another.
+/// Gives all processes what each of them has: size(rank) bytes, a number that all of them can
+/// compute. write(part) writes those of this process, and read(rank, part) takes those of
+/// another one.
 template <class Size, class Write, class Read>
 void share_parts(Communicator& team, Message about, const Size& size, const Write& write,
                  const Read& read) {
