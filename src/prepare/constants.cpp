@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
+#include <string_view>
 
 namespace tare {
 
@@ -17,6 +19,32 @@ std::optional<double> uniform_constant(const Graph& graph, ValueId id) {
   const bool uniform = std::all_of(elements.begin(), elements.end(),
                                    [&](double x) { return x == elements.front(); });
   return uniform ? std::optional(elements.front()) : std::nullopt;
+}
+
+bool is_zero(const Graph& graph, ValueId value) {
+  static const std::set<std::string_view> kMovers{"Expand",  "Gather",    "Identity",
+                                                  "Reshape", "Slice",     "Squeeze",
+                                                  "Tile",    "Transpose", "Unsqueeze"};
+  constexpr int kMost = 16;  // exporters need three or four
+  for (int i = 0; i < kMost && value; ++i) {
+    if (graph.constant(value) != nullptr) {
+      return uniform_constant(graph, value) == 0.0;
+    }
+    const auto producer = graph.producer(value);
+    if (!producer || !is_float(graph.type(value).dtype)) {
+      return false;
+    }
+    const Node& node = graph.node(*producer);
+    if (node.op == "ConstantOfShape") {
+      return !node.attributes.has("value") ||
+             node.attributes.tensor("value").to_double().at(0) == 0;
+    }
+    if (!kMovers.contains(node.op)) {
+      return false;
+    }
+    value = node.inputs[0];
+  }
+  return false;
 }
 
 bool is_near(double value, double wanted) {

@@ -11,6 +11,10 @@ namespace tare {
 /// The only element of a float constant, or the one that all its elements equal.
 std::optional<double> uniform_constant(const Graph&, ValueId);
 
+/// Whether a float value is 0 everywhere whatever its shape is: a constant, or one that
+/// operators made larger or moved.
+bool is_zero(const Graph&, ValueId);
+
 /// Whether `value` is within float rounding (four steps) of `wanted`.
 bool is_near(double value, double wanted);
 /// The same of what multiplies `result`; one step of 16 bits if the file computes it in these,

@@ -74,6 +74,15 @@ Results results_of(const Graph& graph, const std::vector<std::vector<Tensor>>& i
   return results;
 }
 
+/// Indices have no roundings.
+bool is_made_integer(const Graph& graph, ValueId input) {
+  const auto& users = graph.users(input);
+  return std::any_of(users.begin(), users.end(), [&](NodeId user) {
+    return graph.node(user).op == "Cast" &&
+           !is_float(graph.type(graph.node(user).outputs[0]).dtype);
+  });
+}
+
 /// How far results move when every input moves by one rounding: what a layer that rounds
 /// otherwise does to those behind it. Some heads magnify it, such as the sigmoid of 50 x of
 /// differentiable binarization.
@@ -81,16 +90,12 @@ double moved_by_rounding(const Graph& graph, std::vector<std::vector<Tensor>> in
                          const Results& wanted) {
   Random random(2);
   for (std::vector<Tensor>& run : inputs) {
-    for (Tensor& input : run) {
-      if (input.dtype() != DType::kFloat32) {
+    for (std::size_t i = 0; i < run.size(); ++i) {
+      Tensor& input = run[i];
+      if (input.dtype() != DType::kFloat32 || is_made_integer(graph, graph.inputs()[i])) {
         continue;
       }
       std::vector<float> values = input.to_float();
-      const bool is_whole = std::all_of(values.begin(), values.end(),
-                                        [](float value) { return value == std::floor(value); });
-      if (is_whole) {  // indices and counts have no roundings
-        continue;
-      }
       for (float& value : values) {
         value = std::nextafter(value, random.integer(0, 1) == 0 ? -INFINITY : INFINITY);
       }

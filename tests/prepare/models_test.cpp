@@ -95,6 +95,29 @@ TEST(DigitsModel, KeepsTrackOfAllOperatorsButThoseOfConstants) {
             std::vector<std::string>{"Identity_0 (Identity)"});
 }
 
+TEST(NormalizationOfTensorFlow, IsALayerNormalization) {
+  const Graph graph = parse(R"(graph "g" opset 17 (%x : f32[2,4]) -> (%y) {
+  const %epsilon : f32[] = [0.001]
+  const %gamma : f32[4] = [1, 2, 0.5, -1]
+  const %beta : f32[4] = [0, 1, 2, 3]
+  %m = ReduceMean(%x) {axes=[1]} : f32[2,1]
+  %d = Sub(%x, %m) : f32[2,4]
+  %q = Mul(%d, %d) : f32[2,4]
+  %v = ReduceMean(%q) {axes=[1]} : f32[2,1]
+  %e = Add(%v, %epsilon) : f32[2,1]
+  %s = Sqrt(%e) : f32[2,1]
+  %r = Reciprocal(%s) : f32[2,1]
+  %k = Mul(%r, %gamma) : f32[2,4]
+  %a = Mul(%x, %k) : f32[2,4]
+  %b = Mul(%m, %k) : f32[2,4]
+  %c = Sub(%beta, %b) : f32[2,4]
+  %y = Add(%a, %c) : f32[2,4]
+})");
+  const Graph after = rewrite(graph, prepare_rules());
+  EXPECT_EQ(operator_counts(after), (std::map<std::string, int>{{"LayerNormalization", 1}}));
+  EXPECT_LT(difference(graph, after), 1e-6);
+}
+
 class SharedModels : public testing::Test {
  protected:
   void SetUp() override {

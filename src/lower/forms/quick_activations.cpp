@@ -93,6 +93,20 @@ bool is_float_constant(const Graph& graph, ValueId value) {
   return constant != nullptr && constant->dtype() == DType::kFloat32;
 }
 
+/// The product of a value and itself in place of its power.
+void spell_square(Graph& graph, NodeId id) {
+  const Node node = graph.node(id);
+  const TensorType type = graph.type(node.outputs[0]);
+  constexpr std::int64_t kWorthIt = 1000;
+  if (type == graph.type(node.inputs[0]) && type.dtype == DType::kFloat32 &&
+      element_count(type.shape) >= kWorthIt && is_float_constant(graph, node.inputs[1]) &&
+      graph.constant(node.inputs[1])->to_double() == std::vector<double>{2}) {
+    replace(graph, id,
+            add_operator(graph, "Mul", {node.inputs[0], node.inputs[0]}, type,
+                         graph.name(node.outputs[0]) + "_square"));
+  }
+}
+
 /// Max(x, Mul(x, slope)).
 void read_maximum(Graph& graph, NodeId id) {
   const Node maximum = graph.node(id);
@@ -128,7 +142,9 @@ void read_sum_of_parts(Graph& graph, NodeId id) {
 Graph with_quick_activations(Graph onnx) {
   for (const NodeId id : onnx.topological_order()) {
     const std::string op = onnx.node(id).op;
-    if (!spell_exponential(onnx, id) && (op == "PRelu" || op == "LeakyRelu")) {
+    if (op == "Pow") {
+      spell_square(onnx, id);
+    } else if (!spell_exponential(onnx, id) && (op == "PRelu" || op == "LeakyRelu")) {
       spell_rectifier(onnx, id);
     }
   }
