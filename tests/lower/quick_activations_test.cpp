@@ -150,6 +150,11 @@ TEST(QuickActivations, AreSquaresWithoutPowers) {
   expect_unchanged(power("2", "[1,12]"));
 }
 
+TEST(QuickActivations, AreMatricesByReshape) {
+  expect_spelled(with("%y = Flatten(%x) {axis = 1} : f32[2,6]"), "Flatten");
+  expect_unchanged(with("%y = Flatten(%x) {axis = 2} : f32[4,3]"));
+}
+
 TEST(QuickActivations, LeaveExponentialsOfFewElements) {
   expect_unchanged(with("%y = Elu(%x) {alpha = 1.0} : f32[2,2,1,3]"));
 }

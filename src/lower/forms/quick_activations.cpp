@@ -77,6 +77,32 @@ void spell_rectifier(Graph& graph, NodeId id) {
   replace(graph, id, add_operator(graph, "Add", {above, sloped}, type, name + "_sum"));
 }
 
+/// A Reshape that says the same of real values, in whose place the engine copies nothing.
+void spell_flatten(Graph& graph, NodeId id) {
+  const Node node = graph.node(id);
+  const TensorType type = graph.type(node.outputs[0]);
+  if (node.attributes.integer("axis", 1) != 1 || type.dtype != DType::kFloat32 ||
+      element_count(type.shape) == 0 ||
+      producer_op(graph, node.inputs[0]) == "DequantizeLinear") {
+    return;
+  }
+  const std::string name = graph.name(node.outputs[0]);
+  const ValueId target = graph.add_constant(graph.unique_name(name + "_target"),
+                                            Tensor::of({2}, std::vector<std::int64_t>{0, -1}));
+  replace(graph, id,
+          add_operator(graph, "Reshape", {node.inputs[0], target}, type, name + "_matrix"));
+}
+
+void read_flatten(Graph& graph, NodeId id) {
+  const Node node = graph.node(id);
+  if (constant_integers(graph, node, 1) == std::vector<std::int64_t>{0, -1}) {
+    const std::string name = graph.name(node.outputs[0]);
+    replace(graph, id,
+            add_operator(graph, "Flatten", {node.inputs[0]}, graph.type(node.outputs[0]), name,
+                         {{"axis", std::int64_t{1}}}));
+  }
+}
+
 /// In the place of a node: what multiplies x by `slope` below 0.
 void restore_rectifier(Graph& graph, NodeId id, ValueId x, ValueId slope) {
   const TensorType type = graph.type(graph.node(id).outputs[0]);
@@ -144,6 +170,8 @@ Graph with_quick_activations(Graph onnx) {
     const std::string op = onnx.node(id).op;
     if (op == "Pow") {
       spell_square(onnx, id);
+    } else if (op == "Flatten") {
+      spell_flatten(onnx, id);
     } else if (!spell_exponential(onnx, id) && (op == "PRelu" || op == "LeakyRelu")) {
       spell_rectifier(onnx, id);
     }
@@ -161,6 +189,8 @@ Graph read_quick_activations(Graph graph) {
       read_maximum(graph, id);
     } else if (graph.node(id).op == "Add") {
       read_sum_of_parts(graph, id);
+    } else if (graph.node(id).op == "Reshape") {
+      read_flatten(graph, id);
     }
   }
   graph.erase_unused();

@@ -1,10 +1,12 @@
 // Reshape(Reshape(x)) -> Reshape(x), or x when they cancel; likewise Flatten, Squeeze,
-// Unsqueeze
+// Unsqueeze, and a Transpose that moves axes of 1
 //
 // The elements keep their order through all of them, so only the last shape counts. Where the
 // model leaves extents open, that has to hold for all of them.
 #include "tare/graph.h"
 #include "tare/pattern.h"
+
+#include "prepare/element_order.h"
 
 #include <algorithm>
 
@@ -105,6 +107,10 @@ std::optional<std::vector<std::int64_t>> open_target(const Graph& graph, const N
   return is_said ? std::optional(target) : std::nullopt;
 }
 
+bool only_reshapes(const Graph& graph, const Node& node) {
+  return node.op != "Transpose" || keeps_element_order(graph, node);
+}
+
 std::variant<Patch, Refusal> merge_open_reshapes(const Graph& graph, const Match& match) {
   const Node& outer = graph.node(match.root());
   const Node& inner = graph.node(match.node("inner"));
@@ -158,7 +164,9 @@ TARE_RULE(merge_reshapes) {
           .benefit = 70,
           .pattern =
               [] {
-                const Pattern reshape = op_of({"Flatten", "Reshape", "Squeeze", "Unsqueeze"});
+                const Pattern reshape =
+                    op_of({"Flatten", "Reshape", "Squeeze", "Transpose", "Unsqueeze"})
+                        .where(only_reshapes, "moves no axis but those of 1");
                 return reshape.with(reshape.as("inner")).with_more();
               },
           .rewrite = merge_reshapes};

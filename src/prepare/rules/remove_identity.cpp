@@ -4,9 +4,10 @@
 #include "tare/graph.h"
 #include "tare/pattern.h"
 
+#include "prepare/element_order.h"
+
 #include <algorithm>
 #include <limits>
-#include <numeric>
 
 namespace tare {
 namespace {
@@ -18,13 +19,6 @@ bool all_equal(const std::optional<std::vector<std::int64_t>>& numbers, std::int
 
 bool is_absent(const Node& node, std::size_t operand) {
   return operand >= node.inputs.size() || !node.inputs[operand];
-}
-
-bool keeps_order(const Node& transpose, std::size_t rank) {
-  std::vector<std::int64_t> reversed(rank);
-  std::iota(reversed.rbegin(), reversed.rend(), 0);
-  const auto perm = transpose.attributes.integers("perm", reversed);
-  return std::is_sorted(perm.begin(), perm.end());
 }
 
 /// Whether a node that changes shapes, or picks elements, does nothing whatever the extents
@@ -60,7 +54,7 @@ bool passes_through(const Graph& graph, const Node& node) {
     return inferring && others_unread();
   }
   if (node.op == "Transpose") {
-    return keeps_order(node, graph.type(node.inputs[0]).shape.size());
+    return keeps_element_order(graph, node);
   }
   if (node.op == "Pad") {
     return all_equal(constant_integers(graph, node, 1), 0);
@@ -70,6 +64,9 @@ bool passes_through(const Graph& graph, const Node& node) {
   }
   if (node.op == "Concat" || node.op == "Sum" || node.op == "Max" || node.op == "Min") {
     return node.inputs.size() == 1;
+  }
+  if (node.op == "Split") {
+    return node.outputs.size() == 1;
   }
   return true;
 }
@@ -99,8 +96,8 @@ TARE_RULE(remove_identity) {
           .pattern =
               [] {
                 return op_of({"Cast", "Concat", "Dropout", "Expand", "Flatten", "Identity",
-                              "Max", "Min", "Pad", "Reshape", "Slice", "Squeeze", "Sum", "Tile",
-                              "Transpose", "Unsqueeze"})
+                              "Max", "Min", "Pad", "Reshape", "Slice", "Split", "Squeeze",
+                              "Sum", "Tile", "Transpose", "Unsqueeze"})
                     .where(does_nothing, "returns its operand as it is");
               },
           .rewrite = bypass};
