@@ -15,6 +15,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <string>
 #include <utility>
 
 namespace tare {
@@ -72,18 +73,18 @@ class BodyReader {
         body.outputs().size() != outputs + node_.outputs.size()) {
       return Refusal{"its body has other results"};
     }
+    const std::vector<ValueId> around = operands_of(body, own);
     for (std::size_t i = first; i < inputs.size(); ++i) {
       const bool is_scanned = i < own && i >= own - scanned;
-      if (!node_.inputs[i] ||
-          (!is_scanned && body.type(inputs[i]) != graph_.type(node_.inputs[i]))) {
+      if (!around[i] || (!is_scanned && body.type(inputs[i]) != graph_.type(around[i]))) {
         return Refusal{"its body takes other types than it is given"};
       }
     }
     for (std::size_t i = own; i < inputs.size(); ++i) {
-      if (const Tensor* tensor = graph_.constant(node_.inputs[i])) {
+      if (const Tensor* tensor = graph_.constant(around[i])) {
         bind(body, inputs[i], *tensor);
       } else {
-        unchanging_[inputs[i]] = node_.inputs[i];
+        unchanging_[inputs[i]] = around[i];
       }
     }
     for (std::size_t i = 0; i < states; ++i) {
@@ -123,6 +124,22 @@ class BodyReader {
   }
 
  private:
+  /// What each input of the body is around it: the node's own operands in their order, those
+  /// that are captured by their names.
+  std::vector<ValueId> operands_of(const Graph& body, std::size_t own) const {
+    const std::vector<std::string> names = captured_names(node_);
+    std::vector<ValueId> result(node_.inputs.begin(),
+                                node_.inputs.begin() + static_cast<std::ptrdiff_t>(own));
+    for (const ValueId input : body.inputs().subspan(own)) {
+      const auto found = std::find(names.begin(), names.end(), body.name(input));
+      result.push_back(
+          found == names.end()
+              ? ValueId()
+              : node_.inputs[own + static_cast<std::size_t>(found - names.begin())]);
+    }
+    return result;
+  }
+
   bool runs_backwards() const {
     const auto any = [&](const char* directions) {
       const auto all = node_.attributes.integers(directions, {});
