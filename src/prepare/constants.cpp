@@ -39,7 +39,7 @@ bool is_zero(const Graph& graph, ValueId value) {
       return !node.attributes.has("value") ||
              node.attributes.tensor("value").to_double().at(0) == 0;
     }
-    if (!kMovers.contains(node.op)) {
+    if (!kMovers.contains(node.op) || node.inputs.empty()) {
       return false;
     }
     value = node.inputs[0];

@@ -35,6 +35,9 @@ class FormReader {
       return false;
     }
     const Node& node = graph_.node(*producer);
+    if (node.inputs.empty() || (node.op != "Split" && node.inputs.size() < 2)) {
+      return false;
+    }
     if (node.op == "Add" || node.op == "Sub") {
       return add_operand(node, 0, columns, sign) &&
              add_operand(node, 1, columns, node.op == "Sub" ? -sign : sign);

@@ -27,7 +27,8 @@ constexpr std::int64_t kMostIterations = 1 << 14;
 /// The value that Identity nodes hand on.
 ValueId behind_identities(const Graph& graph, ValueId value) {
   auto producer = graph.producer(value);
-  while (producer && graph.node(*producer).op == "Identity") {
+  while (producer && graph.node(*producer).op == "Identity" &&
+         !graph.node(*producer).inputs.empty()) {
     value = graph.node(*producer).inputs[0];
     producer = graph.producer(value);
   }
@@ -158,7 +159,8 @@ class BodyReader {
   void find_elements(LoopBody& loop) const {
     for (const NodeId id : loop.body.nodes()) {
       const Node& node = loop.body.node(id);
-      if (node.op != "Gather" || !loop.body.type(node.inputs[1]).shape.empty()) {
+      if (node.op != "Gather" || node.inputs.size() != 2 ||
+          !loop.body.type(node.inputs[1]).shape.empty()) {
         continue;
       }
       if (const auto around = unchanging_.find(node.inputs[0]); around != unchanging_.end()) {

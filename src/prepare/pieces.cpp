@@ -7,19 +7,23 @@
 namespace tare {
 
 std::vector<ValuePiece> pieces_of(const Graph& graph, ValueId value, std::size_t axis) {
-  const auto extent = [&](ValueId part) { return graph.type(part).shape.at(axis); };
+  const Shape& shape = graph.type(value).shape;
+  const std::vector<ValuePiece> whole{{value, 0, shape.at(axis)}};
   const auto producer = graph.producer(value);
   if (!producer || graph.node(*producer).op != "Concat") {
-    return {{value, 0, extent(value)}};
+    return whole;
   }
   const Node& concat = graph.node(*producer);
-  const std::size_t rank = graph.type(value).shape.size();
-  if (normalized_axis(concat.attributes.integer("axis"), rank) != axis) {
-    return {{value, 0, extent(value)}};
+  const bool is_along =
+      normalized_axis(concat.attributes.integer("axis"), shape.size()) == axis;
+  if (!is_along || !std::ranges::all_of(concat.inputs, [&](ValueId part) {
+        return graph.type(part).shape.size() == shape.size();
+      })) {
+    return whole;
   }
   std::vector<ValuePiece> pieces;
   for (const ValueId part : concat.inputs) {
-    pieces.push_back({part, 0, extent(part)});
+    pieces.push_back({part, 0, graph.type(part).shape[axis]});
   }
   return pieces;
 }

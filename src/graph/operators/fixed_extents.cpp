@@ -32,7 +32,7 @@ class Search {
              names->second[axis].empty();
     }
     const auto producer = graph_.producer(value);
-    return producer && ++steps_ <= kMostSteps &&
+    return producer && ++steps_ <= kMostSteps && !graph_.node(*producer).inputs.empty() &&
            is_fixed_by(graph_.node(*producer), value, axis);
   }
 

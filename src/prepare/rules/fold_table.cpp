@@ -17,6 +17,9 @@ constexpr std::int64_t kSmallTable = std::int64_t{1} << 18;
 constexpr std::int64_t kTimesRead = 16;
 
 bool is_by_rows(const Graph& graph, const Node& gather) {
+  if (gather.inputs.size() != 2) {
+    return false;
+  }
   const Tensor* table = graph.constant(gather.inputs[0]);
   return table != nullptr && table->dtype() == DType::kFloat32 &&
          !graph.type(gather.inputs[0]).quant && !table->shape().empty() &&

@@ -42,6 +42,9 @@ std::variant<Patch, Refusal> take_last_result(const Graph& graph, const Match& m
   const ValueId last = layer.outputs.size() > 1
                            ? layer.outputs[1]
                            : replace_layer(patch, graph, layer, layer.inputs, 2).at(1);
+  if (patch.type(last) != graph.type(result)) {
+    return Refusal{"the layer's second result is of another type"};
+  }
   patch.replace(result, last);
   return patch;
 }

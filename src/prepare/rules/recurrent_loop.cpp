@@ -345,6 +345,10 @@ class Layer {
     const auto is_read = [&](ValueId result) {
       return result && (!graph_.users(result).empty() || graph_.is_output(result));
     };
+    const auto is_of_type = [&](ValueId result, ValueId by) {
+      return graph_.type(result) == patch_.type(by);
+    };
+    const Refusal other_type{"its results are of other types than what its body computes"};
     for (const LoopBody::State& state : loop_.states) {
       if (!is_read(state.result)) {
         continue;
@@ -352,8 +356,12 @@ class Layer {
       if (state.before != cell_.hidden && state.before != cell_.memory) {
         return Refusal{"more than its states and results of each iteration is read"};
       }
-      const ValueId last = results[state.before == cell_.hidden ? 1 : 2];
-      patch_.replace(state.result, without_direction(last, 0, graph_.name(state.result)));
+      const ValueId last = without_direction(results[state.before == cell_.hidden ? 1 : 2], 0,
+                                             graph_.name(state.result));
+      if (!is_of_type(state.result, last)) {
+        return other_type;
+      }
+      patch_.replace(state.result, last);
     }
     for (const LoopBody::Collected& collected : loop_.collected) {
       if (!is_read(collected.result)) {
@@ -362,8 +370,11 @@ class Layer {
       if (collected.value != cell_.new_hidden || collected.axis != 0) {
         return Refusal{"it collects something else than its state"};
       }
-      patch_.replace(collected.result,
-                     without_direction(results[0], 1, graph_.name(collected.result)));
+      const ValueId all = without_direction(results[0], 1, graph_.name(collected.result));
+      if (!is_of_type(collected.result, all)) {
+        return other_type;
+      }
+      patch_.replace(collected.result, all);
     }
     return std::move(patch_);
   }

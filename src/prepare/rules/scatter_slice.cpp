@@ -83,7 +83,11 @@ std::variant<Patch, Refusal> side_by_side(const Graph& graph, const Match& match
   const std::vector<ValuePiece> behind = cut(before, slice->end, shape[slice->axis]);
   pieces.insert(pieces.end(), behind.begin(), behind.end());
   Patch patch(graph);
-  patch.replace(node.outputs[0], join(patch, pieces, slice->axis, node.name));
+  const ValueId whole = join(patch, pieces, slice->axis, node.name);
+  if (patch.type(whole) != graph.type(node.outputs[0])) {
+    return Refusal{"the operands are of another type than the result"};
+  }
+  patch.replace(node.outputs[0], whole);
   return patch;
 }
 

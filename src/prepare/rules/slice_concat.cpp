@@ -35,7 +35,11 @@ std::variant<Patch, Refusal> take_operand(const Graph& graph, const Match& match
     return Refusal{"it takes elements of several operands"};
   }
   Patch patch(graph);
-  patch.replace(slice.outputs[0], join(patch, pieces, axis, slice.name));
+  const ValueId part = join(patch, pieces, axis, slice.name);
+  if (patch.type(part) != graph.type(slice.outputs[0])) {
+    return Refusal{"the operands are of another type than the result"};
+  }
+  patch.replace(slice.outputs[0], part);
   return patch;
 }
 

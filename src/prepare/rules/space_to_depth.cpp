@@ -139,7 +139,9 @@ std::variant<Patch, Refusal> read_in_place(const Graph& graph, const Match& matc
     return Refusal{"its kernel has groups or gaps, or is none of images"};
   }
   const auto blocks = blocks_of(graph, graph.node(match.node("blocks")));
-  if (!blocks) {
+  const Shape& image = blocks ? graph.type(blocks->image).shape : Shape();
+  if (!blocks || image.size() != 4 ||
+      image[1] * static_cast<std::int64_t>(blocks->starts.size()) != kernel.shape()[1]) {
     return Refusal{"its channels are no pixels of an image's blocks"};
   }
   Patch patch(graph);
