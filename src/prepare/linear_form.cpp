@@ -6,6 +6,7 @@
 #include "tare/graph.h"
 
 #include "prepare/constants.h"
+#include "prepare/slice_axes.h"
 
 #include <algorithm>
 
@@ -31,7 +32,8 @@ class FormReader {
   /// Adds sign * columns. False: they are no such sum.
   bool add(const Columns& columns, double sign) {
     const auto producer = graph_.producer(columns.value);
-    if (!producer || ++nodes_ > kMostNodes) {
+    if (!producer || ++nodes_ > kMostNodes ||
+        columns.first + columns.count > last_extent(graph_, columns.value)) {
       return false;
     }
     const Node& node = graph_.node(*producer);
@@ -94,9 +96,18 @@ class FormReader {
       return false;
     }
     const bool is_transposed = is_gemm && node.attributes.integer("transB", 0) != 0;
-    const std::size_t inputs = static_cast<std::size_t>(matrix->shape()[is_transposed ? 1 : 0]);
+    const auto inputs = static_cast<std::size_t>(matrix->shape()[is_transposed ? 1 : 0]);
+    const auto outputs = static_cast<std::size_t>(matrix->shape()[is_transposed ? 0 : 1]);
+    const std::vector<ValueId> sources = parts_of(node.inputs[0]);
+    std::size_t widths = 0;
+    for (const ValueId source : sources) {
+      widths += last_extent(graph_, source);
+    }
+    if (widths != inputs || outputs != last_extent(graph_, node.outputs[0])) {
+      return false;
+    }
     std::size_t row = 0;
-    for (const ValueId source : parts_of(node.inputs[0])) {
+    for (const ValueId source : sources) {
       const std::size_t width = last_extent(graph_, source);
       std::vector<double>& sum = form.products[source];
       sum.resize(columns.count * width, 0);
@@ -112,7 +123,7 @@ class FormReader {
       }
       row += width;
     }
-    return row == inputs;
+    return true;
   }
 
   /// Values that lie side by side.
@@ -143,7 +154,7 @@ class FormReader {
         before += last_extent(graph_, part);
       }
     } else {
-      const auto start = start_of_columns(node, is_last);
+      const auto start = start_of_columns(node);
       if (!start) {
         return false;
       }
@@ -153,30 +164,22 @@ class FormReader {
   }
 
   /// Where a Slice that takes neighbouring columns of all rows begins.
-  template <class IsLast>
-  std::optional<std::size_t> start_of_columns(const Node& slice, const IsLast& is_last) const {
-    const auto starts = constant_integers(graph_, slice, 1);
-    const auto axes = constant_integers(graph_, slice, 3);
-    const auto steps = constant_integers(graph_, slice, 4);
-    const bool has_steps = slice.inputs.size() > 4 && slice.inputs[4];
-    if (!starts || !axes || (has_steps && !steps) ||
-        (steps && std::any_of(steps->begin(), steps->end(),
-                              [](std::int64_t step) { return step != 1; }))) {
-      return std::nullopt;
-    }
+  std::optional<std::size_t> start_of_columns(const Node& slice) const {
+    const auto axes = slice_axes(graph_, slice);
     const Shape& from = graph_.type(slice.inputs[0]).shape;
     const Shape& to = graph_.type(slice.outputs[0]).shape;
-    if (!std::equal(from.begin(), from.end() - 1, to.begin(), to.end() - 1)) {
+    if (!axes || from.empty() || to.empty() ||
+        !std::equal(from.begin(), from.end() - 1, to.begin(), to.end() - 1)) {
       return std::nullopt;
     }
     std::int64_t start = 0;
-    for (std::size_t i = 0; i < axes->size(); ++i) {
-      if (is_last((*axes)[i])) {
-        start = (*starts)[i];
+    for (const AxisSlice& along : *axes) {
+      if (along.step != 1) {
+        return std::nullopt;
       }
+      start = along.axis + 1 == from.size() ? along.begin(from.back()) : start;
     }
-    start += start < 0 ? from.back() : 0;
-    return static_cast<std::size_t>(std::clamp<std::int64_t>(start, 0, from.back()));
+    return static_cast<std::size_t>(start);
   }
 
   /// Sums of sums of the same value could be looked at without end.
@@ -188,18 +191,14 @@ class FormReader {
 
 }  // namespace
 
-std::optional<LinearForm> linear_form(const Graph& graph, ValueId value, std::size_t first,
-                                      std::size_t count) {
+std::optional<LinearForm> linear_form(const Graph& graph, ValueId value) {
   FormReader reader(graph);
-  reader.form.bias.resize(count, 0);
-  if (!reader.add({value, first, count}, 1)) {
+  const std::size_t columns = last_extent(graph, value);
+  reader.form.bias.resize(columns, 0);
+  if (!reader.add({value, 0, columns}, 1)) {
     return std::nullopt;
   }
   return std::move(reader.form);
-}
-
-std::optional<LinearForm> linear_form(const Graph& graph, ValueId value) {
-  return linear_form(graph, value, 0, last_extent(graph, value));
 }
 
 }  // namespace tare

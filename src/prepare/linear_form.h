@@ -2,7 +2,6 @@
 
 #include "tare/node.h"
 
-#include <cstddef>
 #include <map>
 #include <optional>
 #include <vector>
@@ -15,11 +14,8 @@ struct LinearForm {
   std::map<ValueId, std::vector<double>> products;  ///< [columns, inputs] of each source
 };
 
-/// The columns [first, first + count) of the last axis of a value as sums of products of values
-/// that are none, with constant matrices; nothing where a part of it is not that.
-std::optional<LinearForm> linear_form(const Graph&, ValueId, std::size_t first,
-                                      std::size_t count);
-/// All columns.
+/// A value as sums of products of values that are none, with constant matrices; its last axis
+/// are the columns. Nothing where a part of it is not that.
 std::optional<LinearForm> linear_form(const Graph&, ValueId);
 
 }  // namespace tare

@@ -136,25 +136,6 @@ INSTANTIATE_TEST_SUITE_P(
                     "%s = Softplus(%x) : f32[1,1200]\n%t = Tanh(%s) : f32[1,1200]\n"
                     "%y = Mul(%x, %t) : f32[1,1200]"));
 
-TEST(QuickActivations, AreSquaresWithoutPowers) {
-  const auto power = [](const std::string& exponent, const std::string& shape) {
-    return parse("graph \"g\" opset 17 (%x : f32" + shape +
-                 ") -> (%y) {\nconst %e : f32[] = [" + exponent + "]\n%y = Pow(%x, %e) : f32" +
-                 shape + "\n}");
-  };
-  const Graph square = power("2", "[1,1200]");
-  const Graph spelled = with_quick_activations(square);
-  EXPECT_EQ(count_of(spelled, "Pow"), 0U);
-  EXPECT_EQ(Executable(spelled).run({{many()}}), Executable(square).run({{many()}}));
-  expect_unchanged(power("3", "[1,1200]"));
-  expect_unchanged(power("2", "[1,12]"));
-}
-
-TEST(QuickActivations, AreMatricesByReshape) {
-  expect_spelled(with("%y = Flatten(%x) {axis = 1} : f32[2,6]"), "Flatten");
-  expect_unchanged(with("%y = Flatten(%x) {axis = 2} : f32[4,3]"));
-}
-
 TEST(QuickActivations, LeaveExponentialsOfFewElements) {
   expect_unchanged(with("%y = Elu(%x) {alpha = 1.0} : f32[2,2,1,3]"));
 }

@@ -10,7 +10,7 @@
 #include "lower/forms/forms.h"
 #include "lower/forms/quantize_behind_pools.h"
 #include "lower/forms/quick_activations.h"
-#include "lower/forms/quick_means.h"
+#include "lower/forms/quick_operators.h"
 #include "lower/forms/real_operands.h"
 #include "lower/forms/unfused_operators.h"
 #include "lower/forms/unfused_silus.h"
@@ -75,7 +75,7 @@ Graph qdq_for(const Graph& integer, const Target& target) {
 Graph with_float_spelling(Graph onnx, const Target& target) {
   if (target.quick_spelling) {
     onnx = with_clips_behind_products(
-        with_unfused_operators(with_quick_means(with_quick_activations(std::move(onnx)))));
+        with_unfused_operators(with_quick_operators(with_quick_activations(std::move(onnx)))));
   }
   if (!target.fuse_silu) {
     onnx = with_unfused_silus(std::move(onnx));

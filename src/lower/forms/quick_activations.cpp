@@ -77,32 +77,6 @@ void spell_rectifier(Graph& graph, NodeId id) {
   replace(graph, id, add_operator(graph, "Add", {above, sloped}, type, name + "_sum"));
 }
 
-/// A Reshape that says the same of real values, in whose place the engine copies nothing.
-void spell_flatten(Graph& graph, NodeId id) {
-  const Node node = graph.node(id);
-  const TensorType type = graph.type(node.outputs[0]);
-  if (node.attributes.integer("axis", 1) != 1 || type.dtype != DType::kFloat32 ||
-      element_count(type.shape) == 0 ||
-      producer_op(graph, node.inputs[0]) == "DequantizeLinear") {
-    return;
-  }
-  const std::string name = graph.name(node.outputs[0]);
-  const ValueId target = graph.add_constant(graph.unique_name(name + "_target"),
-                                            Tensor::of({2}, std::vector<std::int64_t>{0, -1}));
-  replace(graph, id,
-          add_operator(graph, "Reshape", {node.inputs[0], target}, type, name + "_matrix"));
-}
-
-void read_flatten(Graph& graph, NodeId id) {
-  const Node node = graph.node(id);
-  if (constant_integers(graph, node, 1) == std::vector<std::int64_t>{0, -1}) {
-    const std::string name = graph.name(node.outputs[0]);
-    replace(graph, id,
-            add_operator(graph, "Flatten", {node.inputs[0]}, graph.type(node.outputs[0]), name,
-                         {{"axis", std::int64_t{1}}}));
-  }
-}
-
 /// In the place of a node: what multiplies x by `slope` below 0.
 void restore_rectifier(Graph& graph, NodeId id, ValueId x, ValueId slope) {
   const TensorType type = graph.type(graph.node(id).outputs[0]);
@@ -117,20 +91,6 @@ void restore_rectifier(Graph& graph, NodeId id, ValueId x, ValueId slope) {
 bool is_float_constant(const Graph& graph, ValueId value) {
   const Tensor* constant = graph.constant(value);
   return constant != nullptr && constant->dtype() == DType::kFloat32;
-}
-
-/// The product of a value and itself in place of its power.
-void spell_square(Graph& graph, NodeId id) {
-  const Node node = graph.node(id);
-  const TensorType type = graph.type(node.outputs[0]);
-  constexpr std::int64_t kWorthIt = 1000;
-  if (type == graph.type(node.inputs[0]) && type.dtype == DType::kFloat32 &&
-      element_count(type.shape) >= kWorthIt && is_float_constant(graph, node.inputs[1]) &&
-      graph.constant(node.inputs[1])->to_double() == std::vector<double>{2}) {
-    replace(graph, id,
-            add_operator(graph, "Mul", {node.inputs[0], node.inputs[0]}, type,
-                         graph.name(node.outputs[0]) + "_square"));
-  }
 }
 
 /// Max(x, Mul(x, slope)).
@@ -168,11 +128,7 @@ void read_sum_of_parts(Graph& graph, NodeId id) {
 Graph with_quick_activations(Graph onnx) {
   for (const NodeId id : onnx.topological_order()) {
     const std::string op = onnx.node(id).op;
-    if (op == "Pow") {
-      spell_square(onnx, id);
-    } else if (op == "Flatten") {
-      spell_flatten(onnx, id);
-    } else if (!spell_exponential(onnx, id) && (op == "PRelu" || op == "LeakyRelu")) {
+    if (!spell_exponential(onnx, id) && (op == "PRelu" || op == "LeakyRelu")) {
       spell_rectifier(onnx, id);
     }
   }
@@ -189,8 +145,6 @@ Graph read_quick_activations(Graph graph) {
       read_maximum(graph, id);
     } else if (graph.node(id).op == "Add") {
       read_sum_of_parts(graph, id);
-    } else if (graph.node(id).op == "Reshape") {
-      read_flatten(graph, id);
     }
   }
   graph.erase_unused();

@@ -12,7 +12,7 @@
 #include "graph/operators/affine_ops.h"
 #include "lower/forms/channels_last.h"
 #include "lower/forms/quick_activations.h"
-#include "lower/forms/quick_means.h"
+#include "lower/forms/quick_operators.h"
 #include "lower/forms/unfused_operators.h"
 #include "lower/forms/unfused_silus.h"
 #include "lower/integer_averages.h"
@@ -253,7 +253,7 @@ class QdqReader {
 
 Graph from_qdq(Graph graph) {
   graph = read_unfused_silus(read_unfused_operators(read_channels_last(std::move(graph))));
-  graph = read_quick_activations(read_quick_means(std::move(graph)));
+  graph = read_quick_activations(read_quick_operators(std::move(graph)));
   return QdqReader(read_integer_averages(std::move(graph))).read();
 }
 

@@ -14,7 +14,8 @@ namespace {
 std::optional<ValueId> existing_difference(const Graph& graph, ValueId x, ValueId mean) {
   for (const NodeId user : graph.users(mean)) {
     const Node& node = graph.node(user);
-    if (node.op == "Sub" && node.inputs[0] == x && node.inputs[1] == mean) {
+    if (node.op == "Sub" && node.inputs.size() == 2 && node.inputs[0] == x &&
+        node.inputs[1] == mean) {
       return node.outputs[0];
     }
   }

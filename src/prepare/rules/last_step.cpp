@@ -6,8 +6,7 @@
 #include "tare/pattern.h"
 
 #include "prepare/recurrent_layer.h"
-
-#include <limits>
+#include "prepare/slice_axes.h"
 
 namespace tare {
 namespace {
@@ -25,14 +24,9 @@ bool is_of_directions(const Graph& graph, const Node& squeeze) {
 /// Whether it takes the last element along the first axis, and nothing else, whatever the
 /// extents are that the model leaves open.
 bool takes_last(const Graph& graph, const Node& slice) {
-  constexpr std::int64_t kEnd = std::numeric_limits<std::int32_t>::max();
-  const auto is = [&](std::size_t operand, std::int64_t wanted) {
-    return constant_integers(graph, slice, operand) == std::vector{wanted};
-  };
-  const auto ends = constant_integers(graph, slice, 2);
-  const bool has_steps = slice.inputs.size() > 4 && slice.inputs[4];
-  return is(1, -1) && ends && ends->size() == 1 && ends->front() >= kEnd && is(3, 0) &&
-         (!has_steps || is(4, 1));
+  const auto axes = slice_axes(graph, slice);
+  return axes && axes->size() == 1 && axes->front().axis == 0 && axes->front().start == -1 &&
+         axes->front().is_open() && axes->front().step == 1;
 }
 
 std::variant<Patch, Refusal> take_last_result(const Graph& graph, const Match& match) {

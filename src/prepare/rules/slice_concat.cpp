@@ -5,30 +5,23 @@
 #include "tare/pattern.h"
 
 #include "prepare/pieces.h"
-
-#include <algorithm>
+#include "prepare/slice_axes.h"
 
 namespace tare {
 namespace {
 
 std::variant<Patch, Refusal> take_operand(const Graph& graph, const Match& match) {
   const Node& slice = graph.node(match.root());
-  const auto starts = constant_integers(graph, slice, 1);
-  const auto axes = constant_integers(graph, slice, 3);
-  const auto steps = constant_integers(graph, slice, 4);
-  const bool has_steps = slice.inputs.size() > 4 && slice.inputs[4];
   if (leaves_extents_open(graph)) {
     return Refusal{"what it takes may be others' for other extents"};
   }
-  if (!starts || !axes || axes->size() != 1 ||
-      (has_steps && steps != std::vector<std::int64_t>{1})) {
+  const auto axes = slice_axes(graph, slice);
+  if (!axes || axes->size() != 1 || axes->front().step != 1) {
     return Refusal{"it takes elements along several axes, or not neighbours"};
   }
-  const Shape& from = graph.type(slice.inputs[0]).shape;
-  const std::size_t axis = normalized_axis(axes->front(), from.size());
-  const std::int64_t start = starts->front() + (starts->front() < 0 ? from[axis] : 0);
-  const std::int64_t begin = std::clamp<std::int64_t>(start, 0, from[axis]);
-  const std::int64_t end = begin + graph.type(slice.outputs[0]).shape[axis];
+  const std::size_t axis = axes->front().axis;
+  const std::int64_t begin = axes->front().begin(graph.type(slice.inputs[0]).shape[axis]);
+  const std::int64_t end = begin + graph.type(slice.outputs[0]).shape.at(axis);
   const std::vector<ValuePiece> pieces =
       cut(pieces_of(graph, slice.inputs[0], axis), begin, end);
   if (pieces.size() != 1 || pieces[0].value == slice.inputs[0]) {

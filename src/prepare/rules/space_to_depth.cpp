@@ -5,9 +5,10 @@
 #include "tare/graph.h"
 #include "tare/pattern.h"
 
+#include "prepare/slice_axes.h"
+
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <optional>
 #include <set>
 #include <utility>
@@ -25,23 +26,17 @@ struct Grid {
 
 /// Adds what the node picks; false where it is no such Slice.
 bool add_slice(const Graph& graph, const Node& slice, Grid& grid) {
-  constexpr std::int64_t kEnd = std::numeric_limits<std::int32_t>::max();
-  const auto starts = constant_integers(graph, slice, 1);
-  const auto ends = constant_integers(graph, slice, 2);
-  const auto axes = constant_integers(graph, slice, 3);
-  const auto steps = constant_integers(graph, slice, 4);
-  if (!starts || !ends || !axes || !steps) {
+  const auto axes = slice_axes(graph, slice);
+  if (!axes) {
     return false;
   }
-  for (std::size_t i = 0; i < axes->size(); ++i) {
-    const std::size_t axis_of_four = normalized_axis((*axes)[i], 4);
-    if (axis_of_four < 2 || (*ends)[i] < kEnd || (*starts)[i] < 0 || (*steps)[i] < 1 ||
-        grid.step[axis_of_four - 2] != 1) {
+  for (const AxisSlice& along : *axes) {
+    if (along.axis < 2 || along.axis > 3 || !along.is_open() || along.start < 0 ||
+        along.step < 1 || grid.step[along.axis - 2] != 1) {
       return false;
     }
-    const std::size_t axis = axis_of_four - 2;
-    grid.start[axis] = (*starts)[i];
-    grid.step[axis] = (*steps)[i];
+    grid.start[along.axis - 2] = along.start;
+    grid.step[along.axis - 2] = along.step;
   }
   return true;
 }
@@ -75,7 +70,11 @@ struct Blocks {
 std::optional<Blocks> blocks_of(const Graph& graph, const Node& node) {
   Blocks blocks;
   if (node.op == "SpaceToDepth") {
+    constexpr std::int64_t kLargest = 16;
     blocks = {node.inputs[0], node.attributes.integer("blocksize"), {}};
+    if (blocks.size < 2 || blocks.size > kLargest) {
+      return std::nullopt;
+    }
     for (std::int64_t i = 0; i < blocks.size * blocks.size; ++i) {
       blocks.starts.emplace_back(i / blocks.size, i % blocks.size);
     }
