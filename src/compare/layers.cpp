@@ -9,6 +9,7 @@
 #include "graph/operators/activation_function.h"
 #include "graph/operators/affine_ops.h"
 #include "graph/operators/product.h"
+#include "graph/operators/rectified_sum.h"
 #include "graph/operators/scores.h"
 #include "lower/conversions.h"
 
@@ -177,7 +178,11 @@ class LayerFinder {
                         .nodes = {},
                         .inputs = {},
                         .real = value,
-                        .quantized = as_read(value)};
+                        .quantized = as_read(value),
+                        .other = {}};
+    if (is_rounded_activation(integer_.type(layer.quantized))) {
+      layer.other = rectified_with(real_, value).value_or(ValueId());
+    }
     std::set<NodeId> inside;
     collect(value, inside, layer.inputs);
     layer.nodes.assign(inside.begin(), inside.end());
@@ -241,7 +246,8 @@ class LayerFinder {
       if (known.size() > 1) {
         name.append(":").append(std::to_string(known.size()));
       }
-      result_.points.push_back({std::move(name), real, storage});
+      result_.points.push_back(
+          {std::move(name), real, storage, rectified_with(real_, real).value_or(ValueId())});
     }
   }
 

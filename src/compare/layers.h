@@ -21,6 +21,9 @@ struct ComparedLayer {
   std::vector<ValueId> inputs;  ///< of the float graph: results of layers and graph inputs
   ValueId real;                 ///< its result in the float graph
   ValueId quantized;            ///< what the readers of it read in the integer graph
+  /// Of the float graph: what the result is added to in front of a Relu (rectified_sum.h), if
+  /// it is rounded in between. Absent otherwise.
+  ValueId other;
 };
 
 /// An activation that the integer graph rounds.
@@ -28,6 +31,7 @@ struct ComparedPoint {
   std::string name;  ///< of the real value; a second point on it has a number
   ValueId real;
   ValueId storage;  ///< of the integer graph; 8 or 16 bits
+  ValueId other;    ///< as that of a layer
 };
 
 struct Comparison {

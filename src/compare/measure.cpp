@@ -20,9 +20,9 @@ namespace tare {
 namespace {
 
 /// What becomes of an observed value: it is kept as float value number `real` for so many
-/// `readers`, or compared with that one.
+/// `readers`, compared with that one, or observed as what is visible of a point.
 struct Task {
-  enum class Kind { kKeep, kPoint, kLocal, kCumulative };
+  enum class Kind { kKeep, kPoint, kVisible, kLocal, kCumulative };
   Kind kind = Kind::kKeep;
   std::size_t real = 0;
   std::size_t index = 0;  ///< of the point or layer
@@ -34,6 +34,9 @@ class Tasks {
   explicit Tasks(const SideBySide& graphs) {
     for (std::size_t i = 0; i < graphs.point_real.size(); ++i) {
       add(Task::Kind::kPoint, graphs.point_real[i], graphs.point_storage[i], i);
+      if (const ValueId visible = graphs.point_visible[i]) {
+        of[position(visible)].push_back({Task::Kind::kVisible, 0, i});
+      }
     }
     for (std::size_t i = 0; i < graphs.layer_real.size(); ++i) {
       add(Task::Kind::kLocal, graphs.layer_real[i], graphs.layer_local[i], i);
@@ -112,6 +115,8 @@ class Worker {
     for (const Task& task : tasks_->of[index]) {
       if (task.kind == Task::Kind::kKeep) {
         keep(task.real, view);
+      } else if (task.kind == Task::Kind::kVisible) {
+        measured.points[task.index].visible.observe(view.elements<float>());
       } else {
         compare(task, view);
       }

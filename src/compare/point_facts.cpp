@@ -4,7 +4,7 @@
 // chosen with the error to expect of it. Nothing runs again for that; histograms are enough.
 #include "compare/point_facts.h"
 
-#include "calibrate/selection/function_error.h"
+#include "calibrate/selection/error_behind.h"
 
 #include <algorithm>
 #include <cmath>
@@ -186,11 +186,11 @@ void add_point_facts(const RoundedValues& values, std::span<const CalibratorInfo
   }
   if (!params.per_axis() && observed.count() > 0 && observed.nan() + observed.infinite() == 0) {
     SumOfSquares behind;
-    if (const auto expected = error_behind(graph, value, observed)) {
-      behind = [expected](const QuantParams& by) { return expected->sum_of_squares(by); };
+    if (auto expected = error_behind(graph, value, observed, values.visible)) {
+      behind = std::move(expected->sum_of_squares);
       const double error = behind(params);
       report.error_behind = error / static_cast<double>(observed.count());
-      report.sqnr_behind = error > 0 ? 10 * std::log10(expected->power() / error)
+      report.sqnr_behind = error > 0 ? 10 * std::log10(expected->power / error)
                                      : std::numeric_limits<double>::infinity();
     }
     report.alternatives = alternatives(observed, report, calibrators, behind);

@@ -99,6 +99,7 @@ void RoundedValues::observe(const TensorView& real, const TensorView& storage,
 
 void RoundedValues::merge(const RoundedValues& other) {
   observed.merge(other.observed);
+  visible.merge(other.visible);
   error.merge(other.error);
   below += other.below;
   above += other.above;
@@ -110,6 +111,7 @@ void RoundedValues::merge(const RoundedValues& other) {
 
 void RoundedValues::write(ByteWriter& writer) const {
   add(observed, writer);
+  add(visible, writer);
   error.write(writer);
   writer.add(below);
   writer.add(above);
@@ -120,6 +122,7 @@ void RoundedValues::write(ByteWriter& writer) const {
 RoundedValues RoundedValues::read(ByteReader& reader) {
   RoundedValues result;
   result.observed = read_observed(reader);
+  result.visible = read_tensor_statistics(reader);
   result.error = DeviationSums::read(reader);
   result.below = reader.get<std::uint64_t>();
   result.above = reader.get<std::uint64_t>();

@@ -13,11 +13,12 @@ namespace tare {
 
 /// What is remembered of an activation and of the storage values that it is rounded to.
 struct RoundedValues {
-  Observed observed;        ///< the real values
-  DeviationSums error;      ///< of rounding them
-  std::uint64_t below = 0;  ///< real values that are saturated at the low end,
-  std::uint64_t above = 0;  ///< at the high end,
-  std::uint64_t lost = 0;   ///< and that become 0 without being 0
+  Observed observed;         ///< the real values
+  TensorStatistics visible;  ///< of what a Relu behind a sum shows of them; mostly empty
+  DeviationSums error;       ///< of rounding them
+  std::uint64_t below = 0;   ///< real values that are saturated at the low end,
+  std::uint64_t above = 0;   ///< at the high end,
+  std::uint64_t lost = 0;    ///< and that become 0 without being 0
   /// How often each storage value occurs, the lowest first.
   std::vector<std::uint64_t> counts;
 

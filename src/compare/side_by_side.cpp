@@ -7,6 +7,7 @@
 
 #include "tare/error.h"
 
+#include "graph/operators/rectified_sum.h"
 #include "lower/conversions.h"
 
 #include <map>
@@ -50,6 +51,7 @@ class Builder {
     result_.layer_cumulative.resize(comparison_.layers.size());
     result_.point_real.resize(comparison_.points.size());
     result_.point_storage.resize(comparison_.points.size());
+    result_.point_visible.resize(comparison_.points.size());
     for (const ValueId input : real_.inputs()) {
       compare_at(input);
     }
@@ -109,7 +111,12 @@ class Builder {
     for (auto at = point; at != last_point; ++at) {
       const std::size_t i = at->second;
       result_.point_real[i] = add_divided(value);
-      result_.point_storage[i] = round(value, integer_.type(comparison_.points[i].storage));
+      const ComparedPoint& compared = comparison_.points[i];
+      result_.point_storage[i] = round(value, integer_.type(compared.storage));
+      if (compared.other) {
+        result_.point_visible[i] = add_visible_part(graph(), result_.point_real[i],
+                                                    hiding_bound(add_divided(compared.other)));
+      }
     }
     const auto [layer, last_layer] = layers_at_.equal_range(value);
     for (auto at = layer; at != last_layer; ++at) {
@@ -120,6 +127,13 @@ class Builder {
       Copies copies;
       result_.layer_local[i] =
           multiplied_back(add_local(compared, compared.quantized, copies), value);
+      if (compared.other) {
+        const ValueId bound = hiding_bound(add_real(compared.other));
+        for (auto* results :
+             {&result_.layer_real, &result_.layer_cumulative, &result_.layer_local}) {
+          (*results)[i] = add_visible_part(graph(), expressed((*results)[i], value), bound);
+        }
+      }
     }
   }
 
@@ -147,12 +161,23 @@ class Builder {
     if (divisor == divisors_.end()) {
       return quantized;
     }
-    const ValueId expressed =
-        graph().type(quantized).quant
-            ? add_dequantize(graph(), quantized,
-                             graph().unique_name(real_.name(value) + "_expressed"))
-            : quantized;
-    return add_elementwise("Mul", expressed, divisor->second);
+    return add_elementwise("Mul", expressed(quantized, value), divisor->second);
+  }
+
+  /// What stands for a float value, in real values.
+  ValueId expressed(ValueId quantized, ValueId value) {
+    return graph().type(quantized).quant
+               ? add_dequantize(graph(), quantized,
+                                graph().unique_name(real_.name(value) + "_expressed"))
+               : quantized;
+  }
+
+  ValueId hiding_bound(ValueId other) {
+    const auto [found, is_new] = bounds_.try_emplace(other);
+    if (is_new) {
+      found->second = add_hiding_bound(graph(), other);
+    }
+    return found->second;
   }
 
   ValueId add_elementwise(const char* op, ValueId value, ValueId constant) {
@@ -260,6 +285,7 @@ class Builder {
   std::map<ValueId, ValueId> divisors_;            ///< of float values: constants
   Copies reals_;
   Copies divided_;
+  Copies bounds_;  ///< of values of the result
   Copies quantized_;
   std::map<ValueId, std::vector<std::pair<QuantParams, ValueId>>> rounded_;
 };

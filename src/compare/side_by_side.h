@@ -16,11 +16,13 @@ namespace tare {
 /// and soon.
 struct SideBySide {
   Graph graph;  ///< its outputs: those of the float network, then as many of the quantized one
-  std::vector<ValueId> layer_real;        ///< for each layer: its float result,
-  std::vector<ValueId> layer_local;       ///< its result from exact inputs,
-  std::vector<ValueId> layer_cumulative;  ///< its result in the quantized network
+  /// For each layer: its float result, or what a Relu behind a sum shows of it,
+  std::vector<ValueId> layer_real;
+  std::vector<ValueId> layer_local;       ///< that from exact inputs,
+  std::vector<ValueId> layer_cumulative;  ///< that in the quantized network
   std::vector<ValueId> point_real;        ///< for each point: the float value,
-  std::vector<ValueId> point_storage;     ///< and that value rounded
+  std::vector<ValueId> point_storage;     ///< that value rounded,
+  std::vector<ValueId> point_visible;     ///< what a Relu behind a sum shows of it, or absent
 };
 
 /// Results of layers are those of the float network, points those divided by the divisors (see

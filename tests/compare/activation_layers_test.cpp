@@ -51,6 +51,50 @@ struct ActivatedNetwork {
   SamplesInMemory data;
 };
 
+/// A residual block in which `a` is 2 h or -12.7 h, down to -25, and `b` goes from 0 to 0.6.
+struct ResidualNetwork {
+  ResidualNetwork()
+      : graph(parse(R"(graph "g" opset 17 (%in : f32[1,4]) -> (%y) {
+  const %w : f32[4,4] = [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]
+  const %m : f32[4,4] = [-1, 0, 0, 0, 0, -1, 0, 0, 0, 0, -1, 0, 0, 0, 0, -1]
+  const %u : f32[4,4] = [0.3, 0, 0, 0, 0, 0.3, 0, 0, 0, 0, 0.3, 0, 0, 0, 0, 0.3]
+  const %v : f32[8,4] = [2, 0, 0, 0, 0, 2, 0, 0, 0, 0, 2, 0, 0, 0, 0, 2,
+    -12.7, 0, 0, 0, 0, -12.7, 0, 0, 0, 0, -12.7, 0, 0, 0, 0, -12.7]
+  const %x : f32[4,4] = [1, -1, 1, 1, 1, 1, -1, 1, -1, 1, 1, 1, 1, 1, 1, -1]
+  above: %p = MatMul(%in, %w) : f32[1,4]
+  positive: %h = Relu(%p) : f32[1,4]
+  below: %n = MatMul(%in, %m) : f32[1,4]
+  negative: %g = Relu(%n) : f32[1,4]
+  both: %c = Concat(%h, %g) {axis = 1} : f32[1,8]
+  deep: %a = MatMul(%c, %v) : f32[1,4]
+  short: %z = MatMul(%in, %u) : f32[1,4]
+  skip: %b = Abs(%z) : f32[1,4]
+  sum: %s = Add(%a, %b) : f32[1,4]
+  relu: %r = Relu(%s) : f32[1,4]
+  last: %y = MatMul(%r, %x) : f32[1,4]
+}
+)")),
+        data({{"in", Random(3).tensor({64, 4})}}) {}
+
+  QuantizeResult quantized(const std::string& calibrator, const std::string& schedule) const {
+    Config config;
+    config.target = "qnn";
+    config.slowdown = 0;  // 8 bits for all
+    config.activations.calibrator.name = calibrator;
+    config.schedule =
+        schedule == "independent" ? Schedule::kIndependent : Schedule::kSequential;
+    return quantize(graph, data, config, Toolkit::builtin());
+  }
+
+  Report report(const std::string& calibrator,
+                const std::string& schedule = "sequential") const {
+    return compare_result(quantized(calibrator, schedule), data, Toolkit::builtin(), {});
+  }
+
+  Graph graph;
+  SamplesInMemory data;
+};
+
 const PointReport& point(const Report& report, const std::string& name) {
   return *std::find_if(report.points.begin(), report.points.end(),
                        [&](const PointReport& each) { return each.name == name; });
@@ -90,6 +134,38 @@ TEST(ActivationLayers, AreJudgedByTheErrorBehind) {
   EXPECT_LE(others[0].error, *point(good, "x").error_behind);
   EXPECT_GT(others[0].error, 0.9 * *point(good, "x").error_behind);
   EXPECT_FALSE(point(good, "y").error_behind);
+}
+
+const LayerReport& layer(const Report& report, const std::string& name) {
+  return *std::find_if(report.layers.begin(), report.layers.end(),
+                       [&](const LayerReport& each) { return each.name == name; });
+}
+
+TEST(RectifiedLayers, AreJudgedByWhatTheReluShows) {
+  const Report report = ResidualNetwork().report("mse");
+  // -25 and -1 are the same to the Relu, since `b` is never above 1.
+  EXPECT_GT(point(report, "a").saturated.low, 0.2);
+  EXPECT_GT(point(report, "a").calibrated.low, -2);
+  EXPECT_LT(*point(report, "a").error.sqnr, 5);
+  EXPECT_GT(*point(report, "a").sqnr_behind, 35);
+  EXPECT_EQ(layer(report, "deep").result, "a");
+  EXPECT_GT(*layer(report, "deep").local->sqnr, 35);
+  EXPECT_GT(*layer(report, "deep").cumulative->sqnr, 35);
+  EXPECT_EQ(
+      std::count_if(report.diagnoses.begin(), report.diagnoses.end(),
+                    [](const Diagnosis& finding) { return finding.kind == "saturation"; }),
+      0);
+}
+
+TEST(RectifiedLayers, HaveRangesThatLeaveStepsToWhatTheReluShows) {
+  const ResidualNetwork network;
+  const Report known = network.report("mse");
+  const Report unknown = network.report("mse", "independent");
+  EXPECT_LT(point(unknown, "a").calibrated.low, -20);
+  // Fewer than a third of the steps are between -1 and the highest value before.
+  EXPECT_GT(*known.outputs[0].error.sqnr, *unknown.outputs[0].error.sqnr + 5);
+  EXPECT_GT(*point(unknown, "a").error_behind, 4 * *point(known, "a").error_behind);
+  EXPECT_LT(point(network.report("max"), "a").calibrated.low, -20) << "max holds all values";
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "lower/forms/forms.h"
 #include "support/files/temporary_folder.h"
 #include "support/run.h"
+#include "support/visible_part.h"
 
 #include <algorithm>
 #include <cmath>
@@ -76,6 +77,19 @@ Tensor expressed(const Graph& graph, ValueId value, const Tensor& tensor) {
   return params ? dequantize(tensor, *params) : tensor;
 }
 
+/// What is compared of a layer's result: all of it, or what a Relu behind a sum shows.
+void add_visible(const Graph& prepared, const std::string& value,
+                 const std::map<std::string, Tensor>& real, const Tensor& quantized,
+                 Definition& sums) {
+  const std::string other = other_operand(prepared, value);
+  if (other.empty()) {
+    sums.add(real.at(value), quantized);
+  } else {
+    sums.add(visible_part(real.at(value), real.at(other)),
+             visible_part(quantized, real.at(other)));
+  }
+}
+
 class Compare : public ::testing::TestWithParam<TestModel> {};
 
 /// A convolutional network, one with residuals, and a transformer, of those that are there.
@@ -120,8 +134,8 @@ TEST_P(Compare, CumulativeErrorsAreThoseOfTheValuesOfBothGraphs) {
     const auto real = values_of(prepared, inputs_of(prepared, *compared.data, sample), true);
     const auto quantized = values_of(integer, inputs_of(integer, *compared.data, sample), true);
     for (const auto& [point, value] : storage) {
-      wanted[point].add(real.at(point),
-                        expressed(integer, value, quantized.at(integer.name(value))));
+      add_visible(prepared, point, real,
+                  expressed(integer, value, quantized.at(integer.name(value))), wanted[point]);
       const QuantParams& params = *integer.type(value).quant;
       rounding[point].add(real.at(point), dequantize(quantize(real.at(point), params), params));
     }
@@ -197,10 +211,10 @@ TEST_P(Compare, LocalErrorsAreThoseOfEachProductAloneFromExactInputs) {
       const bool has_weights = (product.op == "Conv" || product.op == "Gemm") &&
                                integer.constant(product.inputs[1]) != nullptr;
       if (has_weights) {
-        wanted[name].add(
-            real.at(integer.type(requantize.outputs[0]).point),
-            local_result(integer, product, requantize,
-                         real.at(prepared.name(prepared.node(*original).inputs[0]))));
+        add_visible(prepared, integer.type(requantize.outputs[0]).point, real,
+                    local_result(integer, product, requantize,
+                                 real.at(prepared.name(prepared.node(*original).inputs[0]))),
+                    wanted[name]);
       }
     }
   }

@@ -14,7 +14,7 @@
 #include "calibrate/calibrate.h"
 #include "calibrate/rounding/accumulators.h"
 #include "calibrate/rounding/weights.h"
-#include "calibrate/selection/function_error.h"
+#include "calibrate/selection/error_behind.h"
 #include "calibrate/selection/masked_scores.h"
 #include "calibrate/selection/select_calibrators.h"
 #include "calibrate/selection/unify.h"
@@ -182,7 +182,7 @@ std::vector<PointResult> choose_activation(const SimulatedGraph& simulated,
                                            const TensorStatistics& observed,
                                            const Observer* observer, const QuantPoint& point,
                                            std::span<const CalibratorInfo> calibrators,
-                                           std::optional<double> lowest_score) {
+                                           const AboutValues& known) {
   if (observed.nan() + observed.infinite() != 0) {
     throw Error(ErrorCode::kInvalidData, "value '" + point.name + "'",
                 "holds " + std::to_string(observed.nan()) + " NaN and " +
@@ -193,10 +193,8 @@ std::vector<PointResult> choose_activation(const SimulatedGraph& simulated,
             "its operands come from");
   }
   CalibrationPoint about = calibration_point(simulated, point);
-  if (observed.has_bins()) {
-    if (const auto error = error_behind(simulated.source, point.value, observed)) {
-      about.error_behind = [error](const QuantParams& by) { return error->sum_of_squares(by); };
-    }
+  if (auto error = error_behind(simulated.source, point.value, observed, known.visible)) {
+    about.error_behind = std::move(error->sum_of_squares);
   }
   std::vector<PointResult> results;
   for (const CalibratorChoice& choice : candidates(point.calibrator, calibrators)) {
@@ -220,9 +218,10 @@ std::vector<PointResult> choose_activation(const SimulatedGraph& simulated,
     }
     result.calibrated = {std::get<Range>(answer)};
     require_range(result.calibrated[0], choice.name, point.name);
-    if (lowest_score && *lowest_score > observed.low() && *lowest_score < observed.high() &&
+    if (known.lowest_score && *known.lowest_score > observed.low() &&
+        *known.lowest_score < observed.high() &&
         may_mask(find_calibrator(choice, calibrators))) {
-      result.calibrated[0] = {*lowest_score, observed.high()};
+      result.calibrated[0] = {*known.lowest_score, observed.high()};
     }
     result.clipped = clipped_shares(observed, result.calibrated[0], point.spec);
     result.params = to_quant_params(result.calibrated, point.spec);
@@ -352,7 +351,7 @@ CandidateTable make_candidate_table(const SimulatedGraph& simulated, const Colle
     return choose_activation(
         simulated, statistics.values.at(name),
         observer == collected.observers.end() ? nullptr : observer->second.get(), point,
-        calibrators, lowest_score(simulated, point, candidate_table.table));
+        calibrators, {.lowest_score = lowest_score(simulated, point, candidate_table.table)});
   };
   // Masked scores are cut off by what was chosen for points before them.
   const auto waits = [&](const QuantPoint& point) {

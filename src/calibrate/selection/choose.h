@@ -27,16 +27,25 @@ std::unique_ptr<Observer> make_observer(const QuantPoint&, std::span<const Calib
 Observed start_observing(const QuantPoint*, std::span<const CalibratorInfo>,
                          const Communicator* team);
 
+/// What else is known of the values of a point.
+struct AboutValues {
+  std::optional<double> lowest_score{};  ///< see masked_scores.h
+  /// Of what a Relu behind a sum shows of them (rectified_sum.h); empty: nothing hides a part
+  /// of them, or it is not known.
+  TensorStatistics visible{};
+};
+
 /// What the point's calibrator chooses; one result for each where it tries several. `observer`
 /// is what make_observer() made, after it saw the values. Throws Error(kInvalidData) when NaN
-/// or infinities were observed, Error(kInvalidConfig) when an observer is missing. Where there
-/// is a `lowest_score` above what was observed, see there, the range goes from it to the
-/// highest value, but for calibrators whose ranges are the user's own or hold every value.
+/// or infinities were observed, Error(kInvalidConfig) when an observer is missing. Where
+/// the `lowest_score` is above what was observed, the range goes from it to the highest value,
+/// but for calibrators whose ranges are the user's own or hold every value. Where `visible` is
+/// known, that is what the error behind is of, see CalibrationPoint.
 std::vector<PointResult> choose_activation(const SimulatedGraph&,
                                            const TensorStatistics& observed,
                                            const Observer* observer, const QuantPoint&,
                                            std::span<const CalibratorInfo>,
-                                           std::optional<double> lowest_score = {});
+                                           const AboutValues& = {});
 /// Widens the range by 1/4096. Values of a simulated graph are multiples of earlier steps, and
 /// a range that ends at one of them makes a step that is a ratio of small numbers to those:
 /// whole classes of values would lie halfway between two steps, where the last bit of a float

@@ -47,11 +47,4 @@ double FunctionError::power() const {
   return result;
 }
 
-std::shared_ptr<const FunctionError> error_behind(const Graph& graph, ValueId value,
-                                                  const TensorStatistics& observed) {
-  auto function = tabulated_activation(graph, value, range_with_zero(observed));
-  return function ? std::make_shared<const FunctionError>(observed, *std::move(function))
-                  : nullptr;
-}
-
 }  // namespace tare

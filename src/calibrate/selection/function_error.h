@@ -4,7 +4,6 @@
 
 #include "calibrate/selection/tabulated_function.h"
 
-#include <memory>
 #include <vector>
 
 namespace tare {
@@ -31,9 +30,5 @@ class FunctionError {
   TabulatedFunction function_;
   std::vector<Place> places_;
 };
-
-/// That of the activation function behind a value; null where tabulated_activation() has none.
-std::shared_ptr<const FunctionError> error_behind(const Graph&, ValueId,
-                                                  const TensorStatistics&);
 
 }  // namespace tare

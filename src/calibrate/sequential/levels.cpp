@@ -18,10 +18,12 @@
 #include "tare/simulate.h"
 
 #include "graph/operators/affine_ops.h"
+#include "graph/operators/rectified_sum.h"
 #include "graph/operators/shape_facts.h"
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 namespace tare {
@@ -46,6 +48,10 @@ class Planner {
       if (point.role == Role::kActivation) {
         at(level_of(point)).points.push_back(&point);
         want(point.simulated, level_of(point));
+        if (const auto other = known_other_operand(point)) {
+          at(level_of(point)).rectified.push_back({&point, *other});
+          want(*other, level_of(point));
+        }
       } else if (point.role == Role::kAccumulator) {
         const std::size_t level = std::max(level_of(*simulated_.find(point.input)),
                                            level_of(*simulated_.find(point.weight)));
@@ -106,6 +112,22 @@ class Planner {
     const Node* node = producer(value);
     const bool quantized = node != nullptr && quantized_point(*node) != nullptr;
     return depth(value) + (quantized || graph_.is_input(value) ? 1 : 0);
+  }
+
+  /// What the point's value is added to in front of a Relu, if the level of the point knows it:
+  /// as it was decided before, or undecided as well.
+  std::optional<ValueId> known_other_operand(const QuantPoint& point) const {
+    const std::optional<ValueId> other = rectified_with(graph_, point.simulated);
+    if (!other || depth(*other) <= level_of(point)) {
+      return other;
+    }
+    const Node* expressed = producer(*other);
+    const Node* quantized = expressed != nullptr && expressed->op == "SimulatedDequantize"
+                                ? producer(expressed->inputs[0])
+                                : nullptr;
+    const bool is_beside = quantized != nullptr && quantized_point(*quantized) != nullptr &&
+                           depth(quantized->inputs[0]) <= level_of(point);
+    return is_beside ? std::optional(quantized->inputs[0]) : std::nullopt;
   }
 
   void place(NodeId id) {

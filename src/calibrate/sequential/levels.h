@@ -6,9 +6,16 @@
 
 namespace tare {
 
+/// An activation of which a Relu behind a sum hides a part.
+struct RectifiedOperand {
+  const QuantPoint* point = nullptr;
+  ValueId other;  ///< in the simulated graph: what it is added to, known with the point's level
+};
+
 /// Points that do not depend on each other, but only on points of the levels before.
 struct CalibrationLevel {
   std::vector<const QuantPoint*> points;        ///< activations
+  std::vector<RectifiedOperand> rectified;      ///< some of these
   std::vector<const QuantPoint*> accumulators;  ///< whose factors are decided with this level
   std::vector<const QuantPoint*> weights;       ///< in blocks, whose operands are known with it
   /// Values of the simulated graph that follow from this level and those before it, from which

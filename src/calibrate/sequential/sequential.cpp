@@ -22,45 +22,22 @@
 #include "calibrate/selection/masked_scores.h"
 #include "calibrate/selection/select_calibrators.h"
 #include "calibrate/selection/unify.h"
-#include "calibrate/sequential/holdout.h"
 #include "calibrate/sequential/layerwise_runner.h"
 #include "calibrate/sequential/levels.h"
+#include "calibrate/sequential/observe_level.h"
 #include "calibrate/statistics/observed.h"
 #include "calibrate/statistics/sample_digests.h"
 #include "calibrate/statistics/share_parts.h"
 #include "calibrate/statistics/shares.h"
-#include "calibrate/statistics/statistics_bytes.h"
 #include "simulate/part_binder.h"
 
 #include <algorithm>
 #include <iterator>
 #include <optional>
-#include <set>
 #include <utility>
 
 namespace tare {
 namespace {
-
-/// What decides a level: the values of its points, and the inputs of the nodes whose biases are
-/// corrected or weights rounded.
-std::vector<ValueId> watched_values(const CalibrationLevel& level) {
-  std::set<ValueId> values;
-  for (const QuantPoint* point : level.points) {
-    values.insert(point->simulated);
-  }
-  for (const QuantPoint* point : level.accumulators) {
-    if (point->corrects_bias || point->rounds_weight) {
-      values.insert(point->simulated);
-    }
-  }
-  for (const QuantPoint* point : level.weights) {
-    values.insert(point->simulated);
-  }
-  return {values.begin(), values.end()};
-}
-
-/// Rows of the layers whose weights are rounded, by accumulator or weight in blocks.
-using RowsOfLayers = std::map<const QuantPoint*, LayerRows>;
 
 /// How many accumulators multiply by each weight. One with several readers has no one layer
 /// whose error counts.
@@ -93,83 +70,6 @@ RowsOfLayers rows_of(const SimulatedGraph& simulated, const std::map<std::string
   return result;
 }
 
-/// The place of a value among those that are watched, which are sorted.
-std::size_t place_of(ValueId value, std::span<const ValueId> watched) {
-  const auto found = std::lower_bound(watched.begin(), watched.end(), value);
-  return static_cast<std::size_t>(found - watched.begin());
-}
-
-/// One for each watched value, as its calibrator wants.
-std::vector<Observed> start_observing(const CalibrationLevel& level,
-                                      std::span<const ValueId> watched,
-                                      std::span<const CalibratorInfo> calibrators,
-                                      const Communicator* team) {
-  std::vector<const QuantPoint*> points(watched.size());
-  for (const QuantPoint* point : level.points) {
-    points[place_of(point->simulated, watched)] = point;
-  }
-  std::vector<Observed> result;
-  for (const QuantPoint* point : points) {
-    result.push_back(start_observing(point, calibrators, team));
-  }
-  return result;
-}
-
-/// Merges what each process observed of the values.
-void share(Communicator& team, std::map<ValueId, Observed>& observed) {
-  ByteWriter writer;
-  for (const auto& [value, of_value] : observed) {
-    add(of_value, writer);
-  }
-  std::map<ValueId, Observed> all;
-  for (const std::string& message : team.gather(writer.take(), Message::kStatistics)) {
-    ByteReader reader(message);
-    for (const auto& entry : observed) {
-      all[entry.first].merge(read_observed(reader));
-    }
-  }
-  observed = std::move(all);
-}
-
-/// One step of the runner, with what is decided before it.
-std::map<ValueId, Observed> observe(LayerwiseRunner& runner, const PartBinder& parts,
-                                    const QuantTable& table, const CalibrationLevel& level,
-                                    std::span<const ValueId> kept,
-                                    std::span<const CalibratorInfo> calibrators,
-                                    const Communicator* team, RowsOfLayers& layers) {
-  const std::vector<ValueId> watched = watched_values(level);
-  std::vector<std::vector<LayerRows*>> rows(watched.size());
-  for (auto& [point, layer] : layers) {
-    rows[place_of(point->simulated, watched)].push_back(&layer);
-  }
-  std::vector<std::vector<Observed>> workers;
-  for (int i = 0; i < runner.threads(); ++i) {
-    workers.push_back(start_observing(level, watched, calibrators, team));
-  }
-  std::vector<ValueId> results = watched;
-  results.insert(results.end(), kept.begin(), kept.end());
-  std::set<ValueId> undecided;
-  for (const QuantPoint* point : level.points) {
-    undecided.insert(point->simulated);
-  }
-  runner.step(
-      parts.bind(table, runner.cached_values(), results), watched, kept, undecided,
-      [&](std::size_t worker, std::size_t run, std::size_t index, const TensorView& view) {
-        workers[worker][index].observe(view, runner.batch(), is_holdout(run));
-        for (LayerRows* layer : rows[index]) {
-          layer->observe(run, view);
-        }
-      });
-  std::map<ValueId, Observed> observed;
-  for (std::size_t i = 0; i < watched.size(); ++i) {
-    for (std::size_t other = 1; other < workers.size(); ++other) {
-      workers[0][i].merge(workers[other][i]);
-    }
-    observed.emplace(watched[i], std::move(workers[0][i]));
-  }
-  return observed;
-}
-
 /// Gives each process the rows of a layer that the others have.
 void share_rows(Communicator& team, const QuantPoint& point, const QuantTable& table,
                 LayerRows& rows) {
@@ -192,11 +92,11 @@ void share_rows(Communicator& team, const QuantPoint& point, const QuantTable& t
 
 /// Rounds the weights of a level's layers, which do not depend on each other: side by side
 /// where there are enough of them for all threads, else one after another, each by all threads.
-void round_layers(const SimulatedGraph& simulated, const std::map<ValueId, Observed>& observed,
+void round_layers(const SimulatedGraph& simulated, const ObservedLevel& observed,
                   RowsOfLayers& layers, int threads, Communicator* team, QuantTable& table) {
   std::vector<RowsOfLayers::value_type*> all;
   for (auto& layer : layers) {
-    const TensorStatistics& operand = observed.at(layer.first->simulated).values;
+    const TensorStatistics& operand = observed.of(*layer.first).values;
     if (operand.nan() + operand.infinite() == 0) {  // which only operands in float may have
       all.push_back(&layer);
     }
@@ -212,14 +112,19 @@ void round_layers(const SimulatedGraph& simulated, const std::map<ValueId, Obser
 }
 
 void decide(const SimulatedGraph& simulated, const CalibrationLevel& level,
-            const std::map<ValueId, Observed>& observed, RowsOfLayers& layers, int threads,
-            Communicator* team, std::span<const CalibratorInfo> calibrators,
-            CandidateTable& candidate_table, CalibrationAudit* audit) {
+            ObservedLevel observed, RowsOfLayers& layers, int threads, Communicator* team,
+            std::span<const CalibratorInfo> calibrators, CandidateTable& candidate_table,
+            CalibrationAudit* audit) {
+  std::map<const QuantPoint*, TensorStatistics> visible;
+  for (std::size_t i = 0; i < level.rectified.size(); ++i) {
+    visible.emplace(level.rectified[i].point, std::move(observed.visible[i]));
+  }
   for (const QuantPoint* point : level.points) {
-    const Observed& own = observed.at(point->simulated);
-    std::vector<PointResult> results =
-        choose_activation(simulated, own.values, own.observer.get(), *point, calibrators,
-                          lowest_score(simulated, *point, candidate_table.table));
+    const Observed& own = observed.of(*point);
+    std::vector<PointResult> results = choose_activation(
+        simulated, own.values, own.observer.get(), *point, calibrators,
+        {.lowest_score = lowest_score(simulated, *point, candidate_table.table),
+         .visible = std::move(visible[point])});
     const ChannelStatistics channels = own.all_channels();
     audit_activation(*point, results[std::min(candidate_table.primary, results.size() - 1)],
                      calibrators, &channels, audit);
@@ -229,8 +134,8 @@ void decide(const SimulatedGraph& simulated, const CalibrationLevel& level,
     candidate_table.add(point->name, std::move(results));
   }
   for (const QuantPoint* point : level.accumulators) {
-    if (point->corrects_bias && !observed.at(point->simulated).mixed_channels) {
-      candidate_table.means.emplace(point->name, observed.at(point->simulated).channel_means());
+    if (point->corrects_bias && !observed.of(*point).mixed_channels) {
+      candidate_table.means.emplace(point->name, observed.of(*point).channel_means());
     }
   }
   // Scales are first widened for biases; then weights are rounded, and then biases corrected
@@ -324,13 +229,10 @@ CandidateTable decide_levels(const SimulatedGraph& simulated, const Dataset& dat
     const std::size_t warned = audit == nullptr ? 0 : audit->warnings.size();
     const auto kept = i == 0 ? std::span<const ValueId>() : levels[i - 1].cached_values;
     RowsOfLayers layers = rows_of(simulated, readers, levels[i], runner.runs());
-    auto observed = observe(runner, parts, candidate_table.table, levels[i], kept, calibrators,
-                            team, layers);
-    if (team != nullptr) {
-      share(*team, observed);
-    }
-    decide(simulated, levels[i], observed, layers, runner.threads(), team, calibrators,
-           candidate_table, audit);
+    ObservedLevel observed = observe_level(runner, parts, candidate_table.table, levels[i],
+                                           kept, calibrators, team, layers);
+    decide(simulated, levels[i], std::move(observed), layers, runner.threads(), team,
+           calibrators, candidate_table, audit);
     if (journal != nullptr) {
       std::vector<Warning> warnings;
       if (audit != nullptr) {
