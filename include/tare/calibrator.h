@@ -181,8 +181,9 @@ struct CalibrationPoint {
   std::string_view op;    ///< of that node
   bool is_weight = false;  ///< a channel of a constant, and no activation
   const Target& target;
-  /// The expected squared error of what an activation function makes of the observed values, if
-  /// only that reads them, by parameters per tensor; empty otherwise.
+  /// The expected squared error of what an activation function makes of the observed values, or
+  /// a Relu behind a sum shows of them, if only that reads them, by parameters per tensor; empty
+  /// otherwise.
   std::function<double(const QuantParams&)> error_behind{};
 };
 
