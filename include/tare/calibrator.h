@@ -182,8 +182,8 @@ struct CalibrationPoint {
   bool is_weight = false;  ///< a channel of a constant, and no activation
   const Target& target;
   /// The expected squared error of what an activation function makes of the observed values, or
-  /// a Relu behind a sum shows of them, if only that reads them, by parameters per tensor; empty
-  /// otherwise.
+  /// a Relu behind a sum shows of them, if only that reads them, by parameters per tensor;
+  /// empty otherwise.
   std::function<double(const QuantParams&)> error_behind{};
 };
 

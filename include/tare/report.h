@@ -161,9 +161,8 @@ struct PointReport {
   std::optional<double> channel_ratio;
   HistogramReport histogram;
   Deviation error;  ///< of rounding exact values at this point alone
-  /// Of what an activation function makes of the rounded values, or a Relu behind a sum shows of
-  /// them, if only that reads them: the expected mean squared error, which `mse` minimizes then,
-  /// and SQNR in dB.
+  /// What alone reads the rounded values is an activation function, or a Relu behind a sum: the
+  /// expected mean squared error there, which `mse` minimizes then, and SQNR in dB.
   std::optional<double> error_behind;
   std::optional<double> sqnr_behind;
 };
