@@ -29,8 +29,8 @@ class LayerwiseRunner {
   std::vector<ValueId> cached_values() const;
   /// Runs a part of that graph, from the cache and the inputs, for every run of this process.
   /// Its outputs are the values `watched`, which `take` gets, and then the values `kept`, which
-  /// are cached next. Of `watched` those are absent that are no values of the whole graph. So
-  /// are those of `watched` that are in `undecided`, as far as there is memory for all.
+  /// are cached next. So are those of `watched` that are in `undecided`, as far as there is
+  /// memory for all. An absent value in `watched` stands for an output that the part alone has.
   void step(Subgraph part, std::span<const ValueId> watched, std::span<const ValueId> kept,
             const std::set<ValueId>& undecided, const Take& take);
 
