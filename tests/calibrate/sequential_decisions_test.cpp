@@ -13,6 +13,7 @@
 #include "support/random/random_network.h"
 #include "support/run.h"
 #include "support/simulated.h"
+#include "support/team.h"
 #include "support/visible_part.h"
 
 #include <algorithm>
@@ -340,6 +341,44 @@ TEST(SequentialDecisions, FollowFromThoseBeforeByPlainLoops) {
   EXPECT_GT(count.corrections, 5U);
   EXPECT_GT(count.dropped_corrections, 2U);
   EXPECT_LT(count.outputs_unlike_plain, count.outputs / 20);
+}
+
+/// Two products of one input, which are decided together, and a Relu behind their sum.
+Decided sum_of_two() {
+  Random random(5);
+  Graph graph = parse(R"(graph "g" opset 17 (%in : f32[1,4]) -> (%y) {
+  const %w : f32[4,4] = [1, -7, 2, 0, 3, 1, -9, 2, -8, 0, 1, 1, 2, 1, -1, -6]
+  const %v : f32[4,4] = [0, 2, 1, -5, 1, 0, 2, 1, 1, -4, 0, 2, -6, 1, 1, 0]
+  const %u : f32[4,4] = [1, -1, 1, 1, 1, 1, -1, 1, -1, 1, 1, 1, 1, 1, 1, -1]
+  %a = MatMul(%in, %w) : f32[1,4]
+  %b = MatMul(%in, %v) : f32[1,4]
+  %s = Add(%a, %b) : f32[1,4]
+  %r = Relu(%s) : f32[1,4]
+  %y = MatMul(%r, %u) : f32[1,4]
+}
+)");
+  Decided result{
+      simulated_with(graph, calibrated_by("mse")), random_samples(graph, kSamples, random), {}};
+  result.table =
+      calibrate_sequentially(result.simulated, result.data, Toolkit::builtin().calibrators);
+  return result;
+}
+
+TEST(SequentialDecisions, KnowBothOperandsOfASumThatAreDecidedTogether) {
+  Count count;
+  expect_decisions(sum_of_two(), count);
+  EXPECT_EQ(count.rectified, 2U);
+}
+
+TEST(SequentialDecisions, AreThoseOfATeam) {
+  const Decided alone = sum_of_two();
+  const auto tables = by_team(2, [&](Member& member) {
+    return calibrate_sequentially(alone.simulated, alone.data, Toolkit::builtin().calibrators,
+                                  {.communicator = &member});
+  });
+  for (const QuantTable& table : tables) {
+    EXPECT_EQ(table, alone.table);
+  }
 }
 
 TEST(SequentialDecisions, LeaveRangesForPowersOfTwoAsTheyWereChosen) {
