@@ -49,6 +49,7 @@ class TensorStatistics {
   std::uint64_t zeros() const { return zeros_; }
   std::uint64_t nan() const { return nan_; }
   std::uint64_t infinite() const { return infinite_; }
+  std::uint64_t observed() const { return count_ + nan_ + infinite_; }  ///< values of any kind
   std::uint64_t samples() const { return samples_; }  ///< those with a finite value
   /// Means over the samples of the smallest and the largest finite value of each; 0 when there
   /// was none.

@@ -114,6 +114,10 @@ struct Statistics {
   std::map<std::string, Shape> inputs;                ///< shape of one sample, by input
   std::map<std::string, TensorStatistics> values;     ///< by name of the value
   std::map<std::string, ChannelStatistics> channels;  ///< the same, for rank 2 and more
+  /// The same, where a Relu behind a sum hides a part of the value: of max(value, -relu(other))
+  /// with the other operand. Some values have none if all or some samples were observed by a
+  /// version that did not look at it.
+  std::map<std::string, TensorStatistics> visible{};
 
   friend bool operator==(const Statistics&, const Statistics&) = default;
 };

@@ -8,6 +8,7 @@
 #include "support/files/folder.h"
 #include "support/random/any_samples.h"
 
+#include <array>
 #include <random>
 
 namespace tare::test {
@@ -61,6 +62,30 @@ TEST_F(StatisticsFile, HoldsStatisticsOfNothing) {
   EXPECT_EQ(read_statistics(path("s.h5")), Statistics());
 }
 
+TEST_F(StatisticsFile, WithoutVisiblePartsIsOneThatAnOlderVersionWrote) {
+  Statistics statistics = collected({-2, 1, 3});
+  statistics.visible.clear();
+  write_statistics(path("s.h5"), statistics);
+  EXPECT_EQ(read_statistics(path("s.h5")), statistics);
+  EXPECT_EQ(bytes_of(path("s.h5")).find("visible"), std::string::npos);
+}
+
+TEST_F(StatisticsFile, WithVisiblePartsOfOtherNumbersIsRefused) {
+  const auto refused = [&](Statistics statistics) {
+    write_statistics(path("s.h5"), statistics);
+    return message_of([&] { (void)read_statistics(path("s.h5")); }, ErrorCode::kInvalidData)
+        .substr(path("s.h5").string().size());
+  };
+  Statistics more = collected({-2, 1, 3});
+  more.visible["flat"].observe(std::array{1.0F});
+  EXPECT_EQ(refused(more),
+            ": holds 4 numbers of the visible part of 'flat', expected 3, as of the value");
+  Statistics unknown = collected({-2, 1, 3});
+  unknown.visible["other"].observe(std::array{1.0F});
+  EXPECT_EQ(refused(unknown),
+            ": holds 1 numbers of the visible part of 'other', expected 0, as of the value");
+}
+
 TEST_F(StatisticsFile, IsNotConfusedWithSamples) {
   EXPECT_EQ(message_of([&] { (void)read_statistics(Digits::file("digits_calibration.h5")); },
                        ErrorCode::kInvalidData)
@@ -107,6 +132,18 @@ TEST(Statistics, OfPartsAddUpToThoseOfTheWhole) {
   merge(whole, twice);
   EXPECT_EQ(twice.samples, 60U);
   EXPECT_EQ(twice.values.begin()->second.count(), 2 * whole.values.begin()->second.count());
+}
+
+TEST(Statistics, LoseVisiblePartsThatNotAllSamplesHaveShown) {
+  const Statistics whole = collected({-2, 1, 3});
+  Statistics older = collected({-4, 5});
+  older.visible.clear();
+  Statistics both = whole;
+  merge(older, both);
+  EXPECT_TRUE(both.visible.empty());
+  EXPECT_EQ(both.values.at("flat").count(), 5U);
+  merge(whole, both);  // which leaves out those of the older one as before
+  EXPECT_TRUE(both.visible.empty());
 }
 
 TEST(Statistics, ChooseWhatThePassItselfWouldHave) {

@@ -348,10 +348,14 @@ CandidateTable make_candidate_table(const SimulatedGraph& simulated, const Colle
   const auto chosen = [&](const QuantPoint& point) {
     const std::string& name = simulated.source.name(point.value);
     const auto observer = collected.observers.find(name);
+    const auto visible = statistics.visible.find(name);
     return choose_activation(
         simulated, statistics.values.at(name),
         observer == collected.observers.end() ? nullptr : observer->second.get(), point,
-        calibrators, {.lowest_score = lowest_score(simulated, point, candidate_table.table)});
+        calibrators,
+        {.lowest_score = lowest_score(simulated, point, candidate_table.table),
+         .visible =
+             visible == statistics.visible.end() ? TensorStatistics() : visible->second});
   };
   // Masked scores are cut off by what was chosen for points before them.
   const auto waits = [&](const QuantPoint& point) {

@@ -18,6 +18,7 @@
 #include "calibrate/statistics/shares.h"
 #include "calibrate/statistics/statistics_bytes.h"
 #include "execute/run/feed.h"
+#include "graph/operators/rectified_sum.h"
 
 #include <algorithm>
 #include <iterator>
@@ -39,43 +40,71 @@ std::vector<ValueId> watched_values(const SimulatedGraph& simulated) {
   return {values.begin(), values.end()};
 }
 
+void forget_values(Statistics& statistics) {
+  statistics.values.clear();
+  statistics.channels.clear();
+  statistics.visible.clear();
+}
+
+/// Leaves out visible parts that not all samples have shown, since some were observed by a
+/// version that did not look at them.
+void drop_incomplete_parts(Statistics& statistics) {
+  std::erase_if(statistics.visible, [&](const auto& part) {
+    const auto whole = statistics.values.find(part.first);
+    return whole == statistics.values.end() ||
+           part.second.observed() != whole->second.observed();
+  });
+}
+
 Error other_values() {
   return Error(ErrorCode::kInvalidData, "", "the statistics are of other values")
       .hint("collect all parts with the same target and configuration");
 }
 
+/// What one worker observes.
+struct SeenByWorker {
+  std::vector<Observed> values;
+  std::vector<TensorStatistics> visible;  ///< parts of rectified operands
+};
+
 /// What each worker observes of the values, which have those names; the first one goes on with
 /// what was observed before, which takes no room of its own then. Throws where that is of other
 /// values.
-std::vector<std::vector<Observed>> workers_after(std::size_t count,
-                                                 std::span<const ValueId> watched,
-                                                 std::span<const std::string> names,
-                                                 const StartObserving& start,
-                                                 Statistics& so_far) {
-  std::vector<std::vector<Observed>> workers(count);
-  for (std::vector<Observed>& values : workers) {
-    std::transform(watched.begin(), watched.end(), std::back_inserter(values), start);
+std::vector<SeenByWorker> workers_after(std::size_t count, std::span<const ValueId> watched,
+                                        std::span<const std::string> names,
+                                        std::span<const std::string> rectified,
+                                        const StartObserving& start, Statistics& so_far) {
+  std::vector<SeenByWorker> workers(count);
+  for (SeenByWorker& worker : workers) {
+    std::transform(watched.begin(), watched.end(), std::back_inserter(worker.values), start);
+    worker.visible.resize(rectified.size());
   }
   for (std::size_t i = 0; i < names.size() && !so_far.values.empty(); ++i) {
     const auto values = so_far.values.find(names[i]);
     if (values == so_far.values.end() || so_far.values.size() != names.size()) {
       throw other_values();
     }
-    workers[0][i].values = std::move(values->second);
+    workers[0].values[i].values = std::move(values->second);
     if (const auto channels = so_far.channels.find(names[i]);
         channels != so_far.channels.end()) {
-      workers[0][i].channels = std::move(channels->second);
+      workers[0].values[i].channels = std::move(channels->second);
     } else {
-      workers[0][i].mix_channels();  // or it has no axis of channels
+      workers[0].values[i].mix_channels();  // or it has no axis of channels
     }
   }
-  so_far.values.clear();
-  so_far.channels.clear();
+  for (std::size_t i = 0; i < rectified.size(); ++i) {
+    if (const auto visible = so_far.visible.find(rectified[i]);
+        visible != so_far.visible.end()) {
+      workers[0].visible[i] = std::move(visible->second);
+    }
+  }
+  forget_values(so_far);
   return workers;
 }
 
 /// Moves what the worker saw to the result.
-void add(std::vector<Observed> values, std::span<const std::string> names, Collected& result) {
+void add(SeenByWorker worker, std::span<const std::string> names,
+         std::span<const std::string> rectified, Collected& result) {
   const auto join = [](auto& all, const std::string& name, auto&& own) {
     const auto [found, is_first] = all.try_emplace(name, std::move(own));
     if (!is_first) {
@@ -83,7 +112,7 @@ void add(std::vector<Observed> values, std::span<const std::string> names, Colle
     }
   };
   for (std::size_t i = 0; i < names.size(); ++i) {
-    Observed value = std::move(values[i]);
+    Observed value = std::move(worker.values[i]);
     join(result.statistics.values, names[i], std::move(value.values));
     if (value.channels.channels() > 0) {
       join(result.statistics.channels, names[i], std::move(value.channels));
@@ -97,25 +126,28 @@ void add(std::vector<Observed> values, std::span<const std::string> names, Colle
       observer = std::move(value.observer);
     }
   }
+  for (std::size_t i = 0; i < rectified.size(); ++i) {
+    join(result.statistics.visible, rectified[i], std::move(worker.visible[i]));
+  }
 }
 
 /// Values whose axis 1 had several extents, which not each worker may have seen.
-std::set<std::string> mix_channels(std::vector<std::vector<Observed>>& workers,
+std::set<std::string> mix_channels(std::vector<SeenByWorker>& workers,
                                    std::span<const std::string> names) {
   std::set<std::string> mixed;
   for (std::size_t i = 0; i < names.size(); ++i) {
     std::set<std::size_t> extents;
     bool is_mixed = false;
-    for (const std::vector<Observed>& values : workers) {
-      is_mixed = is_mixed || values[i].mixed_channels;
-      if (values[i].channels.channels() > 0) {
-        extents.insert(values[i].channels.channels());
+    for (const SeenByWorker& worker : workers) {
+      is_mixed = is_mixed || worker.values[i].mixed_channels;
+      if (worker.values[i].channels.channels() > 0) {
+        extents.insert(worker.values[i].channels.channels());
       }
     }
     if (is_mixed || extents.size() > 1) {
       mixed.insert(names[i]);
-      for (std::vector<Observed>& values : workers) {
-        values[i].mix_channels();
+      for (SeenByWorker& worker : workers) {
+        worker.values[i].mix_channels();
       }
     }
   }
@@ -124,15 +156,18 @@ std::set<std::string> mix_channels(std::vector<std::vector<Observed>>& workers,
 
 /// Adds what other processes observed.
 void share(Communicator& team, std::span<const std::string> names,
-           const std::set<std::string>& mixed, Statistics& statistics) {
+           std::span<const std::string> rectified, const std::set<std::string>& mixed,
+           Statistics& statistics) {
   ByteWriter writer;
   for (const std::string& name : names) {
     add(statistics.values[name], writer);
     writer.add(std::uint64_t{mixed.contains(name)});
     add(statistics.channels[name], writer);
   }
-  statistics.values.clear();
-  statistics.channels.clear();
+  for (const std::string& name : rectified) {
+    add(statistics.visible[name], writer);
+  }
+  forget_values(statistics);
   std::map<std::string, Observed> all;
   for (const std::string& bytes : team.gather(writer.take(), Message::kStatistics)) {
     ByteReader reader(bytes);
@@ -143,6 +178,9 @@ void share(Communicator& team, std::span<const std::string> names,
       theirs.channels = read_channel_statistics(reader);
       all[name].merge(theirs);
     }
+    for (const std::string& name : rectified) {
+      statistics.visible[name].merge(read_tensor_statistics(reader));
+    }
   }
   for (auto& [name, observed] : all) {
     statistics.values[name] = std::move(observed.values);
@@ -152,20 +190,37 @@ void share(Communicator& team, std::span<const std::string> names,
                 [](const auto& entry) { return entry.second.channels() == 0; });
 }
 
+ShownValues shown_values(const SimulatedGraph& simulated) {
+  ShownValues result{.graph = simulated.source,
+                     .values = watched_values(simulated),
+                     .names = {},
+                     .rectified = {}};
+  for (const ValueId value : result.values) {
+    result.names.push_back(result.graph.name(value));
+  }
+  std::set<ValueId> seen;
+  for (const QuantPoint& point : simulated.points) {
+    const auto other = point.role == Role::kActivation && seen.insert(point.value).second
+                           ? rectified_with(simulated.source, point.value)
+                           : std::nullopt;
+    if (other) {
+      result.values.push_back(
+          add_visible_part(result.graph, point.value, add_hiding_bound(result.graph, *other)));
+      result.rectified.push_back(simulated.source.name(point.value));
+    }
+  }
+  return result;
+}
+
 }  // namespace
 
 // With every point disabled the simulated graph computes what its source computes.
 Collector::Collector(const SimulatedGraph& simulated, int threads)
     : graph_(simulated.source),
       model_(model_digest(graph_)),
-      watched_(watched_values(simulated)),
-      executable_(graph_, {.observe = watched_, .threads = threads}),
-      driver_(executable_, threads) {
-  // Names are looked up once.
-  for (const ValueId value : watched_) {
-    names_.push_back(graph_.name(value));
-  }
-}
+      shown_(shown_values(simulated)),
+      executable_(shown_.graph, {.observe = shown_.values, .threads = threads}),
+      driver_(executable_, threads) {}
 
 Collected Collector::run(const Dataset& data, const CalibrateOptions& options,
                          Statistics so_far, const StartObserving& start,
@@ -178,7 +233,8 @@ Collected Collector::run(const Dataset& data, const CalibrateOptions& options,
   }
   require_model(model_, so_far);
   SampleDigests samples(data);
-  const bool look_at_values = std::any_of(watched_.begin(), watched_.end(), [&](ValueId value) {
+  const std::span<const ValueId> watched(shown_.values.data(), shown_.names.size());
+  const bool look_at_values = std::any_of(watched.begin(), watched.end(), [&](ValueId value) {
     return start(value).observer != nullptr;
   });
   // Those that look at the values themselves cannot tell other processes what they saw, and a
@@ -187,14 +243,18 @@ Collected Collector::run(const Dataset& data, const CalibrateOptions& options,
   const std::size_t first = options.first + so_far.samples;
   const Feed feed = own_feed(graph_, samples, options.samples, first, team);
   if (team != nullptr && team->rank() > 0) {
-    so_far.values.clear();  // the first process adds them
-    so_far.channels.clear();
+    forget_values(so_far);  // the first process adds them
   }
-  auto workers = workers_after(driver_.workers(), watched_, names_, start, so_far);
+  auto workers =
+      workers_after(driver_.workers(), watched, shown_.names, shown_.rectified, start, so_far);
   const auto run_once = [&](std::size_t worker, Executable::Workspace& workspace, std::size_t,
                             std::span<const Tensor> inputs) {
     (void)executable_.run(workspace, inputs, [&](std::size_t index, const TensorView& view) {
-      workers[worker][index].observe(view, feed.batch());
+      if (index < watched.size()) {
+        workers[worker].values[index].observe(view, feed.batch());
+      } else {
+        workers[worker].visible[index - watched.size()].observe(view.elements<float>());
+      }
     });
   };
   PassOptions pass{.progress = {}, .stop = options.stop};
@@ -207,17 +267,18 @@ Collected Collector::run(const Dataset& data, const CalibrateOptions& options,
   // Statistics are the same however samples were grouped, so which worker saw which sample does
   // not matter.
   Collected result{.statistics = std::move(so_far), .observers = {}};
-  const std::set<std::string> mixed = mix_channels(workers, names_);
-  for (std::vector<Observed>& values : workers) {
-    add(std::move(values), names_, result);
+  const std::set<std::string> mixed = mix_channels(workers, shown_.names);
+  for (SeenByWorker& worker : workers) {
+    add(std::move(worker), shown_.names, shown_.rectified, result);
   }
   result.statistics.samples += observed;
   if (team != nullptr) {
     const std::size_t all = Feed(graph_, samples, options.samples, first).samples();
     result.statistics.samples += all - observed;
     samples.share(*team);
-    share(*team, names_, mixed, result.statistics);
+    share(*team, shown_.names, shown_.rectified, mixed, result.statistics);
   }
+  drop_incomplete_parts(result.statistics);
   result.statistics.data += samples.sum();
   audit_samples(samples, audit);
   return result;
@@ -263,6 +324,10 @@ void merge(const Statistics& from, Statistics& into) {
   for (const auto& [name, channels] : from.channels) {
     into.channels[name].merge(channels);
   }
+  for (const auto& [name, visible] : from.visible) {
+    into.visible[name].merge(visible);
+  }
+  drop_incomplete_parts(into);
 }
 
 }  // namespace tare

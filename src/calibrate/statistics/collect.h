@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tare/execute.h"
+#include "tare/graph.h"
 #include "tare/quant_table.h"
 #include "tare/statistics.h"
 
@@ -24,6 +25,15 @@ struct Collected {
   std::map<std::string, std::unique_ptr<Observer>> observers;  ///< by name of the value
 };
 
+/// What a pass observes.
+struct ShownValues {
+  Graph graph;                     ///< the network, with what shows parts of its values
+  std::vector<ValueId> values;     ///< those with names, then the parts
+  std::vector<std::string> names;  ///< of values of the network
+  std::vector<std::string>
+      rectified;  ///< of those whose visible parts (rectified_sum.h) follow
+};
+
 /// A pass over samples that may be made in parts: what is compiled for it stays. The graph must
 /// outlive it.
 class Collector {
@@ -39,8 +49,7 @@ class Collector {
  private:
   const Graph& graph_;
   std::uint64_t model_;
-  std::vector<ValueId> watched_;
-  std::vector<std::string> names_;  ///< of what is watched
+  ShownValues shown_;
   Executable executable_;
   SampleDriver driver_;
 };

@@ -13,6 +13,8 @@ namespace tare {
 namespace {
 
 constexpr const char* kSchema = "tare statistics 1";
+constexpr const char* kValues = "values";
+constexpr const char* kVisible = "visible";
 constexpr auto kWords = static_cast<std::int64_t>(ExactSum::kWords);
 
 Error invalid(const std::string& what) {
@@ -51,7 +53,9 @@ class WordRows {
   std::span<std::uint64_t>::iterator next_;
 };
 
-void store_values(const std::map<std::string, TensorStatistics>& values, TensorFile& file) {
+/// As datasets of that group.
+void store_values(const std::string& group,
+                  const std::map<std::string, TensorStatistics>& values, TensorFile& file) {
   std::vector<std::string> names;
   std::vector<float> extremes;
   std::vector<std::uint64_t> counts;
@@ -72,13 +76,13 @@ void store_values(const std::map<std::string, TensorStatistics>& values, TensorF
     std::copy(f.bins.begin(), f.bins.end(), row);
     row += TensorStatistics::kBins;
   }
-  file.texts["values/name"] = names;
-  file.tensors["values/extremes"] = Tensor::of<float>({rows, 2}, extremes);
-  file.tensors["values/counts"] = Tensor::of<std::uint64_t>({rows, 5}, counts);
-  file.tensors["values/sum_of_lows"] = lows.take();
-  file.tensors["values/sum_of_highs"] = highs.take();
-  file.tensors["values/bin_exponent"] = column(exponents);
-  file.tensors["values/bins"] = std::move(bins);
+  file.texts[group + "/name"] = names;
+  file.tensors[group + "/extremes"] = Tensor::of<float>({rows, 2}, extremes);
+  file.tensors[group + "/counts"] = Tensor::of<std::uint64_t>({rows, 5}, counts);
+  file.tensors[group + "/sum_of_lows"] = lows.take();
+  file.tensors[group + "/sum_of_highs"] = highs.take();
+  file.tensors[group + "/bin_exponent"] = column(exponents);
+  file.tensors[group + "/bins"] = std::move(bins);
 }
 
 void store_channels(const std::map<std::string, ChannelStatistics>& channels,
@@ -135,6 +139,7 @@ class Contents {
     }
     return found->second;
   }
+  bool has_names(const std::string& name) const { return file_.texts.contains(name); }
   const std::vector<std::string>& names(const std::string& name) const {
     const auto found = file_.texts.find(name);
     if (found == file_.texts.end()) {
@@ -198,15 +203,17 @@ std::map<std::string, Shape> restore_inputs(const Contents& contents) {
   return inputs;
 }
 
-std::map<std::string, TensorStatistics> restore_values(const Contents& contents) {
-  const auto& names = contents.names("values/name");
+std::map<std::string, TensorStatistics> restore_values(const std::string& group,
+                                                       const Contents& contents) {
+  const auto& names = contents.names(group + "/name");
   const std::size_t rows = names.size();
-  const auto extremes = contents.rows<float>("values/extremes", rows, 2);
-  const auto counts = contents.rows<std::uint64_t>("values/counts", rows, 5);
-  const auto lows = contents.sums("values/sum_of_lows", rows);
-  const auto highs = contents.sums("values/sum_of_highs", rows);
-  const auto exponents = contents.rows<std::int32_t>("values/bin_exponent", rows);
-  const auto bins = contents.rows<std::uint64_t>("values/bins", rows, TensorStatistics::kBins);
+  const auto extremes = contents.rows<float>(group + "/extremes", rows, 2);
+  const auto counts = contents.rows<std::uint64_t>(group + "/counts", rows, 5);
+  const auto lows = contents.sums(group + "/sum_of_lows", rows);
+  const auto highs = contents.sums(group + "/sum_of_highs", rows);
+  const auto exponents = contents.rows<std::int32_t>(group + "/bin_exponent", rows);
+  const auto bins =
+      contents.rows<std::uint64_t>(group + "/bins", rows, TensorStatistics::kBins);
   std::map<std::string, TensorStatistics> values;
   for (std::size_t i = 0; i < rows; ++i) {
     const auto own = bins.subspan(i * TensorStatistics::kBins, TensorStatistics::kBins);
@@ -233,6 +240,25 @@ std::map<std::string, TensorStatistics> restore_values(const Contents& contents)
     }
   }
   return values;
+}
+
+/// As many numbers of each as of the value; files may have none.
+std::map<std::string, TensorStatistics> restore_visible(
+    const Contents& contents, const std::map<std::string, TensorStatistics>& values) {
+  if (!contents.has_names(std::string(kVisible) + "/name")) {
+    return {};
+  }
+  auto visible = restore_values(kVisible, contents);
+  for (const auto& [name, statistics] : visible) {
+    const auto whole = values.find(name);
+    const std::uint64_t wanted = whole == values.end() ? 0 : whole->second.observed();
+    if (statistics.observed() != wanted) {
+      throw invalid("holds " + std::to_string(statistics.observed()) +
+                    " numbers of the visible part of '" + name + "'")
+          .expected(std::to_string(wanted) + ", as of the value");
+    }
+  }
+  return visible;
 }
 
 std::map<std::string, ChannelStatistics> restore_channels(const Contents& contents) {
@@ -267,7 +293,10 @@ void write_statistics(const std::filesystem::path& path, const Statistics& stati
                      {"data", hexadecimal(statistics.data)}};
   file.tensors["samples"] = Tensor::scalar<std::uint64_t>(statistics.samples);
   store_inputs(statistics.inputs, file);
-  store_values(statistics.values, file);
+  store_values(kValues, statistics.values, file);
+  if (!statistics.visible.empty()) {
+    store_values(kVisible, statistics.visible, file);
+  }
   store_channels(statistics.channels, file);
   write_tensor_file(path, file);
 }
@@ -286,7 +315,8 @@ Statistics read_statistics(const std::filesystem::path& path, const Hdf5Options&
     }
     statistics.samples = samples->second.view<std::uint64_t>()[0];
     statistics.inputs = restore_inputs(contents);
-    statistics.values = restore_values(contents);
+    statistics.values = restore_values(kValues, contents);
+    statistics.visible = restore_visible(contents, statistics.values);
     statistics.channels = restore_channels(contents);
     return statistics;
   } catch (Error& error) {

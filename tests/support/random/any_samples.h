@@ -60,7 +60,8 @@ T in_parts(std::vector<Sample> samples, const T& nothing, Observe observe, Merge
   return parts[0];
 }
 
-/// A stand-in for the statistics of one sample: two values, one of them with two channels.
+/// A stand-in for the statistics of one sample: two values, one of them with two channels, one
+/// with a part that is visible.
 inline Statistics collected(const std::vector<float>& sample) {
   Statistics result;
   result.model = 7;
@@ -75,6 +76,10 @@ inline Statistics collected(const std::vector<float>& sample) {
   const std::span<const float> whole_rows(sample.data(), sample.size() / 2 * 2);
   result.values["rows"].observe(whole_rows);
   result.channels["rows"].observe({&type, std::as_bytes(whole_rows).data(), false});
+  std::vector<float> above(sample);
+  std::transform(above.begin(), above.end(), above.begin(),
+                 [](float x) { return std::max(x, -1.0F); });
+  result.visible["flat"].observe(above);
   return result;
 }
 
