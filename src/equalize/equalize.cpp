@@ -21,47 +21,6 @@
 namespace tare {
 namespace {
 
-/// The operand's channel that each weight of a product multiplies.
-class WeightOperands {
- public:
-  /// None of the extents is 0.
-  WeightOperands(const Node& node, const Shape& weights) {
-    const auto extent = [&](std::size_t axis) {
-      return static_cast<std::size_t>(weights[axis]);
-    };
-    const auto positions =
-        static_cast<std::size_t>(element_count(weights)) / extent(0) / extent(1);
-    const auto groups = static_cast<std::size_t>(node.attributes.integer("group", 1));
-    if (node.op == "Conv") {
-      inner_ = positions;
-      cycle_ = extent(1);
-      outer_ = extent(0) / groups * cycle_ * positions;  // weights of one group
-      count_ = extent(0) % groups == 0 ? groups * cycle_ : 0;
-    } else if (node.op == "Gemm" && weight_layout(node, weights.size()).input == 1) {
-      inner_ = 1;
-      count_ = cycle_ = extent(1);
-      outer_ = extent(0) * cycle_;
-    } else {
-      // ConvTranspose and matrices have the operand's channels first.
-      inner_ = extent(1) * positions;
-      count_ = cycle_ = extent(0);
-      outer_ = cycle_ * inner_;
-    }
-  }
-
-  /// Channels of the operand; 0 where the weights do not fall into groups.
-  std::size_t count() const { return count_; }
-
-  /// The channel of each weight in turn.
-  ChannelWalk walk() const { return {inner_, cycle_, outer_, cycle_}; }
-
- private:
-  std::size_t count_ = 0;
-  std::size_t inner_ = 1;
-  std::size_t cycle_ = 1;
-  std::size_t outer_ = 1;
-};
-
 bool all_one(const std::vector<float>& factors) {
   return std::all_of(factors.begin(), factors.end(), [](float f) { return f == 1; });
 }

@@ -19,7 +19,9 @@ namespace tare {
 /// Factors that equalize the channel ranges of a clean float graph, so that one scale for all
 /// is finer for most: cross-layer equalization (Nagel et al., Data-Free Quantization Through
 /// Weight Equalization and Bias Correction, 2019) with ranges of activations, observed on 32
-/// samples (or one run), in place of those of weights; these are in (0, 1]. Then those of
+/// samples (or one run): a channel that needs the part r of its value's range is divided by
+/// r^(3/4), or by (r/w)^(1/2) where its weights share scales with others and need the part w of
+/// these. Then those of
 /// SmoothQuant, for rows that matrices multiply, max|X|^(1/2) / max|W|^(1/2) for each channel
 /// (Xiao et al., SmoothQuant: Accurate and Efficient Post-Training Quantization for Large
 /// Language Models, 2023). And those of AWQ, for rows that weights in blocks multiply, see

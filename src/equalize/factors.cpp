@@ -1,9 +1,10 @@
 // Cross-layer equalization by ranges of activations. Nagel et al. (2019, section 4.1) level the
 // weight ranges of two layers, which matters where weights have one scale for all channels.
-// Here weights have a scale for each output channel, and it is activations whose channels share
-// one: so each channel is divided by its share of the tensor's range. Not by all of it, since
-// the next weights become coarser by as much, and only where a trial on other samples says that
-// it helps (docs/decisions/0019-equalization-is-tried.md).
+// Here weights mostly have a scale for each output channel, and it is activations whose
+// channels share one. So a channel is divided, by as much as the weights that multiply it can
+// take: those of a depthwise layer have a scale for each channel, those of others get coarser
+// for all. And only where a trial on other samples says that it helps
+// (docs/decisions/0019-equalization-is-tried.md).
 //
 // Cost: up to half of the samples, and 64, through the float network, a quarter of these
 // through the float and both quantized ones, or half where the quarter leaves it open. Nothing
@@ -17,6 +18,7 @@
 #include "equalize/smoothquant_factors.h"
 #include "equalize/version_trial.h"
 #include "execute/run/feed.h"
+#include "graph/operators/product.h"
 #include "graph/operators/scores.h"
 #include "simulate/settings.h"
 
@@ -41,19 +43,28 @@ constexpr std::size_t kLeastInAll = kMostSamples + kUsualSamples;
 constexpr std::size_t kLeastSamples = 8;
 constexpr double kMultiplications = 3.2e10;
 
-/// The part of its logarithm that a channel makes up for. The rest stays with the weights,
-/// which channels of unlike ranges make coarser. On the keyword spotter 3/4 has 33.7 dB, 1/2
-/// 32.8 and 1 30.4; decision 19 has the other networks, where it matters less.
+/// The part of its logarithm that a channel makes up for where its weights have a scale of
+/// their own, so that they take whatever it is. Not all of it, since few samples say little
+/// about how far a channel can reach.
 constexpr double kPart = 0.75;
-/// Nearly dead channels are not amplified further: what few samples show of them says little
-/// about how far they can reach.
+/// Nearly dead channels are not amplified further, for the same reason, and weights next to 0
+/// do not count as less than that.
 constexpr double kLeast = 1.0 / 64;
 
-/// The largest share of a point's range that each class needs in any of its values; 0 for those
-/// that no point has, and all for those with a range of the user's, which is of real values.
-std::vector<double> needed_shares(const SimulatedGraph& simulated, const Statistics& statistics,
-                                  const ChannelClasses& classes) {
-  std::vector<double> result(classes.count());
+/// What is known of a class of channels.
+struct ClassFacts {
+  /// The largest part of a point's range that any of its values needs; 0: no point has any.
+  double range = 0;
+  /// The largest part that its weights have of the range of a scale that they share with those
+  /// of other channels; 0: they share none.
+  double weights = 0;
+  /// A range is the user's, which is of real values.
+  bool is_fixed = false;
+};
+
+/// Notes how much of the points' ranges the classes need.
+void note_ranges(const SimulatedGraph& simulated, const Statistics& statistics,
+                 const ChannelClasses& classes, std::vector<ClassFacts>& facts) {
   for (const QuantPoint& point : simulated.points) {
     const auto observed = statistics.channels.find(point.name);
     const auto own = classes.of(point.value);
@@ -61,7 +72,6 @@ std::vector<double> needed_shares(const SimulatedGraph& simulated, const Statist
         observed == statistics.channels.end() || observed->second.channels() != own.size()) {
       continue;
     }
-    const bool is_fixed = point.calibrator.name == "fixed";
     const std::vector<float>& lows = observed->second.lows();
     const std::vector<float>& highs = observed->second.highs();
     double low = std::min(0.0F, *std::min_element(lows.begin(), lows.end()));
@@ -74,11 +84,73 @@ std::vector<double> needed_shares(const SimulatedGraph& simulated, const Statist
       if (own[c]) {
         const double share = std::max(low < 0 ? static_cast<double>(lows[c]) / low : 0,
                                       high > 0 ? static_cast<double>(highs[c]) / high : 0);
-        result[*own[c]] = std::max(result[*own[c]], is_fixed ? 1 : share);
+        ClassFacts& of_class = facts[*own[c]];
+        of_class.range = std::max(of_class.range, share);
+        of_class.is_fixed = of_class.is_fixed || point.calibrator.name == "fixed";
       }
     }
   }
-  return result;
+}
+
+/// Notes how much of the range of a scale the weights that multiply a channel have.
+void note_weights(const SimulatedGraph& simulated, const ChannelClasses& classes,
+                  std::vector<ClassFacts>& facts) {
+  const Graph& graph = simulated.source;
+  for (const QuantPoint& point : simulated.points) {
+    if (point.role != Role::kWeight || !point.reader ||
+        !classes.takes_factors(graph.node(*point.reader))) {
+      continue;
+    }
+    const Node& node = graph.node(*point.reader);
+    const Tensor& constant = *graph.constant(point.value);
+    const auto weights = constant.view<float>();
+    const WeightOperands operands(node, constant.shape());
+    const WeightResults results(node, constant.shape());
+    const auto own = classes.of(node.inputs[0]);
+    if (operands.count() != own.size()) {
+      continue;
+    }
+    const bool is_per_result = point.spec.granularity == Granularity::kPerAxis;
+    struct Scale {
+      float largest = 0;
+      std::optional<std::size_t> channel{};
+      bool is_shared = false;
+    };
+    std::vector<Scale> scales(is_per_result ? results.count() : 1);
+    const auto for_each = [&](const auto& f) {
+      ChannelWalk operand = operands.walk();
+      ChannelWalk result = results.walk();
+      for (const float weight : weights) {
+        f(std::abs(weight), operand.channel(), scales[is_per_result ? result.channel() : 0]);
+        operand.next();
+        result.next();
+      }
+    };
+    for_each([](float weight, std::size_t channel, Scale& scale) {
+      scale.largest = std::max(scale.largest, weight);
+      scale.is_shared = scale.is_shared || scale.channel.value_or(channel) != channel;
+      scale.channel = channel;
+    });
+    for_each([&](float weight, std::size_t channel, const Scale& scale) {
+      if (own[channel] && scale.is_shared && scale.largest > 0) {
+        double& share = facts[*own[channel]].weights;
+        share = std::max(share, static_cast<double>(weight / scale.largest));
+      }
+    });
+  }
+}
+
+/// What a channel is divided by. Where its weights share scales with others, both sides get the
+/// same part of their ranges, as in SmoothQuant (Xiao et al., 2023, equation 4 with the
+/// migration strength 1/2).
+float factor_of(const ClassFacts& facts) {
+  if (facts.is_fixed || facts.range <= 0) {
+    return 1;
+  }
+  const double range = std::max(facts.range, kLeast);
+  return static_cast<float>(facts.weights > 0
+                                ? std::sqrt(range / std::max(facts.weights, kLeast))
+                                : std::pow(range, kPart));
 }
 
 /// Whether any layer may give out factors at all.
@@ -96,7 +168,9 @@ bool has_free_channels(const Graph& graph, const ChannelClasses& classes) {
 ChannelFactors factors_for(const SimulatedGraph& simulated, const Statistics& statistics,
                            const ChannelClasses& classes) {
   const Graph& graph = simulated.source;
-  const std::vector<double> shares = needed_shares(simulated, statistics, classes);
+  std::vector<ClassFacts> facts(classes.count());
+  note_ranges(simulated, statistics, classes, facts);
+  note_weights(simulated, classes, facts);
   ChannelFactors result;
   for (const NodeId id : graph.topological_order()) {
     const Node& node = graph.node(id);
@@ -105,9 +179,7 @@ ChannelFactors factors_for(const SimulatedGraph& simulated, const Statistics& st
     }
     std::vector<float> factors;
     for (const auto& own : classes.of(node.outputs[0])) {
-      const double share = own ? shares[*own] : 0;
-      factors.push_back(share > 0 ? static_cast<float>(std::pow(std::max(share, kLeast), kPart))
-                                  : 1.0F);
+      factors.push_back(own ? factor_of(facts[*own]) : 1.0F);
     }
     if (std::any_of(factors.begin(), factors.end(), [](float f) { return f != 1; })) {
       result.emplace(graph.name(node.outputs[0]), std::move(factors));
@@ -189,6 +261,7 @@ ChannelFactors cross_layer_factors(const VersionTrial& trial, Statistics* found)
     *found = all;
   }
   Statistics after_all = divided(all, factors, plain.source, classes);
+  after_all.visible.clear();  // which the trial does not look at
   after_all.model = model_digest(equal.source);
   return trial.is_clearly_better({equal, after_all}, {plain, all}) ? factors : ChannelFactors{};
 }

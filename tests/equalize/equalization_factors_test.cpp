@@ -50,26 +50,108 @@ std::vector<float> reaches(const Graph& graph, const char* name, const Dataset& 
 /// Samples that factors come from.
 constexpr std::size_t kFitting = UnlikeChannels::kSamples / 4;
 
-TEST(EqualizationFactors, AreSharesOfTheRangeToThePowerOfThreeQuartersOnAQuarterOfFewSamples) {
-  const UnlikeChannels network(0x1p-4F, 0x1p4F);
-  const std::vector<float> reached = reaches(network.graph, "Relu", network.data, kFitting);
-  const float largest = *std::max_element(reached.begin(), reached.end());
-  std::vector<float> expected;
-  for (const float reach : reached) {
-    expected.push_back(static_cast<float>(
-        std::pow(static_cast<double>(reach) / static_cast<double>(largest), 0.75)));
+/// The largest part of its row, one for each result, that a channel's weights are.
+std::vector<float> shares_of_rows(const Tensor& weights, std::size_t channels) {
+  const auto values = weights.view<float>();
+  std::vector<float> result(channels);
+  for (std::size_t row = 0; row < values.size() / channels; ++row) {
+    float largest = 0;
+    for (std::size_t c = 0; c < channels; ++c) {
+      largest = std::max(largest, std::abs(values[row * channels + c]));
+    }
+    for (std::size_t c = 0; c < channels; ++c) {
+      result[c] = std::max(result[c], std::abs(values[row * channels + c]) / largest);
+    }
   }
-  EXPECT_EQ(network.factors(), (ChannelFactors{{UnlikeChannels::kFirst, expected}}));
+  return result;
 }
 
-TEST(EqualizationFactors, BlowNoChannelUpMoreThanTheFloorAllows) {
+/// Of the largest one.
+std::vector<float> shares(std::vector<float> reached) {
+  const float largest = *std::max_element(reached.begin(), reached.end());
+  for (float& reach : reached) {
+    reach /= largest;
+  }
+  return reached;
+}
+
+/// What channels that need this much of the value's range are divided by where all their
+/// weights have this much of those of a row.
+std::vector<float> balanced(const std::vector<float>& ranges,
+                            const std::vector<float>& weights) {
+  std::vector<float> result;
+  for (std::size_t c = 0; c < ranges.size(); ++c) {
+    result.push_back(std::sqrt(ranges[c] / weights[c]));
+  }
+  return result;
+}
+
+void expect_near(const ChannelFactors& factors, const std::vector<float>& expected) {
+  ASSERT_EQ(factors.size(), 1U);
+  const std::vector<float>& found = factors.at(UnlikeChannels::kFirst);
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t c = 0; c < expected.size(); ++c) {
+    EXPECT_NEAR(found[c] / expected[c], 1, 1e-6);  // some roundings of floats
+  }
+}
+
+TEST(EqualizationFactors,
+     GiveChannelsAndWeightsTheSamePartOfTheirRangesOnAQuarterOfFewSamples) {
+  const UnlikeChannels network(0x1p-4F, 0x1p4F);
+  const std::vector<float> ranges =
+      shares(reaches(network.graph, "Relu", network.data, kFitting));
+  const Tensor& weights = *network.graph.constant(*network.graph.find_value("w2"));
+  expect_near(network.factors(),
+              balanced(ranges, shares_of_rows(weights, UnlikeChannels::kChannels)));
+}
+
+/// A depthwise layer in place of the second one.
+UnlikeChannels with_depthwise_layer() {
+  UnlikeChannels network(0x1p-4F, 1);
+  Graph& graph = network.graph;
+  const std::int64_t channels = UnlikeChannels::kChannels;
+  std::vector<float> weights;
+  for (std::int64_t c = 0; c < channels; ++c) {
+    weights.push_back(c % 2 == 1 ? 0x1p4F : 0x1p-1F);
+  }
+  const ValueId w =
+      graph.add_constant("depthwise", Tensor::of<float>({channels, 1, 1, 1}, weights));
+  graph.set_outputs({add(graph, "Conv", {*graph.find_value("Relu"), w}, {1, channels, 6, 6},
+                         {{"group", channels}})});
+  graph.erase_unused();
+  return network;
+}
+
+// Each channel's weights have a scale of their own, which takes whatever the channel is divided
+// by.
+TEST(EqualizationFactors, InFrontOfADepthwiseLayerAreThreeQuartersOfTheLogarithmsOfRanges) {
+  const UnlikeChannels network = with_depthwise_layer();
+  std::vector<float> expected = shares(reaches(network.graph, "Relu", network.data, kFitting));
+  for (float& factor : expected) {
+    factor = std::pow(factor, 0.75F);
+  }
+  expect_near(network.factors(), expected);
+}
+
+TEST(EqualizationFactors, InFrontOfADepthwiseLayerCountItsWeightsWhereTheseHaveOneScale) {
+  const UnlikeChannels network = with_depthwise_layer();
+  Config config = UnlikeChannels::config();
+  config.weights.granularity = Granularity::kPerTensor;
+  const Tensor& weights = *network.graph.constant(*network.graph.find_value("depthwise"));
+  expect_near(network.factors(config),
+              balanced(shares(reaches(network.graph, "Relu", network.data, kFitting)),
+                       shares_of_rows(weights, UnlikeChannels::kChannels)));
+}
+
+TEST(EqualizationFactors, BlowNoChannelUpMoreThanTheFloorsAllow) {
   const UnlikeChannels network(0x1p-12F, 0x1p12F);
-  const ChannelFactors factors = network.factors();
-  const std::vector<float>& first = factors.at(UnlikeChannels::kFirst);
+  const std::vector<float> first = network.factors().at(UnlikeChannels::kFirst);
+  const Tensor& weights = *network.graph.constant(*network.graph.find_value("w2"));
+  const std::vector<float> parts = shares_of_rows(weights, UnlikeChannels::kChannels);
   for (std::size_t c = 0; c < first.size(); ++c) {
-    if (c % 2 == 1) {
-      EXPECT_EQ(first[c], static_cast<float>(std::pow(1.0 / 64, 0.75)));
-    }
+    // The range of every other channel is below the floor, the weights of the others are.
+    const float expected = c % 2 == 1 ? std::sqrt(0x1p-6F / parts[c]) : std::sqrt(0x1p6F);
+    EXPECT_NEAR(first[c] / expected, 1, c % 2 == 1 ? 1e-6 : 0.1);  // ranges differ by some %
   }
 }
 
@@ -84,19 +166,22 @@ TEST(EqualizationFactors, OfDeadChannelsAreOne) {
 }
 
 // Half of the channels reach 1/16 of the others and count as much. Their rounding errors, 16
-// times as large in the result, are 2 times as large once they reach 16^-0.25; likewise those
-// of the second layer's weights. In squares that is (1 + 256) / (1 + 4), 51 times less. Weights
-// of like size may need steps twice as wide, so that neighbours stay within 128, and then err 4
-// times as much.
+// times as large in the result, are as large as the others' once they reach as far; likewise
+// those of the second layer's weights. In squares that is (1 + 256) / 2, 128 times less.
+// Weights of like size may need steps twice as wide, so that neighbours stay within 128, and
+// then err 4 times as much.
 TEST(EqualizationFactors, LowerTheErrorAsFarAsTheChannelsRoundingGoes) {
   const UnlikeChannels network(0x1p-4F, 0x1p4F);
+  std::vector<float> factors = network.factors().at(UnlikeChannels::kFirst);
+  std::sort(factors.begin(), factors.end());  // those of every other channel, then the others'
+  const double wider = static_cast<double>(factors.back() / factors[factors.size() / 2]);
   Config config = UnlikeChannels::config();
   const double with =
       squared_error(network.graph, network.quantized(config).integer, network.data);
   config.equalization = false;
   const double without =
       squared_error(network.graph, network.quantized(config).integer, network.data);
-  EXPECT_GT(without, 51.0 / 4 * with);
+  EXPECT_GT(without, 128.0 / (wider * wider) / 4 * with);
 }
 
 // The channels that reach less count less, too: their rounding does not matter, but larger
@@ -106,12 +191,10 @@ TEST(EqualizationFactors, AreNoneWhereTheNetworkErrsLessWithout) {
   const QuantizeResult result = network.quantized(UnlikeChannels::config());
   EXPECT_TRUE(result.factors.empty());
 
-  const std::vector<float> reached = reaches(network.graph, "Relu", network.data, kFitting);
-  const float largest = *std::max_element(reached.begin(), reached.end());
-  std::vector<float> possible;
-  for (const float reach : reached) {
-    possible.push_back(std::pow(reach / largest, 0.75F));
-  }
+  const Tensor& weights = *network.graph.constant(*network.graph.find_value("w2"));
+  const std::vector<float> possible =
+      balanced(shares(reaches(network.graph, "Relu", network.data, kFitting)),
+               shares_of_rows(weights, UnlikeChannels::kChannels));
   UnlikeChannels equal = network;
   equal.graph = equalize(network.graph, {{UnlikeChannels::kFirst, possible}});
   Config config = UnlikeChannels::config();

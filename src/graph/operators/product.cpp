@@ -231,6 +231,26 @@ WeightResults::WeightResults(const Node& node, const Shape& shape) {
   weights_ = static_cast<std::size_t>(element_count(shape)) / count_;
 }
 
+WeightOperands::WeightOperands(const Node& node, const Shape& weights) {
+  const auto positions = static_cast<std::size_t>(element_count(weights)) / extent(weights, 0) /
+                         extent(weights, 1);
+  const auto groups = static_cast<std::size_t>(node.attributes.integer("group", 1));
+  if (node.op == "Conv") {
+    inner_ = positions;
+    cycle_ = extent(weights, 1);
+    outer_ = extent(weights, 0) / groups * cycle_ * positions;  // weights of one group
+    count_ = extent(weights, 0) % groups == 0 ? groups * cycle_ : 0;
+  } else if (node.op == "Gemm" && weight_layout(node, weights.size()).input == 1) {
+    count_ = cycle_ = extent(weights, 1);
+    outer_ = extent(weights, 0) * cycle_;
+  } else {
+    // ConvTranspose and matrices have the operand's channels first.
+    inner_ = extent(weights, 1) * positions;
+    count_ = cycle_ = extent(weights, 0);
+    outer_ = cycle_ * inner_;
+  }
+}
+
 std::vector<SumRange> worst_case_accumulators(const ProductOperands& operands) {
   const WeightResults results(*operands.node, operands.w->shape);
   const Reach x = reach(*operands.x->quant);

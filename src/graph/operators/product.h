@@ -103,6 +103,24 @@ class WeightResults {
   std::size_t cycle_ = 1;
 };
 
+/// The channel of its first operand that each weight of a product multiplies.
+class WeightOperands {
+ public:
+  /// None of the extents is 0.
+  WeightOperands(const Node&, const Shape& weights);
+
+  /// Channels of the operand; 0 where the weights do not fall into the node's groups.
+  std::size_t count() const { return count_; }
+  /// The channel of each weight in turn.
+  ChannelWalk walk() const { return {inner_, cycle_, outer_, cycle_}; }
+
+ private:
+  std::size_t count_ = 0;
+  std::size_t inner_ = 1;
+  std::size_t cycle_ = 1;
+  std::size_t outer_ = 1;
+};
+
 /// The operands of a product on storage values.
 struct ProductOperands {
   const Node* node = nullptr;
