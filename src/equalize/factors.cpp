@@ -107,7 +107,9 @@ void note_weights(const SimulatedGraph& simulated, const ChannelClasses& classes
     const WeightOperands operands(node, constant.shape());
     const WeightResults results(node, constant.shape());
     const auto own = classes.of(node.inputs[0]);
-    if (operands.count() != own.size()) {
+    const bool has_classes =
+        std::any_of(own.begin(), own.end(), [](const auto& c) { return c.has_value(); });
+    if (operands.count() != own.size() || !has_classes) {
       continue;
     }
     const bool is_per_result = point.spec.granularity == Granularity::kPerAxis;

@@ -8,10 +8,13 @@
 #include "onnx/tensor_proto.h"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <google/protobuf/io/coded_stream.h>
@@ -23,7 +26,21 @@ namespace tare {
 
 namespace {
 
-void require_model(bool is_parsed, const onnx::ModelProto& model) {
+bool is_hdf5(const InputFile& file) {
+  constexpr std::string_view kSignature = "\x89HDF\r\n\x1a\n";
+  std::array<std::byte, kSignature.size()> first{};
+  if (file.size() < first.size()) {
+    return false;
+  }
+  file.read(0, first);
+  return std::memcmp(first.data(), kSignature.data(), first.size()) == 0;
+}
+
+void require_model(bool is_parsed, const onnx::ModelProto& model, const InputFile& file) {
+  if (!is_parsed && is_hdf5(file)) {
+    throw Error(ErrorCode::kInvalidModel, "", "is not an ONNX model but HDF5")
+        .hint("the model comes first, samples with '--data'");
+  }
   if (!is_parsed) {
     throw Error(ErrorCode::kInvalidModel, "", "is not an ONNX model, or is cut short");
   }
@@ -37,7 +54,7 @@ void require_model(bool is_parsed, const onnx::ModelProto& model) {
 onnx::ModelProto parse_model(const InputFile& file) {
   onnx::ModelProto model;
   const google::protobuf::LogSilencer silent;
-  require_model(model.ParseFromFileDescriptor(file.descriptor()), model);
+  require_model(model.ParseFromFileDescriptor(file.descriptor()), model, file);
   return model;
 }
 
@@ -146,7 +163,7 @@ onnx::ModelProto parsed(const InputFile& file, const WithoutWeights& copier) {
                static_cast<std::uint64_t>(from.CurrentPosition()) <= file.size();
   }
   onnx::ModelProto model;
-  require_model(is_whole && model.ParseFromString(rest), model);
+  require_model(is_whole && model.ParseFromString(rest), model, file);
   return model;
 }
 

@@ -1,9 +1,11 @@
 // Samples of whatever format, for the model and the configuration that they are opened for.
 #include "tare/config.h"
 #include "tare/dataset.h"
+#include "tare/error.h"
 #include "tare/quantize.h"
 
 #include "io/open_hdf5.h"
+#include "pipeline/load.h"
 
 #include <algorithm>
 #include <map>
@@ -59,21 +61,35 @@ std::map<std::string, std::int64_t> with_extents_of_caches(const std::filesystem
   return dims;
 }
 
+/// Of any format, without states of the model.
+std::unique_ptr<Dataset> open_alone(const std::filesystem::path& path,
+                                    const std::filesystem::path& model, const Config& config,
+                                    const Hdf5Options& hdf5,
+                                    const std::function<void(const std::string&)>& notice) {
+  std::error_code missing;
+  const bool is_missing = !std::filesystem::exists(path, missing);
+  try {
+    return is_missing || (says_all(path) && config.inputs.empty())
+               ? open_hdf5(path, hdf5, [&] { return inputs_of_samples(model, config); })
+               : open_samples(path, SampleOptions{.inputs = inputs_of_samples(model, config),
+                                                  .preparations = config.inputs,
+                                                  .hdf5 = hdf5,
+                                                  .notice = notice});
+  } catch (Error& error) {
+    if (!is_missing && (path.extension() == ".onnx" || is_tflite(path))) {
+      error.hint("its name is that of a model; the model comes first, samples with '--data'");
+    }
+    throw;
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<Dataset> open_samples(const std::filesystem::path& path,
                                       const std::filesystem::path& model, const Config& config,
                                       const Toolkit& toolkit, const Hdf5Options& hdf5,
                                       const std::function<void(const std::string&)>& notice) {
-  std::error_code missing;
-  const bool is_missing = !std::filesystem::exists(path, missing);
-  std::unique_ptr<Dataset> data =
-      is_missing || (says_all(path) && config.inputs.empty())
-          ? open_hdf5(path, hdf5, [&] { return inputs_of_samples(model, config); })
-          : open_samples(path, SampleOptions{.inputs = inputs_of_samples(model, config),
-                                             .preparations = config.inputs,
-                                             .hdf5 = hdf5,
-                                             .notice = notice});
+  std::unique_ptr<Dataset> data = open_alone(path, model, config, hdf5, notice);
   if (config.state.empty()) {
     return data;
   }
