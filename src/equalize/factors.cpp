@@ -14,18 +14,17 @@
 #include "calibrate/selection/trial.h"
 #include "equalize/awq_factors.h"
 #include "equalize/channel_classes.h"
+#include "equalize/class_facts.h"
 #include "equalize/equalize.h"
 #include "equalize/smoothquant_factors.h"
 #include "equalize/version_trial.h"
 #include "execute/run/feed.h"
-#include "graph/operators/product.h"
 #include "graph/operators/scores.h"
 #include "simulate/settings.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <optional>
 
 namespace tare {
 namespace {
@@ -50,97 +49,6 @@ constexpr double kPart = 0.75;
 /// Nearly dead channels are not amplified further, for the same reason, and weights next to 0
 /// do not count as less than that.
 constexpr double kLeast = 1.0 / 64;
-
-/// What is known of a class of channels.
-struct ClassFacts {
-  /// The largest part of a point's range that any of its values needs; 0: no point has any.
-  double range = 0;
-  /// The largest part that its weights have of the range of a scale that they share with those
-  /// of other channels; 0: they share none.
-  double weights = 0;
-  /// A range is the user's, which is of real values.
-  bool is_fixed = false;
-};
-
-/// Notes how much of the points' ranges the classes need.
-void note_ranges(const SimulatedGraph& simulated, const Statistics& statistics,
-                 const ChannelClasses& classes, std::vector<ClassFacts>& facts) {
-  for (const QuantPoint& point : simulated.points) {
-    const auto observed = statistics.channels.find(point.name);
-    const auto own = classes.of(point.value);
-    if (point.role != Role::kActivation || own.empty() ||
-        observed == statistics.channels.end() || observed->second.channels() != own.size()) {
-      continue;
-    }
-    const std::vector<float>& lows = observed->second.lows();
-    const std::vector<float>& highs = observed->second.highs();
-    double low = std::min(0.0F, *std::min_element(lows.begin(), lows.end()));
-    double high = std::max(0.0F, *std::max_element(highs.begin(), highs.end()));
-    if (point.spec.symmetric) {
-      high = std::max(high, -low);
-      low = -high;
-    }
-    for (std::size_t c = 0; c < own.size(); ++c) {
-      if (own[c]) {
-        const double share = std::max(low < 0 ? static_cast<double>(lows[c]) / low : 0,
-                                      high > 0 ? static_cast<double>(highs[c]) / high : 0);
-        ClassFacts& of_class = facts[*own[c]];
-        of_class.range = std::max(of_class.range, share);
-        of_class.is_fixed = of_class.is_fixed || point.calibrator.name == "fixed";
-      }
-    }
-  }
-}
-
-/// Notes how much of the range of a scale the weights that multiply a channel have.
-void note_weights(const SimulatedGraph& simulated, const ChannelClasses& classes,
-                  std::vector<ClassFacts>& facts) {
-  const Graph& graph = simulated.source;
-  for (const QuantPoint& point : simulated.points) {
-    if (point.role != Role::kWeight || !point.reader ||
-        !classes.takes_factors(graph.node(*point.reader))) {
-      continue;
-    }
-    const Node& node = graph.node(*point.reader);
-    const Tensor& constant = *graph.constant(point.value);
-    const auto weights = constant.view<float>();
-    const WeightOperands operands(node, constant.shape());
-    const WeightResults results(node, constant.shape());
-    const auto own = classes.of(node.inputs[0]);
-    const bool has_classes =
-        std::any_of(own.begin(), own.end(), [](const auto& c) { return c.has_value(); });
-    if (operands.count() != own.size() || !has_classes) {
-      continue;
-    }
-    const bool is_per_result = point.spec.granularity == Granularity::kPerAxis;
-    struct Scale {
-      float largest = 0;
-      std::optional<std::size_t> channel{};
-      bool is_shared = false;
-    };
-    std::vector<Scale> scales(is_per_result ? results.count() : 1);
-    const auto for_each = [&](const auto& f) {
-      ChannelWalk operand = operands.walk();
-      ChannelWalk result = results.walk();
-      for (const float weight : weights) {
-        f(std::abs(weight), operand.channel(), scales[is_per_result ? result.channel() : 0]);
-        operand.next();
-        result.next();
-      }
-    };
-    for_each([](float weight, std::size_t channel, Scale& scale) {
-      scale.largest = std::max(scale.largest, weight);
-      scale.is_shared = scale.is_shared || scale.channel.value_or(channel) != channel;
-      scale.channel = channel;
-    });
-    for_each([&](float weight, std::size_t channel, const Scale& scale) {
-      if (own[channel] && scale.is_shared && scale.largest > 0) {
-        double& share = facts[*own[channel]].weights;
-        share = std::max(share, static_cast<double>(weight / scale.largest));
-      }
-    });
-  }
-}
 
 /// What a channel is divided by. Where its weights share scales with others, both sides get the
 /// same part of their ranges, as in SmoothQuant (Xiao et al., 2023, equation 4 with the
@@ -170,9 +78,7 @@ bool has_free_channels(const Graph& graph, const ChannelClasses& classes) {
 ChannelFactors factors_for(const SimulatedGraph& simulated, const Statistics& statistics,
                            const ChannelClasses& classes) {
   const Graph& graph = simulated.source;
-  std::vector<ClassFacts> facts(classes.count());
-  note_ranges(simulated, statistics, classes, facts);
-  note_weights(simulated, classes, facts);
+  const std::vector<ClassFacts> facts = class_facts(simulated, statistics, classes);
   ChannelFactors result;
   for (const NodeId id : graph.topological_order()) {
     const Node& node = graph.node(id);

@@ -76,7 +76,8 @@ std::unique_ptr<Dataset> open_alone(const std::filesystem::path& path,
                                                   .hdf5 = hdf5,
                                                   .notice = notice});
   } catch (Error& error) {
-    if (!is_missing && (path.extension() == ".onnx" || is_tflite(path))) {
+    if (!is_missing && error.code() != ErrorCode::kInvalidModel &&
+        (path.extension() == ".onnx" || is_tflite(path))) {
       error.hint("its name is that of a model; the model comes first, samples with '--data'");
     }
     throw;

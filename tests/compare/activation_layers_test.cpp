@@ -160,12 +160,12 @@ TEST(RectifiedLayers, AreJudgedByWhatTheReluShows) {
 TEST(RectifiedLayers, HaveRangesThatLeaveStepsToWhatTheReluShows) {
   const ResidualNetwork network;
   const Report known = network.report("mse");
-  const Report unknown = network.report("mse", "independent");
-  EXPECT_LT(point(unknown, "a").calibrated.low, -20);
+  const Report wide = network.report("max");
+  EXPECT_LT(point(wide, "a").calibrated.low, -20) << "max holds all values";
   // Fewer than a third of the steps are between -1 and the highest value before.
-  EXPECT_GT(*known.outputs[0].error.sqnr, *unknown.outputs[0].error.sqnr + 5);
-  EXPECT_GT(*point(unknown, "a").error_behind, 4 * *point(known, "a").error_behind);
-  EXPECT_LT(point(network.report("max"), "a").calibrated.low, -20) << "max holds all values";
+  EXPECT_GT(*known.outputs[0].error.sqnr, *wide.outputs[0].error.sqnr + 5);
+  EXPECT_GT(*point(wide, "a").error_behind, 4 * *point(known, "a").error_behind);
+  EXPECT_GT(point(network.report("mse", "independent"), "a").calibrated.low, -2);
 }
 
 }  // namespace

@@ -71,19 +71,18 @@ TEST_F(StatisticsFile, WithoutVisiblePartsIsOneThatAnOlderVersionWrote) {
 }
 
 TEST_F(StatisticsFile, WithVisiblePartsOfOtherNumbersIsRefused) {
-  const auto refused = [&](Statistics statistics) {
+  const auto refused = [&](const Statistics& statistics) {
     write_statistics(path("s.h5"), statistics);
-    return message_of([&] { (void)read_statistics(path("s.h5")); }, ErrorCode::kInvalidData)
-        .substr(path("s.h5").string().size());
+    return message_of([&] { (void)read_statistics(path("s.h5")); }, ErrorCode::kInvalidData);
   };
   Statistics more = collected({-2, 1, 3});
   more.visible["flat"].observe(std::array{1.0F});
   EXPECT_EQ(refused(more),
-            ": holds 4 numbers of the visible part of 'flat', expected 3, as of the value");
+            "s.h5: the visible part of 'flat' counts 4, expected 3, as the value does");
   Statistics unknown = collected({-2, 1, 3});
   unknown.visible["other"].observe(std::array{1.0F});
   EXPECT_EQ(refused(unknown),
-            ": holds 1 numbers of the visible part of 'other', expected 0, as of the value");
+            "s.h5: the visible part of 'other' counts 1, expected 0, as the value does");
 }
 
 TEST_F(StatisticsFile, IsNotConfusedWithSamples) {

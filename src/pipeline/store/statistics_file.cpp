@@ -253,9 +253,9 @@ std::map<std::string, TensorStatistics> restore_visible(
     const auto whole = values.find(name);
     const std::uint64_t wanted = whole == values.end() ? 0 : whole->second.observed();
     if (statistics.observed() != wanted) {
-      throw invalid("holds " + std::to_string(statistics.observed()) +
-                    " numbers of the visible part of '" + name + "'")
-          .expected(std::to_string(wanted) + ", as of the value");
+      throw invalid("the visible part of '" + name + "' counts " +
+                    std::to_string(statistics.observed()))
+          .expected(std::to_string(wanted) + ", as the value does");
     }
   }
   return visible;
