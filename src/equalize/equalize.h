@@ -20,16 +20,16 @@ namespace tare {
 /// is finer for most: cross-layer equalization (Nagel et al., Data-Free Quantization Through
 /// Weight Equalization and Bias Correction, 2019) with ranges of activations, observed on 32
 /// samples (or one run): a channel that needs the part r of its value's range is divided by
-/// r^(3/4), or by (r/w)^(1/2) where its weights share scales with others and need the part w of
-/// these. Then those of
-/// SmoothQuant, for rows that matrices multiply, max|X|^(1/2) / max|W|^(1/2) for each channel
-/// (Xiao et al., SmoothQuant: Accurate and Efficient Post-Training Quantization for Large
-/// Language Models, 2023). And those of AWQ, for rows that weights in blocks multiply, see
-/// find_awq_factors(). None of a kind where the network, quantized and tried on up to 32
-/// other samples, does not err clearly less with them, or where there are not 16 of these. The
-/// result does not depend on the number of threads. Throws Error(kInvalidData) when data and
-/// graph inputs do not fit together. Where the network was observed on all of these samples as
-/// it is, `observed` gets what collect() would find of them.
+/// r^(3/4), or by (r/w)^(1/2) where its weights share scales with those of other channels and
+/// need the part w of these. Then those of SmoothQuant, for rows that matrices multiply,
+/// max|X|^(1/2) / max|W|^(1/2) for each channel (Xiao et al., SmoothQuant: Accurate and
+/// Efficient Post-Training Quantization for Large Language Models, 2023). And those of AWQ, for
+/// rows that weights in blocks multiply, see find_awq_factors(). None of a kind where the
+/// network, quantized and tried on up to 32 other samples, does not err clearly less with them,
+/// or where there are not 16 of these. The result does not depend on the number of threads.
+/// Throws Error(kInvalidData) when data and graph inputs do not fit together. Where the network
+/// was observed on all of these samples as it is, `observed` gets what collect() would find of
+/// them.
 ChannelFactors equalization_factors(const Graph&, const Dataset&, const Config&, const Target&,
                                     std::span<const QuantPattern>,
                                     std::span<const CalibratorInfo>,
