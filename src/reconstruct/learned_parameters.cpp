@@ -18,7 +18,11 @@ namespace tare {
 namespace {
 
 constexpr std::size_t kChunk = 8192;  ///< weights that one thread updates at a time
-constexpr float kPressure = 50;       ///< to round
+/// To round. It grows, since the first is not enough for a weight between two integers whose
+/// own error holds it there: deciding such a weight in the end would undo what others have
+/// learned.
+constexpr double kFirstPressure = 50;
+constexpr double kLastPressure = 5000;
 constexpr double kFirstBeta = 20;
 constexpr double kLastBeta = 2;
 constexpr float kRate = 0.02F;
@@ -173,6 +177,8 @@ void LearnedParameters::step(Moment moment, std::span<const Gradients> gradients
   const auto wave = [](double x) { return (1 + std::cos(std::numbers::pi * x)) / 2; };
   const double along = std::min(1.0, moment.progress / kDecidedAt);
   const auto beta = static_cast<float>(kLastBeta + (kFirstBeta - kLastBeta) * wave(along));
+  const auto pressure = static_cast<float>(
+      kFirstPressure * std::pow(kLastPressure / kFirstPressure, along * along));
   const auto falling = static_cast<float>(wave(moment.progress));
   std::vector<float> total;
   const auto add_up = [&](std::size_t k, std::size_t first, std::size_t end) {
@@ -190,7 +196,7 @@ void LearnedParameters::step(Moment moment, std::span<const Gradients> gradients
     for_each_chunk(weight.size(), [&](std::size_t first, std::size_t end) {
       add_up(k, first, end);
       if (!moment.decided) {
-        weight.step(first, end, total, kPressure, beta, kRate);
+        weight.step(first, end, total, pressure, beta, kRate);
       }
     });
     if (learns_scale(k)) {
