@@ -62,6 +62,16 @@ export async function waitUntil(page, holds, argument) {
   }
 }
 
+/** Prints the page, and says how many elements of each selector it had meanwhile. */
+export async function countPrinted(page, selectors) {
+  await page.evaluate((all) => {
+    const count = () => (window.printed = all.map((one) => document.querySelectorAll(one).length));
+    addEventListener("beforeprint", count, { once: true });
+  }, selectors);
+  await page.pdf();
+  return await page.evaluate(() => window.printed);
+}
+
 /** The page that is made of a report. */
 export async function openReport(browser, report, options = {}) {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tare-report-page-"));

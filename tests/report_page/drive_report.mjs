@@ -1,6 +1,6 @@
 // Uses the page of a report as a reader does, whatever the report holds. usage: drive_report.mjs PAGE.html
 import assert from "node:assert/strict";
-import { openPage, waitUntil, withBrowser } from "./browser.mjs";
+import { countPrinted, openPage, withBrowser } from "./browser.mjs";
 
 const kRows = "#layer-table tbody tr:not(.spacer)";
 
@@ -65,9 +65,8 @@ async function fitsEveryWidth(page) {
 }
 
 async function printsEveryLayer(page) {
-  await page.emulateMedia({ media: "print" });
   const all = await page.evaluate(() => report.layers.length);
-  await waitUntil(page, ([rows, count]) => document.querySelectorAll(rows).length === count, [kRows, all]);
+  assert.deepEqual(await countPrinted(page, [kRows]), [all]);
 }
 
 await withBrowser(async (browser) => {

@@ -11,6 +11,5 @@ showFloatOperators();
 setUpDialog();
 
 // Printed pages do not scroll: all rows are there as long as the printer looks.
-matchMedia("print").addEventListener("change", (event) =>
-  windowed.forEach((rows) => rows.showAll(event.matches))
-);
+addEventListener("beforeprint", () => windowed.forEach((rows) => rows.showAll(true)));
+addEventListener("afterprint", () => windowed.forEach((rows) => rows.showAll(false)));
