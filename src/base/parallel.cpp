@@ -11,11 +11,14 @@
 #include <atomic>
 #include <exception>
 #include <limits>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <stdexcept>
 #include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #ifdef TARE_THREADS_TBB
@@ -72,6 +75,49 @@ class Loop {
   std::exception_ptr error_;
 };
 
+#ifdef TARE_THREADS_TBB
+/// Arenas of oneTBB that no loop is running in. A loop borrows one: to make its own and take it
+/// apart, while the threads in it still look for more to do, takes up to a millisecond, as long
+/// as a step of learning a block.
+class IdleArenas {
+ public:
+  class Borrowed {
+   public:
+    Borrowed(IdleArenas& from, std::size_t slots) : from_(from), slots_(slots) {
+      const std::lock_guard lock(from_.mutex_);
+      auto& idle = from_.by_slots_[slots];
+      if (idle.empty()) {
+        arena_ = std::make_unique<tbb::task_arena>(static_cast<int>(slots));
+      } else {
+        arena_ = std::move(idle.back());
+        idle.pop_back();
+      }
+    }
+    Borrowed(const Borrowed&) = delete;
+    Borrowed& operator=(const Borrowed&) = delete;
+    ~Borrowed() {
+      const std::lock_guard lock(from_.mutex_);
+      from_.by_slots_[slots_].push_back(std::move(arena_));
+    }
+    tbb::task_arena* operator->() const { return arena_.get(); }
+
+   private:
+    IdleArenas& from_;
+    std::size_t slots_;
+    std::unique_ptr<tbb::task_arena> arena_;
+  };
+
+ private:
+  std::mutex mutex_;
+  std::map<std::size_t, std::vector<std::unique_ptr<tbb::task_arena>>> by_slots_;
+};
+
+IdleArenas& idle_arenas() {
+  static IdleArenas arenas;
+  return arenas;
+}
+#endif
+
 Error no_threads(const std::string& reason) {
   return Error(ErrorCode::kIo, "threads", "cannot be made: " + reason)
       .hint("one thread needs no others: '--threads 1'");
@@ -102,9 +148,9 @@ std::size_t parallel_for(std::size_t count, int threads,
 #ifdef TARE_THREADS_TBB
   // One slot per worker, more than the machine has cores if that is what was asked for.
   const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, workers);
-  tbb::task_arena arena(static_cast<int>(workers));
+  const IdleArenas::Borrowed arena(idle_arenas(), workers);
   try {
-    arena.execute([&] {
+    arena->execute([&] {
       tbb::parallel_for(
           std::size_t{0}, workers, [&](std::size_t worker) { loop.work(worker); },
           tbb::static_partitioner{});

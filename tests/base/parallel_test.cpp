@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -29,6 +30,31 @@ TEST(ParallelFor, CallsOfOneWorkerNeverOverlap) {
     --busy[worker];
   });
   EXPECT_FALSE(overlapped);
+}
+
+TEST(ParallelFor, RunsInsideAndBesideItself) {
+  constexpr std::size_t kOuter = 20;
+  constexpr std::size_t kInner = 50;
+  std::vector<std::atomic<int>> hits(3 * kOuter * kInner);
+  std::vector<std::thread> callers;
+  for (std::size_t caller = 0; caller < 3; ++caller) {
+    callers.emplace_back([&hits, caller] {
+      parallel_for(kOuter, 2, [&hits, caller](std::size_t, std::size_t outer) {
+        std::vector<std::atomic<int>> busy(3);
+        parallel_for(kInner, 3, [&](std::size_t worker, std::size_t inner) {
+          EXPECT_EQ(busy.at(worker)++, 0);
+          ++hits[(caller * kOuter + outer) * kInner + inner];
+          --busy[worker];
+        });
+      });
+    });
+  }
+  for (std::thread& caller : callers) {
+    caller.join();
+  }
+  for (const auto& hit : hits) {
+    EXPECT_EQ(hit, 1);
+  }
 }
 
 TEST(ParallelFor, RethrowsTheErrorOfTheLowestFailingIndex) {
