@@ -48,11 +48,11 @@ struct AccumulatorConfig {
 /// How one class of values is quantized. `storage` absent means auto: the target decides.
 struct ValueConfig {
   std::optional<DType> storage;
-  bool symmetric = false;
-  bool narrow = false;
+  /// Of weights absent is auto: false for up to 4 bits in bytes of their own, else true.
+  std::optional<bool> symmetric;
+  std::optional<bool> narrow;  ///< of weights absent is auto: as `symmetric`
   bool power_of_two = false;
-  /// Number of bits: 2 to 8 of weights, 2 to 16 of activations; absent: all of the storage
-  /// type.
+  /// Number of bits: 2 to 8 of weights, 2 to 16 of activations; absent: all of the type.
   std::optional<int> bits;
   int block = 0;  ///< as QuantParams::block, of weights of matrix products only
   Granularity granularity = Granularity::kPerTensor;
@@ -322,8 +322,8 @@ struct Config {
                           .calibrator = {.name = "mse", .options = {}},
                           .dynamic = false};
   ValueConfig weights{.storage = {},
-                      .symmetric = true,
-                      .narrow = true,
+                      .symmetric = {},
+                      .narrow = {},
                       .power_of_two = false,
                       .bits = {},
                       .block = 0,

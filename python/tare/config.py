@@ -206,8 +206,9 @@ class Weights:
     """How constants of convolutions and products are quantized.
 
     storage: integer type; by default as the target says (default auto)
-    symmetric: symmetric quantization: the zero point is the middle of the storage range (default true)
-    narrow: narrow range: leave out the lowest storage value, [-127,127] (default true)
+    symmetric: symmetric quantization: the zero point is the middle of the storage range; auto: true, but for up to 4 bits
+      that lie in bytes of their own, and not in blocks (default auto)
+    narrow: narrow range: leave out the lowest storage value, [-127,127]; auto: where weights are symmetric (default auto)
     bits: number of bits; auto: those of the storage type (default auto)
     block: block-wise quantization: so many neighbours along the input channels of a matrix product share a scale, and the
       product runs in float; 0: off (default 0)
@@ -223,8 +224,8 @@ class Weights:
     """
 
     storage: Optional[str] = None
-    symmetric: Optional[bool] = None
-    narrow: Optional[bool] = None
+    symmetric: Optional[Union[bool, str]] = None
+    narrow: Optional[Union[bool, str]] = None
     bits: Optional[Union[int, str]] = None
     block: Optional[int] = None
     power_of_two: Optional[bool] = None

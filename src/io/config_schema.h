@@ -49,6 +49,12 @@ std::vector<std::pair<std::string, Storage>> activation_types(const Values& valu
 inline Rule<std::optional<int>> number_of_bits(const ValueConfig&, int most) {
   return integer_or_auto(2, most);
 }
+inline Rule<std::optional<bool>> truth_or_auto(const ValueConfig&) {
+  return one_of<std::optional<bool>>({{"auto", {}}, {"true", true}, {"false", false}});
+}
+inline Rule<bool> truth_or_auto(const ValueOverride&) {
+  return truth();
+}
 inline Rule<std::int64_t> number_of_bits(const ValueOverride&, int most) {
   Rule<std::int64_t> rule = integer(2, most);
   rule.example = "4";
@@ -96,10 +102,12 @@ template <class Visitor, class Values>
 void describe_weights(Visitor& visit, Values& values, const KnownNames& known) {
   visit.key("storage", values.storage, one_of(storage_types(values)),
             "integer type; by default as the target says");
-  visit.key("symmetric", values.symmetric, truth(),
-            "symmetric quantization: the zero point is the middle of the storage range");
-  visit.key("narrow", values.narrow, truth(),
-            "narrow range: leave out the lowest storage value, [-127,127]");
+  visit.key("symmetric", values.symmetric, truth_or_auto(values),
+            "symmetric quantization: the zero point is the middle of the storage range; auto: "
+            "true, but for up to 4 bits that lie in bytes of their own, and not in blocks");
+  visit.key("narrow", values.narrow, truth_or_auto(values),
+            "narrow range: leave out the lowest storage value, [-127,127]; auto: where weights "
+            "are symmetric");
   visit.key("bits", values.bits, number_of_bits(values, 8),
             "number of bits; auto: those of the storage type");
   visit.key("block", values.block, integer(0, 65536),

@@ -108,9 +108,10 @@ class DynamicProducts {
     inputs.resize(kOfLstm);
     const std::array points{&w, &r};
     for (std::size_t i = 0; i < points.size(); ++i) {
-      const QuantParams& params = points[i]->params;
+      QuantParams params = points[i]->params;
       const std::string suffix = i == 0 ? "_weight" : "_recurrent_weight";
       Tensor values = quantized_weight(*graph_.constant(node.inputs[i + 1]), *points[i]);
+      centre(values, params);
       std::vector<std::int32_t> zero_points = params.zero_point.to_vector();
       if (values.dtype() == DType::kInt8) {
         // As fast, and exact on processors whose sums of u8 * i8 saturate.
@@ -172,7 +173,9 @@ class DynamicProducts {
                    const Shape& shape) {
     const bool convolves = node.op == "Conv";
     Tensor values = quantized_weight(*graph_.constant(node.inputs[1]), weights);
-    std::vector<std::int32_t> zero_points = weights.params.zero_point.to_vector();
+    QuantParams params = weights.params;
+    centre(values, params);
+    std::vector<std::int32_t> zero_points = params.zero_point.to_vector();
     if (convolves && values.dtype() == DType::kInt8) {
       make_unsigned(values, zero_points);  // ONNX Runtime convolves u8 with u8 only
     }

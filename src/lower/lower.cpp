@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "graph/arithmetic/node_arithmetic.h"
+#include "graph/arithmetic/packed.h"
 #include "graph/arithmetic/power_of_two.h"
 #include "lower/affine_rewrites.h"
 #include "lower/conversions.h"
@@ -67,8 +68,12 @@ class IntegerBuilder final : public RegionBuilder {
   ValueId add_quantize(ValueId expressed, const TensorType& type, std::string name) override {
     const PointResult& result = table_.at(type.point);
     if (const Tensor* exact = working().constant(expressed)) {
-      return working().add_constant(working().unique_name(name),
-                                    quantized_weight(*exact, result), type);
+      Tensor integers = quantized_weight(*exact, result);
+      TensorType own = type;
+      if (!simulated_.target.packs_weights || !is_packed(own)) {
+        centre(integers, *own.quant);
+      }
+      return working().add_constant(working().unique_name(name), integers, own);
     }
     return tare::add_quantize(working(), expressed, type, name);
   }

@@ -15,6 +15,7 @@
 #include "reconstruct/float_network.h"
 #include "reconstruct/reconstruct.h"
 #include "simulate/check_demands.h"
+#include "simulate/quantized_constants.h"
 #include "simulate/separate_biases.h"
 
 #include <algorithm>
@@ -109,6 +110,32 @@ void audit_storage(const SimulatedGraph& simulated, const QuantTable& table,
     warnings.push_back({"wide_activations", "target '" + simulated.target.name + "'",
                         "computes in float on values of 16 bits, as " + std::to_string(wide) +
                             " of this network have, and converts them"});
+  }
+}
+
+/// Kernels of convolutions take one zero point for all channels. Weights of few bits have none
+/// in bytes, see centre(), and are made real where they are packed.
+void audit_zero_points(const SimulatedGraph& simulated, const QuantTable& table,
+                       std::vector<Warning>& warnings) {
+  std::size_t unlike = 0;
+  for (const QuantPoint& point : simulated.points) {
+    const auto found = table.find(point.name);
+    if (point.role != Role::kWeight || !point.reader || found == table.end() ||
+        !found->second.enabled) {
+      continue;
+    }
+    const std::string& op = simulated.source.node(*point.reader).op;
+    const QuantParams& params = found->second.params;
+    const bool is_alike = std::ranges::all_of(
+        params.zero_point, [&](std::int32_t zero) { return zero == params.zero_point[0]; });
+    const bool is_moved = params.bits != 0 && params.bits <= kCentredBits;
+    unlike += (op == "Conv" || op == "ConvTranspose") && !is_moved && !is_alike ? 1 : 0;
+  }
+  if (unlike > 0) {
+    warnings.push_back({"weight_zero_points", "'weights.symmetric: false'",
+                        "gives channels of " + std::to_string(unlike) +
+                            " convolutions zero points of their own, for which ONNX Runtime "
+                            "on a CPU has no kernel: it refuses to run the file"});
   }
 }
 
@@ -372,6 +399,7 @@ QuantizeResult Stages::finish() {
   audit_rescaling(result_.simulated.arithmetic, result_.audit.warnings);
   audit_accumulators(result_.simulated, result_.integer, result_.audit.warnings);
   audit_storage(result_.simulated, result_.table, result_.audit.warnings);
+  audit_zero_points(result_.simulated, result_.table, result_.audit.warnings);
   if (denormal) {
     result_.audit.warnings.push_back(*std::move(denormal));
   }

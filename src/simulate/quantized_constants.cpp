@@ -3,6 +3,7 @@
 #include "tare/quant_table.h"
 
 #include "base/check.h"
+#include "graph/arithmetic/per_axis.h"
 #include "graph/arithmetic/storage_type.h"
 
 #include <algorithm>
@@ -26,6 +27,28 @@ Tensor quantized_weight(const Tensor& exact, const PointResult& weight) {
     }
   });
   return nearest;
+}
+
+void centre(Tensor& integers, QuantParams& params) {
+  const StorageRange range = storage_range(params.storage, false, 0);
+  const auto middle = static_cast<std::int32_t>((range.low + range.high + 1) / 2);
+  const bool is_centred = std::all_of(params.zero_point.begin(), params.zero_point.end(),
+                                      [middle](std::int32_t zero) { return zero == middle; });
+  if (is_centred || params.bits == 0 || params.bits > kCentredBits || params.block != 0) {
+    return;
+  }
+  with_storage(params.storage, [&]<class T>(T) {
+    const std::span<T> values = integers.mutable_view<T>();
+    for_each_slice(integers.shape(), params.axis, 0,
+                   [&](std::size_t place, std::size_t first, std::size_t count) {
+                     const std::int32_t shift = middle - params.zero_point[place];
+                     for (T& value : values.subspan(first, count)) {
+                       value = static_cast<T>(value + shift);
+                     }
+                   });
+  });
+  std::ranges::fill(params.zero_point.mutable_view(), middle);
+  params.bits = 0;
 }
 
 SharedArray<std::int8_t> unless_nearest(SharedArray<std::int8_t> rounding) {

@@ -261,19 +261,32 @@ QuantPoint Settings::activation(ValueId value) const {
 
 namespace {
 
+bool is_coarse(const QuantSpec& spec) {
+  constexpr int kFewBits = 4;
+  return spec.bits != 0 && spec.bits <= kFewBits && spec.block == 0;
+}
+
 /// With few steps it pays to cut off the largest weights, so that steps are finer for all
 /// others. In blocks the range is fitted to what the layer reads, see fit_block_ranges().
 const char* weight_calibrator(const QuantSpec& spec) {
-  constexpr int kFewBits = 4;
-  return spec.bits != 0 && spec.bits <= kFewBits && spec.block == 0 ? "mse" : "max";
+  return is_coarse(spec) ? "mse" : "max";
 }
 
 }  // namespace
 
+bool Settings::has_free_zero(const QuantSpec& weight) const {
+  return is_coarse(weight) && !target_->packs_weights && !target_->weight_bits;
+}
+
 QuantPoint Settings::weight(const Node& node, ValueId value, int axis) const {
-  QuantPoint result = point(value, Role::kWeight, config_->weights, rule(node).weights,
-                            target_->weight_storage);
+  const ValueConfig& general = config_->weights;
+  const ValueOverride& own = rule(node).weights;
+  QuantPoint result = point(value, Role::kWeight, general, own, target_->weight_storage);
   result.spec.block = weight_block(node);
+  const bool symmetric = general.symmetric.value_or(!has_free_zero(result.spec));
+  result.spec.symmetric = own.symmetric.value_or(symmetric);
+  result.spec.narrow_range =
+      own.narrow.value_or(general.narrow.value_or(result.spec.symmetric));
   if (result.spec.block != 0) {
     result.spec.granularity = Granularity::kPerAxis;
   } else if (target_->weight_granularity == Granularity::kPerTensor) {
@@ -298,8 +311,8 @@ QuantPoint Settings::point(ValueId value, Role role, const ValueConfig& general,
   result.spec.storage = own.storage.value_or(general.storage.value_or(
       bits.value_or(0) > 8 ? wide_storage(*target_, automatic) : automatic));
   result.spec.granularity = own.granularity.value_or(general.granularity);
-  result.spec.symmetric = own.symmetric.value_or(general.symmetric);
-  result.spec.narrow_range = own.narrow.value_or(general.narrow);
+  result.spec.symmetric = own.symmetric.value_or(general.symmetric.value_or(false));
+  result.spec.narrow_range = own.narrow.value_or(general.narrow.value_or(false));
   const bool is_part = bits && *bits < static_cast<int>(8 * size_of(result.spec.storage));
   result.spec.bits = is_part ? *bits : 0;
   result.spec.power_of_two =

@@ -194,7 +194,7 @@ TEST_F(Configuration, TakesOverridesInOrderOnTopOfTheFile) {
       read("activations: {symmetric: true, calibrator: percentile}\ndims: {a: 1}\n",
            {"activations.symmetric=false", "calibration.samples=5", "calibration.samples=7",
             "dims.b=3", "weights.calibrator={name: percentile, percentile: 99}"});
-  EXPECT_FALSE(config.activations.symmetric);
+  EXPECT_EQ(config.activations.symmetric, false);
   EXPECT_EQ(config.activations.calibrator.name, "percentile");
   EXPECT_EQ(config.samples, 7);
   EXPECT_EQ(config.dims, (std::map<std::string, std::int64_t>{{"a", 1}, {"b", 3}}));

@@ -30,27 +30,30 @@ TEST_F(DynamicProducts, AreOneKernelThatComputesTheSame) {
                          {rows, graph.add_constant("v", random.tensor({20, 32})),
                           graph.add_constant("b", random.tensor({20}))},
                          {6, 20}, {{"transB", std::int64_t{1}}})});
-  Config config;
-  config.activations.dynamic = true;
-  const Graph integer = quantize(graph, config, Toolkit::builtin()).integer;
-  const auto file = folder_ / "model.onnx";
-  write_onnx(export_form(integer, Form::kQdq, read_target(config.target)), file);
-  EXPECT_EQ(runtime_->kernels(file).at("DynamicQuantizeMatMul"), 2);
-
   const Tensor samples = random.tensor({1, 6, 48});
   const SamplesInMemory data({{"x", samples}});
-  const auto theirs =
-      runtime_->run(file, write_raw_samples(integer, data, 0, folder_), folder_ / "outputs")[0];
-  const auto ours = Executable(integer).run(std::vector<Tensor>{samples})[0].to_float();
-  // The second product rounds what the first one computed: where that differs in its last bit,
-  // a step of the operand may fall to the other side, 1/255 of a range, times a weight.
-  double squares = 0;
-  double differences = 0;
-  for (std::size_t i = 0; i < ours.size(); ++i) {
-    squares += ours[i] * ours[i];
-    differences += (ours[i] - theirs[i]) * (ours[i] - theirs[i]);
+  for (const int bits : {8, 4}) {
+    Config config;
+    config.activations.dynamic = true;
+    config.weights.bits = bits;
+    const Graph integer = quantize(graph, config, Toolkit::builtin()).integer;
+    const auto file = folder_ / "model.onnx";
+    write_onnx(export_form(integer, Form::kQdq, read_target(config.target)), file);
+    EXPECT_EQ(runtime_->kernels(file).at("DynamicQuantizeMatMul"), 2) << bits;
+
+    const auto theirs = runtime_->run(file, write_raw_samples(integer, data, 0, folder_),
+                                      folder_ / "outputs")[0];
+    const auto ours = Executable(integer).run(std::vector<Tensor>{samples})[0].to_float();
+    // The second product rounds what the first one computed: where that differs in its last
+    // bit, a step of the operand may fall to the other side, 1/255 of a range, times a weight.
+    double squares = 0;
+    double differences = 0;
+    for (std::size_t i = 0; i < ours.size(); ++i) {
+      squares += ours[i] * ours[i];
+      differences += (ours[i] - theirs[i]) * (ours[i] - theirs[i]);
+    }
+    EXPECT_LE(differences, 1e-6 * squares) << bits;
   }
-  EXPECT_LE(differences, 1e-6 * squares);
 }
 
 }  // namespace

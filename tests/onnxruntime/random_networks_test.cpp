@@ -38,6 +38,7 @@ Config config_of(int number) {
       {},
       {"activations.storage=int8", "activations.symmetric=true"},
       {"weights.bits=4"},
+      {"weights.bits=6", "weights.symmetric=false"},
       {"activations.storage=int16"},
       {"weights.granularity=per_tensor", "calibration.schedule=independent"}};
   std::vector<std::string> settings = all[static_cast<std::size_t>(number) % all.size()];

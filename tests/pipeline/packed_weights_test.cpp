@@ -51,8 +51,8 @@ std::size_t packed_constants(const Graph& file) {
 }
 
 TEST_F(PackedWeights, TakeHalfAByteEach) {
-  const QuantizeResult bytes =
-      quantized({"target=qnn", "weights.bits=4", "weights.packed=false"});
+  const QuantizeResult bytes = quantized(
+      {"target=qnn", "weights.bits=4", "weights.packed=false", "weights.symmetric=true"});
   const QuantizeResult halves = quantized({"target=qnn", "weights.bits=4"});
   EXPECT_EQ(bytes.integer, halves.integer);
   const auto size_of_bytes = std::filesystem::file_size(written(bytes, "bytes.onnx"));

@@ -64,7 +64,7 @@ class Static(support.InFolder):
                      calibrate_method=CalibrationMethod.Percentile, extra_options={"CalibPercentile": 99.9})
         self.same_as(with_(activations={"symmetric": True}), extra_options={"ActivationSymmetric": True})
         self.same_as(with_(activations={"calibrator": "average_max"}), extra_options={"CalibMovingAverage": True})
-        self.same_as(with_(weights={"bits": 4}), weight_type=QuantType.QInt4)
+        self.same_as(with_(weights={"bits": 4, "symmetric": True}), weight_type=QuantType.QInt4)
         self.same_as(plain, extra_options={"effort": "default"})
 
     def test_names_and_types_decide_what_is_quantized(self):
