@@ -56,5 +56,35 @@ TEST_F(DynamicProducts, AreOneKernelThatComputesTheSame) {
   }
 }
 
+TEST_F(DynamicProducts, ConvolveWithAnyNumberOfBits) {
+  Random random(6);
+  Graph graph;
+  const ValueId x = graph.add_input("x", f32({1, 4, 9, 9}));
+  graph.set_outputs({add(graph, "Conv",
+                         {x, graph.add_constant("w", random.tensor({6, 4, 3, 3})),
+                          graph.add_constant("b", random.tensor({6}))},
+                         {1, 6, 7, 7})});
+  const Tensor samples = random.tensor({1, 4, 9, 9});
+  const SamplesInMemory data({{"x", samples}});
+  for (const int bits : {8, 4}) {
+    Config config;
+    config.activations.dynamic = true;
+    config.objective = Objective::kCoverage;  // it is slower than in float
+    config.weights.bits = bits;
+    const Graph integer = quantize(graph, config, Toolkit::builtin()).integer;
+    ASSERT_EQ(count_of(integer, "ConvInteger"), 1U);
+    const auto file = folder_ / "model.onnx";
+    write_onnx(export_form(integer, Form::kQdq, read_target(config.target)), file);
+    const auto theirs = runtime_->run(file, write_raw_samples(integer, data, 0, folder_),
+                                      folder_ / "outputs")[0];
+    const auto ours = Executable(integer).run(std::vector<Tensor>{samples})[0].to_float();
+    ASSERT_EQ(theirs.size(), ours.size());
+    for (std::size_t i = 0; i < ours.size(); ++i) {
+      // The sums are the same integers; a product and a sum of floats follow.
+      EXPECT_NEAR(theirs[i], ours[i], 1e-5F) << bits << " " << i;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tare::test
