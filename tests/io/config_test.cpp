@@ -265,7 +265,7 @@ TEST(ConfigKeys, SayWhatHoldsWithoutThem) {
   EXPECT_EQ(value("target"), "ort-cpu");
   EXPECT_EQ(value("objective"), "auto");
   EXPECT_EQ(value("activations.calibrator"), "mse");
-  EXPECT_EQ(value("weights.symmetric"), "true");
+  EXPECT_EQ(value("weights.symmetric"), "auto");
   EXPECT_EQ(value("weights.bits"), "auto");
   EXPECT_EQ(value("calibration.samples"), "all");
   EXPECT_EQ(value("calibration.memory"), "0");
