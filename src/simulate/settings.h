@@ -69,9 +69,9 @@ class Settings {
   bool is_dynamic(const Node&) const;
   /// By the costs of that row, if it has some: enough for latency, any gain of size for others.
   bool pays_dynamically(const Node&, const TargetOperator&) const;
-  /// Whether the zero point of a weight is free where nobody says: of so few integers each
-  /// counts. Bytes have room for it, see centre(), what is packed into 4 bits has not, and a
-  /// target whose weights have few bits of themselves multiplies these as they are.
+  /// Whether a weight may have any zero point where nobody says: of so few integers each
+  /// counts. Bytes have room for it, see centre(). Four bits have none, and a target that says
+  /// how many bits weights have multiplies them as they are.
   bool has_free_zero(const QuantSpec& weight) const;
   QuantPoint point(ValueId, Role, const ValueConfig&, const ValueOverride&,
                    DType automatic) const;
