@@ -17,6 +17,7 @@
 #include "engine/silu_fusion.h"
 #include "engine/tune.h"
 #include "io/config_digest.h"
+#include "pipeline/slowdown.h"
 
 #include <algorithm>
 #include <array>
@@ -158,23 +159,29 @@ class MeasuredQuantizer {
     }
   }
 
-  /// What accuracy may take of the time, where integers save so much of it.
-  double slowdown(double saved) const {
-    return slowdown_of(config_, target_of(config_, toolkit_), std::max(saved, 0.0));
+  /// What accuracy may take of the time of the fastest file, where that saves so much.
+  double slowdown(const QuantizeResult& fast, double saved) const {
+    return usual_slowdown(config_, target_of(config_, toolkit_), fast.prepared,
+                          std::max(saved, 0.0));
+  }
+
+  std::optional<PredictedTime> predicted(const QuantizeResult& result) const {
+    return predicted_time(result.simulated, result.table, toolkit_.patterns);
+  }
+
+  /// What the target's costs say that accuracy may take of the time of the fastest file.
+  double slowdown_by_costs(const QuantizeResult& fast) const {
+    const auto fastest = predicted(fast);
+    return slowdown(fast, fastest ? fastest->floats / fastest->quantized - 1 : 0);
   }
 
   /// Whether accuracy is worth no more time, by the target's costs, than it may have.
   bool is_within_slowdown(const QuantizeResult& accurate, const QuantizeResult& fast) const {
     constexpr double kRounding = 0.01;
-    const auto time = [&](const QuantizeResult& result) {
-      return predicted_time(result.simulated, result.table, toolkit_.patterns);
-    };
-    const auto fastest = time(fast);
-    const auto taken = time(accurate);
+    const auto fastest = predicted(fast);
+    const auto taken = predicted(accurate);
     return !fastest || !taken ||
-           taken->quantized <=
-               fastest->quantized *
-                   (1 + kRounding + slowdown(fastest->floats / fastest->quantized - 1));
+           taken->quantized <= fastest->quantized * (1 + kRounding + slowdown_by_costs(fast));
   }
 
   /// Of the worst output, on a few samples, in dB.
@@ -188,23 +195,41 @@ class MeasuredQuantizer {
     return worst;
   }
 
-  /// Whether the results are poor unless some layers are in float: a tenth off, on average.
+  /// Whether the results are poor unless more layers are in float: a tenth off, on average.
   bool needs_float(const QuantizeResult& accurate, const QuantizeResult& fast) const {
     constexpr double kPoor = 20;
     return data_ != nullptr && sqnr(fast) < std::min(kPoor, sqnr(accurate));
   }
 
+  QuantizeResult fastest(Config config) const {
+    config.slowdown = 0;
+    return make_(config);
+  }
+
+  /// By its costs, accuracy gets no more time than the target's slowdown, whatever it is worth:
+  /// who has an engine wants the file that is fast there. Where the results would be poor,
+  /// nothing changes.
+  void hold_to_costs(Config& config, QuantizeResult& made, const QuantizeResult& fast) const {
+    if (is_within_slowdown(made, fast)) {
+      return;
+    }
+    Config held = config;
+    held.slowdown = slowdown_by_costs(fast);
+    QuantizeResult result = make_(held);
+    if (!needs_float(made, result)) {
+      made = std::move(result);
+      config = std::move(held);
+    }
+  }
+
   /// What the engine takes for the sake of accuracy is held to what it may take, but where the
   /// results would be poor without.
-  void hold_to_slowdown(Config& config, MeasuredQuantization& made) {
-    Config fastest = config;
-    fastest.slowdown = 0;
-    QuantizeResult fast = make_(fastest);
+  void hold_to_slowdown(Config& config, MeasuredQuantization& made, QuantizeResult fast) {
     if (!is_within_slowdown(made.result, fast)) {
       return;
     }
     SpeedComparison speed = measure(fast, kVerifySeconds);
-    const double allowed = 1 + slowdown(speed.ratio.value - 1);
+    const double allowed = 1 + slowdown(fast, speed.ratio.value - 1);
     if (speed.ratio.value > made.speed->ratio.value * allowed &&
         !needs_float(made.result, fast)) {
       made.result = std::move(fast);
@@ -269,17 +294,19 @@ class MeasuredQuantizer {
   /// Takes what the costs of the target lead to where the engine is faster at that: among the
   /// many files that a search compares some seem faster by chance.
   void compare_with_costs(Config& config, MeasuredQuantization& made) {
-    if (config == config_) {
+    Config unmeasured = config_;
+    unmeasured.slowdown = config.slowdown;
+    if (config == unmeasured) {
       return;
     }
-    QuantizeResult by_costs = make_(config_);
+    QuantizeResult by_costs = make_(unmeasured);
     try {
       SpeedComparison speed = measure(by_costs, kVerifySeconds);
       if (speed.ratio.low >= kNotSlower && speed.ratio.value > made.speed->ratio.value) {
         made.result = std::move(by_costs);
         made.speed = std::move(speed);
         plan_.integers = placed_;
-        config = config_;
+        config = std::move(unmeasured);
       }
     } catch (const Error& error) {  // the engine may refuse that file and no other
       if (!is_of_engine(error) || engine_->is_broken()) {
@@ -295,9 +322,14 @@ class MeasuredQuantizer {
     for (int attempt = 0;; ++attempt) {
       best.result = make_(config);
       best.timed = plan_.timed;
-      best.speed = measure(best.result, kVerifySeconds);
+      std::optional<QuantizeResult> fast;
       if (attempt == 0 && !plan_.integers.empty() && config.slowdown.value_or(1) != 0) {
-        hold_to_slowdown(config, best);
+        fast = fastest(config);
+        hold_to_costs(config, best.result, *fast);
+      }
+      best.speed = measure(best.result, kVerifySeconds);
+      if (fast) {
+        hold_to_slowdown(config, best, *std::move(fast));
       }
       if (best.speed->ratio.low >= kNotSlower || plan_.integers.empty()) {
         break;

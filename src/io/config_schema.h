@@ -347,11 +347,13 @@ void describe(Visitor& visit, Config& config, const KnownNames& known) {
     inner.key(
         "slowdown", config.slowdown, share_or_auto(),
         "how much slower the network may be for keeping its most sensitive layers in "
-        "float, or in 16 bits where nothing is float: 0.01 is 1 %; auto: by effort 0, as "
-        "the target says (0.01 to 0.2), or at least 0.1, or 60 % of what integers save "
-        "by costs of a processor; for detectors at least 0.15, and more where results "
+        "float, or in 16 bits where nothing is float: 0.01 is 1 %, all of which may be "
+        "spent; auto: 0 with effort fast; with effort best at least 0.1, or 60 % of what "
+        "integers save by costs of a processor; else as the target says (0.01 to 0.2), or by "
+        "costs of a processor up to a quarter of what integers save and 0.15, as far as that "
+        "is worth 1 dB for each 0.15; for detectors at least 0.15, and more where results "
         "have less than 20 dB otherwise, as long as the network is a tenth faster than in "
-        "float; but not for effort fast");
+        "float");
     describe_methods(inner, config);
     inner.key(
         "rotation", config.rotation, one_of<bool>({{"none", false}, {"hadamard", true}}),

@@ -89,8 +89,8 @@ template <class Visitor, class Costs>
 void describe_slowdown(Visitor& visit, Costs& costs) {
   visit.key(
       "slowdown", costs.slowdown, cost(),
-      "what `accuracy.slowdown: auto` is: how much slower a network may be for keeping its "
-      "most sensitive layers in float, or in 16 bits");
+      "how much slower a network may be for keeping its most sensitive layers in float, or in "
+      "16 bits, with `accuracy.slowdown: auto`, which allows more by costs of a processor");
 }
 
 template <class Visitor>

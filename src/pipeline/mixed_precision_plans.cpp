@@ -6,13 +6,14 @@
 #include "calibrate/selection/trial.h"
 #include "calibrate/statistics/model_digest.h"
 #include "execute/run/feed.h"
-#include "graph/operators/detection_head.h"
 #include "graph/operators/scores.h"
+#include "pipeline/slowdown.h"
 #include "pipeline/stages.h"
 #include "search/wide_activations.h"
 #include "simulate/target_operator.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 namespace tare {
@@ -32,6 +33,45 @@ std::size_t tried_samples(const Graph& graph, std::size_t used, std::size_t poin
 
 /// An SQNR of 20 dB: results that are a tenth off on average.
 constexpr double kLargeError = 0.01;
+/// An SQNR of 10 dB: of results that are off by more, none is worth its time.
+constexpr double kUselessError = 0.1;
+/// An SQNR of 40 dB: results that are a hundredth off on average.
+constexpr double kSmallError = 1e-4;
+/// An SQNR of 50 dB: few samples may leave out those with errors ten times as large.
+constexpr double kTinyError = 1e-5;
+
+/// A plan with the error of everything that it quantizes, together.
+struct TriedPlan {
+  MixedPrecisionPlan plan;
+  double error = 0;
+};
+
+/// In dB: 1 dB makes up for 15 % of the time of the fastest plan. A tiny error
+/// counts as one that is not smaller.
+double worth(const TriedPlan& tried, double fastest) {
+  constexpr double kDecibels = 1 / 0.15;
+  const double longer = fastest > 0 ? tried.plan.nanoseconds / fastest - 1 : 0;
+  return -10 * std::log10(std::max(tried.error, kTinyError)) - kDecibels * longer;
+}
+
+/// How much slower the plans are that are tried in turn, all of them above `first`: `usual` and
+/// `most` for what they are worth, and then more for the sake of results that are of no use
+/// otherwise.
+std::vector<double> slowdowns_above(double first, double usual, double most) {
+  std::vector<double> result;
+  for (const double worthwhile : {usual, most}) {
+    if (worthwhile > (result.empty() ? first : result.back())) {
+      result.push_back(worthwhile);
+    }
+  }
+  for (const double more : {0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.75, 1.0, 1.5, 2.0}) {
+    if (more > most) {
+      result.push_back(more);
+    }
+  }
+  return result;
+}
+
 /// How many of so many runs show the ranges that points are tried with, roughly: the schedule
 /// that decides them for good looks at all.
 std::size_t runs_for_ranges(const Graph& graph, std::size_t runs) {
@@ -46,7 +86,7 @@ std::size_t runs_for_ranges(const Graph& graph, std::size_t runs) {
 /// How many samples a plan is judged on.
 std::size_t samples_of_plans(const Graph& graph) {
   constexpr double kMultiplications = 1.6e10;
-  return runs_within(kMultiplications, graph, 4, 8);
+  return runs_within(kMultiplications, graph, 4, 16);
 }
 
 /// Each that tries others takes the first of them.
@@ -59,6 +99,21 @@ std::vector<CalibratorInfo> that_try_no_others(std::span<const CalibratorInfo> c
 }
 
 }  // namespace
+
+/// The samples that plans are tried on, and what the float network makes of them. Scores show
+/// errors that probabilities hide, except where there are many near a threshold, as in maps.
+struct Stages::PlanTrials {
+  PlanTrials(const Graph& network, const Dataset& data, const CalibrateOptions& options)
+      : whole(network, network, data, options, samples_of_plans(network)) {
+    const Graph scored = up_to_scores(network);
+    if (scored.nodes().size() != network.nodes().size()) {
+      of_scores.emplace(scored, scored, data, options, samples_of_plans(scored));
+    }
+  }
+
+  Trial whole;
+  std::optional<Trial> of_scores{};
+};
 
 std::optional<double> Stages::saved() const {
   if (config_.objective.value_or(target_.objective) != Objective::kLatency) {
@@ -73,15 +128,11 @@ std::optional<double> Stages::saved() const {
 }
 
 double Stages::slowdown() const {
-  // Scores hide small errors, since the largest one stays the largest. Boxes are numbers.
-  constexpr double kOfDetector = 0.15;
-  if (config_.slowdown || patterns_.empty()) {
+  if (patterns_.empty()) {
     return slowdown_of(config_, target_);
   }
-  const double usual =
-      slowdown_of(config_, target_, config_.effort == Effort::kBest ? saved() : std::nullopt);
-  return usual > 0 && !detection_head(result_.prepared).empty() ? std::max(usual, kOfDetector)
-                                                                : usual;
+  return usual_slowdown(config_, target_, result_.prepared,
+                        config_.effort == Effort::kBest ? saved() : std::nullopt);
 }
 
 QuantTable Stages::independent_table(const Dataset& data,
@@ -132,23 +183,25 @@ std::vector<MixedPrecisionPlan> Stages::mixed_precision_plans(
   });
 }
 
-double Stages::error_of(const MixedPrecisionPlan& plan, const Dataset& data,
-                        const CalibrateOptions& options, const QuantTable& table) const {
-  const auto error = [&](const Graph& network) {
+std::size_t Stages::first_unseen(const Dataset& data, const CalibrateOptions& options) const {
+  const Graph& network = result_.simulated.source;
+  const Feed feed(network, data, options.samples);
+  const std::size_t seen = std::max<std::size_t>(
+      runs_for_ranges(network, feed.runs()) * feed.batch(), observed_.samples);
+  return seen + samples_of_plans(network) * feed.batch() <= feed.samples() ? seen : 0;
+}
+
+double Stages::error_of(const MixedPrecisionPlan& plan, const QuantTable& table,
+                        const PlanTrials& trials) const {
+  const auto error = [&](const Graph& network, const Trial& trial) {
     return error_together(
         tare::simulate(network, config_, target_, toolkit_->patterns, plan.float_nodes), table,
-        data,
-        {.threads = options.threads,
-         .samples = options.samples,
-         .communicator = options.communicator},
-        samples_of_plans(network));
+        trial);
   };
-  // Scores show errors that probabilities hide, except where there are many near a threshold,
-  // as in maps.
-  const Graph scored = up_to_scores(result_.simulated.source);
-  const double whole = error(result_.simulated.source);
-  const bool has_scores = scored.nodes().size() != result_.simulated.source.nodes().size();
-  return has_scores ? std::max(whole, error(scored)) : whole;
+  const double whole = error(result_.simulated.source, trials.whole);
+  return trials.of_scores
+             ? std::max(whole, error(up_to_scores(result_.simulated.source), *trials.of_scores))
+             : whole;
 }
 
 bool Stages::is_faster_than_float(const MixedPrecisionPlan& plan,
@@ -160,16 +213,15 @@ bool Stages::is_faster_than_float(const MixedPrecisionPlan& plan,
   return !simulated.regions.empty() && (!time || time->floats > kMuch * time->quantized);
 }
 
-std::vector<double> Stages::slowdowns() const {
-  std::vector<double> result{slowdown()};
-  if (!config_.slowdown) {
-    for (const double more : {0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.75, 1.0, 1.5, 2.0}) {
-      if (more > result[0]) {
-        result.push_back(more);
-      }
-    }
+double Stages::worthwhile_slowdown() const {
+  constexpr double kMost = 0.15;
+  constexpr double kShare = 0.25;
+  const double usual = slowdown();
+  // Only costs of a processor are exact enough to spend more of the time that they leave.
+  if (config_.effort == Effort::kBest || target_.processor.empty()) {
+    return usual;
   }
-  return result;
+  return std::max(usual, std::min(kShare * saved().value_or(0), kMost));
 }
 
 MixedPrecisionPlan Stages::best_plan(const Dataset& data,
@@ -177,27 +229,53 @@ MixedPrecisionPlan Stages::best_plan(const Dataset& data,
   return during("calibrating", [&] {
     const QuantTable table = independent_table(data, options);
     Sensitivities known;
-    std::optional<MixedPrecisionPlan> usual;
-    for (const double slowdown : slowdowns()) {
-      const std::set<std::string> points =
-          affordable_points(result_.simulated, config_, patterns_, slowdown);
-      if (usual && points.empty()) {
-        continue;
-      }
-      known = errors(data, options, table, points, {.known = std::move(known)});
-      MixedPrecisionPlan plan =
-          best_plan_within(result_.simulated, config_, patterns_, known, slowdown);
-      if (usual && !is_faster_than_float(plan, table)) {
+    const auto plan_within = [&](double slowdown) {
+      known = errors(data, options, table,
+                     affordable_points(result_.simulated, config_, patterns_, slowdown),
+                     {.known = std::move(known)});
+      return best_plan_within(result_.simulated, config_, patterns_, known, slowdown);
+    };
+    if (config_.slowdown) {
+      return plan_within(*config_.slowdown);
+    }
+    const std::size_t unseen = first_unseen(data, options);
+    const PlanTrials trials(result_.simulated.source, data,
+                            {.threads = options.threads,
+                             .samples = options.samples,
+                             .first = unseen,
+                             .communicator = options.communicator});
+    const auto tried = [&](MixedPrecisionPlan plan) {
+      const double error = error_of(plan, table, trials);
+      return TriedPlan{std::move(plan), error};
+    };
+    const double usual = slowdown();
+    // Ranges fit the samples that they come from: what these say is not worth more time.
+    const double most = unseen > 0 ? worthwhile_slowdown() : usual;
+    const double first = config_.effort == Effort::kBest ? usual : 0;
+    TriedPlan best = tried(plan_within(first));
+    const double fastest = best.plan.nanoseconds;
+    for (const double slowdown : slowdowns_above(first, usual, most)) {
+      const bool is_worthwhile = slowdown <= most;
+      if (best.error <= (slowdown <= usual ? kTinyError
+                         : is_worthwhile   ? kSmallError
+                                           : kLargeError)) {
         break;
       }
-      if (error_of(plan, data, options, table) <= kLargeError) {
-        return plan;
+      MixedPrecisionPlan plan = plan_within(slowdown);
+      if (!is_worthwhile && !is_faster_than_float(plan, table)) {
+        break;
       }
-      if (!usual) {
-        usual = std::move(plan);
+      if (plan.float_nodes == best.plan.float_nodes) {
+        continue;
+      }
+      TriedPlan other = tried(std::move(plan));
+      const bool is_usable = !is_worthwhile && other.error <= kLargeError;
+      const bool is_useless = !is_worthwhile && other.error > kUselessError;
+      if (is_usable || (!is_useless && worth(other, fastest) > worth(best, fastest))) {
+        best = std::move(other);
       }
     }
-    return *usual;
+    return best.plan;
   });
 }
 

@@ -87,9 +87,9 @@ class Stages {
   std::vector<MixedPrecisionPlan> mixed_precision_plans(
       const Dataset&, const CalibrateOptions&, double slowdown,
       const MeasuredSensitivities& = {}) const;
-  /// Of those that are at most slowdown() slower the one with the least error. Where nothing is
-  /// configured and that error is large, more slowdown is tried, and taken if the error is not
-  /// large then.
+  /// Of those that are at most as much slower as is configured the one with the least error.
+  /// Where nothing is configured, the one that is worth most, by time and error; and where its
+  /// error is large, more slowdown is tried, and taken if the error is not large then.
   MixedPrecisionPlan best_plan(const Dataset&, const CalibrateOptions&) const;
   /// Which activations are to have 16 bits where nothing may be in float: see
   /// wide_activations(). None for other targets and objectives.
@@ -109,16 +109,20 @@ class Stages {
   std::set<std::string> widenable() const;
   Sensitivities all_errors(const Dataset&, const CalibrateOptions&,
                            const MeasuredSensitivities&) const;
-  /// Of everything that the plan quantizes, with the same parameters.
-  double error_of(const MixedPrecisionPlan&, const Dataset&, const CalibrateOptions&,
-                  const QuantTable&) const;
+  /// The first sample that independent_table() has not seen, where enough follow to try plans
+  /// on; else 0.
+  std::size_t first_unseen(const Dataset&, const CalibrateOptions&) const;
+  struct PlanTrials;
+  /// Of everything that the plan quantizes, with the parameters of independent_table().
+  double error_of(const MixedPrecisionPlan&, const QuantTable&, const PlanTrials&) const;
   /// The time in float divided by that of what is simulated, less 1; at least 0. Nothing where
   /// the target's costs do not say, or time does not decide.
   std::optional<double> saved() const;
   /// By a tenth at least, as far as the target's costs say; with something on integers.
   bool is_faster_than_float(const MixedPrecisionPlan&, const QuantTable&) const;
-  /// What best_plan() tries, in turn.
-  std::vector<double> slowdowns() const;
+  /// Up to which a plan is chosen by what it is worth: slowdown(), or by costs of a processor
+  /// up to 15 %, where integers save four times as much.
+  double worthwhile_slowdown() const;
 
   Config config_;
   const Toolkit* toolkit_;

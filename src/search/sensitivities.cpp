@@ -14,8 +14,6 @@
 
 #include "tare/simulate.h"
 
-#include "calibrate/selection/trial.h"
-
 #include <algorithm>
 #include <array>
 #include <map>
@@ -269,10 +267,8 @@ Sensitivities sensitivities(const SimulatedGraph& simulated, const QuantTable& t
 }
 
 double error_together(const SimulatedGraph& simulated, const QuantTable& table,
-                      const Dataset& data, const CalibrateOptions& options,
-                      std::size_t samples) {
-  const Trial trial(simulated.source, simulated.source, data, options, samples);
-  const Branch network = quantized_network(simulated, table, options.threads);
+                      const Trial& trial) {
+  const Branch network = quantized_network(simulated, table, trial.threads());
   const auto outputs = simulated.source.outputs();
   const auto real = std::count_if(outputs.begin(), outputs.end(), [&](ValueId id) {
     return simulated.source.type(id).dtype == DType::kFloat32;

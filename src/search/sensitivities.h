@@ -4,6 +4,8 @@
 #include "tare/quant_table.h"
 #include "tare/statistics.h"
 
+#include "calibrate/selection/trial.h"
+
 #include <cstddef>
 #include <functional>
 #include <map>
@@ -35,8 +37,7 @@ Sensitivities sensitivities(const SimulatedGraph&, const QuantTable&,
                             const MeasuredSensitivities& = {});
 
 /// The same of all points that have parameters, quantized together, for the mean of the
-/// real results. Takes `samples` runs.
-double error_together(const SimulatedGraph&, const QuantTable&, const Dataset&,
-                      const CalibrateOptions&, std::size_t samples);
+/// real results, on the runs of a trial of that network.
+double error_together(const SimulatedGraph&, const QuantTable&, const Trial&);
 
 }  // namespace tare

@@ -4,6 +4,7 @@
 #include "tare/search.h"
 
 #include "engine/fake_engine.h"
+#include "support/conv_chain.h"
 #include "support/files/samples_in_memory.h"
 #include "support/files/temporary_folder.h"
 
@@ -115,6 +116,30 @@ TEST(QuantizeForEngine, KeepsWhatAccuracyNeedsWhereResultsWouldBePoor) {
   digits.config.slowdown = 0.1;
   digits.config.weights.bits = 2;
   EXPECT_FALSE(digits.for_engine(fake_engine("fast")).result.float_nodes.empty());
+}
+
+/// Ten layers, the first of which is worth a tenth of the time to accuracy; the target allows 6
+/// %.
+TEST(QuantizeForEngine, GivesAccuracyNoMoreTimeThanTheTargetWhateverItIsWorth) {
+  const ConvChain network = with_sensitive_layer();
+  const SamplesInMemory data({{"x", network.x}});
+  const TemporaryFolder folder;
+  const std::string file = (folder.path() / "wide.onnx").string();
+  write_onnx(network.graph, file);
+  std::ofstream(folder.path() / "target.yaml") << twice_as_fast("0.06");
+  Config config;
+  config.target = (folder.path() / "target.yaml").string();
+  config.processor = "avx2";
+  const auto make = [&](const Config& chosen) {
+    return quantize(network.graph, data, chosen, Toolkit::builtin(), {});
+  };
+  EXPECT_EQ(make(config).float_nodes.size(), 1);
+  const MeasuredQuantization made = quantize_for_engine(
+      file, network.graph, &data, config, Toolkit::builtin(), make,
+      {.engine = fake_engine("fast"), .seconds = 300, .cache = folder.path() / "cache"});
+  EXPECT_FALSE(made.failure);
+  EXPECT_TRUE(made.result.float_nodes.empty());
+  EXPECT_EQ(quantized_nodes(made.result).size(), 10);
 }
 
 TEST(QuantizeForEngine, MeasuresAPlanAgainThatItFoundBefore) {
