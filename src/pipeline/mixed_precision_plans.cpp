@@ -46,8 +46,8 @@ struct TriedPlan {
   double error = 0;
 };
 
-/// In dB: 1 dB makes up for 15 % of the time of the fastest plan. A tiny error
-/// counts as one that is not smaller.
+/// In dB: 1 dB makes up for 15 % of the time of the fastest plan. Errors below the tiny one are
+/// all alike.
 double worth(const TriedPlan& tried, double fastest) {
   constexpr double kDecibels = 1 / 0.15;
   const double longer = fastest > 0 ? tried.plan.nanoseconds / fastest - 1 : 0;
