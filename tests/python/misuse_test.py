@@ -71,8 +71,10 @@ class Misuse(support.InFolder):
         self.refused(ZeroDivisionError, "in the middle", batches())
 
     def test_09_batches_that_differ(self):
-        self.refused(tare.DataError, ("sample 32 has shape [1,16,4]", "expected [1,16,16]"),
-                     [{"image": self.images}, {"image": self.images[..., :4]}])
+        # Which one of the second batch is read first is not promised.
+        with self.assertRaisesRegex(tare.DataError,
+                                    r"sample (3[2-9]|[45]\d|6[0-3]) has shape \[1,16,4\], expected \[1,16,16\]"):
+            tare.quantize("digits.onnx", [{"image": self.images}, {"image": self.images[..., :4]}])
         self.refused(tare.DataError, ("samples from 32 on", "is f32[16,16]", "expected f32[1,16,16]"),
                      [{"image": self.images}, {"image": self.images[:, 0]}])
 
