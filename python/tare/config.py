@@ -164,9 +164,8 @@ class Accuracy:
     slowdown: how much slower the network may be for keeping its most sensitive layers in float, or in 16 bits where nothing
       is float: 0.01 is 1 %, all of which may be spent; auto: 0 with effort fast; with effort best at least 0.1, or 60 % of
       what integers save by costs of a processor; else as the target says (0.01 to 0.2), or by costs of a processor up to a
-      quarter of what integers save and 0.15, as far as that is worth 1 dB for each 0.15; for detectors at least 0.15, and
-      more where results have less than 20 dB otherwise, as long as the network is a tenth faster than in float (default
-      auto)
+      quarter of what integers save, at most 0.15, where each 0.15 gains 1 dB; for detectors at least 0.15, and more where
+      results have less than 20 dB otherwise, as long as the network is a tenth faster than in float (default auto)
     equalization: cross-layer equalization and SmoothQuant; auto: where they help and the schedule is sequential (default
       auto)
     bias_correction: bias correction: compensate for the mean error of rounded weights (default true)

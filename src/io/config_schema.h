@@ -350,8 +350,8 @@ void describe(Visitor& visit, Config& config, const KnownNames& known) {
         "float, or in 16 bits where nothing is float: 0.01 is 1 %, all of which may be "
         "spent; auto: 0 with effort fast; with effort best at least 0.1, or 60 % of what "
         "integers save by costs of a processor; else as the target says (0.01 to 0.2), or by "
-        "costs of a processor up to a quarter of what integers save and 0.15, as far as that "
-        "is worth 1 dB for each 0.15; for detectors at least 0.15, and more where results "
+        "costs of a processor up to a quarter of what integers save, at most 0.15, where each "
+        "0.15 gains 1 dB; for detectors at least 0.15, and more where results "
         "have less than 20 dB otherwise, as long as the network is a tenth faster than in "
         "float");
     describe_methods(inner, config);

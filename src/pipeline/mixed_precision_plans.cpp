@@ -15,6 +15,8 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
+#include <vector>
 
 namespace tare {
 namespace {
@@ -100,19 +102,30 @@ std::vector<CalibratorInfo> that_try_no_others(std::span<const CalibratorInfo> c
 
 }  // namespace
 
-/// The samples that plans are tried on, and what the float network makes of them. Scores show
-/// errors that probabilities hide, except where there are many near a threshold, as in maps.
+/// What plans are tried on: the network and, where it makes probabilities, that up to its
+/// scores. Scores show errors that probabilities hide, except where there are many near a
+/// threshold, as in maps.
 struct Stages::PlanTrials {
-  PlanTrials(const Graph& network, const Dataset& data, const CalibrateOptions& options)
-      : whole(network, network, data, options, samples_of_plans(network)) {
-    const Graph scored = up_to_scores(network);
-    if (scored.nodes().size() != network.nodes().size()) {
-      of_scores.emplace(scored, scored, data, options, samples_of_plans(scored));
+  struct PlanTrial {
+    Graph network;
+    Trial trial;
+  };
+
+  PlanTrials(const Graph& whole, const Dataset& data, const CalibrateOptions& options) {
+    add(whole, data, options);
+    Graph scored = up_to_scores(whole);
+    if (scored.nodes().size() != whole.nodes().size()) {
+      add(std::move(scored), data, options);
     }
   }
 
-  Trial whole;
-  std::optional<Trial> of_scores{};
+  std::vector<PlanTrial> all{};
+
+ private:
+  void add(Graph network, const Dataset& data, const CalibrateOptions& options) {
+    Trial trial(network, network, data, options, samples_of_plans(network));
+    all.push_back({std::move(network), std::move(trial)});
+  }
 };
 
 std::optional<double> Stages::saved() const {
@@ -193,15 +206,13 @@ std::size_t Stages::first_unseen(const Dataset& data, const CalibrateOptions& op
 
 double Stages::error_of(const MixedPrecisionPlan& plan, const QuantTable& table,
                         const PlanTrials& trials) const {
-  const auto error = [&](const Graph& network, const Trial& trial) {
-    return error_together(
-        tare::simulate(network, config_, target_, toolkit_->patterns, plan.float_nodes), table,
-        trial);
-  };
-  const double whole = error(result_.simulated.source, trials.whole);
-  return trials.of_scores
-             ? std::max(whole, error(up_to_scores(result_.simulated.source), *trials.of_scores))
-             : whole;
+  double largest = 0;
+  for (const auto& [network, trial] : trials.all) {
+    const SimulatedGraph simulated =
+        tare::simulate(network, config_, target_, toolkit_->patterns, plan.float_nodes);
+    largest = std::max(largest, error_together(simulated, table, trial));
+  }
+  return largest;
 }
 
 bool Stages::is_faster_than_float(const MixedPrecisionPlan& plan,

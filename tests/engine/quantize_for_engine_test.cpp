@@ -118,8 +118,7 @@ TEST(QuantizeForEngine, KeepsWhatAccuracyNeedsWhereResultsWouldBePoor) {
   EXPECT_FALSE(digits.for_engine(fake_engine("fast")).result.float_nodes.empty());
 }
 
-/// Ten layers, the first of which is worth a tenth of the time to accuracy; the target allows 6
-/// %.
+/// The first layer in float would be worth a tenth of the time, of which the target allows 6 %.
 TEST(QuantizeForEngine, GivesAccuracyNoMoreTimeThanTheTargetWhateverItIsWorth) {
   const ConvChain network = with_sensitive_layer();
   const SamplesInMemory data({{"x", network.x}});

@@ -1,14 +1,12 @@
 // What the best effort may leave in float.
 #include "tare/config.h"
-#include "tare/graph.h"
 #include "tare/quantize.h"
 
 #include "support/config.h"
+#include "support/conv_chain.h"
 #include "support/files/files.h"
 #include "support/files/folder.h"
 #include "support/files/samples_in_memory.h"
-#include "support/graphs.h"
-#include "support/random/random.h"
 
 #include <gtest/gtest.h>
 
@@ -33,27 +31,13 @@ using BestEffort = InFolder;
 
 /// Four convolutions that are a fifth faster on integers. Left in float they would be exact.
 TEST_F(BestEffort, LeavesSomethingOnIntegersOfWhatGainsALittle) {
-  write_bytes(path("npu.yaml"),
-              "extends: ort-cpu\n"
-              "processors:\n"
-              "  - name: avx2\n"
-              "    slowdown: 0.01\n"
-              "    conversion: {call: 1}\n"
-              "    costs: [{op: Conv, float: 1.2, integer: 1}]\n");
-  Random random(1);
-  Graph graph;
-  ValueId x = graph.add_input("x", f32({1, 8, 6, 6}));
-  for (int layer = 0; layer < 4; ++layer) {
-    const ValueId weights =
-        graph.add_constant("w" + std::to_string(layer), random.tensor({8, 8, 3, 3}));
-    x = add(graph, "Conv", {x, weights}, {1, 8, 6, 6},
-            {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}});
-  }
-  graph.set_outputs({x});
-  const SamplesInMemory data({{"x", random.tensor({16, 8, 6, 6})}});
+  write_bytes(path("npu.yaml"), faster_on_integers("1.2", "0.01"));
+  ConvChain network;
+  network.add_layers(4);
+  const SamplesInMemory data({{"x", network.x}});
   const Config config = config_with(
       {"target=" + path("npu.yaml").string(), "processor=avx2", "accuracy.effort=best"});
-  const QuantizeResult result = quantize(graph, data, config, Toolkit::builtin(), {});
+  const QuantizeResult result = quantize(network.graph, data, config, Toolkit::builtin(), {});
   EXPECT_FALSE(result.simulated.regions.empty());
   EXPECT_FALSE(result.float_nodes.empty());  // and is as exact as the rest of the time allows
 }

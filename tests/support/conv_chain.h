@@ -11,9 +11,9 @@
 
 namespace tare::test {
 
-/// A target whose convolutions take twice as long in float on "avx2", and nothing else any
-/// time.
-inline std::string twice_as_fast(const std::string& slowdown) {
+/// A target whose convolutions take so many times as long in float on "avx2", and nothing else
+/// any time.
+inline std::string faster_on_integers(const std::string& times, const std::string& slowdown) {
   return "extends: ort-cpu\n"
          "processors:\n"
          "  - name: avx2\n"
@@ -21,7 +21,11 @@ inline std::string twice_as_fast(const std::string& slowdown) {
          slowdown +
          "\n"
          "    conversion: {call: 1}\n"
-         "    costs: [{op: Conv, float: 2, integer: 1}]\n";
+         "    costs: [{op: Conv, float: " +
+         times + ", integer: 1}]\n";
+}
+inline std::string twice_as_fast(const std::string& slowdown) {
+  return faster_on_integers("2", slowdown);
 }
 
 /// Convolutions of 8 channels one behind the other.
