@@ -19,14 +19,16 @@ class SplitMix64 {
     return z ^ (z >> 31U);
   }
 
-  /// Calls f(index, bit) for every index below `count`.
+  /// Calls f(index, bit) for every index below `count`, in any order. The bit is a number, 0 or
+  /// 1, so that it can be calculated with: a jump would go the wrong way every other time.
   template <class F>
   void for_each_bit(std::size_t count, F&& f) {
     for (std::size_t first = 0; first < count; first += 64) {
-      std::uint64_t bits = next();
-      const std::size_t end = count < first + 64 ? count : first + 64;
-      for (std::size_t i = first; i < end; ++i, bits >>= 1U) {
-        f(i, (bits & 1U) != 0);
+      const std::uint64_t bits = next();
+      const std::size_t n = count - first < 64 ? count - first : 64;
+#pragma omp simd
+      for (std::size_t i = 0; i < n; ++i) {
+        f(first + i, static_cast<std::uint32_t>(bits >> i & 1U));
       }
     }
   }

@@ -18,11 +18,11 @@ constexpr float kTrust = 0.6F;
 float logistic(float v) {
   return 1 / (1 + std::exp(-v));
 }
-float place(float v) {
-  return std::clamp(logistic(v) * (kZeta - kGamma) + kGamma, 0.0F, 1.0F);
+float place(float s) {
+  return std::clamp(s * (kZeta - kGamma) + kGamma, 0.0F, 1.0F);
 }
 
-/// The v for which place(v) is h, a little inside of the ends.
+/// The v for which place(s(v)) is h, a little inside of the ends.
 float place_inverse(float h) {
   const float s = (std::clamp(h, 0.01F, 0.99F) - kGamma) / (kZeta - kGamma);
   return std::log(s / (1 - s));
@@ -33,6 +33,7 @@ float place_inverse(float h) {
 AdaptiveRounding::AdaptiveRounding(const Tensor& exact, const PointResult& start)
     : exact_(exact.to_float()),
       v_(exact_.size()),
+      s_(exact_.size()),
       base_(exact_.size()),
       place_(exact_.size()),
       zero_(start.params.zero_point.begin(), start.params.zero_point.end()),
@@ -59,12 +60,13 @@ AdaptiveRounding::AdaptiveRounding(const Tensor& exact, const PointResult& start
                      const float own = std::clamp(real - base, 0.0F, 1.0F);
                      base_[i] = base - zero_[scale];
                      v_[i] = place_inverse(kTrust * (chosen[i] - base) + (1 - kTrust) * own);
+                     s_[i] = logistic(v_[i]);
                    }
                  });
 }
 
 float AdaptiveRounding::integer(std::size_t i, bool decided) const {
-  const float h = place(v_[i]);
+  const float h = place(s_[i]);
   return base_[i] + (!decided ? h : h >= 0.5F ? 1.0F : 0.0F);
 }
 
@@ -78,7 +80,7 @@ void AdaptiveRounding::express(std::size_t first, std::size_t end, bool decided,
 void AdaptiveRounding::step(std::size_t first, std::size_t end, std::span<const float> gradient,
                             float pressure, float beta, float rate) {
   for (std::size_t i = first; i < end; ++i) {
-    const float s = logistic(v_[i]);
+    const float s = s_[i];
     const float h = s * (kZeta - kGamma) + kGamma;
     float of_v = 0;  // nothing passes the clip
     if (h > 0 && h < 1) {
@@ -89,6 +91,7 @@ void AdaptiveRounding::step(std::size_t first, std::size_t end, std::span<const 
       of_v = of_h * s * (1 - s) * (kZeta - kGamma);
     }
     adam_.update(i, of_v, rate, v_[i]);
+    s_[i] = logistic(v_[i]);
   }
 }
 

@@ -46,6 +46,7 @@ class AdaptiveRounding {
 
   std::vector<float> exact_;
   std::vector<float> v_;
+  std::vector<float> s_;              ///< s(v), which each step needs three times
   std::vector<float> base_;           ///< the lower integer, less the zero point
   std::vector<std::uint32_t> place_;  ///< of each weight's scale
   std::vector<float> zero_;           ///< of each scale

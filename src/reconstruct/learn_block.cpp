@@ -12,6 +12,8 @@
 #include "reconstruct/learned_parameters.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <cstring>
 #include <functional>
 #include <optional>
@@ -154,15 +156,21 @@ class BlockLearner {
     const Tensor other = gathered(lesson_.exact.at(source), runs);
     const auto to = result.mutable_view<float>();
     const auto from = other.view<float>();
-    noise.for_each_bit(to.size(),
-                       [&](std::size_t i, bool bit) { to[i] = bit ? from[i] : to[i]; });
+    noise.for_each_bit(to.size(), [=](std::size_t i, std::uint32_t bit) {
+      const std::uint32_t chosen = 0U - bit;
+      to[i] = std::bit_cast<float>((std::bit_cast<std::uint32_t>(from[i]) & chosen) |
+                                   (std::bit_cast<std::uint32_t>(to[i]) & ~chosen));
+    });
     return result;
   }
 
   Tensor drops(const Shape& shape, SplitMix64& noise) const {
     Tensor result(DType::kBool, shape);
-    const auto to = result.mutable_view<bool>();
-    noise.for_each_bit(to.size(), [&](std::size_t i, bool bit) { to[i] = bit; });
+    // A bool is a byte of 0 or 1, but loops over bool are not made vector code.
+    auto* to = reinterpret_cast<std::uint8_t*>(result.mutable_data());
+    noise.for_each_bit(
+        static_cast<std::size_t>(result.size()),
+        [=](std::size_t i, std::uint32_t bit) { to[i] = static_cast<std::uint8_t>(bit); });
     return result;
   }
 

@@ -1,18 +1,58 @@
-// Between channels first and channels last, as a transpose of [channels, positions] in square
-// tiles, or of three channels at once. One read and one write of each element.
+// Between channels first and channels last, as a transpose of [channels, positions] in squares
+// of vectors, or of three channels at once. One read and one write of each element.
 #include "execute/compile/reorder.h"
 
 #include "base/check.h"
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <utility>
 
 namespace tare {
 namespace {
 
-/// Side of the square of elements that is turned at once; its two sides stay in the first
-/// cache.
+/// Rows that are gone through together, so that whole lines of the cache are written.
 constexpr std::size_t kTile = 32;
+
+/// A square of elements, whose rows fill a vector each.
+template <class T>
+struct Square {
+  static constexpr std::size_t kSide = 16 / sizeof(T);
+  using Vector [[gnu::vector_size(16)]] = T;
+
+  /// The first or the second half of a0 b0 a1 b1 ...
+  template <bool kSecond, std::size_t... kI>
+  static Vector half(Vector a, Vector b, std::index_sequence<kI...>) {
+    return __builtin_shufflevector(a, b,
+                                   (kI % 2 * kSide + kI / 2 + (kSecond ? kSide / 2 : 0))...);
+  }
+
+  /// Interleaving rows i and i + kSide / 2 moves the highest bit of a row's number to the
+  /// lowest of the column's, so that after all bits rows and columns have changed places.
+  static void transpose(const T* in, std::size_t in_stride, T* out, std::size_t out_stride) {
+    constexpr std::make_index_sequence<kSide> kAll;
+    Vector rows[kSide];
+#pragma GCC unroll 16
+    for (std::size_t i = 0; i < kSide; ++i) {
+      std::memcpy(&rows[i], in + i * in_stride, sizeof(Vector));
+    }
+#pragma GCC unroll 16
+    for (std::size_t bit = 1; bit < kSide; bit *= 2) {
+      Vector next[kSide];
+#pragma GCC unroll 16
+      for (std::size_t i = 0; i < kSide / 2; ++i) {
+        next[2 * i] = half<false>(rows[i], rows[i + kSide / 2], kAll);
+        next[2 * i + 1] = half<true>(rows[i], rows[i + kSide / 2], kAll);
+      }
+      std::copy(std::begin(next), std::end(next), std::begin(rows));
+    }
+#pragma GCC unroll 16
+    for (std::size_t i = 0; i < kSide; ++i) {
+      std::memcpy(out + i * out_stride, &rows[i], sizeof(Vector));
+    }
+  }
+};
 
 /// The channels of an image, where a tile has no side to speak of: vector code for so many.
 template <std::size_t kRows, class T>
@@ -29,17 +69,26 @@ void transpose(const T* in, T* out, std::size_t rows, std::size_t columns) {
   if (rows == 3) {
     return interleave<3>(in, out, columns);
   }
-  for (std::size_t r0 = 0; r0 < rows; r0 += kTile) {
-    const std::size_t r1 = std::min(rows, r0 + kTile);
-    for (std::size_t c0 = 0; c0 < columns; c0 += kTile) {
-      const std::size_t c1 = std::min(columns, c0 + kTile);
-      for (std::size_t c = c0; c < c1; ++c) {
-        for (std::size_t r = r0; r < r1; ++r) {
-          out[c * rows + r] = in[r * columns + c];
-        }
+  constexpr std::size_t kSide = Square<T>::kSide;
+  const std::size_t whole_rows = rows / kSide * kSide;
+  const std::size_t whole_columns = columns / kSide * kSide;
+  const auto one_by_one = [&](std::size_t first_row, std::size_t end_row, std::size_t column) {
+    for (std::size_t c = column; c < columns; ++c) {
+      for (std::size_t r = first_row; r < end_row; ++r) {
+        out[c * rows + r] = in[r * columns + c];
       }
     }
+  };
+  for (std::size_t r0 = 0; r0 < whole_rows; r0 += kTile) {
+    const std::size_t r1 = std::min(whole_rows, r0 + kTile);
+    for (std::size_t c = 0; c < whole_columns; c += kSide) {
+      for (std::size_t r = r0; r < r1; r += kSide) {
+        Square<T>::transpose(in + r * columns + c, columns, out + c * rows + r, rows);
+      }
+    }
+    one_by_one(r0, r1, whole_columns);
   }
+  one_by_one(whole_rows, rows, 0);
 }
 
 template <class T>

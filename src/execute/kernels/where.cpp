@@ -7,8 +7,10 @@ namespace {
 
 /// Steps are given as functions, so that the common ones are known when the loop is compiled.
 template <class T, class AtA, class AtB>
-void choose(const bool* condition, const T* a, const T* b, T* y, std::int64_t n, AtA at_a,
+void choose(const bool* conditions, const T* a, const T* b, T* y, std::int64_t n, AtA at_a,
             AtB at_b) {
+  // As numbers, since loops over bool are not made vector code.
+  const auto* condition = reinterpret_cast<const std::uint8_t*>(conditions);
 #pragma omp simd
   for (std::int64_t i = 0; i < n; ++i) {
     // Written as a choice of numbers, this would be a jump for each element.
