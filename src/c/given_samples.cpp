@@ -1,6 +1,7 @@
 // What is asked of samples that the caller has in memory, as of those in files.
 #include "c/given_samples.h"
 
+#include "base/truth_values.h"
 #include "io/normalize.h"
 
 #include <algorithm>
@@ -109,10 +110,8 @@ Tensor GivenSamples::read(const std::string& input, std::size_t first,
   shape.insert(shape.begin(), static_cast<std::int64_t>(count));
   Tensor result(found->dtype, std::move(shape));
   fetch(index, first, count, result.mutable_data());
-  if (result.dtype() == DType::kBool) {  // in C++ only 0 and 1 are truth values
-    auto* bytes = reinterpret_cast<std::uint8_t*>(result.mutable_data());
-    std::transform(bytes, bytes + result.byte_size(), bytes,
-                   [](std::uint8_t x) { return static_cast<std::uint8_t>(x != 0); });
+  if (result.dtype() == DType::kBool) {
+    make_truth_values({result.mutable_data(), result.byte_size()});
   }
   if (result.dtype() == DType::kFloat32) {
     require_finite(result, input, first);

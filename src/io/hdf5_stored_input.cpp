@@ -4,6 +4,8 @@
 
 #include "tare/error.h"
 
+#include "base/truth_values.h"
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -188,12 +190,6 @@ Tensor read_selected(const StoredInput& source, Shape shape, const Handle& memor
 }
 
 /// Other programs may store any byte as a truth value; in C++ only 0 and 1 are some.
-void make_truth_values(Tensor& tensor) {
-  auto* bytes = reinterpret_cast<std::uint8_t*>(tensor.mutable_data());
-  std::transform(bytes, bytes + tensor.byte_size(), bytes,
-                 [](std::uint8_t x) { return static_cast<std::uint8_t>(x != 0); });
-}
-
 }  // namespace
 
 StoredInput look_at(NamedDataset named, SampleAxis axis) {
@@ -296,7 +292,7 @@ Tensor as_input(const StoredInput& source, Tensor stored) {
     return normalize(stored, source.normalization);
   }
   if (stored.dtype() == DType::kBool) {
-    make_truth_values(stored);
+    make_truth_values({stored.mutable_data(), stored.byte_size()});
   }
   return stored;
 }

@@ -3,6 +3,7 @@
 #include "tare/error.h"
 
 #include "base/input_file.h"
+#include "base/truth_values.h"
 
 #include <algorithm>
 #include <array>
@@ -48,15 +49,6 @@ void require_amount(std::uint64_t found, std::uint64_t wanted, std::string_view 
     fail("a tensor of shape " + to_string(shape) + " stores " + std::to_string(found) + " " +
              std::string(unit),
          std::to_string(wanted));
-  }
-}
-
-/// A byte that is neither 0 nor 1 is not a bool that C++ could read.
-void clean_bools(Tensor& tensor) {
-  if (tensor.dtype() == DType::kBool) {
-    std::byte* bytes = tensor.mutable_data();
-    std::transform(bytes, bytes + tensor.byte_size(), bytes,
-                   [](std::byte b) { return b == std::byte{0} ? b : std::byte{1}; });
   }
 }
 
@@ -267,7 +259,9 @@ Tensor to_tensor(const onnx::TensorProto& proto, const std::filesystem::path& fo
     return unpacked(stored(DType::kUint8, bytes, proto, folder), dtype, shape);
   }
   Tensor tensor = stored(dtype, shape, proto, folder);
-  clean_bools(tensor);
+  if (dtype == DType::kBool) {
+    make_truth_values({tensor.mutable_data(), tensor.byte_size()});
+  }
   return tensor;
 }
 

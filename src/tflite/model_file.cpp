@@ -3,6 +3,7 @@
 #include "tare/error.h"
 
 #include "base/input_file.h"
+#include "base/truth_values.h"
 #include "graph/ir/verify.h"
 
 #include <algorithm>
@@ -249,6 +250,9 @@ class ModelReader {
     }
     Tensor result(type.dtype, type.shape);
     std::copy(bytes->begin(), bytes->end(), result.mutable_data());
+    if (type.dtype == DType::kBool) {
+      make_truth_values({result.mutable_data(), result.byte_size()});
+    }
     return result;
   }
 

@@ -220,6 +220,24 @@ TEST(TfliteImport, LetsRelu6BoundIntegersWithoutRescalingThemInTheReferenceKerne
             (std::vector<std::int64_t>{7, 7, 27, 127, 127}));
 }
 
+TEST(TfliteImport, TakesAnyByteButZeroOfAConstantAsTrue) {
+  TfliteBuilder file;
+  const int condition =
+      file.tensor({.name = "condition",
+                   .shape = {4},
+                   .type = TensorType_BOOL,
+                   .data = {std::byte{2}, std::byte{0}, std::byte{255}, std::byte{1}}});
+  const int a = file.value("a", {4});
+  const int b = file.value("b", {4});
+  const int y = file.value("y", {4});
+  file.op(Builtin_SELECT_V2, {condition, a, b}, {y});
+  const Graph graph = tflite::import_model(tflite::ModelFile(file.finish({a, b}, {y})));
+  const std::vector<Tensor> inputs{Tensor::of<float>({4}, {0.1F, 0.2F, 0.3F, 0.4F}),
+                                   Tensor::of<float>({4}, {-1, -2, -3, -4})};
+  EXPECT_EQ(Executable(graph).run(inputs)[0].to_float(),
+            (std::vector<float>{0.1F, -2, 0.3F, 0.4F}));
+}
+
 TEST(TfliteImport, IgnoresTheAxisOfABiasAndOfParametersOfAWholeTensor) {
   FileQuantization anywhere = per_tensor(0.001F, 0);
   anywhere.dimension = 3;

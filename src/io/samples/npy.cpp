@@ -4,6 +4,8 @@
 
 #include "tare/error.h"
 
+#include "base/truth_values.h"
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -184,9 +186,8 @@ Tensor read_elements(const ArrayBytes& bytes, const NpyHeader& header, std::uint
   Tensor stored(header.dtype, std::move(shape));
   const std::size_t count = stored.byte_size();
   bytes.read(header.data + first * size_of(header.dtype), {stored.mutable_data(), count});
-  if (header.dtype == DType::kBool) {  // any byte may stand for true, in C++ only 1 does
-    std::transform(stored.data(), stored.data() + count, stored.mutable_data(),
-                   [](std::byte x) { return std::byte{x != std::byte{0}}; });
+  if (header.dtype == DType::kBool) {
+    make_truth_values({stored.mutable_data(), count});
   }
   return header.read_type() == header.dtype
              ? stored
