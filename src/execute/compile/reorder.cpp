@@ -12,7 +12,7 @@
 namespace tare {
 namespace {
 
-/// Rows that are gone through together, so that whole lines of the cache are written.
+/// How many rows are transposed together, so that whole cache lines are written.
 constexpr std::size_t kTile = 32;
 
 /// A square of elements, whose rows fill a vector each.
@@ -28,8 +28,9 @@ struct Square {
                                    (kI % 2 * kSide + kI / 2 + (kSecond ? kSide / 2 : 0))...);
   }
 
-  /// Interleaving rows i and i + kSide / 2 moves the highest bit of a row's number to the
-  /// lowest of the column's, so that after all bits rows and columns have changed places.
+  /// Each round interleaves row i with row i + kSide / 2. That takes the highest bit of the row
+  /// number and makes it the lowest of the column number, so after one round for each bit rows
+  /// and columns are exchanged.
   static void transpose(const T* in, std::size_t in_stride, T* out, std::size_t out_stride) {
     constexpr std::make_index_sequence<kSide> kAll;
     Vector rows[kSide];
@@ -54,7 +55,8 @@ struct Square {
   }
 };
 
-/// The channels of an image, where a tile has no side to speak of: vector code for so many.
+/// For the three channels of an image, which are too few for squares. The compiler makes vector
+/// code of it, since it knows the number.
 template <std::size_t kRows, class T>
 void interleave(const T* in, T* out, std::size_t columns) {
   for (std::size_t c = 0; c < columns; ++c) {
