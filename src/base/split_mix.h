@@ -20,7 +20,7 @@ class SplitMix64 {
   }
 
   /// Calls f(index, bit) for every index below `count`, in any order. The bit is a number, 0 or
-  /// 1, so that it can be calculated with: a jump would go the wrong way every other time.
+  /// 1, to calculate with: a branch on it would be mispredicted half of the time.
   template <class F>
   void for_each_bit(std::size_t count, F&& f) {
     for (std::size_t first = 0; first < count; first += 64) {

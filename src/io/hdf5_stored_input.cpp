@@ -189,7 +189,6 @@ Tensor read_selected(const StoredInput& source, Shape shape, const Handle& memor
   return result;
 }
 
-/// Other programs may store any byte as a truth value; in C++ only 0 and 1 are some.
 }  // namespace
 
 StoredInput look_at(NamedDataset named, SampleAxis axis) {

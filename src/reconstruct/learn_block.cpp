@@ -166,7 +166,7 @@ class BlockLearner {
 
   Tensor drops(const Shape& shape, SplitMix64& noise) const {
     Tensor result(DType::kBool, shape);
-    // A bool is a byte of 0 or 1, but loops over bool are not made vector code.
+    // As bytes of 0 and 1, since GCC does not vectorize loops that write bool.
     auto* to = reinterpret_cast<std::uint8_t*>(result.mutable_data());
     noise.for_each_bit(
         static_cast<std::size_t>(result.size()),

@@ -15,7 +15,7 @@ Acc reduce_row(const X* x, std::size_t n, Acc init, Step step, Merge merge) {
   chains.fill(init);
   std::size_t i = 0;
   for (; i + kChains <= n; i += kChains) {
-#pragma omp simd  // without it comparisons would be jumps
+#pragma omp simd  // without it GCC makes branches of comparisons
     for (std::size_t k = 0; k < kChains; ++k) {
       chains[k] = step(chains[k], x[i + k]);
     }

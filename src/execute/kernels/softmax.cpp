@@ -22,7 +22,7 @@ T larger(T a, T b) {
 /// y and x may be the same memory.
 template <class T, bool kLog>
 void softmax_row(const T* x, T* y, std::size_t n) {
-  // Lambdas, since calls by pointers to functions would not be inlined.
+  // A lambda, since GCC does not inline calls by a pointer to a function here.
   const auto of_two = [](T a, T b) { return larger(a, b); };
   const T peak = reduce_row(x, n, -std::numeric_limits<T>::infinity(), of_two, of_two);
   const auto plus = [](T a, T b) { return a + b; };

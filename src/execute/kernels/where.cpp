@@ -9,11 +9,11 @@ namespace {
 template <class T, class AtA, class AtB>
 void choose(const bool* conditions, const T* a, const T* b, T* y, std::int64_t n, AtA at_a,
             AtB at_b) {
-  // As numbers, since loops over bool are not made vector code.
+  // As numbers, since GCC does not vectorize loops that read bool.
   const auto* condition = reinterpret_cast<const std::uint8_t*>(conditions);
 #pragma omp simd
   for (std::int64_t i = 0; i < n; ++i) {
-    // Written as a choice of numbers, this would be a jump for each element.
+    // A conditional expression would be a branch for each element.
     const T chosen = static_cast<T>(T{0} - static_cast<T>(condition[i]));
     y[i] = static_cast<T>((a[at_a(i)] & chosen) | (b[at_b(i)] & ~chosen));
   }
